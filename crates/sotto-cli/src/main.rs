@@ -1,0 +1,3 @@
+//! The sotto command.
+#![forbid(unsafe_code)]
+fn main() {}

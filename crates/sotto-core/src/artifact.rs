@@ -1,0 +1,33 @@
+//! Static, query-independent files of a table: written by the encoder, immutable, named by digest.
+
+use serde::{Deserialize, Serialize};
+
+/// Which static file. Servable by any cache: it is the same for every client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Artifact {
+    /// What a client of a hint scheme downloads once per epoch.
+    Hint,
+    /// What turns the previous epoch's [`Artifact::Hint`] into this one's.
+    HintDelta,
+}
+
+impl Artifact {
+    /// Its name in catalogs and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Artifact::Hint => "hint",
+            Artifact::HintDelta => "hint-delta",
+        }
+    }
+}
+
+/// An artifact a client needs before it can query, and its exact size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArtifactNeed {
+    /// Which one.
+    pub artifact: Artifact,
+    /// Exact bytes.
+    pub bytes: u64,
+}

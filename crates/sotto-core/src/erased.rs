@@ -1,0 +1,116 @@
+//! The one erasure. Scheme code has its own types; everything above meets only what is here: parameters
+//! as canonical JSON, messages as bytes, secrets as opaque tickets.
+//!
+//! There are two downcasts in the whole system, both below: a [`Ticket`] back to `Client::Pending`, and an
+//! [`AnySession`] back to `Server::Session`. Their failure is [`Misuse::Foreign`].
+
+mod client;
+#[cfg(feature = "server")]
+mod server;
+
+pub use client::{AnyClient, AnyPrepare, Ticket};
+#[cfg(feature = "server")]
+pub use server::{AnyServer, AnySession, ServerEntry};
+
+use crate::{
+    Artifact, CryptoRng, Fan, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result, Scheme,
+    SchemeId, Shape,
+};
+
+/// Everything the registry knows of a scheme: plain data and function pointers.
+///
+/// `params` arguments are the literal's JSON as found in a catalog; each function checks it.
+pub struct SchemeEntry {
+    /// Stable on the wire.
+    pub id: SchemeId,
+    /// Name and paper, one line.
+    pub title: &'static str,
+    /// How many servers a query goes to.
+    pub servers: usize,
+    /// Chooses parameters for a table; gives canonical JSON.
+    pub select: fn(&Shape) -> Result<Vec<u8>>,
+    /// Checks parameters and says what they promise and cost.
+    pub report: fn(&[u8]) -> Result<ParamsReport>,
+    /// Starts a client.
+    pub prepare: fn(&[u8], &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>>,
+    /// Patches a held artifact, where the scheme can.
+    pub patch: Option<PatchFn>,
+    /// The server's half.
+    #[cfg(feature = "server")]
+    pub server: ServerEntry,
+}
+
+/// `(params, artifact, held, delta)`: see [`Patch::patch`].
+pub type PatchFn = fn(&[u8], Artifact, &mut [u8], &[u8]) -> Result<()>;
+
+impl SchemeEntry {
+    /// The entry of a scheme, for builds without servers.
+    #[cfg(not(feature = "server"))]
+    pub const fn new<S: Scheme>() -> Self {
+        SchemeEntry {
+            id: S::ID,
+            title: S::TITLE,
+            servers: <S::Fan<()> as Fan<()>>::SERVERS,
+            select: select::<S>,
+            report: report::<S>,
+            prepare: client::prepare::<S>,
+            patch: None,
+        }
+    }
+
+    /// The entry of a scheme.
+    #[cfg(feature = "server")]
+    pub const fn new<S: crate::Serve>() -> Self {
+        SchemeEntry {
+            id: S::ID,
+            title: S::TITLE,
+            servers: <S::Fan<()> as Fan<()>>::SERVERS,
+            select: select::<S>,
+            report: report::<S>,
+            prepare: client::prepare::<S>,
+            patch: None,
+            server: ServerEntry::new::<S>(),
+        }
+    }
+
+    /// Adds the [`Patch`] capability.
+    pub const fn with_patch<S: Patch>(mut self) -> Self {
+        self.patch = Some(patch::<S>);
+        self
+    }
+
+    /// Adds the [`crate::Revise`] capability.
+    #[cfg(feature = "server")]
+    pub const fn with_revise<S: crate::Revise>(mut self) -> Self {
+        self.server = self.server.with_revise::<S>();
+        self
+    }
+}
+
+/// Parses and checks a literal.
+pub(crate) fn checked<S: Scheme>(params: &[u8]) -> Result<S::Params> {
+    let literal = serde_json::from_slice(params)
+        .map_err(|e| ParamsError::Field { field: "params", why: e.to_string() })?;
+    S::Params::check(literal)
+}
+
+fn canonical<S: Scheme>(literal: &<S::Params as Params>::Literal) -> Result<Vec<u8>> {
+    serde_json::to_vec(literal).map_err(|e| ParamsError::Field { field: "params", why: e.to_string() }.into())
+}
+
+fn select<S: Scheme>(shape: &Shape) -> Result<Vec<u8>> {
+    let literal = S::Params::select(shape)?;
+    S::Params::check(literal.clone())?;
+    canonical::<S>(&literal)
+}
+
+fn report<S: Scheme>(params: &[u8]) -> Result<ParamsReport> {
+    let params = checked::<S>(params)?;
+    let mut report = params.report();
+    report.digest = ParamsDigest::of(S::ID, &canonical::<S>(params.literal())?);
+    Ok(report)
+}
+
+fn patch<S: Patch>(params: &[u8], artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
+    S::patch(&checked::<S>(params)?, artifact, held, delta)
+}

@@ -1,0 +1,112 @@
+//! Clients as bytes.
+
+use super::checked;
+use crate::{
+    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, Prepare, Record,
+    RecordIndex, Result, Scheme, Wire,
+};
+use std::any::Any;
+
+/// The secret of one query, opaque and unclonable.
+pub struct Ticket(Box<dyn Any + Send>);
+
+/// A client being prepared.
+pub trait AnyPrepare: Send {
+    /// See [`Prepare::needs`].
+    fn needs(&self) -> Vec<ArtifactNeed>;
+    /// See [`Prepare::absorb`].
+    ///
+    /// # Errors
+    /// As there.
+    fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()>;
+    /// See [`Prepare::finish`].
+    ///
+    /// # Errors
+    /// As there.
+    fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>>;
+}
+
+/// A prepared client.
+pub trait AnyClient: Send {
+    /// The keys to register, encoded; empty if the scheme has none.
+    fn keys(&self) -> Vec<u8>;
+    /// One encoded query per server, and the secret that reads the answers.
+    ///
+    /// # Errors
+    /// As [`Client::query`].
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)>;
+    /// Reads one encoded answer per server.
+    ///
+    /// # Errors
+    /// As [`Client::recover`]; [`crate::Error::Peer`] for bytes that are no answer; [`Misuse::Foreign`].
+    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record>;
+    /// See [`Client::budget`].
+    fn budget(&self) -> Budget;
+}
+
+struct Preparing<S: Scheme> {
+    params: S::Params,
+    prepare: S::Prepare,
+}
+
+struct Ready<S: Scheme> {
+    params: S::Params,
+    client: S::Client,
+}
+
+pub(super) fn prepare<S: Scheme>(params: &[u8], rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>> {
+    let params = checked::<S>(params)?;
+    let prepare = S::Prepare::begin(&params, rng)?;
+    Ok(Box::new(Preparing::<S> { params, prepare }))
+}
+
+impl<S: Scheme> AnyPrepare for Preparing<S> {
+    fn needs(&self) -> Vec<ArtifactNeed> {
+        self.prepare.needs()
+    }
+    fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
+        self.prepare.absorb(from, chunk)
+    }
+    fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>> {
+        let Preparing { params, prepare } = *self;
+        Ok(Box::new(Ready::<S> { params, client: prepare.finish()? }))
+    }
+}
+
+impl<S: Scheme> AnyClient for Ready<S> {
+    fn keys(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(S::Keys::size(&self.params));
+        self.client.keys().put(&self.params, &mut out);
+        out
+    }
+
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
+        let (queries, pending) = self.client.query(index, rng)?;
+        let bytes = queries.into_vec().into_iter().map(|query| {
+            let mut out = Vec::with_capacity(S::Query::size(&self.params));
+            query.put(&self.params, &mut out);
+            out
+        });
+        Ok((bytes.collect(), Ticket(Box::new(pending))))
+    }
+
+    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record> {
+        let pending = ticket
+            .0
+            .downcast::<<S::Client as Client<S>>::Pending>()
+            .map_err(|_| Misuse::Foreign("ticket"))?;
+        let got = answers.len() as u64;
+        let answers =
+            answers.iter().map(|bytes| S::Answer::take(&self.params, bytes)).collect::<Result<Vec<_>>>()?;
+        let answers = S::Fan::<S::Answer>::from_vec(answers).ok_or(PeerMisbehaved::Count {
+            what: "answers",
+            got,
+            want: <S::Fan<()> as Fan<()>>::SERVERS as u64,
+        })?;
+        self.client.recover(*pending, answers)
+    }
+
+    fn budget(&self) -> Budget {
+        self.client.budget()
+    }
+}

@@ -1,0 +1,121 @@
+//! Servers as bytes.
+
+use super::checked;
+use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Serve, Server, Sink, Wire};
+use std::any::Any;
+use std::sync::Arc;
+
+/// The server's half of a [`super::SchemeEntry`].
+pub struct ServerEntry {
+    /// See [`Server::encode`].
+    pub encode: fn(&[u8], &dyn Rows, &dyn Sink) -> Result<()>,
+    /// See [`Server::open`].
+    pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
+    /// See [`Revise::revise`]; `None` if a change means encoding afresh.
+    pub revise: Option<fn(&[u8], &[Change], &dyn Sink) -> Result<()>>,
+}
+
+impl ServerEntry {
+    pub(super) const fn new<S: Serve>() -> Self {
+        ServerEntry { encode: encode::<S>, open: open::<S>, revise: None }
+    }
+
+    pub(super) const fn with_revise<S: Revise>(mut self) -> Self {
+        self.revise = Some(revise::<S>);
+        self
+    }
+}
+
+/// A client's admitted keys.
+pub struct AnySession(Box<dyn Any + Send + Sync>);
+
+/// An open table.
+pub trait AnyServer: Send + Sync {
+    /// Exact bytes of encoded keys; 0 if the scheme has none.
+    fn keys_bytes(&self) -> usize;
+    /// Exact bytes of an encoded query.
+    fn query_bytes(&self) -> usize;
+    /// Exact bytes of an encoded answer.
+    fn answer_bytes(&self) -> usize;
+    /// Decodes, validates and admits keys.
+    ///
+    /// # Errors
+    /// [`crate::Error::Peer`].
+    fn admit(&self, keys: &[u8]) -> Result<AnySession>;
+    /// Decodes and answers queries of several clients in one go; results in order, each on its own.
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
+}
+
+struct Open<S: Serve> {
+    params: S::Params,
+    server: S::Server,
+}
+
+type SessionOf<S> = <<S as Serve>::Server as Server<S>>::Session;
+
+fn encode<S: Serve>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    S::Server::encode(&checked::<S>(params)?, rows, out)
+}
+
+fn open<S: Serve>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
+    let params = checked::<S>(params)?;
+    let server = S::Server::open(&params, image)?;
+    Ok(Box::new(Open::<S> { params, server }))
+}
+
+fn revise<S: Revise>(params: &[u8], changes: &[Change], out: &dyn Sink) -> Result<()> {
+    S::revise(&checked::<S>(params)?, changes, out)
+}
+
+impl<S: Serve> Open<S> {
+    fn decode<'a>(&self, ask: &'a (&AnySession, &[u8])) -> Result<(&'a SessionOf<S>, S::Query)> {
+        let session = ask.0.0.downcast_ref::<SessionOf<S>>().ok_or(Misuse::Foreign("session"))?;
+        Ok((session, S::Query::take(&self.params, ask.1)?))
+    }
+}
+
+impl<S: Serve> AnyServer for Open<S> {
+    fn keys_bytes(&self) -> usize {
+        S::Keys::size(&self.params)
+    }
+    fn query_bytes(&self) -> usize {
+        S::Query::size(&self.params)
+    }
+    fn answer_bytes(&self) -> usize {
+        <S as Scheme>::Answer::size(&self.params)
+    }
+
+    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+        Ok(AnySession(Box::new(self.server.admit(S::Keys::take(&self.params, keys)?)?)))
+    }
+
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        // One malformed query must not cost its neighbours their answers: decode each on its own,
+        // answer the good ones together, and put the results back in order.
+        let decoded: Vec<_> = asks.iter().map(|ask| self.decode(ask)).collect();
+        let mut results = Vec::with_capacity(asks.len());
+        let mut good = Vec::with_capacity(asks.len());
+        for ask in decoded {
+            match ask {
+                Ok(ask) => {
+                    good.push(ask);
+                    results.push(Ok(Vec::new()));
+                }
+                Err(error) => results.push(Err(error)),
+            }
+        }
+        let mut answers = self.server.answer_many(good).into_iter();
+        for result in results.iter_mut().filter(|result| result.is_ok()) {
+            *result = match answers.next() {
+                Some(Ok(answer)) => {
+                    let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
+                    answer.put(&self.params, &mut out);
+                    Ok(out)
+                }
+                Some(Err(error)) => Err(error),
+                None => Err(Misuse::Rule("answer_many gave fewer answers than queries").into()),
+            };
+        }
+        results
+    }
+}

@@ -1,0 +1,39 @@
+//! The vocabulary every other crate speaks. No maths, no I/O, no clocks, no ambient randomness.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`error`] | whose fault it was, and never a secret |
+//! | [`names`] | scheme ids, record indices, records, epochs, digests |
+//! | [`params`] | literal parameters, checked parameters, costs, security |
+//! | [`fan`] | one value per server, by type |
+//! | [`wire`] | messages of a size known beforehand, decoded totally |
+//! | [`artifact`] | the static, query-independent files of a table |
+//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch` |
+//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, and where bytes come from and go to |
+//! | [`erased`] | the one adaptor that turns typed messages into bytes |
+#![forbid(unsafe_code)]
+
+pub mod artifact;
+pub mod erased;
+pub mod error;
+pub mod fan;
+pub mod names;
+pub mod params;
+pub mod scheme;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod wire;
+
+pub use artifact::{Artifact, ArtifactNeed};
+pub use erased::{AnyClient, AnyPrepare, SchemeEntry, Ticket};
+#[cfg(feature = "server")]
+pub use erased::{AnyServer, AnySession, ServerEntry};
+pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
+pub use fan::{Fan, One, Two};
+pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
+pub use params::{Costs, Params, ParamsReport, Security, Shape};
+pub use rand_core::CryptoRng;
+pub use scheme::{Client, Patch, Prepare, Scheme};
+#[cfg(feature = "server")]
+pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink};
+pub use wire::Wire;

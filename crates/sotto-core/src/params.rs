@@ -1,0 +1,94 @@
+//! Parameters: a *literal* is what is written down, `Params` is what was checked.
+
+use crate::{ParamsDigest, Result};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// Smallest security any encoder or client accepts, in bits.
+pub const REQUIRED_SECURITY_BITS: u32 = 128;
+
+/// log2 of the largest failure probability of one lookup any encoder or client accepts.
+pub const REQUIRED_FAILURE_LOG2: i32 = -40;
+
+/// The table a scheme is asked to fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows in the table, at least 1.
+    pub rows: u64,
+    /// Bytes in a row, at least 1.
+    pub row_bytes: u64,
+    /// How many lookups one client is expected to make per epoch. Weighs one-time bytes against
+    /// bytes per query; it does not limit anything.
+    pub lookups_per_client: u64,
+}
+
+/// Checked, immutable, public parameters of one scheme for one table.
+///
+/// A value of this type *is* the proof that security and correctness were checked by code.
+pub trait Params: Clone + Send + Sync + 'static {
+    /// The form that is written into a catalog: public fields, integers and strings only, unknown
+    /// fields refused, so that its compact JSON is canonical.
+    type Literal: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
+
+    /// Chooses a literal for a table.
+    ///
+    /// # Errors
+    /// [`crate::ParamsError::NoFit`] if no parameters of this scheme fit.
+    fn select(shape: &Shape) -> Result<Self::Literal>;
+
+    /// Checks a literal: ranges, security, failure probability.
+    ///
+    /// # Errors
+    /// [`crate::Error::Params`] with the bound that is not met. Must be total: a literal comes from a peer.
+    fn check(literal: Self::Literal) -> Result<Self>;
+
+    /// The literal these parameters were checked from.
+    fn literal(&self) -> &Self::Literal;
+
+    /// What these parameters promise and cost.
+    fn report(&self) -> ParamsReport;
+}
+
+/// What checked parameters promise and cost; the same for every scheme.
+#[derive(Debug, Clone)]
+pub struct ParamsReport {
+    /// Digest of scheme id and literal. Filled in by the adaptor.
+    pub digest: ParamsDigest,
+    /// How many records the scheme serves.
+    pub records: u64,
+    /// Bytes in a record.
+    pub record_bytes: u64,
+    /// Exact bytes and estimated work.
+    pub costs: Costs,
+    /// Estimated security.
+    pub security: Security,
+    /// log2 of the bound on the probability that *any* byte of one recovered record is wrong.
+    pub failure_log2: f64,
+    /// Scheme-specific facts worth showing to a person: (name, value).
+    pub details: Vec<(&'static str, String)>,
+}
+
+/// Estimated security of the hardest assumption a parameter set rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Security {
+    /// Bits, by the model named in `model`. `f64::INFINITY` for information-theoretic schemes.
+    pub bits: f64,
+    /// Which estimate this is, and what it assumes.
+    pub model: String,
+}
+
+/// Exact bytes, estimated work. Byte counts are compared with the wire by the conformance kit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Costs {
+    /// Bytes of static artifacts a client needs once per epoch.
+    pub artifact_bytes: u64,
+    /// Bytes of keys a client registers once per session.
+    pub keys_bytes: u64,
+    /// Bytes of one query to each server.
+    pub query_bytes: u64,
+    /// Bytes of one answer from each server.
+    pub answer_bytes: u64,
+    /// Estimated 8-bit multiply-adds (or equivalents) of one answer.
+    pub server_ops: u64,
+    /// Bytes the server keeps resident for the table, artifacts included.
+    pub resident_bytes: u64,
+}

@@ -1,0 +1,100 @@
+//! The contract of a scheme, the client's half. A scheme fetches one *record* by index and knows
+//! nothing of keys, trees, sockets, files, clocks or threads.
+
+use crate::{
+    Artifact, ArtifactNeed, Budget, CryptoRng, Fan, Misuse, Params, Record, RecordIndex, Result, SchemeId,
+    Wire,
+};
+
+/// A PIR scheme: what a client and its servers agree on. Implemented by an empty struct.
+pub trait Scheme: Sized + Send + Sync + 'static {
+    /// Stable on the wire.
+    const ID: SchemeId;
+    /// One line for a person: the scheme's name and its paper.
+    const TITLE: &'static str;
+    /// Checked, immutable, public.
+    type Params: Params;
+    /// `One<T>` or `Two<T>`: one value per server, by type.
+    type Fan<T>: Fan<T>;
+    /// Registered once per session; `()` if none.
+    type Keys: Wire<Self::Params>;
+    /// What one server is sent.
+    type Query: Wire<Self::Params>;
+    /// What one server sends back.
+    type Answer: Wire<Self::Params>;
+    /// How a client comes to be.
+    type Prepare: Prepare<Self>;
+    /// A client that can query. An unprepared one does not exist.
+    type Client: Client<Self>;
+}
+
+/// Becoming able to query.
+pub trait Prepare<S: Scheme>: Sized + Send + 'static {
+    /// Starts, sampling whatever lasts longer than one query.
+    ///
+    /// # Errors
+    /// Only what sampling can give.
+    fn begin(params: &S::Params, rng: &mut dyn CryptoRng) -> Result<Self>;
+
+    /// The artifacts to absorb, in this order. Empty for schemes without any.
+    fn needs(&self) -> Vec<ArtifactNeed> {
+        Vec::new()
+    }
+
+    /// Takes the next bytes of an artifact; chunks of any size, in order.
+    ///
+    /// # Errors
+    /// [`Misuse::UnexpectedArtifact`] for one not needed or too long; [`crate::Error::Peer`] for bytes
+    /// that cannot be that artifact.
+    fn absorb(&mut self, from: Artifact, _chunk: &[u8]) -> Result<()> {
+        Err(Misuse::UnexpectedArtifact(from.name()).into())
+    }
+
+    /// Ends preparation.
+    ///
+    /// # Errors
+    /// [`Misuse::NotPrepared`] if an artifact is incomplete.
+    fn finish(self) -> Result<S::Client>;
+}
+
+/// A prepared client: a state machine without I/O.
+pub trait Client<S: Scheme>: Sized + Send + 'static {
+    /// The secret of one query. Not `Clone`; wiped on drop; consumed by `recover`.
+    type Pending: Send + 'static;
+
+    /// What is registered once per session.
+    fn keys(&self) -> S::Keys;
+
+    /// Asks for one record. Time, memory access and message sizes do not depend on `index`.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`], or [`crate::Error::Exhausted`].
+    fn query(
+        &mut self,
+        index: RecordIndex,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(S::Fan<S::Query>, Self::Pending)>;
+
+    /// Reads the answers to the query `pending` belongs to.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unreadable`] at most: decoding has validated the answers.
+    fn recover(&mut self, pending: Self::Pending, answers: S::Fan<S::Answer>) -> Result<Record>;
+
+    /// How many more queries there are.
+    fn budget(&self) -> Budget {
+        Budget::Unlimited
+    }
+}
+
+/// Moves an artifact a client holds from one epoch to the next without fetching it whole.
+///
+/// A pure function of public bytes: the caller then checks the result against the next epoch's digest.
+pub trait Patch: Scheme {
+    /// Applies `delta` to `held` in place.
+    ///
+    /// # Errors
+    /// [`crate::Error::Peer`] if `delta` or `held` is not what these parameters say. `held` may then be
+    /// half patched and must be thrown away.
+    fn patch(params: &Self::Params, artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()>;
+}

@@ -1,0 +1,117 @@
+//! The server's half: a pure function of (image, session, query), and the seams where bytes come from
+//! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
+//! caller installs, and starts no thread of its own.
+
+use crate::{Artifact, Result, Scheme};
+use std::sync::Arc;
+
+/// A scheme that can be served.
+pub trait Serve: Scheme {
+    /// Its server.
+    type Server: Server<Self>;
+}
+
+/// Encodes tables, and answers.
+pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
+    /// Keys, validated and expanded once.
+    type Session: Send + Sync + 'static;
+
+    /// Writes every section of the image of `rows` to `out`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Misuse`] if `rows` is not the shape of `params`; storage errors of either side.
+    fn encode(params: &S::Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()>;
+
+    /// Opens an image. Does not read it whole.
+    ///
+    /// # Errors
+    /// [`crate::Error::Peer`] if a section is missing or of the wrong size.
+    fn open(params: &S::Params, image: Arc<dyn Image>) -> Result<Self>;
+
+    /// Admits a client's keys.
+    ///
+    /// # Errors
+    /// [`crate::Error::Peer`] for keys that are well-formed but unusable.
+    fn admit(&self, keys: S::Keys) -> Result<Self::Session>;
+
+    /// Answers one query. The work does not depend on the query's content.
+    ///
+    /// # Errors
+    /// None that depends on what the query asks for.
+    fn answer(&self, session: &Self::Session, query: S::Query) -> Result<S::Answer>;
+
+    /// Answers many clients' queries, in order; schemes that can share one pass over the data do.
+    fn answer_many(&self, asks: Vec<(&Self::Session, S::Query)>) -> Vec<Result<S::Answer>> {
+        asks.into_iter().map(|(session, query)| self.answer(session, query)).collect()
+    }
+}
+
+/// A scheme whose image can be moved to the next epoch by re-encoding only what changed.
+pub trait Revise: Serve {
+    /// Applies `changes` to `out`, whose sections hold a copy of the old image, and writes the delta
+    /// artifacts clients need.
+    ///
+    /// # Errors
+    /// [`crate::Misuse::IndexPastEnd`] for a change outside the records; storage errors.
+    fn revise(params: &Self::Params, changes: &[Change], out: &dyn Sink) -> Result<()>;
+}
+
+/// New bytes inside one record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which record.
+    pub record: u64,
+    /// First byte changed.
+    pub offset: u64,
+    /// The new bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The records of a table, readable in any order and by several threads.
+pub trait Rows: Sync {
+    /// How many records.
+    fn records(&self) -> u64;
+    /// Bytes in each.
+    fn record_bytes(&self) -> usize;
+    /// Reads whole records from `first` on into `out`, whose length is a multiple of `record_bytes`.
+    ///
+    /// # Errors
+    /// [`crate::Misuse::IndexPastEnd`]; storage errors.
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()>;
+}
+
+/// A part of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    /// What the server keeps mapped and scans.
+    Resident,
+    /// A static file for clients.
+    Public(Artifact),
+}
+
+/// Where an encoder writes. Methods take `&self` so that threads may write disjoint ranges at once.
+pub trait Sink: Sync {
+    /// Creates a section of `bytes` zero bytes, or keeps it if it has just that size.
+    ///
+    /// # Errors
+    /// Storage errors, a full disk among them.
+    fn reserve(&self, section: Section, bytes: u64) -> Result<()>;
+    /// Writes into a reserved section.
+    ///
+    /// # Errors
+    /// Storage errors; [`crate::Error::Misuse`] outside the section.
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> Result<()>;
+    /// Reads back what was written.
+    ///
+    /// # Errors
+    /// As [`Sink::write_at`].
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()>;
+    /// Tells a watching person how far a stage is. Cheap to call.
+    fn progress(&self, _stage: &'static str, _done: u64, _total: u64) {}
+}
+
+/// An encoded table, usually mapped from a file; sections start 64-byte aligned.
+pub trait Image: Send + Sync {
+    /// A section's bytes, or `None` if the image has no such section.
+    fn section(&self, section: Section) -> Option<&[u8]>;
+}

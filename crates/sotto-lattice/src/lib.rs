@@ -1,0 +1,2 @@
+//! Lattice assumptions: certified parameter sets, the security gate, noise bounds.
+#![forbid(unsafe_code)]

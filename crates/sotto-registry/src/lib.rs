@@ -1,0 +1,2 @@
+//! The only crate that names every scheme.
+#![forbid(unsafe_code)]

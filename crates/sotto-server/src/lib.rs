@@ -1,0 +1,2 @@
+//! The server: admission, epochs, cross-client batching, metrics.
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Fails when a dependency edge points upward.
+#![forbid(unsafe_code)]
+fn main() {}
