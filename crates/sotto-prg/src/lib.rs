@@ -1,2 +1,23 @@
-//! Randomness: the one door to the operating system's, and public seeds.
+//! Randomness, of two kinds that must never be confused.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`system`] | secret randomness: the one door to the operating system's generator |
+//! | [`public`] | public randomness: seeds everyone knows, and the streams they expand to |
+//!
+//! Both are ChaCha20 underneath. They are different types, and only the first is a
+//! [`rand_core::CryptoRng`], so a secret can never be drawn from a seed that the
+//! whole world knows: the swap does not compile.
+//!
+//! ```compile_fail
+//! fn samples_a_secret(_: &mut dyn rand_core::CryptoRng) {}
+//! let seed = sotto_prg::PublicSeed([7; 32]);
+//! samples_a_secret(&mut seed.stream("matrix", 0));
+//! ```
 #![forbid(unsafe_code)]
+
+pub mod public;
+pub mod system;
+
+pub use public::{PublicSeed, PublicStream};
+pub use system::{NoEntropy, SystemRng, system_rng};

@@ -1,0 +1,152 @@
+//! Public randomness: a seed everyone knows, and the streams it expands to.
+//!
+//! A table's public matrix is megabytes that follow from 32 bytes. A stream's key is
+//!
+//! ```text
+//! BLAKE3-derive-key("sotto 2026 public stream v1",
+//!                   seed (32 B) | length of label (u64 LE) | label | index (u64 LE))
+//! ```
+//!
+//! and the stream is ChaCha20 (64-bit counter from 0, nonce 0) under that key. The
+//! label says what the bytes are for and the index which of them, so that no two uses of
+//! one seed share bytes.
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{CryptoRng, Rng, SeedableRng};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+use std::str::FromStr;
+
+const CONTEXT: &str = "sotto 2026 public stream v1";
+
+/// A seed that is published with the table it made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PublicSeed(pub [u8; 32]);
+
+impl PublicSeed {
+    /// Draws a seed.
+    pub fn fresh(rng: &mut dyn CryptoRng) -> Self {
+        let mut seed = [0; 32];
+        rng.fill_bytes(&mut seed);
+        PublicSeed(seed)
+    }
+
+    /// The stream of this seed for one purpose and one index.
+    pub fn stream(&self, label: &'static str, index: u64) -> PublicStream {
+        let mut h = blake3::Hasher::new_derive_key(CONTEXT);
+        h.update(&self.0);
+        h.update(&(label.len() as u64).to_le_bytes());
+        h.update(label.as_bytes());
+        h.update(&index.to_le_bytes());
+        PublicStream { rng: ChaCha20Rng::from_seed(*h.finalize().as_bytes()) }
+    }
+}
+
+impl fmt::Display for PublicSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+    }
+}
+
+impl fmt::Debug for PublicSeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PublicSeed({self})")
+    }
+}
+
+impl FromStr for PublicSeed {
+    type Err = NotASeed;
+
+    fn from_str(text: &str) -> Result<Self, NotASeed> {
+        let mut seed = [0u8; 32];
+        let mut digits = text.bytes();
+        for byte in &mut seed {
+            let (high, low) = (digit(digits.next())?, digit(digits.next())?);
+            *byte = high << 4 | low;
+        }
+        if digits.next().is_some() { Err(NotASeed) } else { Ok(PublicSeed(seed)) }
+    }
+}
+
+// Upper case is refused, so that a seed has exactly one text and a signed catalog one meaning.
+fn digit(c: Option<u8>) -> Result<u8, NotASeed> {
+    match c {
+        Some(c @ b'0'..=b'9') => Ok(c - b'0'),
+        Some(c @ b'a'..=b'f') => Ok(c - b'a' + 10),
+        _ => Err(NotASeed),
+    }
+}
+
+/// The text is not 64 lower-case hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotASeed;
+
+impl fmt::Display for NotASeed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a public seed is 64 lower-case hex digits")
+    }
+}
+
+impl std::error::Error for NotASeed {}
+
+impl Serialize for PublicSeed {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicSeed {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl de::Visitor<'_> for Text {
+            type Value = PublicSeed;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("64 lower-case hex digits")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<PublicSeed, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        d.deserialize_str(Text)
+    }
+}
+
+/// The bytes of a [`PublicSeed`] for one purpose.
+///
+/// Deliberately not a `CryptoRng`: nothing secret can be sampled from it by mistake.
+pub struct PublicStream {
+    rng: ChaCha20Rng,
+}
+
+impl PublicStream {
+    /// Writes the next `out.len()` bytes of the stream.
+    ///
+    /// A call consumes whole words of four bytes; what is left of the last one is skipped.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        self.rng.fill_bytes(out);
+    }
+
+    /// Writes the next words of the stream, each four bytes in little-endian order.
+    pub fn fill_u32(&mut self, out: &mut [u32]) {
+        // Through a small buffer: the generator writes bytes much faster than single words.
+        let mut bytes = [0u8; 4096];
+        for words in out.chunks_mut(bytes.len() / 4) {
+            let (now, _) = bytes.split_at_mut(words.len() * 4);
+            self.rng.fill_bytes(now);
+            for (word, b) in words.iter_mut().zip(now.as_chunks::<4>().0) {
+                *word = u32::from_le_bytes(*b);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PublicStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicStream")
+    }
+}
+
+#[cfg(test)]
+mod tests;

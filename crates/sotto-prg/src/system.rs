@@ -1,0 +1,119 @@
+//! The one door to the operating system's randomness.
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Infallible, SeedableRng, TryCryptoRng, TryRng};
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// Opens a generator keyed by 32 bytes from the operating system.
+///
+/// # Errors
+/// [`NoEntropy`] if the operating system gives no randomness. Nothing secret may be
+/// sampled then, so the caller has to stop.
+pub fn system_rng() -> Result<SystemRng, NoEntropy> {
+    let mut key = Zeroizing::new([0u8; 32]);
+    getrandom::fill(key.as_mut()).map_err(|_| NoEntropy)?;
+    Ok(SystemRng { rng: ChaCha20Rng::from_seed(*key) })
+}
+
+/// A generator for secrets: ChaCha20 keyed by the operating system.
+///
+/// It cannot be cloned, because two clients drawing the same secrets and errors would
+/// each give the other's query away. It is overwritten when dropped.
+pub struct SystemRng {
+    rng: ChaCha20Rng,
+}
+
+impl SystemRng {
+    fn wipe(&mut self) {
+        // The whole state, the key and the buffered output, is replaced. The optimiser
+        // must believe that someone reads it afterwards, or it may drop the write.
+        self.rng = ChaCha20Rng::from_seed([0; 32]);
+        std::hint::black_box(&self.rng);
+    }
+}
+
+impl Drop for SystemRng {
+    fn drop(&mut self) {
+        self.wipe();
+    }
+}
+
+impl TryRng for SystemRng {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.rng.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.rng.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.rng.try_fill_bytes(out)
+    }
+}
+
+impl TryCryptoRng for SystemRng {}
+
+impl fmt::Debug for SystemRng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SystemRng")
+    }
+}
+
+/// The operating system gave no randomness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoEntropy;
+
+impl fmt::Display for NoEntropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the operating system gave no randomness, so no secret can be drawn; check that getrandom(2) or /dev/urandom is reachable from this process")
+    }
+}
+
+impl std::error::Error for NoEntropy {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::Rng;
+
+    #[test]
+    fn the_primitive_is_chacha20() {
+        // Key and nonce zero, block 0: RFC 8439, appendix A.1, test vector 1.
+        let mut out = [0u8; 16];
+        ChaCha20Rng::from_seed([0; 32]).fill_bytes(&mut out);
+        assert_eq!(out, 0x76b8e0ada0f13d90405d6ae55386bd28u128.to_be_bytes());
+    }
+
+    #[test]
+    fn two_generators_differ() {
+        let (mut a, mut b) = (system_rng().unwrap(), system_rng().unwrap());
+        assert_ne!((a.next_u64(), a.next_u64()), (b.next_u64(), b.next_u64()));
+    }
+
+    #[test]
+    fn all_ways_to_draw_follow_one_key() {
+        let mut rng = SystemRng { rng: ChaCha20Rng::from_seed([0; 32]) };
+        assert_eq!(rng.next_u32(), 0x76b8e0adu32.swap_bytes());
+        assert_eq!(rng.next_u64(), 0xa0f13d90405d6ae5u64.swap_bytes());
+        let mut rest = [0u8; 4];
+        rng.fill_bytes(&mut rest);
+        assert_eq!(rest, [0x53, 0x86, 0xbd, 0x28]);
+    }
+
+    #[test]
+    fn wiping_forgets_the_key() {
+        let mut rng = SystemRng { rng: ChaCha20Rng::from_seed([9; 32]) };
+        rng.next_u64();
+        rng.wipe();
+        assert_eq!(rng.next_u64(), ChaCha20Rng::from_seed([0; 32]).next_u64());
+    }
+
+    #[test]
+    fn it_does_not_print_itself() {
+        assert_eq!(format!("{:?}", system_rng().unwrap()), "SystemRng");
+    }
+}
