@@ -1,0 +1,20 @@
+//! Schemes **without privacy**, for tests of what lies above the schemes. **Never put one into the registry.**
+//!
+//! A query of [`CLEAR`] *is* the record index. It runs every path of the contract (artifacts, patches,
+//! revisions, keys, sessions) in microseconds, so that the logic of tables, images, servers and sessions
+//! is tested apart from cryptography.
+//!
+//! | scheme | file | servers | keys | artifact | what it proves |
+//! |---|---|---|---|---|---|
+//! | [`CLEAR`] | `one.rs` | 1 | none | a checksum per record | hints, deltas, revisions |
+//! | [`CLEAR_KEYED`] | `one.rs` | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
+//! | [`CLEAR_TWO`] | `two.rs` | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
+
+mod hint;
+mod one;
+mod params;
+mod two;
+
+pub use one::{CLEAR, CLEAR_KEYED};
+pub use params::Literal;
+pub use two::CLEAR_TWO;

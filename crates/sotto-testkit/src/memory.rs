@@ -1,0 +1,222 @@
+//! Tables, sinks and images in memory, and a disk that fills up.
+
+use sotto_core::{Artifact, Image, Misuse, Result, Rows, Section, Sink};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Records in one vector.
+#[derive(Debug, Clone)]
+pub struct MemoryRows {
+    record_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+impl MemoryRows {
+    /// Records of `record_bytes` each, one after the other. A last, partial record is cut off.
+    pub fn new(record_bytes: usize, mut bytes: Vec<u8>) -> Self {
+        bytes.truncate(bytes.len() / record_bytes * record_bytes);
+        MemoryRows { record_bytes, bytes }
+    }
+
+    /// All records, one after the other.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// All records, to be changed.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Rows for MemoryRows {
+    fn records(&self) -> u64 {
+        (self.bytes.len() / self.record_bytes) as u64
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.record_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let start = first.saturating_mul(self.record_bytes as u64) as usize;
+        let range = start..start.saturating_add(out.len());
+        let Some(bytes) = self.bytes.get(range) else {
+            let last = first.saturating_add((out.len() / self.record_bytes) as u64);
+            return Err(Misuse::IndexPastEnd { index: last, len: self.records() }.into());
+        };
+        out.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Bytes that start on a 64-byte boundary, as sections of a mapped image do.
+#[derive(Debug)]
+struct Aligned {
+    buffer: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Aligned {
+    fn zeroed(len: usize) -> Self {
+        let buffer = vec![0; len + 63];
+        let start = buffer.as_ptr().align_offset(64);
+        Aligned { buffer, start, len }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.start + self.len]
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer[self.start..self.start + self.len]
+    }
+}
+
+impl Clone for Aligned {
+    /// A copied buffer may land on another boundary, so the start is found again.
+    fn clone(&self) -> Self {
+        let mut copy = Aligned::zeroed(self.len);
+        copy.bytes_mut().copy_from_slice(self.bytes());
+        copy
+    }
+}
+
+/// An encoded table in memory.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryImage {
+    sections: BTreeMap<Section, Aligned>,
+}
+
+impl MemoryImage {
+    /// The bytes of a public artifact, or `None` if the image has no such artifact.
+    pub fn artifact(&self, artifact: Artifact) -> Option<&[u8]> {
+        self.section(Section::Public(artifact))
+    }
+
+    /// Which sections there are.
+    pub fn sections(&self) -> Vec<Section> {
+        self.sections.keys().copied().collect()
+    }
+
+    /// A copy in which one section has the given bytes.
+    pub fn with(&self, section: Section, bytes: &[u8]) -> Self {
+        let mut copy = self.clone();
+        let mut aligned = Aligned::zeroed(bytes.len());
+        aligned.bytes_mut().copy_from_slice(bytes);
+        copy.sections.insert(section, aligned);
+        copy
+    }
+
+    /// A copy that lacks one section.
+    pub fn without(&self, section: Section) -> Self {
+        let mut copy = self.clone();
+        copy.sections.remove(&section);
+        copy
+    }
+}
+
+impl Image for MemoryImage {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        self.sections.get(&section).map(Aligned::bytes)
+    }
+}
+
+/// Where an encoder writes an image in memory.
+#[derive(Debug, Default)]
+pub struct MemorySink {
+    image: Mutex<MemoryImage>,
+    written: AtomicU64,
+}
+
+impl MemorySink {
+    /// A sink without any section.
+    pub fn new() -> Self {
+        MemorySink::default()
+    }
+
+    /// A sink that holds a copy of an image, as [`sotto_core::Revise`] wants it.
+    pub fn holding(image: MemoryImage) -> Self {
+        MemorySink { image: Mutex::new(image), written: AtomicU64::new(0) }
+    }
+
+    /// Bytes given to `write_at` so far.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// What was written.
+    pub fn into_image(self) -> MemoryImage {
+        self.image.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn image(&self) -> MutexGuard<'_, MemoryImage> {
+        self.image.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The part of a section that starts at `offset` and is `len` long.
+fn part(image: &mut MemoryImage, section: Section, offset: u64, len: usize) -> Result<&mut [u8]> {
+    let sections = image.sections.get_mut(&section);
+    let bytes = sections.ok_or(Misuse::Rule("a section is reserved before it is used"))?.bytes_mut();
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    bytes
+        .get_mut(start..start.saturating_add(len))
+        .ok_or_else(|| Misuse::Rule("reads and writes stay inside their section").into())
+}
+
+impl Sink for MemorySink {
+    fn reserve(&self, section: Section, bytes: u64) -> Result<()> {
+        let sections = &mut self.image().sections;
+        if sections.get(&section).is_none_or(|old| old.len as u64 != bytes) {
+            sections.insert(section, Aligned::zeroed(bytes as usize));
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> Result<()> {
+        part(&mut self.image(), section, offset, bytes.len())?.copy_from_slice(bytes);
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()> {
+        out.copy_from_slice(part(&mut self.image(), section, offset, out.len())?);
+        Ok(())
+    }
+}
+
+/// A sink on a disk that is full after so many bytes.
+#[derive(Debug)]
+pub struct FullDisk {
+    disk: MemorySink,
+    room: u64,
+}
+
+impl FullDisk {
+    /// A disk with room for `room` bytes.
+    pub fn after(room: u64) -> Self {
+        FullDisk { disk: MemorySink::new(), room }
+    }
+}
+
+impl Sink for FullDisk {
+    /// Always succeeds: files are sparse, so a disk fills up when bytes are written.
+    fn reserve(&self, section: Section, bytes: u64) -> Result<()> {
+        self.disk.reserve(section, bytes)
+    }
+
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> Result<()> {
+        if self.disk.written().saturating_add(bytes.len() as u64) > self.room {
+            return Err(io::Error::from(io::ErrorKind::StorageFull).into());
+        }
+        self.disk.write_at(section, offset, bytes)
+    }
+
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.disk.read_at(section, offset, out)
+    }
+}
