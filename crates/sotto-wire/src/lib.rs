@@ -1,2 +1,34 @@
-//! HTTP routes, frames, limits and refusal codes; shared by both ends.
+//! What crosses the network: routes, frames, limits, refusals. Shared by both ends, so that they cannot
+//! disagree. Every byte is drawn in `spec/wire.md`.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`routes`] | paths and header names |
+//! | [`pin`] | the fixed head of every frame: server, epoch, parameters |
+//! | [`ask`] | queries, on their way to a server |
+//! | [`answer`] | answers, on their way back |
+//! | [`keys`] | a client's keys, and the session id they are exchanged for |
+//! | [`sizes`] | how large a body may be, known before its first byte |
+//! | [`problem`] | refusals: a stable code, whose fault, what to do |
+//! | [`timing`] | how long the server took, as a header |
+//!
+//! No length is read from the wire. A frame's count and the parameters fix its size; a frame of any other
+//! size is refused.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod answer;
+pub mod ask;
+mod bytes;
+pub mod keys;
+pub mod pin;
+pub mod problem;
+pub mod routes;
+pub mod sizes;
+pub mod timing;
+
+pub use keys::SessionId;
+pub use pin::{FrameError, Pin};
+pub use problem::{Code, Problem};
+pub use sizes::Sizes;
+pub use timing::Timing;

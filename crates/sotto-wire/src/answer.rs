@@ -1,0 +1,44 @@
+//! Answers, on their way back.
+
+use crate::{
+    FrameError, Pin,
+    bytes::{self, Fields},
+    pin,
+};
+
+/// The first bytes of the frame.
+pub const MAGIC: &[u8; 4] = b"sota";
+
+/// Bytes before the first answer.
+pub const HEAD_BYTES: usize = pin::PIN_BYTES;
+
+/// Encodes answers that all have one size, in the order of their queries.
+///
+/// # Errors
+/// [`FrameError::Count`] for none or more than 65535; [`FrameError::Length`] for answers of two sizes.
+pub fn encode<T: AsRef<[u8]>>(pin: &Pin, answers: &[T]) -> Result<Vec<u8>, FrameError> {
+    let count = bytes::count(answers)?;
+    let each = answers.first().map_or(0, |answer| answer.as_ref().len());
+    let mut out = Vec::with_capacity(HEAD_BYTES + each * answers.len());
+    pin::put_head(&mut out, MAGIC, pin, count);
+    bytes::put_items(&mut out, answers)?;
+    Ok(out)
+}
+
+/// Decodes the answers to an ask of `count` queries pinned to `expected`.
+///
+/// # Errors
+/// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of queries.
+pub fn decode<'a>(
+    body: &'a [u8],
+    expected: &Pin,
+    count: u16,
+    answer_bytes: usize,
+) -> Result<Vec<&'a [u8]>, FrameError> {
+    let (pin, got) = pin::take_head(&mut Fields::new(body), MAGIC)?;
+    expected.admit(&pin)?;
+    if got != count || got == 0 {
+        return Err(FrameError::Count { got: u64::from(got) });
+    }
+    bytes::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, count, answer_bytes)
+}

@@ -1,0 +1,65 @@
+//! Queries, on their way to a server.
+//!
+//! A server decodes in two steps: [`Head::parse`] on the first [`HEAD_BYTES`], which costs nothing and is
+//! where a wrong epoch or scheme ends; then [`Head::queries`] on the rest.
+
+use crate::{
+    FrameError, Pin, SessionId,
+    bytes::{self, Fields},
+    pin,
+};
+
+/// The first bytes of the frame.
+pub const MAGIC: &[u8; 4] = b"sotq";
+
+/// Bytes before the first query.
+pub const HEAD_BYTES: usize = pin::PIN_BYTES + 16;
+
+/// The fixed part of an ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Server, epoch and parameters the queries were made for.
+    pub pin: Pin,
+    /// How many queries follow, at least 1.
+    pub count: u16,
+    /// The session whose keys the queries need; [`SessionId::NONE`] for schemes without keys.
+    pub session: SessionId,
+}
+
+/// Encodes an ask of queries that all have one size.
+///
+/// # Errors
+/// [`FrameError::Count`] for no queries or more than 65535; [`FrameError::Length`] for queries of two sizes.
+pub fn encode<T: AsRef<[u8]>>(pin: &Pin, session: &SessionId, queries: &[T]) -> Result<Vec<u8>, FrameError> {
+    let count = bytes::count(queries)?;
+    let each = queries.first().map_or(0, |query| query.as_ref().len());
+    let mut out = Vec::with_capacity(HEAD_BYTES + each * queries.len());
+    pin::put_head(&mut out, MAGIC, pin, count);
+    out.extend_from_slice(&session.0);
+    bytes::put_items(&mut out, queries)?;
+    Ok(out)
+}
+
+impl Head {
+    /// Reads the head at the start of `body`, whatever follows it.
+    ///
+    /// # Errors
+    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
+        let mut fields = Fields::new(body);
+        let (pin, count) = pin::take_head(&mut fields, MAGIC)?;
+        let session = SessionId(fields.take()?);
+        if count == 0 {
+            return Err(FrameError::Count { got: 0 });
+        }
+        Ok(Head { pin, count, session })
+    }
+
+    /// The queries of the frame `body` this head was parsed from.
+    ///
+    /// # Errors
+    /// [`FrameError::Length`] unless exactly `count * query_bytes` bytes follow the head.
+    pub fn queries<'a>(&self, body: &'a [u8], query_bytes: usize) -> Result<Vec<&'a [u8]>, FrameError> {
+        bytes::items(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, self.count, query_bytes)
+    }
+}

@@ -1,0 +1,66 @@
+//! A client's keys, and the session id they are exchanged for.
+
+use crate::{FrameError, Pin, bytes::Fields, pin};
+use std::fmt;
+
+/// The first bytes of the frame.
+pub const MAGIC: &[u8; 4] = b"sotk";
+
+/// Bytes before the keys.
+pub const HEAD_BYTES: usize = pin::PIN_BYTES;
+
+/// Names admitted keys. Drawn at random by the server, so it says nothing about the client; but it links
+/// the asks that carry it, so it is not printed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SessionId(pub [u8; 16]);
+
+impl SessionId {
+    /// In asks of schemes without keys.
+    pub const NONE: SessionId = SessionId([0; 16]);
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == SessionId::NONE { "SessionId::NONE" } else { "SessionId(..)" })
+    }
+}
+
+/// Encodes a registration of keys.
+pub fn encode(pin: &Pin, keys: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEAD_BYTES + keys.len());
+    pin::put_head(&mut out, MAGIC, pin, 0);
+    out.extend_from_slice(keys);
+    out
+}
+
+/// The fixed part of a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Server, epoch and parameters the keys were made for.
+    pub pin: Pin,
+}
+
+impl Head {
+    /// Reads the head at the start of `body`, whatever follows it.
+    ///
+    /// # Errors
+    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
+        match pin::take_head(&mut Fields::new(body), MAGIC)? {
+            (pin, 0) => Ok(Head { pin }),
+            _ => Err(FrameError::Reserved),
+        }
+    }
+
+    /// The keys of the frame `body` this head was parsed from.
+    ///
+    /// # Errors
+    /// [`FrameError::Length`] unless exactly `keys_bytes` bytes follow the head.
+    pub fn keys<'a>(&self, body: &'a [u8], keys_bytes: usize) -> Result<&'a [u8], FrameError> {
+        let keys = body.get(HEAD_BYTES..).ok_or(FrameError::Short)?;
+        if keys.len() == keys_bytes {
+            return Ok(keys);
+        }
+        Err(FrameError::Length { got: keys.len() as u64, want: keys_bytes as u64 })
+    }
+}

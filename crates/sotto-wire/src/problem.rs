@@ -1,0 +1,215 @@
+//! Refusals. The body of every response that is not a success is one JSON problem: a stable code for
+//! programs, a message and a fix for people, and where it helps the epoch to move to.
+
+use crate::sizes::MAX_PROBLEM_BYTES;
+use serde::{Deserialize, Serialize};
+use sotto_core::Epoch;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $status:literal $text:literal, $fix:literal;)+) => {
+        /// Why a request was refused. The text form is stable; programs match on it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)+];
+
+            /// The HTTP status it travels with.
+            pub fn status(self) -> u16 {
+                match self { $(Code::$name => $status,)+ }
+            }
+
+            /// Its stable text.
+            pub fn text(self) -> &'static str {
+                match self { $(Code::$name => $text,)+ }
+            }
+
+            /// What the one who asked can do.
+            pub fn fix(self) -> &'static str {
+                match self { $(Code::$name => $fix,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body is not a frame, or not of the size its count and the parameters fix.
+    Malformed = 400 "malformed",
+        "send a frame of exactly the size the catalog's parameters say (spec/wire.md)";
+    /// A frame version the server does not speak.
+    WrongVersion = 400 "wrong-version",
+        "use a client of this server's version";
+    /// The frame is for another of the scheme's servers.
+    WrongServer = 400 "wrong-server",
+        "send each query to the server it was made for";
+    /// A query the parameters do not allow.
+    BadQuery = 400 "bad-query",
+        "make the query with a client of this catalog's parameters";
+    /// Keys the parameters do not allow, or for a scheme that has none.
+    BadKeys = 400 "bad-keys",
+        "make the keys with a client of this catalog's parameters";
+    /// No such path.
+    NoSuchRoute = 404 "no-such-route",
+        "see spec/wire.md for the routes";
+    /// No table of that name.
+    NoSuchTable = 404 "no-such-table",
+        "list the tables with GET /v1/tables";
+    /// No live artifact of that digest.
+    NoSuchArtifact = 404 "no-such-artifact",
+        "fetch the catalog again: artifacts of old epochs are dropped";
+    /// A path that exists, asked with another method.
+    WrongMethod = 405 "wrong-method",
+        "see spec/wire.md for the method of each route";
+    /// The body did not arrive in time.
+    TooSlow = 408 "too-slow",
+        "send the whole body without pause";
+    /// The epoch is not served any more.
+    StaleEpoch = 409 "stale-epoch",
+        "fetch the catalog again and ask about its epoch";
+    /// The epoch is not served yet.
+    EpochAhead = 409 "epoch-ahead",
+        "wait a little, or fetch the catalog from this server";
+    /// Another scheme or other parameters than the epoch's.
+    WrongParams = 409 "wrong-params",
+        "fetch the catalog again and prepare a new client";
+    /// A catalog of an epoch that is not served any more.
+    EpochExpired = 410 "epoch-expired",
+        "fetch the newest catalog";
+    /// A session the server does not hold: expired, evicted, or never made.
+    SessionExpired = 410 "session-expired",
+        "register the keys again";
+    /// The body is larger than any valid one.
+    TooLarge = 413 "too-large",
+        "send fewer queries in one ask";
+    /// A range the artifact does not have.
+    BadRange = 416 "bad-range",
+        "ask for one range inside the artifact";
+    /// The queue is full.
+    Busy = 429 "busy",
+        "send the same bytes again after Retry-After";
+    /// The server failed.
+    Internal = 500 "internal",
+        "tell the operator; the server's log says more";
+    /// The ask waited too long and was dropped before any work.
+    Deadline = 503 "deadline",
+        "send the same bytes again after Retry-After";
+    /// No table is open yet.
+    NotReady = 503 "not-ready",
+        "try again after Retry-After";
+    /// The server is going away.
+    ShuttingDown = 503 "shutting-down",
+        "send the same bytes again after Retry-After, or to another server";
+}
+
+impl Code {
+    /// The code with this text, if this build knows it.
+    pub fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.text() == text)
+    }
+
+    /// Whether the same bytes may succeed later. Everything else needs another request.
+    pub fn is_retryable(self) -> bool {
+        matches!(self, Code::TooSlow | Code::Busy | Code::Deadline | Code::NotReady | Code::ShuttingDown)
+    }
+
+    /// The nearest meaning of a bare status, for refusals that are not ours, a proxy's for example.
+    fn of_status(status: u16) -> Self {
+        match status {
+            404 => Code::NoSuchRoute,
+            405 => Code::WrongMethod,
+            408 => Code::TooSlow,
+            409 => Code::StaleEpoch,
+            410 => Code::EpochExpired,
+            413 => Code::TooLarge,
+            416 => Code::BadRange,
+            429 => Code::Busy,
+            502..=504 => Code::NotReady,
+            400..=499 => Code::Malformed,
+            _ => Code::Internal,
+        }
+    }
+}
+
+/// The body of a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Which.
+    pub code: Code,
+    /// What happened, for a person.
+    pub message: String,
+    /// What to do about it, for a person.
+    pub fix: String,
+    /// The newest epoch, where moving to it is the fix.
+    pub epoch: Option<Epoch>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Body {
+    code: String,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    fix: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    epoch: Option<Epoch>,
+}
+
+impl Problem {
+    /// A refusal with its code's fix.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Problem { code, message: message.into(), fix: code.fix().to_owned(), epoch: None }
+    }
+
+    /// Names the newest epoch.
+    pub fn with_epoch(mut self, epoch: Epoch) -> Self {
+        self.epoch = Some(epoch);
+        self
+    }
+
+    /// The JSON body.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let body = Body {
+            code: self.code.text().to_owned(),
+            message: self.message.clone(),
+            fix: self.fix.clone(),
+            epoch: self.epoch,
+        };
+        // Strings and an integer always serialise.
+        serde_json::to_vec(&body).unwrap_or_default()
+    }
+
+    /// Reads the refusal in a response of `status`.
+    ///
+    /// Total: a body that is not ours, or of a code this build does not know, becomes the nearest meaning
+    /// of the status. Texts are cut and stripped of control characters, since they end up in terminals.
+    pub fn read(status: u16, body: &[u8]) -> Self {
+        let parsed = (body.len() as u64 <= MAX_PROBLEM_BYTES)
+            .then(|| serde_json::from_slice::<Body>(body).ok())
+            .flatten();
+        let Some(body) = parsed else {
+            let message = format!("the server answered with status {status} and no readable reason");
+            return Problem::new(Code::of_status(status), message);
+        };
+        let code = Code::from_text(&body.code).unwrap_or(Code::of_status(status));
+        let fix = printable(&body.fix);
+        Problem {
+            code,
+            message: printable(&body.message),
+            fix: if fix.is_empty() { code.fix().to_owned() } else { fix },
+            epoch: body.epoch,
+        }
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}): {}", self.message, self.code.text(), self.fix)
+    }
+}
+
+/// A peer's text, safe to print: at most 300 characters, none of them control characters.
+fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(300).collect()
+}

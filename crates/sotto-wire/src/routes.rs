@@ -1,0 +1,60 @@
+//! Paths and header names, for both ends.
+//!
+//! The constants are patterns with `{name}` holes; the functions fill them. Table names hold only
+//! characters that need no escaping in a path (see the catalog), and digests are hexadecimal.
+
+use serde::{Deserialize, Serialize};
+use sotto_core::Epoch;
+
+/// `GET`: the list of tables, a [`TableList`].
+pub const TABLES: &str = "/v1/tables";
+/// `GET`: a table's signed catalog, the newest, or `?epoch=N`.
+pub const TABLE: &str = "/v1/tables/{table}";
+/// `POST`: registers keys; answered by 16 bytes of session id.
+pub const KEYS: &str = "/v1/tables/{table}/keys";
+/// `POST`: asks; answered by an answer frame.
+pub const ASK: &str = "/v1/tables/{table}/ask";
+/// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
+pub const ARTIFACT: &str = "/v1/artifacts/{digest}";
+
+/// Content type of frames and artifacts.
+pub const OCTETS: &str = "application/octet-stream";
+/// Content type of catalogs and lists.
+pub const JSON: &str = "application/json";
+/// Content type of refusals (RFC 9457 names it; the members are ours).
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+/// Seconds to wait before the next try, on 429 and 503.
+pub const RETRY_AFTER: &str = "retry-after";
+/// How long the server took; see [`crate::Timing`].
+pub const SERVER_TIMING: &str = "server-timing";
+
+/// The names of the tables a server serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableList {
+    /// In alphabetical order.
+    pub tables: Vec<String>,
+}
+
+/// The path of a table's catalog.
+pub fn table(table: &str, epoch: Option<Epoch>) -> String {
+    match epoch {
+        None => format!("/v1/tables/{table}"),
+        Some(epoch) => format!("/v1/tables/{table}?epoch={epoch}"),
+    }
+}
+
+/// The path keys are posted to.
+pub fn keys(table: &str) -> String {
+    format!("/v1/tables/{table}/keys")
+}
+
+/// The path asks are posted to.
+pub fn ask(table: &str) -> String {
+    format!("/v1/tables/{table}/ask")
+}
+
+/// The path of an artifact.
+pub fn artifact(digest_hex: &str) -> String {
+    format!("/v1/artifacts/{digest_hex}")
+}

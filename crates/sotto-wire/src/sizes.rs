@@ -1,0 +1,65 @@
+//! How large a body may be, known from a table's parameters before its first byte.
+
+use crate::{answer, ask, keys};
+use sotto_core::Costs;
+
+/// Queries one ask may always hold. Sixty-four lookups at once are more than a page needs, and bound what
+/// a stranger can make a server buffer.
+pub const MAX_QUERIES: u16 = 64;
+
+/// Largest catalog a client reads. Chunk digests of a 4 GiB artifact take 256 KiB.
+pub const MAX_CATALOG_BYTES: u64 = 16 << 20;
+
+/// Largest refusal a client reads.
+pub const MAX_PROBLEM_BYTES: u64 = 4 << 10;
+
+/// Largest list of tables a client reads.
+pub const MAX_TABLES_BYTES: u64 = 1 << 20;
+
+/// Exact message sizes of one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes of one query.
+    pub query_bytes: u64,
+    /// Bytes of one answer.
+    pub answer_bytes: u64,
+    /// Bytes of a client's keys; 0 if the scheme has none.
+    pub keys_bytes: u64,
+    /// Most queries in one ask.
+    pub max_queries: u16,
+}
+
+impl Sizes {
+    /// Sizes of a table whose every lookup takes `lookups` queries.
+    ///
+    /// One lookup must always fit in one ask, so a table of wide rows allows more than [`MAX_QUERIES`].
+    pub fn new(costs: &Costs, lookups: usize) -> Self {
+        let lookups = u16::try_from(lookups).unwrap_or(u16::MAX);
+        Sizes {
+            query_bytes: costs.query_bytes,
+            answer_bytes: costs.answer_bytes,
+            keys_bytes: costs.keys_bytes,
+            max_queries: lookups.max(MAX_QUERIES),
+        }
+    }
+
+    /// Bytes of an ask of `count` queries.
+    pub fn ask_bytes(&self, count: u16) -> u64 {
+        self.query_bytes.saturating_mul(u64::from(count)).saturating_add(ask::HEAD_BYTES as u64)
+    }
+
+    /// Bytes of the largest ask.
+    pub fn max_ask_bytes(&self) -> u64 {
+        self.ask_bytes(self.max_queries)
+    }
+
+    /// Bytes of the answer to an ask of `count` queries.
+    pub fn answer_frame_bytes(&self, count: u16) -> u64 {
+        self.answer_bytes.saturating_mul(u64::from(count)).saturating_add(answer::HEAD_BYTES as u64)
+    }
+
+    /// Bytes of a registration of keys.
+    pub fn keys_frame_bytes(&self) -> u64 {
+        self.keys_bytes.saturating_add(keys::HEAD_BYTES as u64)
+    }
+}

@@ -1,0 +1,140 @@
+//! Laws of the frames: what is encoded is decoded; nothing else is, and nothing panics.
+
+use proptest::prelude::*;
+use sotto_core::{Epoch, ParamsDigest};
+use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, keys};
+
+fn pin() -> impl Strategy<Value = Pin> {
+    (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| Pin {
+        server,
+        epoch: Epoch(epoch),
+        digest: ParamsDigest(digest),
+    })
+}
+
+fn equal_items() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    (1usize..9, 0usize..40)
+        .prop_flat_map(|(count, each)| prop::collection::vec(prop::collection::vec(any::<u8>(), each), count))
+}
+
+proptest! {
+    #[test]
+    fn ask_round_trips(pin in pin(), session in any::<[u8; 16]>(), queries in equal_items()) {
+        let body = ask::encode(&pin, &SessionId(session), &queries).unwrap();
+        let head = ask::Head::parse(&body).unwrap();
+        prop_assert_eq!(head.pin, pin);
+        prop_assert_eq!(head.session.0, session);
+        prop_assert_eq!(usize::from(head.count), queries.len());
+        prop_assert_eq!(head.queries(&body, queries[0].len()).unwrap(), queries);
+    }
+
+    #[test]
+    fn answer_round_trips(pin in pin(), answers in equal_items()) {
+        let body = answer::encode(&pin, &answers).unwrap();
+        let got = answer::decode(&body, &pin, answers.len() as u16, answers[0].len()).unwrap();
+        prop_assert_eq!(got, answers);
+    }
+
+    #[test]
+    fn keys_round_trip(pin in pin(), bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let body = keys::encode(&pin, &bytes);
+        let head = keys::Head::parse(&body).unwrap();
+        prop_assert_eq!(head.pin, pin);
+        prop_assert_eq!(head.keys(&body, bytes.len()).unwrap(), &bytes[..]);
+    }
+
+    #[test]
+    fn every_truncation_and_extension_is_refused(pin in pin(), items in equal_items(), extra in 1usize..9) {
+        let each = items[0].len();
+        let count = items.len() as u16;
+        let asked = ask::encode(&pin, &SessionId::NONE, &items).unwrap();
+        let answered = answer::encode(&pin, &items).unwrap();
+        let longer = |body: &[u8]| [body, &vec![0; extra]].concat();
+        let ask_ok = |body: &[u8]| ask::Head::parse(body).and_then(|h| h.queries(body, each).map(drop)).is_ok();
+        for len in 0..asked.len() {
+            prop_assert!(!ask_ok(&asked[..len]), "an ask of {len} bytes was taken");
+        }
+        for len in 0..answered.len() {
+            prop_assert!(answer::decode(&answered[..len], &pin, count, each).is_err());
+        }
+        prop_assert!(!ask_ok(&longer(&asked)));
+        prop_assert!(answer::decode(&longer(&answered), &pin, count, each).is_err());
+    }
+
+    #[test]
+    fn a_flipped_bit_in_an_answer_head_is_refused(pin in pin(), items in equal_items(), bit in 0usize..answer::HEAD_BYTES * 8) {
+        let mut body = answer::encode(&pin, &items).unwrap();
+        body[bit / 8] ^= 1 << (bit % 8);
+        prop_assert!(answer::decode(&body, &pin, items.len() as u16, items[0].len()).is_err());
+    }
+
+    #[test]
+    fn any_bytes_are_judged_without_panic(body in prop::collection::vec(any::<u8>(), 0..200), pin in pin(), each in 0usize..50) {
+        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC] {
+            let mut body = body.clone();
+            for (at, byte) in magic.iter().chain(&[1]).enumerate().take(body.len()) {
+                body[at] = *byte;
+            }
+            let _ = ask::Head::parse(&body).map(|head| head.queries(&body, each).map(|q| q.len()));
+            let _ = keys::Head::parse(&body).map(|head| head.keys(&body, each).map(<[u8]>::len));
+            let _ = answer::decode(&body, &pin, 3, each).map(|a| a.len());
+        }
+    }
+}
+
+const PIN: Pin = Pin { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) };
+
+/// The drawing in `spec/wire.md`, as bytes.
+#[test]
+fn the_bytes_are_those_of_the_spec() {
+    let mut want = b"sotq\x01\x00\x02\x00\x07\0\0\0\0\0\0\0".to_vec();
+    want.extend([9; 32]);
+    want.extend([5; 16]);
+    want.extend(b"aabb");
+    assert_eq!(ask::encode(&PIN, &SessionId([5; 16]), &[b"aa", b"bb"]).unwrap(), want);
+
+    let mut want = b"sota\x01\x00\x01\x00\x07\0\0\0\0\0\0\0".to_vec();
+    want.extend([9; 32]);
+    want.extend(b"cc");
+    assert_eq!(answer::encode(&PIN, &[b"cc"]).unwrap(), want);
+
+    let mut want = b"sotk\x01\x00\x00\x00\x07\0\0\0\0\0\0\0".to_vec();
+    want.extend([9; 32]);
+    want.extend(b"keys");
+    assert_eq!(keys::encode(&PIN, b"keys"), want);
+}
+
+#[test]
+fn each_field_is_refused_by_name() {
+    let good = ask::encode(&PIN, &SessionId::NONE, &[b"aa"]).unwrap();
+    let with = |at: usize, byte: u8| {
+        let mut body = good.clone();
+        body[at] = byte;
+        ask::Head::parse(&body)
+    };
+    assert_eq!(with(0, b'S'), Err(FrameError::Magic));
+    assert_eq!(with(4, 2), Err(FrameError::Version(2)));
+    assert_eq!(with(4, 2).unwrap_err().code(), Code::WrongVersion);
+    assert_eq!(with(6, 0), Err(FrameError::Count { got: 0 }));
+    let refused = |at, byte| PIN.admit(&with(at, byte).unwrap().pin).unwrap_err().code();
+    assert_eq!(refused(5, 1), Code::WrongServer);
+    assert_eq!(refused(8, 6), Code::StaleEpoch);
+    assert_eq!(refused(16, 0), Code::WrongParams);
+
+    let mut reserved = keys::encode(&PIN, b"");
+    reserved[6] = 1;
+    assert_eq!(keys::Head::parse(&reserved), Err(FrameError::Reserved));
+}
+
+#[test]
+fn frames_of_unequal_or_no_items_are_not_made() {
+    assert_eq!(answer::encode::<&[u8]>(&PIN, &[]), Err(FrameError::Count { got: 0 }));
+    assert_eq!(answer::encode(&PIN, &vec![b""; 65536]), Err(FrameError::Count { got: 65536 }));
+    let unequal: [&[u8]; 2] = [b"a", b"bb"];
+    assert_eq!(answer::encode(&PIN, &unequal), Err(FrameError::Length { got: 2, want: 1 }));
+}
+
+#[test]
+fn a_session_id_does_not_print() {
+    assert_eq!(format!("{:?}", SessionId([7; 16])), "SessionId(..)");
+}
