@@ -1,0 +1,101 @@
+//! The graph of this workspace, asked of cargo.
+
+use crate::graph::{Crate, Graph, Linked, Source};
+use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
+use std::error::Error;
+use std::process::Command;
+use std::{env, fs};
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+/// Reads the workspace in the current folder.
+pub(crate) fn read() -> Fallible<Graph> {
+    let metadata = MetadataCommand::new().no_deps().exec()?;
+    let crates = metadata.workspace_packages().into_iter().map(|package| read_crate(&metadata, package));
+    let crates = crates.collect::<Fallible<Vec<Crate>>>()?;
+    let client_half = client_half(&crates)?;
+    Ok(Graph { crates, client_half })
+}
+
+fn read_crate(metadata: &Metadata, package: &Package) -> Fallible<Crate> {
+    let home = package.manifest_path.parent().ok_or("a manifest lies in no folder")?;
+    let ours = |name: &str| metadata.workspace_packages().iter().any(|other| other.name.as_str() == name);
+    let mut needs: Vec<String> = package
+        .dependencies
+        .iter()
+        .filter(|edge| edge.kind != DependencyKind::Development && ours(&edge.name))
+        .map(|edge| edge.name.clone())
+        .collect();
+    needs.sort();
+    needs.dedup();
+    let roots = package.targets.iter().filter(|target| target.is_lib() || target.is_bin());
+    let roots = roots.map(|target| read_source(home, &target.src_path)).collect::<Fallible<_>>()?;
+    let mut sources = Vec::new();
+    read_sources(home, &home.join("src"), &mut sources)?;
+    Ok(Crate {
+        name: package.name.to_string(),
+        folder: home.parent().and_then(Utf8Path::file_name).unwrap_or_default().into(),
+        needs,
+        roots,
+        sources,
+    })
+}
+
+fn read_source(home: &Utf8Path, path: &Utf8Path) -> Fallible<Source> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    Ok(Source { path: path.strip_prefix(home)?.to_string(), text })
+}
+
+fn read_sources(home: &Utf8Path, folder: &Utf8Path, into: &mut Vec<Source>) -> Fallible<()> {
+    for entry in folder.read_dir_utf8()? {
+        let path: Utf8PathBuf = entry?.into_path();
+        if path.is_dir() {
+            read_sources(home, &path, into)?;
+        } else if path.extension() == Some("rs") {
+            into.push(read_source(home, &path)?);
+        }
+    }
+    Ok(())
+}
+
+/// What `sotto-client` without features and every scheme's client half link for wasm32.
+///
+/// `cargo metadata` resolves features for the whole workspace at once, so a server elsewhere in it would
+/// show up here; `cargo tree -p` resolves them for just these packages.
+fn client_half(crates: &[Crate]) -> Fallible<Vec<Linked>> {
+    let mut tree = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    tree.args(["tree", "--target", "wasm32-unknown-unknown", "--no-default-features"]);
+    tree.args(["--edges", "normal", "--prefix", "none", "--format", "{p}|{f}"]);
+    let half = crates.iter().filter(|krate| krate.name == "sotto-client" || krate.folder == "schemes");
+    half.for_each(|krate| {
+        tree.args(["-p", &krate.name]);
+    });
+    let output = tree.output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+    }
+    Ok(String::from_utf8(output.stdout)?.lines().filter_map(parse_linked).collect())
+}
+
+/// Parses `name v1.2.3 (path)|feature,feature`.
+fn parse_linked(line: &str) -> Option<Linked> {
+    let (package, features) = line.split_once('|')?;
+    let name = package.split_whitespace().next()?.to_owned();
+    // A package seen before is marked with a trailing ` (*)`.
+    let features = features.trim_end_matches(" (*)").split(',').filter(|feature| !feature.is_empty());
+    Some(Linked { name, features: features.map(str::to_owned).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_linked;
+
+    #[test]
+    fn lines_of_the_tree_are_read() {
+        let linked = parse_linked("serde v1.0.2 (/a b/c)|derive,std (*)").unwrap();
+        assert_eq!((linked.name.as_str(), linked.features), ("serde", vec!["derive".into(), "std".into()]));
+        assert!(parse_linked("either v1.0.0|").unwrap().features.is_empty());
+        assert!(parse_linked("").is_none());
+    }
+}
