@@ -1,0 +1,54 @@
+//! Is this LWE (or ring-LWE) instance hard enough? One function decides: [`gate`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`certified`](self::certified()) | sets whose figures come from the lattice estimator, accepted and refused |
+//! | [`usvp`] | the primal attack's block size, and a cost that stays below the estimator's |
+//!
+//! Ring instances are judged as plain LWE of the same dimension: no attack on power-of-two cyclotomic
+//! rings at these parameters is known to do better. Sparse secrets cannot be written down in [`Secret`],
+//! because hybrid attacks on them are outside what the calculator covers.
+
+mod certified;
+mod gate;
+#[cfg(test)]
+mod tests;
+pub mod usvp;
+
+pub use certified::{Certified, LweSet, certified, certified_sets};
+pub use gate::gate;
+
+/// The law the secret's coefficients are drawn from. There is no sparse variant, on purpose.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Secret {
+    /// Uniform in {-1, 0, 1}.
+    Ternary,
+    /// Discrete Gaussian of this standard deviation.
+    Gaussian(f64),
+    /// Uniform modulo q.
+    Uniform,
+}
+
+impl Secret {
+    /// The standard deviation an attacker has to work against, given the error's.
+    ///
+    /// A uniform secret is no harder than one drawn like the error: n samples turn the first into the
+    /// second (Applebaum, Cash, Peikert, Sahai, CRYPTO 2009, lemma 2).
+    fn sigma(self, error: f64) -> f64 {
+        match self {
+            Secret::Ternary => (2.0_f64 / 3.0).sqrt(),
+            Secret::Gaussian(sigma) => sigma,
+            Secret::Uniform => error,
+        }
+    }
+
+    /// Whether this law gives an attacker no more than `other` does, at error width `error`.
+    fn at_least_as_hard_as(self, other: Secret, error: f64) -> bool {
+        match (self, other) {
+            (Secret::Ternary, Secret::Ternary) | (Secret::Uniform, Secret::Uniform) => true,
+            (Secret::Gaussian(ours), Secret::Gaussian(theirs)) => ours >= theirs,
+            (Secret::Uniform, Secret::Gaussian(theirs)) => error >= theirs,
+            _ => false,
+        }
+    }
+}

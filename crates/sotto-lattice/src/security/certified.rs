@@ -1,0 +1,147 @@
+//! Parameter sets with figures from the lattice estimator.
+//!
+//! log2 of ring operations under the MATZOV cost model, from malb/lattice-estimator at commit 27a581b;
+//! `dual` is its hybrid dual attack. Sets that fall short are kept in the table, so that the gate refuses
+//! them, and everything easier, by name and figure instead of by silence.
+
+use super::Secret;
+
+/// Where the figures come from.
+const ESTIMATOR: &str = "lattice-estimator 27a581b, MATZOV";
+/// Where the floors of the degree table come from.
+const FLOOR: &str = "lattice-estimator 27a581b, MATZOV: largest q with usvp and bdd at least 128";
+
+/// Attack costs in bits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Certified {
+    /// Primal attack, unique shortest vector.
+    pub usvp: f64,
+    /// Primal attack, bounded distance decoding.
+    pub bdd: f64,
+    /// Hybrid dual attack, where it was run.
+    pub dual: Option<f64>,
+    /// The program and commit that gave the figures.
+    pub source: &'static str,
+}
+
+impl Certified {
+    /// The cheapest attack.
+    pub fn bits(&self) -> f64 {
+        self.usvp.min(self.bdd).min(self.dual.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// An LWE instance and what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LweSet {
+    /// Short name, stable.
+    pub name: &'static str,
+    /// Dimension.
+    pub n: usize,
+    /// log2 of the modulus.
+    pub log2_q: f64,
+    /// Law of the secret.
+    pub secret: Secret,
+    /// Standard deviation of the error.
+    pub sigma: f64,
+    /// The figures.
+    pub certified: Certified,
+}
+
+impl LweSet {
+    /// Whether an attacker on `self` is in no coordinate better off than on `other`.
+    ///
+    /// A larger dimension, a smaller modulus, a wider error and a wider secret each only add work, so the
+    /// certificate of `other` then holds for `self`, and a shortfall of `self` holds for `other`.
+    pub(super) fn at_least_as_hard_as(&self, other: &LweSet) -> bool {
+        self.n >= other.n
+            && self.log2_q <= other.log2_q
+            && self.sigma >= other.sigma
+            && self.secret.at_least_as_hard_as(other.secret, self.sigma)
+    }
+}
+
+/// The set of that name.
+pub fn certified(name: &str) -> Option<&'static LweSet> {
+    SETS.iter().find(|set| set.name == name)
+}
+
+/// Every set of the table, those that fall short of 128 bits included.
+pub fn certified_sets() -> &'static [LweSet] {
+    SETS
+}
+
+/// Largest log2 q at which a ternary secret with sigma 3.2 has 128 bits, by degree; degree rounded down.
+pub(super) fn ternary_limit(n: usize) -> f64 {
+    SETS.iter()
+        .filter(|set| set.certified.source == FLOOR && set.n <= n)
+        .map(|set| set.log2_q)
+        .fold(0.0, f64::max)
+}
+
+const fn set(
+    name: &'static str,
+    n: usize,
+    log2_q: f64,
+    secret: Secret,
+    sigma: f64,
+    [usvp, bdd]: [f64; 2],
+    dual: Option<f64>,
+) -> LweSet {
+    LweSet { name, n, log2_q, secret, sigma, certified: Certified { usvp, bdd, dual, source: ESTIMATOR } }
+}
+
+const fn ternary(name: &'static str, n: usize, log2_q: f64, usvp: f64, bdd: f64, dual: f64) -> LweSet {
+    set(name, n, log2_q, Secret::Ternary, 3.2, [usvp, bdd], Some(dual))
+}
+
+const fn floor(name: &'static str, n: usize, log2_q: f64) -> LweSet {
+    let certified = Certified { usvp: 128.0, bdd: 128.0, dual: None, source: FLOOR };
+    LweSet { name, n, log2_q, secret: Secret::Ternary, sigma: 3.2, certified }
+}
+
+const TERNARY_SIGMA: f64 = 0.816_496_580_927_726; // sqrt(2/3)
+
+#[rustfmt::skip]
+static SETS: &[LweSet] = &[
+    // Plain LWE modulo 2^32, as SimplePIR-like schemes use it.
+    set("n1024-q32-s11", 1024, 32.0, Secret::Gaussian(11.0), 11.0, [130.1, 128.4], None),
+    set("n1216-q32-t", 1216, 32.0, Secret::Ternary, 6.4, [133.0, 131.3], Some(130.7)),
+    set("n1275-q32-t", 1275, 32.0, Secret::Ternary, 6.4, [139.7, 138.0], Some(137.3)),
+    set("n1408-q32-t", 1408, 32.0, Secret::Ternary, 6.4, [155.1, 153.3], Some(152.2)),
+    set("n1774-q32-tt", 1774, 32.0, Secret::Ternary, TERNARY_SIGMA, [180.0, 178.3], Some(176.0)),
+    // SimplePIR's published set, and what it would be with a ternary secret.
+    set("n1024-q32-s6.4", 1024, 32.0, Secret::Uniform, 6.4, [123.2, 121.5], Some(126.3)),
+    set("n1024-q32-s6.4-gauss", 1024, 32.0, Secret::Gaussian(6.4), 6.4, [123.2, 121.5], Some(126.3)),
+    set("n1024-q32-t", 1024, 32.0, Secret::Ternary, 6.4, [111.5, 110.0], Some(110.3)),
+    // The ring of Spiral and YPIR.
+    set("n2048-q56-s6.4", 2048, 56.0, Secret::Gaussian(6.4), 6.4, [132.1, 131.2], Some(134.2)),
+    set("n2048-q56-t-s6.4", 2048, 56.0, Secret::Ternary, 6.4, [124.7, 123.8], Some(124.2)),
+    // Rings with a ternary secret, sigma 3.2, by degree.
+    ternary("n1024-q27-t", 1024, 27.0, 128.8, 127.0, 126.2),
+    ternary("n2048-q41-t", 2048, 41.0, 171.3, 169.9, 168.6),
+    ternary("n2048-q42-t", 2048, 42.0, 166.9, 165.5, 164.4),
+    ternary("n2048-q54-t", 2048, 54.0, 127.2, 126.3, 126.4),
+    ternary("n2048-q55-t", 2048, 55.0, 124.7, 123.8, 124.2),
+    ternary("n2048-q56-t", 2048, 56.0, 122.5, 121.5, 121.8),
+    ternary("n4096-q83-t", 4096, 83.0, 168.8, 168.1, 167.9),
+    ternary("n4096-q101-t", 4096, 101.0, 136.3, 135.8, 136.2),
+    ternary("n4096-q109-t", 4096, 109.0, 125.6, 125.1, 125.7),
+    ternary("n4096-q112-t", 4096, 112.0, 122.0, 121.6, 122.2),
+    ternary("n4096-q116-t", 4096, 116.0, 117.5, 117.2, 118.0),
+    ternary("n8192-q165-t", 8192, 165.0, 170.4, 169.9, 170.4),
+    ternary("n8192-q202-t", 8192, 202.0, 136.6, 136.3, 137.0),
+    ternary("n8192-q218-t", 8192, 218.0, 126.0, 125.7, 126.5),
+    ternary("n8190-q140-t", 8190, 140.0, 204.7, 204.2, 204.1),
+    ternary("n8190-q160-t", 8190, 160.0, 176.3, 175.8, 176.3),
+    ternary("n8190-q178-t", 8190, 178.0, 156.6, 156.3, 156.8),
+    ternary("n8190-q200-t", 8190, 200.0, 138.0, 137.7, 138.4),
+    ternary("n8190-q210-t", 8190, 210.0, 131.0, 130.7, 131.6),
+    ternary("n8190-q220-t", 8190, 220.0, 124.6, 124.4, 125.2),
+    // Largest log2 q by degree: known to have at least 128 bits, by how much more was not recorded.
+    floor("n1024-q26-t", 1024, 26.0),
+    floor("n2048-q53-t", 2048, 53.0),
+    floor("n4096-q106-t", 4096, 106.0),
+    floor("n8190-q214-t", 8190, 214.0),
+    floor("n16384-q430-t", 16384, 430.0),
+];

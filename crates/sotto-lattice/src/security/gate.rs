@@ -1,0 +1,73 @@
+//! The decision.
+
+use super::certified::{Certified, LweSet, certified_sets, ternary_limit};
+use super::{Secret, usvp};
+use sotto_core::params::REQUIRED_SECURITY_BITS;
+use sotto_core::{ParamsError, Security};
+
+/// Smallest block size accepted without a certificate.
+const LEAST_BETA: u32 = 342;
+
+/// Smallest standard deviation of a secret or an error: just under that of a ternary one.
+const NARROWEST: f64 = 0.8;
+
+/// Bits between the primal attack and the best attack of the estimator, at their largest in the table of
+/// certified sets (the dual attack on n = 1774). Taken off every estimate that no certificate backs.
+const OTHER_ATTACKS: f64 = 4.0;
+
+/// Accepts an LWE instance of at least [`REQUIRED_SECURITY_BITS`] bits and says how many it has.
+///
+/// An instance is accepted if a certified set that is at least as easy has enough bits. Without one, three
+/// conditions must hold at once: a primal block size of at least 342, a modulus within the largest that is
+/// certified for ternary secrets at this degree, and an estimate that, less the largest distance any other
+/// attack has shown, is still enough.
+///
+/// # Errors
+/// [`ParamsError::Insecure`] with the figure found; [`ParamsError::Field`] for numbers that describe no
+/// instance.
+pub fn gate(n: usize, log2_q: f64, secret: &Secret, sigma: f64) -> Result<Security, ParamsError> {
+    let in_range = |x: f64, most: f64| x.is_finite() && x > 0.0 && x <= most;
+    let secret_sigma = secret.sigma(sigma);
+    if n == 0 || n > 1 << 20 || !in_range(log2_q, 65536.0) {
+        return Err(field("n, log2 q", "n must lie in 1..=2^20, log2 q in (0, 65536]"));
+    }
+    // Narrower than ternary is sparse under another name, and the formulas do not cover sparse vectors.
+    if !in_range(sigma, 1e9) || !in_range(secret_sigma, 1e9) || sigma.min(secret_sigma) < NARROWEST {
+        return Err(field("sigma", "secret and error must have standard deviations in [0.8, 1e9]"));
+    }
+
+    let unknown = Certified { usvp: 0.0, bdd: 0.0, dual: None, source: "" };
+    let asked = LweSet { name: "", n, log2_q, secret: *secret, sigma, certified: unknown };
+    let required = f64::from(REQUIRED_SECURITY_BITS);
+
+    let best = certified_sets()
+        .iter()
+        .filter(|set| asked.at_least_as_hard_as(set))
+        .max_by(|a, b| a.certified.bits().total_cmp(&b.certified.bits()));
+    if let Some(set) = best.filter(|set| set.certified.bits() >= required) {
+        let model = format!("{}; set {}", set.certified.source, set.name);
+        return Ok(Security { bits: set.certified.bits(), model });
+    }
+
+    let attack = usvp::attack(n, log2_q, secret_sigma, sigma);
+    let estimate = attack.map_or(f64::INFINITY, |a| a.matzov_below() - OTHER_ATTACKS);
+    // A harder set that is known to fall short settles the matter, whatever the estimate says.
+    let bits = certified_sets()
+        .iter()
+        .filter(|set| set.at_least_as_hard_as(&asked))
+        .map(|set| set.certified.bits())
+        .filter(|bits| *bits < required)
+        .fold(estimate, f64::min);
+    let beta = attack.map_or(u32::MAX, |a| a.beta);
+    if bits >= required && beta >= LEAST_BETA && log2_q <= ternary_limit(n) {
+        let core = attack.map_or(f64::INFINITY, |a| a.core_svp());
+        let model = format!("primal uSVP, MATZOV less {OTHER_ATTACKS} bits; beta {beta}, core-SVP {core:.0}");
+        return Ok(Security { bits, model });
+    }
+    // An estimate above the requirement that fails one of the other two conditions is not trusted.
+    Err(ParamsError::Insecure { bits: bits.min(required - 0.1), required: REQUIRED_SECURITY_BITS })
+}
+
+fn field(field: &'static str, why: &str) -> ParamsError {
+    ParamsError::Field { field, why: why.into() }
+}
