@@ -1,2 +1,37 @@
 //! What a table is: the signed catalog, artifacts by digest, and how rows lie in records.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`catalog`] | the catalog itself: parsed totally, checked for consistency |
+//! | [`table`] | table names, index and range tables, what a row's bytes mean |
+//! | [`entry`] | one static file: its size, its digest, the digests of its chunks |
+//! | [`signed`] | the catalog as it travels: exact text, public key, signature |
+//! | [`key`] | signing keys, public keys, and their text forms |
+//! | [`packing`] | narrow rows share a record, wide rows span several |
+//! | [`hex`] | bytes that are written as hexadecimal text |
+//! | [`error`] | whose fault, and what to do |
+//!
+//! The bytes are drawn in `spec/catalog.md` and `spec/artifacts.md`.
 #![forbid(unsafe_code)]
+
+pub mod catalog;
+mod divide;
+pub mod entry;
+pub mod error;
+pub mod hex;
+pub mod key;
+pub mod packing;
+pub mod signed;
+pub mod table;
+
+pub use catalog::{Catalog, Layer, Sidecar, Terms};
+pub use entry::ArtifactEntry;
+pub use error::CatalogError;
+pub use hex::{Hex, Hex32, Hex64, HexBytes};
+pub use key::{PublicKey, SigningKey};
+pub use packing::{Packing, Place};
+pub use signed::SignedCatalog;
+pub use table::{KeyKind, TableKind, TableName, ValueKind};
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = CatalogError> = std::result::Result<T, E>;

@@ -1,0 +1,284 @@
+//! The catalog: all a client must know of a table before its first query.
+
+use crate::{ArtifactEntry, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
+use serde::{Deserialize, Serialize};
+use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
+use sotto_core::{Epoch, ParamsError, ParamsReport, SchemeEntry};
+
+/// The format this build writes and reads.
+pub const FORMAT: &str = "sotto-catalog/1";
+
+/// Most bytes of a catalog's text.
+pub const MAX_CATALOG_BYTES: usize = 4 << 20;
+
+/// Most rows of a table.
+pub const MAX_ROWS: u64 = 1 << 40;
+
+/// Most bytes of a row.
+pub const MAX_ROW_BYTES: u64 = 1 << 26;
+
+/// Most artifacts of a table.
+pub const MAX_ARTIFACTS: usize = 16;
+
+/// Most servers a query goes to.
+pub const MAX_SERVERS: u32 = 8;
+
+const MAX_SCHEME_BYTES: usize = 64;
+const MAX_ATTRIBUTION_BYTES: usize = 4096;
+
+/// A table, one epoch of it. A value that came from [`Catalog::parse`] is consistent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// The table's name.
+    pub table: TableName,
+    /// Which snapshot of it.
+    pub epoch: Epoch,
+    /// How a user names a row.
+    pub kind: TableKind,
+    /// What a row's bytes mean.
+    pub value: ValueKind,
+    /// Rows in the table.
+    pub rows: u64,
+    /// Bytes in a row.
+    pub row_bytes: u64,
+    /// The scheme's id, such as `simplepir/1`.
+    pub scheme: String,
+    /// The scheme's literal parameters.
+    pub params: serde_json::Value,
+    /// Digest of the scheme's id and parameters; every query names it.
+    pub params_digest: Hex32,
+    /// How many servers a query goes to.
+    pub servers: u32,
+    /// The static files of this epoch.
+    pub artifacts: Vec<ArtifactEntry>,
+    /// What is stacked on the scheme. This build knows none and refuses any: a client that skipped a
+    /// layer would read wrong rows.
+    pub layers: Vec<Layer>,
+    /// A small table with the newest changes, asked in the same round. A client that does not ask it
+    /// reads this snapshot, which is older but not wrong.
+    pub sidecar: Option<Sidecar>,
+    /// Where the data comes from, in the words its licence asks for.
+    pub attribution: Option<String>,
+    /// When it was made, in seconds since 1970.
+    pub created: u64,
+}
+
+/// A layer, by name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// Which layer, with its version.
+    pub name: String,
+    /// Its parameters.
+    pub params: serde_json::Value,
+}
+
+/// The small table that goes with a large one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sidecar {
+    /// Its name; another table of the same server.
+    pub table: TableName,
+}
+
+/// What a catalog and its scheme agree on.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// What the parameters promise and cost.
+    pub report: ParamsReport,
+    /// How rows lie in records.
+    pub packing: Packing,
+}
+
+/// Only what tells versions apart, read before anything is refused for being unknown.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+    #[serde(default)]
+    layers: Vec<LayerName>,
+}
+
+#[derive(Deserialize)]
+struct LayerName {
+    name: String,
+}
+
+impl Catalog {
+    /// Parses and checks a catalog's text. Total: any bytes give a catalog or an error.
+    ///
+    /// # Errors
+    /// [`CatalogError`], with what is wrong.
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        limit(bytes.len())?;
+        let malformed = |e| CatalogError::malformed("catalog", &e);
+        // A later version may add fields and layers. Saying "upgrade" is of more use than "unknown field".
+        let header: Header = serde_json::from_slice(bytes).map_err(malformed)?;
+        if header.format != FORMAT {
+            return Err(CatalogError::Version { found: header.format.chars().take(64).collect() });
+        }
+        if let Some(layer) = header.layers.first() {
+            return Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() });
+        }
+        let catalog: Catalog = serde_json::from_slice(bytes).map_err(malformed)?;
+        catalog.check()?;
+        Ok(catalog)
+    }
+
+    /// The text to sign.
+    ///
+    /// # Errors
+    /// As [`Catalog::check`].
+    pub fn to_text(&self) -> Result<String> {
+        self.check()?;
+        let text = serde_json::to_string(self).map_err(|e| CatalogError::malformed("catalog", &e))?;
+        limit(text.len())?;
+        Ok(text)
+    }
+
+    /// Checks ranges, and that no two fields contradict each other.
+    ///
+    /// # Errors
+    /// [`CatalogError::Invalid`], [`CatalogError::Version`], [`CatalogError::UnknownLayer`].
+    pub fn check(&self) -> Result<()> {
+        let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
+        if self.format != FORMAT {
+            return Err(CatalogError::Version { found: self.format.clone() });
+        }
+        if let Some(layer) = self.layers.first() {
+            return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
+        }
+        if self.epoch.0 == 0 {
+            return refuse("epoch", "the first epoch is 1");
+        }
+        if !(1..=MAX_ROWS).contains(&self.rows) {
+            return refuse("rows", "1 to 2^40 rows");
+        }
+        if !(1..=MAX_ROW_BYTES).contains(&self.row_bytes) {
+            return refuse("row_bytes", "1 to 2^26 bytes");
+        }
+        self.kind.check(self.rows, self.row_bytes)?;
+        if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
+            return refuse("scheme", "1 to 64 bytes");
+        }
+        if !self.params.is_object() {
+            return refuse("params", "a JSON object");
+        }
+        if !(1..=MAX_SERVERS).contains(&self.servers) {
+            return refuse("servers", "1 to 8 servers");
+        }
+        if self.artifacts.len() > MAX_ARTIFACTS {
+            return refuse("artifacts", "at most 16 artifacts");
+        }
+        for (i, entry) in self.artifacts.iter().enumerate() {
+            entry.check(self.epoch)?;
+            let same = |other: &ArtifactEntry| {
+                other.artifact == entry.artifact && other.from_epoch == entry.from_epoch
+            };
+            if self.artifacts.iter().take(i).any(same) {
+                return refuse("artifacts", "one entry per artifact and starting epoch");
+            }
+        }
+        if self.sidecar.as_ref().is_some_and(|sidecar| sidecar.table == self.table) {
+            return refuse("sidecar", "a table other than this one");
+        }
+        if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
+            return refuse("attribution", "at most 4096 bytes");
+        }
+        Ok(())
+    }
+
+    /// How rows lie in the records `report` speaks of.
+    ///
+    /// # Errors
+    /// [`CatalogError::Disagree`] if the records do not hold the rows.
+    pub fn packing(&self, report: &ParamsReport) -> Result<Packing> {
+        Packing::new(self.rows, self.row_bytes, report.records, report.record_bytes)
+            .map_err(|_| CatalogError::Disagree { what: "the number of rows" })
+    }
+
+    /// Has the scheme check the parameters, and compares what they say with the catalog.
+    ///
+    /// Both a server before it serves and a client before it asks go through here: a publisher is not
+    /// trusted with either side's security or error bound.
+    ///
+    /// # Errors
+    /// [`CatalogError::WrongScheme`], [`CatalogError::Params`], [`CatalogError::Disagree`].
+    pub fn terms(&self, entry: &SchemeEntry) -> Result<Terms> {
+        if entry.id.0 != self.scheme {
+            let (wanted, offered) = (self.scheme.clone(), entry.id.to_string());
+            return Err(CatalogError::WrongScheme { wanted, offered });
+        }
+        if entry.servers as u64 != u64::from(self.servers) {
+            return Err(CatalogError::Disagree { what: "the number of servers" });
+        }
+        let report = (entry.report)(self.params.to_string().as_bytes())?;
+        if Hex32::from(report.digest) != self.params_digest {
+            return Err(CatalogError::Disagree { what: "the digest of the parameters" });
+        }
+        let packing = self.packing(&report)?;
+        gate(&report, &packing)?;
+        let whole = self.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
+        if whole.map(|entry| u128::from(entry.bytes)).sum::<u128>() != u128::from(report.costs.artifact_bytes)
+        {
+            return Err(CatalogError::Disagree { what: "the size of the artifacts" });
+        }
+        Ok(Terms { report, packing })
+    }
+
+    /// The row that `key` falls into; `None` outside the table, and for tables without keys.
+    pub fn row_of_key(&self, key: u64) -> Option<u64> {
+        self.kind.row_of_key(key).filter(|&row| row < self.rows)
+    }
+
+    /// The row a user means by `text`.
+    ///
+    /// Index tables: the row's number. Range tables: a key. For IPv4 keys that is a dotted address;
+    /// plain digits are the row's number there, since nobody writes addresses so.
+    ///
+    /// # Errors
+    /// [`CatalogError::NoSuchRow`].
+    pub fn row_of(&self, text: &str) -> Result<u64> {
+        let text = text.trim();
+        let number = || text.parse().ok().filter(|&row: &u64| row < self.rows);
+        let (row, rule) = match &self.kind {
+            TableKind::Index => (number(), "a row number"),
+            TableKind::Range { key: crate::KeyKind::Ipv4, .. } if text.parse::<u64>().is_ok() => {
+                (number(), "a row number")
+            }
+            TableKind::Range { key, .. } => {
+                let rule = if *key == crate::KeyKind::Ipv4 { "an IPv4 address" } else { "a key" };
+                (key.parse(text).and_then(|key| self.row_of_key(key)), rule)
+            }
+        };
+        row.ok_or_else(|| CatalogError::NoSuchRow {
+            why: format!("{rule} of table {} was expected, it has {} rows", self.table, self.rows),
+        })
+    }
+}
+
+/// Refuses parameters that are too weak, or that fail too often for rows that take several lookups.
+///
+/// # Errors
+/// [`ParamsError::Insecure`], [`ParamsError::Unreliable`].
+pub fn gate(report: &ParamsReport, packing: &Packing) -> sotto_core::Result<()> {
+    let (bits, required) = (report.security.bits, REQUIRED_SECURITY_BITS);
+    if bits.is_nan() || bits < f64::from(required) {
+        return Err(ParamsError::Insecure { bits, required }.into());
+    }
+    let (log2, required) = (packing.failure_log2(report.failure_log2), REQUIRED_FAILURE_LOG2);
+    if log2.is_nan() || log2 > f64::from(required) {
+        return Err(ParamsError::Unreliable { log2, required }.into());
+    }
+    Ok(())
+}
+
+fn limit(bytes: usize) -> Result<()> {
+    if bytes <= MAX_CATALOG_BYTES {
+        return Ok(());
+    }
+    let (bytes, limit) = (bytes as u64, MAX_CATALOG_BYTES as u64);
+    Err(CatalogError::TooLarge { what: "catalog", bytes, limit })
+}

@@ -1,0 +1,97 @@
+//! One static file of a table: its size, its digest, and the digests of its chunks.
+
+use crate::{CatalogError, Hex32, Result};
+use serde::{Deserialize, Serialize};
+use sotto_core::{Artifact, Epoch};
+use std::ops::Range;
+
+/// Most chunks of one artifact.
+pub const MAX_CHUNKS: usize = 4096;
+
+/// Smallest chunk.
+pub const MIN_CHUNK_BYTES: u64 = 64 << 10;
+
+/// Largest chunk.
+pub const MAX_CHUNK_BYTES: u64 = 1 << 30;
+
+/// The chunk size of artifacts that are small enough for it.
+const USUAL_CHUNK_BYTES: u64 = 1 << 20;
+
+/// A static file as a catalog names it. Chunks let a client keep what it has when a download breaks
+/// off, and notice a wrong byte after one chunk instead of after all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArtifactEntry {
+    /// Which file.
+    pub artifact: Artifact,
+    /// Its size.
+    pub bytes: u64,
+    /// BLAKE3 of all its bytes; its name in `GET /v1/artifacts/{digest}`.
+    pub digest: Hex32,
+    /// Bytes per chunk, the last one excepted: a power of two.
+    pub chunk_bytes: u64,
+    /// BLAKE3 of each chunk.
+    pub chunks: Vec<Hex32>,
+    /// For a delta: the epoch it starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_epoch: Option<Epoch>,
+}
+
+impl ArtifactEntry {
+    /// The entry of `bytes`.
+    pub fn of(artifact: Artifact, bytes: &[u8], from_epoch: Option<Epoch>) -> Self {
+        let chunk_bytes = chunk_bytes_for(bytes.len() as u64);
+        let size = usize::try_from(chunk_bytes).unwrap_or(usize::MAX);
+        ArtifactEntry {
+            artifact,
+            bytes: bytes.len() as u64,
+            digest: blake3::hash(bytes).into(),
+            chunk_bytes,
+            chunks: bytes.chunks(size).map(|chunk| blake3::hash(chunk).into()).collect(),
+            from_epoch,
+        }
+    }
+
+    /// The bytes of chunk `index`; `None` past the last one.
+    pub fn chunk_range(&self, index: usize) -> Option<Range<u64>> {
+        self.chunks.get(index)?;
+        let start = self.chunk_bytes.checked_mul(index as u64)?;
+        Some(start..self.bytes.min(start.checked_add(self.chunk_bytes)?))
+    }
+
+    /// Whether `bytes` are chunk `index`.
+    pub fn is_chunk(&self, index: usize, bytes: &[u8]) -> bool {
+        self.chunks.get(index).is_some_and(|digest| *digest == blake3::hash(bytes).into())
+    }
+
+    pub(crate) fn check(&self, epoch: Epoch) -> Result<()> {
+        let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
+        let size = self.chunk_bytes;
+        if !size.is_power_of_two() || !(MIN_CHUNK_BYTES..=MAX_CHUNK_BYTES).contains(&size) {
+            return refuse("artifacts.chunk_bytes", "a power of two from 64 KiB to 1 GiB");
+        }
+        if self.chunks.len() > MAX_CHUNKS {
+            return refuse("artifacts.chunks", "at most 4096 chunks");
+        }
+        if self.chunks.len() as u64 != self.bytes.div_ceil(size) {
+            return refuse("artifacts.chunks", "as many chunks as the bytes fill");
+        }
+        if matches!(self.chunks.as_slice(), [only] if *only != self.digest) {
+            return refuse("artifacts.chunks", "an only chunk has the digest of the whole");
+        }
+        match (self.artifact, self.from_epoch) {
+            (Artifact::HintDelta, Some(from)) if from.0 >= 1 && from < epoch => Ok(()),
+            (Artifact::HintDelta, _) => {
+                refuse("artifacts.from_epoch", "a delta starts from an earlier epoch")
+            }
+            (_, None) => Ok(()),
+            (_, Some(_)) => refuse("artifacts.from_epoch", "only a delta starts from an epoch"),
+        }
+    }
+}
+
+/// The chunk size for an artifact of `bytes`: 1 MiB, or more where that would make over 4096 chunks.
+pub fn chunk_bytes_for(bytes: u64) -> u64 {
+    let least = bytes.div_ceil(MAX_CHUNKS as u64).checked_next_power_of_two().unwrap_or(MAX_CHUNK_BYTES);
+    least.clamp(USUAL_CHUNK_BYTES, MAX_CHUNK_BYTES)
+}

@@ -1,0 +1,126 @@
+//! Bytes that are written as lower-case hexadecimal text.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use std::fmt;
+use std::str::FromStr;
+
+/// `N` bytes; one canonical text form, so that equal values have equal text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hex<const N: usize>(pub [u8; N]);
+
+/// A digest or a public key.
+pub type Hex32 = Hex<32>;
+
+/// A signature.
+pub type Hex64 = Hex<64>;
+
+/// Any number of bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HexBytes(pub Vec<u8>);
+
+/// Text that is not lower-case hexadecimal of the right length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("lower-case hexadecimal text of {0} was expected")]
+pub struct NotHex(pub &'static str);
+
+impl<const N: usize> From<[u8; N]> for Hex<N> {
+    fn from(bytes: [u8; N]) -> Self {
+        Hex(bytes)
+    }
+}
+
+impl From<blake3::Hash> for Hex32 {
+    fn from(hash: blake3::Hash) -> Self {
+        Hex(*hash.as_bytes())
+    }
+}
+
+impl From<sotto_core::ParamsDigest> for Hex32 {
+    fn from(digest: sotto_core::ParamsDigest) -> Self {
+        Hex(digest.0)
+    }
+}
+
+impl<const N: usize> FromStr for Hex<N> {
+    type Err = NotHex;
+    fn from_str(text: &str) -> Result<Self, NotHex> {
+        // The length is checked first: a peer's text is never decoded into more bytes than are wanted.
+        if text.len() != 2 * N {
+            return Err(NotHex("another length"));
+        }
+        let bytes = decode(text).ok_or(NotHex("whole bytes"))?;
+        Ok(Hex(bytes.try_into().map_err(|_| NotHex("another length"))?))
+    }
+}
+
+impl FromStr for HexBytes {
+    type Err = NotHex;
+    fn from_str(text: &str) -> Result<Self, NotHex> {
+        decode(text).map(HexBytes).ok_or(NotHex("whole bytes"))
+    }
+}
+
+/// Decodes lower-case hexadecimal text.
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
+}
+
+fn digit(c: u8) -> Option<u8> {
+    match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    }
+}
+
+fn write(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    bytes.iter().try_for_each(|b| write!(f, "{b:02x}"))
+}
+
+impl<const N: usize> fmt::Display for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(&self.0, f)
+    }
+}
+
+impl<const N: usize> fmt::Debug for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(&self.0, f)
+    }
+}
+
+impl fmt::Display for HexBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(&self.0, f)
+    }
+}
+
+impl<const N: usize> Serialize for Hex<N> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        text.parse().map_err(|_| D::Error::custom(format_args!("expected {} lower-case hex digits", 2 * N)))
+    }
+}
+
+impl Serialize for HexBytes {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HexBytes {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        text.parse().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,165 @@
+//! How rows lie in records, once, for every scheme.
+//!
+//! A record of `R` bytes holds `R / w` whole rows of `w` bytes; the rest of it is zero. Where a row is
+//! wider than a record it spans `ceil(w / R)` consecutive ones, and the rest of the last is zero. So
+//! every lookup of a table makes the same number of queries, whichever row it is for.
+
+use crate::divide::divide;
+use sotto_core::{Misuse, Record, RecordIndex, Result};
+use std::hint::black_box;
+use std::ops::Range;
+use subtle::ConstantTimeEq;
+
+/// The layout of one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packing {
+    rows: u64,
+    row_bytes: u64,
+    records: u64,
+    record_bytes: u64,
+}
+
+/// Where a part of a row lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// In which record.
+    pub record: u64,
+    /// From which of its bytes on.
+    pub offset: u64,
+    /// Which of the row's bytes.
+    pub bytes: Range<usize>,
+}
+
+impl Packing {
+    /// The layout of `rows` rows in `records` records.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if a size is zero; [`Misuse::IndexPastEnd`] if the rows do not fit.
+    pub fn new(rows: u64, row_bytes: u64, records: u64, record_bytes: u64) -> Result<Self> {
+        let sizes = [row_bytes, record_bytes].map(usize::try_from);
+        if sizes.iter().any(|size| !matches!(size, Ok(1..))) {
+            return Err(Misuse::Rule("rows and records have at least one byte, and fit in memory").into());
+        }
+        let packing = Packing { rows, row_bytes, records, record_bytes };
+        if rows == 0 || rows > packing.capacity() {
+            return Err(Misuse::IndexPastEnd { index: rows, len: packing.capacity() }.into());
+        }
+        Ok(packing)
+    }
+
+    /// The same records with another number of rows.
+    ///
+    /// # Errors
+    /// As [`Packing::new`].
+    pub fn with_rows(&self, rows: u64) -> Result<Self> {
+        Packing::new(rows, self.row_bytes, self.records, self.record_bytes)
+    }
+
+    /// Rows in the table.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Bytes in a row.
+    pub fn row_bytes(&self) -> u64 {
+        self.row_bytes
+    }
+
+    /// Records of the scheme.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes in a record.
+    pub fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
+    /// Records that every lookup of a row asks for.
+    pub fn lookups(&self) -> usize {
+        usize::try_from(self.row_bytes.div_ceil(self.record_bytes)).unwrap_or(usize::MAX)
+    }
+
+    /// Whole rows in a record; 1 where a row spans several records.
+    pub fn rows_per_record(&self) -> u64 {
+        (self.record_bytes / self.row_bytes).max(1)
+    }
+
+    /// The most rows these records can hold.
+    pub fn capacity(&self) -> u64 {
+        (self.records / self.lookups() as u64).saturating_mul(self.rows_per_record())
+    }
+
+    /// The bound for a row, given the bound for a record: a row fails if any of its records does.
+    pub fn failure_log2(&self, of_record: f64) -> f64 {
+        of_record + (self.lookups() as f64).log2()
+    }
+
+    /// The records to ask for, in order; always [`Packing::lookups`] of them.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`].
+    pub fn records_of(&self, row: u64) -> Result<Vec<RecordIndex>> {
+        let (record, _) = self.locate(row)?;
+        Ok((0..self.lookups() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect())
+    }
+
+    /// Reads a row out of the records that [`Packing::records_of`] names.
+    ///
+    /// Where rows share a record, all of it is read whichever row is wanted: neither time nor memory
+    /// access depends on `row`.
+    ///
+    /// # Errors
+    /// [`Misuse`] for a row past the end, or records of another number or size.
+    pub fn extract(&self, row: u64, records: &[Record]) -> Result<Vec<u8>> {
+        let (_, slot) = self.locate(row)?;
+        let sized = |record: &Record| record.bytes().len() as u64 == self.record_bytes;
+        if records.len() != self.lookups() || !records.iter().all(sized) {
+            return Err(Misuse::Rule("as many records as lookups(), each of record_bytes()").into());
+        }
+        let width = self.row_bytes as usize;
+        let [record] = records else {
+            let mut out = Vec::with_capacity(width);
+            for record in records {
+                out.extend_from_slice(record.bytes());
+            }
+            out.truncate(width);
+            return Ok(out);
+        };
+        let mut out = vec![0; width];
+        for (i, candidate) in record.bytes().chunks_exact(width).enumerate() {
+            let chosen = (i as u64).ct_eq(&slot).unwrap_u8();
+            let mask = black_box(0u8.wrapping_sub(chosen));
+            for (out, byte) in out.iter_mut().zip(candidate) {
+                *out |= mask & byte;
+            }
+        }
+        Ok(out)
+    }
+
+    /// Where the bytes of a row lie, for an encoder. Rows up to [`Packing::capacity`] have places.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`].
+    pub fn places(&self, row: u64) -> Result<Vec<Place>> {
+        let (record, slot) = Packing { rows: self.capacity(), ..*self }.locate(row)?;
+        let (width, step) = (self.row_bytes as usize, self.record_bytes as usize);
+        let parts = (0..width).step_by(step).zip(record..);
+        Ok(parts
+            .map(|(start, record)| Place {
+                record,
+                offset: slot * self.row_bytes,
+                bytes: start..width.min(start.saturating_add(step)),
+            })
+            .collect())
+    }
+
+    /// The first record of a row, and which of the record's rows it is.
+    fn locate(&self, row: u64) -> Result<(u64, u64)> {
+        if row >= self.rows {
+            return Err(Misuse::IndexPastEnd { index: row, len: self.rows }.into());
+        }
+        let (record, slot) = divide(row, self.rows_per_record());
+        Ok((record.wrapping_mul(self.lookups() as u64), slot))
+    }
+}

@@ -1,0 +1,169 @@
+//! Table names, index and range tables, and what a row's bytes mean.
+
+use crate::divide::divide;
+use crate::{CatalogError, HexBytes, Result};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+/// A table's name: 1 to 64 of `a-z`, `0-9` and `-`, so that it can stand in a path as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TableName(String);
+
+impl TableName {
+    /// Its text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for TableName {
+    type Err = CatalogError;
+    fn from_str(text: &str) -> Result<Self> {
+        let allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+        if (1..=64).contains(&text.len()) && text.bytes().all(allowed) {
+            return Ok(TableName(text.to_owned()));
+        }
+        Err(CatalogError::invalid("table", "a table name is 1 to 64 of a-z, 0-9 and '-'"))
+    }
+}
+
+impl TryFrom<String> for TableName {
+    type Error = CatalogError;
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<TableName> for String {
+    fn from(name: TableName) -> String {
+        name.0
+    }
+}
+
+impl AsRef<str> for TableName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a user names a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum TableKind {
+    /// By its number.
+    Index,
+    /// By any key of the block of keys that the row stands for.
+    Range {
+        /// What a key is.
+        key: KeyKind,
+        /// Keys per row.
+        block: u64,
+        /// First key of row 0.
+        first: u64,
+        /// The value of rows no range covers; right-padded with zero bytes to a row.
+        empty: HexBytes,
+    },
+}
+
+/// What a key of a range table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum KeyKind {
+    /// An unsigned 32-bit integer.
+    U32,
+    /// An unsigned 64-bit integer.
+    U64,
+    /// An IPv4 address, as a big-endian integer.
+    Ipv4,
+}
+
+impl KeyKind {
+    /// The largest key.
+    pub fn last(self) -> u64 {
+        match self {
+            KeyKind::U32 | KeyKind::Ipv4 => u64::from(u32::MAX),
+            KeyKind::U64 => u64::MAX,
+        }
+    }
+
+    /// Reads a key: decimal digits, or for [`KeyKind::Ipv4`] also a dotted address.
+    pub fn parse(self, text: &str) -> Option<u64> {
+        let dotted = || (self == KeyKind::Ipv4).then(|| text.parse::<Ipv4Addr>().ok()).flatten();
+        match dotted() {
+            Some(address) => Some(u64::from(u32::from(address))),
+            None => text.parse().ok().filter(|&key| key <= self.last()),
+        }
+    }
+}
+
+impl TableKind {
+    /// The row that `key` falls into; `None` below the first block, and for tables without keys.
+    ///
+    /// May lie past the table's last row: only the catalog knows how many there are.
+    pub fn row_of_key(&self, key: u64) -> Option<u64> {
+        match self {
+            TableKind::Index => None,
+            TableKind::Range { block, first, .. } => Some(divide(key.checked_sub(*first)?, *block).0),
+        }
+    }
+
+    pub(crate) fn check(&self, rows: u64, row_bytes: u64) -> Result<()> {
+        let TableKind::Range { key, block, first, empty } = self else { return Ok(()) };
+        if *block == 0 {
+            return Err(CatalogError::invalid("kind.block", "a row stands for at least one key"));
+        }
+        let last_block = u128::from(*first) + u128::from(rows.saturating_sub(1)) * u128::from(*block);
+        if last_block > u128::from(key.last()) {
+            return Err(CatalogError::invalid("kind", "the last row lies past the largest key"));
+        }
+        if empty.0.len() as u64 > row_bytes {
+            return Err(CatalogError::invalid("kind.empty", "the empty value is longer than a row"));
+        }
+        Ok(())
+    }
+}
+
+/// What a row's bytes mean to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum ValueKind {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// UTF-8 text, right-padded with zero bytes.
+    Text,
+    /// An unsigned little-endian integer of at most 8 bytes.
+    Unsigned,
+}
+
+impl ValueKind {
+    /// The value as text: the text, the number, or lower-case hexadecimal digits.
+    pub fn show(self, row: &[u8]) -> String {
+        let hex = || HexBytes(row.to_vec()).to_string();
+        match self {
+            ValueKind::Bytes => hex(),
+            ValueKind::Text => {
+                let end = row.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
+                let text = row.get(..end).and_then(|text| std::str::from_utf8(text).ok());
+                text.map_or_else(hex, str::to_owned)
+            }
+            ValueKind::Unsigned if row.len() <= 8 => {
+                let value = row.iter().rev().fold(0u64, |value, &b| value << 8 | u64::from(b));
+                value.to_string()
+            }
+            ValueKind::Unsigned => hex(),
+        }
+    }
+}
