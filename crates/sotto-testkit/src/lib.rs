@@ -4,11 +4,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
+//! | [`conformance`] | the whole contract, run on one scheme by [`conformance!`] |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
 #![forbid(unsafe_code)]
 
 pub mod clear;
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
+pub mod conformance;
 pub mod memory;
 pub mod rng;
 

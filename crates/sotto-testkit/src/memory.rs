@@ -52,6 +52,33 @@ impl Rows for MemoryRows {
     }
 }
 
+/// Records on a disk with a sector that cannot be read.
+#[derive(Debug)]
+pub struct BadSector {
+    /// What the disk held.
+    pub rows: MemoryRows,
+    /// The record that is lost.
+    pub lost: u64,
+}
+
+impl Rows for BadSector {
+    fn records(&self) -> u64 {
+        self.rows.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.rows.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let records = (out.len() / self.record_bytes()) as u64;
+        if (first..first.saturating_add(records)).contains(&self.lost) {
+            return Err(io::Error::from(io::ErrorKind::InvalidData).into());
+        }
+        self.rows.read(first, out)
+    }
+}
+
 /// Bytes that start on a 64-byte boundary, as sections of a mapped image do.
 #[derive(Debug)]
 struct Aligned {
@@ -197,9 +224,14 @@ pub struct FullDisk {
 }
 
 impl FullDisk {
-    /// A disk with room for `room` bytes.
+    /// An empty disk with room for `room` bytes.
     pub fn after(room: u64) -> Self {
         FullDisk { disk: MemorySink::new(), room }
+    }
+
+    /// A disk that holds an image and has no room left.
+    pub fn holding(image: MemoryImage) -> Self {
+        FullDisk { disk: MemorySink::holding(image), room: 0 }
     }
 }
 

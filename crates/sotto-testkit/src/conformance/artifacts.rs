@@ -1,0 +1,86 @@
+//! Artifacts: in pieces, missing, too long, damaged.
+
+use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE};
+use super::wire::harmless;
+use crate::rng::seeded;
+use sotto_core::{AnyPrepare, Artifact, Error, Image, Misuse, Section};
+
+/// The report, the client and the image agree on how large artifacts are, and the report counts the
+/// bytes a server keeps.
+pub fn sizes(subject: &Subject) {
+    for case in [NARROW, MIDDLE, WIDE] {
+        let table = subject.table(case);
+        let needs = begin(&table).needs();
+        assert_eq!(needs.iter().map(|need| need.bytes).sum::<u64>(), table.report.costs.artifact_bytes);
+        for need in needs {
+            let artifact = table.image.artifact(need.artifact).expect("the encoder writes what clients need");
+            assert_eq!(artifact.len() as u64, need.bytes);
+        }
+        let sections = table.image.sections().into_iter();
+        let bytes: usize = sections.filter_map(|section| table.image.section(section)).map(<[u8]>::len).sum();
+        assert_eq!(bytes as u64, table.report.costs.resident_bytes);
+    }
+}
+
+/// However the bytes are cut, the client is the same.
+pub fn pieces(subject: &Subject) {
+    let table = subject.table(NARROW);
+    for size in [3, 64, 1000, usize::MAX] {
+        let rng = &mut seeded("pieces");
+        let mut prepare = (table.entry.prepare)(&table.params, rng).unwrap();
+        for need in prepare.needs() {
+            for chunk in table.image.artifact(need.artifact).unwrap().chunks(size) {
+                prepare.absorb(need.artifact, chunk).unwrap();
+                prepare.absorb(need.artifact, &[]).unwrap();
+            }
+        }
+        let mut client = prepare.finish().unwrap();
+        table.check_row(client.as_mut(), 99, rng);
+    }
+}
+
+/// An artifact that is incomplete, one byte too long, or not wanted.
+pub fn misuse(subject: &Subject) {
+    let table = subject.table(NARROW);
+    let unwanted = begin(&table).absorb(Artifact::HintDelta, &[0]);
+    assert!(matches!(unwanted, Err(Error::Misuse(Misuse::UnexpectedArtifact(_)))), "{unwanted:?}");
+
+    let needs = begin(&table).needs();
+    for need in &needs {
+        let bytes = table.image.artifact(need.artifact).unwrap();
+
+        let mut short = begin(&table);
+        for other in &needs {
+            let bytes = table.image.artifact(other.artifact).unwrap();
+            let cut = usize::from(other.artifact == need.artifact);
+            short.absorb(other.artifact, &bytes[..bytes.len() - cut]).unwrap();
+        }
+        let finished = short.finish().map(|_| "a client");
+        assert!(matches!(finished, Err(Error::Misuse(Misuse::NotPrepared { .. }))), "{finished:?}");
+
+        let mut long = begin(&table);
+        let absorbed = long.absorb(need.artifact, bytes).and_then(|()| long.absorb(need.artifact, &[0]));
+        assert!(matches!(absorbed, Err(Error::Misuse(Misuse::UnexpectedArtifact(_)))), "{absorbed:?}");
+    }
+}
+
+/// An artifact of the right size and the wrong content. Its digest is the caller's to check; a scheme
+/// must only stay on its feet.
+pub fn damaged(subject: &Subject) {
+    let table = subject.table(NARROW);
+    let rng = &mut seeded("damaged artifacts");
+    for need in begin(&table).needs() {
+        for byte in [0x00, 0x7F, 0x80, 0xFF] {
+            let section = Section::Public(need.artifact);
+            let image = table.image.with(section, &vec![byte; need.bytes as usize]);
+            match table.client_of(&image, rng) {
+                Ok(mut client) => harmless(&table, table.fetch(client.as_mut(), 0, rng)),
+                Err(error) => assert!(matches!(error, Error::Peer(_)), "{error:?}"),
+            }
+        }
+    }
+}
+
+fn begin(table: &Table) -> Box<dyn AnyPrepare> {
+    (table.entry.prepare)(&table.params, &mut seeded("begin")).unwrap()
+}

@@ -1,0 +1,123 @@
+//! Promises kept, and literals damaged.
+
+use super::subject::{MIDDLE, NARROW, Subject, WIDE};
+use crate::rng::seeded;
+use serde_json::{Map, Value, json};
+use sotto_catalog::Packing;
+use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
+use sotto_core::{Error, ParamsDigest, ParamsReport, Shape};
+
+/// Security and failure bounds hold for tables of all sizes; rows fit; digests are of the literal.
+pub fn promises(subject: &Subject) {
+    let mut shapes = [(1 << 16, 4), (1 << 20, 32), (1 << 24, 2), (1 << 20, 1024)].to_vec();
+    shapes.extend([NARROW, MIDDLE, WIDE].map(|case| (case.rows, case.row_bytes)));
+    for (rows, row_bytes) in shapes {
+        for lookups_per_client in [1, 1_000_000] {
+            let shape = Shape { rows, row_bytes, lookups_per_client };
+            let params = (subject.entry.select)(&shape).expect("a table of middling size fits");
+            let report = (subject.entry.report)(&params).expect("selected parameters are good ones");
+            check_promise(subject, &report);
+            Packing::new(rows, row_bytes, report.records, report.record_bytes).expect("rows fit");
+            assert_eq!(
+                report.digest,
+                ParamsDigest::of(subject.entry.id, &params),
+                "the literal is canonical"
+            );
+        }
+    }
+}
+
+/// Tables no machine can hold.
+pub fn absurd_tables(subject: &Subject) {
+    for (rows, row_bytes) in [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX), (1 << 40, 1 << 40)] {
+        match (subject.entry.select)(&Shape { rows, row_bytes, lookups_per_client: u64::MAX }) {
+            Err(Error::Params(_)) => {}
+            other => panic!("{rows} rows of {row_bytes} bytes gave {:?}", other.map(|_| "parameters")),
+        }
+    }
+}
+
+/// Literals cut at each byte, followed by something, and not JSON at all.
+pub fn cut_short(subject: &Subject) {
+    let params = subject.table(NARROW).params.clone();
+    for len in 0..params.len() {
+        refused(subject, &params[..len]);
+    }
+    for more in ["}", "{}", "x", "\0"] {
+        refused(subject, &[&params, more.as_bytes()].concat());
+    }
+    for other in ["null", "[]", "0", "\"\"", "{}", "\u{FEFF}{}"] {
+        refused(subject, other.as_bytes());
+    }
+    refused(subject, &[0xFF; 64]);
+    // Deep nesting must not overflow the stack.
+    refused(subject, &[b'['; 100_000]);
+}
+
+/// Each field removed, and one added.
+pub fn fields(subject: &Subject) {
+    let literal = literal(subject);
+    assert!(!literal.is_empty(), "a literal has fields");
+    for name in literal.keys() {
+        let mut lacking = literal.clone();
+        lacking.remove(name);
+        refused_value(subject, lacking);
+    }
+    let mut extended = literal;
+    extended.insert("unheard_of".into(), json!(1));
+    refused_value(subject, extended);
+}
+
+/// Each field set to what it cannot or can hardly be: refused, or a promise kept all the same.
+pub fn extremes(subject: &Subject) {
+    let literal = literal(subject);
+    for (name, value) in &literal {
+        let mut extremes = vec![json!(null), json!(true), json!([]), json!({}), json!(1.5), json!(-1)];
+        extremes.extend([json!(1e300), json!(i64::MIN), json!("x".repeat(10_000)), json!("")]);
+        let near = value.as_u64().unwrap_or(0);
+        let numbers = [0, 1, near.wrapping_sub(1), near.wrapping_add(1), near.wrapping_mul(2)];
+        let powers = [31, 32, 33, 53, 63].map(|bits| 1u64 << bits);
+        extremes.extend(numbers.iter().chain(&powers).map(|number| json!(number)));
+        extremes.extend([json!(u64::MAX), json!(u32::MAX)]);
+        for extreme in extremes {
+            let mut changed = literal.clone();
+            changed.insert(name.clone(), extreme);
+            let bytes = serde_json::to_vec(&changed).unwrap();
+            match (subject.entry.report)(&bytes) {
+                Ok(report) => check_promise(subject, &report),
+                Err(_) => refused(subject, &bytes),
+            }
+        }
+    }
+}
+
+fn literal(subject: &Subject) -> Map<String, Value> {
+    serde_json::from_slice(&subject.table(NARROW).params).expect("a literal is a JSON object")
+}
+
+fn check_promise(subject: &Subject, report: &ParamsReport) {
+    if subject.private {
+        assert!(report.security.bits >= f64::from(REQUIRED_SECURITY_BITS), "{:?}", report.security);
+    }
+    assert!(!report.security.model.is_empty(), "an estimate has a name");
+    assert!(report.failure_log2 <= f64::from(REQUIRED_FAILURE_LOG2), "2^{}", report.failure_log2);
+    assert!(report.records >= 1 && report.record_bytes >= 1);
+}
+
+#[track_caller]
+fn refused_value(subject: &Subject, literal: Map<String, Value>) {
+    refused(subject, &serde_json::to_vec(&literal).unwrap());
+}
+
+/// Every door refuses a bad literal in the same way.
+#[track_caller]
+fn refused(subject: &Subject, params: &[u8]) {
+    let image = std::sync::Arc::new(crate::memory::MemoryImage::default());
+    let report = (subject.entry.report)(params).map(|_| ());
+    let prepare = (subject.entry.prepare)(params, &mut seeded("refused")).map(|_| ());
+    let open = (subject.entry.server.open)(params, image).map(|_| ());
+    for result in [report, prepare, open] {
+        let text = String::from_utf8_lossy(&params[..params.len().min(200)]);
+        assert!(matches!(result, Err(Error::Params(_))), "{text} gave {result:?}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Queries: fresh randomness, repeatable from a seed; misuse; budgets.
+
+use super::subject::{MIDDLE, NARROW, Subject};
+use super::wire::harmless;
+use crate::clear::{CLEAR, CLEAR_KEYED};
+use crate::rng::seeded;
+use sotto_core::{Budget, Error, Misuse, RecordIndex};
+
+/// No randomness comes from anywhere but the generator passed in.
+pub fn repeat(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let transcript = || {
+        let rng = &mut seeded("repeat");
+        let mut client = table.client(rng);
+        let queries = table.some_records().into_iter().map(|record| {
+            let (queries, _) = client.query(RecordIndex(record), rng).unwrap();
+            queries
+        });
+        let queries: Vec<_> = queries.collect();
+        (client.keys(), queries)
+    };
+    assert!(transcript() == transcript(), "the same seed gave other bytes");
+}
+
+/// Two queries for one record share nothing a server could tell them by: not within a client, not
+/// between clients.
+pub fn differ(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let rng = &mut seeded("differ");
+    let (mut one, mut other) = (table.client(rng), table.client(rng));
+    let mut query = |client: &mut dyn sotto_core::AnyClient| client.query(RecordIndex(5), rng).unwrap().0;
+    let queries = [query(one.as_mut()), query(one.as_mut()), query(other.as_mut())];
+    let equal = |a: usize, b: usize| queries[a].iter().zip(&queries[b]).any(|(a, b)| a == b);
+    if subject.private {
+        assert!(!equal(0, 1) && !equal(0, 2) && !equal(1, 2), "two queries for one record are equal");
+    } else {
+        assert!(
+            equal(0, 1),
+            "a scheme in the clear repeats itself; if it no longer does, test it as private"
+        );
+    }
+}
+
+/// The first record that is not there, and the last imaginable.
+pub fn past_the_end(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let rng = &mut seeded("past the end");
+    let mut client = table.client(rng);
+    let records = table.report.records;
+    for past in [records, records + 1, u64::MAX] {
+        match client.query(RecordIndex(past), rng) {
+            Err(Error::Misuse(Misuse::IndexPastEnd { index, len })) => {
+                assert_eq!((index, len), (past, records))
+            }
+            other => panic!("index {past} of {records} gave {:?}", other.map(|_| "a query")),
+        }
+    }
+    let last = table.fetch(client.as_mut(), records - 1, rng).expect("refusals leave the client usable");
+    assert!(last.bytes() == table.record(records - 1));
+}
+
+/// Tickets of another client, of another table, and of another scheme.
+pub fn foreign_tickets(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let rng = &mut seeded("foreign tickets");
+    let mut client = table.client(rng);
+    let (_, answers) = table.ask(client.as_mut(), 1, rng);
+
+    let (of_another_client, _) = table.ask(table.client(rng).as_mut(), 1, rng);
+    harmless(&table, client.recover(of_another_client, &answers));
+
+    let small = subject.table(NARROW);
+    let (of_another_table, answers_there) = small.ask(small.client(rng).as_mut(), 1, rng);
+    harmless(&table, client.recover(of_another_table, &answers));
+    let (ticket, _) = table.ask(client.as_mut(), 1, rng);
+    harmless(&table, client.recover(ticket, &answers_there));
+
+    let stranger = Subject::in_the_clear(&CLEAR).fresh_table(MIDDLE);
+    let (of_another_scheme, _) = stranger.ask(stranger.client(rng).as_mut(), 1, rng);
+    let result = client.recover(of_another_scheme, &answers);
+    if subject.private {
+        assert!(
+            matches!(result, Err(Error::Misuse(Misuse::Foreign(_)))),
+            "a ticket of another scheme was taken"
+        );
+    } else {
+        harmless(&table, result);
+    }
+}
+
+/// A session that a server of another scheme made.
+pub fn foreign_sessions(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let rng = &mut seeded("foreign sessions");
+    let stranger = Subject::in_the_clear(&CLEAR_KEYED).fresh_table(MIDDLE);
+    let session = stranger.session(stranger.client(rng).as_ref());
+    let (queries, _) = table.client(rng).query(RecordIndex(1), rng).unwrap();
+    let result = table.answer(&session, &queries);
+    if subject.private {
+        assert!(
+            matches!(result, Err(Error::Misuse(Misuse::Foreign(_)))),
+            "a session of another scheme was taken"
+        );
+    } else {
+        assert!(result.is_ok_and(|answers| answers[0].len() == table.server.answer_bytes()));
+    }
+}
+
+/// A limited budget goes down by one with each query and ends in [`Error::Exhausted`].
+pub fn budget(subject: &Subject) {
+    let table = subject.table(NARROW);
+    let rng = &mut seeded("budget");
+    let mut client = table.client(rng);
+    let mut left = client.budget();
+    // Enough to see a small budget out, and no more of a large one than takes a moment.
+    for _ in 0..64 {
+        let result = client.query(RecordIndex(0), rng);
+        let expected = match left {
+            Budget::Unlimited => Budget::Unlimited,
+            Budget::Left(0) => {
+                assert!(matches!(result, Err(Error::Exhausted(_))), "a query beyond the budget");
+                return;
+            }
+            Budget::Left(n) => Budget::Left(n - 1),
+        };
+        assert!(result.is_ok(), "a query within the budget failed");
+        left = client.budget();
+        assert_eq!(left, expected);
+    }
+}

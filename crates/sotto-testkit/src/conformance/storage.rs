@@ -1,0 +1,75 @@
+//! Images cut short, disks full, sectors bad, records of another shape.
+
+use super::subject::{MIDDLE, NARROW, Subject};
+use crate::memory::{BadSector, FullDisk, MemoryRows, MemorySink};
+use sotto_core::{Change, Error, Image, Result, Section};
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// An image whose resident section is missing, shorter or longer than the parameters say.
+pub fn cut_short(subject: &Subject) {
+    for case in [NARROW, MIDDLE] {
+        let table = subject.table(case);
+        let resident = table.image.section(Section::Resident).unwrap();
+        let len = resident.len();
+        let longer = [resident, &[0; 64]].concat();
+        let mut images = vec![table.image.without(Section::Resident)];
+        images.extend(
+            [&[][..], &resident[..len / 2], &resident[..len - 1], &longer]
+                .map(|bytes| table.image.with(Section::Resident, bytes)),
+        );
+        for image in images {
+            let len = image.section(Section::Resident).map(<[u8]>::len);
+            match (subject.entry.server.open)(&table.params, Arc::new(image)) {
+                Err(Error::Peer(_)) => {}
+                other => panic!("a section of {len:?} bytes gave {:?}", other.map(|_| "a server")),
+            }
+        }
+    }
+}
+
+/// A disk that is full at once, half-way, and just before the end; and one that is full in a revision.
+pub fn full_disk(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let sink = MemorySink::new();
+    (subject.entry.server.encode)(&table.params, &table.records, &sink).unwrap();
+    let written = sink.written();
+    for room in [0, written / 2, written - 1] {
+        let disk = FullDisk::after(room);
+        storage((subject.entry.server.encode)(&table.params, &table.records, &disk), ErrorKind::StorageFull);
+    }
+    if let Some(revise) = subject.entry.server.revise {
+        let change = Change { record: 0, offset: 0, bytes: vec![1] };
+        let disk = FullDisk::holding(table.image.clone());
+        storage(revise(&table.params, &[change], &disk), ErrorKind::StorageFull);
+    }
+}
+
+/// A table that cannot be read to its end.
+pub fn bad_sector(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    for lost in [0, table.report.records - 1] {
+        let rows = BadSector { rows: table.records.clone(), lost };
+        let result = (subject.entry.server.encode)(&table.params, &rows, &MemorySink::new());
+        storage(result, ErrorKind::InvalidData);
+    }
+}
+
+/// One record more, one fewer, and wider ones.
+pub fn other_shapes(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let (records, width) = (table.report.records as usize, table.report.record_bytes as usize);
+    for (records, width) in [(records + 1, width), (records - 1, width), (records, width + 1)] {
+        let rows = MemoryRows::new(width, vec![0; records * width]);
+        let result = (subject.entry.server.encode)(&table.params, &rows, &MemorySink::new());
+        assert!(matches!(result, Err(Error::Misuse(_))), "{records} x {width}: {result:?}");
+    }
+}
+
+#[track_caller]
+fn storage(result: Result<()>, kind: ErrorKind) {
+    match result {
+        Err(Error::Storage(error)) => assert_eq!(error.kind(), kind),
+        other => panic!("{kind:?} gave {other:?}"),
+    }
+}

@@ -1,0 +1,240 @@
+//! The scheme under test, and tables encoded once for all checks that use them.
+
+use crate::memory::{MemoryImage, MemoryRows, MemorySink};
+use crate::rng::seeded;
+use rand_core::Rng;
+use sotto_catalog::Packing;
+use sotto_core::{
+    AnyClient, AnyServer, AnySession, Change, CryptoRng, ParamsReport, Record, RecordIndex, Result,
+    SchemeEntry, Shape, Ticket,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What the rows of a table hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fill {
+    /// Bytes that look random, the same on every run.
+    Random,
+    /// This byte throughout. 0x80 is the most negative centred byte, and so the worst for noise.
+    Byte(u8),
+}
+
+/// A table to test with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// How many rows.
+    pub rows: u64,
+    /// Bytes in each.
+    pub row_bytes: u64,
+    /// What they hold.
+    pub fill: Fill,
+}
+
+/// Rows that most schemes pack several to a record.
+pub const NARROW: Case = Case { rows: 100, row_bytes: 7, fill: Fill::Random };
+/// Neither packed nor split by most, and one row more than a power of two.
+pub const MIDDLE: Case = Case { rows: 129, row_bytes: 32, fill: Fill::Random };
+/// Rows that some schemes split.
+pub const WIDE: Case = Case { rows: 3, row_bytes: 4096, fill: Fill::Random };
+
+/// A scheme under test.
+pub struct Subject {
+    /// Its entry.
+    pub entry: &'static SchemeEntry,
+    /// Whether it promises privacy.
+    pub private: bool,
+    tables: Mutex<BTreeMap<Case, Arc<OnceLock<Arc<Table>>>>>,
+}
+
+impl Subject {
+    /// A scheme that keeps its promise of privacy.
+    pub const fn private(entry: &'static SchemeEntry) -> Self {
+        Subject { entry, private: true, tables: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// A scheme that promises nothing.
+    pub const fn in_the_clear(entry: &'static SchemeEntry) -> Self {
+        Subject { entry, private: false, tables: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// A table that is encoded once and kept.
+    pub fn table(&self, case: Case) -> Arc<Table> {
+        let slot = self.tables.lock().expect("no check panics in here").entry(case).or_default().clone();
+        slot.get_or_init(|| Arc::new(Table::encode(self.entry, case))).clone()
+    }
+
+    /// A table that is encoded now and not kept.
+    pub fn fresh_table(&self, case: Case) -> Table {
+        Table::encode(self.entry, case)
+    }
+}
+
+/// An encoded table, being served.
+pub struct Table {
+    /// The scheme.
+    pub entry: &'static SchemeEntry,
+    /// Which table this is.
+    pub case: Case,
+    /// All rows, one after the other.
+    pub rows: Vec<u8>,
+    /// The literal, as JSON.
+    pub params: Vec<u8>,
+    /// What the scheme says of it.
+    pub report: ParamsReport,
+    /// How rows lie in records.
+    pub packing: Packing,
+    /// The records.
+    pub records: MemoryRows,
+    /// The encoded records.
+    pub image: MemoryImage,
+    /// A server of the image; where there are two servers, both.
+    pub server: Box<dyn AnyServer>,
+}
+
+impl Table {
+    fn encode(entry: &'static SchemeEntry, case: Case) -> Self {
+        let shape = Shape { rows: case.rows, row_bytes: case.row_bytes, lookups_per_client: 100 };
+        let params = (entry.select)(&shape).expect("small tables fit");
+        let report = (entry.report)(&params).expect("selected parameters are good ones");
+        let packing = Packing::new(case.rows, case.row_bytes, report.records, report.record_bytes)
+            .expect("rows fit into the records of selected parameters");
+        let mut rows = vec![0; (case.rows * case.row_bytes) as usize];
+        match case.fill {
+            Fill::Random => seeded(&format!("{case:?}")).fill_bytes(&mut rows),
+            Fill::Byte(byte) => rows.fill(byte),
+        }
+        let mut records = MemoryRows::new(
+            report.record_bytes as usize,
+            vec![0; (report.records * report.record_bytes) as usize],
+        );
+        for (row, bytes) in (0..).zip(rows.chunks_exact(case.row_bytes as usize)) {
+            for change in changes(&packing, row, bytes) {
+                let start = (change.record * report.record_bytes + change.offset) as usize;
+                records.bytes_mut()[start..start + change.bytes.len()].copy_from_slice(&change.bytes);
+            }
+        }
+        let sink = MemorySink::new();
+        (entry.server.encode)(&params, &records, &sink).expect("encoding in memory");
+        let image = sink.into_image();
+        let server = (entry.server.open)(&params, Arc::new(image.clone())).expect("a fresh image opens");
+        Table { entry, case, rows, params, report, packing, records, image, server }
+    }
+
+    /// The bytes of a row, from the plain table.
+    pub fn row(&self, row: u64) -> &[u8] {
+        let width = self.case.row_bytes as usize;
+        &self.rows[row as usize * width..][..width]
+    }
+
+    /// The bytes of a record, from the plain table.
+    pub fn record(&self, record: u64) -> &[u8] {
+        let width = self.report.record_bytes as usize;
+        &self.records.bytes()[record as usize * width..][..width]
+    }
+
+    /// A handful of rows: both ends, their neighbours, and some between.
+    pub fn some_rows(&self) -> Vec<u64> {
+        some(self.case.rows)
+    }
+
+    /// A handful of records.
+    pub fn some_records(&self) -> Vec<u64> {
+        some(self.report.records)
+    }
+
+    /// A prepared client.
+    pub fn client(&self, rng: &mut dyn CryptoRng) -> Box<dyn AnyClient> {
+        self.client_of(&self.image, rng).expect("a fresh image prepares a client")
+    }
+
+    /// A client prepared from another image of the same parameters.
+    ///
+    /// # Errors
+    /// What the scheme gives.
+    pub fn client_of(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
+        let mut prepare = (self.entry.prepare)(&self.params, rng)?;
+        for need in prepare.needs() {
+            let bytes = image.artifact(need.artifact).expect("the image has every artifact that is needed");
+            // A length that divides nothing, so that values straddle chunks.
+            for chunk in bytes.chunks(4099) {
+                prepare.absorb(need.artifact, chunk)?;
+            }
+        }
+        prepare.finish()
+    }
+
+    /// The session of a client.
+    pub fn session(&self, client: &dyn AnyClient) -> AnySession {
+        self.server.admit(&client.keys()).expect("a client's own keys are admitted")
+    }
+
+    /// Answers one query per server.
+    ///
+    /// # Errors
+    /// The first server's that fails.
+    pub fn answer(&self, session: &AnySession, queries: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+        queries.iter().map(|query| single(self.server.as_ref(), session, query)).collect()
+    }
+
+    /// A query for a record, and its answers.
+    pub fn ask(
+        &self,
+        client: &mut dyn AnyClient,
+        record: u64,
+        rng: &mut dyn CryptoRng,
+    ) -> (Ticket, Vec<Vec<u8>>) {
+        let session = self.session(client);
+        let (queries, ticket) = client.query(RecordIndex(record), rng).expect("a query within bounds");
+        (ticket, self.answer(&session, &queries).expect("a client's own query is answered"))
+    }
+
+    /// Looks a record up.
+    ///
+    /// # Errors
+    /// What `recover` gives.
+    pub fn fetch(&self, client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> Result<Record> {
+        let (ticket, answers) = self.ask(client, record, rng);
+        client.recover(ticket, &answers)
+    }
+
+    /// Looks a row up and compares it with the plain table.
+    pub fn check_row(&self, client: &mut dyn AnyClient, row: u64, rng: &mut dyn CryptoRng) {
+        let records = self.packing.records_of(row).expect("a row within bounds");
+        let records: Vec<Record> = records
+            .into_iter()
+            .map(|record| self.fetch(client, record.0, rng).expect("an honest answer is read"))
+            .collect();
+        let got = self.packing.extract(row, &records).expect("the records of the row");
+        assert!(got == self.row(row), "row {row} of {:?} came back changed", self.case);
+    }
+}
+
+/// The answer to one query.
+///
+/// # Errors
+/// The server's.
+pub fn single(server: &dyn AnyServer, session: &AnySession, query: &[u8]) -> Result<Vec<u8>> {
+    let mut answers = server.answer_many(&[(session, query)]);
+    assert_eq!(answers.len(), 1, "one query has one result");
+    answers.remove(0)
+}
+
+/// What it takes to give a row other bytes.
+pub fn changes(packing: &Packing, row: u64, bytes: &[u8]) -> Vec<Change> {
+    let places = packing.places(row).expect("a row within bounds");
+    let change = |place: sotto_catalog::Place| Change {
+        record: place.record,
+        offset: place.offset,
+        bytes: bytes[place.bytes].to_vec(),
+    };
+    places.into_iter().map(change).collect()
+}
+
+fn some(len: u64) -> Vec<u64> {
+    let mut some = vec![0, 1, len / 3, len / 2, len.saturating_sub(2), len - 1];
+    some.retain(|index| *index < len);
+    some.sort_unstable();
+    some.dedup();
+    some
+}

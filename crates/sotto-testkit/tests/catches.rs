@@ -1,0 +1,161 @@
+//! The suite fails where it should: schemes that break one rule each.
+
+use sotto_core::{
+    AnyServer, Artifact, Error, Image, ParamsReport, Result, Rows, SchemeEntry, Section, ServerEntry, Sink,
+};
+use sotto_testkit::conformance::{Subject, artifacts, epochs, params, queries, rows, storage, wire};
+use sotto_testkit::memory::{MemoryImage, MemorySink};
+use sotto_testkit::{CLEAR, CLEAR_TWO};
+use std::sync::Arc;
+
+/// The scheme in the clear with something about it changed.
+fn broken(change: impl FnOnce(&mut SchemeEntry)) -> Subject {
+    let server =
+        ServerEntry { encode: CLEAR.server.encode, open: CLEAR.server.open, revise: CLEAR.server.revise };
+    let mut entry = SchemeEntry {
+        id: CLEAR.id,
+        title: CLEAR.title,
+        servers: CLEAR.servers,
+        select: CLEAR.select,
+        report: CLEAR.report,
+        prepare: CLEAR.prepare,
+        patch: CLEAR.patch,
+        server,
+    };
+    change(&mut entry);
+    Subject::in_the_clear(Box::leak(Box::new(entry)))
+}
+
+#[test]
+#[should_panic(expected = "came back changed")]
+fn a_wrong_row() {
+    fn encode(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        let sink = MemorySink::new();
+        (CLEAR.server.encode)(params, rows, &sink)?;
+        let image = sink.into_image();
+        let mut table = image.section(Section::Resident).unwrap().to_vec();
+        table.rotate_left(1);
+        out.reserve(Section::Resident, table.len() as u64)?;
+        out.write_at(Section::Resident, 0, &table)?;
+        let sums: Vec<u8> = table
+            .chunks(rows.record_bytes())
+            .flat_map(|row| blake3::hash(row).as_bytes()[..8].to_vec())
+            .collect();
+        out.reserve(Section::Public(Artifact::Hint), sums.len() as u64)?;
+        out.write_at(Section::Public(Artifact::Hint), 0, &sums)
+    }
+    rows::come_back(&broken(|entry| entry.server.encode = encode), 7);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn a_wrong_size_in_the_report() {
+    fn report(params: &[u8]) -> Result<ParamsReport> {
+        let mut report = (CLEAR.report)(params)?;
+        report.costs.query_bytes += 1;
+        Ok(report)
+    }
+    wire::sizes(&broken(|entry| entry.report = report));
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn a_wrong_hint_size_in_the_report() {
+    fn report(params: &[u8]) -> Result<ParamsReport> {
+        let mut report = (CLEAR.report)(params)?;
+        report.costs.artifact_bytes -= 1;
+        Ok(report)
+    }
+    artifacts::sizes(&broken(|entry| entry.report = report));
+}
+
+#[test]
+#[should_panic(expected = "two queries for one record are equal")]
+fn a_query_that_repeats_itself() {
+    queries::differ(&Subject::private(&CLEAR));
+}
+
+#[test]
+#[should_panic(expected = "if it no longer does, test it as private")]
+fn privacy_that_is_not_tested() {
+    queries::differ(&Subject::in_the_clear(&CLEAR_TWO));
+}
+
+#[test]
+#[should_panic(expected = "bits: 0.0")]
+fn no_security() {
+    params::promises(&Subject::private(&CLEAR));
+}
+
+#[test]
+#[should_panic(expected = "2^-39")]
+fn too_many_failures() {
+    fn report(params: &[u8]) -> Result<ParamsReport> {
+        let mut report = (CLEAR.report)(params)?;
+        report.failure_log2 = -39.0;
+        Ok(report)
+    }
+    params::promises(&broken(|entry| entry.report = report));
+}
+
+#[test]
+#[should_panic(expected = "gave Ok")]
+fn a_field_that_may_be_missing() {
+    fn report(params: &[u8]) -> Result<ParamsReport> {
+        let text = String::from_utf8_lossy(params).replace("{\"records\"", "{\"record_bytes\":1,\"records\"");
+        (CLEAR.report)(params).or_else(|_| (CLEAR.report)(text.as_bytes()))
+    }
+    params::fields(&broken(|entry| entry.report = report));
+}
+
+#[test]
+#[should_panic(expected = "gave Ok(\"a server\")")]
+fn an_image_that_is_not_checked() {
+    fn open(params: &[u8], _: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
+        let whole =
+            MemoryImage::default().with(Section::Resident, &vec![0; (CLEAR.report)(params)?.table_bytes()]);
+        (CLEAR.server.open)(params, Arc::new(whole))
+    }
+    storage::cut_short(&broken(|entry| entry.server.open = open));
+}
+
+#[test]
+#[should_panic(expected = "StorageFull gave Ok")]
+fn a_full_disk_that_nobody_notices() {
+    fn encode(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        match (CLEAR.server.encode)(params, rows, out) {
+            Err(Error::Storage(_)) => Ok(()),
+            other => other,
+        }
+    }
+    storage::full_disk(&broken(|entry| entry.server.encode = encode));
+}
+
+#[test]
+#[should_panic(expected = "the patched hint differs")]
+fn a_patch_that_does_nothing() {
+    fn patch(_: &[u8], _: Artifact, _: &mut [u8], _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    epochs::revised(&broken(|entry| entry.patch = Some(patch)));
+}
+
+#[test]
+#[should_panic(expected = "differs from a fresh one")]
+fn a_revision_that_does_nothing() {
+    epochs::revised(&broken(|entry| {
+        entry.server.revise = Some(|_, _, _| Ok(()));
+        entry.patch = None;
+    }));
+}
+
+/// What a table of these parameters takes.
+trait TableBytes {
+    fn table_bytes(&self) -> usize;
+}
+
+impl TableBytes for ParamsReport {
+    fn table_bytes(&self) -> usize {
+        (self.records * self.record_bytes) as usize
+    }
+}

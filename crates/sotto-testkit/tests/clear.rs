@@ -1,0 +1,14 @@
+//! The suite on the test schemes: it shows that they keep the contract, and that the suite passes on
+//! schemes of every kind: with hints, keys, and two servers.
+
+mod clear {
+    sotto_testkit::conformance!(sotto_testkit::CLEAR, in_the_clear);
+}
+
+mod clear_keyed {
+    sotto_testkit::conformance!(sotto_testkit::CLEAR_KEYED, in_the_clear);
+}
+
+mod clear_two {
+    sotto_testkit::conformance!(sotto_testkit::CLEAR_TWO);
+}
