@@ -1,2 +1,18 @@
-//! The client: a session without I/O, transports, and what is kept on disk.
+//! The client.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`session`] | without I/O: what to send, and how to read what comes back |
+//! | [`transport`] | how requests travel: memory, HTTP, retries |
+//! | [`error`] | whose fault, and what to do |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+#[cfg(feature = "cache")]
+pub mod cache;
+pub mod error;
+pub mod session;
+pub mod transport;
+
+pub use error::{ClientError, Fault, Result};
+pub use session::{Ask, Opening, Session, Trust};

@@ -1,0 +1,123 @@
+//! What is kept on disk between runs.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`slot`] | one artifact: whole, or the part downloaded so far |
+//! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
+//! | [`lock`] | two processes, one cache |
+//! | [`error`] | what goes wrong with disks |
+//!
+//! ```text
+//! DIR/artifacts/<digest>        an artifact, whole
+//! DIR/artifacts/<digest>.part   its first bytes
+//! DIR/artifacts/<digest>.lock   held by the process that downloads it
+//! DIR/tables/<hash>.json        what is remembered of one table at one server
+//! ```
+//!
+//! Nothing here is trusted when it is read back: the session checks every chunk against the signed
+//! catalog, whether it came from a disk or a network.
+
+pub mod error;
+pub mod known;
+pub mod lock;
+pub mod slot;
+
+pub use error::CacheError;
+pub use known::Known;
+pub use slot::Slot;
+
+use sotto_catalog::Hex32;
+use std::path::{Path, PathBuf};
+
+/// A cache directory.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    artifacts: PathBuf,
+    tables: PathBuf,
+}
+
+/// How much a cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CacheSize {
+    /// Whole artifacts.
+    pub artifacts: u64,
+    /// Their bytes.
+    pub artifact_bytes: u64,
+    /// Downloads that were cut.
+    pub partial: u64,
+    /// Their bytes so far.
+    pub partial_bytes: u64,
+}
+
+impl Cache {
+    /// Opens the cache at `dir`, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the directory cannot be made.
+    pub fn open(dir: &Path) -> Result<Self, CacheError> {
+        let cache = Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables") };
+        for dir in [&cache.artifacts, &cache.tables] {
+            std::fs::create_dir_all(dir).map_err(|e| CacheError::at(dir, e))?;
+        }
+        Ok(cache)
+    }
+
+    /// The place of an artifact of `bytes` bytes.
+    pub fn slot(&self, digest: &Hex32, bytes: u64) -> Slot {
+        Slot::new(self.artifacts.join(digest.to_string()), bytes)
+    }
+
+    /// Drops an artifact, unless a table still remembers it or a process is downloading it.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the directory cannot be read.
+    pub fn drop_unused(&self, digest: &Hex32) -> Result<(), CacheError> {
+        let digest = digest.to_string();
+        if known::all(&self.tables)?.iter().any(|known| known.artifacts.values().any(|held| *held == digest)) {
+            return Ok(());
+        }
+        slot::remove(&self.artifacts.join(digest))
+    }
+
+    /// How much the cache holds.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the directory cannot be read.
+    pub fn size(&self) -> Result<CacheSize, CacheError> {
+        let mut size = CacheSize::default();
+        for entry in std::fs::read_dir(&self.artifacts).map_err(|e| CacheError::at(&self.artifacts, e))? {
+            let entry = entry.map_err(|e| CacheError::at(&self.artifacts, e))?;
+            // A file that another process has just finished or dropped is not an error of ours.
+            let Ok(meta) = entry.metadata() else { continue };
+            match entry.path().extension().and_then(|e| e.to_str()) {
+                None => {
+                    size.artifacts += 1;
+                    size.artifact_bytes += meta.len();
+                }
+                Some("part") => {
+                    size.partial += 1;
+                    size.partial_bytes += meta.len();
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(size)
+    }
+
+    /// What is remembered of `table` at the server `origin`.
+    ///
+    /// # Errors
+    /// [`CacheError::Memory`] if the file is damaged: a lost pin must not pass for a first visit.
+    pub fn known(&self, origin: &str, table: &str) -> Result<Option<Known>, CacheError> {
+        known::read(&known::path(&self.tables, origin, table))
+    }
+
+    /// Remembers a table. An epoch below the one remembered under the same key changes nothing: another
+    /// process has seen more.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written; what was remembered then still is.
+    pub fn remember(&self, known: &Known) -> Result<(), CacheError> {
+        known::write(&known::path(&self.tables, &known.origin, &known.table), known)
+    }
+}

@@ -1,0 +1,68 @@
+//! What goes wrong with disks.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The cache failed. Never a peer's fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CacheError {
+    /// No room. What was downloaded before is kept and valid.
+    #[error("no room for the cache at {}: {source}", path.display())]
+    Full {
+        /// The file that could not grow.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be read or written.
+    #[error("cache file {}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What is remembered of a table cannot be read.
+    #[error("what is remembered in {} is damaged: {why}", path.display())]
+    Memory {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl CacheError {
+    /// Wraps what the system said of a file.
+    pub(crate) fn at(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        // A quota and a file size limit are a full disk to whoever meets them.
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                CacheError::Full { path, source }
+            }
+            _ => CacheError::Io { path, source },
+        }
+    }
+
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            CacheError::Full { .. } => "cache-full",
+            CacheError::Io { .. } => "cache-io",
+            CacheError::Memory { .. } => "cache-memory",
+        }
+    }
+
+    /// What to do.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            CacheError::Full { .. } => "free some space or choose another cache directory; the download then goes on where it stopped",
+            CacheError::Io { .. } => "check that the cache directory can be written, or choose another",
+            CacheError::Memory { .. } => {
+                "delete the file if you know why it is damaged, and pin the table's key when you open it again"
+            }
+        }
+    }
+}

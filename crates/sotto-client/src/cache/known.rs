@@ -1,0 +1,82 @@
+//! What is remembered of a table: the key that signed its catalog, and the newest epoch seen.
+//!
+//! This is what makes a first use worth something: the second catalog has to be signed by the same key,
+//! and may not be older than the first.
+
+use super::{CacheError, lock::Lock};
+use serde::{Deserialize, Serialize};
+use sotto_core::Epoch;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is remembered of one table at one server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// The server.
+    pub origin: String,
+    /// The table.
+    pub table: String,
+    /// The key that signed its catalog, in text form.
+    pub public_key: String,
+    /// The newest epoch seen.
+    pub epoch: Epoch,
+    /// Digests of that epoch's artifacts, by name.
+    pub artifacts: BTreeMap<String, String>,
+}
+
+/// How long to wait for another process that is writing a few hundred bytes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The file for `table` at `origin`. A hash, since an origin is not a file name.
+pub(super) fn path(dir: &Path, origin: &str, table: &str) -> PathBuf {
+    let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client memory v1");
+    hasher.update(&(origin.len() as u64).to_le_bytes());
+    hasher.update(origin.as_bytes());
+    hasher.update(table.as_bytes());
+    dir.join(format!("{}.json", hasher.finalize().to_hex()))
+}
+
+pub(super) fn read(path: &Path) -> Result<Option<Known>, CacheError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(CacheError::at(path, e)),
+    };
+    let damaged = |e: serde_json::Error| CacheError::Memory { path: path.to_owned(), why: e.to_string() };
+    serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+}
+
+pub(super) fn all(dir: &Path) -> Result<Vec<Known>, CacheError> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|e| CacheError::at(dir, e))? {
+        let path = entry.map_err(|e| CacheError::at(dir, e))?.path();
+        if path.extension().is_some_and(|e| e == "json") {
+            out.extend(read(&path)?);
+        }
+    }
+    Ok(out)
+}
+
+pub(super) fn write(path: &Path, known: &Known) -> Result<(), CacheError> {
+    let at = |e| CacheError::at(path, e);
+    let lock_path = path.with_extension("lock");
+    let Some(_lock) = Lock::take(&lock_path, PATIENCE)? else {
+        return Err(CacheError::at(&lock_path, ErrorKind::WouldBlock.into()));
+    };
+    if read(path)?.is_some_and(|old| old.public_key == known.public_key && old.epoch > known.epoch) {
+        return Ok(());
+    }
+    let json = serde_json::to_vec_pretty(known)
+        .map_err(|e| CacheError::Memory { path: path.to_owned(), why: e.to_string() })?;
+    // Written aside and renamed: a crash leaves the old memory or the new one, never half of one.
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(at)?;
+    file.write_all(&json).map_err(at)?;
+    file.as_file().sync_all().map_err(at)?;
+    file.persist(path).map_err(|e| at(e.error))?;
+    Ok(())
+}

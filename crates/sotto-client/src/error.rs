@@ -1,0 +1,233 @@
+//! What went wrong, by whose fault, and what to do.
+
+#[cfg(feature = "cache")]
+use crate::cache::CacheError;
+use crate::transport::TransportError;
+use sotto_catalog::{CatalogError, TableName};
+use sotto_core::{Epoch, Error};
+use sotto_wire::{FrameError, Problem};
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = ClientError> = std::result::Result<T, E>;
+
+/// A lookup, or the preparation for one, failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The scheme or its contract.
+    #[error(transparent)]
+    Core(#[from] Error),
+    /// The catalog, its signature, or the key that made it.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The server's frame is not an answer to what was asked.
+    #[error("the server's answer is not valid: {0}")]
+    Frame(#[from] FrameError),
+    /// No response came.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The server said no.
+    #[error("the server refused: {}", .0.message)]
+    Refused(Problem),
+    /// The table has moved on since it was opened: open it again, and make a new query.
+    #[error("epoch {asked} of the table is over{}", newest.map(|n| format!(", the newest is {n}")).unwrap_or_default())]
+    EpochChanged {
+        /// The epoch of the session.
+        asked: Epoch,
+        /// The newest, if the server said.
+        newest: Option<Epoch>,
+    },
+    /// An older catalog than one seen before.
+    #[error("the server offers epoch {offered} of the table, epoch {seen} was seen before")]
+    Rollback {
+        /// The newest epoch seen.
+        seen: Epoch,
+        /// The epoch offered.
+        offered: Epoch,
+    },
+    /// The catalog of another table.
+    #[error("the catalog is that of table {found}, {asked} was asked for")]
+    WrongTable {
+        /// The table asked for.
+        asked: TableName,
+        /// The table in the catalog.
+        found: TableName,
+    },
+    /// A scheme this build does not carry.
+    #[error("the table needs scheme {id:?}, which this build does not carry")]
+    UnknownScheme {
+        /// The scheme's id.
+        id: String,
+    },
+    /// A scheme that asks several servers.
+    #[error("scheme {id:?} asks {servers} servers, this client talks to one")]
+    Servers {
+        /// The scheme's id.
+        id: String,
+        /// How many servers it asks.
+        servers: usize,
+    },
+    /// An artifact the scheme needs is not in the catalog, or has another size there.
+    #[error("the catalog lacks the {artifact} of {bytes} bytes that its scheme needs")]
+    MissingArtifact {
+        /// Which.
+        artifact: &'static str,
+        /// Its size by the parameters.
+        bytes: u64,
+    },
+    /// More rows than one ask holds.
+    #[error("{rows} rows in one request, this table takes 1 to {most}")]
+    TooManyRows {
+        /// Rows wanted.
+        rows: usize,
+        /// Rows one ask holds.
+        most: usize,
+    },
+    /// The operating system gave no randomness.
+    #[error("the operating system gives no randomness, and no query can be made without")]
+    NoEntropy,
+    /// The cache.
+    #[cfg(feature = "cache")]
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+}
+
+/// Who can mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The calling code, or the person who typed.
+    Caller,
+    /// The server, its operator, or the table's publisher.
+    Server,
+    /// What lies in between, or the moment.
+    Network,
+    /// This machine.
+    Machine,
+}
+
+impl ClientError {
+    /// A stable name for programs. A refusal has the name the server gave it (`spec/wire.md`).
+    pub fn code(&self) -> &'static str {
+        match self {
+            ClientError::Core(error) => core_code(error),
+            ClientError::Catalog(CatalogError::Params(error)) => core_code(error),
+            ClientError::Catalog(error) => catalog_code(error),
+            ClientError::Frame(_) => "bad-answer",
+            ClientError::Transport(error) => error.code(),
+            ClientError::Refused(problem) => problem.code.text(),
+            ClientError::EpochChanged { .. } => "epoch-changed",
+            ClientError::Rollback { .. } => "rollback",
+            ClientError::WrongTable { .. } => "wrong-table",
+            ClientError::UnknownScheme { .. } => "unknown-scheme",
+            ClientError::Servers { .. } => "several-servers",
+            ClientError::MissingArtifact { .. } => "missing-artifact",
+            ClientError::TooManyRows { .. } => "too-many-rows",
+            ClientError::NoEntropy => "no-entropy",
+            #[cfg(feature = "cache")]
+            ClientError::Cache(error) => error.code(),
+        }
+    }
+
+    /// Who can mend it.
+    pub fn fault(&self) -> Fault {
+        match self {
+            ClientError::Core(Error::Misuse(_) | Error::Exhausted(_)) => Fault::Caller,
+            ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => Fault::Caller,
+            ClientError::TooManyRows { .. } | ClientError::Transport(TransportError::Address { .. }) => {
+                Fault::Caller
+            }
+            ClientError::Transport(
+                TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
+            ) => Fault::Network,
+            ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
+            ClientError::EpochChanged { .. } => Fault::Network,
+            ClientError::UnknownScheme { .. } | ClientError::Servers { .. } => Fault::Machine,
+            ClientError::Core(Error::Storage(_)) | ClientError::NoEntropy => Fault::Machine,
+            #[cfg(feature = "cache")]
+            ClientError::Cache(_) => Fault::Machine,
+            _ => Fault::Server,
+        }
+    }
+
+    /// What to do.
+    pub fn fix(&self) -> &str {
+        match self {
+            ClientError::Core(error) => core_fix(error),
+            ClientError::Catalog(error) => catalog_fix(error),
+            ClientError::Frame(_) => {
+                "tell the operator; do not ask for the same row again until you know why: a server can learn \
+                 from how clients react to wrong answers"
+            }
+            ClientError::Transport(error) => error.fix(),
+            ClientError::Refused(problem) => &problem.fix,
+            ClientError::EpochChanged { .. } => "open the table again and make a new query",
+            ClientError::Rollback { .. } => {
+                "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
+                 the cache remembers of the table"
+            }
+            ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
+            ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",
+            ClientError::Servers { .. } => "use a table of a scheme with one server",
+            ClientError::MissingArtifact { .. } => "tell the publisher to encode the table afresh",
+            ClientError::TooManyRows { .. } => "make several requests; how many is visible to the server either way",
+            ClientError::NoEntropy => "mend the system's random device",
+            #[cfg(feature = "cache")]
+            ClientError::Cache(error) => error.fix(),
+        }
+    }
+}
+
+fn core_code(error: &Error) -> &'static str {
+    match error {
+        Error::Params(_) => "bad-params",
+        Error::Misuse(_) => "misuse",
+        Error::Peer(_) => "peer-misbehaved",
+        Error::Exhausted(_) => "exhausted",
+        Error::Unreadable => "unreadable",
+        Error::Storage(_) => "storage",
+        _ => "scheme",
+    }
+}
+
+fn core_fix(error: &Error) -> &'static str {
+    match error {
+        Error::Params(_) => "do not use the table: its publisher must encode it with sound parameters",
+        Error::Misuse(_) => "correct the call",
+        Error::Peer(_) => "tell the operator: what the server sends is damaged or made up",
+        Error::Exhausted(_) => "open the table again",
+        Error::Unreadable => "open the table again; do not ask for the same row at once, and tell nobody",
+        Error::Storage(_) => "check the disk",
+        _ => "tell the authors of sotto",
+    }
+}
+
+fn catalog_code(error: &CatalogError) -> &'static str {
+    match error {
+        CatalogError::TooLarge { .. } | CatalogError::Malformed { .. } | CatalogError::Invalid { .. } => {
+            "bad-catalog"
+        }
+        CatalogError::Version { .. } => "catalog-version",
+        CatalogError::UnknownLayer { .. } => "unknown-layer",
+        CatalogError::Disagree { .. } => "catalog-disagrees",
+        CatalogError::WrongScheme { .. } => "wrong-scheme",
+        CatalogError::BadSignature => "bad-signature",
+        CatalogError::WrongKey { .. } => "wrong-key",
+        CatalogError::KeyText { .. } => "bad-key",
+        CatalogError::NoSuchRow { .. } => "no-such-row",
+        _ => "catalog",
+    }
+}
+
+fn catalog_fix(error: &CatalogError) -> &'static str {
+    match error {
+        CatalogError::Version { .. } | CatalogError::UnknownLayer { .. } | CatalogError::WrongScheme { .. } => {
+            "upgrade sotto"
+        }
+        CatalogError::BadSignature | CatalogError::WrongKey { .. } => {
+            "check the address; get the publisher's key by another way than this server, and pin it"
+        }
+        CatalogError::KeyText { .. } => "give the key as it was printed: sotto-pk: and 64 hexadecimal digits",
+        CatalogError::NoSuchRow { .. } => "give a row or key of the table",
+        _ => "tell the publisher to encode the table afresh",
+    }
+}

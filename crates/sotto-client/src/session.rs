@@ -1,0 +1,57 @@
+//! The client without I/O: it says what to send, and reads what comes back.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`opening`] | from a table's name to a session, step by step |
+//! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
+//! | `gather` | the artifacts a scheme needs: held, patched or fetched |
+//! | `assembly` | an artifact, chunk by chunk, each checked |
+//! | [`ask`] | one request for rows, and the secret that reads its answer |
+//!
+//! No sockets, files, clocks or threads, and randomness is passed in, so a session runs in a browser or in a
+//! test as it does behind [`crate::table`]:
+//!
+//! ```text
+//! let mut opening = Opening::new(config);
+//! loop {
+//!     match opening.next() {
+//!         Action::Catalog(request) | Action::Keys(request) => opening.feed(&send(request), rng)?,
+//!         Action::Recall(_) => opening.recalled(None)?,          // or the artifact of an older epoch
+//!         Action::Fetch(fetch) => opening.feed(&send(fetch.request), rng)?,
+//!         Action::Ready => break,
+//!     }
+//! }
+//! let mut session = opening.finish()?;
+//! let ask = session.ask(&[12345], rng)?;
+//! let rows = session.recover(ask, &send(ask.request()))?;
+//! ```
+
+pub mod ask;
+mod assembly;
+mod gather;
+pub mod opening;
+pub mod trust;
+
+pub use ask::{Ask, Session};
+pub use opening::{Action, Config, Fetch, Opening, Recall};
+pub use trust::{Remembered, Trust};
+
+use crate::{ClientError, Result, transport::Response};
+use sotto_core::Epoch;
+use sotto_wire::{Code, Problem};
+
+/// The body of a success; a refusal as the error it means for a session of `epoch`.
+fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
+    if response.is_success() {
+        return Ok(&response.body);
+    }
+    let problem = Problem::read(response.status, &response.body);
+    let over = matches!(
+        problem.code,
+        Code::StaleEpoch | Code::WrongParams | Code::EpochExpired | Code::SessionExpired | Code::NoSuchArtifact
+    );
+    match epoch {
+        Some(asked) if over => Err(ClientError::EpochChanged { asked, newest: problem.epoch }),
+        _ => Err(ClientError::Refused(problem)),
+    }
+}

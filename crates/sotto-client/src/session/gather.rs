@@ -1,0 +1,224 @@
+//! The artifacts a scheme needs, one after the other: held, patched from an older epoch's, or fetched.
+
+use super::assembly::Assembly;
+use super::opening::{Action, Agreed, Fetch, Recall};
+use crate::transport::Request;
+use crate::{ClientError, Result};
+use sotto_catalog::{ArtifactEntry, Hex32};
+use sotto_core::erased::PatchFn;
+use sotto_core::{AnyClient, AnyPrepare, Artifact, Error, Misuse, PeerMisbehaved};
+use sotto_wire::routes;
+use std::collections::VecDeque;
+
+pub(super) struct Gathering {
+    prepare: Box<dyn AnyPrepare>,
+    /// The artifact at hand first.
+    todo: VecDeque<ArtifactEntry>,
+    /// How to patch, with the parameters it takes; and the deltas there are, the smallest first.
+    patch: Option<(PatchFn, Vec<u8>)>,
+    deltas: VecDeque<ArtifactEntry>,
+    step: Step,
+    /// What a delta made, until someone takes it.
+    pub(super) patched: Option<(Hex32, Vec<u8>)>,
+    /// Whether the scheme has refused bytes, so that this preparation leads nowhere.
+    pub(super) spoiled: bool,
+}
+
+enum Step {
+    /// Is there an older one to patch?
+    Recall,
+    /// There is.
+    Delta { held: Vec<u8>, delta: Vec<u8>, assembly: Assembly },
+    /// Fetch it.
+    Whole(Assembly),
+    /// All are there.
+    Done,
+}
+
+impl Gathering {
+    pub(super) fn new(agreed: &Agreed, prepare: Box<dyn AnyPrepare>) -> Result<Self> {
+        let entries = &agreed.catalog.artifacts;
+        let mut todo = VecDeque::new();
+        for need in prepare.needs() {
+            let fits = |entry: &&ArtifactEntry| {
+                entry.artifact == need.artifact && entry.bytes == need.bytes && entry.from_epoch.is_none()
+            };
+            let missing = || ClientError::MissingArtifact { artifact: need.artifact.name(), bytes: need.bytes };
+            todo.push_back(entries.iter().find(fits).ok_or_else(missing)?.clone());
+        }
+        let mut deltas: Vec<_> =
+            entries.iter().filter(|entry| entry.artifact == Artifact::HintDelta).cloned().collect();
+        deltas.sort_by_key(|delta| delta.bytes);
+        let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
+        let (step, deltas) = (Step::Done, deltas.into());
+        let mut gathering =
+            Gathering { prepare, todo, patch, deltas, step, patched: None, spoiled: false };
+        gathering.start();
+        gathering.settle()?;
+        Ok(gathering)
+    }
+
+    /// Starts on the artifact at hand.
+    fn start(&mut self) {
+        let Some(entry) = self.todo.front() else {
+            self.step = Step::Done;
+            return;
+        };
+        // A delta as large as what it leads to is not worth the detour.
+        self.deltas.retain(|delta| delta.bytes < entry.bytes);
+        let patchable = entry.artifact == Artifact::Hint && self.patch.is_some() && !self.deltas.is_empty();
+        self.step = if patchable { Step::Recall } else { Step::Whole(Assembly::new(entry.clone())) };
+    }
+
+    /// Goes on to the next artifact as long as the one at hand is complete.
+    fn settle(&mut self) -> Result<()> {
+        while let Step::Whole(assembly) = &self.step
+            && assembly.wanted().is_none()
+        {
+            if let Err(error) = assembly.finish() {
+                self.spoiled = true;
+                return Err(error);
+            }
+            self.todo.pop_front();
+            self.start();
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.step, Step::Done)
+    }
+
+    pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
+        Ok(self.prepare.finish()?)
+    }
+
+    pub(super) fn next(&self) -> Action {
+        match &self.step {
+            Step::Recall => match (self.todo.front(), self.deltas.front()) {
+                (Some(entry), Some(delta)) => Action::Recall(Recall {
+                    artifact: entry.artifact,
+                    epoch: delta.from_epoch.unwrap_or(sotto_core::Epoch(0)),
+                    digest: entry.digest,
+                    bytes: entry.bytes,
+                    delta_bytes: delta.bytes,
+                }),
+                _ => Action::Ready,
+            },
+            Step::Delta { assembly, .. } | Step::Whole(assembly) => fetch(assembly),
+            Step::Done => Action::Ready,
+        }
+    }
+
+    pub(super) fn recalled(&mut self, held: Option<Vec<u8>>) -> Result<()> {
+        let (Step::Recall, Some(entry)) = (&self.step, self.todo.front()) else {
+            return Err(Error::from(Misuse::Rule("nothing was to be recalled")).into());
+        };
+        let delta = self.deltas.pop_front();
+        match (held.filter(|held| held.len() as u64 == entry.bytes), delta) {
+            (Some(held), Some(delta)) => {
+                let assembly = Assembly::new(delta);
+                self.step = Step::Delta { held, delta: Vec::new(), assembly };
+                self.patch_if_complete()
+            }
+            _ => {
+                self.start();
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a response's body, which has to be all that was asked for.
+    pub(super) fn feed(&mut self, body: Result<&[u8]>) -> Result<()> {
+        if let Step::Delta { assembly, .. } = &self.step {
+            // A delta saves bytes and nothing else. One that is missing or damaged is done without.
+            let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+            let taken = match body {
+                Ok(body) if body.len() as u64 == want => self.offer(body)? as u64,
+                _ => 0,
+            };
+            if taken != want {
+                self.start_whole();
+            }
+            return self.settle();
+        }
+        let Step::Whole(assembly) = &self.step else {
+            return Err(Error::from(Misuse::Rule("no response was awaited")).into());
+        };
+        let (body, what) = (body?, assembly.entry().artifact.name());
+        let want = assembly.wanted().map_or(0, |range| range.end - range.start);
+        if body.len() as u64 != want {
+            let got = body.len() as u64;
+            return Err(Error::from(PeerMisbehaved::Length { what, got, want }).into());
+        }
+        if self.offer(body)? as u64 != want {
+            return Err(Error::from(PeerMisbehaved::Digest(what)).into());
+        }
+        Ok(())
+    }
+
+    /// Takes what of `held` is right.
+    pub(super) fn offer(&mut self, held: &[u8]) -> Result<usize> {
+        match &mut self.step {
+            Step::Delta { delta, assembly, .. } => {
+                let taken = assembly.take(held, &mut |chunk| {
+                    delta.extend_from_slice(chunk);
+                    Ok(())
+                })?;
+                self.patch_if_complete()?;
+                Ok(taken)
+            }
+            Step::Whole(assembly) => {
+                let taken = absorb(assembly, self.prepare.as_mut(), held);
+                self.spoiled |= taken.is_err();
+                let taken = taken?;
+                self.settle()?;
+                Ok(taken)
+            }
+            Step::Recall | Step::Done => Err(Error::from(Misuse::Rule("no bytes were awaited")).into()),
+        }
+    }
+
+    /// Gives up on deltas.
+    fn start_whole(&mut self) {
+        self.deltas.clear();
+        self.start();
+    }
+
+    /// Patches, once the delta is there. Whatever came of it, only chunks that match the catalog count, and
+    /// the others are fetched.
+    fn patch_if_complete(&mut self) -> Result<()> {
+        let Step::Delta { held, delta, assembly } = &mut self.step else { return Ok(()) };
+        if assembly.wanted().is_some() {
+            return Ok(());
+        }
+        let (mut held, delta) = (std::mem::take(held), std::mem::take(delta));
+        let sound = assembly.finish().is_ok();
+        self.start_whole();
+        let (Step::Whole(whole), Some((patch, params))) = (&mut self.step, &self.patch) else {
+            return Ok(());
+        };
+        if !sound || patch(params, whole.entry().artifact, &mut held, &delta).is_err() {
+            return Ok(());
+        }
+        let taken = absorb(whole, self.prepare.as_mut(), &held);
+        self.spoiled |= taken.is_err();
+        held.truncate(taken?);
+        self.patched = (!held.is_empty()).then(|| (whole.entry().digest, held));
+        self.settle()
+    }
+}
+
+fn absorb(assembly: &mut Assembly, prepare: &mut dyn AnyPrepare, bytes: &[u8]) -> Result<usize> {
+    let artifact = assembly.entry().artifact;
+    assembly.take(bytes, &mut |chunk| Ok(prepare.absorb(artifact, chunk)?))
+}
+
+/// Asks for what `assembly` wants.
+fn fetch(assembly: &Assembly) -> Action {
+    let entry = assembly.entry();
+    let Some(range) = assembly.wanted() else { return Action::Ready };
+    let path = routes::artifact(&entry.digest.to_string());
+    let request = Request::get_range(path, range.clone());
+    Action::Fetch(Fetch { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request })
+}

@@ -1,0 +1,265 @@
+//! From a table's name to a session, step by step: catalog, artifacts, keys.
+//!
+//! Every step is on bytes that are the same for every client, keys excepted, so nothing here depends on
+//! what will be asked.
+
+use super::gather::Gathering;
+use super::trust::{self, Remembered, Trust};
+use super::{Session, accepted};
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_catalog::signed::MAX_SIGNED_BYTES;
+use sotto_catalog::{Catalog, Hex32, PublicKey, TableName, Terms};
+use sotto_core::{AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry, wire};
+use sotto_wire::{Pin, SessionId, Sizes, keys, routes};
+use std::ops::Range;
+
+/// What to open, and whom to believe.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The table.
+    pub table: TableName,
+    /// The publisher's key, if the caller knows it.
+    pub pin: Option<PublicKey>,
+    /// What an earlier session learnt.
+    pub remembered: Option<Remembered>,
+    /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
+    pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
+}
+
+impl Config {
+    /// A table of which nothing is known.
+    pub fn new(table: TableName) -> Self {
+        Config { table, pin: None, remembered: None, resolve: sotto_registry::find }
+    }
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Action {
+    /// Send this, and feed the response: the catalog.
+    Catalog(Request),
+    /// Look for an artifact of an older epoch, and say [`Opening::recalled`].
+    Recall(Recall),
+    /// Offer these bytes if they are held, or send the request and feed the response.
+    Fetch(Fetch),
+    /// Send this, and feed the response: the keys.
+    Keys(Request),
+    /// Nothing: [`Opening::finish`].
+    Ready,
+}
+
+/// An artifact of an older epoch, from which a delta leads to this one's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recall {
+    /// Which artifact.
+    pub artifact: Artifact,
+    /// The older epoch.
+    pub epoch: Epoch,
+    /// The digest of this epoch's. Whoever holds this one already should say so by recalling nothing.
+    pub digest: Hex32,
+    /// Its size, in both epochs.
+    pub bytes: u64,
+    /// The size of the delta.
+    pub delta_bytes: u64,
+}
+
+/// A part of an artifact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetch {
+    /// Which artifact.
+    pub artifact: Artifact,
+    /// Its digest, and so its name.
+    pub digest: Hex32,
+    /// Its size.
+    pub bytes: u64,
+    /// The part wanted: whole chunks.
+    pub range: Range<u64>,
+    /// What to send for it.
+    pub request: Request,
+}
+
+/// A table that is believed and understood.
+pub(super) struct Agreed {
+    pub(super) catalog: Catalog,
+    pub(super) key: PublicKey,
+    pub(super) trust: Trust,
+    pub(super) terms: Terms,
+    pub(super) scheme: &'static SchemeEntry,
+    /// The literal parameters, as the scheme takes them.
+    pub(super) params: Vec<u8>,
+}
+
+impl Agreed {
+    fn new(body: &[u8], config: &Config) -> Result<Self> {
+        let (catalog, key, trust) =
+            trust::judge(body, &config.table, config.pin.as_ref(), config.remembered.as_ref())?;
+        let scheme = (config.resolve)(&catalog.scheme)
+            .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
+        if scheme.servers != 1 {
+            return Err(ClientError::Servers { id: catalog.scheme, servers: scheme.servers });
+        }
+        // The scheme checks security and failure bounds again: a signature says who made the parameters,
+        // not that they are sound.
+        let terms = catalog.terms(scheme)?;
+        let params = catalog.params.to_string().into_bytes();
+        Ok(Agreed { catalog, key, trust, terms, scheme, params })
+    }
+
+    pub(super) fn sizes(&self) -> Sizes {
+        Sizes::new(&self.terms.report.costs, self.terms.packing.lookups())
+    }
+
+    pub(super) fn pin(&self) -> Pin {
+        let digest = ParamsDigest(self.catalog.params_digest.0);
+        Pin { server: 0, epoch: self.catalog.epoch, digest }
+    }
+}
+
+/// A table being opened.
+///
+/// After an error the same step can be tried again, with other bytes; after one that cannot be mended so,
+/// [`Opening::next`] starts from the catalog.
+pub struct Opening {
+    config: Config,
+    agreed: Option<Agreed>,
+    stage: Stage,
+}
+
+enum Stage {
+    Catalog,
+    Gather(Gathering),
+    Keys(Box<dyn AnyClient>),
+    Ready(Box<dyn AnyClient>, SessionId),
+}
+
+impl Opening {
+    /// Starts.
+    pub fn new(config: Config) -> Self {
+        Opening { config, agreed: None, stage: Stage::Catalog }
+    }
+
+    /// What to do next. Asking twice changes nothing.
+    pub fn next(&self) -> Action {
+        let table = self.config.table.as_str();
+        match (&self.stage, &self.agreed) {
+            (Stage::Gather(gathering), _) => gathering.next(),
+            (Stage::Keys(client), Some(agreed)) => {
+                let body = keys::encode(&agreed.pin(), &client.keys());
+                Action::Keys(Request::post(routes::keys(table), body, SESSION_BYTES as u64))
+            }
+            (Stage::Ready(..), _) => Action::Ready,
+            (Stage::Catalog | Stage::Keys(_), _) => {
+                Action::Catalog(Request::get(routes::table(table, None), MAX_SIGNED_BYTES as u64))
+            }
+        }
+    }
+
+    /// Takes the response to what [`Opening::next`] said to send.
+    ///
+    /// # Errors
+    /// [`ClientError`]: a refusal, or bytes that are not what was asked for.
+    pub fn feed(&mut self, response: &Response, rng: &mut dyn CryptoRng) -> Result<()> {
+        let epoch = self.agreed.as_ref().map(|agreed| agreed.catalog.epoch);
+        match &mut self.stage {
+            Stage::Catalog => {
+                let agreed = Agreed::new(accepted(response, None)?, &self.config)?;
+                let prepare = (agreed.scheme.prepare)(&agreed.params, rng)?;
+                self.stage = Stage::Gather(Gathering::new(&agreed, prepare)?);
+                self.agreed = Some(agreed);
+                self.advance()
+            }
+            Stage::Gather(gathering) => {
+                let fed = gathering.feed(accepted(response, epoch));
+                self.after(fed)
+            }
+            Stage::Keys(_) => {
+                let body = accepted(response, epoch)?;
+                wire::exact("session id", body, SESSION_BYTES)?;
+                let id = SessionId(body.try_into().unwrap_or_default());
+                if let Stage::Keys(client) = std::mem::replace(&mut self.stage, Stage::Catalog) {
+                    self.stage = Stage::Ready(client, id);
+                }
+                Ok(())
+            }
+            Stage::Ready(..) => Err(out_of_order()),
+        }
+    }
+
+    /// Takes held bytes for what [`Action::Fetch`] wants: its first bytes, or all of them. Gives how many
+    /// were right; the rest is damaged, or not a whole chunk, and has to be fetched.
+    ///
+    /// # Errors
+    /// Only what ends the opening; damaged bytes are not an error.
+    pub fn offer(&mut self, held: &[u8]) -> Result<usize> {
+        let Stage::Gather(gathering) = &mut self.stage else { return Err(out_of_order()) };
+        let taken = gathering.offer(held);
+        self.after(taken)
+    }
+
+    /// Answers [`Action::Recall`].
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if nothing was to be recalled.
+    pub fn recalled(&mut self, held: Option<Vec<u8>>) -> Result<()> {
+        let Stage::Gather(gathering) = &mut self.stage else { return Err(out_of_order()) };
+        gathering.recalled(held)?;
+        self.advance()
+    }
+
+    /// The bytes a delta has just made, for whoever keeps artifacts: the first so many of the artifact with
+    /// this digest, checked.
+    pub fn take_patched(&mut self) -> Option<(Hex32, Vec<u8>)> {
+        match &mut self.stage {
+            Stage::Gather(gathering) => gathering.patched.take(),
+            _ => None,
+        }
+    }
+
+    /// The catalog, once it is believed.
+    pub fn catalog(&self) -> Option<&Catalog> {
+        self.agreed.as_ref().map(|agreed| &agreed.catalog)
+    }
+
+    /// The session.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] before [`Action::Ready`].
+    pub fn finish(self) -> Result<Session> {
+        match (self.stage, self.agreed) {
+            (Stage::Ready(client, id), Some(agreed)) => Ok(Session::new(agreed, client, id)),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    /// Goes on after bytes were taken, or starts over if the preparation is spoiled.
+    fn after<T>(&mut self, taken: Result<T>) -> Result<T> {
+        if matches!(&self.stage, Stage::Gather(gathering) if gathering.spoiled) {
+            self.stage = Stage::Catalog;
+        }
+        let taken = taken?;
+        self.advance()?;
+        Ok(taken)
+    }
+
+    /// Leaves the artifacts behind once all are there.
+    fn advance(&mut self) -> Result<()> {
+        if !matches!(&self.stage, Stage::Gather(gathering) if gathering.is_done()) {
+            return Ok(());
+        }
+        let Stage::Gather(gathering) = std::mem::replace(&mut self.stage, Stage::Catalog) else {
+            return Ok(());
+        };
+        let client = gathering.finish()?;
+        let has_keys = self.agreed.as_ref().is_some_and(|agreed| agreed.sizes().keys_bytes > 0);
+        self.stage = if has_keys { Stage::Keys(client) } else { Stage::Ready(client, SessionId::NONE) };
+        Ok(())
+    }
+}
+
+/// Bytes of a session id.
+const SESSION_BYTES: usize = 16;
+
+fn out_of_order() -> ClientError {
+    Error::from(Misuse::Rule("the opening was told something else than its next step asks for")).into()
+}

@@ -1,0 +1,53 @@
+//! Whose catalog is believed.
+//!
+//! PIR hides what is asked, not whether the answer is true. What stands between a client and a made-up
+//! table is the publisher's signature, and the signature is worth what the knowledge of the key is worth.
+
+use crate::{ClientError, Result};
+use sotto_catalog::{Catalog, PublicKey, SignedCatalog, TableName};
+use sotto_core::Epoch;
+
+/// Why the catalog's key is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// The caller named the key.
+    Pinned,
+    /// It is the key seen before.
+    Remembered,
+    /// It is the first key seen. Whoever answered first could have made it up.
+    FirstUse,
+}
+
+/// What an earlier session learnt of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remembered {
+    /// The key that signed its catalog.
+    pub key: PublicKey,
+    /// The newest epoch seen.
+    pub epoch: Epoch,
+}
+
+/// Verifies a catalog of `table`.
+pub(super) fn judge(
+    bytes: &[u8],
+    table: &TableName,
+    pin: Option<&PublicKey>,
+    remembered: Option<&Remembered>,
+) -> Result<(Catalog, PublicKey, Trust)> {
+    let signed = SignedCatalog::parse(bytes)?;
+    // A pin is the caller's word and outweighs what was remembered, the old key's epochs included.
+    let (expected, trust) = match (pin, remembered) {
+        (Some(pin), _) => (Some(pin), Trust::Pinned),
+        (None, Some(remembered)) => (Some(&remembered.key), Trust::Remembered),
+        (None, None) => (None, Trust::FirstUse),
+    };
+    let catalog = signed.verify(expected)?;
+    if catalog.table != *table {
+        return Err(ClientError::WrongTable { asked: table.clone(), found: catalog.table });
+    }
+    let key = signed.public_key();
+    if let Some(seen) = remembered.filter(|r| r.key == key && catalog.epoch < r.epoch) {
+        return Err(ClientError::Rollback { seen: seen.epoch, offered: catalog.epoch });
+    }
+    Ok((catalog, key, trust))
+}

@@ -1,0 +1,177 @@
+//! How requests travel. A transport moves bytes; it decides nothing and reads nothing.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`memory`] | a server that is a closure |
+//! | [`retry`] | the same bytes again, a bounded number of times (feature `cache`) |
+//! | [`http`] | a server across the network (feature `http`) |
+//!
+//! Everything a server can see of a client is a [`Request`] and the moment it arrives. So it holds no
+//! header of the caller's: a transport adds a fixed set, the same for every client.
+
+#[cfg(feature = "http")]
+pub mod http;
+pub mod memory;
+#[cfg(feature = "cache")]
+pub mod retry;
+
+use std::ops::Range;
+use std::time::Duration;
+
+/// What a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Fetches something that is the same for everyone.
+    Get,
+    /// Sends a frame.
+    Post,
+}
+
+/// One request, in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// What it does.
+    pub method: Method,
+    /// Path and query, from the slash on.
+    pub path: String,
+    /// The bytes of the resource that are wanted, if not all.
+    pub range: Option<Range<u64>>,
+    /// The frame of a [`Method::Post`]; empty otherwise.
+    pub body: Vec<u8>,
+    /// Bytes of the largest successful response. A transport reads no more.
+    pub limit: u64,
+}
+
+impl Request {
+    /// A request for a whole resource.
+    pub fn get(path: String, limit: u64) -> Self {
+        Request { method: Method::Get, path, range: None, body: Vec::new(), limit }
+    }
+
+    /// A request for a part of a resource.
+    pub fn get_range(path: String, range: Range<u64>) -> Self {
+        let limit = range.end.saturating_sub(range.start);
+        Request { method: Method::Get, path, range: Some(range), body: Vec::new(), limit }
+    }
+
+    /// A frame for the server.
+    pub fn post(path: String, body: Vec<u8>, limit: u64) -> Self {
+        Request { method: Method::Post, path, range: None, body, limit }
+    }
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+    /// How long a refusal asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The `server-timing` header, as it came.
+    pub server_timing: Option<String>,
+}
+
+impl Response {
+    /// A response without headers.
+    pub fn new(status: u16, body: Vec<u8>) -> Self {
+        Response { status, body, ..Response::default() }
+    }
+
+    /// Whether the request was done.
+    pub fn is_success(&self) -> bool {
+        matches!(self.status, 200 | 206)
+    }
+}
+
+/// Carries requests to one server and brings the responses back.
+pub trait Transport: Send {
+    /// Sends `request` and waits for its response. A refusal is a response, not an error.
+    ///
+    /// # Errors
+    /// [`TransportError`] if no whole response of at most `request.limit` bytes came.
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError>;
+
+    /// Which server this is: what a cache keeps its memory under.
+    fn origin(&self) -> String;
+
+    /// How many times requests were sent again so far.
+    fn retries(&self) -> u64 {
+        0
+    }
+}
+
+/// No whole response came.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The address cannot be used.
+    #[error("{url} is not an address of a server: {why}")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No connection could be made.
+    #[error("cannot connect to {origin}: {why}")]
+    Connect {
+        /// The server.
+        origin: String,
+        /// What the system said.
+        why: String,
+    },
+    /// The connection broke before the whole response was there.
+    #[error("the connection broke: {0}")]
+    Lost(String),
+    /// The time limit passed.
+    #[error("no whole response within the time limit ({0})")]
+    Timeout(String),
+    /// The response is larger than any valid one.
+    #[error("the response is larger than the {limit} bytes it can have")]
+    TooLarge {
+        /// The bytes it can have.
+        limit: u64,
+    },
+    /// The TLS handshake failed, or a certificate cannot be read.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// The response is not HTTP as it is written.
+    #[error("the response is not valid HTTP: {0}")]
+    Protocol(String),
+}
+
+impl TransportError {
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            TransportError::Address { .. } => "bad-address",
+            TransportError::Connect { .. } => "no-connection",
+            TransportError::Lost(_) => "connection-lost",
+            TransportError::Timeout(_) => "timeout",
+            TransportError::TooLarge { .. } => "response-too-large",
+            TransportError::Tls(_) => "tls",
+            TransportError::Protocol(_) => "bad-http",
+        }
+    }
+
+    /// What to do.
+    pub fn fix(&self) -> &'static str {
+        match self {
+            TransportError::Address { .. } => "give an address such as https://lookup.example or http://127.0.0.1:8080",
+            TransportError::Connect { .. } => "check the address, and that the server runs",
+            TransportError::Lost(_) => "try again; what was downloaded so far is kept if there is a cache",
+            TransportError::Timeout(_) => "try again, or allow more time",
+            TransportError::TooLarge { .. } | TransportError::Protocol(_) => {
+                "check that the address is a sotto server's; tell its operator"
+            }
+            TransportError::Tls(_) => "check the server's certificate, or name the root that signed it",
+        }
+    }
+
+    /// Whether the same bytes may be sent again at once.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, TransportError::Connect { .. } | TransportError::Lost(_))
+    }
+}

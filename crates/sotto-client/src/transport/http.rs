@@ -1,0 +1,170 @@
+//! A server across the network: HTTP/1.1, blocking, TLS by rustls.
+//!
+//! Every client sends the same headers: `host`, `user-agent: sotto`, `accept: */*`, for frames
+//! `content-type` and `content-length`, for parts of artifacts `range`. No cookies, no language, no
+//! compression, no redirects: a redirect could name the client in its path.
+
+use super::{Method, Request, Response, Transport, TransportError};
+use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use ureq::config::AutoHeaderValue;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
+
+/// The only value of `user-agent`: a version would split the crowd.
+const USER_AGENT: &str = "sotto";
+
+/// How long to wait, and whom to trust.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// For a connection, TLS included.
+    pub connect: Duration,
+    /// For one request, from its first byte to the response's last.
+    pub overall: Duration,
+    /// PEM text of the roots to trust instead of the web's.
+    pub roots: Option<Vec<u8>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { connect: Duration::from_secs(10), overall: Duration::from_secs(60), roots: None }
+    }
+}
+
+impl Settings {
+    /// Trusts the roots of a PEM file instead of the web's.
+    ///
+    /// # Errors
+    /// [`TransportError::Tls`] if the file cannot be read.
+    pub fn trust_file(mut self, path: &Path) -> Result<Self, TransportError> {
+        let pem = std::fs::read(path)
+            .map_err(|e| TransportError::Tls(format!("the root {} cannot be read: {e}", path.display())))?;
+        self.roots = Some(pem);
+        Ok(self)
+    }
+}
+
+/// One server, over HTTP.
+pub struct Http {
+    agent: ureq::Agent,
+    base: String,
+}
+
+impl Http {
+    /// A transport to the server at `url`. Connects at the first request.
+    ///
+    /// # Errors
+    /// [`TransportError::Address`] for a URL that is not `http://` or `https://`, or holds a user name, a
+    /// query or a fragment; [`TransportError::Tls`] for unusable roots.
+    pub fn new(url: &str, settings: &Settings) -> Result<Self, TransportError> {
+        let base = url.trim_end_matches('/').to_owned();
+        let bad = |why: &str| TransportError::Address { url: url.to_owned(), why: why.to_owned() };
+        let rest = base
+            .strip_prefix("https://")
+            .or_else(|| base.strip_prefix("http://"))
+            .ok_or_else(|| bad("it has to start with http:// or https://"))?;
+        if rest.is_empty() || rest.starts_with('/') {
+            return Err(bad("it names no host"));
+        }
+        if rest.contains(['?', '#', '@']) || rest.contains(char::is_whitespace) {
+            return Err(bad("it may hold a host, a port and a path, and nothing else"));
+        }
+        let roots = match &settings.roots {
+            None => RootCerts::WebPki,
+            Some(pem) => RootCerts::Specific(Arc::new(certificates(pem)?)),
+        };
+        let tls = TlsConfig::builder().provider(TlsProvider::Rustls).root_certs(roots).build();
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(settings.connect))
+            .timeout_global(Some(settings.overall))
+            .user_agent(AutoHeaderValue::Provided(Arc::new(USER_AGENT.to_owned())))
+            .accept(AutoHeaderValue::Provided(Arc::new("*/*".to_owned())))
+            .accept_encoding(AutoHeaderValue::None)
+            .tls_config(tls)
+            .build();
+        Ok(Http { agent: config.new_agent(), base })
+    }
+
+    fn error(&self, error: ureq::Error) -> TransportError {
+        use ureq::Error as E;
+        match error {
+            E::Timeout(which) => TransportError::Timeout(which.to_string()),
+            E::Io(e) if e.kind() == ErrorKind::TimedOut => TransportError::Timeout(e.to_string()),
+            E::HostNotFound | E::ConnectionFailed | E::ConnectProxyFailed(_) => {
+                TransportError::Connect { origin: self.base.clone(), why: error.to_string() }
+            }
+            E::Io(e) if matches!(e.kind(), ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable) => {
+                TransportError::Connect { origin: self.base.clone(), why: e.to_string() }
+            }
+            // rustls reports a bad certificate through the stream, as `InvalidData`.
+            E::Io(e) if e.kind() == ErrorKind::InvalidData => TransportError::Tls(e.to_string()),
+            E::Io(e) => TransportError::Lost(e.to_string()),
+            E::Tls(_) | E::Pem(_) | E::Rustls(_) | E::TlsRequired => TransportError::Tls(error.to_string()),
+            E::BadUri(_) | E::Http(_) | E::InvalidProxyUrl => {
+                TransportError::Address { url: self.base.clone(), why: error.to_string() }
+            }
+            other => TransportError::Protocol(other.to_string()),
+        }
+    }
+}
+
+impl Transport for Http {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let url = format!("{}{}", self.base, request.path);
+        let sent = match request.method {
+            Method::Get => {
+                let mut get = self.agent.get(&url);
+                if let Some(range) = &request.range {
+                    // HTTP counts the last byte in.
+                    get = get.header("range", format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
+                }
+                get.call()
+            }
+            Method::Post => {
+                self.agent.post(&url).header("content-type", routes::OCTETS).send(request.body.as_slice())
+            }
+        };
+        let mut response = sent.map_err(|e| self.error(e))?;
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let mut out = Response {
+            status: response.status().as_u16(),
+            body: Vec::new(),
+            retry_after: header(routes::RETRY_AFTER).and_then(|s| s.trim().parse().ok()).map(Duration::from_secs),
+            server_timing: header(routes::SERVER_TIMING).map(str::to_owned),
+        };
+        let limit = if out.is_success() { request.limit } else { MAX_PROBLEM_BYTES };
+        let declared = response.body().content_length();
+        if declared.is_some_and(|bytes| bytes > limit) {
+            return Err(TransportError::TooLarge { limit });
+        }
+        // One byte more than allowed tells a body that ends there from one that goes on.
+        let reader = response.body_mut().with_config().limit(u64::MAX).reader();
+        reader.take(limit.saturating_add(1)).read_to_end(&mut out.body).map_err(|e| self.error(e.into()))?;
+        if out.body.len() as u64 > limit {
+            return Err(TransportError::TooLarge { limit });
+        }
+        Ok(out)
+    }
+
+    fn origin(&self) -> String {
+        self.base.clone()
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<ureq::tls::Certificate<'static>>, TransportError> {
+    let mut out = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|e| TransportError::Tls(e.to_string()))? {
+            out.push(certificate);
+        }
+    }
+    if out.is_empty() {
+        return Err(TransportError::Tls("the root file holds no certificate in PEM form".to_owned()));
+    }
+    Ok(out)
+}
