@@ -1,2 +1,22 @@
 //! Moduli, transforms, matrices, samplers, and the SIMD kernels under them.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`modulus`] | primes below 2^50 and arithmetic modulo them |
+//! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
+//! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
+//! | [`sample`] | the discrete Gaussian, in constant time |
+//! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
+//!
+//! Every kernel exists once per backend (scalar, AVX2, AVX-512), is chosen when first
+//! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avx512`
+//! forces one. All `unsafe` of the crate lives in the private module `simd`.
 #![deny(unsafe_code)]
+
+pub mod machine;
+pub mod matrix;
+pub mod modulus;
+pub mod ntt;
+pub mod sample;
+#[allow(unsafe_code)]
+mod simd;

@@ -1,0 +1,197 @@
+//! Where each byte of the matrix lies.
+//!
+//! The matrix is cut into *panels* of 64 rows. Inside a panel, columns go by groups of
+//! four; a group is 256 contiguous bytes: four tiles of 16 rows by 4 columns.
+//!
+//! ```text
+//! panel:  | group 0 (columns 0..4) | group 1 (columns 4..8) | ...          64 C bytes
+//! group:  | rows 0..16 | rows 16..32 | rows 32..48 | rows 48..64 |         256 bytes
+//! tile:   | row 0: c c+1 c+2 c+3 | row 1: c c+1 c+2 c+3 | ... row 15 |      64 bytes
+//! ```
+//!
+//! One tile is one 64-byte register. The byte product instructions (`vpdpbusd` and its
+//! kin on other machines) multiply four neighbouring bytes and add the products into one
+//! 32-bit lane, so lane `l` of a tile gathers row `l`: no horizontal sum is ever needed,
+//! and a panel is read strictly in order. A row-major matrix was measured at half this
+//! speed, because many rows have to be read at once.
+
+/// Rows in a panel.
+pub const PANEL_ROWS: usize = 64;
+/// Columns in a group.
+pub(crate) const GROUP_COLS: usize = 4;
+/// Bytes of one group of columns in one panel.
+pub(crate) const GROUP_BYTES: usize = PANEL_ROWS * GROUP_COLS;
+
+/// The shape of a byte matrix in panels. Bytes are signed: two's complement in -128..=127.
+///
+/// Byte `(r, c)` lies at `(r/64)*64*C + (c/4)*256 + ((r%64)/16)*64 + (r%16)*4 + c%4`, with
+/// `C` the columns rounded up to a multiple of 4. Rows are rounded up to a multiple of
+/// 64; the padding is zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PanelLayout {
+    rows: usize,
+    cols: usize,
+}
+
+impl PanelLayout {
+    /// The layout of a matrix of `rows` by `cols`.
+    pub fn new(rows: usize, cols: usize) -> Self {
+        PanelLayout { rows, cols }
+    }
+
+    /// Rows without padding.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns without padding.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Bytes of the whole matrix.
+    pub fn bytes(&self) -> usize {
+        self.panels() * self.panel_bytes()
+    }
+
+    /// How many panels there are.
+    pub fn panels(&self) -> usize {
+        self.rows.div_ceil(PANEL_ROWS)
+    }
+
+    /// Bytes of one panel.
+    pub fn panel_bytes(&self) -> usize {
+        self.padded_cols() * PANEL_ROWS
+    }
+
+    /// Rows with padding.
+    pub fn padded_rows(&self) -> usize {
+        self.panels() * PANEL_ROWS
+    }
+
+    /// Columns with padding.
+    pub fn padded_cols(&self) -> usize {
+        self.cols.next_multiple_of(GROUP_COLS)
+    }
+
+    /// Groups of four columns.
+    pub(crate) fn groups(&self) -> usize {
+        self.cols.div_ceil(GROUP_COLS)
+    }
+
+    /// Where byte `(row, col)` lies.
+    pub fn offset(&self, row: usize, col: usize) -> usize {
+        row / PANEL_ROWS * self.panel_bytes()
+            + col / GROUP_COLS * GROUP_BYTES
+            + in_panel(row % PANEL_ROWS)
+            + col % GROUP_COLS
+    }
+
+    /// Brings `k` columns of one panel from column-major order into panel order.
+    ///
+    /// `columns` holds `k` whole columns of [`rows`](Self::rows) bytes each. If the first
+    /// of them is column `c` of the matrix, a multiple of 4, then `out` is the panel's
+    /// bytes from `64 c` on. Padding is written as zero.
+    ///
+    /// # Panics
+    /// If `columns` is not `k * rows` bytes, `out` is not `64 k` bytes with `k` rounded up
+    /// to a multiple of 4, or there is no such panel.
+    pub fn gather_panel(&self, panel: usize, columns: &[u8], k: usize, out: &mut [u8]) {
+        assert!(panel < self.panels(), "no panel {panel} of {}", self.panels());
+        assert_eq!(columns.len(), k * self.rows, "k columns");
+        assert_eq!(out.len(), k.next_multiple_of(GROUP_COLS) * PANEL_ROWS, "k padded columns of a panel");
+        let first = panel * PANEL_ROWS;
+        let rows = PANEL_ROWS.min(self.rows - first);
+        for (g, group) in out.chunks_exact_mut(GROUP_BYTES).enumerate() {
+            // Copied to zeroed buffers first, so that the interleaving below has one
+            // shape, with padding or without, and the compiler makes vector code of it.
+            let mut four = [[0u8; PANEL_ROWS]; GROUP_COLS];
+            for (j, column) in four.iter_mut().enumerate().take(k - (g * GROUP_COLS)) {
+                let at = (g * GROUP_COLS + j) * self.rows + first;
+                column[..rows].copy_from_slice(&columns[at..at + rows]);
+            }
+            let [a, b, c, d] = &four;
+            for ((((cell, a), b), c), d) in
+                group.as_chunks_mut::<4>().0.iter_mut().zip(a).zip(b).zip(c).zip(d)
+            {
+                *cell = [*a, *b, *c, *d];
+            }
+        }
+    }
+
+    /// Copies one row out of a panel, or out of a run of whole groups of one.
+    ///
+    /// # Panics
+    /// If `row_in_panel` is 64 or more, or `panel_bytes` holds fewer than `out.len()` columns.
+    pub fn row_of_panel(&self, panel_bytes: &[u8], row_in_panel: usize, out: &mut [u8]) {
+        assert!(row_in_panel < PANEL_ROWS, "row {row_in_panel} of a panel");
+        let cells = panel_bytes.get(in_panel(row_in_panel)..).unwrap_or(&[]).chunks(GROUP_BYTES);
+        assert!(
+            panel_bytes.len() / GROUP_BYTES >= out.len().div_ceil(GROUP_COLS),
+            "a panel of {} columns",
+            out.len()
+        );
+        for (four, cell) in out.chunks_mut(GROUP_COLS).zip(cells) {
+            four.copy_from_slice(&cell[..four.len()]);
+        }
+    }
+}
+
+/// Where a row's four bytes lie in each group: with tiles of 16 rows by 4 columns, simply
+/// in order.
+fn in_panel(row: usize) -> usize {
+    row * GROUP_COLS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_follow_the_formula_and_never_collide() {
+        for (rows, cols) in [(1, 1), (63, 5), (64, 8), (65, 3), (130, 9)] {
+            let l = PanelLayout::new(rows, cols);
+            let padded = cols.next_multiple_of(4);
+            assert_eq!(l.padded_cols(), padded);
+            assert_eq!(l.bytes(), rows.next_multiple_of(64) * padded);
+            let mut seen = vec![false; l.bytes()];
+            for r in 0..l.padded_rows() {
+                for c in 0..padded {
+                    let at =
+                        (r / 64) * 64 * padded + (c / 4) * 256 + ((r % 64) / 16) * 64 + (r % 16) * 4 + c % 4;
+                    assert_eq!(l.offset(r, c), at, "({r}, {c})");
+                    assert!(!std::mem::replace(&mut seen[at], true), "({r}, {c}) collides");
+                }
+            }
+            assert!(seen.iter().all(|&s| s));
+        }
+    }
+
+    #[test]
+    fn gathering_puts_every_byte_at_its_offset_and_rows_come_back() {
+        for (rows, cols) in [(1, 1), (63, 5), (64, 8), (65, 3), (129, 10)] {
+            let l = PanelLayout::new(rows, cols);
+            let value = |r: usize, c: usize| (r * 31 + c * 7 + 1) as u8;
+            let columns: Vec<u8> = (0..cols).flat_map(|c| (0..rows).map(move |r| value(r, c))).collect();
+            let mut matrix = vec![0xEE; l.bytes()];
+            for p in 0..l.panels() {
+                // In two pieces, the first of a whole number of groups.
+                let cut = cols / 2 / 4 * 4;
+                let panel = &mut matrix[p * l.panel_bytes()..][..l.panel_bytes()];
+                let (left, right) = panel.split_at_mut(cut * 64);
+                l.gather_panel(p, &columns[..cut * rows], cut, left);
+                l.gather_panel(p, &columns[cut * rows..], cols - cut, right);
+            }
+            for r in 0..l.padded_rows() {
+                for c in 0..l.padded_cols() {
+                    let expected = if r < rows && c < cols { value(r, c) } else { 0 };
+                    assert_eq!(matrix[l.offset(r, c)], expected, "({r}, {c}) of {rows} x {cols}");
+                }
+                let mut row = vec![0xEE; cols];
+                l.row_of_panel(&matrix[r / 64 * l.panel_bytes()..][..l.panel_bytes()], r % 64, &mut row);
+                let expected: Vec<u8> = (0..cols).map(|c| if r < rows { value(r, c) } else { 0 }).collect();
+                assert_eq!(row, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Arithmetic modulo a prime below 2^50.
+
+/// A prime below 2^50, with what fast reduction needs.
+///
+/// The ceiling leaves two bits of headroom in the 52-bit multipliers of AVX-512 IFMA.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modulus {
+    q: u64,
+    bits: u32,
+    /// floor(2^(2 bits) / q), the constant of Barrett's reduction.
+    mu: u64,
+}
+
+impl Modulus {
+    /// The modulus `q`, or `None` unless it is an odd prime below 2^50.
+    pub fn new(q: u64) -> Option<Self> {
+        if q >= 1 << 50 || q.is_multiple_of(2) || !is_prime(q) {
+            return None;
+        }
+        let bits = 64 - q.leading_zeros();
+        // Below 2^(bits + 1), so the cast keeps everything.
+        let mu = ((1u128 << (2 * bits)) / u128::from(q)) as u64;
+        Some(Modulus { q, bits, mu })
+    }
+
+    /// The prime itself.
+    pub fn value(&self) -> u64 {
+        self.q
+    }
+
+    /// How many bits the prime has.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// `a + b` for reduced operands.
+    #[inline]
+    pub fn add(&self, a: u64, b: u64) -> u64 {
+        self.once(a + b)
+    }
+
+    /// `a - b` for reduced operands.
+    #[inline]
+    pub fn sub(&self, a: u64, b: u64) -> u64 {
+        self.once(a + self.q - b)
+    }
+
+    /// `-a` for a reduced operand.
+    #[inline]
+    pub fn neg(&self, a: u64) -> u64 {
+        self.once(self.q - a)
+    }
+
+    /// `a * b` for reduced operands.
+    ///
+    /// Barrett's reduction: Handbook of Applied Cryptography, algorithm 14.42, in base 2.
+    #[inline]
+    pub fn mul(&self, a: u64, b: u64) -> u64 {
+        let x = u128::from(a) * u128::from(b);
+        let top = (x >> (self.bits - 1)) as u64;
+        let quotient = ((u128::from(top) * u128::from(self.mu)) >> (self.bits + 1)) as u64;
+        let r = (x as u64).wrapping_sub(quotient.wrapping_mul(self.q));
+        // r is below 3q by the algorithm's bound.
+        self.once(self.once_from(r, 2 * self.q))
+    }
+
+    /// `a` to the power `e`, for a reduced `a`.
+    pub fn pow(&self, a: u64, mut e: u64) -> u64 {
+        let (mut base, mut out) = (a, 1);
+        while e > 0 {
+            if e & 1 == 1 {
+                out = self.mul(out, base);
+            }
+            base = self.mul(base, base);
+            e >>= 1;
+        }
+        out
+    }
+
+    /// The inverse of a reduced `a`, or zero if `a` is zero.
+    pub fn inv(&self, a: u64) -> u64 {
+        self.pow(a, self.q - 2)
+    }
+
+    /// Any 64-bit number, reduced.
+    pub fn reduce(&self, a: u64) -> u64 {
+        a % self.q
+    }
+
+    /// Any signed number, reduced to the representative in `0..q`.
+    pub fn reduce_i64(&self, a: i64) -> u64 {
+        // The modulus is below 2^50, so both casts are exact.
+        a.rem_euclid(self.q as i64) as u64
+    }
+
+    /// Any 128-bit number, reduced.
+    pub fn reduce_u128(&self, a: u128) -> u64 {
+        (a % u128::from(self.q)) as u64
+    }
+
+    /// The representative of a reduced `a` that is nearest to zero.
+    pub fn centred(&self, a: u64) -> i64 {
+        let a = a as i64;
+        let q = self.q as i64;
+        a - q * i64::from(a > q / 2)
+    }
+
+    #[inline]
+    fn once(&self, a: u64) -> u64 {
+        self.once_from(a, self.q)
+    }
+
+    /// `a` or `a - b`, whichever does not wrap: the smaller one, without a branch.
+    #[inline]
+    fn once_from(&self, a: u64, b: u64) -> u64 {
+        a.min(a.wrapping_sub(b))
+    }
+}
+
+/// Miller and Rabin's test, made deterministic by the first twelve primes as bases
+/// (enough for all numbers below 2^64: Sorenson and Webster, 2015).
+fn is_prime(q: u64) -> bool {
+    const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
+    if q < 2 {
+        return false;
+    }
+    if BASES.contains(&q) {
+        return true;
+    }
+    let mul = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(q)) as u64;
+    let pow = |mut a: u64, mut e: u64| {
+        let mut out = 1;
+        while e > 0 {
+            if e & 1 == 1 {
+                out = mul(out, a);
+            }
+            a = mul(a, a);
+            e >>= 1;
+        }
+        out
+    };
+    let twos = (q - 1).trailing_zeros();
+    BASES.iter().all(|&base| {
+        let mut x = pow(base, (q - 1) >> twos);
+        if x <= 1 {
+            return x == 1;
+        }
+        for _ in 1..twos {
+            if x == q - 1 {
+                return true;
+            }
+            x = mul(x, x);
+        }
+        x == q - 1
+    })
+}
+
+#[cfg(test)]
+mod tests;

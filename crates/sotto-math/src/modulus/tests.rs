@@ -1,0 +1,59 @@
+use super::*;
+use proptest::prelude::*;
+
+/// Small, close to powers of two on both sides, and the largest allowed.
+const PRIMES: [u64; 9] =
+    [3, 5, 257, 65537, 268369921, 4294967291, 4294967311, 1125899904679937, 1125899906842597];
+
+#[test]
+fn only_odd_primes_below_2_to_50() {
+    for q in [0, 1, 2, 4, 9, 561, 3215031751, (1 << 50) + 55, u64::MAX, 4294967291 * 3] {
+        assert!(Modulus::new(q).is_none(), "{q}");
+    }
+    for q in PRIMES {
+        assert_eq!(Modulus::new(q).unwrap().value(), q);
+    }
+    let below_1000 = (0..1000).filter(|&q| is_prime(q)).count();
+    assert_eq!(below_1000, 168);
+}
+
+#[test]
+fn inverses() {
+    for q in PRIMES {
+        let m = Modulus::new(q).unwrap();
+        for a in [1, 2, q / 2, q - 1] {
+            assert_eq!(m.mul(a % q, m.inv(a % q)), 1, "{a} mod {q}");
+        }
+        assert_eq!(m.inv(0), 0);
+    }
+}
+
+#[test]
+fn centring() {
+    let m = Modulus::new(7).unwrap();
+    let all: Vec<i64> = (0..7).map(|a| m.centred(a)).collect();
+    assert_eq!(all, [0, 1, 2, 3, -3, -2, -1]);
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_wide_integers(i in 0..PRIMES.len(), a: u64, b: u64, edge in 0u64..9) {
+        let q = PRIMES[i];
+        let m = Modulus::new(q).unwrap();
+        // Half of the time operands from the ends of the range, where reductions go wrong.
+        let a = if edge < 4 { (q - 1).saturating_sub(edge) } else { a % q };
+        let b = if edge < 5 { (q - 1).saturating_sub(b % 2) } else { b % q };
+        let (wa, wb, wq) = (u128::from(a), u128::from(b), u128::from(q));
+        prop_assert_eq!(u128::from(m.mul(a, b)), wa * wb % wq);
+        prop_assert_eq!(u128::from(m.add(a, b)), (wa + wb) % wq);
+        prop_assert_eq!(u128::from(m.sub(a, b)), (wa + wq - wb) % wq);
+        prop_assert_eq!(m.add(a, m.neg(a)), 0);
+        prop_assert_eq!(m.reduce_i64(m.centred(a)), a);
+    }
+
+    #[test]
+    fn signed_reduction(i in 0..PRIMES.len(), a: i64) {
+        let m = Modulus::new(PRIMES[i]).unwrap();
+        prop_assert_eq!(i128::from(m.reduce_i64(a)), i128::from(a).rem_euclid(i128::from(PRIMES[i])));
+    }
+}

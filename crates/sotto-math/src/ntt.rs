@@ -1,0 +1,183 @@
+//! The negacyclic number-theoretic transform, and products under it.
+//!
+//! For a prime `q` with `q = 1 mod 2n`, a polynomial of `Z_q[X]/(X^n + 1)` is turned into
+//! its values at the `n` odd powers of a root of unity of order `2n`, where the product
+//! of polynomials is a product slot by slot. The algorithm is the merged transform of
+//! Longa and Naehrig (2016), with the multiplication by constants of Shoup as given by
+//! Harvey (2014), but with 52-bit quotients: those are what AVX-512 IFMA computes.
+//!
+//! **Slot order.** Let `psi` be the root and `brev` the reversal of the `log2 n` index
+//! bits. Slot `64 b + 8 i + j` (with `i, j` in `0..8`) holds the value at
+//! `psi^(2 brev(64 b + 8 j + i) + 1)`: the usual bit-reversed order, with each run of 64
+//! slots seen as an 8 by 8 square and transposed. The last three levels of the transform
+//! work inside of vector registers, and go across lanes instead once the square is
+//! transposed; transposing back would only cost time. All backends keep this order, and
+//! [`NttPlan::exponent`] tells it.
+
+mod accumulator;
+mod tables;
+
+use crate::modulus::Modulus;
+use crate::simd::{self, Kernels};
+pub use accumulator::Accumulator;
+pub(crate) use tables::{Factor, Tables, transpose};
+
+/// Everything precomputed to transform polynomials of one length modulo one prime.
+#[derive(Debug, Clone)]
+pub struct NttPlan {
+    tables: Tables,
+}
+
+impl NttPlan {
+    /// A plan for length `n`, or `None` unless `n` is a power of two in 64..=16384 and
+    /// `q = 1 mod 2n`.
+    pub fn new(n: usize, q: Modulus) -> Option<Self> {
+        Tables::new(n, q).map(|tables| NttPlan { tables })
+    }
+
+    /// The length of the polynomials.
+    pub fn n(&self) -> usize {
+        self.tables.n
+    }
+
+    /// The prime.
+    pub fn modulus(&self) -> &Modulus {
+        &self.tables.modulus
+    }
+
+    /// The root of unity of order `2n` whose odd powers are the points.
+    pub fn root(&self) -> u64 {
+        self.tables.root
+    }
+
+    /// The power of the root at which a slot holds the polynomial's value.
+    pub fn exponent(&self, slot: usize) -> usize {
+        2 * self.tables.brev(transpose(slot)) + 1
+    }
+
+    /// Turns reduced coefficients into reduced slots, in place.
+    ///
+    /// # Panics
+    /// If `x` is not `n` long.
+    pub fn forward(&self, x: &mut [u64]) {
+        self.forward_with(simd::kernels(), x);
+    }
+
+    /// Turns reduced slots into reduced coefficients, in place.
+    ///
+    /// # Panics
+    /// If `x` is not `n` long.
+    pub fn inverse(&self, x: &mut [u64]) {
+        self.inverse_with(simd::kernels(), x);
+    }
+
+    /// Turns signed bytes into the reduced slots of the polynomial they are the coefficients of.
+    ///
+    /// # Panics
+    /// If `bytes` or `out` is not `n` long.
+    pub fn forward_i8(&self, bytes: &[i8], out: &mut [u64]) {
+        self.forward_i8_with(simd::kernels(), bytes, out);
+    }
+
+    /// `acc[i] = acc[i] + a[i] * b[i]`, all reduced.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long.
+    pub fn mul_acc(&self, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        self.mul_acc_with(simd::kernels(), acc, a, b);
+    }
+
+    /// A zero accumulator for [`mul_acc_wide`](Self::mul_acc_wide).
+    pub fn accumulator(&self) -> Accumulator {
+        Accumulator::new(self.tables.n)
+    }
+
+    /// Adds the products `a[i] * b[i]` to an accumulator, without reducing.
+    ///
+    /// Factors need not be reduced, only below 2^52.
+    ///
+    /// # Panics
+    /// If `a` or `b` is not `n` long, or the accumulator is of another length.
+    pub fn mul_acc_wide(&self, acc: &mut Accumulator, a: &[u64], b: &[u64]) {
+        self.mul_acc_wide_with(simd::kernels(), acc, a, b);
+    }
+
+    /// [`forward_i8`](Self::forward_i8), then [`mul_acc_wide`](Self::mul_acc_wide) with `b`,
+    /// without storing the transform in between.
+    ///
+    /// This is the step that makes hints: for each block of `n` bytes of a matrix row, one
+    /// call with the transform of that block of the public matrix.
+    ///
+    /// # Panics
+    /// If `bytes` or `b` is not `n` long, or the accumulator is of another length.
+    pub fn forward_i8_mul_acc(&self, bytes: &[i8], b: &[u64], acc: &mut Accumulator) {
+        self.forward_i8_mul_acc_with(simd::kernels(), bytes, b, acc);
+    }
+
+    /// Reduces an accumulator into `out`, and zeroes it for the next use.
+    ///
+    /// # Panics
+    /// If `out` is not `n` long, or the accumulator is of another length.
+    pub fn take(&self, acc: &mut Accumulator, out: &mut [u64]) {
+        acc.take(&self.tables, out);
+    }
+}
+
+// The same with the backend named, for the tests that compare backends.
+impl NttPlan {
+    pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
+        self.check(x.len());
+        kernels.ntt_forward(&self.tables, x);
+    }
+
+    pub(crate) fn inverse_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
+        self.check(x.len());
+        kernels.ntt_inverse(&self.tables, x);
+    }
+
+    pub(crate) fn forward_i8_with(&self, kernels: &dyn Kernels, bytes: &[i8], out: &mut [u64]) {
+        self.check(bytes.len());
+        self.check(out.len());
+        kernels.ntt_forward_i8(&self.tables, bytes, out);
+    }
+
+    pub(crate) fn mul_acc_with(&self, kernels: &dyn Kernels, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        self.check(acc.len());
+        self.check(a.len());
+        self.check(b.len());
+        kernels.mul_acc(&self.tables, acc, a, b);
+    }
+
+    pub(crate) fn mul_acc_wide_with(
+        &self,
+        kernels: &dyn Kernels,
+        acc: &mut Accumulator,
+        a: &[u64],
+        b: &[u64],
+    ) {
+        self.check(a.len());
+        self.check(b.len());
+        let (lo, hi) = acc.room(&self.tables);
+        kernels.mul_acc_wide(a, b, lo, hi);
+    }
+
+    pub(crate) fn forward_i8_mul_acc_with(
+        &self,
+        kernels: &dyn Kernels,
+        bytes: &[i8],
+        b: &[u64],
+        acc: &mut Accumulator,
+    ) {
+        self.check(bytes.len());
+        self.check(b.len());
+        let (lo, hi) = acc.room(&self.tables);
+        kernels.ntt_forward_i8_mul_acc(&self.tables, bytes, b, lo, hi);
+    }
+
+    fn check(&self, len: usize) {
+        assert_eq!(len, self.tables.n, "a slice of the plan's length");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The kernels, once per backend, and the choice between backends.
+//!
+//! | folder | needs |
+//! |---|---|
+//! | `scalar` | nothing; it is what the others are tested against |
+//! | `avx2` | AVX2 |
+//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
+//!
+//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`. A backend is a
+//! value that only its probe can make, so holding one proves that the processor has the
+//! instructions. Kernels take whole slices, so that the choice costs one indirect call
+//! per slice. A new backend is a new folder and one line in [`BACKENDS`].
+
+mod scalar;
+
+#[cfg(test)]
+pub(crate) use scalar::Scalar;
+
+use crate::ntt::Tables;
+use std::sync::OnceLock;
+
+/// Byte planes of one query for a run of column groups.
+#[derive(Clone, Copy)]
+pub(crate) struct Planes<'a> {
+    /// One word per group and plane, group-major.
+    pub(crate) dwords: &'a [u32],
+    pub(crate) planes: usize,
+}
+
+/// The kernels of one backend. Lengths are checked by the safe callers above this
+/// module, and again by the backends where memory safety rests on them.
+pub(crate) trait Kernels: Sync {
+    /// `scalar`, `avx2`, `avx512`.
+    fn name(&self) -> &'static str;
+
+    /// Adds the products of a run of column groups of one panel to `sums`, which has 64
+    /// sums per plane, query after query, wrapping modulo 2^32.
+    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+
+    /// Reduced coefficients to reduced slots.
+    fn ntt_forward(&self, t: &Tables, x: &mut [u64]);
+
+    /// Reduced slots to reduced coefficients.
+    fn ntt_inverse(&self, t: &Tables, x: &mut [u64]);
+
+    /// Signed bytes to reduced slots.
+    fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
+
+    /// Signed bytes to slots below 2^52, times `b`, into both halves of an accumulator.
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], lo: &mut [u64], hi: &mut [u64]);
+
+    /// `acc + a b`, reduced.
+    fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
+
+    /// The low 52 bits of `a b` into `lo`, the rest into `hi`.
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]);
+
+    /// Rows of `h`, `n` words each, times each vector of `s`.
+    fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
+
+    /// The exclusive or of all 64-bit words.
+    fn read(&self, bytes: &[u8]) -> u64;
+
+    /// For each uniform word, how many thresholds do not exceed its upper 63 bits, with
+    /// the sign from its lowest bit.
+    fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
+}
+
+type Probe = fn() -> Option<&'static dyn Kernels>;
+
+/// All backends, the best first.
+const BACKENDS: &[Probe] = &[scalar::Scalar::probe];
+
+/// The backends this processor can run, the best first.
+pub(crate) fn available() -> impl Iterator<Item = &'static dyn Kernels> {
+    BACKENDS.iter().filter_map(|probe| probe())
+}
+
+/// The backend in use: the best, or the one that `SOTTO_SIMD` names if it is available.
+pub(crate) fn kernels() -> &'static dyn Kernels {
+    static CHOICE: OnceLock<&'static dyn Kernels> = OnceLock::new();
+    *CHOICE.get_or_init(|| {
+        let wanted = std::env::var("SOTTO_SIMD").unwrap_or_default();
+        let named = available().find(|k| k.name() == wanted);
+        named.or_else(|| available().next()).unwrap_or(&scalar::Scalar)
+    })
+}
+
+#[cfg(test)]
+mod tests;

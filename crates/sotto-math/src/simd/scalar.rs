@@ -1,0 +1,66 @@
+//! Plain Rust: the definition of every kernel, and the fallback everywhere.
+
+mod dot;
+mod gauss;
+mod ntt;
+mod read;
+mod scan;
+
+use super::{Kernels, Planes};
+use crate::ntt::Tables;
+
+pub(crate) struct Scalar;
+
+impl Scalar {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        Some(&Scalar)
+    }
+}
+
+impl Kernels for Scalar {
+    fn name(&self) -> &'static str {
+        "scalar"
+    }
+
+    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+        scan::scan(groups, queries, sums);
+    }
+
+    fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
+        ntt::forward(t, x);
+    }
+
+    fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
+        ntt::inverse(t, x);
+    }
+
+    fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
+        ntt::forward_i8(t, bytes, out);
+    }
+
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
+        let mut slots = vec![0; t.n];
+        ntt::forward_i8(t, bytes, &mut slots);
+        ntt::mul_acc_wide(&slots, b, lo, hi);
+    }
+
+    fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        ntt::mul_acc(t, acc, a, b);
+    }
+
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
+        ntt::mul_acc_wide(a, b, lo, hi);
+    }
+
+    fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
+        dot::dot(h, n, s, y);
+    }
+
+    fn read(&self, bytes: &[u8]) -> u64 {
+        read::read(bytes)
+    }
+
+    fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
+        gauss::gauss(thresholds, uniform, out);
+    }
+}

@@ -1,0 +1,86 @@
+//! The transform, one butterfly at a time, values always reduced.
+
+use crate::modulus::Modulus;
+use crate::ntt::{Factor, Tables, transpose};
+
+pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
+    let q = &t.modulus;
+    let mut half = t.n / 2;
+    let mut blocks = 1;
+    while half > 0 {
+        for (i, block) in x.chunks_exact_mut(2 * half).enumerate() {
+            let f = Factor { w: t.forward.w[blocks + i], quotient: t.forward.quotient[blocks + i] };
+            let (left, right) = block.split_at_mut(half);
+            for (u, v) in left.iter_mut().zip(right) {
+                let product = times(q, *v, f);
+                (*u, *v) = (q.add(*u, product), q.sub(*u, product));
+            }
+        }
+        half /= 2;
+        blocks *= 2;
+    }
+    transpose_squares(x);
+}
+
+pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
+    let q = &t.modulus;
+    transpose_squares(x);
+    let mut half = 1;
+    let mut blocks = t.n / 2;
+    while blocks > 1 {
+        for (i, block) in x.chunks_exact_mut(2 * half).enumerate() {
+            let f = Factor { w: t.inverse.w[blocks + i], quotient: t.inverse.quotient[blocks + i] };
+            let (left, right) = block.split_at_mut(half);
+            for (u, v) in left.iter_mut().zip(right) {
+                (*u, *v) = (q.add(*u, *v), times(q, q.sub(*u, *v), f));
+            }
+        }
+        half *= 2;
+        blocks /= 2;
+    }
+    // The division by n is folded into the last level.
+    let (left, right) = x.split_at_mut(half);
+    for (u, v) in left.iter_mut().zip(right) {
+        (*u, *v) = (times(q, q.add(*u, *v), t.scale[0]), times(q, q.sub(*u, *v), t.scale[1]));
+    }
+}
+
+pub(in crate::simd) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
+    for (out, &byte) in out.iter_mut().zip(bytes) {
+        *out = t.modulus.reduce_i64(i64::from(byte));
+    }
+    forward(t, out);
+}
+
+pub(in crate::simd) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    let q = &t.modulus;
+    for ((acc, &a), &b) in acc.iter_mut().zip(a).zip(b) {
+        *acc = q.add(*acc, q.mul(a, b));
+    }
+}
+
+pub(in crate::simd) fn mul_acc_wide(a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
+    for (((&a, &b), lo), hi) in a.iter().zip(b).zip(lo).zip(hi) {
+        let product = u128::from(a) * u128::from(b);
+        *lo += product as u64 & ((1 << 52) - 1);
+        *hi += (product >> 52) as u64;
+    }
+}
+
+/// `x w`, reduced, for `x` below 2^52.
+fn times(q: &Modulus, x: u64, f: Factor) -> u64 {
+    let quotient = ((u128::from(x) * u128::from(f.quotient)) >> 52) as u64;
+    let r = x.wrapping_mul(f.w).wrapping_sub(quotient.wrapping_mul(q.value()));
+    r.min(r.wrapping_sub(q.value()))
+}
+
+fn transpose_squares(x: &mut [u64]) {
+    for square in x.chunks_exact_mut(64) {
+        for i in 0..64 {
+            let j = transpose(i);
+            if i < j {
+                square.swap(i, j);
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+use super::*;
+
+#[test]
+fn scalar_is_always_there_and_names_are_distinct() {
+    let names: Vec<_> = available().map(|k| k.name()).collect();
+    assert_eq!(names.last(), Some(&"scalar"));
+    let distinct: std::collections::HashSet<_> = names.iter().collect();
+    assert_eq!(distinct.len(), names.len());
+}
+
+#[test]
+fn a_forced_backend_is_the_one_in_use() {
+    let wanted = std::env::var("SOTTO_SIMD").unwrap_or_default();
+    let best = available().next().map(|k| k.name());
+    let expected = available().map(|k| k.name()).find(|name| *name == wanted).or(best);
+    assert_eq!(Some(kernels().name()), expected);
+}
+
+#[test]
+fn reading_gives_the_checksum_of_all_bytes() {
+    let bytes: Vec<u8> = (0..20_000u32).map(|i| (i.wrapping_mul(2654435761) >> 13) as u8).collect();
+    for (from, to) in
+        [(0, 0), (0, 1), (3, 10), (0, 63), (1, 64 + 1), (5, 4096 + 300), (0, 20_000), (7, 19_999)]
+    {
+        let bytes = &bytes[from..to];
+        let mut expected = [0u8; 8];
+        bytes.iter().enumerate().for_each(|(i, b)| expected[i % 8] ^= b);
+        for k in available() {
+            assert_eq!(k.read(bytes), u64::from_le_bytes(expected), "{} bytes by {}", bytes.len(), k.name());
+        }
+    }
+}
