@@ -252,3 +252,7 @@ impl Sink for FullDisk {
         self.disk.read_at(section, offset, out)
     }
 }
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

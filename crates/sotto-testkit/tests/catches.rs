@@ -82,9 +82,14 @@ fn privacy_that_is_not_tested() {
 }
 
 #[test]
-#[should_panic(expected = "bits: 0.0")]
-fn no_security() {
-    params::promises(&Subject::private(&CLEAR));
+#[should_panic(expected = "bits: 127.9")]
+fn too_little_security() {
+    fn report(params: &[u8]) -> Result<ParamsReport> {
+        let mut report = (CLEAR.report)(params)?;
+        report.security.bits = 127.9;
+        Ok(report)
+    }
+    params::promises(&broken(|entry| entry.report = report));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub fn promises(subject: &Subject) {
             let shape = Shape { rows, row_bytes, lookups_per_client };
             let params = (subject.entry.select)(&shape).expect("a table of middling size fits");
             let report = (subject.entry.report)(&params).expect("selected parameters are good ones");
-            check_promise(subject, &report);
+            check_promise(&report);
             Packing::new(rows, row_bytes, report.records, report.record_bytes).expect("rows fit");
             assert_eq!(
                 report.digest,
@@ -84,7 +84,7 @@ pub fn extremes(subject: &Subject) {
             changed.insert(name.clone(), extreme);
             let bytes = serde_json::to_vec(&changed).unwrap();
             match (subject.entry.report)(&bytes) {
-                Ok(report) => check_promise(subject, &report),
+                Ok(report) => check_promise(&report),
                 Err(_) => refused(subject, &bytes),
             }
         }
@@ -95,10 +95,8 @@ fn literal(subject: &Subject) -> Map<String, Value> {
     serde_json::from_slice(&subject.table(NARROW).params).expect("a literal is a JSON object")
 }
 
-fn check_promise(subject: &Subject, report: &ParamsReport) {
-    if subject.private {
-        assert!(report.security.bits >= f64::from(REQUIRED_SECURITY_BITS), "{:?}", report.security);
-    }
+fn check_promise(report: &ParamsReport) {
+    assert!(report.security.bits >= f64::from(REQUIRED_SECURITY_BITS), "{:?}", report.security);
     assert!(!report.security.model.is_empty(), "an estimate has a name");
     assert!(report.failure_log2 <= f64::from(REQUIRED_FAILURE_LOG2), "2^{}", report.failure_log2);
     assert!(report.records >= 1 && report.record_bytes >= 1);
