@@ -1,2 +1,35 @@
 //! Tables in, images out: ingestion, encoding, mapped images, epochs.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`ingest`] | CSV, JSONL, Parquet and raw files, each streamed into a table of fixed-width rows |
+//! | [`table`] | those tables, and the records a scheme sees of them |
+//! | [`encode`] | a table in, the next epoch's image out |
+//! | [`image`] | the image file: written once, whole or not at all; then mapped |
+//! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
+//! | [`inspect`] | what there is to know of an image, as data |
+//! | [`progress`] | telling a watching person how far a stage is |
+//! | [`error`] | whose fault, and what to do |
+//!
+//! The bytes of an image are drawn in `spec/image.md`.
 #![deny(unsafe_code)]
+
+pub mod encode;
+pub mod epoch;
+pub mod error;
+pub mod image;
+pub mod ingest;
+pub mod inspect;
+pub mod progress;
+pub mod table;
+
+pub use encode::{EncodeOptions, EncodeSummary, encode_table};
+pub use epoch::{TableDir, WriteLock};
+pub use error::{DbError, ImageProblem};
+pub use image::{ImageFile, ImageWriter};
+pub use inspect::{Inspection, inspect};
+pub use progress::{Progress, Watcher};
+pub use table::{Packed, TableSource};
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = DbError> = std::result::Result<T, E>;

@@ -1,0 +1,171 @@
+//! A table in, the next epoch's image out.
+
+use crate::image::ImageWriter;
+use crate::progress::Watcher;
+use crate::table::{Packed, TableSource};
+use crate::{DbError, Result, WriteLock};
+use serde::Serialize;
+use sotto_catalog::catalog::{self, FORMAT};
+use sotto_catalog::{
+    ArtifactEntry, Catalog, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
+};
+use sotto_core::{Epoch, SchemeEntry, Shape};
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// What to call a table, and how to encode it.
+pub struct EncodeOptions<'a> {
+    /// The table's name.
+    pub table: TableName,
+    /// How a user names a row.
+    pub kind: TableKind,
+    /// What a row's bytes mean.
+    pub value: ValueKind,
+    /// How many lookups one client is expected to make per epoch.
+    pub lookups_per_client: u64,
+    /// How many threads encode; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Where the data comes from, in the words its licence asks for.
+    pub attribution: Option<String>,
+    /// Signs the catalog.
+    pub key: &'a SigningKey,
+}
+
+/// What was encoded.
+#[derive(Debug, Clone, Serialize)]
+pub struct EncodeSummary {
+    /// The image.
+    pub image: PathBuf,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// Rows in the table.
+    pub rows: u64,
+    /// Bytes in a row.
+    pub row_bytes: u64,
+    /// Records of the scheme.
+    pub records: u64,
+    /// Bytes in a record.
+    pub record_bytes: u64,
+    /// Queries per lookup of a row.
+    pub lookups: usize,
+    /// Bytes of the table itself.
+    pub table_bytes: u64,
+    /// Bytes of the image.
+    pub image_bytes: u64,
+    /// Bytes a client fetches before its first lookup.
+    pub artifact_bytes: u64,
+    /// Seconds the scheme took.
+    pub encode_seconds: f64,
+    /// Seconds for digests, the catalog, and bringing it all to the disk.
+    pub seal_seconds: f64,
+    /// Bits of security, by the scheme's own account.
+    pub security_bits: f64,
+    /// log2 of the bound on the probability that a lookup of a row fails.
+    pub failure_log2: f64,
+}
+
+/// Encodes `table` with a scheme, as the next epoch of the folder that is locked.
+///
+/// Nothing is read into memory whole. On any error the folder is as it was.
+///
+/// # Errors
+/// [`DbError`]; among them parameters that are refused, and a full disk.
+pub fn encode_table(
+    entry: &SchemeEntry,
+    table: &dyn TableSource,
+    lock: &WriteLock,
+    options: &EncodeOptions<'_>,
+    watch: Watcher<'_>,
+) -> Result<EncodeSummary> {
+    check_name(lock, &options.table)?;
+    let epoch = lock.next()?;
+    let (rows, row_bytes) = (table.rows(), table.row_bytes() as u64);
+    let shape = Shape { rows, row_bytes, lookups_per_client: options.lookups_per_client };
+    let params = (entry.select)(&shape).map_err(DbError::Scheme)?;
+    let report = (entry.report)(&params).map_err(DbError::Scheme)?;
+    let packing =
+        Packing::new(rows, row_bytes, report.records, report.record_bytes).map_err(DbError::Scheme)?;
+    catalog::gate(&report, &packing).map_err(DbError::Scheme)?;
+    let literal = serde_json::from_slice(&params).map_err(|_| {
+        DbError::Scheme(sotto_core::Misuse::Rule("a scheme's literal parameters are JSON").into())
+    })?;
+    let mut draft = Catalog {
+        format: FORMAT.to_owned(),
+        table: options.table.clone(),
+        epoch,
+        kind: options.kind.clone(),
+        value: options.value,
+        rows,
+        row_bytes,
+        scheme: entry.id.to_string(),
+        params: literal,
+        params_digest: report.digest.into(),
+        servers: u32::try_from(entry.servers).unwrap_or(u32::MAX),
+        artifacts: Vec::new(),
+        layers: Vec::new(),
+        sidecar: None,
+        attribution: options.attribution.clone(),
+        created: unix_seconds(),
+    };
+    // What cannot be signed in the end is refused before the work and not after.
+    draft.check()?;
+
+    let records = Packed::new(table, packing).map_err(DbError::Scheme)?;
+    let mut writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
+    let start = Instant::now();
+    in_pool(options.threads, || (entry.server.encode)(&params, &records, &writer))?
+        .map_err(|e| writer.failed(e))?;
+    let encode_seconds = start.elapsed().as_secs_f64();
+
+    let start = Instant::now();
+    draft.artifacts = in_pool(options.threads, || writer.digest(None))??;
+    draft.terms(entry)?;
+    let artifact_bytes = bytes_of(&draft.artifacts);
+    let image = writer.finish(&SignedCatalog::sign(&draft, options.key)?)?;
+    let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
+    Ok(EncodeSummary {
+        image,
+        epoch,
+        rows,
+        row_bytes,
+        records: report.records,
+        record_bytes: report.record_bytes,
+        lookups: packing.lookups(),
+        table_bytes: rows.saturating_mul(row_bytes),
+        image_bytes,
+        artifact_bytes,
+        encode_seconds,
+        seal_seconds: start.elapsed().as_secs_f64(),
+        security_bits: report.security.bits,
+        failure_log2: packing.failure_log2(report.failure_log2),
+    })
+}
+
+/// A folder holds one table; a mistyped path must not put another one's epoch on top.
+fn check_name(lock: &WriteLock, wanted: &TableName) -> Result<()> {
+    let Some(epoch) = lock.dir().latest()? else { return Ok(()) };
+    // A damaged last image is no reason to refuse a fresh one.
+    match lock.dir().open_epoch(epoch) {
+        Ok(image) if image.catalog().table != *wanted => Err(DbError::OtherTable {
+            dir: lock.dir().path().to_owned(),
+            found: image.catalog().table.to_string(),
+            wanted: wanted.to_string(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Runs `work` on a pool of its own if a number of threads was given. Schemes use the current pool.
+pub(crate) fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let Some(threads) = threads else { return Ok(work()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+    Ok(pool.map_err(|e| DbError::Threads(e.to_string()))?.install(work))
+}
+
+pub(crate) fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+pub(crate) fn bytes_of(artifacts: &[ArtifactEntry]) -> u64 {
+    artifacts.iter().filter(|entry| entry.from_epoch.is_none()).map(|entry| entry.bytes).sum()
+}

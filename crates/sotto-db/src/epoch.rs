@@ -1,0 +1,201 @@
+//! A table's folder: its epochs, its signing key, its one writer.
+//!
+//! ```text
+//! DIR/epoch-00000001.sotto   the images, one per epoch, never changed once there
+//! DIR/epoch-00000002.sotto
+//! DIR/signing.key            signs the catalogs; mode 0600
+//! DIR/write.lock             held by the one process that writes
+//! ```
+
+use crate::image::writer::TEMP_PREFIX;
+use crate::{DbError, ImageFile, Result};
+use sotto_catalog::SigningKey;
+use sotto_core::{CryptoRng, Epoch};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+const LOCK: &str = "write.lock";
+const KEY: &str = "signing.key";
+const IMAGE_PREFIX: &str = "epoch-";
+const IMAGE_SUFFIX: &str = ".sotto";
+
+/// A table's folder. Reading needs no lock: images appear whole and never change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableDir {
+    path: PathBuf,
+}
+
+/// The right to write to a folder. Given back on drop, and by the system if the process dies.
+#[derive(Debug)]
+pub struct WriteLock {
+    dir: TableDir,
+    _file: File,
+}
+
+impl TableDir {
+    /// An existing folder.
+    ///
+    /// # Errors
+    /// [`DbError::Io`] if there is none.
+    pub fn open(path: &Path) -> Result<Self> {
+        fs::read_dir(path).map_err(|e| DbError::io("opening the table's folder", path, e))?;
+        Ok(TableDir { path: path.to_owned() })
+    }
+
+    /// A folder, made if it is not there.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn create(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|e| DbError::io("making the table's folder", path, e))?;
+        TableDir::open(path)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The epochs in the folder, oldest first.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn epochs(&self) -> Result<Vec<Epoch>> {
+        let failed = |e| DbError::io("reading the table's folder", &self.path, e);
+        let mut epochs = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let digits = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(IMAGE_PREFIX)?.strip_suffix(IMAGE_SUFFIX))
+                .filter(|digits| digits.len() >= 8 && digits.bytes().all(|c| c.is_ascii_digit()));
+            if let Some(epoch) = digits.and_then(|digits| digits.parse().ok()) {
+                epochs.push(Epoch(epoch));
+            }
+        }
+        epochs.sort();
+        Ok(epochs)
+    }
+
+    /// The newest epoch, if there is one.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn latest(&self) -> Result<Option<Epoch>> {
+        Ok(self.epochs()?.pop())
+    }
+
+    /// Where the image of `epoch` is, or would be.
+    pub fn image_path(&self, epoch: Epoch) -> PathBuf {
+        self.path.join(format!("{IMAGE_PREFIX}{:08}{IMAGE_SUFFIX}", epoch.0))
+    }
+
+    /// Opens the image of `epoch`.
+    ///
+    /// # Errors
+    /// [`DbError::NoEpoch`], and those of [`ImageFile::open`].
+    pub fn open_epoch(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
+        let path = self.image_path(epoch);
+        if !path.exists() {
+            return Err(DbError::NoEpoch { dir: self.path.clone(), epoch });
+        }
+        let image = ImageFile::open(&path)?;
+        if image.catalog().epoch != epoch {
+            let problem = crate::ImageProblem::Malformed { why: "the file's name says another epoch" };
+            return Err(DbError::Image { path, problem });
+        }
+        Ok(image)
+    }
+
+    /// Opens the newest image.
+    ///
+    /// # Errors
+    /// [`DbError::Empty`], and those of [`ImageFile::open`].
+    pub fn open_latest(&self) -> Result<Arc<ImageFile>> {
+        match self.latest()? {
+            Some(epoch) => self.open_epoch(epoch),
+            None => Err(DbError::Empty { dir: self.path.clone() }),
+        }
+    }
+
+    /// Takes the folder for writing, and removes what a writer that was killed left behind.
+    ///
+    /// # Errors
+    /// [`DbError::Locked`], [`DbError::Io`].
+    pub fn lock(&self) -> Result<WriteLock> {
+        let path = self.path.join(LOCK);
+        let failed = |e| DbError::io("locking the table's folder", &path, e);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
+            Err(TryLockError::Error(e)) => return Err(failed(e)),
+        }
+        let lock = WriteLock { dir: self.clone(), _file: file };
+        lock.remove_leftovers()?;
+        Ok(lock)
+    }
+
+    /// Reads the signing key from `path`, or from the folder; makes it if it is not there.
+    ///
+    /// # Errors
+    /// [`DbError::KeyExposed`] if others can read it; [`DbError::Catalog`] if it is no key; [`DbError::Io`].
+    pub fn signing_key(&self, path: Option<&Path>, rng: &mut dyn CryptoRng) -> Result<SigningKey> {
+        let path = path.map_or_else(|| self.path.join(KEY), Path::to_owned);
+        match read_key(&path) {
+            Err(DbError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                let key = SigningKey::generate(rng);
+                write_key(&path, &key).map_err(|e| DbError::io("writing the signing key", &path, e))?;
+                Ok(key)
+            }
+            other => other,
+        }
+    }
+}
+
+impl WriteLock {
+    /// The folder that is locked.
+    pub fn dir(&self) -> &TableDir {
+        &self.dir
+    }
+
+    /// The epoch to write next.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn next(&self) -> Result<Epoch> {
+        Ok(Epoch(self.dir.latest()?.map_or(1, |epoch| epoch.0.saturating_add(1))))
+    }
+
+    /// Only the holder of the lock makes temporary files, so those of others are of dead processes.
+    fn remove_leftovers(&self) -> Result<()> {
+        let failed = |e| DbError::io("removing leftovers", &self.dir.path, e);
+        for entry in fs::read_dir(&self.dir.path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(TEMP_PREFIX)) {
+                fs::remove_file(entry.path()).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_key(path: &Path) -> Result<SigningKey> {
+    let failed = |e| DbError::io("reading the signing key", path, e);
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.mode() & 0o077 != 0 {
+        return Err(DbError::KeyExposed { path: path.to_owned() });
+    }
+    let text = Zeroizing::new(fs::read_to_string(path).map_err(failed)?);
+    Ok(SigningKey::from_file(&text)?)
+}
+
+fn write_key(path: &Path, key: &SigningKey) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(key.to_file().as_bytes())?;
+    file.sync_all()
+}

@@ -1,0 +1,178 @@
+//! Whose fault, and what to do.
+
+use crate::ingest::IngestError;
+use sotto_catalog::CatalogError;
+use sotto_core::Epoch;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a table could not be read, encoded, opened or updated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DbError {
+    /// A file could not be read or written.
+    #[error("{}: {what}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// Which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The disk is full. Nothing half-written is left behind.
+    #[error("{}: the disk is full ({needed} bytes were being written): free some space, then run this again", path.display())]
+    DiskFull {
+        /// Where.
+        path: PathBuf,
+        /// How much was wanted at once.
+        needed: u64,
+    },
+    /// A file that is no good image.
+    #[error("{}: {problem}", path.display())]
+    Image {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: ImageProblem,
+    },
+    /// Source data that breaks a rule.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+    /// A catalog or a key was refused.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// The scheme refused the table, or its parameters.
+    #[error(transparent)]
+    Scheme(sotto_core::Error),
+    /// Another process writes to the folder.
+    #[error("{}: another process is writing to this table: wait for it to end, then run this again", dir.display())]
+    Locked {
+        /// The table's folder.
+        dir: PathBuf,
+    },
+    /// The folder holds no image.
+    #[error("{}: no table here yet: encode one first", dir.display())]
+    Empty {
+        /// The table's folder.
+        dir: PathBuf,
+    },
+    /// The epoch is not in the folder.
+    #[error("{}: there is no epoch {epoch} here", dir.display())]
+    NoEpoch {
+        /// The table's folder.
+        dir: PathBuf,
+        /// The epoch asked for.
+        epoch: Epoch,
+    },
+    /// The folder already belongs to a table of another name.
+    #[error("{}: this folder holds table {found:?}, not {wanted:?}: use another folder, or that name", dir.display())]
+    OtherTable {
+        /// The table's folder.
+        dir: PathBuf,
+        /// The name in its images.
+        found: String,
+        /// The name asked for.
+        wanted: String,
+    },
+    /// The key file can be read by others.
+    #[error("{}: this signing key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
+    KeyExposed {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// The scheme has no way to re-encode only what changed.
+    #[error("scheme {scheme} cannot update a table: encode it afresh, which makes the next epoch")]
+    CannotUpdate {
+        /// The scheme.
+        scheme: String,
+    },
+    /// A changes file without a change in it.
+    #[error("{}: no changed rows in it: nothing to do", path.display())]
+    NoChanges {
+        /// The changes file.
+        path: PathBuf,
+    },
+    /// An appended row that the records have no place for.
+    #[error(
+        "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
+         (which makes the next epoch, and every client fetches everything anew)"
+    )]
+    PastCapacity {
+        /// The row.
+        row: u64,
+        /// Rows that fit.
+        capacity: u64,
+    },
+    /// The thread pool could not be started.
+    #[error("the thread pool could not be started: {0}")]
+    Threads(String),
+}
+
+/// What is wrong with an image file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageProblem {
+    /// Another kind of file.
+    #[error("this is not a sotto image")]
+    NotAnImage,
+    /// Written by another version of the format.
+    #[error(
+        "written in image format {found}, this build reads format 1: encode the table afresh, or upgrade"
+    )]
+    Version {
+        /// The version it names.
+        found: u32,
+    },
+    /// Shorter or longer than its header says.
+    #[error(
+        "the file has {have} bytes, its header says {want}: it was cut short or appended to; copy it again, or encode the table afresh"
+    )]
+    Length {
+        /// Bytes in the file.
+        have: u64,
+        /// Bytes there should be.
+        want: u64,
+    },
+    /// Bytes that do not match their digest.
+    #[error(
+        "{part} does not match its digest: the file is damaged; copy it again, or encode the table afresh"
+    )]
+    Digest {
+        /// Which part.
+        part: &'static str,
+    },
+    /// A header that matches its digest, and yet contradicts itself.
+    #[error("the header contradicts itself: {why}; encode the table afresh")]
+    Malformed {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The catalog inside was refused.
+    #[error("the catalog inside: {why}")]
+    Catalog {
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl DbError {
+    /// Wraps a failure of the file system, telling a full disk from the rest.
+    pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                DbError::DiskFull { path, needed: 0 }
+            }
+            _ => DbError::Io { what, path, source },
+        }
+    }
+
+    /// Wraps an error of a scheme, which may be one of the storage under it.
+    pub(crate) fn scheme(path: &Path, error: sotto_core::Error) -> Self {
+        match error {
+            sotto_core::Error::Storage(source) => DbError::io("encoding", path, source),
+            other => DbError::Scheme(other),
+        }
+    }
+}

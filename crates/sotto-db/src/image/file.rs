@@ -1,0 +1,140 @@
+//! An open image: header and catalog checked, sections mapped. Opening reads a page and the catalog,
+//! whatever the size of the rest.
+
+use super::header::{Entry, HEADER_BYTES, Header, Part};
+use super::map::Map;
+use crate::progress::{Stage, Watcher};
+use crate::{DbError, ImageProblem, Result};
+use sotto_catalog::{Catalog, SignedCatalog};
+use sotto_core::{Image, Section};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A mapped image.
+pub struct ImageFile {
+    path: PathBuf,
+    map: Map,
+    header: Header,
+    signed: SignedCatalog,
+    catalog: Catalog,
+}
+
+impl ImageFile {
+    /// Opens an image and checks its header and catalog; [`ImageFile::verify`] checks the rest.
+    ///
+    /// # Errors
+    /// [`DbError::Io`], [`DbError::Image`].
+    pub fn open(path: &Path) -> Result<Arc<Self>> {
+        let io = |e| DbError::io("opening", path, e);
+        let refuse = |problem| DbError::Image { path: path.to_owned(), problem };
+        let file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if !metadata.is_file() || metadata.len() == 0 {
+            // Neither can be mapped.
+            return Err(refuse(ImageProblem::NotAnImage));
+        }
+        let map = Map::of(&file).map_err(io)?;
+        let bytes = map.bytes();
+        let page = bytes.get(..bytes.len().min(HEADER_BYTES)).unwrap_or_default();
+        let header = Header::parse(page, bytes.len() as u64).map_err(refuse)?;
+        let (signed, catalog) = read_catalog(bytes, &header).map_err(refuse)?;
+        Ok(Arc::new(ImageFile { path: path.to_owned(), map, header, signed, catalog }))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its first page.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The catalog as it is served.
+    pub fn signed_catalog(&self) -> &SignedCatalog {
+        &self.signed
+    }
+
+    /// The catalog. Its signature was checked, but only against the key that comes with it.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// Reads every section and compares it with its digest.
+    ///
+    /// # Errors
+    /// [`DbError::Image`] naming the section that is damaged.
+    pub fn verify(&self, watch: Watcher<'_>) -> Result<()> {
+        let stage = Stage::new(watch, "verify", self.header.entries.iter().map(|entry| entry.bytes).sum());
+        for entry in &self.header.entries {
+            let mut hasher = blake3::Hasher::new();
+            for block in self.part(entry).chunks(VERIFY_BLOCK) {
+                hasher.update_rayon(block);
+                stage.add(block.len() as u64);
+            }
+            if hasher.finalize() != blake3::Hash::from(entry.digest) {
+                let problem = ImageProblem::Digest { part: entry.part.name() };
+                return Err(DbError::Image { path: self.path.clone(), problem });
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the system to read the resident section in, so that the first answers are not slow.
+    pub fn warm(&self) {
+        if let Some(entry) = self.header.entry(Part::Scheme(Section::Resident)) {
+            self.map.will_need(entry.offset as usize, entry.bytes as usize);
+        }
+    }
+
+    /// A part's bytes. The header was checked against the file's length.
+    pub(crate) fn part(&self, entry: &Entry) -> &[u8] {
+        slice(self.map.bytes(), entry).unwrap_or_default()
+    }
+}
+
+const VERIFY_BLOCK: usize = 8 << 20;
+
+impl Image for ImageFile {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        self.header.entry(Part::Scheme(section)).map(|entry| self.part(entry))
+    }
+}
+
+impl std::fmt::Debug for ImageFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ImageFile({})", self.path.display())
+    }
+}
+
+fn slice<'a>(bytes: &'a [u8], entry: &Entry) -> Option<&'a [u8]> {
+    let start = usize::try_from(entry.offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(entry.bytes).ok()?)?)
+}
+
+fn read_catalog(bytes: &[u8], header: &Header) -> Result<(SignedCatalog, Catalog), ImageProblem> {
+    let entry = header.entry(Part::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
+    let text = slice(bytes, entry).unwrap_or_default();
+    let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
+    // The size limit comes first: nothing is hashed that could not be a catalog.
+    let signed = SignedCatalog::parse(text).map_err(refuse);
+    if blake3::hash(text) != blake3::Hash::from(entry.digest) {
+        return Err(ImageProblem::Digest { part: Part::Catalog.name() });
+    }
+    let signed = signed?;
+    let catalog = signed.verify(None).map_err(refuse)?;
+
+    let named = |entry: &&Entry| matches!(entry.part, Part::Scheme(Section::Public(_)));
+    if header.entries.iter().filter(named).count() != catalog.artifacts.len() {
+        return Err(ImageProblem::Malformed { why: "the catalog names other artifacts than the file holds" });
+    }
+    for artifact in &catalog.artifacts {
+        let entry = header.entry(Part::Scheme(Section::Public(artifact.artifact)));
+        if !entry.is_some_and(|entry| entry.bytes == artifact.bytes && entry.digest == artifact.digest.0) {
+            return Err(ImageProblem::Malformed { why: "an artifact is not the one the catalog names" });
+        }
+    }
+    Ok((signed, catalog))
+}

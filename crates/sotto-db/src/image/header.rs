@@ -1,0 +1,218 @@
+//! The first page of an image: which sections there are, where, and their digests. Drawn in `spec/image.md`.
+
+use crate::ImageProblem;
+use sotto_core::{Artifact, Section};
+
+/// Bytes of the first page; sections lie behind it.
+pub const HEADER_BYTES: usize = 4096;
+
+/// The version this build writes and reads.
+pub const VERSION: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"sottoimg";
+const PREFIX: usize = 64;
+const ENTRY: usize = 64;
+const MAX_SECTIONS: usize = (HEADER_BYTES - PREFIX) / ENTRY;
+
+/// A part of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The signed catalog, as JSON.
+    Catalog,
+    /// What a scheme wrote.
+    Scheme(Section),
+}
+
+/// Where a part lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Which part.
+    pub part: Part,
+    /// Its first byte in the file.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// BLAKE3 of them.
+    pub digest: [u8; 32],
+}
+
+/// A checked header: parts lie inside the file, aligned, in ascending order, none twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Bytes of the whole file.
+    pub file_bytes: u64,
+    /// Its parts, by offset.
+    pub entries: Vec<Entry>,
+}
+
+impl Part {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Catalog => "catalog",
+            Part::Scheme(Section::Resident) => "resident",
+            Part::Scheme(Section::Public(artifact)) => artifact.name(),
+        }
+    }
+
+    /// A multiple of this is its offset: a page for what is scanned, a cache line for the rest.
+    pub fn alignment(self) -> u64 {
+        match self {
+            Part::Scheme(Section::Resident) => 4096,
+            _ => 64,
+        }
+    }
+
+    fn code(self) -> Option<u32> {
+        match self {
+            Part::Catalog => Some(1),
+            Part::Scheme(Section::Resident) => Some(2),
+            Part::Scheme(Section::Public(Artifact::Hint)) => Some(3),
+            Part::Scheme(Section::Public(Artifact::HintDelta)) => Some(4),
+            // An artifact newer than this format; the writer refuses to reserve it.
+            Part::Scheme(Section::Public(_)) => None,
+        }
+    }
+
+    fn from_code(code: u32) -> Option<Self> {
+        let known = [
+            Part::Catalog,
+            Part::Scheme(Section::Resident),
+            Part::Scheme(Section::Public(Artifact::Hint)),
+            Part::Scheme(Section::Public(Artifact::HintDelta)),
+        ];
+        known.into_iter().find(|part| part.code() == Some(code))
+    }
+
+    /// Whether this format has a code for it.
+    pub(crate) fn is_known(self) -> bool {
+        self.code().is_some()
+    }
+}
+
+impl Header {
+    /// The first page.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut table = Vec::with_capacity(HEADER_BYTES);
+        for entry in &self.entries {
+            table.extend_from_slice(&entry.part.code().unwrap_or(0).to_le_bytes());
+            table.extend_from_slice(&[0; 4]);
+            table.extend_from_slice(&entry.offset.to_le_bytes());
+            table.extend_from_slice(&entry.bytes.to_le_bytes());
+            table.extend_from_slice(&[0; 8]);
+            table.extend_from_slice(&entry.digest);
+        }
+        table.resize(HEADER_BYTES - PREFIX, 0);
+
+        let mut page = Vec::with_capacity(HEADER_BYTES);
+        page.extend_from_slice(&MAGIC);
+        page.extend_from_slice(&VERSION.to_le_bytes());
+        page.extend_from_slice(&(self.entries.len() as u32).to_le_bytes());
+        page.extend_from_slice(&self.file_bytes.to_le_bytes());
+        page.extend_from_slice(&[0; 8]);
+        let digest = digest(&page, &table);
+        page.extend_from_slice(&digest);
+        page.extend_from_slice(&table);
+        page
+    }
+
+    /// Reads the first page of a file that has `file_bytes` bytes. Total.
+    ///
+    /// # Errors
+    /// [`ImageProblem`].
+    pub fn parse(page: &[u8], file_bytes: u64) -> Result<Self, ImageProblem> {
+        let malformed = |why| ImageProblem::Malformed { why };
+        let mut fields = Fields(page);
+        if fields.take::<8>() != Some(MAGIC) {
+            return Err(ImageProblem::NotAnImage);
+        }
+        // The version is read before any digest: another version may well digest differently.
+        let cut = ImageProblem::Length { have: file_bytes, want: HEADER_BYTES as u64 };
+        let found = fields.u32().ok_or(cut.clone())?;
+        if found != VERSION {
+            return Err(ImageProblem::Version { found });
+        }
+        let (prefix, table) = match (page.get(..32), page.get(PREFIX..HEADER_BYTES)) {
+            (Some(prefix), Some(table)) => (prefix, table),
+            _ => return Err(cut),
+        };
+        if page.get(32..PREFIX) != Some(digest(prefix, table).as_slice()) {
+            return Err(ImageProblem::Digest { part: "the header" });
+        }
+        let count = fields.u32().map_or(usize::MAX, |count| count as usize);
+        let want = fields.u64().unwrap_or(0);
+        if want != file_bytes {
+            return Err(ImageProblem::Length { have: file_bytes, want });
+        }
+        if count > MAX_SECTIONS {
+            return Err(malformed("too many sections"));
+        }
+        let mut fields = Fields(table);
+        let entries: Option<Vec<_>> = (0..count).map(|_| fields.entry()).collect();
+        let header = Header { file_bytes, entries: entries.ok_or(malformed("an unknown section"))? };
+        header.check().map_err(malformed)?;
+        Ok(header)
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        let mut end = HEADER_BYTES as u64;
+        for (i, entry) in self.entries.iter().enumerate() {
+            if entry.offset < end {
+                return Err("sections overlap");
+            }
+            if entry.offset % entry.part.alignment() != 0 {
+                return Err("a section is not aligned");
+            }
+            end = entry.offset.checked_add(entry.bytes).ok_or("a section has no end")?;
+            if end > self.file_bytes {
+                return Err("a section reaches past the end of the file");
+            }
+            if self.entries.iter().take(i).any(|other| other.part == entry.part) {
+                return Err("a section comes twice");
+            }
+        }
+        if end != self.file_bytes {
+            return Err("the file does not end with its last section");
+        }
+        Ok(())
+    }
+
+    /// Where `part` lies, if there is one.
+    pub fn entry(&self, part: Part) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.part == part)
+    }
+}
+
+/// Digest of all of the first page but the digest itself.
+fn digest(prefix: &[u8], table: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(prefix).update(table);
+    *hasher.finalize().as_bytes()
+}
+
+/// Reads fields off the front of bytes.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*head)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn entry(&mut self) -> Option<Entry> {
+        let part = Part::from_code(self.u32()?)?;
+        let zero = self.u32()?;
+        let (offset, bytes, zeros) = (self.u64()?, self.u64()?, self.u64()?);
+        let digest = self.take()?;
+        (zero == 0 && zeros == 0).then_some(Entry { part, offset, bytes, digest })
+    }
+}

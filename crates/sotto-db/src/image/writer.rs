@@ -1,0 +1,256 @@
+//! A temporary file that becomes an image, or vanishes.
+//!
+//! The header is written last and the rename comes after the data is on the disk, so that a reader, after
+//! a crash at any moment, finds either no image or a whole one.
+
+use super::digest;
+use super::file::ImageFile;
+use super::header::{Entry, HEADER_BYTES, Header, Part};
+use crate::progress::{Progress, Stage, Watcher};
+use crate::{DbError, Result};
+use sotto_catalog::{ArtifactEntry, SignedCatalog};
+use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+use tempfile::NamedTempFile;
+
+/// How the temporary files of unfinished images are called.
+pub(crate) const TEMP_PREFIX: &str = ".encoding-";
+
+/// An image being written. Dropped before [`ImageWriter::finish`], it leaves nothing behind.
+pub struct ImageWriter<'a> {
+    temp: NamedTempFile,
+    destination: PathBuf,
+    /// In the order they were reserved, which is the order in the file.
+    places: RwLock<Vec<Place>>,
+    written: AtomicU64,
+    watch: Watcher<'a>,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    part: Part,
+    offset: u64,
+    bytes: u64,
+    digest: Option<[u8; 32]>,
+}
+
+impl<'a> ImageWriter<'a> {
+    /// Starts an image that will be called `destination`. The temporary file lies in the same folder.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn create(destination: &Path, watch: Watcher<'a>) -> Result<Self> {
+        let dir = destination.parent().unwrap_or(Path::new("."));
+        let temp = tempfile::Builder::new()
+            .prefix(TEMP_PREFIX)
+            .suffix(".tmp")
+            .permissions(Permissions::from_mode(0o644))
+            .tempfile_in(dir)
+            .map_err(|e| DbError::io("creating a temporary file", dir, e))?;
+        temp.as_file()
+            .set_len(HEADER_BYTES as u64)
+            .map_err(|e| DbError::io("creating a temporary file", dir, e))?;
+        Ok(ImageWriter {
+            temp,
+            destination: destination.to_owned(),
+            places: RwLock::default(),
+            written: AtomicU64::new(0),
+            watch,
+        })
+    }
+
+    /// Starts from another image's resident section and hint, to be revised.
+    ///
+    /// # Errors
+    /// [`DbError::Io`], [`DbError::DiskFull`].
+    pub fn create_from(destination: &Path, old: &ImageFile, watch: Watcher<'a>) -> Result<Self> {
+        let writer = ImageWriter::create(destination, watch)?;
+        let kept = old.header().entries.iter().filter(|entry| {
+            let dropped = [Part::Catalog, Part::Scheme(Section::Public(Artifact::HintDelta))];
+            !dropped.contains(&entry.part)
+        });
+        let kept: Vec<_> = kept.copied().collect();
+        let stage = Stage::new(watch, "copy", kept.iter().map(|entry| entry.bytes).sum());
+        for entry in kept {
+            let Part::Scheme(section) = entry.part else { continue };
+            writer.reserve(section, entry.bytes).map_err(|e| writer.failed(e))?;
+            let bytes = old.part(&entry);
+            for (block, at) in bytes.chunks(COPY_BLOCK).zip((0..).step_by(COPY_BLOCK)) {
+                writer.write_at(section, at, block).map_err(|e| writer.failed(e))?;
+                stage.add(block.len() as u64);
+            }
+        }
+        writer.written.store(0, Ordering::Relaxed);
+        Ok(writer)
+    }
+
+    /// Bytes written by the scheme so far; what [`ImageWriter::create_from`] copied does not count.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Digests what was written, and gives the catalog entries of the artifacts. A delta is noted to
+    /// start from `from_epoch`.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn digest(&mut self, from_epoch: Option<Epoch>) -> Result<Vec<ArtifactEntry>> {
+        let file = self.temp.as_file();
+        let places = self.places.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let stage = Stage::new(self.watch, "digest", places.iter().map(|place| place.bytes).sum());
+        let mut artifacts = Vec::new();
+        for place in places {
+            let digest = match place.part {
+                Part::Scheme(Section::Public(artifact)) => {
+                    let from = from_epoch.filter(|_| artifact == Artifact::HintDelta);
+                    digest::of_artifact(file, (place.offset, place.bytes), artifact, from, &stage).map(
+                        |entry| {
+                            let digest = entry.digest.0;
+                            artifacts.push(entry);
+                            digest
+                        },
+                    )
+                }
+                _ => digest::of_file(file, place.offset, place.bytes, &stage),
+            };
+            place.digest = Some(digest.map_err(|e| DbError::io("reading back", &self.destination, e))?);
+        }
+        Ok(artifacts)
+    }
+
+    /// Adds the catalog and the header, brings all of it to the disk, and gives the file its name.
+    ///
+    /// # Errors
+    /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if something was written after
+    /// [`ImageWriter::digest`].
+    pub fn finish(self, catalog: &SignedCatalog) -> Result<PathBuf> {
+        let failed = |what, e| DbError::io(what, &self.destination, e);
+        let text = catalog.to_bytes();
+        let place = self.allocate(Part::Catalog, text.len() as u64).map_err(|e| self.failed(e))?;
+        let file = self.temp.as_file();
+        file.write_all_at(&text, place.offset).map_err(|e| failed("writing the catalog", e))?;
+
+        let mut entries = Vec::new();
+        for place in self.places.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let digest = match place.part {
+                Part::Catalog => *blake3::hash(&text).as_bytes(),
+                _ => place
+                    .digest
+                    .ok_or(DbError::Scheme(Misuse::Rule("digest() comes before finish()").into()))?,
+            };
+            entries.push(Entry { part: place.part, offset: place.offset, bytes: place.bytes, digest });
+        }
+        let header = Header { file_bytes: place.offset + place.bytes, entries };
+        let sync = |file: &File| file.sync_all();
+        (self.watch)(Progress { stage: "sync", done: 0, total: 0 });
+        sync(file).map_err(|e| failed("writing to the disk", e))?;
+        file.write_all_at(&header.to_bytes(), 0).map_err(|e| failed("writing the header", e))?;
+        sync(file).map_err(|e| failed("writing to the disk", e))?;
+
+        // Not overwriting: an epoch, once published, is what it is.
+        self.temp.persist_noclobber(&self.destination).map_err(|e| failed("renaming", e.error))?;
+        let dir = self.destination.parent().unwrap_or(Path::new("."));
+        File::open(dir)
+            .and_then(|dir| sync(&dir))
+            .map_err(|e| failed("writing the folder to the disk", e))?;
+        Ok(self.destination)
+    }
+
+    /// Turns a scheme's error into ours, naming the image.
+    pub(crate) fn failed(&self, error: sotto_core::Error) -> DbError {
+        DbError::scheme(&self.destination, error)
+    }
+
+    /// Adds a part at the end of the file. The blocks are allocated now, so that a full disk shows up
+    /// before hours of encoding and not after.
+    fn allocate(&self, part: Part, bytes: u64) -> sotto_core::Result<Place> {
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        let end = places.last().map_or(HEADER_BYTES as u64, |last| last.offset + last.bytes);
+        let place = end
+            .checked_next_multiple_of(part.alignment())
+            .and_then(|offset| Some((offset, offset.checked_add(bytes)?)))
+            .filter(|(_, end)| i64::try_from(*end).is_ok());
+        let (offset, end) = place.ok_or(Misuse::Rule("a section of more than 2^63 bytes"))?;
+        self.temp.as_file().set_len(end)?;
+        preallocate(self.temp.as_file(), offset, bytes)?;
+        let place = Place { part, offset, bytes, digest: None };
+        places.push(place);
+        Ok(place)
+    }
+
+    /// Where `bytes` bytes from `offset` of a section on lie in the file.
+    fn place(&self, section: Section, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let place = places.iter().find(|place| place.part == Part::Scheme(section));
+        let place = place.ok_or(Misuse::Rule("a section is reserved before it is written"))?;
+        match offset.checked_add(bytes as u64) {
+            Some(end) if end <= place.bytes => Ok(place.offset + offset),
+            _ => {
+                Err(Misuse::IndexPastEnd { index: offset.saturating_add(bytes as u64), len: place.bytes }
+                    .into())
+            }
+        }
+    }
+}
+
+const COPY_BLOCK: usize = 8 << 20;
+
+impl Sink for ImageWriter<'_> {
+    fn reserve(&self, section: Section, bytes: u64) -> sotto_core::Result<()> {
+        let part = Part::Scheme(section);
+        if !part.is_known() {
+            return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
+        }
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let held = places.iter().find(|place| place.part == part).map(|place| place.bytes);
+        drop(places);
+        match held {
+            Some(held) if held == bytes => Ok(()),
+            Some(_) => Err(Misuse::Rule("a section is reserved with one size").into()),
+            None => self.allocate(part, bytes).map(drop),
+        }
+    }
+
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
+        let at = self.place(section, offset, bytes.len())?;
+        self.temp.as_file().write_all_at(bytes, at)?;
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let at = self.place(section, offset, out.len())?;
+        Ok(self.temp.as_file().read_exact_at(out, at)?)
+    }
+
+    fn progress(&self, stage: &'static str, done: u64, total: u64) {
+        (self.watch)(Progress { stage, done, total });
+    }
+}
+
+/// Allocates disk blocks where the system can; elsewhere a full disk shows up when it is written to.
+#[cfg(target_os = "linux")]
+fn preallocate(file: &File, offset: u64, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    if bytes == 0 {
+        return Ok(());
+    }
+    loop {
+        match fallocate(file, FallocateFlags::empty(), offset, bytes) {
+            Err(Errno::INTR) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => return Ok(()),
+            other => return Ok(other?),
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn preallocate(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! What is wrong with source data: which file, which line, which column, and what to do.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Source data that breaks a rule.
+#[derive(Debug)]
+pub struct IngestError {
+    /// Which file.
+    pub path: PathBuf,
+    /// Which line, from 1 on; in Parquet files, which row. 0 if it is not about a line.
+    pub line: u64,
+    /// Which column, if it is about one.
+    pub column: Option<ColumnName>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// A column as a person would find it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnName {
+    /// Its number, from 1 on, if columns have one.
+    pub number: Option<usize>,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+}
+
+/// What is wrong with source data.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Reading failed, or the compression is damaged.
+    #[error("{0}")]
+    Read(std::io::Error),
+    /// The format itself is broken.
+    #[error("not valid {format}: {why}")]
+    Format {
+        /// Which format.
+        format: &'static str,
+        /// What its parser says.
+        why: String,
+    },
+    /// A line with another number of columns than the first.
+    #[error("{found} columns, the first line has {expected}: is a value missing, or a quote?")]
+    Columns {
+        /// In the first line.
+        expected: usize,
+        /// In this one.
+        found: usize,
+    },
+    /// A column that is asked for and not there.
+    #[error("there is no such column; there are: {there}")]
+    NoColumn {
+        /// The columns there are.
+        there: String,
+    },
+    /// No value where one is needed.
+    #[error("there is no value")]
+    Missing,
+    /// A value of a kind that cannot be used.
+    #[error("{found} where {expected} was expected")]
+    Kind {
+        /// What would do.
+        expected: &'static str,
+        /// What there is.
+        found: String,
+    },
+    /// A value longer than a row.
+    #[error("the value has {bytes} bytes, a row has {width}: give a larger width, or shorten the value")]
+    TooLong {
+        /// Bytes of the value.
+        bytes: usize,
+        /// Bytes of a row.
+        width: usize,
+    },
+    /// Text that is not UTF-8.
+    #[error(
+        "not UTF-8 from byte {at} of the value on: convert the file, or read the column as hex or base64"
+    )]
+    Utf8 {
+        /// The first byte that is wrong.
+        at: usize,
+    },
+    /// Text with a zero byte, which could not be told from padding.
+    #[error("the text has a zero byte, which stands for its end in a row")]
+    ZeroByte,
+    /// A range that ends before it starts.
+    #[error("the range ends before it starts")]
+    Backwards,
+    /// A key below the table's first or above its last.
+    #[error("the key is not in {first}..={last}, which the table covers")]
+    OutsideKeys {
+        /// First key of the table.
+        first: u64,
+        /// Last key of the table.
+        last: u64,
+    },
+    /// Two ranges with a key in common.
+    #[error("this range overlaps that of line {other}: one key, one value")]
+    Overlap {
+        /// The other line.
+        other: u64,
+    },
+    /// Two lines for one row.
+    #[error("row {row} was given before (by the file's order or by its index column): one row, one line")]
+    Duplicate {
+        /// The row.
+        row: u64,
+    },
+    /// A row number no table has.
+    #[error("row {row} is past the last row a table can have ({last})")]
+    RowTooLarge {
+        /// The row.
+        row: u64,
+        /// The largest row number.
+        last: u64,
+    },
+    /// A file without a row.
+    #[error("there are no rows in it")]
+    Empty,
+    /// A raw file whose length is not that of whole rows.
+    #[error("{bytes} bytes are not whole rows of {width} bytes")]
+    PartialRow {
+        /// Bytes of the file.
+        bytes: u64,
+        /// Bytes of a row.
+        width: usize,
+    },
+    /// Options that do not fit the format or each other.
+    #[error("{0}")]
+    Options(&'static str),
+}
+
+impl fmt::Display for IngestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if self.line > 0 {
+            write!(f, ", line {}", self.line)?;
+        }
+        if let Some(column) = &self.column {
+            write!(f, ", column {column}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl std::error::Error for IngestError {}
+
+impl fmt::Display for ColumnName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.number, &self.name) {
+            (Some(number), Some(name)) => write!(f, "{number} ({name:?})"),
+            (Some(number), None) => write!(f, "{number}"),
+            (None, name) => write!(f, "{:?}", name.as_deref().unwrap_or_default()),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Rows as records: narrow ones packed, wide ones split, the rest zero.
+
+use super::{TableSource, check_read};
+use sotto_catalog::Packing;
+use sotto_core::{Misuse, Result, Rows};
+
+/// What a scheme encodes of a table.
+pub struct Packed<'a> {
+    table: &'a dyn TableSource,
+    packing: Packing,
+}
+
+impl<'a> Packed<'a> {
+    /// The records of `table` in the layout `packing`.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if the layout is of another table.
+    pub fn new(table: &'a dyn TableSource, packing: Packing) -> Result<Self> {
+        if table.rows() != packing.rows() || table.row_bytes() as u64 != packing.row_bytes() {
+            return Err(Misuse::Rule("the layout is of another table").into());
+        }
+        Ok(Packed { table, packing })
+    }
+
+    /// Narrow rows: each record holds the next `per_record` rows.
+    fn read_packed(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (width, step) = (self.table.row_bytes(), self.record_bytes());
+        let per_record = self.packing.rows_per_record();
+        let used = width * per_record as usize;
+        let first_row = first.saturating_mul(per_record);
+        let rows_wanted = (out.len() / step) as u64 * per_record;
+        let rows = self.table.rows().saturating_sub(first_row).min(rows_wanted);
+        let bytes = rows as usize * width;
+        // Rows are read into the front of `out` in one piece and then, if records have unused bytes,
+        // moved to their places, the last one first so that none is overwritten.
+        let (filled, rest) = out.split_at_mut_checked(bytes).ok_or(PAST_END)?;
+        if rows > 0 {
+            self.table.read(first_row, filled)?;
+        }
+        rest.fill(0);
+        if used == step {
+            return Ok(());
+        }
+        let records = bytes.div_ceil(used.max(1));
+        for record in (0..records).rev() {
+            let from = record * used;
+            let length = used.min(bytes - from);
+            let to = record * step;
+            out.copy_within(from..from + length, to);
+            // The last record may be cut short by the end of the table.
+            out.get_mut(to + length..to + step).ok_or(PAST_END)?.fill(0);
+        }
+        Ok(())
+    }
+
+    /// Wide rows: each spans the next `lookups` records.
+    fn read_split(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (width, step) = (self.table.row_bytes(), self.record_bytes());
+        let lookups = self.packing.lookups() as u64;
+        let mut row = Vec::new();
+        let mut held = None;
+        for (record, out) in (first..).zip(out.chunks_exact_mut(step)) {
+            let (index, part) = (record / lookups, (record % lookups) as usize);
+            out.fill(0);
+            if index >= self.table.rows() {
+                continue;
+            }
+            if held != Some(index) {
+                row.resize(width, 0);
+                self.table.read(index, &mut row)?;
+                held = Some(index);
+            }
+            let bytes = row.chunks(step).nth(part).ok_or(PAST_END)?;
+            out.get_mut(..bytes.len()).ok_or(PAST_END)?.copy_from_slice(bytes);
+        }
+        Ok(())
+    }
+}
+
+const PAST_END: Misuse = Misuse::Rule("a read past the end of the records");
+
+impl Rows for Packed<'_> {
+    fn records(&self) -> u64 {
+        self.packing.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.packing.record_bytes() as usize
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        check_read(first, out, self.record_bytes(), self.records())?;
+        if self.packing.lookups() == 1 { self.read_packed(first, out) } else { self.read_split(first, out) }
+    }
+}

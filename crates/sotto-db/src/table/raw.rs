@@ -1,0 +1,52 @@
+//! Rows one after the other in a file, and nothing else in it.
+
+use super::{TableSource, check_read};
+use crate::{DbError, Result};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use tempfile::TempPath;
+
+/// A file of rows; a temporary one goes away with this value.
+#[derive(Debug)]
+pub struct RawFile {
+    file: File,
+    rows: u64,
+    row_bytes: usize,
+    _temp: Option<TempPath>,
+}
+
+impl RawFile {
+    /// Takes a file of `rows * row_bytes` bytes.
+    ///
+    /// # Errors
+    /// [`DbError::Io`] if it has another length.
+    pub fn new(file: File, path: &Path, rows: u64, row_bytes: usize) -> Result<Self> {
+        let io = |e| DbError::io("reading rows", path, e);
+        let bytes = file.metadata().map_err(io)?.len();
+        if row_bytes == 0 || rows.checked_mul(row_bytes as u64) != Some(bytes) {
+            return Err(io(std::io::Error::other("the file's length is not rows times bytes in a row")));
+        }
+        Ok(RawFile { file, rows, row_bytes, _temp: None })
+    }
+
+    pub(crate) fn with_temp(mut self, temp: TempPath) -> Self {
+        self._temp = Some(temp);
+        self
+    }
+}
+
+impl TableSource for RawFile {
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        check_read(first, out, self.row_bytes, self.rows)?;
+        Ok(self.file.read_exact_at(out, first * self.row_bytes as u64)?)
+    }
+}
