@@ -73,7 +73,8 @@ impl Cache {
     /// [`CacheError`] if the directory cannot be read.
     pub fn drop_unused(&self, digest: &Hex32) -> Result<(), CacheError> {
         let digest = digest.to_string();
-        if known::all(&self.tables)?.iter().any(|known| known.artifacts.values().any(|held| *held == digest)) {
+        if known::all(&self.tables)?.iter().any(|known| known.artifacts.values().any(|held| *held == digest))
+        {
             return Ok(());
         }
         slot::remove(&self.artifacts.join(digest))

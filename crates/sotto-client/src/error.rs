@@ -132,7 +132,9 @@ impl ClientError {
     pub fn fault(&self) -> Fault {
         match self {
             ClientError::Core(Error::Misuse(_) | Error::Exhausted(_)) => Fault::Caller,
-            ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => Fault::Caller,
+            ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => {
+                Fault::Caller
+            }
             ClientError::TooManyRows { .. } | ClientError::Transport(TransportError::Address { .. }) => {
                 Fault::Caller
             }
@@ -169,7 +171,9 @@ impl ClientError {
             ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",
             ClientError::Servers { .. } => "use a table of a scheme with one server",
             ClientError::MissingArtifact { .. } => "tell the publisher to encode the table afresh",
-            ClientError::TooManyRows { .. } => "make several requests; how many is visible to the server either way",
+            ClientError::TooManyRows { .. } => {
+                "make several requests; how many is visible to the server either way"
+            }
             ClientError::NoEntropy => "mend the system's random device",
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.fix(),
@@ -220,9 +224,9 @@ fn catalog_code(error: &CatalogError) -> &'static str {
 
 fn catalog_fix(error: &CatalogError) -> &'static str {
     match error {
-        CatalogError::Version { .. } | CatalogError::UnknownLayer { .. } | CatalogError::WrongScheme { .. } => {
-            "upgrade sotto"
-        }
+        CatalogError::Version { .. }
+        | CatalogError::UnknownLayer { .. }
+        | CatalogError::WrongScheme { .. } => "upgrade sotto",
         CatalogError::BadSignature | CatalogError::WrongKey { .. } => {
             "check the address; get the publisher's key by another way than this server, and pin it"
         }

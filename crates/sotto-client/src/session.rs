@@ -48,7 +48,11 @@ fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
     let problem = Problem::read(response.status, &response.body);
     let over = matches!(
         problem.code,
-        Code::StaleEpoch | Code::WrongParams | Code::EpochExpired | Code::SessionExpired | Code::NoSuchArtifact
+        Code::StaleEpoch
+            | Code::WrongParams
+            | Code::EpochExpired
+            | Code::SessionExpired
+            | Code::NoSuchArtifact
     );
     match epoch {
         Some(asked) if over => Err(ClientError::EpochChanged { asked, newest: problem.epoch }),

@@ -159,7 +159,9 @@ impl TransportError {
     /// What to do.
     pub fn fix(&self) -> &'static str {
         match self {
-            TransportError::Address { .. } => "give an address such as https://lookup.example or http://127.0.0.1:8080",
+            TransportError::Address { .. } => {
+                "give an address such as https://lookup.example or http://127.0.0.1:8080"
+            }
             TransportError::Connect { .. } => "check the address, and that the server runs",
             TransportError::Lost(_) => "try again; what was downloaded so far is kept if there is a cache",
             TransportError::Timeout(_) => "try again, or allow more time",

@@ -58,7 +58,9 @@ impl CacheError {
     /// What to do.
     pub fn fix(&self) -> &'static str {
         match self {
-            CacheError::Full { .. } => "free some space or choose another cache directory; the download then goes on where it stopped",
+            CacheError::Full { .. } => {
+                "free some space or choose another cache directory; the download then goes on where it stopped"
+            }
             CacheError::Io { .. } => "check that the cache directory can be written, or choose another",
             CacheError::Memory { .. } => {
                 "delete the file if you know why it is damaged, and pin the table's key when you open it again"

@@ -43,7 +43,8 @@ impl Gathering {
             let fits = |entry: &&ArtifactEntry| {
                 entry.artifact == need.artifact && entry.bytes == need.bytes && entry.from_epoch.is_none()
             };
-            let missing = || ClientError::MissingArtifact { artifact: need.artifact.name(), bytes: need.bytes };
+            let missing =
+                || ClientError::MissingArtifact { artifact: need.artifact.name(), bytes: need.bytes };
             todo.push_back(entries.iter().find(fits).ok_or_else(missing)?.clone());
         }
         let mut deltas: Vec<_> =
@@ -51,8 +52,7 @@ impl Gathering {
         deltas.sort_by_key(|delta| delta.bytes);
         let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
         let (step, deltas) = (Step::Done, deltas.into());
-        let mut gathering =
-            Gathering { prepare, todo, patch, deltas, step, patched: None, spoiled: false };
+        let mut gathering = Gathering { prepare, todo, patch, deltas, step, patched: None, spoiled: false };
         gathering.start();
         gathering.settle()?;
         Ok(gathering)
@@ -220,5 +220,11 @@ fn fetch(assembly: &Assembly) -> Action {
     let Some(range) = assembly.wanted() else { return Action::Ready };
     let path = routes::artifact(&entry.digest.to_string());
     let request = Request::get_range(path, range.clone());
-    Action::Fetch(Fetch { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request })
+    Action::Fetch(Fetch {
+        artifact: entry.artifact,
+        digest: entry.digest,
+        bytes: entry.bytes,
+        range,
+        request,
+    })
 }

@@ -124,11 +124,13 @@ pub struct Opening {
     config: Config,
     agreed: Option<Agreed>,
     stage: Stage,
+    /// What a delta made, until someone takes it.
+    patched: Option<(Hex32, Vec<u8>)>,
 }
 
 enum Stage {
     Catalog,
-    Gather(Gathering),
+    Gather(Box<Gathering>),
     Keys(Box<dyn AnyClient>),
     Ready(Box<dyn AnyClient>, SessionId),
 }
@@ -136,7 +138,7 @@ enum Stage {
 impl Opening {
     /// Starts.
     pub fn new(config: Config) -> Self {
-        Opening { config, agreed: None, stage: Stage::Catalog }
+        Opening { config, agreed: None, stage: Stage::Catalog, patched: None }
     }
 
     /// What to do next. Asking twice changes nothing.
@@ -165,7 +167,7 @@ impl Opening {
             Stage::Catalog => {
                 let agreed = Agreed::new(accepted(response, None)?, &self.config)?;
                 let prepare = (agreed.scheme.prepare)(&agreed.params, rng)?;
-                self.stage = Stage::Gather(Gathering::new(&agreed, prepare)?);
+                self.stage = Stage::Gather(Box::new(Gathering::new(&agreed, prepare)?));
                 self.agreed = Some(agreed);
                 self.advance()
             }
@@ -210,10 +212,7 @@ impl Opening {
     /// The bytes a delta has just made, for whoever keeps artifacts: the first so many of the artifact with
     /// this digest, checked.
     pub fn take_patched(&mut self) -> Option<(Hex32, Vec<u8>)> {
-        match &mut self.stage {
-            Stage::Gather(gathering) => gathering.patched.take(),
-            _ => None,
-        }
+        self.patched.take()
     }
 
     /// The catalog, once it is believed.
@@ -244,7 +243,9 @@ impl Opening {
 
     /// Leaves the artifacts behind once all are there.
     fn advance(&mut self) -> Result<()> {
-        if !matches!(&self.stage, Stage::Gather(gathering) if gathering.is_done()) {
+        let Stage::Gather(gathering) = &mut self.stage else { return Ok(()) };
+        self.patched = gathering.patched.take().or(self.patched.take());
+        if !gathering.is_done() {
             return Ok(());
         }
         let Stage::Gather(gathering) = std::mem::replace(&mut self.stage, Stage::Catalog) else {

@@ -121,7 +121,8 @@ impl Transport for Http {
                 let mut get = self.agent.get(&url);
                 if let Some(range) = &request.range {
                     // HTTP counts the last byte in.
-                    get = get.header("range", format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
+                    get =
+                        get.header("range", format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));
                 }
                 get.call()
             }
@@ -134,7 +135,9 @@ impl Transport for Http {
         let mut out = Response {
             status: response.status().as_u16(),
             body: Vec::new(),
-            retry_after: header(routes::RETRY_AFTER).and_then(|s| s.trim().parse().ok()).map(Duration::from_secs),
+            retry_after: header(routes::RETRY_AFTER)
+                .and_then(|s| s.trim().parse().ok())
+                .map(Duration::from_secs),
             server_timing: header(routes::SERVER_TIMING).map(str::to_owned),
         };
         let limit = if out.is_success() { request.limit } else { MAX_PROBLEM_BYTES };

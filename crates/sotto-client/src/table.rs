@@ -1,0 +1,211 @@
+//! A table, for people in a hurry: opens it, keeps it open, looks rows up.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`builder`] | which table, whom to trust, where to keep things |
+//! | [`drive`] | carries out what an [`Opening`] says, with a cache and a transport |
+//! | [`stats`] | bytes and time, seen from here |
+//!
+//! Blocking, one lookup at a time, over any [`Transport`]. What it hides and what it does not: the server
+//! learns that, when and how often this client asks, of which table, and how many rows at once. It does not
+//! learn which.
+
+pub mod builder;
+mod drive;
+pub mod stats;
+
+pub use builder::Builder;
+pub use stats::{LookupStats, Progress, Stage, Stats, Traffic};
+
+use crate::cache::Cache;
+use crate::session::{Ask, Config, Opening, Session, Trust};
+use crate::transport::{Response, Transport};
+use crate::{ClientError, Result};
+use sotto_catalog::{Catalog, CatalogError};
+use sotto_core::ParamsReport;
+use sotto_prg::{SystemRng, system_rng};
+use sotto_wire::Timing;
+use std::time::{Duration, Instant};
+
+/// How much of a query [`LookupStats::seen`] shows.
+const SEEN_BYTES: usize = 16;
+
+/// An open table.
+pub struct Table {
+    line: Line,
+    config: Config,
+    session: Session,
+    last: Option<LookupStats>,
+}
+
+/// What lies between a session and the world.
+pub(crate) struct Line {
+    transport: Box<dyn Transport>,
+    cache: Option<Cache>,
+    /// How long to wait for another process that downloads the same artifact.
+    patience: Duration,
+    progress: Box<dyn FnMut(Progress) + Send>,
+    rng: SystemRng,
+    stats: Stats,
+}
+
+impl Table {
+    /// A table at a server, over HTTP. Nothing is sent before [`Builder::open`].
+    #[cfg(feature = "http")]
+    pub fn connect(url: &str, table: &str) -> Builder {
+        Builder::connect(url, table)
+    }
+
+    /// A table over any transport.
+    pub fn over(transport: impl Transport + 'static, table: &str) -> Builder {
+        Builder::over(transport, table)
+    }
+
+    fn open(transport: Box<dyn Transport>, options: builder::Options) -> Result<Self> {
+        let builder::Options { mut config, cache, patience, progress } = options;
+        let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
+        let mut line = Line { transport, cache, patience, progress, rng, stats: Stats::default() };
+        line.recollect(&mut config)?;
+        let session = line.open(Opening::new(config.clone()))?;
+        let mut table = Table { line, config, session, last: None };
+        table.keep_in_mind();
+        Ok(table)
+    }
+
+    /// Looks up a row by its index, and gives its bytes.
+    ///
+    /// If the table has moved on to another epoch, it is opened anew and asked once more, with a query of
+    /// its own. That is the only thing this ever does by itself.
+    ///
+    /// # Errors
+    /// [`ClientError`]; see [`Session::ask`] and [`Session::recover`].
+    pub fn get(&mut self, row: u64) -> Result<Vec<u8>> {
+        self.lookup(|_| Ok(vec![row])).map(|mut rows| rows.pop().unwrap_or_default())
+    }
+
+    /// Looks up several rows in one request; their bytes in the same order.
+    ///
+    /// The server sees how many. Whoever minds asks for a fixed number and fills it up with any rows.
+    ///
+    /// # Errors
+    /// As [`Table::get`], and [`ClientError::TooManyRows`].
+    pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        self.lookup(|_| Ok(rows.to_vec()))
+    }
+
+    /// Looks up what a person typed: a key of a range table, such as an address; a row number otherwise.
+    ///
+    /// A key no range covers is asked for like any other, and its row holds the table's empty value. Text that
+    /// names no row at all is refused here, and nothing is sent.
+    ///
+    /// # Errors
+    /// As [`Table::get`], and [`CatalogError::NoSuchRow`].
+    pub fn get_key(&mut self, key: &str) -> Result<Vec<u8>> {
+        // Rows are found anew for each catalog: a later epoch may count its blocks from another key.
+        let rows = self.lookup(|catalog| Ok(vec![catalog.row_of(key)?]));
+        rows.map(|mut rows| rows.pop().unwrap_or_default())
+    }
+
+    /// Fetches the catalog, and opens the table anew if there is another epoch. Gives whether there was.
+    ///
+    /// # Errors
+    /// As [`Builder::open`]. The table stays open as it was.
+    pub fn refresh(&mut self) -> Result<bool> {
+        let mut opening = Opening::new(self.config.clone());
+        self.line.step(&mut opening)?;
+        if opening.catalog() == Some(self.session.catalog()) {
+            return Ok(false);
+        }
+        self.reopen(opening)?;
+        Ok(true)
+    }
+
+    /// The table's catalog.
+    pub fn catalog(&self) -> &Catalog {
+        self.session.catalog()
+    }
+
+    /// What its parameters promise and cost.
+    pub fn report(&self) -> &ParamsReport {
+        self.session.report()
+    }
+
+    /// Why the key that signed the catalog is believed.
+    pub fn trust(&self) -> Trust {
+        self.session.trust()
+    }
+
+    /// The session underneath.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Bytes and time so far, openings included.
+    pub fn stats(&self) -> Stats {
+        Stats { retries: self.line.transport.retries(), ..self.line.stats }
+    }
+
+    /// The last lookup.
+    pub fn last(&self) -> Option<&LookupStats> {
+        self.last.as_ref()
+    }
+
+    fn lookup(&mut self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<Vec<u8>>> {
+        match self.lookup_once(&rows) {
+            Err(ClientError::EpochChanged { .. }) => {
+                self.reopen(Opening::new(self.config.clone()))?;
+                self.lookup_once(&rows)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn lookup_once(
+        &mut self,
+        rows: &impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let start = Instant::now();
+        let rows = rows(self.session.catalog())?;
+        let ask = self.session.ask(&rows, &mut self.line.rng)?;
+        let made = Instant::now();
+        let response = self.line.transport.call(ask.request())?;
+        let returned = Instant::now();
+        let mut stats = self.measured(&ask, &response, rows.len());
+        let values = self.session.recover(ask, &response);
+        stats.query = made - start;
+        stats.round_trip = returned - made;
+        stats.recover = returned.elapsed();
+        self.line.stats.asks.add(stats.up, stats.down);
+        let values = values?;
+        self.line.stats.rows += values.len() as u64;
+        self.last = Some(stats);
+        Ok(values)
+    }
+
+    fn measured(&self, ask: &Ask, response: &Response, rows: usize) -> LookupStats {
+        LookupStats {
+            epoch: self.session.epoch(),
+            rows,
+            queries: ask.queries(),
+            up: ask.request().body.len() as u64,
+            down: response.body.len() as u64,
+            query: Duration::ZERO,
+            round_trip: Duration::ZERO,
+            recover: Duration::ZERO,
+            server: response.server_timing.as_deref().and_then(Timing::parse),
+            seen: ask.seen(SEEN_BYTES).to_vec(),
+        }
+    }
+
+    fn reopen(&mut self, opening: Opening) -> Result<()> {
+        self.session = self.line.open(opening)?;
+        self.keep_in_mind();
+        Ok(())
+    }
+
+    /// From now on an older epoch or another key is refused, cache or no cache.
+    fn keep_in_mind(&mut self) {
+        self.config.remembered =
+            Some(crate::session::Remembered { key: self.session.public_key(), epoch: self.session.epoch() });
+    }
+}

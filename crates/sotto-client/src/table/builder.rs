@@ -1,0 +1,140 @@
+//! Which table, whom to trust, where to keep things.
+
+use super::{Progress, Table};
+use crate::cache::Cache;
+use crate::session::Config;
+use crate::transport::Transport;
+#[cfg(feature = "http")]
+use crate::transport::{
+    http::{Http, Settings},
+    retry::{Policy, Retrying},
+};
+use crate::{ClientError, Result};
+use sotto_catalog::PublicKey;
+use sotto_core::SchemeEntry;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A table about to be opened.
+#[must_use = "nothing happens before open()"]
+pub struct Builder {
+    to: To,
+    table: String,
+    pin: Option<PublicKey>,
+    cache_dir: Option<PathBuf>,
+    patience: Duration,
+    progress: Box<dyn FnMut(Progress) + Send>,
+    resolve: fn(&str) -> Option<&'static SchemeEntry>,
+}
+
+enum To {
+    #[cfg(feature = "http")]
+    Url {
+        url: String,
+        settings: Settings,
+        root: Option<PathBuf>,
+    },
+    Transport(Box<dyn Transport>),
+}
+
+pub(super) struct Options {
+    pub(super) config: Config,
+    pub(super) cache: Option<Cache>,
+    pub(super) patience: Duration,
+    pub(super) progress: Box<dyn FnMut(Progress) + Send>,
+}
+
+impl Builder {
+    #[cfg(feature = "http")]
+    pub(super) fn connect(url: &str, table: &str) -> Self {
+        Builder::new(To::Url { url: url.to_owned(), settings: Settings::default(), root: None }, table)
+    }
+
+    pub(super) fn over(transport: impl Transport + 'static, table: &str) -> Self {
+        Builder::new(To::Transport(Box::new(transport)), table)
+    }
+
+    fn new(to: To, table: &str) -> Self {
+        Builder {
+            to,
+            table: table.to_owned(),
+            pin: None,
+            cache_dir: None,
+            patience: Duration::from_secs(60),
+            progress: Box::new(|_| {}),
+            resolve: sotto_registry::find,
+        }
+    }
+
+    /// Accepts a catalog signed by this key only.
+    ///
+    /// Without it the first key seen is believed ([`crate::Trust::FirstUse`]) and, if there is a cache, no
+    /// other afterwards.
+    pub fn pin(mut self, key: PublicKey) -> Self {
+        self.pin = Some(key);
+        self
+    }
+
+    /// Keeps artifacts, keys and epochs in this directory. Without it every opening downloads anew.
+    pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.cache_dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// The longest one request may take; also how long to wait for another process that downloads the same
+    /// artifact. 60 seconds unless said otherwise.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.patience = limit;
+        #[cfg(feature = "http")]
+        if let To::Url { settings, .. } = &mut self.to {
+            settings.overall = limit;
+            settings.connect = settings.connect.min(limit);
+        }
+        self
+    }
+
+    /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
+    #[cfg(feature = "http")]
+    pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
+        if let To::Url { root, .. } = &mut self.to {
+            *root = Some(pem.as_ref().to_owned());
+        }
+        self
+    }
+
+    /// Is told how far the opening is, and later ones.
+    pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Finds schemes elsewhere than in the registry. For tests: a scheme that was not registered was not
+    /// reviewed.
+    pub fn resolve(mut self, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Self {
+        self.resolve = resolve;
+        self
+    }
+
+    /// Opens the table: catalog, artifacts, keys.
+    ///
+    /// # Errors
+    /// [`ClientError`], with whose fault and what to do. What was downloaded is kept if there is a cache.
+    pub fn open(self) -> Result<Table> {
+        let mut config = Config::new(self.table.parse()?);
+        config.pin = self.pin;
+        config.resolve = self.resolve;
+        let transport: Box<dyn Transport> = match self.to {
+            To::Transport(transport) => transport,
+            #[cfg(feature = "http")]
+            To::Url { url, settings, root } => {
+                let settings = match root {
+                    Some(path) => settings.trust_file(&path)?,
+                    None => settings,
+                };
+                Box::new(Retrying::new(Http::new(&url, &settings)?, Policy::default()))
+            }
+        };
+        let cache = self.cache_dir.map(|dir| Cache::open(&dir)).transpose().map_err(ClientError::from)?;
+        Table::open(transport, Options { config, cache, patience: self.patience, progress: self.progress })
+    }
+}

@@ -1,0 +1,180 @@
+//! Carries out what an [`Opening`] says, with a cache and a transport.
+
+use super::{Line, Progress, Stage};
+use crate::Result;
+use crate::cache::{Cache, Known, Slot};
+use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session};
+use crate::transport::Request;
+use sotto_catalog::{CatalogError, Hex32};
+use sotto_core::Artifact;
+use std::time::{Duration, Instant};
+
+impl Line {
+    /// Adds to `config` what the cache remembers of the table.
+    pub(super) fn recollect(&self, config: &mut Config) -> Result<()> {
+        if let Some(known) = self.known(config.table.as_str())? {
+            let key = known.public_key.parse::<sotto_catalog::PublicKey>()?;
+            config.remembered = Some(Remembered { key, epoch: known.epoch });
+        }
+        Ok(())
+    }
+
+    /// Takes an opening to its end, and remembers what it led to.
+    pub(super) fn open(&mut self, mut opening: Opening) -> Result<Session> {
+        let start = Instant::now();
+        let mut slot = None;
+        loop {
+            match opening.next() {
+                Action::Ready => break,
+                Action::Recall(recall) => {
+                    let held = self.recall(&opening, &recall)?;
+                    opening.recalled(held)?;
+                }
+                Action::Fetch(fetch) => self.fetch(&mut opening, &fetch, &mut slot)?,
+                Action::Catalog(_) | Action::Keys(_) => self.step(&mut opening)?,
+            }
+            self.keep_patched(&mut opening)?;
+        }
+        let session = opening.finish()?;
+        self.remember(&session)?;
+        self.stats.opening += start.elapsed();
+        self.tell(Stage::Ready, 0, 0);
+        Ok(session)
+    }
+
+    /// Takes one step that needs nothing but the network.
+    pub(super) fn step(&mut self, opening: &mut Opening) -> Result<()> {
+        let (stage, request) = match opening.next() {
+            Action::Catalog(request) => (Stage::Catalog, request),
+            Action::Keys(request) => (Stage::Keys, request),
+            _ => return Ok(()),
+        };
+        self.tell(stage, 0, 0);
+        let response = self.transport.call(&request)?;
+        let (up, down) = (request.body.len() as u64, response.body.len() as u64);
+        let traffic = if stage == Stage::Keys { &mut self.stats.keys } else { &mut self.stats.catalog };
+        traffic.add(up, down);
+        opening.feed(&response, &mut self.rng)
+    }
+
+    /// Brings a part of an artifact: from the cache as far as that goes, else from the server.
+    fn fetch(
+        &mut self,
+        opening: &mut Opening,
+        fetch: &Fetch,
+        slot: &mut Option<(Hex32, Slot)>,
+    ) -> Result<()> {
+        let stage = Stage::Artifact(fetch.artifact);
+        self.tell(stage, fetch.range.start, fetch.bytes);
+        let slot = self.slot(fetch, slot)?;
+        if let Some(slot) = &slot {
+            let held = slot.read(fetch.range.clone())?;
+            let taken = opening.offer(&held)? as u64;
+            self.stats.cached_bytes += taken;
+            if taken > 0 {
+                self.tell(stage, fetch.range.start + taken, fetch.bytes);
+                return Ok(());
+            }
+        }
+        let body = self.call_for(opening, &fetch.request)?;
+        if let Some(slot) = slot {
+            slot.write(fetch.range.start, &body)?;
+        }
+        self.tell(stage, fetch.range.end, fetch.bytes);
+        Ok(())
+    }
+
+    /// Keeps what a delta has made, if it has: the first bytes of an artifact, or all of them.
+    fn keep_patched(&mut self, opening: &mut Opening) -> Result<()> {
+        let Some((digest, made)) = opening.take_patched() else { return Ok(()) };
+        self.stats.patched_bytes += made.len() as u64;
+        let entries = opening.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
+        let entry = entries.iter().find(|entry| entry.digest == digest && entry.from_epoch.is_none());
+        if let (Some(cache), Some(entry)) = (&self.cache, entry) {
+            let mut slot = cache.slot(&digest, entry.bytes);
+            if slot.claim(self.patience)? && slot.held() < made.len() as u64 {
+                slot.write(0, &made)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fetches a part of an artifact, and gives it once the opening has found it right.
+    fn call_for(&mut self, opening: &mut Opening, request: &Request) -> Result<Vec<u8>> {
+        let response = self.transport.call(request)?;
+        self.stats.artifacts.add(0, response.body.len() as u64);
+        opening.feed(&response, &mut self.rng)?;
+        Ok(response.body)
+    }
+
+    /// The place on disk of what is fetched. A delta has none: it is of use once.
+    fn slot<'a>(
+        &mut self,
+        fetch: &Fetch,
+        held: &'a mut Option<(Hex32, Slot)>,
+    ) -> Result<Option<&'a mut Slot>> {
+        let Some(cache) = self.cache.as_ref().filter(|_| fetch.artifact != Artifact::HintDelta) else {
+            return Ok(None);
+        };
+        if held.as_ref().is_none_or(|(digest, _)| *digest != fetch.digest) {
+            let mut slot = cache.slot(&fetch.digest, fetch.bytes);
+            if !slot.claim(Duration::ZERO)? {
+                self.tell(Stage::Waiting, 0, 0);
+                slot.claim(self.patience)?;
+            }
+            *held = Some((fetch.digest, slot));
+        }
+        Ok(held.as_mut().map(|(_, slot)| slot))
+    }
+
+    /// The artifact of an older epoch, if it is held and going from there costs less than going on.
+    fn recall(&mut self, opening: &Opening, recall: &Recall) -> Result<Option<Vec<u8>>> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let missing = recall.bytes - cache.slot(&recall.digest, recall.bytes).held();
+        let table = opening.catalog().map(|catalog| catalog.table.to_string()).unwrap_or_default();
+        let known = self.known(&table)?.filter(|known| known.epoch == recall.epoch);
+        let old = known.and_then(|known| known.artifacts.get(recall.artifact.name())?.parse::<Hex32>().ok());
+        match old {
+            Some(old) if missing > recall.delta_bytes => {
+                Ok(Some(cache.slot(&old, recall.bytes).read(0..recall.bytes)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn known(&self, table: &str) -> Result<Option<Known>> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        Ok(cache.known(&self.transport.origin(), table)?)
+    }
+
+    /// Remembers key, epoch and artifacts, and drops the artifacts that were remembered before.
+    fn remember(&mut self, session: &Session) -> Result<()> {
+        let Some(cache) = &self.cache else { return Ok(()) };
+        let catalog = session.catalog();
+        let before = self.known(catalog.table.as_str())?;
+        let whole = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
+        cache.remember(&Known {
+            origin: self.transport.origin(),
+            table: catalog.table.to_string(),
+            public_key: session.public_key().to_string(),
+            epoch: catalog.epoch,
+            artifacts: whole.map(|e| (e.artifact.name().to_owned(), e.digest.to_string())).collect(),
+        })?;
+        drop_old(cache, before)
+    }
+
+    fn tell(&mut self, stage: Stage, done: u64, total: u64) {
+        (self.progress)(Progress { stage, done, total });
+    }
+}
+
+/// Drops what `before` named and no table names any more.
+fn drop_old(cache: &Cache, before: Option<Known>) -> Result<()> {
+    for digest in before.into_iter().flat_map(|known| known.artifacts.into_values()) {
+        let digest = digest
+            .parse()
+            .map_err(|_| CatalogError::KeyText { what: "digest in the cache", why: "64 hex digits" })?;
+        cache.drop_unused(&digest)?;
+    }
+    Ok(())
+}
