@@ -1,2 +1,68 @@
-//! SimplePIR (Henzinger et al., USENIX Security 2023) on ring-structured public matrices.
+//! SimplePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023).
+//!
+//! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client
+//! holds the hint H = D A for a public matrix A, sends a Regev encryption of a unit vector, gets back
+//! D times it, subtracts H s and rounds: the whole column. A is made of ring blocks, so that H and the
+//! encryptions cost number-theoretic transforms and not dense products. README.md has the symbol table,
+//! the deviations from the paper, and what an update gives away.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | choosing a matrix shape and word sizes for a table |
+//! | [`bound`] | the noise bound: from (l, m, b, t) to a failure probability |
+//! | [`message`] | query and answer, and their bits on the wire |
+//! | [`ring`] | the modulus, the public blocks, switching between moduli |
+//! | [`client`] | prepare, query, recover |
+//! | [`delta`] | the bytes that move a hint to the next epoch |
+//! | [`update`] | applying them |
+//! | [`server`] | open, answer (feature `server`) |
+//! | [`encode`] | the matrix and its hint (feature `server`) |
+//! | [`revise`] | changed bytes, in matrix and hint (feature `server`) |
 #![forbid(unsafe_code)]
+
+pub mod bound;
+pub mod client;
+pub mod delta;
+#[cfg(feature = "server")]
+pub mod encode;
+pub mod message;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod ring;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod update;
+
+use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct SimplePir;
+
+impl Scheme for SimplePir {
+    const ID: SchemeId = SchemeId("simplepir/1");
+    const TITLE: &'static str = "SimplePIR (USENIX Security 2023), ring form";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+}
+
+#[cfg(feature = "server")]
+impl sotto_core::Serve for SimplePir {
+    type Server = server::Server;
+}
+
+/// What the registry knows of this scheme.
+#[cfg(feature = "server")]
+pub const ENTRY: SchemeEntry =
+    SchemeEntry::new::<SimplePir>().with_patch::<SimplePir>().with_revise::<SimplePir>();
+
+/// What the registry knows of this scheme, in builds without servers.
+#[cfg(not(feature = "server"))]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<SimplePir>().with_patch::<SimplePir>();

@@ -1,0 +1,157 @@
+//! The bytes that move a hint from one epoch to the next.
+//!
+//! A changed table byte changes one hint row, by (new - old) times a row of A, and everyone knows A. So
+//! the row can be sent anew, 4,100 bytes, or the change itself, 10 bytes; the encoder takes whichever is
+//! shorter, row by row (the threshold rule of iSimplePIR, eprint 2026/030).
+//!
+//! ```text
+//! 0    magic "sphd"
+//! 4    version, u32 = 1                      all integers little-endian
+//! 8    E, number of entries, u32
+//! 12   W, number of whole rows, u32
+//! 16   E times: row u32 | column u32 | new - old i16          ascending by (row, column)
+//!      W times: row u32 | 1024 words u32, each below Q         ascending by row
+//! ```
+//!
+//! No row is in both lists; no entry is zero. Every byte string of another form is refused.
+
+use crate::params::Params;
+use crate::ring::{N, Q};
+use sotto_core::{PeerMisbehaved, Result, wire};
+
+const MAGIC: [u8; 4] = *b"sphd";
+const VERSION: u32 = 1;
+const HEADER: usize = 16;
+const ENTRY: usize = 10;
+/// Bytes of a row's words.
+pub(crate) const ROW_WORDS: usize = 4 * N;
+const ROW: usize = 4 + ROW_WORDS;
+
+/// Most entries by which a row's change is shorter than the row.
+pub const MOST_ENTRIES: usize = ROW / ENTRY;
+
+/// One changed byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Row of the matrix: offset in the record.
+    pub row: u32,
+    /// Column of the matrix: the record.
+    pub column: u32,
+    /// New value less old, as signed bytes.
+    pub change: i16,
+}
+
+impl Entry {
+    #[cfg(feature = "server")]
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.row.to_le_bytes());
+        out.extend_from_slice(&self.column.to_le_bytes());
+        out.extend_from_slice(&self.change.to_le_bytes());
+    }
+
+    fn take([r0, r1, r2, r3, c0, c1, c2, c3, d0, d1]: [u8; ENTRY]) -> Self {
+        Entry {
+            row: u32::from_le_bytes([r0, r1, r2, r3]),
+            column: u32::from_le_bytes([c0, c1, c2, c3]),
+            change: i16::from_le_bytes([d0, d1]),
+        }
+    }
+}
+
+/// The header.
+#[cfg(feature = "server")]
+pub(crate) fn header(entries: u32, rows: u32) -> Vec<u8> {
+    [MAGIC, VERSION.to_le_bytes(), entries.to_le_bytes(), rows.to_le_bytes()].concat()
+}
+
+/// Where whole row number `i` lies in a delta, and, for `i` the number of rows, its size.
+#[cfg(feature = "server")]
+pub(crate) fn row_offset(entries: usize, i: usize) -> u64 {
+    HEADER as u64 + entries as u64 * ENTRY as u64 + i as u64 * ROW as u64
+}
+
+/// A delta whose every field was checked.
+#[derive(Debug, Clone)]
+pub struct Delta<'a> {
+    entries: &'a [[u8; ENTRY]],
+    rows: &'a [[u8; ROW]],
+}
+
+impl<'a> Delta<'a> {
+    /// Reads and checks a delta; allocates nothing.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved`] for bytes that no encoder with these parameters writes.
+    pub fn take(params: &Params, bytes: &'a [u8]) -> Result<Self> {
+        let (head, body) = bytes.split_first_chunk::<HEADER>().ok_or(PeerMisbehaved::Length {
+            what: "header of a hint delta",
+            got: bytes.len() as u64,
+            want: HEADER as u64,
+        })?;
+        let (words, _) = head.as_chunks::<4>();
+        let &[magic, version, entries, rows] = words else { return Err(malformed("header")) };
+        if magic != MAGIC || u32::from_le_bytes(version) != VERSION {
+            return Err(malformed("not a hint delta of version 1"));
+        }
+        let (e, w) = (u64::from(u32::from_le_bytes(entries)), u64::from(u32::from_le_bytes(rows)));
+        let entry_bytes = e * ENTRY as u64;
+        // Both counts are below 2^32, so this does not overflow.
+        let want = entry_bytes + w * ROW as u64;
+        let split = usize::try_from(entry_bytes).ok().and_then(|at| body.split_at_checked(at));
+        let Some((entries, rows)) = split.filter(|_| want == body.len() as u64) else {
+            return wire::exact("hint delta", body, usize::try_from(want).unwrap_or(usize::MAX))
+                .and(Err(malformed("counts")));
+        };
+        let delta = Delta { entries: entries.as_chunks().0, rows: rows.as_chunks().0 };
+        delta.check(params)?;
+        Ok(delta)
+    }
+
+    /// The changed bytes, ascending by (row, column).
+    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+        self.entries.iter().map(|bytes| Entry::take(*bytes))
+    }
+
+    /// The rows that are sent anew, ascending, with their words as bytes.
+    pub fn rows(&self) -> impl Iterator<Item = (u32, &'a [u8])> + '_ {
+        self.rows.iter().filter_map(|bytes| {
+            let (row, words) = bytes.split_first_chunk()?;
+            Some((u32::from_le_bytes(*row), words))
+        })
+    }
+
+    fn check(&self, params: &Params) -> Result<()> {
+        let in_matrix = |row: u32| (row as usize) < params.l();
+        for entry in self.entries() {
+            if !in_matrix(entry.row) || entry.column as usize >= params.m() {
+                return Err(malformed("an entry lies outside the table"));
+            }
+            if entry.change == 0 || entry.change.unsigned_abs() > 255 {
+                return Err(malformed("no byte changes by that much"));
+            }
+        }
+        if !self.entries().is_sorted_by(|a, b| (a.row, a.column) < (b.row, b.column)) {
+            return Err(malformed("entries are not in ascending order"));
+        }
+        if !self.rows().is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(malformed("rows are not in ascending order"));
+        }
+        for (row, words) in self.rows() {
+            if !in_matrix(row) {
+                return Err(malformed("a row lies outside the table"));
+            }
+            if words.as_chunks().0.iter().any(|word| u32::from_le_bytes(*word) >= Q) {
+                return Err(PeerMisbehaved::NotCanonical("hint delta").into());
+            }
+            let same = |bytes: &[u8; ENTRY]| Entry::take(*bytes).row.cmp(&row);
+            if self.entries.binary_search_by(same).is_ok() {
+                return Err(malformed("a row is sent anew and has entries too"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn malformed(why: &str) -> sotto_core::Error {
+    PeerMisbehaved::Malformed { what: "hint delta", why: why.into() }.into()
+}

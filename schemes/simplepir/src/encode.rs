@@ -1,0 +1,130 @@
+//! Encoding: the matrix in panels, then its hint. Memory is bounded whatever the table's size.
+
+use crate::delta::ROW_WORDS;
+use crate::params::Params;
+use crate::ring::{N, Ring};
+use crate::server::{HINT, PANEL_ROWS};
+use rayon::prelude::*;
+use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_math::matrix::PanelLayout;
+use sotto_math::ntt::Accumulator;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes of records that are in memory at once. Each thread adds a piece of one panel.
+const SLAB: usize = 32 << 20;
+
+/// Most columns in a slab, so that small records do not make pieces of panels large.
+const MOST_COLUMNS: usize = 1 << 14;
+
+/// Writes both sections of an image.
+///
+/// # Errors
+/// [`Misuse::Rule`] if `rows` has another shape than `params`; storage errors.
+pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    if rows.records() != params.m() as u64 || rows.record_bytes() != params.l() {
+        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+    }
+    out.reserve(Section::Resident, params.matrix_bytes())?;
+    out.reserve(HINT, params.hint_bytes())?;
+    write_matrix(params, rows, out)?;
+    write_hint(params, out)
+}
+
+/// Turns records, which are columns, into panels of 64 rows.
+fn write_matrix(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    let (l, m) = (params.l(), params.m());
+    let layout = PanelLayout::new(l, m);
+    // Whole groups of four columns, since those are contiguous in a panel.
+    let width = (SLAB / l / 4 * 4).clamp(4, MOST_COLUMNS);
+    let mut slab = vec![0; width.min(m) * l];
+    for first in (0..m).step_by(width) {
+        let k = width.min(m - first);
+        let columns = slab.get_mut(..k * l).unwrap_or_default();
+        rows.read(first as u64, columns)?;
+        let columns = &*columns;
+        (0..layout.panels()).into_par_iter().try_for_each_init(Vec::new, |piece, panel| {
+            piece.resize(k.next_multiple_of(4) * PANEL_ROWS, 0);
+            layout.gather_panel(panel, columns, k, piece);
+            let offset = panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
+            out.write_at(Section::Resident, offset, piece)
+        })?;
+        out.progress("matrix", (first + k) as u64, m as u64);
+    }
+    Ok(())
+}
+
+/// H = D A modulo Q, exactly: panel by panel, reading the matrix back.
+fn write_hint(params: &Params, out: &dyn Sink) -> Result<()> {
+    let ring = Ring::new()?;
+    let layout = PanelLayout::new(params.l(), params.m());
+    let blocks: Vec<Vec<u64>> =
+        (0..params.blocks()).into_par_iter().map(|k| ring.reversed_block(k)).collect();
+    let done = AtomicU64::new(0);
+    (0..layout.panels()).into_par_iter().try_for_each_init(Workspace::default, |space, panel| {
+        space.hint_of_panel(&ring, &layout, &blocks, panel, out)?;
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        out.progress("hint", done, layout.panels() as u64);
+        Ok(())
+    })
+}
+
+/// Ring blocks taken from a panel at once: the piece they make stays in a core's second-level cache while
+/// its 64 rows are read out of it.
+const STRIP: usize = 4;
+
+/// One thread's buffers: about 1.6 MiB.
+#[derive(Default)]
+struct Workspace {
+    /// One strip of a panel.
+    piece: Vec<u8>,
+    /// One row of the strip.
+    row: Vec<u8>,
+    /// The same, as the transform wants it: signed, and filled up to whole blocks.
+    d: Vec<i8>,
+    /// One sum per row of the panel.
+    sums: Vec<Accumulator>,
+    /// A finished row of the hint.
+    h: Vec<u64>,
+    /// The finished rows, as bytes.
+    words: Vec<u8>,
+}
+
+impl Workspace {
+    /// `H_r = sum_k a_k(1/X) d_{r,k}(X)` for the rows r of one panel.
+    fn hint_of_panel(
+        &mut self,
+        ring: &Ring,
+        layout: &PanelLayout,
+        blocks: &[Vec<u64>],
+        panel: usize,
+        out: &dyn Sink,
+    ) -> Result<()> {
+        let rows = PANEL_ROWS.min(layout.rows() - panel * PANEL_ROWS);
+        self.sums.resize_with(PANEL_ROWS, || ring.plan().accumulator());
+        self.h.resize(N, 0);
+        for (strip, blocks) in blocks.chunks(STRIP).enumerate() {
+            let first = strip * STRIP * N;
+            let columns = (blocks.len() * N).min(layout.padded_cols() - first);
+            self.piece.resize(columns * PANEL_ROWS, 0);
+            let offset = panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
+            out.read_at(Section::Resident, offset, &mut self.piece)?;
+            self.row.resize(columns, 0);
+            for (r, sum) in self.sums.iter_mut().enumerate().take(rows) {
+                layout.row_of_panel(&self.piece, r, &mut self.row);
+                self.d.clear();
+                self.d.extend(self.row.iter().map(|byte| *byte as i8));
+                self.d.resize(blocks.len() * N, 0);
+                for (d, block) in self.d.chunks_exact(N).zip(blocks) {
+                    ring.plan().forward_i8_mul_acc(d, block, sum);
+                }
+            }
+        }
+        self.words.clear();
+        for sum in self.sums.iter_mut().take(rows) {
+            ring.plan().take(sum, &mut self.h);
+            ring.plan().inverse(&mut self.h);
+            self.words.extend(self.h.iter().flat_map(|word| (*word as u32).to_le_bytes()));
+        }
+        out.write_at(HINT, panel as u64 * (PANEL_ROWS * ROW_WORDS) as u64, &self.words)
+    }
+}

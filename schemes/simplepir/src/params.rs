@@ -1,0 +1,171 @@
+//! Parameters: `l` bytes in a record, `m` records, `b` bits in a query word, `t` bits in an answer word.
+
+use crate::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use crate::ring::{LOG2_Q, N, PUBLIC_SEED, SIGMA};
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_lattice::security::{self, Secret};
+use sotto_prg::PublicSeed;
+
+/// The only lattice set there is today; [`ring`](crate::ring) holds its numbers.
+pub const SET: &str = "n1024-q32-s11";
+
+/// Most bytes in a record: at this many the hint is 4 GiB, which is all a client can be asked to hold.
+pub const MAX_RECORD_BYTES: u64 = 1 << 20;
+
+/// Most records: at this many a query is 16 MiB.
+pub const MAX_RECORDS: u64 = 1 << 22;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Name of the lattice set: [`SET`].
+    pub set: String,
+    /// Bytes in a record: rows of the matrix, `l`.
+    pub record_bytes: u64,
+    /// How many records: columns of the matrix, `m`.
+    pub records: u64,
+    /// Bits in a query word, `b`.
+    pub query_bits: u8,
+    /// Bits in an answer word, `t`.
+    pub answer_bits: u8,
+    /// Seed of the public matrix: [`PUBLIC_SEED`].
+    pub seed: PublicSeed,
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    l: usize,
+    m: usize,
+    security: Security,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// Rows of the matrix: bytes in a record.
+    pub fn l(&self) -> usize {
+        self.l
+    }
+    /// Columns of the matrix: records.
+    pub fn m(&self) -> usize {
+        self.m
+    }
+    /// Ring blocks that cover the columns.
+    pub fn blocks(&self) -> usize {
+        self.m.div_ceil(N)
+    }
+    /// Bits in a query word.
+    pub fn query_bits(&self) -> u32 {
+        u32::from(self.literal.query_bits)
+    }
+    /// Bits in an answer word.
+    pub fn answer_bits(&self) -> u32 {
+        u32::from(self.literal.answer_bits)
+    }
+    /// Byte planes the server cuts a query word into.
+    pub fn planes(&self) -> usize {
+        usize::from(self.literal.query_bits.div_ceil(8))
+    }
+    /// Bytes of the hint: l rows of n words.
+    pub fn hint_bytes(&self) -> u64 {
+        self.literal.record_bytes * (N as u64) * 4
+    }
+    /// Bytes of the matrix as the server keeps it: rows padded to 64, columns to 4.
+    pub fn matrix_bytes(&self) -> u64 {
+        self.literal.record_bytes.next_multiple_of(64) * self.literal.records.next_multiple_of(4)
+    }
+}
+
+/// Bytes that hold `words` words of `bits` bits.
+pub(crate) fn packed_bytes(words: u64, bits: u8) -> u64 {
+    (words * u64::from(bits)).div_ceil(8)
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        if literal.set != SET {
+            return Err(field("set", format!("must be \"{SET}\"")));
+        }
+        // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+        if literal.seed != PUBLIC_SEED {
+            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+        }
+        let l = in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
+        let m = in_range("records", literal.records, MAX_RECORDS)?;
+        if !QUERY_BITS.contains(&literal.query_bits) {
+            return Err(field("query_bits", format!("must lie in {QUERY_BITS:?}")));
+        }
+        if !(LEAST_ANSWER_BITS..=literal.query_bits).contains(&literal.answer_bits) {
+            return Err(field("answer_bits", format!("must lie in {LEAST_ANSWER_BITS}..=query_bits")));
+        }
+        let security = security::gate(N, LOG2_Q, &Secret::Gaussian(SIGMA), SIGMA)?;
+        let failure_log2 = bound::failure_log2(
+            literal.record_bytes,
+            literal.records,
+            literal.query_bits,
+            literal.answer_bits,
+        );
+        if failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
+            let required = REQUIRED_FAILURE_LOG2;
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        Ok(Params { literal, l, m, security, failure_log2 })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let ParamsLiteral { record_bytes, records, query_bits, answer_bits, .. } = self.literal;
+        let (deviation, margin) = bound::deviation_and_margin(records, query_bits, answer_bits);
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records,
+            record_bytes,
+            costs: Costs {
+                artifact_bytes: self.hint_bytes(),
+                keys_bytes: 0,
+                query_bytes: packed_bytes(records, query_bits),
+                answer_bytes: packed_bytes(record_bytes, answer_bits),
+                server_ops: self.matrix_bytes() * self.planes() as u64,
+                resident_bytes: self.matrix_bytes() + self.hint_bytes(),
+            },
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("l", record_bytes.to_string()),
+                ("m", records.to_string()),
+                ("n", N.to_string()),
+                ("log2 Q", format!("{LOG2_Q:.6}")),
+                ("sigma", SIGMA.to_string()),
+                ("query bits", query_bits.to_string()),
+                ("answer bits", answer_bits.to_string()),
+                ("byte planes", self.planes().to_string()),
+                ("hint bytes", self.hint_bytes().to_string()),
+                ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+            ],
+        }
+    }
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
+    usize::try_from(value)
+        .ok()
+        .filter(|_| (1..=most).contains(&value))
+        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}

@@ -1,0 +1,217 @@
+//! The lattice: modulus, public matrix, switching between moduli.
+//!
+//! The public matrix A, m by n, is made of negacyclic blocks. Block k comes from a polynomial a_k of
+//! Z_Q\[X\]/(X^n + 1): row i of the block is the one for which `(A s)_i` is coefficient i of a_k s. So an
+//! encryption costs one product of polynomials per 1024 columns, and so does a row of the hint:
+//!
+//! ```text
+//! c_k = a_k(X) s(X) + e_k(X)                      LWE samples of columns k n .. (k+1) n
+//! H_r = sum_k a_k(1/X) d_{r,k}(X)                  row r of D A, with d_{r,k} row r of block k of D
+//! ```
+//!
+//! The second line is the first one transposed: transposing a negacyclic block is substituting 1/X.
+//! (Ring-LWE samples used as LWE samples and switched to a power of two: Distributional PIR, eprint
+//! 2025/132, section 5; negacyclic blocks for hints: YPIR, USENIX Security 2024.)
+
+use sotto_core::{Misuse, Result};
+use sotto_math::modulus::Modulus;
+use sotto_math::ntt::NttPlan;
+use sotto_prg::PublicSeed;
+use zeroize::Zeroizing;
+
+/// Ring dimension.
+pub const N: usize = 1024;
+
+/// The largest prime below 2^32 that is 1 modulo 2n, so that X^n + 1 splits.
+pub const Q: u32 = 4_294_957_057;
+
+/// log2 of [`Q`], rounded up.
+pub const LOG2_Q: f64 = 31.999_997;
+
+/// Standard deviation of secret and error.
+pub const SIGMA: f64 = 11.0;
+
+/// Seed of the public matrix, the same for every table: BLAKE3 of [`PUBLIC_SENTENCE`].
+///
+/// No server can choose it, so none can hide a trapdoor in A; and clients keep their transforms of A
+/// across tables and epochs.
+pub const PUBLIC_SEED: PublicSeed = PublicSeed([
+    0x9c, 0xde, 0x4c, 0xbc, 0x9d, 0x59, 0xbf, 0xcc, //
+    0x23, 0x7d, 0xea, 0x15, 0xf8, 0x6d, 0xe7, 0x60, //
+    0xed, 0x73, 0x78, 0xd8, 0x77, 0x72, 0x3c, 0xd8, //
+    0xef, 0xba, 0x56, 0x43, 0x30, 0xa0, 0xac, 0xeb, //
+]);
+
+/// What [`PUBLIC_SEED`] is the digest of.
+pub const PUBLIC_SENTENCE: &str = "sotto simplepir/1: the public matrix is the same for everyone";
+
+/// 2^32 - Q. Small, so division by Q folds instead of dividing.
+const GAP: u64 = (1 << 32) - Q as u64;
+
+/// Transforms modulo Q, and the public blocks.
+pub struct Ring {
+    plan: NttPlan,
+}
+
+impl Ring {
+    /// Tables for the transforms.
+    ///
+    /// # Errors
+    /// None while [`Q`] is what it is.
+    pub fn new() -> Result<Self> {
+        Modulus::new(u64::from(Q))
+            .and_then(|q| NttPlan::new(N, q))
+            .map(|plan| Ring { plan })
+            .ok_or_else(|| Misuse::Rule("the modulus of simplepir/1 has no transform of its size").into())
+    }
+
+    /// The transforms: coefficients to values and back, products of values.
+    pub(crate) fn plan(&self) -> &NttPlan {
+        &self.plan
+    }
+
+    /// The values of a_k(X): what encryptions multiply by.
+    pub(crate) fn block(&self, k: usize) -> Vec<u64> {
+        let mut a = public_block(k);
+        self.plan.forward(&mut a);
+        a
+    }
+
+    /// The values of a_k(1/X): what hints multiply by.
+    pub(crate) fn reversed_block(&self, k: usize) -> Vec<u64> {
+        // a(1/X) = a_0 - sum_{i > 0} a_{n-i} X^i, because X^-i = -X^(n-i).
+        let mut a = public_block(k);
+        if let Some(rest) = a.get_mut(1..) {
+            rest.reverse();
+            rest.iter_mut().for_each(|x| *x = if *x == 0 { 0 } else { u64::from(Q) - *x });
+        }
+        self.plan.forward(&mut a);
+        a
+    }
+}
+
+/// The coefficients of a_k: words of the public stream, those not below Q skipped.
+fn public_block(k: usize) -> Vec<u64> {
+    let mut stream = PUBLIC_SEED.stream("simplepir/1 matrix", k as u64);
+    let mut words = [0u32; N];
+    let mut out = Vec::with_capacity(N);
+    while out.len() < N {
+        stream.fill_u32(&mut words);
+        out.extend(words.iter().filter(|word| **word < Q).take(N - out.len()).map(|word| u64::from(*word)));
+    }
+    out
+}
+
+/// Small signed numbers as residues, without a branch on their sign.
+pub(crate) fn lift(small: &[i32]) -> Zeroizing<Vec<u64>> {
+    Zeroizing::new(small.iter().map(|x| residue(i64::from(*x))).collect())
+}
+
+/// One number of absolute value at most Q as a residue.
+pub(crate) fn residue(x: i64) -> u64 {
+    x.wrapping_add(i64::from(Q) & (x >> 63)) as u64
+}
+
+/// `x` divided by Q, and the remainder, in constant time everywhere.
+///
+/// 2^32 = Q + GAP, so the upper half of x is a first quotient that leaves GAP times itself over. Two
+/// folds bring any x below 2 Q. A hardware division, which is what wasm32 would make of `/`, may take
+/// longer for some operands than for others.
+fn div_rem(x: u64) -> (u64, u64) {
+    let low = |x: u64| x & u64::from(u32::MAX);
+    let first = x >> 32;
+    let rest = low(x) + first * GAP;
+    let second = rest >> 32;
+    let rest = low(rest) + second * GAP;
+    let over = (rest.wrapping_sub(u64::from(Q)) >> 63) ^ 1;
+    (first + second + over, rest - u64::from(Q) * over)
+}
+
+/// A signed sum of absolute value below 2^57 as a residue.
+pub(crate) fn reduce(sum: i64) -> u64 {
+    // A multiple of Q that makes it positive.
+    div_rem(sum.wrapping_add(i64::from(Q) << 26) as u64).1
+}
+
+/// From modulus Q to modulus 2^`bits`: `x 2^bits / Q`, rounded to the nearest integer. `bits` is at most 32.
+pub(crate) fn switch(x: u64, bits: u32) -> u32 {
+    let rounded = div_rem((x << bits) + u64::from(Q) / 2).0;
+    // Rounding up to 2^bits itself means 0.
+    (rounded & (u64::MAX >> (64 - bits))) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_seed_is_the_digest_of_the_sentence() {
+        assert_eq!(PUBLIC_SEED.0, *blake3::hash(PUBLIC_SENTENCE.as_bytes()).as_bytes());
+    }
+
+    #[test]
+    fn q_is_the_largest_of_its_kind() {
+        let mut of_its_kind = (u64::from(Q)..1 << 32).filter(|q| q % (2 * N as u64) == 1);
+        assert_eq!(of_its_kind.next(), Some(u64::from(Q)));
+        assert!(of_its_kind.all(|q| Modulus::new(q).is_none()));
+        assert!(f64::from(Q).log2() <= LOG2_Q && LOG2_Q < 32.0);
+    }
+
+    #[test]
+    fn blocks_are_each_others_transpose() {
+        // <d, a s> = <d a(1/X), s> for every d and s: the identity the hint rests on.
+        let ring = Ring::new().unwrap();
+        let d: Vec<i32> = (0..N as i32).map(|i| (i * 37 + 11) % 256 - 128).collect();
+        let s: Vec<i32> = (0..N as i32).map(|i| (i * i) % 67 - 33).collect();
+        let times = |x: &[i32], block: &[u64]| {
+            let (mut x, mut out) = (lift(x), vec![0; N]);
+            ring.plan().forward(&mut x);
+            ring.plan().mul_acc(&mut out, &x, block);
+            ring.plan().inverse(&mut out);
+            out
+        };
+        let dot = |x: &[i32], y: &[u64]| {
+            x.iter().zip(y).map(|(x, y)| i128::from(*x) * i128::from(*y)).sum::<i128>().rem_euclid(Q.into())
+        };
+        for k in [0, 1, 4095] {
+            assert_eq!(dot(&d, &times(&s, &ring.block(k))), dot(&s, &times(&d, &ring.reversed_block(k))));
+        }
+    }
+
+    #[test]
+    fn blocks_differ_and_are_reduced() {
+        let (a, b) = (public_block(0), public_block(1));
+        assert_ne!(a, b);
+        assert!(a.iter().chain(&b).all(|x| *x < Q.into()));
+    }
+
+    #[test]
+    fn switching_at_the_edges() {
+        for bits in 24..=32 {
+            assert_eq!(switch(0, bits), 0);
+            assert_eq!(switch(1, bits), (bits >= 31) as u32);
+        }
+        assert_eq!(switch(u64::from(Q) - 1, 24), 0);
+        assert_eq!(switch(u64::from(Q) - 1, 32), u32::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn division_is_division(x: u64) {
+            prop_assert_eq!(div_rem(x), (x / u64::from(Q), x % u64::from(Q)));
+        }
+
+        #[test]
+        fn reduction_is_the_remainder(x in -(1i64 << 57)..1 << 57) {
+            prop_assert_eq!(reduce(x), x.rem_euclid(i64::from(Q)) as u64);
+        }
+
+        #[test]
+        fn switching_rounds_to_the_nearest(x in 0..u64::from(Q), bits in 24u32..=32) {
+            let exact = (u128::from(x) << (bits + 1)) + u128::from(Q);
+            let nearest = exact / (2 * u128::from(Q));
+            prop_assert_eq!(u128::from(switch(x, bits)), nearest % (1 << bits));
+        }
+    }
+}

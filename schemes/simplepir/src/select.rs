@@ -1,0 +1,141 @@
+//! Choosing a matrix for a table.
+//!
+//! A tall matrix has a large hint and small queries; a wide one the reverse. Which is cheaper depends on
+//! how often a client asks before the hint changes, so [`Shape::lookups_per_client`] decides.
+
+use crate::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes};
+use crate::ring::{N, PUBLIC_SEED};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{ParamsError, Result, Shape};
+
+/// Table bytes a server scans at the price of one byte on the wire.
+///
+/// At 25 GB/s of scanning this prices a transferred byte like a link of 100 Mbit/s does: enough to break
+/// ties between shapes of which one makes the server read the table several times.
+const SCANNED_PER_SENT: f64 = 2000.0;
+
+/// The cheapest literal for a table.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
+pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    let no_fit =
+        |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
+    if shape.rows == 0 || shape.row_bytes == 0 {
+        return Err(no_fit("a table has at least one row of at least one byte").into());
+    }
+    heights(shape.row_bytes)
+        .filter_map(|height| Candidate::new(shape, height))
+        .min_by(|x, y| x.price.total_cmp(&y.price))
+        .map(|best| best.literal)
+        .ok_or_else(|| no_fit("more than 2^22 records of 2^20 bytes, or the noise leaves no margin").into())
+}
+
+/// Heights worth trying: 2^i and 3 * 2^i multiples of 64, and the width of a row.
+fn heights(row_bytes: u64) -> impl Iterator<Item = u64> {
+    let steps = (0..).map(|i| 64u64 << i).take_while(|height| *height <= MAX_RECORD_BYTES);
+    steps.flat_map(|height| [height, height / 2 * 3]).chain([row_bytes]).filter(|l| *l <= MAX_RECORD_BYTES)
+}
+
+struct Candidate {
+    literal: ParamsLiteral,
+    price: f64,
+}
+
+impl Candidate {
+    /// The matrix of about this height, if it can hold the table.
+    fn new(shape: &Shape, height: u64) -> Option<Self> {
+        let (record_bytes, records, lookups) = if shape.row_bytes <= height {
+            let rows_per_record = (height / shape.row_bytes).min(shape.rows);
+            (rows_per_record * shape.row_bytes, shape.rows.div_ceil(rows_per_record), 1)
+        } else {
+            let records_per_row = shape.row_bytes.div_ceil(height);
+            // Evened out, so that the last record of a row is not mostly padding.
+            let record_bytes = shape.row_bytes.div_ceil(records_per_row);
+            (record_bytes, shape.rows.checked_mul(records_per_row)?, records_per_row)
+        };
+        if records > MAX_RECORDS {
+            return None;
+        }
+        let (query_bits, answer_bits) = word_sizes(record_bytes, records, lookups)?;
+        let hint = record_bytes as f64 * N as f64 * 4.0;
+        let sent = packed_bytes(records, query_bits) + packed_bytes(record_bytes, answer_bits);
+        let scanned = record_bytes as f64 * records as f64 / SCANNED_PER_SENT;
+        let per_row = lookups as f64 * (sent as f64 + scanned);
+        Some(Candidate {
+            literal: ParamsLiteral {
+                set: SET.into(),
+                record_bytes,
+                records,
+                query_bits,
+                answer_bits,
+                seed: PUBLIC_SEED,
+            },
+            price: hint + shape.lookups_per_client as f64 * per_row,
+        })
+    }
+}
+
+/// The word sizes with the fewest bytes in query and answer together.
+///
+/// They trade against each other: a bit less in every query word may cost three more in every answer
+/// word. A row that is spread over `lookups` records fails if any of them does, hence the stricter target.
+fn word_sizes(record_bytes: u64, records: u64, lookups: u64) -> Option<(u8, u8)> {
+    let spread = lookups.next_power_of_two().ilog2();
+    let target = f64::from(REQUIRED_FAILURE_LOG2) - f64::from(spread);
+    let reliable = |b, t| bound::failure_log2(record_bytes, records, b, t) <= target;
+    QUERY_BITS
+        .filter_map(|b| (LEAST_ANSWER_BITS..=b).find(|t| reliable(b, *t)).map(|t| (b, t)))
+        .min_by_key(|(b, t)| packed_bytes(records, *b) + packed_bytes(record_bytes, *t))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Params;
+    use sotto_core::Params as _;
+
+    fn shape(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Shape {
+        Shape { rows, row_bytes, lookups_per_client }
+    }
+
+    #[test]
+    fn many_lookups_make_a_taller_matrix() {
+        let few = select(&shape(1 << 22, 32, 1)).unwrap();
+        let many = select(&shape(1 << 22, 32, 100_000)).unwrap();
+        assert!(few.record_bytes < many.record_bytes, "{few:?} {many:?}");
+    }
+
+    #[test]
+    fn limits_are_refused_not_wrapped() {
+        for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
+            assert!(select(&shape(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+        }
+    }
+
+    #[test]
+    fn a_record_holds_whole_rows_or_divides_one() {
+        for (rows, row_bytes) in [(1, 1), (3, 255), (1 << 24, 2), (1000, 4097), (7, 3 << 20)] {
+            let literal = select(&shape(rows, row_bytes, 100)).unwrap();
+            let capacity = if literal.record_bytes >= row_bytes {
+                assert_eq!(literal.record_bytes % row_bytes, 0);
+                literal.record_bytes / row_bytes * literal.records
+            } else {
+                literal.records / row_bytes.div_ceil(literal.record_bytes)
+            };
+            assert!(capacity >= rows && capacity < 2 * rows.max(2), "{rows} {row_bytes} {literal:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_selected_passes_the_check(rows in 1u64..1 << 40, row_bytes in 1u64..1 << 24, lookups: u64) {
+            if let Ok(literal) = select(&shape(rows, row_bytes, lookups)) {
+                let lookups = row_bytes.div_ceil(literal.record_bytes) as f64;
+                let report = Params::check(literal).unwrap().report();
+                proptest::prop_assert!(report.failure_log2 + lookups.log2() <= -40.0);
+            }
+        }
+    }
+}
