@@ -74,7 +74,7 @@ pub fn damaged(subject: &Subject) {
             let section = Section::Public(need.artifact);
             let image = table.image.with(section, &vec![byte; need.bytes as usize]);
             match table.client_of(&image, rng) {
-                Ok(mut client) => harmless(&table, table.fetch(client.as_mut(), 0, rng)),
+                Ok(mut client) => harmless(table.fetch(client.as_mut(), 0, rng)),
                 Err(error) => assert!(matches!(error, Error::Peer(_)), "{error:?}"),
             }
         }
