@@ -4,9 +4,34 @@
 use sotto_core::SchemeEntry;
 
 /// Every scheme this build was compiled with.
-pub static SCHEMES: &[&SchemeEntry] = &[];
+pub static SCHEMES: &[&SchemeEntry] = &[
+    #[cfg(feature = "simplepir")]
+    &simplepir::ENTRY,
+];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.
 pub fn find(id: &str) -> Option<&'static SchemeEntry> {
     SCHEMES.iter().copied().find(|entry| entry.id.0 == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_found_and_name_one_scheme_each() {
+        for entry in SCHEMES {
+            let found = find(entry.id.0).map(|found| std::ptr::eq(found, *entry));
+            assert_eq!(found, Some(true), "{} names two schemes", entry.id);
+            let version = entry.id.0.split_once('/').and_then(|(_, version)| version.parse::<u32>().ok());
+            assert!(version.is_some(), "{} is not of the form name/version", entry.id);
+        }
+        assert!(find("clear/1").is_none() && find("").is_none());
+    }
+
+    #[cfg(feature = "simplepir")]
+    #[test]
+    fn simplepir_is_on_the_list() {
+        assert_eq!(find("simplepir/1").map(|entry| entry.servers), Some(1));
+    }
 }
