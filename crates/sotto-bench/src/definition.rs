@@ -1,0 +1,101 @@
+//! What to measure, as data. A definition is a TOML file: a name, a sentence on what it is for, and cases.
+//! Unknown keys are refused, because a misspelt `lookups` that is silently ignored measures something else
+//! than its author believes.
+
+mod fields;
+mod parse;
+mod shipped;
+#[cfg(test)]
+mod tests;
+
+pub use parse::DefinitionError;
+pub use shipped::{Shipped, shipped};
+
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// A checked benchmark definition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// Short name, shown in reports.
+    pub name: String,
+    /// What it is for, one sentence.
+    pub about: String,
+    /// At least one case.
+    pub cases: Vec<Case>,
+}
+
+/// One scheme on one table shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// The comparison shape it stands for, such as `C1` (design note on the community's shapes).
+    pub compare: Option<String>,
+    /// Name of the scheme, with or without its version: `simplepir` or `simplepir/1`.
+    pub scheme: String,
+    /// Rows as the community counts them.
+    pub rows: u64,
+    /// Bits in such a row.
+    pub row_bits: u64,
+    /// Threads the server may use; one if the definition does not say.
+    pub threads: usize,
+    /// How many clients' lookups are answered in one pass; ascending, starting with 1.
+    pub batches: Vec<usize>,
+    /// How often each batch size is repeated; the report gives medians.
+    pub lookups: usize,
+    /// What parameters are selected for: lookups one client makes per epoch.
+    pub lookups_per_client: u64,
+    /// What the rows hold.
+    pub content: Content,
+    /// Fields of the scheme's literal parameters to overwrite after selection.
+    pub params: Map<String, Value>,
+    /// BLAKE3 of all rows, one after the other, in hexadecimal: refuses a generator that has changed.
+    pub rows_blake3: Option<String>,
+    /// Takes minutes or many gigabytes: runs only when asked for.
+    pub full: bool,
+}
+
+/// What the generated rows hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Content {
+    /// Uniform bytes from a fixed seed.
+    Random,
+    /// Zeroes, the easiest content for noise.
+    Zero,
+    /// Bytes of value 255, the extreme of unsigned storage.
+    Ones,
+}
+
+impl Case {
+    /// Rows as they are stored. Rows narrower than a byte are packed: a lookup fetches the byte they lie in.
+    pub fn stored_rows(&self) -> u64 {
+        if self.row_bits < 8 { (self.rows / (8 / self.row_bits)).max(1) } else { self.rows }
+    }
+
+    /// Bytes of a stored row.
+    pub fn stored_row_bytes(&self) -> u64 {
+        self.row_bits.div_ceil(8)
+    }
+
+    /// Bytes of the whole table.
+    pub fn table_bytes(&self) -> u64 {
+        self.stored_rows().saturating_mul(self.stored_row_bytes())
+    }
+}
+
+/// Reads a definition from a file, or one that ships with the toolkit by its bare name (`quick`, `c1`).
+///
+/// # Errors
+/// [`DefinitionError`], with the line of the mistake.
+pub fn load(path: impl AsRef<Path>) -> Result<Definition, DefinitionError> {
+    let path = path.as_ref();
+    let name = path.to_string_lossy().into_owned();
+    if let Some(found) = shipped().iter().find(|s| s.name == name && !path.exists()) {
+        return Definition::parse(&format!("{name}.toml"), found.text);
+    }
+    let text = std::fs::read_to_string(path).map_err(|why| {
+        let known = shipped().iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
+        DefinitionError::Unreadable { path: name.clone(), why, known }
+    })?;
+    Definition::parse(&name, &text)
+}

@@ -1,0 +1,62 @@
+//! Field types that check themselves while they are read, so that the parser can point at the line.
+
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use std::fmt;
+
+/// A count of at least 1, written as a number or as a power: `1048576` or `"2^20"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count(pub(super) u64);
+
+impl Count {
+    fn of(text: &str) -> Option<u64> {
+        let plain: String = text.chars().filter(|c| *c != '_').collect();
+        match plain.split_once('^') {
+            None => plain.parse().ok(),
+            Some((base, exponent)) => base.parse::<u64>().ok()?.checked_pow(exponent.parse().ok()?),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Count;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a count of at least 1, such as 1000 or \"2^20\"")
+            }
+            fn visit_i64<E: Error>(self, n: i64) -> Result<Count, E> {
+                match u64::try_from(n) {
+                    Ok(n) if n > 0 => Ok(Count(n)),
+                    _ => Err(E::custom(format!("{n} is not a count of at least 1"))),
+                }
+            }
+            fn visit_u64<E: Error>(self, n: u64) -> Result<Count, E> {
+                if n > 0 { Ok(Count(n)) } else { Err(E::custom("0 is not a count of at least 1")) }
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
+                match Count::of(text) {
+                    Some(n) if n > 0 => Ok(Count(n)),
+                    _ => Err(E::custom(format!("{text:?} is not a count such as 1000 or \"2^20\""))),
+                }
+            }
+        }
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+/// A BLAKE3 digest in lower-case hexadecimal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Digest(pub(super) String);
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let hex = text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if hex {
+            Ok(Digest(text))
+        } else {
+            Err(D::Error::custom("a digest is 64 lower-case hexadecimal digits"))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! From TOML text to a checked definition.
+
+use super::fields::{Count, Digest};
+use super::{Case, Content, Definition};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toml::Spanned;
+
+/// Largest table a definition may describe: 16 TiB. Beyond it products of sizes could overflow.
+const MAX_TABLE_BYTES: u64 = 1 << 44;
+/// Largest batch answered in one pass.
+const MAX_BATCH: u64 = 256;
+/// Most repetitions of one batch size.
+const MAX_LOOKUPS: u64 = 10_000;
+/// Most threads a case may ask for.
+const MAX_THREADS: u64 = 1024;
+
+/// Why a definition cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// The file cannot be read.
+    #[error("cannot read the definition {path}: {why}; give a path, or one of: {known}")]
+    Unreadable {
+        /// As given.
+        path: String,
+        /// What the system said.
+        why: std::io::Error,
+        /// Names that ship with the toolkit.
+        known: String,
+    },
+    /// The text is no definition; the message shows line and column.
+    #[error("{path}: {why}")]
+    Syntax {
+        /// As given.
+        path: String,
+        /// Line, column and what is wrong there.
+        why: String,
+    },
+    /// A case contradicts itself.
+    #[error("{path}, line {line}: {why}")]
+    Case {
+        /// As given.
+        path: String,
+        /// Where the case starts, counted from 1.
+        line: usize,
+        /// What to change.
+        why: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DefinitionText {
+    name: String,
+    about: String,
+    case: Vec<Spanned<CaseText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CaseText {
+    scheme: String,
+    rows: Count,
+    row_bytes: Option<Count>,
+    row_bits: Option<Count>,
+    compare: Option<String>,
+    threads: Option<Count>,
+    batch: Option<Vec<Count>>,
+    lookups: Option<Count>,
+    lookups_per_client: Option<Count>,
+    content: Option<Content>,
+    #[serde(default)]
+    params: Map<String, Value>,
+    rows_blake3: Option<Digest>,
+    #[serde(default)]
+    full: bool,
+}
+
+impl Definition {
+    /// Reads a definition from its text; `path` only names it in errors.
+    ///
+    /// # Errors
+    /// [`DefinitionError`], with the line of the mistake.
+    pub fn parse(path: &str, text: &str) -> Result<Self, DefinitionError> {
+        let read: DefinitionText = toml::from_str(text)
+            .map_err(|e| DefinitionError::Syntax { path: path.to_owned(), why: e.to_string() })?;
+        if read.case.is_empty() {
+            let why = "a definition needs at least one [[case]]".to_owned();
+            return Err(DefinitionError::Syntax { path: path.to_owned(), why });
+        }
+        let mut cases = Vec::with_capacity(read.case.len());
+        for case in read.case {
+            let start = case.span().start;
+            cases.push(check(case.into_inner()).map_err(|why| DefinitionError::Case {
+                path: path.to_owned(),
+                line: 1 + text.bytes().take(start).filter(|b| *b == b'\n').count(),
+                why,
+            })?);
+        }
+        Ok(Definition { name: read.name, about: read.about, cases })
+    }
+}
+
+fn check(text: CaseText) -> Result<Case, String> {
+    let row_bits = match (text.row_bytes, text.row_bits) {
+        (Some(bytes), None) => bytes.0.checked_mul(8).ok_or("row_bytes is too large")?,
+        (None, Some(bits)) => bits.0,
+        _ => return Err("give either row_bytes or row_bits".to_owned()),
+    };
+    if row_bits % 8 != 0 && !matches!(row_bits, 1 | 2 | 4) {
+        return Err(format!("row_bits is {row_bits}: it must be 1, 2, 4 or a multiple of 8"));
+    }
+    let batches = small(text.batch.unwrap_or_else(|| vec![Count(1)]), MAX_BATCH, "batch")?;
+    if batches.first() != Some(&1) || !batches.is_sorted_by(|a, b| a < b) {
+        return Err(
+            "batch must start with 1 and ascend: the single query is what batches are compared with".into()
+        );
+    }
+    let one = |n: Option<Count>, default: u64, max, name| -> Result<usize, String> {
+        Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
+    };
+    let case = Case {
+        compare: text.compare,
+        scheme: text.scheme,
+        rows: text.rows.0,
+        row_bits,
+        threads: one(text.threads, 1, MAX_THREADS, "threads")?,
+        batches,
+        lookups: one(text.lookups, 9, MAX_LOOKUPS, "lookups")?,
+        lookups_per_client: text.lookups_per_client.map_or(1000, |n| n.0),
+        content: text.content.unwrap_or(Content::Random),
+        params: text.params,
+        rows_blake3: text.rows_blake3.map(|digest| digest.0),
+        full: text.full,
+    };
+    if case.rows.checked_mul(row_bits).is_none_or(|bits| bits / 8 > MAX_TABLE_BYTES) {
+        return Err(format!("the table has more than {MAX_TABLE_BYTES} bytes"));
+    }
+    Ok(case)
+}
+
+fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {
+    let fit = |n: Count| usize::try_from(n.0).ok().filter(|_| n.0 <= max);
+    counts
+        .into_iter()
+        .map(|n| fit(n).ok_or_else(|| format!("{name} is {}, at most {max} is possible", n.0)))
+        .collect()
+}

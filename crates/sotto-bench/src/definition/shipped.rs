@@ -1,0 +1,24 @@
+//! The definitions under `bench/definitions`, carried in the program so that they run from any folder.
+
+/// A definition that ships with the toolkit.
+#[derive(Debug, Clone, Copy)]
+pub struct Shipped {
+    /// Its bare name, as [`super::load`] takes it.
+    pub name: &'static str,
+    /// Its TOML text.
+    pub text: &'static str,
+}
+
+macro_rules! definitions {
+    ($($name:literal),* $(,)?) => {
+        &[$(Shipped {
+            name: $name,
+            text: include_str!(concat!("../../../../bench/definitions/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// Every definition that ships with the toolkit.
+pub fn shipped() -> &'static [Shipped] {
+    definitions!["quick", "scan-1gib", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"]
+}

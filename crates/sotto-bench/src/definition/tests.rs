@@ -1,0 +1,79 @@
+use super::*;
+
+const MINIMAL: &str =
+    "name = \"n\"\nabout = \"a\"\n\n[[case]]\nscheme = \"simplepir\"\nrows = \"2^20\"\nrow_bytes = 256\n";
+
+fn error(text: &str) -> String {
+    Definition::parse("d.toml", text).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_not_said_has_a_default() {
+    let definition = Definition::parse("d.toml", MINIMAL).unwrap();
+    let [case] = definition.cases.as_slice() else { panic!("one case") };
+    assert_eq!((case.rows, case.row_bits, case.threads, case.lookups), (1 << 20, 2048, 1, 9));
+    assert_eq!((case.batches.as_slice(), case.content, case.full), ([1].as_slice(), Content::Random, false));
+    assert_eq!(case.table_bytes(), 1 << 28);
+}
+
+#[test]
+fn bits_are_packed_into_bytes() {
+    let text = MINIMAL.replace("row_bytes = 256", "row_bits = 1").replace("2^20", "2^33");
+    let case = &Definition::parse("d.toml", &text).unwrap().cases[0];
+    assert_eq!((case.stored_rows(), case.stored_row_bytes(), case.table_bytes()), (1 << 30, 1, 1 << 30));
+}
+
+#[test]
+fn every_shipped_definition_is_sound_and_in_the_folder() {
+    for shipped in shipped() {
+        let definition = load(shipped.name).unwrap();
+        assert_eq!(definition.name, shipped.name);
+        assert!(definition.about.ends_with('.'), "{}: a purpose is a sentence", shipped.name);
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/definitions");
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut known: Vec<&str> = shipped().iter().map(|s| s.name).collect();
+    known.sort_unstable();
+    assert_eq!(names, known);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_their_line() {
+    let why = error(&format!("{MINIMAL}lookup = 3\n"));
+    assert!(why.contains("line 8") && why.contains("lookup"), "{why}");
+    let why = error(&format!("nmae = \"x\"\n{MINIMAL}"));
+    assert!(why.contains("line 1") && why.contains("nmae"), "{why}");
+}
+
+#[test]
+fn mistakes_are_told_with_line_and_remedy() {
+    for (from, to, line, says) in [
+        ("row_bytes = 256", "row_bytes = 0", "line 7", "at least 1"),
+        ("row_bytes = 256", "row_bits = 12", "line 4", "1, 2, 4 or a multiple of 8"),
+        ("row_bytes = 256", "row_bits = 1\nrow_bytes = 1", "line 4", "either row_bytes or row_bits"),
+        ("row_bytes = 256", "", "line 4", "either row_bytes or row_bits"),
+        ("\"2^20\"", "\"2^90\"", "line 6", "2^90"),
+        ("\"2^20\"", "-3", "line 6", "-3"),
+        ("\"2^20\"", "\"2^60\"", "line 4", "bytes"),
+        ("row_bytes = 256", "row_bytes = 256\nbatch = [2, 4]", "line 4", "start with 1"),
+        ("row_bytes = 256", "row_bytes = 256\nbatch = [1, 4, 4]", "line 4", "ascend"),
+        ("row_bytes = 256", "row_bytes = 256\nbatch = [1, 1000]", "line 4", "at most 256"),
+        ("row_bytes = 256", "row_bytes = 256\ncontent = \"lorem\"", "line 8", "lorem"),
+        ("row_bytes = 256", "row_bytes = 256\nrows_blake3 = \"12\"", "line 8", "64"),
+        ("row_bytes = 256", "row_bytes = 9223372036854775807", "line 4", "row_bytes"),
+    ] {
+        let why = error(&MINIMAL.replace(from, to));
+        assert!(why.contains(line) && why.contains(says), "{to}: {why}");
+    }
+    assert!(error("name = \"n\"\nabout = \"a\"\ncase = []\n").contains("[[case]]"));
+}
+
+#[test]
+fn a_missing_file_names_the_alternatives() {
+    let why = load("no-such-definition").unwrap_err().to_string();
+    assert!(why.contains("no-such-definition") && why.contains("scan-1gib"), "{why}");
+}

@@ -1,0 +1,98 @@
+//! The machine a figure was measured on: what it is, and how fast it reads memory.
+//!
+//! A linear-scan scheme can be no faster than reading its table, so every scan is reported as a share of
+//! what a plain read reached *in the same minute*: on a shared host the same read varies by a quarter.
+
+mod bandwidth;
+mod buffer;
+mod facts;
+mod process;
+
+pub(crate) use bandwidth::Reader;
+pub(crate) use buffer::HugeBuffer;
+pub use facts::MachineFacts;
+pub(crate) use process::{Peak, available_memory, resident_memory};
+
+use crate::{BenchError, Options};
+use serde::Serialize;
+
+/// How fast a machine reads memory.
+#[derive(Debug, Clone, Serialize)]
+pub struct MachineReport {
+    /// Name and version of this format.
+    pub format: &'static str,
+    /// What the machine is.
+    pub machine: MachineFacts,
+    /// One line per buffer and number of threads.
+    pub reads: Vec<ReadRate>,
+}
+
+/// One measured read.
+#[derive(Debug, Clone, Serialize)]
+pub struct ReadRate {
+    /// What was read.
+    pub what: &'static str,
+    /// Bytes read in one pass, all threads together.
+    pub buffer_bytes: u64,
+    /// Threads reading, each its own part.
+    pub threads_count: usize,
+    /// Median over the passes, in 10^9 bytes per second.
+    pub read_gb_per_s: f64,
+    /// Fastest pass.
+    pub best_gb_per_s: f64,
+}
+
+/// Measures how fast this machine reads memory, with one thread and with more.
+///
+/// # Errors
+/// [`BenchError::Storage`] if memory cannot be had, [`BenchError::Threads`] if threads cannot.
+pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
+    let machine = MachineFacts::of_this(options);
+    let passes = if options.quick { 5 } else { 15 };
+    let large = memory_size(options);
+    let small = machine.l2_bytes.unwrap_or(1 << 20) as usize / 2;
+    let most = options.threads.unwrap_or(machine.cores_count).max(1);
+    let mut counts: Vec<usize> =
+        std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|n| *n < most).collect();
+    counts.push(most);
+
+    let mut reads = Vec::new();
+    let huge = HugeBuffer::new(large)?;
+    for threads in counts {
+        let reader = Reader::new(threads)?;
+        reads.push(reader.rate("memory, huge pages", huge.bytes(), passes));
+    }
+    drop(huge);
+    let one = Reader::new(1)?;
+    let plain = vec![1u8; large];
+    reads.push(one.rate("memory, ordinary pages", &plain, passes));
+    drop(plain);
+    let cached = vec![1u8; small];
+    reads.push(one.rate("second-level cache", &cached, passes * 2000));
+    Ok(MachineReport { format: "sotto-machine/1", machine, reads })
+}
+
+/// A buffer far larger than any cache, and never a large share of what is free.
+fn memory_size(options: &Options) -> usize {
+    let wish: u64 = if options.quick { 64 << 20 } else { 1 << 30 };
+    let free = available_memory().unwrap_or(u64::MAX);
+    wish.min((free / 4).max(16 << 20)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_probe_reads_with_one_thread_and_with_all() {
+        let options = Options { quick: true, threads: Some(3), ..Options::default() };
+        let report = probe(&options).unwrap();
+        let threads: Vec<usize> = report.reads.iter().map(|r| r.threads_count).collect();
+        assert_eq!(threads, [1, 2, 3, 1, 1]);
+        assert!(report.reads.iter().all(|r| r.read_gb_per_s > 0.0 && r.best_gb_per_s >= r.read_gb_per_s));
+        let text = report.table();
+        assert!(text.contains("GB/s") && text.contains(&report.machine.kernels));
+        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        assert_eq!(json["format"], "sotto-machine/1");
+    }
+}

@@ -1,0 +1,158 @@
+//! Other people's figures, as they published them, from `bench/published.toml`.
+
+use crate::error::BenchError;
+use crate::report::{self, Table};
+use serde::{Deserialize, Serialize};
+
+const TEXT: &str = include_str!("../../../bench/published.toml");
+
+/// One published row. Fields the source does not give are absent, never estimated.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PublishedRow {
+    /// The scheme, by its paper's name.
+    pub scheme: String,
+    /// In words: `2^20 x 256 B`.
+    pub shape: String,
+    /// Rows of the table.
+    pub rows_count: u64,
+    /// Bits in a row.
+    pub row_bits: u64,
+    /// Threads of the server.
+    pub threads_count: u64,
+    /// Time of the server for one lookup.
+    pub server_ms: Option<f64>,
+    /// Offline work of the server.
+    pub offline_s: Option<f64>,
+    /// Downloaded once by a client.
+    pub once_bytes: Option<u64>,
+    /// Uploaded once by a client.
+    pub keys_bytes: Option<u64>,
+    /// Up, per lookup.
+    pub up_bytes: Option<u64>,
+    /// Down, per lookup.
+    pub down_bytes: Option<u64>,
+    /// Both directions, where the source prints only their sum.
+    pub total_bytes: Option<u64>,
+    /// The machine it was measured on.
+    pub machine: String,
+    /// Where it is printed.
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    source: Vec<SourceText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SourceText {
+    name: String,
+    machine: String,
+    threads: u64,
+    row: Vec<RowText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowText {
+    scheme: String,
+    log2_rows: u32,
+    row_bits: u64,
+    server_ms: Option<f64>,
+    offline_s: Option<f64>,
+    once_kb: Option<f64>,
+    keys_kb: Option<f64>,
+    up_kb: Option<f64>,
+    down_kb: Option<f64>,
+    total_kb: Option<f64>,
+}
+
+/// Every published row.
+pub(crate) fn all() -> Result<Vec<PublishedRow>, BenchError> {
+    parse(TEXT)
+}
+
+/// The published rows for shapes among `tables`.
+pub(crate) fn for_tables(tables: &[Table]) -> Result<Vec<PublishedRow>, BenchError> {
+    let mut rows = all()?;
+    rows.retain(|row| tables.iter().any(|t| t.rows_count == row.rows_count && t.row_bits == row.row_bits));
+    Ok(rows)
+}
+
+fn parse(text: &str) -> Result<Vec<PublishedRow>, BenchError> {
+    let text: Text = toml::from_str(text).map_err(|e| BenchError::Published(e.to_string()))?;
+    let mut rows = Vec::new();
+    for source in text.source {
+        for row in source.row {
+            let rows_count = 1u64.checked_shl(row.log2_rows).ok_or_else(|| {
+                BenchError::Published(format!(
+                    "{}: log2_rows is {}, at most 63 is possible",
+                    row.scheme, row.log2_rows
+                ))
+            })?;
+            let bytes = |kb: Option<f64>| kb.map(|kb| (kb * 1000.0) as u64);
+            rows.push(PublishedRow {
+                shape: report::shape(rows_count, row.row_bits),
+                scheme: row.scheme,
+                rows_count,
+                row_bits: row.row_bits,
+                threads_count: source.threads,
+                server_ms: row.server_ms,
+                offline_s: row.offline_s,
+                once_bytes: bytes(row.once_kb),
+                keys_bytes: bytes(row.keys_kb),
+                up_bytes: bytes(row.up_kb),
+                down_bytes: bytes(row.down_kb),
+                total_bytes: bytes(row.total_kb),
+                machine: source.machine.clone(),
+                source: source.name.clone(),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_published_row_names_its_source_and_machine() {
+        let rows = all().unwrap();
+        assert!(rows.len() >= 30);
+        for row in &rows {
+            assert!(row.source.contains("eprint") || row.source.contains("USENIX"), "{row:?}");
+            assert!(!row.machine.is_empty() && row.threads_count == 1, "{row:?}");
+            assert!(row.server_ms.is_some_and(|ms| ms > 0.0), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn only_rows_of_the_same_shape_stand_beside_ours() {
+        let table = |rows_count, row_bits| Table {
+            shape: String::new(),
+            compare: None,
+            rows_count,
+            row_bits,
+            table_bytes: 0,
+        };
+        let tables = [table(1 << 20, 2048)];
+        let rows = for_tables(&tables).unwrap();
+        assert!(rows.iter().any(|r| r.scheme == "Spiral"));
+        assert!(rows.iter().all(|r| r.rows_count == 1 << 20 && r.row_bits == 2048));
+        assert_eq!(for_tables(&[table(3, 8)]).unwrap(), []);
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused() {
+        let text = "[[source]]\nname = \"x\"\nmachine = \"y\"\nthreads = 1\n[[source.row]]\nscheme = \"s\"\nrow_bits = 8\n";
+        for (bad, why) in
+            [("log2_rows = 64", "at most 63"), ("log2_rows = 3\nserver_s = 1.0", "unknown field")]
+        {
+            let error = parse(&format!("{text}{bad}")).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

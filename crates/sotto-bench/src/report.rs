@@ -1,0 +1,269 @@
+//! What a run found: figures with their units in their names.
+//!
+//! Three tiers, never in one column: [`Measured`] by us in this run, [`crate::report::PublishedRow`] read in
+//! papers, [`Modelled`] computed from parameters.
+
+mod machine;
+mod modelled;
+mod svg;
+mod table;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod units;
+
+pub use crate::published::PublishedRow;
+
+use crate::machine::MachineFacts;
+use serde::Serialize;
+
+/// Everything a run found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Name and version of this format.
+    pub format: &'static str,
+    /// What the suffixes of field names mean.
+    pub units: &'static [(&'static str, &'static str)],
+    /// Names and purposes of the definitions that were run.
+    pub definitions: Vec<Purpose>,
+    /// Where and when.
+    pub machine: MachineFacts,
+    /// Measured in this run.
+    pub measured: Vec<Measured>,
+    /// Read in papers, for shapes of this run.
+    pub published: Vec<PublishedRow>,
+    /// Computed from parameters, for every case, run or not.
+    pub modelled: Vec<Modelled>,
+    /// Cases that did not run, and why.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Suffixes of field names, and their units.
+pub(crate) const UNITS: &[(&str, &str)] = &[
+    ("_s", "seconds"),
+    ("_ms", "milliseconds"),
+    ("_ns", "nanoseconds"),
+    ("_bytes", "bytes"),
+    ("_bits", "bits"),
+    ("_gb_per_s", "10^9 bytes per second"),
+    ("_ratio", "quotient, 1.0 is equal"),
+    ("_log2", "base-2 logarithm of a probability"),
+    ("_ops", "8-bit multiply-adds"),
+    ("_count", "pieces"),
+];
+
+/// Name and purpose of a definition.
+#[derive(Debug, Clone, Serialize)]
+pub struct Purpose {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+}
+
+/// The table of a case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// In words: `2^20 x 256 B`.
+    pub shape: String,
+    /// The comparison shape it stands for, such as `C1`.
+    pub compare: Option<String>,
+    /// Rows as the community counts them.
+    pub rows_count: u64,
+    /// Bits in such a row.
+    pub row_bits: u64,
+    /// Bytes of the whole table.
+    pub table_bytes: u64,
+}
+
+/// One case, measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Measured {
+    /// Which table.
+    pub table: Table,
+    /// Which scheme.
+    pub scheme: String,
+    /// Digest of scheme and parameters.
+    pub params_digest: String,
+    /// The literal parameters themselves.
+    pub params: serde_json::Value,
+    /// Threads of the server.
+    pub threads_count: usize,
+    /// Records the scheme serves.
+    pub records_count: u64,
+    /// Bytes in a record.
+    pub record_bytes: u64,
+    /// Records every lookup asks for.
+    pub queries_per_lookup_count: usize,
+    /// Work done once per table.
+    pub offline: Offline,
+    /// A client getting ready: absorbing its artifacts, before the first query.
+    pub prepare_ms: f64,
+    /// Median time to make the queries of one lookup.
+    pub client_query_ms: f64,
+    /// Median time to read the answers of one lookup.
+    pub client_recover_ms: f64,
+    /// One entry per batch size.
+    pub batches: Vec<Batch>,
+    /// What travels.
+    pub traffic: Traffic,
+    /// Memory the server added to the process: mapped image after one full read, and buffers while answering.
+    pub server_memory_bytes: Option<u64>,
+    /// Estimated security.
+    pub security_bits: f64,
+    /// Which estimate that is.
+    pub security_model: String,
+    /// Bound on the failure of one lookup.
+    pub failure_log2: f64,
+    /// Answers compared with the generated rows; all were right.
+    pub checked_answers_count: u64,
+    /// What the same lookup costs without this scheme.
+    pub baselines: Vec<Baseline>,
+}
+
+/// Work done once per table.
+#[derive(Debug, Clone, Serialize)]
+pub struct Offline {
+    /// From rows to a finished image.
+    pub total_s: f64,
+    /// Its stages, in order.
+    pub stages: Vec<Stage>,
+    /// Of that, time in which rows were generated, summed over threads. Not the scheme's work.
+    pub generating_s: f64,
+    /// Bytes of all sections.
+    pub image_bytes: u64,
+    /// Growth of this process's memory while encoding, at its highest.
+    pub peak_memory_bytes: Option<u64>,
+    /// Opening the image.
+    pub open_ms: f64,
+}
+
+/// A stage of encoding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stage {
+    /// Its name, as the scheme reports it.
+    pub name: String,
+    /// How long it took.
+    pub total_s: f64,
+}
+
+/// Lookups answered together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Batch {
+    /// How many clients' lookups share one pass.
+    pub batch_count: usize,
+    /// How often this was repeated.
+    pub repeated_count: usize,
+    /// Median time of the server's pass.
+    pub server_ms: f64,
+    /// Fastest pass.
+    pub server_least_ms: f64,
+    /// Table bytes, times queries of the batch, per second of the server.
+    pub aggregate_gb_per_s: f64,
+    /// Aggregate, over that of the single lookup.
+    pub batching_ratio: f64,
+    /// Plain read of the very same mapped bytes, in turns with the server's passes.
+    pub read_mapped_gb_per_s: f64,
+    /// Plain read of anonymous memory on huge pages, in turns with the server's passes.
+    pub read_memory_gb_per_s: f64,
+    /// Table bytes per second of the server, over the plain read of the same bytes.
+    pub of_read_mapped_ratio: f64,
+    /// Table bytes per second of the server, over the plain read of memory.
+    pub of_read_memory_ratio: f64,
+}
+
+/// Bytes on the wire, counted on the messages themselves, framing excluded.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Artifacts a client fetches once per epoch.
+    pub once_bytes: u64,
+    /// Keys a client registers once per session.
+    pub keys_bytes: u64,
+    /// Up, per lookup, to all servers.
+    pub up_bytes: u64,
+    /// Down, per lookup, from all servers.
+    pub down_bytes: u64,
+    /// Everything up to and including the first lookup.
+    pub total_1st_bytes: u64,
+    /// Everything up to and including the hundredth lookup.
+    pub total_100th_bytes: u64,
+}
+
+impl Traffic {
+    pub(crate) fn new(once_bytes: u64, keys_bytes: u64, up_bytes: u64, down_bytes: u64) -> Self {
+        let total = |lookups: u64| {
+            let per_lookup = up_bytes.saturating_add(down_bytes).saturating_mul(lookups);
+            once_bytes.saturating_add(keys_bytes).saturating_add(per_lookup)
+        };
+        let (total_1st_bytes, total_100th_bytes) = (total(1), total(100));
+        Traffic { once_bytes, keys_bytes, up_bytes, down_bytes, total_1st_bytes, total_100th_bytes }
+    }
+}
+
+/// What the same lookup costs in another way.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Baseline {
+    /// Which way.
+    pub name: &'static str,
+    /// Whether the server learns what is looked up.
+    pub private: bool,
+    /// Median time at the server.
+    pub server_ms: f64,
+    /// What travels.
+    pub traffic: Traffic,
+}
+
+/// What parameters promise, computed and not measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Modelled {
+    /// Which table.
+    pub table: Table,
+    /// Which scheme.
+    pub scheme: String,
+    /// What travels.
+    pub traffic: Traffic,
+    /// Bytes the server keeps resident.
+    pub resident_bytes: u64,
+    /// Estimated work of one lookup.
+    pub server_ops: u64,
+    /// Time to read the table once at the rate this run measured; no scan can be faster. Absent if nothing ran.
+    pub read_floor_ms: Option<f64>,
+    /// Estimated security.
+    pub security_bits: f64,
+    /// Bound on the failure of one lookup.
+    pub failure_log2: f64,
+}
+
+/// A case that did not run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Skipped {
+    /// Which table.
+    pub table: Table,
+    /// Which scheme.
+    pub scheme: String,
+    /// Why not, and what would change it.
+    pub reason: String,
+}
+
+impl Report {
+    /// Adds what another run on the same machine found.
+    pub fn append(&mut self, other: Report) {
+        self.definitions.extend(other.definitions);
+        self.measured.extend(other.measured);
+        self.modelled.extend(other.modelled);
+        self.skipped.extend(other.skipped);
+        for row in other.published {
+            if !self.published.contains(&row) {
+                self.published.push(row);
+            }
+        }
+    }
+
+    /// JSON, indented; units are in the field names and explained in `units`.
+    pub fn json(&self) -> String {
+        // These types hold nothing that has no JSON; should that change, an empty object is noticed at once.
+        serde_json::to_string_pretty(self).unwrap_or_else(|_| "{}".to_owned())
+    }
+}
+
+pub(crate) use units::{bytes, shape};

@@ -1,0 +1,42 @@
+//! A report as a drawing: own figures only. Two panels: time of one lookup, and what batching adds.
+
+mod batches;
+mod canvas;
+mod lookups;
+
+use super::Report;
+use canvas::{Canvas, HEIGHT_OF_HEAD, WIDTH};
+
+/// Colours that stay apart for colour-blind readers (Okabe and Ito).
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b"];
+
+impl Report {
+    /// An SVG image of what was measured.
+    pub fn svg(&self) -> String {
+        let names: Vec<&str> = self.definitions.iter().map(|d| d.name.as_str()).collect();
+        let mut canvas = Canvas::new();
+        canvas.title(24.0, 34.0, &format!("sotto bench: {}", names.join(", ")));
+        canvas.small(24.0, 56.0, &self.machine.line());
+        let mut y = HEIGHT_OF_HEAD;
+        if self.measured.is_empty() {
+            canvas.text(24.0, y + 20.0, "Nothing was measured: every case was skipped.");
+            y += 44.0;
+        } else {
+            y = lookups::draw(&mut canvas, &self.measured, y);
+            y = batches::draw(&mut canvas, &self.measured, y);
+        }
+        canvas.finish(WIDTH, y)
+    }
+}
+
+fn colour(i: usize) -> &'static str {
+    COLOURS.get(i % COLOURS.len()).copied().unwrap_or("#000")
+}
+
+/// A case in a few words.
+fn label(case: &super::Measured) -> String {
+    let scheme = case.scheme.split('/').next().unwrap_or_default();
+    let threads =
+        if case.threads_count > 1 { format!(", {} threads", case.threads_count) } else { String::new() };
+    format!("{scheme}, {}{threads}", case.table.shape)
+}

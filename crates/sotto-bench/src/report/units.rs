@@ -1,0 +1,77 @@
+//! Numbers for people. GiB is 2^30 bytes and GB 10^9, and both are spelt out.
+
+/// `121 MiB`, with three digits.
+pub(crate) fn bytes(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "KiB", "MiB", "GiB", "TiB"] {
+        if value < 1023.5 || unit == "TiB" {
+            return if unit == "B" { format!("{n} B") } else { format!("{} {unit}", digits(value)) };
+        }
+        value /= 1024.0;
+    }
+    format!("{n} B")
+}
+
+/// Three significant digits, without an exponent.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        v if !v.is_finite() => "-".to_owned(),
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 9.995 => format!("{value:.1}"),
+        v if v >= 0.9995 || v == 0.0 => format!("{value:.2}"),
+        v if v >= 0.00995 => format!("{value:.3}"),
+        _ => format!("{value:.5}"),
+    }
+}
+
+/// `94 %`.
+pub(crate) fn percent(ratio: f64) -> String {
+    if ratio.is_finite() { format!("{:.0} %", ratio * 100.0) } else { "-".to_owned() }
+}
+
+/// `2^20` where the number is a power of two, otherwise its digits.
+pub(crate) fn power(n: u64) -> String {
+    if n.is_power_of_two() && n > 512 { format!("2^{}", n.trailing_zeros()) } else { n.to_string() }
+}
+
+/// `2^20 x 256 B`, or `2^33 x 1 bit`.
+pub(crate) fn shape(rows: u64, row_bits: u64) -> String {
+    let row = match row_bits {
+        1 => "1 bit".to_owned(),
+        bits if bits < 8 => format!("{bits} bits"),
+        bits if bits >= 8 * 10_240 && (bits / 8).is_multiple_of(1024) => format!("{} KiB", bits / 8192),
+        bits if bits >= 8 * 10_000 && (bits / 8).is_multiple_of(1000) => format!("{} KB", bits / 8000),
+        bits => format!("{} B", bits / 8),
+    };
+    format!("{} x {row}", power(rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_read_three_digits() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1024), "1.00 KiB");
+        assert_eq!(bytes(1 << 30), "1.00 GiB");
+        assert_eq!(bytes((1 << 30) - 1), "1.00 GiB");
+        assert_eq!(bytes(126_877_696), "121 MiB");
+        assert_eq!(bytes(u64::MAX), "16777216 TiB");
+        assert_eq!(digits(0.0), "0.00");
+        assert_eq!(digits(0.1234), "0.123");
+        assert_eq!(digits(43.21), "43.2");
+        assert_eq!(digits(f64::INFINITY), "-");
+        assert_eq!(percent(0.936), "94 %");
+    }
+
+    #[test]
+    fn shapes_as_papers_write_them() {
+        assert_eq!(shape(1 << 20, 2048), "2^20 x 256 B");
+        assert_eq!(shape(1 << 33, 1), "2^33 x 1 bit");
+        assert_eq!(shape(1 << 15, 32768 * 8), "2^15 x 32 KiB");
+        assert_eq!(shape(1 << 18, 30_000 * 8), "2^18 x 30 KB");
+        assert_eq!(shape(5003, 56), "5003 x 7 B");
+    }
+}

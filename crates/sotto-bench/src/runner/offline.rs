@@ -1,0 +1,93 @@
+//! From generated rows to an image: the very file a server maps, written by the same writer.
+
+use super::records::Records;
+use super::stages::StageClock;
+use crate::content::Source;
+use crate::error::BenchError;
+use crate::machine::{Peak, Reader};
+use crate::median::ms;
+use crate::options::Watcher;
+use crate::plan::Plan;
+use crate::report::Offline;
+use sotto_catalog::{
+    ArtifactEntry, Catalog, CatalogError, SignedCatalog, SigningKey, TableKind, ValueKind, catalog,
+};
+use sotto_core::{Epoch, Image};
+use sotto_db::{DbError, ImageFile, ImageWriter};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A finished image, open.
+pub(super) struct Encoded {
+    pub(super) image: Arc<dyn Image>,
+    pub(super) open: Duration,
+    pub(super) offline: Offline,
+}
+
+pub(super) fn encode(
+    plan: &Plan<'_>,
+    source: &Source,
+    folder: &Path,
+    watcher: Watcher<'_>,
+) -> Result<Encoded, BenchError> {
+    let image_fault = |why| BenchError::Image { case: plan.label.clone(), why };
+    let path = folder.join("table.sotto");
+    let reader = Reader::new(plan.threads)?;
+    let rows = Records { source, packing: plan.packing };
+
+    let peak = Peak::watch();
+    let start = Instant::now();
+    let clock = StageClock::start(&plan.label, watcher);
+    let tell = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
+    let mut writer = ImageWriter::create(&path, &tell).map_err(image_fault)?;
+    reader
+        .install(|| (plan.entry.server.encode)(&plan.params, &rows, &writer))
+        .map_err(|why| BenchError::Scheme { case: plan.label.clone(), step: "encoding", why })?;
+    let artifacts = reader.install(|| writer.digest(None)).map_err(image_fault)?;
+    let signed = sign(plan, artifacts)?;
+    writer.finish(&signed).map_err(image_fault)?;
+    let total = start.elapsed();
+    let stages = clock.stop();
+    let peak_memory_bytes = peak.growth();
+
+    let start = Instant::now();
+    let image = ImageFile::open(&path).map_err(image_fault)?;
+    let open = start.elapsed();
+    image.warm();
+    let offline = Offline {
+        total_s: total.as_secs_f64(),
+        stages,
+        generating_s: source.spent().as_secs_f64(),
+        image_bytes: std::fs::metadata(&path)?.len(),
+        peak_memory_bytes,
+        open_ms: ms(open),
+    };
+    Ok(Encoded { image, open, offline })
+}
+
+/// A catalog signed with a key that is thrown away: nobody but this process reads the image.
+fn sign(plan: &Plan<'_>, artifacts: Vec<ArtifactEntry>) -> Result<SignedCatalog, BenchError> {
+    let refuse =
+        |why: CatalogError| BenchError::Image { case: plan.label.clone(), why: DbError::Catalog(why) };
+    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let catalog = Catalog {
+        format: catalog::FORMAT.to_owned(),
+        table: "bench".parse().map_err(refuse)?,
+        epoch: Epoch(1),
+        kind: TableKind::Index,
+        value: ValueKind::Bytes,
+        rows: plan.packing.rows(),
+        row_bytes: plan.packing.row_bytes(),
+        scheme: plan.entry.id.to_string(),
+        params: plan.literal(),
+        params_digest: plan.report.digest.into(),
+        servers: plan.entry.servers as u32,
+        artifacts,
+        layers: Vec::new(),
+        sidecar: None,
+        attribution: None,
+        created: 0,
+    };
+    SignedCatalog::sign(&catalog, &SigningKey::generate(&mut rng)).map_err(refuse)
+}

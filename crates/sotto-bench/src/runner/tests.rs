@@ -1,0 +1,161 @@
+use super::*;
+use crate::machine::Reader;
+use sotto_core::{AnyServer, AnySession};
+use sotto_testkit::clear::{CLEAR, CLEAR_KEYED, CLEAR_TWO};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static CLEAR_SCHEMES: &[&SchemeEntry] = &[&CLEAR, &CLEAR_KEYED, &CLEAR_TWO];
+
+fn definition(cases: &[&str]) -> Definition {
+    let cases: String = cases.iter().map(|case| format!("[[case]]\n{case}\n")).collect();
+    Definition::parse("t.toml", &format!("name = \"t\"\nabout = \"Test.\"\n{cases}")).unwrap()
+}
+
+fn quick() -> Options {
+    Options { quick: true, ..Options::default() }
+}
+
+fn clear(definition: &Definition) -> Result<Report, BenchError> {
+    run_with(definition, CLEAR_SCHEMES, &quick(), &|_| ())
+}
+
+#[test]
+fn packed_split_and_padded_rows_all_come_back() {
+    for scheme in ["clear", "clear-keyed/1", "clear-two"] {
+        let case = |rest: &str| format!("scheme = \"{scheme}\"\nlookups = 3\nbatch = [1, 2, 5]\n{rest}");
+        let cases =
+            ["rows = 5003\nrow_bytes = 7", "rows = 77\nrow_bytes = 3000", "rows = 3\nrow_bits = 1"].map(case);
+        let report = clear(&definition(&cases.each_ref().map(String::as_str))).unwrap();
+        assert_eq!(report.measured.len(), 3);
+        for measured in &report.measured {
+            // Three timed passes and one untimed, of each batch size.
+            assert_eq!(measured.checked_answers_count, 4 * (1 + 2 + 5));
+            assert_eq!(measured.batches.iter().map(|b| b.batch_count).collect::<Vec<_>>(), [1, 2, 5]);
+            assert_eq!(measured.baselines.len(), 2);
+        }
+        // The model's bytes are those of the messages.
+        for (measured, modelled) in report.measured.iter().zip(&report.modelled) {
+            assert_eq!(measured.traffic, modelled.traffic, "{scheme} {}", measured.table.shape);
+        }
+    }
+}
+
+#[test]
+fn threads_may_be_overruled() {
+    let definition = definition(&["scheme = \"clear\"\nrows = 10\nrow_bytes = 9\nthreads = 2"]);
+    let options = Options { threads: Some(3), ..quick() };
+    let report = run_with(&definition, CLEAR_SCHEMES, &options, &|_| ()).unwrap();
+    assert_eq!(report.measured[0].threads_count, 3);
+    assert_eq!(clear(&definition).unwrap().measured[0].threads_count, 2);
+}
+
+#[test]
+fn other_rows_than_expected_end_the_run() {
+    let case = "scheme = \"clear\"\nrows = 10\nrow_bytes = 9";
+    let expecting = |digest: &str| definition(&[&format!("{case}\nrows_blake3 = \"{digest}\"")]);
+    let error = clear(&expecting(&"0".repeat(64))).unwrap_err();
+    let BenchError::OtherRows { got, .. } = error else { panic!("{error}") };
+    assert_eq!(clear(&expecting(&got)).unwrap().measured.len(), 1);
+}
+
+#[test]
+fn cases_too_large_or_too_long_are_reported_and_not_run() {
+    let report = clear(&definition(&[
+        "scheme = \"clear\"\nrows = \"2^31\"\nrow_bytes = 1024",
+        "scheme = \"clear\"\nrows = 10\nrow_bytes = 9\nfull = true",
+        "scheme = \"clear\"\nrows = \"2^39\"\nrow_bytes = 32",
+    ]))
+    .unwrap();
+    assert!(report.measured.is_empty());
+    let reasons: Vec<&str> = report.skipped.iter().map(|s| s.reason.as_str()).collect();
+    for (reason, says) in reasons.iter().zip(["does not fit: needs", "--full", "no parameters"]) {
+        assert!(reason.contains(says), "{reason}");
+    }
+    // What does not run is still modelled, where the scheme has parameters for it.
+    assert_eq!(report.modelled.len(), 2);
+    assert!(report.table().contains("NOT RUN"));
+}
+
+#[test]
+fn parameters_can_be_overwritten_but_not_invented() {
+    let case = "scheme = \"clear\"\nrows = 100\nrow_bytes = 8\n";
+    let report =
+        clear(&definition(&[&format!("{case}params = {{ records = 50, record_bytes = 16 }}")])).unwrap();
+    assert_eq!((report.measured[0].records_count, report.measured[0].record_bytes), (50, 16));
+    for (params, says) in [
+        ("{ recrods = 50 }", "no field recrods; there are record"),
+        ("{ records = 3 }", "do not fit"),
+        ("{ records = 0 }", "must be 1 to"),
+    ] {
+        let error = clear(&definition(&[&format!("{case}params = {params}")])).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn an_unknown_scheme_names_those_there_are() {
+    let error = clear(&definition(&["scheme = \"foo\"\nrows = 1\nrow_bytes = 1"])).unwrap_err().to_string();
+    assert!(error.contains("foo") && error.contains("clear/1, clear-keyed/1"), "{error}");
+}
+
+/// Two servers, of which the first answers every third query of a pass wrongly, by one bit.
+struct Lying<'a>(&'a dyn AnyServer, AtomicUsize);
+
+impl AnyServer for Lying<'_> {
+    fn keys_bytes(&self) -> usize {
+        self.0.keys_bytes()
+    }
+    fn query_bytes(&self) -> usize {
+        self.0.query_bytes()
+    }
+    fn answer_bytes(&self) -> usize {
+        self.0.answer_bytes()
+    }
+    fn admit(&self, keys: &[u8]) -> sotto_core::Result<AnySession> {
+        self.0.admit(keys)
+    }
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<sotto_core::Result<Vec<u8>>> {
+        let first = self.1.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+        let mut answers = self.0.answer_many(asks);
+        if let Some(Ok(answer)) = answers.get_mut(2).filter(|_| first) {
+            answer[0] ^= 1;
+        }
+        answers
+    }
+}
+
+#[test]
+fn one_wrong_bit_in_one_answer_ends_the_run() {
+    // The two-server scheme has no checksum of its own: only the comparison can notice.
+    let definition = definition(&["scheme = \"clear-two\"\nrows = 64\nrow_bytes = 64"]);
+    let options = quick();
+    let Ready::Plan(plan) = Plan::of(&definition.cases[0], CLEAR_SCHEMES, &options).unwrap() else {
+        panic!()
+    };
+    let source = Source::new(plan.case);
+    let folder = tempfile::tempdir().unwrap();
+    let encoded = offline::encode(&plan, &source, folder.path(), &|_| ()).unwrap();
+    let honest = (plan.entry.server.open)(&plan.params, encoded.image.clone()).unwrap();
+    let lying = Lying(honest.as_ref(), AtomicUsize::new(0));
+    let reader = Reader::new(1).unwrap();
+    let mut rng = sotto_prg::system_rng().unwrap();
+    let client = online::prepare(&plan, encoded.image.as_ref(), &mut rng).unwrap();
+    let session = lying.admit(&client.keys()).unwrap();
+    let timings = online::Timings::default();
+    let mut bench = online::Bench {
+        plan: &plan,
+        source: &source,
+        server: &lying,
+        client,
+        session,
+        reader: &reader,
+        timings,
+    };
+    bench.pass(2, &mut rng).unwrap();
+    let error = bench.pass(3, &mut rng).unwrap_err();
+    assert!(matches!(error, BenchError::WrongAnswer { .. }), "{error}");
+    assert!(
+        error.to_string().contains("WRONG ANSWER") && error.to_string().contains("1 of 64 bytes differ"),
+        "{error}"
+    );
+}
