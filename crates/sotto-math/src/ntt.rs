@@ -20,7 +20,8 @@ mod tables;
 use crate::modulus::Modulus;
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
-pub(crate) use tables::{Factor, Tables, transpose};
+pub(crate) use accumulator::Halves;
+pub(crate) use tables::{Direction, Factor, Reduction, Tables, transpose};
 
 /// Everything precomputed to transform polynomials of one length modulo one prime.
 #[derive(Debug, Clone)]
@@ -157,8 +158,7 @@ impl NttPlan {
     ) {
         self.check(a.len());
         self.check(b.len());
-        let (lo, hi) = acc.room(&self.tables);
-        kernels.mul_acc_wide(a, b, lo, hi);
+        kernels.mul_acc_wide(a, b, acc.room(&self.tables));
     }
 
     pub(crate) fn forward_i8_mul_acc_with(
@@ -170,8 +170,7 @@ impl NttPlan {
     ) {
         self.check(bytes.len());
         self.check(b.len());
-        let (lo, hi) = acc.room(&self.tables);
-        kernels.ntt_forward_i8_mul_acc(&self.tables, bytes, b, lo, hi);
+        kernels.ntt_forward_i8_mul_acc(&self.tables, bytes, b, acc.room(&self.tables));
     }
 
     fn check(&self, len: usize) {

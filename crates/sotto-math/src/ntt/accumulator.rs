@@ -16,16 +16,25 @@ const ROOM: usize = 1 << 12;
 pub struct Accumulator {
     lo: Vec<u64>,
     hi: Vec<u64>,
+    /// Where a transform lives between its levels on the way into the sum.
+    scratch: Vec<u64>,
     products: usize,
+}
+
+/// An accumulator with room for one more product.
+pub(crate) struct Halves<'a> {
+    pub(crate) lo: &'a mut [u64],
+    pub(crate) hi: &'a mut [u64],
+    pub(crate) scratch: &'a mut [u64],
 }
 
 impl Accumulator {
     pub(crate) fn new(n: usize) -> Self {
-        Accumulator { lo: vec![0; n], hi: vec![0; n], products: 0 }
+        Accumulator { lo: vec![0; n], hi: vec![0; n], scratch: vec![0; n], products: 0 }
     }
 
-    /// The two halves, with room for one more product per slot.
-    pub(crate) fn room(&mut self, tables: &Tables) -> (&mut [u64], &mut [u64]) {
+    /// Makes room for one more product per slot.
+    pub(crate) fn room(&mut self, tables: &Tables) -> Halves<'_> {
         assert_eq!(self.lo.len(), tables.n, "an accumulator of the plan's length");
         if self.products == ROOM {
             for (lo, hi) in self.lo.iter_mut().zip(&mut self.hi) {
@@ -35,7 +44,7 @@ impl Accumulator {
             self.products = 1;
         }
         self.products += 1;
-        (&mut self.lo, &mut self.hi)
+        Halves { lo: &mut self.lo, hi: &mut self.hi, scratch: &mut self.scratch }
     }
 
     pub(crate) fn take(&mut self, tables: &Tables, out: &mut [u64]) {

@@ -11,12 +11,14 @@
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
-use crate::ntt::Tables;
+use crate::ntt::{Halves, Tables};
 use std::sync::OnceLock;
 
 /// Byte planes of one query for a run of column groups.
@@ -46,14 +48,14 @@ pub(crate) trait Kernels: Sync {
     /// Signed bytes to reduced slots.
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
 
-    /// Signed bytes to slots below 2^52, times `b`, into both halves of an accumulator.
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], lo: &mut [u64], hi: &mut [u64]);
+    /// Signed bytes to slots below 2^52, times `b`, added to `sum`.
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>);
 
     /// `acc + a b`, reduced.
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
 
-    /// The low 52 bits of `a b` into `lo`, the rest into `hi`.
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]);
+    /// Adds the low 52 bits of `a b` to the lower half of `sum`, the rest to the upper.
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Halves<'_>);
 
     /// Rows of `h`, `n` words each, times each vector of `s`.
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
@@ -69,7 +71,11 @@ pub(crate) trait Kernels: Sync {
 type Probe = fn() -> Option<&'static dyn Kernels>;
 
 /// All backends, the best first.
-const BACKENDS: &[Probe] = &[scalar::Scalar::probe];
+const BACKENDS: &[Probe] = &[
+    #[cfg(target_arch = "x86_64")]
+    avx512::Avx512::probe,
+    scalar::Scalar::probe,
+];
 
 /// The backends this processor can run, the best first.
 pub(crate) fn available() -> impl Iterator<Item = &'static dyn Kernels> {

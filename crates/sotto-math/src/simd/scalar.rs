@@ -7,7 +7,11 @@ mod read;
 mod scan;
 
 use super::{Kernels, Planes};
-use crate::ntt::Tables;
+use crate::ntt::{Halves, Tables};
+
+// The vector backends leave what does not fill a register to these.
+pub(super) use gauss::gauss;
+pub(super) use read::read;
 
 pub(crate) struct Scalar;
 
@@ -38,18 +42,17 @@ impl Kernels for Scalar {
         ntt::forward_i8(t, bytes, out);
     }
 
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
-        let mut slots = vec![0; t.n];
-        ntt::forward_i8(t, bytes, &mut slots);
-        ntt::mul_acc_wide(&slots, b, lo, hi);
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>) {
+        ntt::forward_i8(t, bytes, sum.scratch);
+        ntt::mul_acc_wide(sum.scratch, b, sum.lo, sum.hi);
     }
 
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
         ntt::mul_acc(t, acc, a, b);
     }
 
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
-        ntt::mul_acc_wide(a, b, lo, hi);
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Halves<'_>) {
+        ntt::mul_acc_wide(a, b, sum.lo, sum.hi);
     }
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {

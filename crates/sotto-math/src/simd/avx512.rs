@@ -1,0 +1,84 @@
+//! 64-byte registers: AVX-512 with byte products (VNNI) and 52-bit products (IFMA).
+
+mod dot;
+mod gauss;
+mod lanes;
+mod ntt;
+mod products;
+mod read;
+mod scan;
+
+use super::{Kernels, Planes};
+use crate::ntt::{Halves, Tables};
+
+/// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA. Only the probe makes one.
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        static PROVEN: Avx512 = Avx512(());
+        let has = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vnni")
+            && is_x86_feature_detected!("avx512ifma");
+        has.then_some(&PROVEN)
+    }
+}
+
+impl Kernels for Avx512 {
+    fn name(&self) -> &'static str {
+        "avx512"
+    }
+
+    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+        // SAFETY: self proves the features.
+        unsafe { scan::scan(groups, queries, sums) }
+    }
+
+    fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { ntt::forward(t, x) }
+    }
+
+    fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { ntt::inverse(t, x) }
+    }
+
+    fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { ntt::forward_i8(t, bytes, out) }
+    }
+
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>) {
+        // SAFETY: self proves the features.
+        unsafe { ntt::forward_i8_mul_acc(t, bytes, b, sum) }
+    }
+
+    fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        // SAFETY: self proves the features.
+        unsafe { products::mul_acc(t, acc, a, b) }
+    }
+
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Halves<'_>) {
+        // SAFETY: self proves the features.
+        unsafe { products::mul_acc_wide(a, b, sum.lo, sum.hi) }
+    }
+
+    fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
+        // SAFETY: self proves the features.
+        unsafe { dot::dot(h, n, s, y) }
+    }
+
+    fn read(&self, bytes: &[u8]) -> u64 {
+        // SAFETY: self proves the features.
+        unsafe { read::read(bytes) }
+    }
+
+    fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
+        // SAFETY: self proves the features.
+        unsafe { gauss::gauss(thresholds, uniform, out) }
+    }
+}
