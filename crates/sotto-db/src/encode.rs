@@ -77,7 +77,7 @@ pub fn encode_table(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
-    check_name(lock, &options.table)?;
+    check_folder(lock, &options.table, options.key)?;
     let epoch = lock.next()?;
     let (rows, row_bytes) = (table.rows(), table.row_bytes() as u64);
     let shape = Shape { rows, row_bytes, lookups_per_client: options.lookups_per_client };
@@ -141,18 +141,22 @@ pub fn encode_table(
     })
 }
 
-/// A folder holds one table; a mistyped path must not put another one's epoch on top.
-fn check_name(lock: &WriteLock, wanted: &TableName) -> Result<()> {
+/// A folder holds one table of one publisher: a mistyped path must not put another table's epoch on top,
+/// and another key would turn away every client that pinned the first.
+pub(crate) fn check_folder(lock: &WriteLock, wanted: &TableName, key: &SigningKey) -> Result<()> {
     let Some(epoch) = lock.dir().latest()? else { return Ok(()) };
     // A damaged last image is no reason to refuse a fresh one.
-    match lock.dir().open_epoch(epoch) {
-        Ok(image) if image.catalog().table != *wanted => Err(DbError::OtherTable {
-            dir: lock.dir().path().to_owned(),
-            found: image.catalog().table.to_string(),
-            wanted: wanted.to_string(),
-        }),
-        _ => Ok(()),
+    let Ok(image) = lock.dir().open_epoch(epoch) else { return Ok(()) };
+    let dir = lock.dir().path().to_owned();
+    if image.catalog().table != *wanted {
+        let (found, wanted) = (image.catalog().table.to_string(), wanted.to_string());
+        return Err(DbError::OtherTable { dir, found, wanted });
     }
+    let (found, given) = (image.signed_catalog().public_key(), key.public());
+    if found != given {
+        return Err(DbError::OtherKey { dir, found, given });
+    }
+    Ok(())
 }
 
 /// Runs `work` on a pool of its own if a number of threads was given. Schemes use the current pool.

@@ -1,7 +1,7 @@
 //! Whose fault, and what to do.
 
 use crate::ingest::IngestError;
-use sotto_catalog::CatalogError;
+use sotto_catalog::{CatalogError, PublicKey};
 use sotto_core::Epoch;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,20 @@ pub enum DbError {
         found: String,
         /// The name asked for.
         wanted: String,
+    },
+    /// The folder's images are signed with another key.
+    #[error(
+        "{}: the epochs here are signed by {found}, not {given}: clients that pinned that key would \
+         refuse the next one; give the same key, or publish from another folder",
+        dir.display()
+    )]
+    OtherKey {
+        /// The table's folder.
+        dir: PathBuf,
+        /// The key of the newest epoch.
+        found: PublicKey,
+        /// The key given.
+        given: PublicKey,
     },
     /// The key file can be read by others.
     #[error("{}: this signing key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]

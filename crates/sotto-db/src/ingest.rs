@@ -2,8 +2,71 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`options`] | which format, which columns, which kind of table |
+//! | [`index`] | index tables: one line, one row |
+//! | [`range`] | range tables: one line, a range of keys |
+//! | [`value`] | how a value is written in the file, and what its bytes are |
+//! | [`reader`] | a file as lines of the wanted columns, whatever its format |
+//! | [`csv`], [`jsonl`], [`parquet`], [`raw`] | one format each |
+//! | [`source`] | a file's bytes, decompressed, counted and bounded |
 //! | [`error`] | what is wrong with source data, with line and column |
 
+pub(crate) mod csv;
 pub mod error;
+pub(crate) mod index;
+pub(crate) mod jsonl;
+pub mod options;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
+pub(crate) mod range;
+pub(crate) mod raw;
+pub(crate) mod reader;
+pub(crate) mod source;
+pub mod value;
 
 pub use error::{ColumnName, IngestError, Problem};
+pub use options::{Column, FileOptions, Format, IndexOptions, IngestOptions, Layout, RangeOptions};
+pub use value::{Encoding, ValueOptions};
+
+use crate::progress::Watcher;
+use crate::{Result, TableSource};
+use serde::Serialize;
+use sotto_catalog::{TableKind, ValueKind};
+use std::path::Path;
+
+/// A table read from a file, ready to be encoded.
+pub struct Ingested {
+    /// Its rows.
+    pub table: Box<dyn TableSource + Send>,
+    /// How a user names a row.
+    pub kind: TableKind,
+    /// What a row's bytes mean.
+    pub value: ValueKind,
+    /// What the operator should hear.
+    pub notes: Notes,
+}
+
+/// What was found in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Notes {
+    /// Lines read, the header not counted.
+    pub lines: u64,
+    /// Rows no line was for; they hold zero bytes.
+    pub missing_rows: u64,
+    /// Blocks with keys of more than one value, of which a row can hold only one.
+    pub mixed_blocks: u64,
+}
+
+/// Reads a file into a table. Temporary files go into the folder `scratch`.
+///
+/// Index tables are never in memory whole; range tables take 32 bytes per range.
+///
+/// # Errors
+/// [`crate::DbError::Ingest`] with file, line and column; [`crate::DbError::Io`].
+pub fn ingest(path: &Path, options: &IngestOptions, scratch: &Path, watch: Watcher<'_>) -> Result<Ingested> {
+    match &options.layout {
+        Layout::Raw { row_bytes, value } => raw::build(path, *row_bytes, *value, scratch, watch),
+        Layout::Index(index) => index::build(path, &options.file, index, scratch, watch),
+        Layout::Range(range) => range::build(path, &options.file, range, watch),
+    }
+}

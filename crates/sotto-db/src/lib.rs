@@ -5,6 +5,7 @@
 //! | [`ingest`] | CSV, JSONL, Parquet and raw files, each streamed into a table of fixed-width rows |
 //! | [`table`] | those tables, and the records a scheme sees of them |
 //! | [`encode`] | a table in, the next epoch's image out |
+//! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`inspect`] | what there is to know of an image, as data |
@@ -22,14 +23,17 @@ pub mod ingest;
 pub mod inspect;
 pub mod progress;
 pub mod table;
+pub mod update;
 
 pub use encode::{EncodeOptions, EncodeSummary, encode_table};
 pub use epoch::{TableDir, WriteLock};
 pub use error::{DbError, ImageProblem};
 pub use image::{ImageFile, ImageWriter};
+pub use ingest::{IngestOptions, Ingested, ingest};
 pub use inspect::{Inspection, inspect};
 pub use progress::{Progress, Watcher};
 pub use table::{Packed, TableSource};
+pub use update::{UpdateOptions, UpdateSummary, update_table};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = DbError> = std::result::Result<T, E>;

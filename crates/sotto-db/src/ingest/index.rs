@@ -1,0 +1,158 @@
+//! Index tables: one line, one row, streamed into a temporary file of fixed-width rows.
+
+use super::error::{IngestError, Problem};
+use super::options::{FileOptions, IndexOptions};
+use super::reader::Reader;
+use super::value::pad;
+use super::{Ingested, Notes};
+use crate::image::writer::TEMP_PREFIX;
+use crate::progress::Watcher;
+use crate::table::RawFile;
+use crate::{DbError, Result};
+use sotto_catalog::TableKind;
+use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
+use std::collections::HashMap;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use tempfile::NamedTempFile;
+
+/// Reads a file into a table.
+pub(crate) fn build(
+    path: &Path,
+    file: &FileOptions,
+    options: &IndexOptions,
+    scratch: &Path,
+    watch: Watcher<'_>,
+) -> Result<Ingested> {
+    let width = match options.values.width.or(options.values.encoding.fixed_width()) {
+        Some(width) => width,
+        None => widest(path, file, options, watch)?,
+    };
+    let mut columns = vec![&options.value];
+    columns.extend(&options.row);
+    let mut reader = Reader::open(path, file, &columns, watch)?;
+    if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
+        return Err(reader.fault_at(0, Some(0), Problem::Options("a row has 1 to 2^26 bytes")).into());
+    }
+    let mut rows = RowFile::new(temp_file(scratch)?, width);
+    let mut seen = Seen::default();
+    let mut value = Vec::new();
+    while let Some(cells) = reader.next()? {
+        let read = cells.first().map_or(Err(Problem::Missing), |cell| {
+            options.values.encoding.read(cell, &mut value)?;
+            pad(&mut value, width)
+        });
+        let row = cells.get(1).map(super::reader::Cell::unsigned).transpose();
+        read.map_err(|problem| reader.fault(Some(0), problem))?;
+        let row = row.map_err(|problem| reader.fault(Some(1), problem))?;
+        let index = row.unwrap_or(reader.count() - 1);
+        if index >= MAX_ROWS {
+            let problem = Problem::RowTooLarge { row: index, last: MAX_ROWS - 1 };
+            return Err(reader.fault(row.map(|_| 1), problem).into());
+        }
+        if row.is_some() && !seen.insert(index) {
+            return Err(reader.fault(Some(1), Problem::Duplicate { row: index }).into());
+        }
+        rows.put(index, &value)?;
+    }
+    let lines = reader.count();
+    if lines == 0 {
+        return Err(reader.fault_at(0, None, Problem::Empty).into());
+    }
+    let (table, total) = rows.finish()?;
+    let notes = Notes { lines, missing_rows: total - lines, ..Notes::default() };
+    let value = options.values.encoding.kind();
+    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, notes })
+}
+
+/// The width of the longest value: a first pass over the file.
+fn widest(
+    path: &Path,
+    file: &FileOptions,
+    options: &IndexOptions,
+    watch: Watcher<'_>,
+) -> Result<usize, IngestError> {
+    let mut reader = Reader::open(path, file, &[&options.value], watch)?;
+    let (mut widest, mut value) = (1, Vec::new());
+    while let Some(cells) = reader.next()? {
+        let read = cells.first().map_or(Ok(()), |cell| options.values.encoding.read(cell, &mut value));
+        read.map_err(|problem| reader.fault(Some(0), problem))?;
+        widest = widest.max(value.len());
+    }
+    Ok(widest)
+}
+
+/// A temporary file that an encoder killed in the middle leaves for the next one to remove.
+pub(crate) fn temp_file(scratch: &Path) -> Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .suffix(".rows")
+        .tempfile_in(scratch)
+        .map_err(|e| DbError::io("creating a temporary file", scratch, e))
+}
+
+/// Rows on their way into a file. Neighbours are written together.
+struct RowFile {
+    temp: NamedTempFile,
+    width: usize,
+    /// The rows before `next` that are not written yet.
+    held: Vec<u8>,
+    next: u64,
+    rows: u64,
+}
+
+const HELD_BYTES: usize = 1 << 20;
+
+impl RowFile {
+    fn new(temp: NamedTempFile, width: usize) -> Self {
+        RowFile { temp, width, held: Vec::with_capacity(HELD_BYTES), next: 0, rows: 0 }
+    }
+
+    fn put(&mut self, row: u64, bytes: &[u8]) -> Result<()> {
+        if row != self.next || self.held.len() + bytes.len() > HELD_BYTES {
+            self.flush()?;
+        }
+        self.held.extend_from_slice(bytes);
+        self.next = row + 1;
+        self.rows = self.rows.max(self.next);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let first = self.next - (self.held.len() / self.width) as u64;
+        let written = self.temp.as_file().write_all_at(&self.held, first * self.width as u64);
+        written.map_err(|e| DbError::io("writing rows", self.temp.path(), e))?;
+        self.held.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(RawFile, u64)> {
+        self.flush()?;
+        let (file, temp) = self.temp.into_parts();
+        // Rows that no line was for are holes, which read as zero bytes.
+        file.set_len(self.rows * self.width as u64).map_err(|e| DbError::io("writing rows", &temp, e))?;
+        let rows = self.rows;
+        Ok((RawFile::new(file, &temp, rows, self.width)?.with_temp(temp), rows))
+    }
+}
+
+/// Which rows there were: a bitmap of which only the touched pages exist.
+#[derive(Default)]
+struct Seen {
+    pages: HashMap<u64, Box<[u64; PAGE_WORDS]>>,
+}
+
+const PAGE_WORDS: usize = 512;
+
+impl Seen {
+    /// Adds a row; `false` if it was there.
+    fn insert(&mut self, row: u64) -> bool {
+        let page =
+            self.pages.entry(row / (PAGE_WORDS as u64 * 64)).or_insert_with(|| Box::new([0; PAGE_WORDS]));
+        let Some(word) = page.get_mut((row / 64) as usize % PAGE_WORDS) else { return false };
+        let bit = 1 << (row % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+}

@@ -1,0 +1,169 @@
+//! Which format, which columns, which kind of table.
+
+use super::value::ValueOptions;
+use crate::table::BlockRule;
+use sotto_catalog::{KeyKind, ValueKind};
+use std::convert::Infallible;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// How to read a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IngestOptions {
+    /// Its format.
+    pub file: FileOptions,
+    /// What its columns are.
+    pub layout: Layout,
+}
+
+/// The format of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOptions {
+    /// `None` to go by the file's name.
+    pub format: Option<Format>,
+    /// What stands between the columns of a CSV file.
+    pub delimiter: u8,
+    /// Whether the first line of a CSV file names the columns. It does if a column is asked for by name.
+    pub header: bool,
+}
+
+impl Default for FileOptions {
+    fn default() -> Self {
+        FileOptions { format: None, delimiter: b',', header: false }
+    }
+}
+
+/// A format of lines with columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values, also with another delimiter.
+    Csv,
+    /// One JSON object or array per line.
+    Jsonl,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// By the file's name; `.gz` and `.zst` at its end do not count.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+        match name.rsplit_once('.')?.1 {
+            "csv" | "tsv" => Some(Format::Csv),
+            "jsonl" | "ndjson" => Some(Format::Jsonl),
+            "parquet" => Some(Format::Parquet),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "csv" => Ok(Format::Csv),
+            "jsonl" => Ok(Format::Jsonl),
+            "parquet" => Ok(Format::Parquet),
+            _ => Err("a format is one of csv, jsonl, parquet"),
+        }
+    }
+}
+
+/// Which column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// By number, from 1 on.
+    Number(usize),
+    /// By name.
+    Name(String),
+}
+
+impl FromStr for Column {
+    type Err = Infallible;
+    /// Digits are a number, anything else is a name.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(text.parse().map_or_else(|_| Column::Name(text.to_owned()), Column::Number))
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Column::Number(number) => write!(f, "{number}"),
+            Column::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// What the file's columns are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Layout {
+    /// No columns: rows of this many bytes, one after the other.
+    Raw {
+        /// Bytes in a row.
+        row_bytes: usize,
+        /// What they mean.
+        value: ValueKind,
+    },
+    /// One line, one row.
+    Index(IndexOptions),
+    /// One line, a range of keys.
+    Range(RangeOptions),
+}
+
+/// The columns of an index table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// The value.
+    pub value: Column,
+    /// The row's number; `None` for the order of the file.
+    pub row: Option<Column>,
+    /// How values are written.
+    pub values: ValueOptions,
+}
+
+/// The columns of a range table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeOptions {
+    /// The range's first key.
+    pub start: Column,
+    /// The range's last key.
+    pub end: Column,
+    /// The value of all keys between.
+    pub value: Column,
+    /// How values are written.
+    pub values: ValueOptions,
+    /// What a key is.
+    pub key: KeyKind,
+    /// Keys per row.
+    pub block: u64,
+    /// Which range gives a block its value, where several do.
+    pub rule: BlockRule,
+    /// The table's first key.
+    pub first: u64,
+    /// The table's last key; `None` for the last there can be if keys are addresses, else for the last
+    /// key of any range.
+    pub last: Option<u64>,
+    /// The value of rows no range covers, as it would stand in the file.
+    pub empty: String,
+}
+
+impl RangeOptions {
+    /// Columns 1, 2 and 3 with text values, in blocks of `block` keys.
+    pub fn new(key: KeyKind, block: u64) -> Self {
+        RangeOptions {
+            start: Column::Number(1),
+            end: Column::Number(2),
+            value: Column::Number(3),
+            values: ValueOptions::default(),
+            key,
+            block,
+            rule: BlockRule::First,
+            first: 0,
+            last: None,
+            empty: String::new(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Apache Parquet, one row group after the other, without Arrow.
+
+use super::error::{ColumnName, Problem};
+use super::options::Column;
+use super::reader::{Cell, Lines, Opened};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::record::{Field, reader::RowIter};
+use ::parquet::schema::types::Type;
+use std::fs::File;
+use std::path::Path;
+
+struct Parquet {
+    rows: RowIter<'static>,
+    /// For each wanted column, its place among those that are read.
+    columns: Vec<usize>,
+    row: u64,
+    total: u64,
+}
+
+/// Opens a file; finds the columns in its schema. Nested columns cannot be asked for.
+pub(crate) fn open(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>, Problem)> {
+    let file = File::open(path).map_err(|e| (None, Problem::Read(e)))?;
+    let failed = |e| (None, problem(&e));
+    let reader = SerializedFileReader::new(file).map_err(failed)?;
+    let metadata = reader.metadata().file_metadata();
+    let total = u64::try_from(metadata.num_rows()).unwrap_or(0);
+    let schema = metadata.schema();
+    let fields = schema.get_fields();
+    let find = |column: &Column| match column {
+        Column::Number(number) => number.checked_sub(1).filter(|&at| at < fields.len()),
+        Column::Name(name) => fields.iter().position(|field| field.name() == name),
+    };
+    let mut found = Vec::new();
+    for (i, column) in columns.iter().enumerate() {
+        let there = || fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ");
+        found.push(find(column).ok_or_else(|| (Some(i), Problem::NoColumn { there: there() }))?);
+    }
+    // Only these columns are decompressed at all. They come in the file's order.
+    let mut read = found.clone();
+    read.sort_unstable();
+    read.dedup();
+    let kept = read.iter().filter_map(|&at| fields.get(at).cloned()).collect();
+    let projection = Type::group_type_builder(schema.name()).with_fields(kept).build().map_err(failed)?;
+
+    let named = |&at: &usize| ColumnName {
+        number: Some(at + 1),
+        name: fields.get(at).map(|field| field.name().to_owned()),
+    };
+    let names = found.iter().map(named).collect();
+    let columns = found.iter().map(|at| read.partition_point(|other| other < at)).collect();
+    let rows = RowIter::from_file_into(Box::new(reader)).project(Some(projection)).map_err(failed)?;
+    Ok((Box::new(Parquet { rows, columns, row: 0, total }), names))
+}
+
+impl Lines for Parquet {
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
+        self.row += 1;
+        let Some(row) = self.rows.next() else { return Ok(false) };
+        let row = row.map_err(|e| problem(&e))?;
+        for (cell, &at) in cells.iter_mut().zip(&self.columns) {
+            match row.get_column_iter().nth(at).map(|(_, field)| field) {
+                Some(Field::Str(text)) => cell.set(text.as_bytes()),
+                Some(Field::Bytes(bytes)) => cell.set(bytes.data()),
+                other => *cell = number(other),
+            }
+        }
+        Ok(true)
+    }
+
+    fn line(&self) -> u64 {
+        self.row
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        (self.row, self.total)
+    }
+}
+
+fn number(field: Option<&Field>) -> Cell {
+    let signed = |value: i64| u64::try_from(value).map_or(Cell::Negative(value), Cell::Unsigned);
+    match field {
+        None | Some(Field::Null) => Cell::Missing,
+        Some(Field::Byte(value)) => signed((*value).into()),
+        Some(Field::Short(value)) => signed((*value).into()),
+        Some(Field::Int(value)) => signed((*value).into()),
+        Some(Field::Long(value)) => signed(*value),
+        Some(Field::UByte(value)) => Cell::Unsigned((*value).into()),
+        Some(Field::UShort(value)) => Cell::Unsigned((*value).into()),
+        Some(Field::UInt(value)) => Cell::Unsigned((*value).into()),
+        Some(Field::ULong(value)) => Cell::Unsigned(*value),
+        Some(Field::Bool(_)) => Cell::Other("true or false"),
+        Some(Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_)) => {
+            Cell::Other("a nested value")
+        }
+        Some(_) => Cell::Other("a number or date that is no integer"),
+    }
+}
+
+fn problem(error: &ParquetError) -> Problem {
+    Problem::Format { format: "Parquet", why: error.to_string() }
+}

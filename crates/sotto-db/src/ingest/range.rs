@@ -1,0 +1,174 @@
+//! Range tables: one line, a range of keys. The ranges are held, sorted, and expanded while they are read.
+//!
+//! Ranges may come in any order: sorting them costs less than asking people to. Overlaps are refused,
+//! since there is no telling which of two values is meant.
+
+use super::error::Problem;
+use super::options::{FileOptions, RangeOptions};
+use super::reader::{Cell, Reader};
+use super::{Ingested, Notes};
+use crate::progress::Watcher;
+use crate::table::Ranges;
+use crate::table::ranges::KeyRange;
+use crate::{DbError, Result};
+use sotto_catalog::catalog::MAX_ROWS;
+use sotto_catalog::{HexBytes, KeyKind, TableKind};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A range, and the line it stood in.
+type Numbered = (KeyRange, u64);
+
+/// Reads a file into a table.
+pub(crate) fn build(
+    path: &Path,
+    file: &FileOptions,
+    options: &RangeOptions,
+    watch: Watcher<'_>,
+) -> Result<Ingested> {
+    let columns = [&options.start, &options.end, &options.value];
+    let mut reader = Reader::open(path, file, &columns, watch)?;
+    let refuse = |reader: &Reader<'_>, why| reader.fault_at(0, None, Problem::Options(why));
+    let limit = options.last.unwrap_or(options.key.last()).min(options.key.last());
+    if options.block == 0 || options.first > limit {
+        return Err(
+            refuse(&reader, "a block has at least one key, and the first key is not above the last").into()
+        );
+    }
+
+    let mut values = Values::default();
+    let mut bytes = Vec::new();
+    if !options.empty.is_empty() {
+        let empty = Cell::Bytes(options.empty.clone().into_bytes());
+        let read = options.values.encoding.read(&empty, &mut bytes);
+        let read = read.and_then(|()| fits(&bytes, options.values.width));
+        read.map_err(|_| refuse(&reader, "the empty value is not written as the other values are"))?;
+    }
+    values.number(&bytes);
+
+    let mut ranges: Vec<Numbered> = Vec::new();
+    while let Some(cells) = reader.next()? {
+        let [start, end, value] = cells else { break };
+        let read = read_range(options, limit, start, end).and_then(|(start, end)| {
+            let value = options.values.encoding.read(value, &mut bytes);
+            value.and_then(|()| fits(&bytes, options.values.width)).map_err(|problem| (2, problem))?;
+            Ok((start, end))
+        });
+        let (start, end) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
+        ranges.push((KeyRange { start, end, value: values.number(&bytes) }, reader.line()));
+    }
+    if ranges.is_empty() {
+        return Err(reader.fault_at(0, None, Problem::Empty).into());
+    }
+    ranges.sort_unstable_by_key(|(range, _)| range.start);
+    check_apart(&ranges)
+        .map_err(|(line, other)| reader.fault_at(line, Some(0), Problem::Overlap { other }))?;
+
+    let lines = ranges.len() as u64;
+    let last_end = ranges.last().map_or(limit, |(range, _)| range.end);
+    let last = options.last.unwrap_or(if options.key == KeyKind::Ipv4 { limit } else { last_end });
+    let rows = u128::from(last - options.first) / u128::from(options.block) + 1;
+    let rows = u64::try_from(rows).ok().filter(|&rows| rows <= MAX_ROWS);
+    let rows = rows.ok_or_else(|| refuse(&reader, "more than 2^40 blocks: take larger ones"))?;
+
+    let width =
+        options.values.width.or(options.values.encoding.fixed_width()).unwrap_or(values.widest.max(1));
+    let ranges = ranges.into_iter().map(|(range, _)| range).collect();
+    let (values, empty) = values.into_rows(width);
+    let table = Ranges::new(ranges, values, width, (options.first, options.block, rows), options.rule)
+        .map_err(DbError::Scheme)?;
+    let notes = Notes { lines, missing_rows: 0, mixed_blocks: table.mixed_blocks() };
+    let kind = TableKind::Range {
+        key: options.key,
+        block: options.block,
+        first: options.first,
+        empty: HexBytes(empty),
+    };
+    Ok(Ingested { table: Box::new(table), kind, value: options.values.encoding.kind(), notes })
+}
+
+/// Reads a key, as a number or as [`KeyKind::parse`] does.
+pub(crate) fn read_key(kind: KeyKind, cell: &Cell) -> Result<u64, Problem> {
+    let expected = match kind {
+        KeyKind::Ipv4 => "an IPv4 address, dotted or as a number,",
+        _ => "an unsigned integer in the range of keys",
+    };
+    let key = match cell {
+        Cell::Unsigned(key) => Some(*key).filter(|&key| key <= kind.last()),
+        Cell::Bytes(text) => std::str::from_utf8(text).ok().and_then(|text| kind.parse(text.trim())),
+        _ => None,
+    };
+    key.ok_or_else(|| cell.is_not(expected))
+}
+
+fn read_range(
+    options: &RangeOptions,
+    last: u64,
+    start: &Cell,
+    end: &Cell,
+) -> Result<(u64, u64), (usize, Problem)> {
+    let key = |column, cell| {
+        let key = read_key(options.key, cell).map_err(|problem| (column, problem))?;
+        if !(options.first..=last).contains(&key) {
+            return Err((column, Problem::OutsideKeys { first: options.first, last }));
+        }
+        Ok(key)
+    };
+    let (start, end) = (key(0, start)?, key(1, end)?);
+    if start > end {
+        return Err((1, Problem::Backwards));
+    }
+    Ok((start, end))
+}
+
+fn fits(value: &[u8], width: Option<usize>) -> Result<(), Problem> {
+    match width {
+        Some(width) if value.len() > width => Err(Problem::TooLong { bytes: value.len(), width }),
+        _ => Ok(()),
+    }
+}
+
+/// Finds the first two ranges with a key in common: the later line, and the earlier one.
+fn check_apart(ranges: &[Numbered]) -> Result<(), (u64, u64)> {
+    for pair in ranges.windows(2) {
+        if let [(a, line_a), (b, line_b)] = pair
+            && b.start <= a.end
+        {
+            return Err((*line_a.max(line_b), *line_a.min(line_b)));
+        }
+    }
+    Ok(())
+}
+
+/// Every different value once. The first is that of keys no range covers.
+#[derive(Default)]
+struct Values {
+    numbers: HashMap<Vec<u8>, u32>,
+    widest: usize,
+}
+
+impl Values {
+    fn number(&mut self, value: &[u8]) -> u32 {
+        if let Some(&number) = self.numbers.get(value) {
+            return number;
+        }
+        // Memory ends long before this many different values.
+        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        self.widest = self.widest.max(value.len());
+        self.numbers.insert(value.to_vec(), number);
+        number
+    }
+
+    /// All values filled up to `width`, in order; and the first one as it is.
+    fn into_rows(self, width: usize) -> (Vec<u8>, Vec<u8>) {
+        let mut values: Vec<_> = self.numbers.into_iter().collect();
+        values.sort_unstable_by_key(|(_, number)| *number);
+        let empty = values.first().map(|(value, _)| value.clone()).unwrap_or_default();
+        let mut rows = Vec::with_capacity(values.len() * width);
+        for (mut value, _) in values {
+            value.resize(width, 0);
+            rows.append(&mut value);
+        }
+        (rows, empty)
+    }
+}

@@ -1,0 +1,62 @@
+//! Rows one after the other, and nothing else.
+
+use super::error::{IngestError, Problem};
+use super::source::Source;
+use super::{Ingested, Notes};
+use crate::progress::{Progress, Watcher};
+use crate::table::RawFile;
+use crate::{DbError, Result};
+use sotto_catalog::{TableKind, ValueKind};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// Takes the file as it is; a compressed one is decompressed into a temporary file.
+pub(crate) fn build(
+    path: &Path,
+    row_bytes: usize,
+    value: ValueKind,
+    scratch: &Path,
+    watch: Watcher<'_>,
+) -> Result<Ingested> {
+    let fault = |problem| IngestError { path: path.to_owned(), line: 0, column: None, problem };
+    if row_bytes == 0 {
+        return Err(fault(Problem::Options("a raw file needs the number of bytes in a row")).into());
+    }
+    let read = |e| DbError::from(fault(Problem::Read(e)));
+    // By name: the first bytes of plain rows may be anything, those of a compressed file included.
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let compressed = matches!(extension, Some("gz" | "zst"));
+    let whole = |bytes: u64| match bytes {
+        0 => Err(fault(Problem::Empty)),
+        bytes if bytes % row_bytes as u64 != 0 => Err(fault(Problem::PartialRow { bytes, width: row_bytes })),
+        bytes => Ok(bytes / row_bytes as u64),
+    };
+    let table = if compressed {
+        let (mut source, counts) = Source::open(path).map_err(read)?;
+        let temp = super::index::temp_file(scratch)?;
+        let failed = |e| DbError::io("decompressing", temp.path(), e);
+        let mut block = vec![0; 1 << 20];
+        let mut bytes = 0;
+        loop {
+            let count = source.read(&mut block).map_err(read)?;
+            counts.line_ends();
+            if count == 0 {
+                break;
+            }
+            temp.as_file().write_all(block.get(..count).unwrap_or_default()).map_err(failed)?;
+            bytes += count as u64;
+            let (done, total) = counts.progress();
+            watch(Progress { stage: "read", done, total });
+        }
+        let rows = whole(bytes)?;
+        let (file, temp) = temp.into_parts();
+        RawFile::new(file, &temp, rows, row_bytes)?.with_temp(temp)
+    } else {
+        let file = File::open(path).map_err(read)?;
+        let rows = whole(file.metadata().map_err(read)?.len())?;
+        RawFile::new(file, path, rows, row_bytes)?
+    };
+    let notes = Notes { lines: crate::TableSource::rows(&table), ..Notes::default() };
+    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, notes })
+}

@@ -1,0 +1,188 @@
+//! A file as lines of the wanted columns, whatever its format.
+
+use super::error::{ColumnName, IngestError, Problem};
+use super::options::{Column, FileOptions, Format};
+use super::{csv, jsonl};
+use crate::progress::{Progress, Watcher};
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// What stands in a column of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Cell {
+    /// Nothing.
+    #[default]
+    Missing,
+    /// Text or bytes.
+    Bytes(Vec<u8>),
+    /// A number, in formats that have them.
+    Unsigned(u64),
+    /// A number below zero.
+    Negative(i64),
+    /// Something of no use here; what it is.
+    Other(&'static str),
+}
+
+impl Cell {
+    /// Becomes these bytes, in the memory it has.
+    pub(crate) fn set(&mut self, bytes: &[u8]) {
+        match self {
+            Cell::Bytes(held) => {
+                held.clear();
+                held.extend_from_slice(bytes);
+            }
+            _ => *self = Cell::Bytes(bytes.to_vec()),
+        }
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self, expected: &'static str) -> Result<&[u8], Problem> {
+        match self {
+            Cell::Bytes(bytes) => Ok(bytes),
+            Cell::Missing => Err(Problem::Missing),
+            _ => Err(self.is_not(expected)),
+        }
+    }
+
+    /// Its bytes, or its digits.
+    pub(crate) fn text(&self) -> Result<Cow<'_, [u8]>, Problem> {
+        match self {
+            Cell::Unsigned(value) => Ok(value.to_string().into_bytes().into()),
+            Cell::Negative(value) => Ok(value.to_string().into_bytes().into()),
+            _ => self.bytes("text").map(Cow::from),
+        }
+    }
+
+    /// The number it is, or the one its digits write.
+    pub(crate) fn unsigned(&self) -> Result<u64, Problem> {
+        let expected = "an unsigned integer";
+        match self {
+            Cell::Unsigned(value) => Ok(*value),
+            _ => {
+                let bytes = self.bytes(expected)?.trim_ascii();
+                if bytes.is_empty() {
+                    return Err(Problem::Missing);
+                }
+                let digits = std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok());
+                digits.ok_or_else(|| self.is_not(expected))
+            }
+        }
+    }
+
+    /// That something else was expected.
+    pub(crate) fn is_not(&self, expected: &'static str) -> Problem {
+        let found = match self {
+            Cell::Missing => return Problem::Missing,
+            Cell::Bytes(bytes) => {
+                let mut text: String = String::from_utf8_lossy(bytes).chars().take(41).collect();
+                if text.chars().count() > 40 {
+                    text.pop();
+                    text.push_str("...");
+                }
+                format!("{text:?}")
+            }
+            Cell::Unsigned(value) => value.to_string(),
+            Cell::Negative(value) => value.to_string(),
+            Cell::Other(what) => (*what).to_owned(),
+        };
+        Problem::Kind { expected, found }
+    }
+}
+
+/// A format's reader.
+pub(crate) trait Lines {
+    /// Reads the next line's wanted columns, in the order they were asked for; `false` at the end.
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem>;
+    /// The line read last, or the one that failed.
+    fn line(&self) -> u64;
+    /// How much was read, out of how much.
+    fn progress(&self) -> (u64, u64);
+}
+
+/// An open file.
+pub(crate) struct Reader<'a> {
+    lines: Box<dyn Lines>,
+    path: PathBuf,
+    columns: Vec<ColumnName>,
+    cells: Vec<Cell>,
+    count: u64,
+    watch: Watcher<'a>,
+}
+
+/// What a format's `open` gives: its reader, and the names of the columns asked for.
+pub(crate) type Opened = (Box<dyn Lines>, Vec<ColumnName>);
+
+impl<'a> Reader<'a> {
+    /// Opens a file to read these columns.
+    pub(crate) fn open(
+        path: &Path,
+        options: &FileOptions,
+        columns: &[&Column],
+        watch: Watcher<'a>,
+    ) -> Result<Self, IngestError> {
+        // Errors before the first line name the column by what the caller asked for.
+        let fault = |(column, problem): (Option<usize>, Problem)| {
+            let asked = column.and_then(|i| columns.get(i));
+            let column = asked.map(|column| match column {
+                Column::Number(number) => ColumnName { number: Some(*number), name: None },
+                Column::Name(name) => ColumnName { number: None, name: Some(name.clone()) },
+            });
+            IngestError { path: path.to_owned(), line: 0, column, problem }
+        };
+        let format = options.format.or_else(|| Format::of_name(path));
+        let opened = match format {
+            Some(Format::Csv) => csv::open(path, options, columns),
+            Some(Format::Jsonl) => jsonl::open(path, columns),
+            #[cfg(feature = "parquet")]
+            Some(Format::Parquet) => super::parquet::open(path, columns),
+            #[cfg(not(feature = "parquet"))]
+            Some(Format::Parquet) => Err((
+                None,
+                Problem::Options("this build does not read Parquet: build it with feature `parquet`"),
+            )),
+            None => Err((
+                None,
+                Problem::Options("the file's name does not tell its format: say csv, jsonl, parquet or raw"),
+            )),
+        };
+        let (lines, names) = opened.map_err(fault)?;
+        let cells = vec![Cell::Missing; names.len()];
+        Ok(Reader { lines, path: path.to_owned(), columns: names, cells, count: 0, watch })
+    }
+
+    /// The next line's cells, in the order the columns were asked for; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<&[Cell]>, IngestError> {
+        match self.lines.next(&mut self.cells) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(problem) => return Err(self.fault(None, problem)),
+        }
+        if self.count.is_multiple_of(1 << 14) {
+            let (done, total) = self.lines.progress();
+            (self.watch)(Progress { stage: "read", done, total });
+        }
+        self.count += 1;
+        Ok(Some(&self.cells))
+    }
+
+    /// Lines read so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The number of the line read last.
+    pub(crate) fn line(&self) -> u64 {
+        self.lines.line()
+    }
+
+    /// An error in the line read last, in the column asked for at `column`.
+    pub(crate) fn fault(&self, column: Option<usize>, problem: Problem) -> IngestError {
+        self.fault_at(self.line(), column, problem)
+    }
+
+    /// The same, of another line.
+    pub(crate) fn fault_at(&self, line: u64, column: Option<usize>, problem: Problem) -> IngestError {
+        let column = column.and_then(|i| self.columns.get(i).cloned());
+        IngestError { path: self.path.clone(), line, column, problem }
+    }
+}

@@ -1,0 +1,85 @@
+//! A file's bytes, decompressed, counted and bounded.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+/// Most bytes of one line. A stray quote makes a line of the rest of a CSV file; this keeps it from
+/// being read into memory.
+const MAX_LINE_BYTES: u64 = 256 << 20;
+
+/// A file being read.
+pub(crate) struct Source {
+    bytes: Box<dyn Read>,
+    counts: Rc<Counts>,
+}
+
+/// How far a [`Source`] is; shared with whoever tells lines apart.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// Bytes of the file, as it is on the disk.
+    total: u64,
+    /// How many of them were read.
+    read: Cell<u64>,
+    /// Bytes given out since the last line began, decompressed.
+    in_line: Cell<u64>,
+}
+
+impl Counts {
+    /// A line has ended.
+    pub(crate) fn line_ends(&self) {
+        self.in_line.set(0);
+    }
+
+    /// How much was read, out of how much.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.read.get(), self.total)
+    }
+}
+
+impl Source {
+    /// Opens a file, decompressing it if its first bytes are those of gzip or Zstandard.
+    pub(crate) fn open(path: &Path) -> io::Result<(Self, Rc<Counts>)> {
+        let mut file = File::open(path)?;
+        let total = file.metadata()?.len();
+        let mut magic = Vec::with_capacity(4);
+        Read::by_ref(&mut file).take(4).read_to_end(&mut magic)?;
+
+        let counts = Rc::new(Counts { total, ..Counts::default() });
+        let raw = io::Cursor::new(magic.clone()).chain(file);
+        let counted = BufReader::with_capacity(1 << 20, Counted { bytes: raw, counts: Rc::clone(&counts) });
+        let bytes: Box<dyn Read> = match magic.as_slice() {
+            [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
+            [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::with_buffer(counted)?),
+            _ => Box::new(counted),
+        };
+        Ok((Source { bytes, counts: Rc::clone(&counts) }, counts))
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read(out)?;
+        let in_line = self.counts.in_line.get() + count as u64;
+        self.counts.in_line.set(in_line);
+        if in_line > MAX_LINE_BYTES {
+            return Err(io::Error::other("the line has over 256 MiB: is a quote not closed?"));
+        }
+        Ok(count)
+    }
+}
+
+struct Counted<R> {
+    bytes: R,
+    counts: Rc<Counts>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.bytes.read(out)?;
+        self.counts.read.set(self.counts.read.get() + count as u64);
+        Ok(count)
+    }
+}

@@ -1,0 +1,131 @@
+//! How a value is written in the file, and what its bytes are.
+
+use super::error::Problem;
+use super::reader::Cell;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sotto_catalog::ValueKind;
+use std::str::FromStr;
+
+/// How values are written, and how wide rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ValueOptions {
+    /// How values are written.
+    pub encoding: Encoding,
+    /// Bytes in a row; shorter values are filled up with zero bytes. `None` for the longest value's.
+    pub width: Option<usize>,
+}
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// UTF-8 text, taken as it is.
+    #[default]
+    Text,
+    /// Bytes, taken as they are; for binary columns.
+    Raw,
+    /// Bytes as hexadecimal digits of either case.
+    Hex,
+    /// Bytes in standard base64.
+    Base64,
+    /// An unsigned integer, to be stored little-endian in this many bytes: 1, 2, 4 or 8.
+    Unsigned(u8),
+}
+
+impl FromStr for Encoding {
+    type Err = &'static str;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "text" => Encoding::Text,
+            "raw" => Encoding::Raw,
+            "hex" => Encoding::Hex,
+            "base64" => Encoding::Base64,
+            "u8" => Encoding::Unsigned(1),
+            "u16" => Encoding::Unsigned(2),
+            "u32" => Encoding::Unsigned(4),
+            "u64" => Encoding::Unsigned(8),
+            _ => return Err("an encoding is one of text, raw, hex, base64, u8, u16, u32, u64"),
+        })
+    }
+}
+
+impl Encoding {
+    /// What the bytes mean to a person.
+    pub fn kind(self) -> ValueKind {
+        match self {
+            Encoding::Text => ValueKind::Text,
+            Encoding::Raw | Encoding::Hex | Encoding::Base64 => ValueKind::Bytes,
+            Encoding::Unsigned(_) => ValueKind::Unsigned,
+        }
+    }
+
+    /// How the values of a table that is already encoded would be written.
+    pub fn for_kind(kind: ValueKind, row_bytes: u64) -> Self {
+        match (kind, row_bytes) {
+            (ValueKind::Text, _) => Encoding::Text,
+            (ValueKind::Unsigned, 1 | 2 | 4 | 8) => Encoding::Unsigned(row_bytes as u8),
+            _ => Encoding::Hex,
+        }
+    }
+
+    /// The width that needs no look at the values.
+    pub(crate) fn fixed_width(self) -> Option<usize> {
+        match self {
+            Encoding::Unsigned(bytes) => Some(usize::from(bytes)),
+            _ => None,
+        }
+    }
+
+    /// Replaces `out` by the value's bytes.
+    pub(crate) fn read(self, cell: &Cell, out: &mut Vec<u8>) -> Result<(), Problem> {
+        out.clear();
+        match self {
+            Encoding::Unsigned(bytes) => {
+                let value = cell.unsigned()?;
+                let (kept, rest) = value
+                    .to_le_bytes()
+                    .split_at_checked(usize::from(bytes))
+                    .map_or((Vec::new(), Vec::new()), |(kept, rest)| (kept.to_vec(), rest.to_vec()));
+                if rest.iter().any(|&b| b != 0) {
+                    let needed = (64 - value.leading_zeros()).div_ceil(8) as usize;
+                    return Err(Problem::TooLong { bytes: needed, width: usize::from(bytes) });
+                }
+                out.extend(kept);
+            }
+            Encoding::Text => {
+                let text = cell.text()?;
+                std::str::from_utf8(&text).map_err(|e| Problem::Utf8 { at: e.valid_up_to() })?;
+                if text.contains(&0) {
+                    return Err(Problem::ZeroByte);
+                }
+                out.extend_from_slice(&text);
+            }
+            Encoding::Raw => out.extend_from_slice(cell.bytes("bytes")?),
+            Encoding::Hex => {
+                let digits = cell.bytes("hexadecimal digits")?;
+                let (pairs, rest) = digits.as_chunks::<2>();
+                let digit = |c: u8| char::from(c).to_digit(16);
+                for &[high, low] in pairs {
+                    let byte = digit(high).zip(digit(low)).map(|(high, low)| (high << 4 | low) as u8);
+                    out.push(byte.ok_or_else(|| cell.is_not("hexadecimal digits"))?);
+                }
+                if !rest.is_empty() {
+                    return Err(cell.is_not("an even number of hexadecimal digits"));
+                }
+            }
+            Encoding::Base64 => STANDARD
+                .decode_vec(cell.bytes("base64")?, out)
+                .map_err(|_| cell.is_not("base64, with its padding"))?,
+        }
+        Ok(())
+    }
+}
+
+/// Fills a value up to the width of a row.
+pub(crate) fn pad(value: &mut Vec<u8>, width: usize) -> Result<(), Problem> {
+    if value.len() > width {
+        return Err(Problem::TooLong { bytes: value.len(), width });
+    }
+    value.resize(width, 0);
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! A file of changed rows in, the next epoch's image out, re-encoding only what changed.
+
+use crate::encode::{bytes_of, check_folder, in_pool, unix_seconds};
+use crate::image::ImageWriter;
+use crate::ingest::{Column, Encoding, FileOptions, Format};
+use crate::progress::Watcher;
+use crate::{DbError, Result, WriteLock};
+use serde::Serialize;
+use sotto_catalog::{Packing, SignedCatalog, SigningKey, TableKind};
+use sotto_core::{Change, Epoch, SchemeEntry};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+mod changes;
+
+/// How to read a file of changes, and who signs the result.
+pub struct UpdateOptions<'a> {
+    /// Its format.
+    pub file: FileOptions,
+    /// Two columns, the row's number and its value; or for range tables three, the first key, the last
+    /// key and the value. `None` for the first two or three of them in CSV, and for those called `row`,
+    /// `start`, `end` and `value` elsewhere.
+    pub columns: Option<Vec<Column>>,
+    /// How values are written; `None` for text, numbers or hexadecimal digits, as the table's values are.
+    pub encoding: Option<Encoding>,
+    /// How many threads encode; `None` for one per core.
+    pub threads: Option<usize>,
+    /// Signs the catalog. The key that signed the epoch before.
+    pub key: &'a SigningKey,
+}
+
+/// What was updated, and what it means for clients.
+#[derive(Debug, Clone, Serialize)]
+pub struct UpdateSummary {
+    /// The image.
+    pub image: PathBuf,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// The epoch it was made from.
+    pub from_epoch: Epoch,
+    /// Rows that were given.
+    pub rows_changed: u64,
+    /// How many of them are new.
+    pub rows_appended: u64,
+    /// Records they lie in.
+    pub records_changed: u64,
+    /// Blocks of which a given range covers only a part. They change if it covers their first key.
+    pub partial_blocks: u64,
+    /// Bytes the scheme wrote anew; the rest was copied.
+    pub written_bytes: u64,
+    /// Bytes of the image.
+    pub image_bytes: u64,
+    /// Bytes that bring a client's artifacts from the old epoch to this one.
+    pub delta_bytes: Option<u64>,
+    /// Bytes of the artifacts whole.
+    pub artifact_bytes: u64,
+    /// What a client of the old epoch has to fetch: the delta, or all of it where that is less.
+    pub client_bytes: u64,
+    /// Seconds the scheme took.
+    pub revise_seconds: f64,
+    /// Seconds from the file of changes to the image on the disk.
+    pub total_seconds: f64,
+}
+
+/// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one.
+///
+/// Changes are held in memory, at most 1 GiB of them. Rows may be appended as long as the records have
+/// room. On any error the folder is as it was.
+///
+/// # Errors
+/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`], and those of encoding.
+pub fn update_table(
+    entry: &SchemeEntry,
+    lock: &WriteLock,
+    path: &Path,
+    options: &UpdateOptions<'_>,
+    watch: Watcher<'_>,
+) -> Result<UpdateSummary> {
+    let begin = Instant::now();
+    let old = lock.dir().open_latest()?;
+    let mut catalog = old.catalog().clone();
+    check_folder(lock, &catalog.table, options.key)?;
+    let terms = catalog.terms(entry)?;
+    let revise = entry.server.revise;
+    let revise = revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })?;
+
+    let columns = options.columns.clone().unwrap_or_else(|| usual_columns(path, options, &catalog.kind));
+    let encoding = options.encoding.unwrap_or(Encoding::for_kind(catalog.value, catalog.row_bytes));
+    let read = changes::read(path, &options.file, &columns, encoding, &catalog, &terms.packing, watch)?;
+    let Some((&last, _)) = read.rows.last_key_value() else {
+        return Err(DbError::NoChanges { path: path.to_owned() });
+    };
+    let rows = catalog.rows.max(last + 1);
+    let rows_appended = read.rows.range(catalog.rows..).count() as u64;
+    let changes = into_changes(&read.rows, &terms.packing)?;
+
+    let from_epoch = catalog.epoch;
+    catalog.epoch = lock.next()?;
+    let mut writer = ImageWriter::create_from(&lock.dir().image_path(catalog.epoch), &old, watch)?;
+    let params = catalog.params.to_string();
+    let start = Instant::now();
+    in_pool(options.threads, || revise(params.as_bytes(), &changes, &writer))?
+        .map_err(|e| writer.failed(e))?;
+    let revise_seconds = start.elapsed().as_secs_f64();
+    let written_bytes = writer.written();
+
+    catalog.rows = rows;
+    catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
+    catalog.created = unix_seconds();
+    catalog.terms(entry)?;
+    let artifact_bytes = bytes_of(&catalog.artifacts);
+    let delta = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
+    let delta_bytes = delta.map(|entry| entry.bytes).reduce(u64::saturating_add);
+    let image = writer.finish(&SignedCatalog::sign(&catalog, options.key)?)?;
+    let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
+    Ok(UpdateSummary {
+        image,
+        epoch: catalog.epoch,
+        from_epoch,
+        rows_changed: read.rows.len() as u64,
+        rows_appended,
+        records_changed: count_records(&changes),
+        partial_blocks: read.partial_blocks,
+        written_bytes,
+        image_bytes,
+        delta_bytes,
+        artifact_bytes,
+        client_bytes: delta_bytes.unwrap_or(artifact_bytes).min(artifact_bytes),
+        revise_seconds,
+        total_seconds: begin.elapsed().as_secs_f64(),
+    })
+}
+
+fn usual_columns(path: &Path, options: &UpdateOptions<'_>, kind: &TableKind) -> Vec<Column> {
+    let names: &[&str] = match kind {
+        TableKind::Range { .. } => &["start", "end", "value"],
+        _ => &["row", "value"],
+    };
+    let by_number = options.file.format.or_else(|| Format::of_name(path)) == Some(Format::Csv);
+    let column = |(i, name): (usize, &&str)| {
+        if by_number { Column::Number(i + 1) } else { Column::Name((*name).to_owned()) }
+    };
+    names.iter().enumerate().map(column).collect()
+}
+
+/// Rows as the scheme sees them. Neighbours within a record become one change.
+fn into_changes(rows: &changes::Rows, packing: &Packing) -> Result<Vec<Change>> {
+    let mut changes: Vec<Change> = Vec::new();
+    for (&row, bytes) in rows {
+        for place in packing.places(row).map_err(DbError::Scheme)? {
+            let part = bytes.get(place.bytes).unwrap_or_default();
+            match changes.last_mut() {
+                Some(last)
+                    if last.record == place.record
+                        && last.offset + last.bytes.len() as u64 == place.offset =>
+                {
+                    last.bytes.extend_from_slice(part);
+                }
+                _ => {
+                    changes.push(Change { record: place.record, offset: place.offset, bytes: part.to_vec() })
+                }
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// Changes are in the order of their records.
+fn count_records(changes: &[Change]) -> u64 {
+    changes.chunk_by(|a, b| a.record == b.record).count() as u64
+}

@@ -1,0 +1,128 @@
+//! A file of changes as rows and their new bytes.
+
+use crate::ingest::range::read_key;
+use crate::ingest::reader::{Cell, Reader};
+use crate::ingest::value::pad;
+use crate::ingest::{Column, Encoding, FileOptions, Problem};
+use crate::progress::Watcher;
+use crate::{DbError, Result};
+use sotto_catalog::{Catalog, KeyKind, Packing, TableKind};
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// New bytes of rows.
+pub(super) type Rows = BTreeMap<u64, Vec<u8>>;
+
+/// What a file of changes says.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) rows: Rows,
+    pub(super) partial_blocks: u64,
+}
+
+/// About what a changed row costs besides its bytes.
+const OVERHEAD_BYTES: u64 = 64;
+
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Reads a file of changes to the table of `catalog`.
+pub(super) fn read(
+    path: &Path,
+    file: &FileOptions,
+    columns: &[Column],
+    encoding: Encoding,
+    catalog: &Catalog,
+    packing: &Packing,
+    watch: Watcher<'_>,
+) -> Result<Changes> {
+    let wanted: Vec<_> = columns.iter().collect();
+    let mut reader = Reader::open(path, file, &wanted, watch)?;
+    let keys = match (&catalog.kind, columns.len()) {
+        (_, 2) => None,
+        (TableKind::Range { key, block, first, .. }, 3) => {
+            Some(Keys { key: *key, block: *block, first: *first, rows: catalog.rows })
+        }
+        _ => {
+            let problem =
+                Problem::Options("two columns, row and value; or for range tables start, end, value");
+            return Err(reader.fault_at(0, None, problem).into());
+        }
+    };
+    let most = MOST_BYTES / (catalog.row_bytes + OVERHEAD_BYTES);
+    let mut changes = Changes::default();
+    let mut value = Vec::new();
+    while let Some(cells) = reader.next()? {
+        let target = match (&keys, cells) {
+            (Some(keys), [start, end, _]) => keys.rows_of(start, end),
+            (_, [row, _]) => row.unsigned().map(|row| (row..=row, 0)).map_err(|problem| (0, problem)),
+            _ => break,
+        };
+        let at = columns.len() - 1;
+        let read = cells.last().map_or(Err(Problem::Missing), |cell| {
+            encoding.read(cell, &mut value)?;
+            pad(&mut value, catalog.row_bytes as usize)
+        });
+        let (rows, partial) = target.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
+        read.map_err(|problem| reader.fault(Some(at), problem))?;
+        changes.partial_blocks += partial;
+        // Range tables do not grow: the keys past their end have no rows to fill a gap with.
+        let capacity =
+            if matches!(catalog.kind, TableKind::Index) { packing.capacity() } else { catalog.rows };
+        if !rows.is_empty() && *rows.end() >= capacity {
+            return Err(DbError::PastCapacity { row: *rows.end(), capacity });
+        }
+        for row in rows {
+            if changes.rows.insert(row, value.clone()).is_some() {
+                return Err(reader.fault(Some(0), Problem::Duplicate { row }).into());
+            }
+            if changes.rows.len() as u64 > most {
+                let problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
+                return Err(reader.fault(None, problem).into());
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// How keys become rows.
+struct Keys {
+    key: KeyKind,
+    block: u64,
+    first: u64,
+    rows: u64,
+}
+
+impl Keys {
+    /// The rows whose first key lies in the range, and how many blocks it covers in part.
+    fn rows_of(&self, start: &Cell, end: &Cell) -> Result<(RangeInclusive<u64>, u64), (usize, Problem)> {
+        let last = (u128::from(self.first) + u128::from(self.rows) * u128::from(self.block) - 1)
+            .min(u128::from(self.key.last())) as u64;
+        let key = |column, cell| {
+            let key = read_key(self.key, cell).map_err(|problem| (column, problem))?;
+            let offset = key.checked_sub(self.first).filter(|_| key <= last);
+            offset.ok_or((column, Problem::OutsideKeys { first: self.first, last }))
+        };
+        let (start, end) = (key(0, start)?, key(1, end)?);
+        if start > end {
+            return Err((1, Problem::Backwards));
+        }
+        let (first_block, last_block) = (start / self.block, end / self.block);
+        let cut_left = !start.is_multiple_of(self.block);
+        let cut_right = self.first + end != last && !(end + 1).is_multiple_of(self.block);
+        let partial = match (cut_left, cut_right) {
+            (true, true) if first_block != last_block => 2,
+            (false, false) => 0,
+            _ => 1,
+        };
+        #[allow(
+            clippy::reversed_empty_ranges,
+            reason = "a range that holds no block's first key has no rows"
+        )]
+        let rows = match first_block + u64::from(cut_left) {
+            from if from <= last_block => from..=last_block,
+            _ => 1..=0,
+        };
+        Ok((rows, partial))
+    }
+}
