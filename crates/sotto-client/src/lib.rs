@@ -1,4 +1,19 @@
-//! The client.
+//! The client: looks rows up without telling the server which.
+//!
+//! ```
+//! use sotto_client::Table;
+//! # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+//! # let server = common::server_of("simplepir/1", 3000, 8);
+//! # let (url, key) = (server.http(), server.with(|world| world.pin()));
+//!
+//! let mut table = Table::connect(&url, "squares").pin(key).open()?;
+//! let row = table.get(1234)?;
+//! assert_eq!(row, (1234u64 * 1234).to_le_bytes());
+//!
+//! let cost = table.last().ok_or("one lookup was made")?;
+//! println!("{} bytes up, {} down, {:?}", cost.up, cost.down, cost.round_trip);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! | module | what lives there |
 //! |---|---|

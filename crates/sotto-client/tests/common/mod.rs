@@ -1,0 +1,360 @@
+// A server in memory over the schemes in the clear, which remembers all it was sent and can be told to lie.
+// Plain comments, since the first example of the crate includes this file.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop")]
+
+use sotto_catalog::{
+    ArtifactEntry, Catalog, KeyKind, Packing, PublicKey, SignedCatalog, SigningKey, TableKind, ValueKind,
+};
+use sotto_client::Table;
+use sotto_client::session::Config;
+use sotto_client::table::Builder;
+use sotto_client::transport::memory::Memory;
+use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
+use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
+use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
+use sotto_testkit::{CLEAR, CLEAR_KEYED, CLEAR_TWO, rng};
+use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+/// The name of every table here.
+pub const NAME: &str = "squares";
+
+/// The chunk size of artifacts here: the smallest there is, so that a small hint has several.
+pub const CHUNK: usize = 64 << 10;
+
+/// Finds schemes, those in the clear too, which no registry may hold.
+pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
+    let clear = [&CLEAR, &CLEAR_KEYED, &CLEAR_TWO];
+    clear.into_iter().find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
+}
+
+type Tamper = Box<dyn FnMut(&Request, Response) -> Result<Response, TransportError> + Send>;
+
+/// What a server holds.
+pub struct World {
+    pub key: SigningKey,
+    pub catalog: Catalog,
+    pub image: MemoryImage,
+    pub artifacts: HashMap<String, Vec<u8>>,
+    pub scheme: &'static SchemeEntry,
+    /// All it was sent, in order.
+    pub log: Vec<Request>,
+    /// What is done to a response on its way.
+    pub tamper: Option<Tamper>,
+    sessions: HashMap<[u8; 16], AnySession>,
+}
+
+/// A server that several clients can talk to.
+#[derive(Clone)]
+pub struct Server(pub Arc<Mutex<World>>);
+
+/// The value of a row: its square, and then zeros.
+pub fn value(row: u64, row_bytes: usize) -> Vec<u8> {
+    let mut out = row.wrapping_mul(row).to_le_bytes().to_vec();
+    out.resize(row_bytes.max(8), 0);
+    out.truncate(row_bytes);
+    out
+}
+
+/// A table of so many rows.
+pub fn server(rows: u64, row_bytes: u64) -> Server {
+    server_of("clear/1", rows, row_bytes)
+}
+
+pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
+    let scheme = resolve(scheme).unwrap();
+    let params = (scheme.select)(&Shape { rows, row_bytes, lookups_per_client: 1 }).unwrap();
+    let report = (scheme.report)(&params).unwrap();
+    let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).unwrap();
+    let mut records = vec![0; (report.records * report.record_bytes) as usize];
+    for row in 0..rows {
+        let value = value(row, row_bytes as usize);
+        for place in packing.places(row).unwrap() {
+            let at = (place.record * report.record_bytes + place.offset) as usize;
+            let part = &value[place.bytes];
+            records[at..at + part.len()].copy_from_slice(part);
+        }
+    }
+    let sink = MemorySink::new();
+    let rows_in = MemoryRows::new(report.record_bytes as usize, records);
+    (scheme.server.encode)(&params, &rows_in, &sink).unwrap();
+    let catalog = Catalog {
+        format: "sotto-catalog/1".to_owned(),
+        table: NAME.parse().unwrap(),
+        epoch: Epoch(1),
+        kind: TableKind::Index,
+        value: ValueKind::Unsigned,
+        rows,
+        row_bytes,
+        scheme: scheme.id.to_string(),
+        params: serde_json::from_slice(&params).unwrap(),
+        params_digest: report.digest.into(),
+        servers: scheme.servers as u32,
+        artifacts: Vec::new(),
+        layers: Vec::new(),
+        sidecar: None,
+        attribution: None,
+        created: 0,
+    };
+    let mut world = World {
+        key: SigningKey::generate(&mut rng::seeded("publisher")),
+        catalog,
+        image: sink.into_image(),
+        artifacts: HashMap::new(),
+        scheme,
+        log: Vec::new(),
+        tamper: None,
+        sessions: HashMap::new(),
+    };
+    world.publish();
+    Server(Arc::new(Mutex::new(world)))
+}
+
+impl World {
+    /// Names the image's artifacts in the catalog.
+    fn publish(&mut self) {
+        self.catalog.artifacts.clear();
+        for artifact in [Artifact::Hint, Artifact::HintDelta] {
+            let Some(bytes) = self.image.artifact(artifact) else { continue };
+            let from = (artifact == Artifact::HintDelta).then(|| Epoch(self.catalog.epoch.0 - 1));
+            let entry = ArtifactEntry {
+                chunk_bytes: CHUNK as u64,
+                chunks: bytes.chunks(CHUNK).map(|chunk| blake3::hash(chunk).into()).collect(),
+                ..ArtifactEntry::of(artifact, bytes, from)
+            };
+            self.artifacts.insert(entry.digest.to_string(), bytes.to_vec());
+            self.catalog.artifacts.push(entry);
+        }
+    }
+
+    pub fn pin(&self) -> PublicKey {
+        self.key.public()
+    }
+
+    pub fn signed(&self) -> Vec<u8> {
+        SignedCatalog::sign(&self.catalog, &self.key).unwrap().to_bytes()
+    }
+
+    pub fn hint(&self) -> Vec<u8> {
+        self.image.artifact(Artifact::Hint).unwrap().to_vec()
+    }
+
+    pub fn hint_digest(&self) -> String {
+        blake3::hash(&self.hint()).to_hex().to_string()
+    }
+
+    /// Moves to the next epoch, in which some rows are `0xEE` throughout.
+    pub fn update(&mut self, rows: &[u64]) {
+        let params = self.catalog.params.to_string();
+        let report = (self.scheme.report)(params.as_bytes()).unwrap();
+        let packing = self.catalog.packing(&report).unwrap();
+        let mut changes = Vec::new();
+        for &row in rows {
+            for place in packing.places(row).unwrap() {
+                let bytes = vec![0xEE; place.bytes.len()];
+                changes.push(Change { record: place.record, offset: place.offset, bytes });
+            }
+        }
+        let sink = MemorySink::holding(self.image.clone());
+        (self.scheme.server.revise.unwrap())(params.as_bytes(), &changes, &sink).unwrap();
+        self.image = sink.into_image();
+        self.catalog.epoch = Epoch(self.catalog.epoch.0 + 1);
+        self.publish();
+    }
+
+    /// Puts other bytes in the place of an artifact, under its old name.
+    pub fn replace(&mut self, artifact: Artifact, bytes: Vec<u8>) {
+        let entry = self.catalog.artifacts.iter().find(|entry| entry.artifact == artifact).unwrap();
+        self.artifacts.insert(entry.digest.to_string(), bytes);
+    }
+
+    pub fn drop_sessions(&mut self) {
+        self.sessions.clear();
+    }
+
+    fn refuse(&self, code: Code) -> Response {
+        let problem = Problem::new(code, "refused").with_epoch(self.catalog.epoch);
+        Response::new(code.status(), problem.to_bytes())
+    }
+
+    fn honest(&mut self, request: &Request) -> Response {
+        let base = format!("/v1/tables/{NAME}");
+        match (request.method, request.path.as_str()) {
+            (Method::Get, path) if path == base => Response::new(200, self.signed()),
+            (Method::Get, path) => {
+                let artifact =
+                    path.strip_prefix("/v1/artifacts/").and_then(|digest| self.artifacts.get(digest));
+                match (artifact, &request.range) {
+                    (None, _) => self.refuse(Code::NoSuchArtifact),
+                    (Some(bytes), None) => Response::new(200, bytes.clone()),
+                    (Some(bytes), Some(range)) => {
+                        let end = bytes.len().min(range.end as usize);
+                        Response::new(206, bytes[end.min(range.start as usize)..end].to_vec())
+                    }
+                }
+            }
+            (Method::Post, path) if path == format!("{base}/keys") => self.admit(&request.body),
+            (Method::Post, path) if path == format!("{base}/ask") => self.answer(&request.body),
+            _ => self.refuse(Code::NoSuchRoute),
+        }
+    }
+
+    fn pinned(&self) -> Pin {
+        let digest = sotto_core::ParamsDigest(self.catalog.params_digest.0);
+        Pin { server: 0, epoch: self.catalog.epoch, digest }
+    }
+
+    fn open(&self) -> Box<dyn sotto_core::AnyServer> {
+        let params = self.catalog.params.to_string();
+        (self.scheme.server.open)(params.as_bytes(), Arc::new(self.image.clone())).unwrap()
+    }
+
+    fn admit(&mut self, body: &[u8]) -> Response {
+        let server = self.open();
+        let head = keys::Head::parse(body).unwrap();
+        assert_eq!(head.pin, self.pinned());
+        let session = server.admit(head.keys(body, server.keys_bytes()).unwrap()).unwrap();
+        let id = [self.sessions.len() as u8 + 1; 16];
+        self.sessions.insert(id, session);
+        Response::new(200, id.to_vec())
+    }
+
+    fn answer(&mut self, body: &[u8]) -> Response {
+        let server = self.open();
+        let head = ask::Head::parse(body).unwrap();
+        if let Err(error) = self.pinned().admit(&head.pin) {
+            return self.refuse(error.code());
+        }
+        let none = server.admit(&[]).ok();
+        let session =
+            if head.session == SessionId::NONE { none.as_ref() } else { self.sessions.get(&head.session.0) };
+        let Some(session) = session else { return self.refuse(Code::SessionExpired) };
+        let queries = head.queries(body, server.query_bytes()).unwrap();
+        let asks: Vec<_> = queries.into_iter().map(|query| (session, query)).collect();
+        let answers: Vec<_> = server.answer_many(&asks).into_iter().map(Result::unwrap).collect();
+        Response::new(200, answer::encode(&head.pin, &answers).unwrap())
+    }
+
+    pub fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        self.log.push(request.clone());
+        let honest = self.honest(request);
+        match &mut self.tamper {
+            None => Ok(honest),
+            Some(tamper) => tamper(request, honest),
+        }
+    }
+}
+
+impl Server {
+    pub fn transport(&self) -> impl Transport + use<> {
+        let world = self.0.clone();
+        Memory::new(move |request: &Request| world.lock().unwrap().call(request))
+    }
+
+    pub fn table(&self) -> Builder {
+        Table::over(self.transport(), NAME).resolve(resolve)
+    }
+
+    pub fn config(&self) -> Config {
+        let mut config = Config::new(NAME.parse().unwrap());
+        config.resolve = resolve;
+        config
+    }
+
+    pub fn with<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        change(&mut self.0.lock().unwrap())
+    }
+
+    /// From now on answers of the server go through `tamper`.
+    pub fn tamper(
+        &self,
+        tamper: impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send + 'static,
+    ) {
+        self.with(|world| world.tamper = Some(Box::new(tamper)));
+    }
+
+    /// From now on the bodies of answers to asks go through `tamper`.
+    pub fn tamper_asks(&self, mut tamper: impl FnMut(&mut Vec<u8>) + Send + 'static) {
+        self.tamper(move |request, mut response| {
+            if request.path.ends_with("/ask") {
+                tamper(&mut response.body);
+            }
+            Ok(response)
+        });
+    }
+
+    /// What it was sent since the last time it was asked this.
+    pub fn heard(&self) -> Vec<Request> {
+        self.with(|world| std::mem::take(&mut world.log))
+    }
+}
+
+/// A range table of IPv4 blocks, over the rows of `server`.
+pub fn as_addresses(server: &Server) {
+    server.with(|world| {
+        let empty = sotto_catalog::HexBytes(vec![0]);
+        let first = u64::from(u32::from(std::net::Ipv4Addr::new(10, 0, 0, 0)));
+        world.catalog.kind = TableKind::Range { key: KeyKind::Ipv4, block: 256, first, empty };
+    });
+}
+
+/// Serves `answer` over HTTP, from the head and body of a request to all bytes of a response, one request
+/// per connection; no bytes at all cut the connection. Gives the address.
+pub fn http(mut answer: impl FnMut(&str, &[u8]) -> Vec<u8> + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                if stream.read_line(&mut head).unwrap_or(0) == 0 {
+                    break;
+                }
+            }
+            let mut body = vec![0; header(&head, "content-length").map_or(0, |text| text.parse().unwrap())];
+            if stream.read_exact(&mut body).is_ok() {
+                // A client that has seen enough hangs up, which is no failure of the test's.
+                let _ = stream.get_mut().write_all(&answer(&head, &body));
+            }
+        }
+    });
+    url
+}
+
+/// A header of a request.
+pub fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+    lines.find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+/// A whole response.
+pub fn http_response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status} x\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+impl Server {
+    /// Serves over HTTP.
+    pub fn http(&self) -> String {
+        let world = self.0.clone();
+        http(move |head, body| {
+            let mut words = head.split_whitespace();
+            let method = if words.next() == Some("GET") { Method::Get } else { Method::Post };
+            let path = words.next().unwrap().to_owned();
+            let range = header(head, "range").map(|range| {
+                let (first, last) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
+                first.parse().unwrap()..last.parse::<u64>().unwrap() + 1
+            });
+            let request = Request { method, path, range, body: body.to_vec(), limit: u64::MAX };
+            let response = world.lock().unwrap().call(&request).unwrap();
+            http_response(response.status, "", &response.body)
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! Over a real socket: what is sent, what is refused, what is sent again.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+mod common;
+
+use common::{http, http_response, server, value};
+use sotto_client::Table;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::memory::Memory;
+use sotto_client::transport::retry::{Policy, Retrying};
+use sotto_client::transport::{Request, Response, Transport, TransportError};
+use std::collections::BTreeSet;
+use std::sync::mpsc;
+use std::time::Duration;
+
+fn post() -> Request {
+    Request::post("/v1/tables/squares/ask".to_owned(), vec![7; 100], 10)
+}
+
+fn call(url: &str) -> Result<Response, TransportError> {
+    Http::new(url, &Settings::default()).unwrap().call(&post())
+}
+
+/// Retries with pauses too short to notice.
+fn quick<T: Transport>(inner: T) -> Retrying<T> {
+    let pause = Duration::from_millis(1);
+    Retrying::new(inner, Policy { attempts: 5, first_pause: pause, longest_pause: pause * 8 })
+}
+
+#[test]
+fn a_table_over_http() {
+    let server = server(300, 2);
+    let pin = server.with(|world| world.pin());
+    let mut table =
+        Table::connect(&server.http(), "squares").pin(pin).resolve(common::resolve).open().unwrap();
+    assert_eq!(table.get(17).unwrap(), value(17, 2));
+    assert_eq!(table.get_many(&[0, 299]).unwrap(), [value(0, 2), value(299, 2)]);
+}
+
+#[test]
+fn every_client_sends_the_same_headers() {
+    let (told, heard) = mpsc::channel();
+    let url = http(move |head, _| {
+        told.send(head.to_owned()).unwrap();
+        http_response(200, "set-cookie: id=1\r\n", b"")
+    });
+    let mut first = Http::new(&url, &Settings::default()).unwrap();
+    first.call(&post()).unwrap();
+    first.call(&post()).unwrap();
+    Http::new(&url, &Settings::default()).unwrap().call(&post()).unwrap();
+    first.call(&Request::get_range("/v1/artifacts/00".to_owned(), 5..10)).unwrap();
+    let heads: Vec<String> = heard.iter().take(4).collect();
+    assert_eq!(heads[0], heads[1], "the second request says no more than the first");
+    assert_eq!(heads[0], heads[2], "clients look alike");
+    let names = |head: &str| -> BTreeSet<String> {
+        head.lines().skip(1).filter_map(|line| Some(line.split_once(": ")?.0.to_ascii_lowercase())).collect()
+    };
+    let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(names(&heads[0]), set(&["accept", "content-length", "content-type", "host", "user-agent"]));
+    assert_eq!(names(&heads[3]), set(&["accept", "host", "range", "user-agent"]));
+    assert_eq!(common::header(&heads[3], "range"), Some("bytes=5-9"));
+    assert_eq!(common::header(&heads[0], "user-agent"), Some("sotto"));
+}
+
+#[test]
+fn a_body_shorter_than_declared_is_a_lost_connection() {
+    let url = http(|_, _| b"HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 10\r\n\r\nshort".to_vec());
+    assert_eq!(call(&url).unwrap_err().code(), "connection-lost");
+}
+
+#[test]
+fn a_body_longer_than_declared_is_cut_there() {
+    let url =
+        http(|_, _| b"HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nlonger than".to_vec());
+    assert_eq!(call(&url).unwrap().body, b"longe");
+}
+
+#[test]
+fn a_body_longer_than_allowed_is_not_read() {
+    let declared = http(|_, _| b"HTTP/1.1 200 x\r\ncontent-length: 1000000000000\r\n\r\n".to_vec());
+    assert_eq!(call(&declared).unwrap_err().code(), "response-too-large");
+    let endless = http(|_, _| {
+        let head = b"HTTP/1.1 200 x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+        [head.as_slice(), &b"4\r\nmore\r\n".repeat(1000)].concat()
+    });
+    assert_eq!(call(&endless).unwrap_err().code(), "response-too-large");
+    let refusal = http(|_, _| http_response(400, "", &[b'x'; 1 << 20]));
+    assert_eq!(call(&refusal).unwrap_err().code(), "response-too-large");
+}
+
+#[test]
+fn what_is_not_http_is_named() {
+    let url = http(|_, _| b"220 smtp.example ready\r\n\r\n".to_vec());
+    assert_eq!(call(&url).unwrap_err().code(), "bad-http");
+}
+
+#[test]
+fn redirects_are_not_followed() {
+    let url = http(|_, _| http_response(302, "location: http://127.0.0.1:1/elsewhere\r\n", b""));
+    assert_eq!(call(&url).unwrap().status, 302);
+    let error = Table::connect(&url, "squares").open().map(|_| ()).unwrap_err();
+    assert_eq!(error.code(), "internal");
+}
+
+#[test]
+fn a_server_that_is_silent_is_given_up() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let error = Table::connect(&url, "squares").timeout(Duration::from_millis(100)).open().map(|_| ());
+    assert_eq!(error.unwrap_err().code(), "timeout");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", gone.local_addr().unwrap());
+    drop(gone);
+    let error = call(&url).unwrap_err();
+    assert_eq!(error.code(), "no-connection");
+    assert!(error.to_string().contains(&url));
+}
+
+#[test]
+fn addresses_are_checked_before_use() {
+    for url in
+        ["", "localhost:8080", "ftp://h", "http://", "http:///x", "http://a@h", "http://h?x", "http://h /"]
+    {
+        let error = Http::new(url, &Settings::default()).map(|_| ()).unwrap_err();
+        assert_eq!(error.code(), "bad-address", "{url:?}");
+    }
+    assert_eq!(Http::new("http://h:1/", &Settings::default()).unwrap().origin(), "http://h:1");
+}
+
+#[test]
+fn unusable_roots_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("root.pem");
+    let open = || Table::connect("https://127.0.0.1:1", "squares").trust_root(&file).open().map(|_| ());
+    assert_eq!(open().unwrap_err().code(), "tls", "no file");
+    std::fs::write(&file, "no certificate").unwrap();
+    assert_eq!(open().unwrap_err().code(), "tls", "no certificate");
+}
+
+#[test]
+fn what_was_lost_or_refused_for_now_is_sent_again_bit_for_bit() {
+    let (told, heard) = mpsc::channel();
+    let mut replies = [
+        Vec::new(),
+        http_response(503, "retry-after: 0\r\n", b""),
+        b"HTTP/1.1 200 x\r\ncontent-length: 10\r\n\r\ncut".to_vec(),
+        http_response(429, "", b""),
+        http_response(200, "server-timing: x\r\n", b"done"),
+    ]
+    .into_iter();
+    let url = http(move |head, body| {
+        told.send((head.to_owned(), body.to_vec())).unwrap();
+        replies.next().unwrap()
+    });
+    let mut transport = quick(Http::new(&url, &Settings::default()).unwrap());
+    let response = transport.call(&post()).unwrap();
+    assert_eq!((response.body.as_slice(), response.server_timing.as_deref()), (&b"done"[..], Some("x")));
+    assert_eq!(transport.retries(), 4);
+    let sent: Vec<_> = heard.try_iter().collect();
+    assert_eq!(sent.len(), 5);
+    assert!(sent.iter().all(|one| *one == sent[0]));
+    assert_eq!(sent[0].1, post().body);
+}
+
+#[test]
+fn retries_end() {
+    let retries = |respond: &dyn Fn() -> Result<Response, TransportError>| {
+        // The closure of a transport has to be `Send`; what it gives is fixed, so it is made beforehand.
+        let mut outcomes: Vec<_> = (0..10).map(|_| respond()).collect();
+        let mut transport = quick(Memory::new(move |_: &Request| outcomes.pop().unwrap()));
+        let _ = transport.call(&post());
+        transport.retries()
+    };
+    let status = |status| move || Ok(Response::new(status, Vec::new()));
+    for busy in [429, 503] {
+        assert_eq!(retries(&status(busy)), 4);
+    }
+    assert_eq!(retries(&|| Err(TransportError::Lost(String::new()))), 4);
+    // These would not go better the next time.
+    for refused in [200, 206, 302, 400, 404, 409, 410, 413, 500] {
+        assert_eq!(retries(&status(refused)), 0);
+    }
+    assert_eq!(retries(&|| Err(TransportError::Timeout(String::new()))), 0);
+    // A server may not make a client wait for ever.
+    let patient = || Ok(Response { status: 503, retry_after: Some(Duration::MAX), ..Response::default() });
+    assert_eq!(retries(&patient), 0);
+}
+
+#[test]
+fn a_memory_server_may_not_send_more_than_a_real_one() {
+    let mut transport = Memory::new(|_: &Request| Ok(Response::new(200, vec![0; 11])));
+    assert_eq!(transport.call(&post()).unwrap_err().code(), "response-too-large");
+}
