@@ -3,7 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`builder`] | which table, whom to trust, where to keep things |
-//! | [`drive`] | carries out what an [`Opening`] says, with a cache and a transport |
+//! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
 //! | [`stats`] | bytes and time, seen from here |
 //!
 //! Blocking, one lookup at a time, over any [`Transport`]. What it hides and what it does not: the server

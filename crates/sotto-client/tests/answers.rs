@@ -1,6 +1,7 @@
 //! Answers that are none: each is refused by name, and never leads to another request.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{server, server_of, value};

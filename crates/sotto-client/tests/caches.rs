@@ -1,6 +1,7 @@
 //! What is kept between runs: it saves bytes, and is never believed.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{CHUNK, Server, server, value};

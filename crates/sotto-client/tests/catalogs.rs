@@ -1,6 +1,7 @@
 //! Catalogs that are not to be believed, and artifacts that are not what the catalog says.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{Server, server, server_of};

@@ -1,6 +1,7 @@
 //! Over a real socket: what is sent, what is refused, what is sent again.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{http, http_response, server, value};

@@ -1,6 +1,7 @@
 //! With the schemes of the registry: a table opened, asked, updated and asked again.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{NAME, server_of, value};

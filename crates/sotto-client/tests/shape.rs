@@ -1,6 +1,7 @@
 //! The promise: what a server sees has one shape, whatever is asked.
 #![allow(clippy::unwrap_used, reason = "a test may stop")]
 
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
 use common::{as_addresses, server, server_of, value};

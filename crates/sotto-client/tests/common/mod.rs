@@ -1,8 +1,5 @@
 // A server in memory over the schemes in the clear, which remembers all it was sent and can be told to lie.
 // Plain comments, since the first example of the crate includes this file.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop")]
-
 use sotto_catalog::{
     ArtifactEntry, Catalog, KeyKind, Packing, PublicKey, SignedCatalog, SigningKey, TableKind, ValueKind,
 };
