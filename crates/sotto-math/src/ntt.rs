@@ -20,8 +20,8 @@ mod tables;
 use crate::modulus::Modulus;
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
-pub(crate) use accumulator::Halves;
-pub(crate) use tables::{Direction, Factor, Reduction, Tables, transpose};
+pub(crate) use accumulator::{Cell, Room};
+pub(crate) use tables::{Factor, LaneFactors, Reduction, SquareFactors, Tables, transpose};
 
 /// Everything precomputed to transform polynomials of one length modulo one prime.
 #[derive(Debug, Clone)]

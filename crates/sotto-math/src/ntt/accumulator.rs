@@ -6,59 +6,70 @@ use super::Tables;
 /// fit 64 bits.
 const ROOM: usize = 1 << 12;
 
-/// Slot-wise sums of products, in redundant form: the value of slot `i` is
-/// `lo[i] + 2^52 hi[i]`.
+/// Slot-wise sums of products, in redundant form.
 ///
-/// These are the two halves that the 52-bit multipliers of AVX-512 IFMA return, so a
-/// product costs two instructions and no reduction. What the halves hold depends on the
-/// backend; only the reduced value, from [`NttPlan::take`](super::NttPlan::take), does not.
+/// The value of a slot is `lo + 2^52 hi`. These are the two halves that the 52-bit
+/// multipliers of AVX-512 IFMA return, so a product costs two instructions and no reduction.
+/// What the halves hold depends on the backend; only the reduced value, from
+/// [`NttPlan::take`](super::NttPlan::take), does not.
 #[derive(Debug, Clone)]
 pub struct Accumulator {
-    lo: Vec<u64>,
-    hi: Vec<u64>,
-    /// Where a transform lives between its levels on the way into the sum.
+    cells: Vec<Cell>,
+    /// Where a transform lives between its levels, on the way into the sum.
     scratch: Vec<u64>,
     products: usize,
 }
 
+/// Both halves of eight slots, each half a cache line.
+#[derive(Debug, Clone, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Cell {
+    pub(crate) lo: [u64; 8],
+    pub(crate) hi: [u64; 8],
+}
+
 /// An accumulator with room for one more product.
-pub(crate) struct Halves<'a> {
-    pub(crate) lo: &'a mut [u64],
-    pub(crate) hi: &'a mut [u64],
+pub(crate) struct Room<'a> {
+    pub(crate) cells: &'a mut [Cell],
     pub(crate) scratch: &'a mut [u64],
 }
 
 impl Accumulator {
     pub(crate) fn new(n: usize) -> Self {
-        Accumulator { lo: vec![0; n], hi: vec![0; n], scratch: vec![0; n], products: 0 }
+        // Seven words more than needed, to start on a cache line wherever the vector lies.
+        Accumulator { cells: vec![Cell::default(); n / 8], scratch: vec![0; n + 7], products: 0 }
     }
 
     /// Makes room for one more product per slot.
-    pub(crate) fn room(&mut self, tables: &Tables) -> Halves<'_> {
-        assert_eq!(self.lo.len(), tables.n, "an accumulator of the plan's length");
+    pub(crate) fn room(&mut self, tables: &Tables) -> Room<'_> {
+        assert_eq!(self.cells.len(), tables.n / 8, "an accumulator of the plan's length");
         if self.products == ROOM {
-            for (lo, hi) in self.lo.iter_mut().zip(&mut self.hi) {
-                *lo = reduced(tables, *lo, *hi);
-                *hi = 0;
+            for cell in &mut self.cells {
+                *cell = Cell { lo: cell.reduced(tables), hi: [0; 8] };
             }
             self.products = 1;
         }
         self.products += 1;
-        Halves { lo: &mut self.lo, hi: &mut self.hi, scratch: &mut self.scratch }
+        // Without an answer from align_offset the scratch is merely not aligned.
+        let start = self.scratch.as_ptr().align_offset(64).min(7);
+        Room { cells: &mut self.cells, scratch: &mut self.scratch[start..start + tables.n] }
     }
 
     pub(crate) fn take(&mut self, tables: &Tables, out: &mut [u64]) {
-        assert_eq!(self.lo.len(), tables.n, "an accumulator of the plan's length");
+        assert_eq!(self.cells.len(), tables.n / 8, "an accumulator of the plan's length");
         assert_eq!(out.len(), tables.n, "a slice of the plan's length");
-        for ((out, lo), hi) in out.iter_mut().zip(&mut self.lo).zip(&mut self.hi) {
-            *out = reduced(tables, *lo, *hi);
-            (*lo, *hi) = (0, 0);
+        for (out, cell) in out.as_chunks_mut::<8>().0.iter_mut().zip(&mut self.cells) {
+            *out = std::mem::take(cell).reduced(tables);
         }
         self.products = 0;
     }
 }
 
-fn reduced(tables: &Tables, lo: u64, hi: u64) -> u64 {
-    let q = &tables.modulus;
-    q.add(q.reduce(lo), q.mul(q.reduce(hi), tables.two_52))
+impl Cell {
+    fn reduced(&self, tables: &Tables) -> [u64; 8] {
+        let q = &tables.modulus;
+        let mut out = self.hi.map(|hi| q.mul(q.reduce(hi), tables.two_52));
+        out.iter_mut().zip(self.lo).for_each(|(out, lo)| *out = q.add(*out, q.reduce(lo)));
+        out
+    }
 }

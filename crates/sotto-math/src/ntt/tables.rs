@@ -35,12 +35,29 @@ pub(crate) struct Factor {
 #[derive(Debug, Clone)]
 pub(crate) struct Direction {
     /// In the level with `m` blocks, block `i` multiplies by entry `m + i`.
-    pub(crate) w: Vec<u64>,
-    pub(crate) quotient: Vec<u64>,
-    /// The last three levels for transposed squares: for each run of 64 slots seven rows
-    /// of eight lanes (1 row of the level with 8 slots to a block, 2 with 4, 4 with 2).
-    pub(crate) square_w: Vec<u64>,
-    pub(crate) square_quotient: Vec<u64>,
+    pub(crate) factors: Vec<Factor>,
+    /// The last six levels, for each run of 64 slots.
+    pub(crate) squares: Vec<SquareFactors>,
+}
+
+/// The factors of one run of 64 slots, seen as a square: of each level, as many as there
+/// are blocks. Levels that pair rows come first, levels that pair lanes second, and of each
+/// three the one with the longest blocks first.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct SquareFactors {
+    pub(crate) lanes: [LaneFactors; 7],
+    pub(crate) rows: [Factor; 7],
+}
+
+/// Eight factors, one for each lane.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct LaneFactors {
+    pub(crate) w: [u64; 8],
+    pub(crate) quotient: [u64; 8],
 }
 
 /// How much of the reductions between levels can be left out.
@@ -74,10 +91,9 @@ impl Tables {
             }
             w
         };
-        let factor = |w: u64| Factor { w, quotient: quotient(w, q) };
-        let inverse = Direction::new(powers(modulus.inv(root)), q);
+        let inverse = Direction::new(&powers(modulus.inv(root)), q);
         let n_inv = modulus.inv(n as u64 % q);
-        let scale = [factor(n_inv), factor(modulus.mul(n_inv, inverse.w[1]))];
+        let scale = [Factor::new(n_inv, q), Factor::new(modulus.mul(n_inv, inverse.factors[1].w), q)];
         // Forward, a level adds at most 2q to values that start below (2 levels + 2) q: see
         // the bias in the kernels. Inverse, a level doubles values that start below 2q.
         let growth = u128::from((4 * levels + 4).max(2 << levels));
@@ -89,7 +105,7 @@ impl Tables {
             root,
             two_52: modulus.reduce(1 << 52),
             barrett: (1 << 52) / q,
-            forward: Direction::new(powers(root), q),
+            forward: Direction::new(&powers(root), q),
             inverse,
             scale,
             reduction,
@@ -103,24 +119,27 @@ impl Tables {
 }
 
 impl Direction {
-    fn new(w: Vec<u64>, q: u64) -> Self {
+    fn new(w: &[u64], q: u64) -> Self {
         let n = w.len();
-        let mut square_w = Vec::with_capacity(n / 64 * 56);
-        for square in 0..n / 64 {
-            // Lane j of row r of a level: block r of the `rows` blocks in run j of 8 slots.
-            for (blocks, rows) in [(n / 8, 1), (n / 4, 2), (n / 2, 4)] {
-                for r in 0..rows {
-                    square_w.extend((0..8).map(|j| w[blocks + (8 * square + j) * rows + r]));
-                }
-            }
-        }
-        let quotients = |w: &[u64]| w.iter().map(|&w| quotient(w, q)).collect();
-        Direction { quotient: quotients(&w), square_quotient: quotients(&square_w), w, square_w }
+        let factors: Vec<Factor> = w.iter().map(|&w| Factor::new(w, q)).collect();
+        // Block and level of each of seven: one block of all, two of half, four of a quarter.
+        const SEVEN: [(usize, usize); 7] = [(1, 0), (2, 0), (2, 1), (4, 0), (4, 1), (4, 2), (4, 3)];
+        let square = |s: usize| SquareFactors {
+            rows: SEVEN.map(|(blocks, i)| factors[(n / 64 + s) * blocks + i]),
+            lanes: SEVEN.map(|(blocks, i)| {
+                let lane = |j: usize| factors[(n / 8 + 8 * s + j) * blocks + i];
+                let lanes = [0, 1, 2, 3, 4, 5, 6, 7].map(lane);
+                LaneFactors { w: lanes.map(|f| f.w), quotient: lanes.map(|f| f.quotient) }
+            }),
+        };
+        Direction { squares: (0..n / 64).map(square).collect(), factors }
     }
 }
 
-fn quotient(w: u64, q: u64) -> u64 {
-    ((u128::from(w) << 52) / u128::from(q)) as u64
+impl Factor {
+    fn new(w: u64, q: u64) -> Self {
+        Factor { w, quotient: ((u128::from(w) << 52) / u128::from(q)) as u64 }
+    }
 }
 
 /// Slot index to and from the index in plain bit-reversed order.

@@ -9,7 +9,7 @@ mod read;
 mod scan;
 
 use super::{Kernels, Planes};
-use crate::ntt::{Halves, Tables};
+use crate::ntt::{Room, Tables};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA. Only the probe makes one.
 pub(crate) struct Avx512(());
@@ -52,7 +52,7 @@ impl Kernels for Avx512 {
         unsafe { ntt::forward_i8(t, bytes, out) }
     }
 
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>) {
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
         // SAFETY: self proves the features.
         unsafe { ntt::forward_i8_mul_acc(t, bytes, b, sum) }
     }
@@ -62,9 +62,9 @@ impl Kernels for Avx512 {
         unsafe { products::mul_acc(t, acc, a, b) }
     }
 
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Halves<'_>) {
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
         // SAFETY: self proves the features.
-        unsafe { products::mul_acc_wide(a, b, sum.lo, sum.hi) }
+        unsafe { products::mul_acc_wide(a, b, sum.cells) }
     }
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {

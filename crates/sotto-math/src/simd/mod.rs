@@ -12,13 +12,15 @@
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod scalar;
 
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
-use crate::ntt::{Halves, Tables};
+use crate::ntt::{Room, Tables};
 use std::sync::OnceLock;
 
 /// Byte planes of one query for a run of column groups.
@@ -49,13 +51,13 @@ pub(crate) trait Kernels: Sync {
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
 
     /// Signed bytes to slots below 2^52, times `b`, added to `sum`.
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>);
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
 
     /// `acc + a b`, reduced.
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
 
-    /// Adds the low 52 bits of `a b` to the lower half of `sum`, the rest to the upper.
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Halves<'_>);
+    /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper.
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>);
 
     /// Rows of `h`, `n` words each, times each vector of `s`.
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
@@ -74,6 +76,8 @@ type Probe = fn() -> Option<&'static dyn Kernels>;
 const BACKENDS: &[Probe] = &[
     #[cfg(target_arch = "x86_64")]
     avx512::Avx512::probe,
+    #[cfg(target_arch = "x86_64")]
+    avx2::Avx2::probe,
     scalar::Scalar::probe,
 ];
 

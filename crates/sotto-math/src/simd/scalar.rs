@@ -7,10 +7,12 @@ mod read;
 mod scan;
 
 use super::{Kernels, Planes};
-use crate::ntt::{Halves, Tables};
+use crate::ntt::{Room, Tables};
 
-// The vector backends leave what does not fill a register to these.
+// What the vector backends leave to scalar code: what does not fill a register, and what
+// their instructions do not make faster.
 pub(super) use gauss::gauss;
+pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, transpose_squares};
 pub(super) use read::read;
 
 pub(crate) struct Scalar;
@@ -42,17 +44,17 @@ impl Kernels for Scalar {
         ntt::forward_i8(t, bytes, out);
     }
 
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>) {
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
         ntt::forward_i8(t, bytes, sum.scratch);
-        ntt::mul_acc_wide(sum.scratch, b, sum.lo, sum.hi);
+        ntt::mul_acc_wide(sum.scratch, b, sum.cells);
     }
 
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
         ntt::mul_acc(t, acc, a, b);
     }
 
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Halves<'_>) {
-        ntt::mul_acc_wide(a, b, sum.lo, sum.hi);
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
+        ntt::mul_acc_wide(a, b, sum.cells);
     }
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {

@@ -37,8 +37,10 @@ pub(super) fn dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
 #[target_feature(enable = "avx512f")]
 fn row_times<const V: usize>(s: [&[i32]; V], row: &[u32]) -> [i64; V] {
     let (words, tail) = row.as_chunks::<16>();
-    let parts = s.map(|s| s.as_chunks::<16>());
-    let small = parts.map(|p| &p.0[..words.len()]);
+    let mut small = [&[][..]; V];
+    for (small, s) in small.iter_mut().zip(s) {
+        *small = &s.as_chunks::<16>().0[..words.len()];
+    }
     let flip = _mm512_set1_epi32(i32::MIN);
     let mut even = [_mm512_setzero_si512(); V];
     let mut odd = [_mm512_setzero_si512(); V];
@@ -54,11 +56,10 @@ fn row_times<const V: usize>(s: [&[i32]; V], row: &[u32]) -> [i64; V] {
     }
     let mut sums = [0; V];
     for v in 0..V {
-        let rest = tail
-            .iter()
-            .zip(parts[v].1)
-            .fold(0i64, |sum, (&h, &s)| sum.wrapping_add(i64::from(h).wrapping_mul(i64::from(s))));
-        sums[v] = _mm512_reduce_add_epi64(_mm512_add_epi64(even[v], odd[v])).wrapping_add(rest);
+        sums[v] = _mm512_reduce_add_epi64(_mm512_add_epi64(even[v], odd[v]));
+        for (&h, &s) in tail.iter().zip(&s[v][words.len() * 16..]) {
+            sums[v] = sums[v].wrapping_add(i64::from(h).wrapping_mul(i64::from(s)));
+        }
     }
     sums
 }

@@ -12,10 +12,11 @@ pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
     let one = _mm512_set1_epi64(1);
     for (words, samples) in words.iter().zip(samples) {
         let mut words8 = [_mm512_setzero_si512(); VECTORS];
-        for (v, w) in words8.iter_mut().zip(words.as_chunks::<8>().0) {
+        let mut t = words8;
+        for ((v, t), w) in words8.iter_mut().zip(&mut t).zip(words.as_chunks::<8>().0) {
             *v = load(w);
+            *t = _mm512_srli_epi64::<1>(*v);
         }
-        let t = words8.map(|v| _mm512_srli_epi64::<1>(v));
         let mut magnitude = [_mm512_setzero_si512(); VECTORS];
         for &bound in thresholds {
             let bound = _mm512_set1_epi64(bound as i64);

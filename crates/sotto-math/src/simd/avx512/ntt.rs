@@ -13,7 +13,7 @@
 
 use super::lanes::{load, store, widen};
 use super::products::{Constants, add_product, below};
-use crate::ntt::{Direction, Halves, Reduction, Tables};
+use crate::ntt::{Factor, LaneFactors, Reduction, Room, SquareFactors, Tables};
 use core::arch::x86_64::*;
 
 type Row = [u64; 8];
@@ -43,7 +43,7 @@ pub(super) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Halves<'_>) {
+pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
     match t.reduction {
         Reduction::AtTheEnd => Forward::<true>::new(t).bytes_mul_acc(bytes, b, sum),
         Reduction::EachLevel => Forward::<false>::new(t).bytes_mul_acc(bytes, b, sum),
@@ -100,17 +100,16 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn bytes_mul_acc(&self, bytes: &[i8], b: &[u64], sum: Halves<'_>) {
+    fn bytes_mul_acc(&self, bytes: &[i8], b: &[u64], sum: Room<'_>) {
         let rows = sum.scratch.as_chunks_mut::<8>().0;
         let done = self.first_levels(bytes, rows);
         self.long_levels(rows, done);
-        let squares = rows.as_chunks::<8>().0.iter().zip(b.as_chunks::<64>().0);
-        let halves = sum.lo.as_chunks_mut::<64>().0.iter_mut().zip(sum.hi.as_chunks_mut::<64>().0);
-        for (i, ((square, b), (lo, hi))) in squares.zip(halves).enumerate() {
-            let lo = lo.as_chunks_mut::<8>().0.iter_mut().zip(hi.as_chunks_mut::<8>().0);
-            for ((value, b), (lo, hi)) in self.square(i, square).into_iter().zip(b.as_chunks::<8>().0).zip(lo)
-            {
-                add_product(value, b, lo, hi);
+        let squares = rows.as_chunks::<8>().0.iter().zip(&self.t.forward.squares);
+        let sums = b.as_chunks::<64>().0.iter().zip(sum.cells.as_chunks_mut::<8>().0);
+        for ((square, f), (b, cells)) in squares.zip(sums) {
+            let values = self.square(square, f);
+            for ((value, b), cell) in values.into_iter().zip(b.as_chunks::<8>().0).zip(cells) {
+                add_product(value, b, cell);
             }
         }
     }
@@ -127,10 +126,13 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
             }
             return 1;
         }
-        let f = [1, 2, 3].map(|i| every(&self.t.forward, i));
+        let f = three(&self.t.forward.factors, 1);
         let [a, b, c, d] = quarters(bytes);
         for ((out, (a, b)), (c, d)) in quarters_mut(rows).zip(a.iter().zip(b)).zip(c.iter().zip(d)) {
-            let x = [a, b, c, d].map(|x| _mm512_add_epi64(widen(x), self.bias));
+            let mut x = [widen(a), widen(b), widen(c), widen(d)];
+            for x in &mut x {
+                *x = _mm512_add_epi64(*x, self.bias);
+            }
             store_quarters(out, self.two_levels(x, f));
         }
         4
@@ -142,8 +144,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     fn long_levels(&self, rows: &mut [Row], mut blocks: usize) {
         while self.t.n / blocks >= 256 {
             for (i, block) in rows.chunks_exact_mut(self.t.n / blocks / 8).enumerate() {
-                let f =
-                    [blocks + i, 2 * (blocks + i), 2 * (blocks + i) + 1].map(|i| every(&self.t.forward, i));
+                let f = three(&self.t.forward.factors, blocks + i);
                 for [a, b, c, d] in quarters_mut(block) {
                     let x = [load(a), load(b), load(c), load(d)];
                     store_quarters([a, b, c, d], self.two_levels(x, f));
@@ -153,7 +154,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
         }
         if self.t.n / blocks == 128 {
             for (i, block) in rows.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-                let f = every(&self.t.forward, blocks + i);
+                let f = every(self.t.forward.factors[blocks + i]);
                 let (left, right) = block.split_at_mut(8);
                 for (a, b) in left.iter_mut().zip(right) {
                     let [x, y] = self.butterfly([load(a), load(b)], f);
@@ -177,8 +178,8 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn squares(&self, rows: &mut [Row]) {
-        for (i, square) in rows.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            for (value, row) in self.square(i, square).into_iter().zip(square) {
+        for (square, f) in rows.as_chunks_mut::<8>().0.iter_mut().zip(&self.t.forward.squares) {
+            for (value, row) in self.square(square, f).into_iter().zip(square) {
                 store(row, self.reduce(value));
             }
         }
@@ -187,28 +188,26 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     /// The last six levels of one run of 64 slots.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn square(&self, i: usize, square: &Square) -> [__m512i; 8] {
-        let (d, n) = (&self.t.forward, self.t.n);
-        let mut x = square.each_ref().map(|row| load(row));
-        self.pairs(&mut x, 4, |_| every(d, n / 64 + i));
-        self.pairs(&mut x, 2, |r| every(d, n / 32 + 2 * i + r));
-        self.pairs(&mut x, 1, |r| every(d, n / 16 + 4 * i + r));
+    fn square(&self, square: &Square, f: &SquareFactors) -> [__m512i; 8] {
+        let (rows, lanes) = (every_seven(f), lanes_seven(f));
+        let mut x = load_square(square);
+        self.pairs::<4>(&mut x, &rows);
+        self.pairs::<2>(&mut x, &rows[1..]);
+        self.pairs::<1>(&mut x, &rows[3..]);
         let mut x = transpose(x);
-        let f = lanes(d, i);
-        self.pairs(&mut x, 4, |_| f[0]);
-        self.pairs(&mut x, 2, |r| f[1 + r]);
-        self.pairs(&mut x, 1, |r| f[3 + r]);
+        self.pairs::<4>(&mut x, &lanes);
+        self.pairs::<2>(&mut x, &lanes[1..]);
+        self.pairs::<1>(&mut x, &lanes[3..]);
         x
     }
 
-    /// One level between registers `distance` apart.
+    /// One level between registers `D` apart.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn pairs(&self, x: &mut [__m512i; 8], distance: usize, f: impl Fn(usize) -> Factors) {
-        for block in 0..4 / distance {
-            let f = f(block);
-            for i in 0..distance {
-                let (u, v) = (2 * block * distance + i, (2 * block + 1) * distance + i);
+    fn pairs<const D: usize>(&self, x: &mut [__m512i; 8], factors: &[Factors]) {
+        for (block, &f) in factors.iter().enumerate().take(4 / D) {
+            for i in 0..D {
+                let (u, v) = (2 * block * D + i, (2 * block + 1) * D + i);
                 [x[u], x[v]] = self.butterfly([x[u], x[v]], f);
             }
         }
@@ -265,8 +264,8 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn run(&self, x: &mut [u64]) {
         let rows = x.as_chunks_mut::<8>().0;
-        for (i, square) in rows.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            for (value, row) in self.square(i, square).into_iter().zip(square) {
+        for (square, f) in rows.as_chunks_mut::<8>().0.iter_mut().zip(&self.t.inverse.squares) {
+            for (value, row) in self.square(square, f).into_iter().zip(square) {
                 store(row, value);
             }
         }
@@ -276,7 +275,7 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
         if blocks.trailing_zeros() % 2 == 1 {
             blocks /= 2;
             for (i, block) in rows.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-                let f = every(&self.t.inverse, blocks + i);
+                let f = every(self.t.inverse.factors[blocks + i]);
                 let (left, right) = block.split_at_mut(8);
                 for (a, b) in left.iter_mut().zip(right) {
                     let [x, y] = self.butterfly([load(a), load(b)], f, self.bias(level));
@@ -290,8 +289,7 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
             blocks /= 4;
             let bias = [self.bias(level), self.bias(level + 1)];
             for (i, block) in rows.chunks_exact_mut(n / blocks / 8).enumerate() {
-                let f =
-                    [blocks + i, 2 * (blocks + i), 2 * (blocks + i) + 1].map(|i| every(&self.t.inverse, i));
+                let f = three(&self.t.inverse.factors, blocks + i);
                 for [a, b, c, d] in quarters_mut(block) {
                     let x = [load(a), load(b), load(c), load(d)];
                     store_quarters([a, b, c, d], self.two_levels(x, f, bias));
@@ -317,28 +315,26 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn square(&self, i: usize, square: &Square) -> [__m512i; 8] {
-        let (d, n) = (&self.t.inverse, self.t.n);
-        let mut x = square.each_ref().map(|row| load(row));
-        let f = lanes(d, i);
-        self.pairs(&mut x, 1, |r| f[3 + r], 0);
-        self.pairs(&mut x, 2, |r| f[1 + r], 1);
-        self.pairs(&mut x, 4, |_| f[0], 2);
+    fn square(&self, square: &Square, f: &SquareFactors) -> [__m512i; 8] {
+        let (rows, lanes) = (every_seven(f), lanes_seven(f));
+        let mut x = load_square(square);
+        self.pairs::<1>(&mut x, &lanes[3..], 0);
+        self.pairs::<2>(&mut x, &lanes[1..], 1);
+        self.pairs::<4>(&mut x, &lanes, 2);
         let mut x = transpose(x);
-        self.pairs(&mut x, 1, |r| every(d, n / 16 + 4 * i + r), 3);
-        self.pairs(&mut x, 2, |r| every(d, n / 32 + 2 * i + r), 4);
-        self.pairs(&mut x, 4, |_| every(d, n / 64 + i), 5);
+        self.pairs::<1>(&mut x, &rows[3..], 3);
+        self.pairs::<2>(&mut x, &rows[1..], 4);
+        self.pairs::<4>(&mut x, &rows, 5);
         x
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn pairs(&self, x: &mut [__m512i; 8], distance: usize, f: impl Fn(usize) -> Factors, level: u32) {
+    fn pairs<const D: usize>(&self, x: &mut [__m512i; 8], factors: &[Factors], level: u32) {
         let bias = self.bias(level);
-        for block in 0..4 / distance {
-            let f = f(block);
-            for i in 0..distance {
-                let (u, v) = (2 * block * distance + i, (2 * block + 1) * distance + i);
+        for (block, &f) in factors.iter().enumerate().take(4 / D) {
+            for i in 0..D {
+                let (u, v) = (2 * block * D + i, (2 * block + 1) * D + i);
                 [x[u], x[v]] = self.butterfly([x[u], x[v]], f, bias);
             }
         }
@@ -371,34 +367,69 @@ fn times(c: Constants, x: __m512i, f: Factors) -> __m512i {
     _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(zero, x, f.w), quotient, c.minus_q)
 }
 
-/// Factor `i` in every lane.
+/// One factor in every lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn every(d: &Direction, i: usize) -> Factors {
-    Factors { w: _mm512_set1_epi64(d.w[i] as i64), quotient: _mm512_set1_epi64(d.quotient[i] as i64) }
+fn every(f: Factor) -> Factors {
+    Factors { w: _mm512_set1_epi64(f.w as i64), quotient: _mm512_set1_epi64(f.quotient as i64) }
 }
 
-/// The seven rows of factors of one transposed square.
+/// The factors of one block and of the two halves it falls into.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn lanes(d: &Direction, square: usize) -> [Factors; 7] {
-    let w = &d.square_w.as_chunks::<56>().0[square];
-    let quotient = &d.square_quotient.as_chunks::<56>().0[square];
-    let row = |r: usize| (&w.as_chunks::<8>().0[r], &quotient.as_chunks::<8>().0[r]);
-    [0, 1, 2, 3, 4, 5, 6].map(|r| {
-        let (w, quotient) = row(r);
-        Factors { w: load(w), quotient: load(quotient) }
-    })
+fn three(factors: &[Factor], i: usize) -> [Factors; 3] {
+    [every(factors[i]), every(factors[2 * i]), every(factors[2 * i + 1])]
+}
+
+// Written out, and not with `map`: a closure made here has this function's instructions,
+// and the library's functions, which have not, would call it instead of containing it.
+
+/// The seven factors of the levels that pair rows.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn every_seven(f: &SquareFactors) -> [Factors; 7] {
+    let [a, b, c, d, e, f, g] = f.rows;
+    [every(a), every(b), every(c), every(d), every(e), every(f), every(g)]
+}
+
+/// The seven registers of factors of the levels that pair lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn lanes_seven(f: &SquareFactors) -> [Factors; 7] {
+    let [a, b, c, d, e, f, g] = &f.lanes;
+    [lanes(a), lanes(b), lanes(c), lanes(d), lanes(e), lanes(f), lanes(g)]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn lanes(f: &LaneFactors) -> Factors {
+    Factors { w: load(&f.w), quotient: load(&f.quotient) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_square(square: &Square) -> [__m512i; 8] {
+    let [a, b, c, d, e, f, g, h] = square;
+    [load(a), load(b), load(c), load(d), load(e), load(f), load(g), load(h)]
 }
 
 /// An 8 by 8 transposition: pairs of lanes, then pairs of halves, then pairs of quarters.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose(x: [__m512i; 8]) -> [__m512i; 8] {
-    let low = |i: usize| _mm512_unpacklo_epi64(x[i], x[i + 1]);
-    let high = |i: usize| _mm512_unpackhi_epi64(x[i], x[i + 1]);
-    let [c0, c2, c4, c6] = transpose_quarters([low(0), low(2), low(4), low(6)]);
-    let [c1, c3, c5, c7] = transpose_quarters([high(0), high(2), high(4), high(6)]);
+    let [a, b, c, d, e, f, g, h] = x;
+    let [c0, c2, c4, c6] = transpose_quarters([
+        _mm512_unpacklo_epi64(a, b),
+        _mm512_unpacklo_epi64(c, d),
+        _mm512_unpacklo_epi64(e, f),
+        _mm512_unpacklo_epi64(g, h),
+    ]);
+    let [c1, c3, c5, c7] = transpose_quarters([
+        _mm512_unpackhi_epi64(a, b),
+        _mm512_unpackhi_epi64(c, d),
+        _mm512_unpackhi_epi64(e, f),
+        _mm512_unpackhi_epi64(g, h),
+    ]);
     [c0, c1, c2, c3, c4, c5, c6, c7]
 }
 

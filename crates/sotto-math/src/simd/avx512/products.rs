@@ -1,7 +1,7 @@
 //! Slot-wise products, eight slots at a time.
 
 use super::lanes::{load, store};
-use crate::ntt::Tables;
+use crate::ntt::{Cell, Tables};
 use core::arch::x86_64::*;
 
 /// `acc + a b`, reduced, by Barrett's reduction in 52-bit arithmetic.
@@ -31,21 +31,20 @@ pub(super) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn mul_acc_wide(a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
-    let factors = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
-    let halves = lo.as_chunks_mut::<8>().0.iter_mut().zip(hi.as_chunks_mut::<8>().0);
-    for ((a, b), (lo, hi)) in factors.zip(halves) {
-        add_product(load(a), b, lo, hi);
+pub(super) fn mul_acc_wide(a: &[u64], b: &[u64], cells: &mut [Cell]) {
+    for ((a, b), cell) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0).zip(cells) {
+        add_product(load(a), b, cell);
     }
 }
 
 /// Adds both halves of one product of eight slots.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn add_product(a: __m512i, b: &[u64; 8], lo: &mut [u64; 8], hi: &mut [u64; 8]) {
+pub(super) fn add_product(a: __m512i, b: &[u64; 8], cell: &mut Cell) {
     let b = load(b);
-    store(lo, _mm512_madd52lo_epu64(load(lo), a, b));
-    store(hi, _mm512_madd52hi_epu64(load(hi), a, b));
+    let (lo, hi) = (load(&cell.lo), load(&cell.hi));
+    store(&mut cell.lo, _mm512_madd52lo_epu64(lo, a, b));
+    store(&mut cell.hi, _mm512_madd52hi_epu64(hi, a, b));
 }
 
 /// The modulus, in every lane.

@@ -1,7 +1,7 @@
 //! The transform, one butterfly at a time, values always reduced.
 
 use crate::modulus::Modulus;
-use crate::ntt::{Factor, Tables, transpose};
+use crate::ntt::{Cell, Factor, Tables, transpose};
 
 pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
     let q = &t.modulus;
@@ -9,7 +9,7 @@ pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
     let mut blocks = 1;
     while half > 0 {
         for (i, block) in x.chunks_exact_mut(2 * half).enumerate() {
-            let f = Factor { w: t.forward.w[blocks + i], quotient: t.forward.quotient[blocks + i] };
+            let f = t.forward.factors[blocks + i];
             let (left, right) = block.split_at_mut(half);
             for (u, v) in left.iter_mut().zip(right) {
                 let product = times(q, *v, f);
@@ -29,7 +29,7 @@ pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
     let mut blocks = t.n / 2;
     while blocks > 1 {
         for (i, block) in x.chunks_exact_mut(2 * half).enumerate() {
-            let f = Factor { w: t.inverse.w[blocks + i], quotient: t.inverse.quotient[blocks + i] };
+            let f = t.inverse.factors[blocks + i];
             let (left, right) = block.split_at_mut(half);
             for (u, v) in left.iter_mut().zip(right) {
                 (*u, *v) = (q.add(*u, *v), times(q, q.sub(*u, *v), f));
@@ -59,11 +59,14 @@ pub(in crate::simd) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]
     }
 }
 
-pub(in crate::simd) fn mul_acc_wide(a: &[u64], b: &[u64], lo: &mut [u64], hi: &mut [u64]) {
-    for (((&a, &b), lo), hi) in a.iter().zip(b).zip(lo).zip(hi) {
-        let product = u128::from(a) * u128::from(b);
-        *lo += product as u64 & ((1 << 52) - 1);
-        *hi += (product >> 52) as u64;
+pub(in crate::simd) fn mul_acc_wide(a: &[u64], b: &[u64], cells: &mut [Cell]) {
+    let factors = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    for ((a, b), cell) in factors.zip(cells) {
+        for (((&a, &b), lo), hi) in a.iter().zip(b).zip(&mut cell.lo).zip(&mut cell.hi) {
+            let product = u128::from(a) * u128::from(b);
+            *lo += product as u64 & ((1 << 52) - 1);
+            *hi += (product >> 52) as u64;
+        }
     }
 }
 
@@ -74,7 +77,8 @@ fn times(q: &Modulus, x: u64, f: Factor) -> u64 {
     r.min(r.wrapping_sub(q.value()))
 }
 
-fn transpose_squares(x: &mut [u64]) {
+/// Brings runs of 64 slots from bit-reversed order to the documented one, and back.
+pub(in crate::simd) fn transpose_squares(x: &mut [u64]) {
     for square in x.chunks_exact_mut(64) {
         for i in 0..64 {
             let j = transpose(i);

@@ -1,0 +1,75 @@
+//! 32-byte registers: AVX2, which every x86 processor of the last ten years has.
+
+mod dot;
+mod gauss;
+mod lanes;
+mod ntt;
+mod read;
+mod scan;
+
+use super::{Kernels, Planes, scalar};
+use crate::ntt::{Room, Tables};
+
+/// Proof that this processor has AVX2. Only the probe makes one.
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        static PROVEN: Avx2 = Avx2(());
+        is_x86_feature_detected!("avx2").then_some(&PROVEN)
+    }
+}
+
+impl Kernels for Avx2 {
+    fn name(&self) -> &'static str {
+        "avx2"
+    }
+
+    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+        // SAFETY: self proves AVX2.
+        unsafe { scan::scan(groups, queries, sums) }
+    }
+
+    fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
+        // SAFETY: self proves AVX2.
+        unsafe { ntt::forward(t, x) }
+    }
+
+    fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
+        // SAFETY: self proves AVX2.
+        unsafe { ntt::inverse(t, x) }
+    }
+
+    fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
+        // SAFETY: self proves AVX2.
+        unsafe { ntt::forward_i8(t, bytes, out) }
+    }
+
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+        self.ntt_forward_i8(t, bytes, sum.scratch);
+        scalar::mul_acc_wide(sum.scratch, b, sum.cells);
+    }
+
+    fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        scalar::mul_acc(t, acc, a, b);
+    }
+
+    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
+        scalar::mul_acc_wide(a, b, sum.cells);
+    }
+
+    fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
+        // SAFETY: self proves AVX2.
+        unsafe { dot::dot(h, n, s, y) }
+    }
+
+    fn read(&self, bytes: &[u8]) -> u64 {
+        // SAFETY: self proves AVX2.
+        unsafe { read::read(bytes) }
+    }
+
+    fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
+        // SAFETY: self proves AVX2.
+        unsafe { gauss::gauss(thresholds, uniform, out) }
+    }
+}
