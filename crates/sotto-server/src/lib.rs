@@ -1,2 +1,50 @@
-//! The server: admission, epochs, cross-client batching, metrics.
+//! The server: tables by epoch, cross-client batching, admission, metrics; over HTTP/1.1 and 2.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`config`] | one short TOML file, unknown keys refused |
+//! | [`server`] | start, run, shut down; usable inside a test |
+//! | [`live`] | one open epoch of a table |
+//! | [`source`] | where epochs come from: the disk, or a test |
+//! | [`files`] | table directories and image files |
+//! | [`copied`] | an image whose scanned section lies in memory of its own |
+//! | [`epochs`] | two live epochs per table, swapped atomically |
+//! | [`batch`] | asks of many clients, answered in one pass over the data |
+//! | [`admission`] | clients' keys, held for a while |
+//! | [`service`] | what every route shares |
+//! | [`routes`] | the public routes, one file each |
+//! | [`admin`] | health, metrics and reload, on a port of their own |
+//! | [`body`] | request bodies, bounded before they are read |
+//! | [`refusal`] | problems as responses |
+//! | [`metrics`] | counts by table, route and outcome; never by row, key or client |
+//! | [`listen`] | sockets, TLS, connections, graceful shutdown |
+//! | [`error`] | why a server did not start, and what to do |
+//!
+//! An ask is read ([`body`]), matched to an epoch ([`epochs`]), queued and answered ([`batch`]), framed
+//! ([`routes`]). Nothing on the way depends on what it asks for, and nothing of it is logged.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+mod admin;
+mod admission;
+mod batch;
+mod body;
+pub mod config;
+mod copied;
+mod epochs;
+pub mod error;
+mod files;
+mod listen;
+pub mod live;
+mod metrics;
+mod refusal;
+mod routes;
+pub mod server;
+mod service;
+pub mod source;
+
+pub use config::{BatchConfig, Config, Load, SessionConfig, TableConfig, TlsConfig};
+pub use error::StartError;
+pub use live::LiveTable;
+pub use server::{Running, Server, Shutdown};
+pub use source::{Source, SourceError};

@@ -1,0 +1,105 @@
+//! Asks of many clients, answered in one pass over the data.
+//!
+//! One worker thread makes one pass at a time, with every thread of the pool: a pass is bound by memory
+//! bandwidth, so two at once would each take twice as long and read everything twice. While a pass runs,
+//! asks queue up; the next pass takes as many queries as it may, all about one epoch of one table. So
+//! an ask that finds the server idle starts at once, and under load batches form by themselves. After a
+//! pass that leaves too few behind for a full one, the worker waits a moment for company: the clients just
+//! answered are about to ask again.
+//!
+//! An ask of more queries than a pass takes is spread over several, and goes to the end of the queue in between,
+//! so that large asks do not hold up small ones.
+
+mod queue;
+mod worker;
+
+use crate::metrics::Metrics;
+use crate::{Config, LiveTable, StartError};
+use queue::Queue;
+use sotto_core::AnySession;
+use sotto_wire::{Code, Timing, ask};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// A checked ask. Its frame is exactly as long as its head and the table's parameters say.
+pub(crate) struct Ask {
+    pub(crate) live: Arc<LiveTable>,
+    pub(crate) session: Arc<AnySession>,
+    pub(crate) head: ask::Head,
+    pub(crate) frame: Vec<u8>,
+}
+
+/// The answers to an ask, in order, and where its time went.
+pub(crate) struct Answered {
+    pub(crate) answers: Vec<Vec<u8>>,
+    pub(crate) timing: Timing,
+}
+
+/// What the worker sends back for an ask.
+pub(crate) type Reply = Result<Answered, Code>;
+
+/// Limits of queue and passes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) max_queue: usize,
+    pub(crate) max_queries: usize,
+    pub(crate) max_wait: Duration,
+    pub(crate) deadline: Duration,
+}
+
+impl Limits {
+    pub(crate) fn of(config: &Config) -> Self {
+        Limits {
+            max_queue: config.max_queue,
+            max_queries: config.batch.max_queries,
+            max_wait: Duration::from_micros(config.batch.max_wait_us),
+            deadline: Duration::from_millis(config.deadline_ms),
+        }
+    }
+}
+
+/// The queue and its worker.
+pub(crate) struct Batch {
+    queue: Arc<Queue>,
+    worker: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Batch {
+    /// Starts the worker, with a pool of `threads` (0: one per core).
+    ///
+    /// # Errors
+    /// [`StartError::Threads`].
+    pub(crate) fn start(limits: Limits, threads: usize, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("sotto-pass-{i}"))
+            .build()
+            .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
+        let queue = Arc::new(Queue::new(limits, metrics.clone()));
+        let worker = worker::Worker { queue: queue.clone(), pool, metrics };
+        let handle = std::thread::Builder::new()
+            .name("sotto-batch".into())
+            .spawn(move || worker.run())
+            .map_err(StartError::Threads)?;
+        Ok(Batch { queue, worker: Mutex::new(Some(handle)) })
+    }
+
+    /// Queues an ask. Dropping the receiver takes it out again, unless its pass has begun.
+    ///
+    /// # Errors
+    /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`Batch::finish`].
+    pub(crate) fn submit(&self, ask: Ask) -> Result<oneshot::Receiver<Reply>, Code> {
+        self.queue.push(ask, Instant::now())
+    }
+
+    /// Takes no more asks, answers those queued, and ends the worker. Blocks.
+    pub(crate) fn finish(&self) {
+        self.queue.close();
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if worker.is_some_and(|worker| worker.join().is_err()) {
+            tracing::error!("the batch worker ended in a panic");
+        }
+    }
+}

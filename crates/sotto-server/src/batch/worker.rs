@@ -1,0 +1,95 @@
+//! The thread that makes the passes.
+
+use super::queue::{Pass, Queue, Waiting};
+use super::{Answered, Reply};
+use crate::LiveTable;
+use crate::metrics::Metrics;
+use sotto_core::{AnySession, Error};
+use sotto_wire::{Code, Timing, ask};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub(super) struct Worker {
+    pub(super) queue: Arc<Queue>,
+    pub(super) pool: rayon::ThreadPool,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+type Answers = Vec<sotto_core::Result<Vec<u8>>>;
+
+impl Worker {
+    /// Makes passes until the queue is closed and empty.
+    pub(super) fn run(self) {
+        let mut last_pass = Duration::ZERO;
+        while let Some(pass) = self.queue.next(last_pass) {
+            let began = Instant::now();
+            self.make(pass);
+            last_pass = began.elapsed();
+        }
+    }
+
+    fn make(&self, pass: Pass) {
+        let Pass { live, parts } = pass;
+        let bytes = live.server().query_bytes();
+        let queries: Vec<_> = parts.iter().flat_map(|(one, take)| queries(one, *take, bytes)).collect();
+        self.metrics.pass(live.catalog().table.as_str(), queries.len());
+        let mut answers = self.answer(&live, &queries).into_iter();
+        drop(queries);
+        for (one, take) in parts {
+            let share = answers.by_ref().take(take).collect();
+            self.settle(one, take, share, live.server().answer_bytes());
+        }
+    }
+
+    /// The pass itself. A scheme that panics costs the asks of its pass, not the server.
+    fn answer(&self, live: &LiveTable, queries: &[(&AnySession, &[u8])]) -> Answers {
+        let answer = || self.pool.install(|| live.server().answer_many(queries));
+        catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+            tracing::error!(table = ?live, queries = queries.len(), "the scheme panicked; its asks are refused");
+            Vec::new()
+        })
+    }
+
+    /// Takes an ask's share of the answers; replies if that was the last of them, or one is an error.
+    fn settle(&self, mut one: Waiting, due: usize, share: Answers, answer_bytes: usize) {
+        if share.len() != due {
+            return reply(one, Err(Code::Internal));
+        }
+        for answer in share {
+            match answer {
+                Ok(answer) if answer.len() == answer_bytes => one.answers.push(answer),
+                Err(Error::Peer(_)) => return reply(one, Err(Code::BadQuery)),
+                Ok(_) => {
+                    tracing::error!(table = ?one.ask.live, "the scheme gave an answer of the wrong size");
+                    return reply(one, Err(Code::Internal));
+                }
+                Err(error) => {
+                    tracing::error!(table = ?one.ask.live, %error, "the scheme could not answer");
+                    return reply(one, Err(Code::Internal));
+                }
+            }
+        }
+        if one.left() > 0 {
+            return self.queue.put_back(one);
+        }
+        let started = one.started.unwrap_or(one.arrived);
+        let timing =
+            Timing { queue: started.saturating_duration_since(one.arrived), pass: started.elapsed() };
+        let answers = std::mem::take(&mut one.answers);
+        reply(one, Ok(Answered { answers, timing }));
+    }
+}
+
+/// The next `take` queries of an ask, each with its session.
+fn queries(one: &Waiting, take: usize, bytes: usize) -> impl Iterator<Item = (&AnySession, &[u8])> {
+    let first = ask::HEAD_BYTES + one.answers.len() * bytes;
+    // The frame's length was checked when it was read; a query outside it would be empty, and refused.
+    let at = move |i: usize| one.ask.frame.get(first + i * bytes..first + (i + 1) * bytes);
+    (0..take).map(move |i| (one.ask.session.as_ref(), at(i).unwrap_or_default()))
+}
+
+/// Replies; a client that is gone meanwhile is no loss.
+fn reply(one: Waiting, reply: Reply) {
+    let _ = one.reply.send(reply);
+}

@@ -1,0 +1,252 @@
+//! One short TOML file. Every key has a default but `tables`; unknown keys are refused, because a
+//! misspelt limit is a limit that is not there.
+
+use crate::StartError;
+use serde::Deserialize;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How a server is set up.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where clients connect. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where health, metrics and reload are. Keep it off the public network: it has no password.
+    pub admin_listen: SocketAddr,
+    /// What is served.
+    pub tables: Vec<TableConfig>,
+    /// Threads of a pass over a table; 0 means one per core.
+    pub threads: usize,
+    /// Connections open at once; more wait to be accepted.
+    pub max_connections: usize,
+    /// Requests whose bodies may be in memory at once; more get `busy`.
+    pub max_in_flight: usize,
+    /// Asks that may wait for a pass; more get `busy`.
+    pub max_queue: usize,
+    /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
+    pub deadline_ms: u64,
+    /// How long the head of a request, and then its body, may take to arrive, in milliseconds.
+    pub read_timeout_ms: u64,
+    /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
+    pub reload_seconds: u64,
+    /// How long a shutdown waits for requests in flight, in seconds.
+    pub drain_seconds: u64,
+    /// Whether tables are scanned where their files are mapped, or in a copy.
+    pub load: Load,
+    /// How asks are put together.
+    pub batch: BatchConfig,
+    /// How long clients' keys are held, for schemes that have keys.
+    pub sessions: SessionConfig,
+    /// Certificate and key; without them the server speaks plain HTTP.
+    pub tls: Option<TlsConfig>,
+}
+
+/// One table: exactly one of `dir` and `path`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableConfig {
+    /// A table directory, watched for new epochs.
+    pub dir: Option<PathBuf>,
+    /// A single image file.
+    pub path: Option<PathBuf>,
+    /// Which of the scheme's servers this one is; 0 for single-server schemes.
+    pub server: u8,
+}
+
+/// Where the bytes a pass reads lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Load {
+    /// In the mapped file: opens at once, shares the page cache, may be paged out.
+    #[default]
+    Map,
+    /// In memory of the process: slow to open, and where the system gives large pages faster to scan.
+    Copy,
+}
+
+/// How asks of many clients are put together.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BatchConfig {
+    /// Longest wait for company, in microseconds. An ask that finds the server idle never waits.
+    pub max_wait_us: u64,
+    /// Most queries in one pass. The scan kernels gain little beyond 8.
+    pub max_queries: usize,
+}
+
+/// Limits on held keys, per live epoch of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionConfig {
+    /// Most bytes of keys, as they came over the wire; the least recently used go first.
+    pub max_bytes: u64,
+    /// How long unused keys are kept, in seconds.
+    pub ttl_seconds: u64,
+}
+
+/// Files for TLS, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsConfig {
+    /// Certificate chain, the server's own first.
+    pub cert: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
+            admin_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8081)),
+            tables: Vec::new(),
+            threads: 0,
+            max_connections: 1024,
+            max_in_flight: 256,
+            max_queue: 128,
+            deadline_ms: 5_000,
+            read_timeout_ms: 10_000,
+            reload_seconds: 10,
+            drain_seconds: 10,
+            load: Load::Map,
+            batch: BatchConfig::default(),
+            sessions: SessionConfig::default(),
+            tls: None,
+        }
+    }
+}
+
+impl Default for BatchConfig {
+    fn default() -> Self {
+        BatchConfig { max_wait_us: 500, max_queries: 8 }
+    }
+}
+
+impl Default for SessionConfig {
+    fn default() -> Self {
+        SessionConfig { max_bytes: 4 << 30, ttl_seconds: 3600 }
+    }
+}
+
+impl TableConfig {
+    /// A table directory.
+    pub fn dir(dir: impl Into<PathBuf>) -> Self {
+        TableConfig { dir: Some(dir.into()), ..TableConfig::default() }
+    }
+
+    /// A single image file.
+    pub fn path(path: impl Into<PathBuf>) -> Self {
+        TableConfig { path: Some(path.into()), ..TableConfig::default() }
+    }
+}
+
+impl Config {
+    /// A configuration for tests and demos: free ports on the loopback interface.
+    pub fn on_free_ports() -> Self {
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Config { listen: any, admin_listen: any, ..Config::default() }
+    }
+
+    /// Reads a file. Relative paths in it are relative to the file.
+    ///
+    /// # Errors
+    /// [`StartError::Config`], with file and line.
+    pub fn read(file: &Path) -> Result<Self, StartError> {
+        let wrong = |why: String| StartError::Config { file: file.to_owned(), why };
+        let text = std::fs::read_to_string(file).map_err(|e| wrong(e.to_string()))?;
+        let mut config = Config::parse(&text).map_err(wrong)?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
+        let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
+        for path in tables.chain(tls) {
+            *path = folder.join(&path);
+        }
+        Ok(config)
+    }
+
+    /// Parses and checks a text; the error says where and why.
+    ///
+    /// # Errors
+    /// A message for a person, with the line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Config = toml::from_str(text).map_err(|e| e.to_string())?;
+        if config.tables.is_empty() {
+            return Err("no table is named; add [[tables]] with dir = \"...\" or path = \"...\"".into());
+        }
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what the types do not say.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for table in &self.tables {
+            if table.dir.is_some() == table.path.is_some() {
+                return Err("each of [[tables]] has either dir or path".into());
+            }
+        }
+        let least_one = [
+            ("max_connections", self.max_connections as u64),
+            ("max_in_flight", self.max_in_flight as u64),
+            ("max_queue", self.max_queue as u64),
+            ("deadline_ms", self.deadline_ms),
+            ("read_timeout_ms", self.read_timeout_ms),
+            ("batch.max_queries", self.batch.max_queries as u64),
+        ];
+        match least_one.iter().find(|(_, value)| *value == 0) {
+            Some((key, _)) => Err(format!("{key} must be at least 1")),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn read_timeout(&self) -> Duration {
+        Duration::from_millis(self.read_timeout_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortest_file_is_enough() {
+        let config = Config::parse("tables = [{ dir = \"ip\" }]").unwrap();
+        assert_eq!(config, Config { tables: vec![TableConfig::dir("ip")], ..Config::default() });
+    }
+
+    #[test]
+    fn every_key_can_be_set() {
+        let config = Config::parse(include_str!("../example.toml")).unwrap();
+        assert_eq!(config.listen.port(), 8443);
+        assert_eq!(config.batch, BatchConfig { max_wait_us: 300, max_queries: 4 });
+        assert_eq!(config.load, Load::Copy);
+        assert_eq!(config.sessions.ttl_seconds, 60);
+        assert!(config.tls.is_some() && config.tables.len() == 2);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        let why = |text: &str| Config::parse(text).unwrap_err();
+        let unknown = why("tables = [{ dir = \"a\" }]\nmax_inflight = 3\n");
+        assert!(unknown.contains("line 2") && unknown.contains("max_inflight"), "{unknown}");
+        assert!(why("tables = [{ dir = \"a\" }]\nthreads = \"many\"").contains("line 2"));
+        assert!(why("").contains("[[tables]]"));
+        assert!(why("tables = [{ }]").contains("either dir or path"));
+        assert!(why("tables = [{ dir = \"a\", path = \"b\" }]").contains("either dir or path"));
+        assert!(why("max_queue = 0\ntables = [{ dir = \"a\" }]").contains("max_queue"));
+        assert!(why("listen = \"here\"\ntables = [{ dir = \"a\" }]").contains("line 1"));
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("sotto.toml");
+        std::fs::write(&file, "tables = [{ dir = \"ip\" }, { path = \"/abs/one.sotto\" }]").unwrap();
+        let config = Config::read(&file).unwrap();
+        assert_eq!(config.tables[0].dir.as_deref(), Some(folder.path().join("ip").as_path()));
+        assert_eq!(config.tables[1].path.as_deref(), Some(Path::new("/abs/one.sotto")));
+        let missing = Config::read(&folder.path().join("none.toml")).unwrap_err().to_string();
+        assert!(missing.contains("none.toml"), "{missing}");
+    }
+}

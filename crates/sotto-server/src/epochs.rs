@@ -1,0 +1,200 @@
+//! Two live epochs per table, swapped atomically.
+//!
+//! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last ask about
+//! it is answered. A new epoch that cannot be opened is refused and logged, and the old ones stay.
+
+use crate::{LiveTable, Source, SourceError, StartError};
+use arc_swap::ArcSwap;
+use sotto_catalog::TableName;
+use sotto_core::Epoch;
+use sotto_wire::{Code, Pin, Problem};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Epochs kept live: the newest, and the one before for clients that are not there yet.
+const LIVE: usize = 2;
+
+/// The live epochs of a table, newest first; never empty.
+pub(crate) struct Live {
+    newest: Arc<LiveTable>,
+    previous: Option<Arc<LiveTable>>,
+}
+
+impl Live {
+    pub(crate) fn newest(&self) -> &Arc<LiveTable> {
+        &self.newest
+    }
+
+    pub(crate) fn previous(&self) -> Option<&Arc<LiveTable>> {
+        self.previous.as_ref()
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<LiveTable>> {
+        std::iter::once(&self.newest).chain(&self.previous)
+    }
+
+    pub(crate) fn find(&self, epoch: Epoch) -> Option<&Arc<LiveTable>> {
+        self.all().find(|live| live.pin().epoch == epoch)
+    }
+
+    /// The table a frame is about.
+    ///
+    /// # Errors
+    /// The problem that says where to go.
+    pub(crate) fn admit(&self, pin: &Pin) -> Result<&Arc<LiveTable>, Problem> {
+        let newest = self.newest.pin().epoch;
+        let Some(live) = self.find(pin.epoch) else {
+            let (code, when) = match pin.epoch > newest {
+                true => (Code::EpochAhead, "not served yet"),
+                false => (Code::StaleEpoch, "not served any more"),
+            };
+            return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
+        };
+        match live.pin().admit(pin) {
+            Ok(()) => Ok(live),
+            Err(error) => Err(Problem::new(error.code(), error.to_string()).with_epoch(newest)),
+        }
+    }
+
+    /// The longest ask or registration any live epoch takes.
+    pub(crate) fn max_body(&self) -> (u64, u64) {
+        self.all()
+            .map(|live| (live.sizes().max_ask_bytes(), live.sizes().keys_frame_bytes()))
+            .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
+    }
+}
+
+/// A table: its name, where its epochs come from, and those that are live.
+pub(crate) struct Slot {
+    name: TableName,
+    source: Box<dyn Source>,
+    live: ArcSwap<Live>,
+    /// Held while reloading, with the last failure so that a bad file is logged once and not every poll.
+    reloading: Mutex<Option<String>>,
+}
+
+/// What a reload found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reloaded {
+    /// Whether the live epochs changed.
+    pub(crate) changed: bool,
+    /// Why a new epoch was refused.
+    pub(crate) refused: Option<String>,
+}
+
+impl Slot {
+    /// Opens the newest epoch of a source, and the one before if it opens too.
+    fn open(source: Box<dyn Source>) -> Result<Self, StartError> {
+        let source_name = source.name();
+        let failed = |error| StartError::Table { source_name: source_name.clone(), error };
+        let mut epochs = source.epochs().map_err(failed)?;
+        epochs.sort_unstable();
+        let epoch = epochs.pop().ok_or(StartError::NoEpoch { source_name: source_name.clone() })?;
+        let newest = Arc::new(source.open(epoch).map_err(failed)?);
+        let name = newest.catalog().table.clone();
+        let previous = epochs.pop().and_then(|epoch| match open_as(source.as_ref(), epoch, &name) {
+            Ok(live) => Some(live),
+            Err(error) => {
+                tracing::warn!(table = %name, %epoch, %error, "the previous epoch is not kept live");
+                None
+            }
+        });
+        let live = ArcSwap::from_pointee(Live { newest, previous });
+        Ok(Slot { name, source, live, reloading: Mutex::new(None) })
+    }
+
+    pub(crate) fn name(&self) -> &TableName {
+        &self.name
+    }
+
+    pub(crate) fn live(&self) -> Arc<Live> {
+        self.live.load_full()
+    }
+
+    /// Looks for a newer epoch and makes it live. Blocks on files; not for a thread that serves.
+    pub(crate) fn reload(&self) -> Reloaded {
+        let mut last_refusal = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.open_newer() {
+            Ok(None) => {
+                *last_refusal = None;
+                Reloaded { changed: false, refused: None }
+            }
+            Ok(Some(live)) => {
+                tracing::info!(table = %self.name, epoch = %live.newest.pin().epoch, "a new epoch is live");
+                self.live.store(Arc::new(live));
+                *last_refusal = None;
+                Reloaded { changed: true, refused: None }
+            }
+            Err(error) => {
+                let refused = error.to_string();
+                if last_refusal.as_ref() != Some(&refused) {
+                    tracing::error!(table = %self.name, error = %refused, "a new epoch is refused; the old one stays");
+                    *last_refusal = Some(refused.clone());
+                }
+                Reloaded { changed: false, refused: Some(refused) }
+            }
+        }
+    }
+
+    fn open_newer(&self) -> Result<Option<Live>, SourceError> {
+        let now = self.live();
+        let mut epochs = self.source.epochs()?;
+        epochs.retain(|epoch| *epoch > now.newest.pin().epoch);
+        let Some(epoch) = epochs.into_iter().max() else { return Ok(None) };
+        let newest = open_as(self.source.as_ref(), epoch, &self.name)?;
+        Ok(Some(Live { newest, previous: Some(now.newest.clone()) }))
+    }
+}
+
+/// Opens an epoch and refuses one that says it is another, or of another table.
+fn open_as(source: &dyn Source, epoch: Epoch, name: &TableName) -> Result<Arc<LiveTable>, SourceError> {
+    let live = source.open(epoch)?;
+    let catalog = live.catalog();
+    if catalog.table != *name || catalog.epoch != epoch {
+        let found = format!("{} epoch {}", catalog.table, catalog.epoch);
+        return Err(SourceError::Inconsistent(format!("it holds {found}, not {name} epoch {epoch}")));
+    }
+    Ok(Arc::new(live))
+}
+
+/// Every table of a server.
+pub(crate) struct Tables(BTreeMap<String, Slot>);
+
+impl Tables {
+    /// Opens every source.
+    ///
+    /// # Errors
+    /// [`StartError`] for the first that does not open, or two tables of one name.
+    pub(crate) fn open(sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
+        let mut tables = BTreeMap::<String, Slot>::new();
+        for source in sources {
+            let slot = Slot::open(source)?;
+            if let Some(other) = tables.get(slot.name.as_str()) {
+                return Err(StartError::SameName {
+                    name: slot.name.to_string(),
+                    first: other.source.name(),
+                    second: slot.source.name(),
+                });
+            }
+            tracing::info!(table = %slot.name, epochs = slot.live().all().count().min(LIVE), "open");
+            tables.insert(slot.name.to_string(), slot);
+        }
+        Ok(Tables(tables))
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Slot> {
+        self.0.values()
+    }
+
+    /// The table of this name.
+    ///
+    /// # Errors
+    /// [`Code::NoSuchTable`].
+    pub(crate) fn get(&self, name: &str) -> Result<&Slot, Problem> {
+        self.0.get(name).ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
+    }
+}

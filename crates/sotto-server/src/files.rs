@@ -1,0 +1,107 @@
+//! Epochs from the disk: a table directory, or a single image file.
+
+use crate::copied::Copied;
+use crate::live::Parts;
+use crate::{Config, LiveTable, Load, SessionConfig, Source, SourceError, StartError, TableConfig};
+use sotto_core::{Epoch, Image};
+use sotto_db::{DbError, ImageFile, TableDir};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a configuration says of how an image is opened.
+#[derive(Debug, Clone)]
+struct How {
+    server: u8,
+    load: Load,
+    sessions: SessionConfig,
+}
+
+impl How {
+    fn of(config: &Config, table: &TableConfig) -> Self {
+        How { server: table.server, load: config.load, sessions: config.sessions.clone() }
+    }
+
+    /// Checks the image's catalog with the scheme it names, and opens it.
+    fn open(&self, image: Arc<ImageFile>) -> Result<LiveTable, SourceError> {
+        let catalog = image.catalog().clone();
+        let unknown = || SourceError::UnknownScheme(catalog.scheme.clone());
+        let entry = sotto_registry::find(&catalog.scheme).ok_or_else(unknown)?;
+        let terms = catalog.terms(entry)?;
+        let signed = image.signed_catalog().clone();
+        let image: Arc<dyn Image> = match self.load {
+            Load::Map => {
+                image.warm();
+                image
+            }
+            Load::Copy => Copied::of(image),
+        };
+        let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
+        let (report, packing) = (terms.report, terms.packing);
+        let parts = Parts { signed, catalog, report, packing, server, image };
+        LiveTable::new(parts, self.server, &self.sessions)
+    }
+}
+
+/// A table directory. Its images appear whole and never change, so it is read without a lock.
+#[derive(Debug)]
+struct DirSource {
+    dir: PathBuf,
+    how: How,
+}
+
+impl Source for DirSource {
+    fn name(&self) -> String {
+        self.dir.display().to_string()
+    }
+
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        Ok(TableDir::open(&self.dir)?.epochs()?)
+    }
+
+    fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
+        self.how.open(TableDir::open(&self.dir)?.open_epoch(epoch)?)
+    }
+}
+
+/// One image file. Another one that is renamed over it is found on the next reload.
+#[derive(Debug)]
+struct FileSource {
+    path: PathBuf,
+    how: How,
+}
+
+impl Source for FileSource {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        Ok(vec![ImageFile::open(&self.path)?.catalog().epoch])
+    }
+
+    fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
+        self.how.open(ImageFile::open(&self.path)?)
+    }
+}
+
+impl From<DbError> for SourceError {
+    fn from(error: DbError) -> Self {
+        SourceError::Unreadable(error.to_string())
+    }
+}
+
+/// The sources a configuration names.
+///
+/// # Errors
+/// [`StartError::Settings`] for a table with both or neither of `dir` and `path`.
+pub(crate) fn sources(config: &Config) -> Result<Vec<Box<dyn Source>>, StartError> {
+    let source = |table: &TableConfig| -> Result<Box<dyn Source>, StartError> {
+        let how = How::of(config, table);
+        match (table.dir.clone(), table.path.clone()) {
+            (Some(dir), None) => Ok(Box::new(DirSource { dir, how })),
+            (None, Some(path)) => Ok(Box::new(FileSource { path, how })),
+            _ => Err(StartError::Settings("each of [[tables]] has either dir or path".into())),
+        }
+    };
+    config.tables.iter().map(source).collect()
+}

@@ -1,0 +1,153 @@
+//! Sockets, TLS, connections, graceful shutdown.
+
+mod tls;
+
+use crate::metrics::Metrics;
+use crate::{Config, StartError};
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+pub(crate) use tls::acceptor;
+
+/// Binds, and says which setting to change if that fails.
+pub(crate) async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::InUse { address, key },
+        _ => StartError::Listen { address, key, source },
+    })
+}
+
+/// Waits until a shutdown begins.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that the server is gone altogether, which is a reason to stop too.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// A port and what it serves.
+pub(crate) struct Door {
+    pub(crate) listener: TcpListener,
+    pub(crate) router: Router,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) max_connections: usize,
+    pub(crate) read_timeout: Duration,
+    /// Counts connections, on the public door.
+    pub(crate) metrics: Option<Arc<Metrics>>,
+}
+
+impl Door {
+    /// The public door of a configuration.
+    pub(crate) fn new(listener: TcpListener, router: Router, config: &Config) -> Self {
+        Door {
+            listener,
+            router,
+            tls: None,
+            max_connections: config.max_connections.min(Semaphore::MAX_PERMITS),
+            read_timeout: config.read_timeout(),
+            metrics: None,
+        }
+    }
+
+    /// Serves until `stop` turns true; then closes the port, lets requests in flight finish for at most
+    /// `drain`, and cuts off what is left. Gives how many connections were cut off.
+    pub(crate) async fn serve(self, mut stop: watch::Receiver<bool>, drain: Duration) -> usize {
+        let room = Arc::new(Semaphore::new(self.max_connections));
+        let mut open = JoinSet::new();
+        loop {
+            // The permit comes first: past the limit, clients wait in the system's backlog.
+            let permit = tokio::select! {
+                permit = room.clone().acquire_owned() => permit,
+                () = stopped(&mut stop) => break,
+            };
+            let accepted = tokio::select! {
+                accepted = self.listener.accept() => accepted,
+                () = stopped(&mut stop) => break,
+            };
+            while open.try_join_next().is_some() {}
+            match accepted {
+                Ok((stream, _)) => {
+                    let connection = self.connection(stream, stop.clone());
+                    open.spawn(async move {
+                        connection.await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    // Out of file descriptors, most likely: give connections time to end.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+        drop(self.listener);
+        let drained = tokio::time::timeout(drain, async { while open.join_next().await.is_some() {} }).await;
+        let left = if drained.is_ok() { 0 } else { open.len() };
+        open.shutdown().await;
+        left
+    }
+
+    fn connection(
+        &self,
+        stream: TcpStream,
+        stop: watch::Receiver<bool>,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let (router, tls, timeout) = (self.router.clone(), self.tls.clone(), self.read_timeout);
+        let metrics = self.metrics.clone();
+        async move {
+            // An answer is one write; waiting to fill a packet would only add to its time.
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "no TCP_NODELAY");
+            }
+            if let Some(metrics) = &metrics {
+                metrics.connections.inc();
+            }
+            match tls {
+                None => http(stream, router, timeout, stop).await,
+                Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {
+                    Ok(Ok(stream)) => http(stream, router, timeout, stop).await,
+                    Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+                    Err(_) => tracing::debug!("a TLS handshake took too long"),
+                },
+            }
+            if let Some(metrics) = &metrics {
+                metrics.connections.dec();
+            }
+        }
+    }
+}
+
+/// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends; asked to stop, lets the
+/// request in flight finish.
+async fn http(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    timeout: Duration,
+    mut stop: watch::Receiver<bool>,
+) {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(timeout);
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(timeout).keep_alive_timeout(timeout);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        // Clients hang up all the time; this is of interest only when someone is looking for it.
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

@@ -1,0 +1,135 @@
+//! One open epoch of a table: what is needed to answer about it.
+
+use crate::SourceError;
+use crate::admission::{SessionLimits, Sessions};
+use bytes::Bytes;
+use sotto_catalog::{Catalog, Hex32, Packing, SignedCatalog};
+use sotto_core::{AnyServer, AnySession, Artifact, Image, ParamsDigest, ParamsReport, Section};
+use sotto_wire::{Pin, Sizes};
+use std::sync::Arc;
+
+/// An open epoch. Immutable but for the sessions it holds.
+pub struct LiveTable {
+    catalog: Catalog,
+    signed: Bytes,
+    etag: String,
+    pin: Pin,
+    sizes: Sizes,
+    server: Box<dyn AnyServer>,
+    image: Arc<dyn Image>,
+    keyless: Option<Arc<AnySession>>,
+    sessions: Sessions,
+}
+
+/// What a table is opened from: the parts an image file gives, or a test makes.
+pub struct Parts {
+    /// The catalog as it is served.
+    pub signed: SignedCatalog,
+    /// The same catalog, verified and parsed.
+    pub catalog: Catalog,
+    /// What the scheme says of the catalog's parameters.
+    pub report: ParamsReport,
+    /// How rows lie in records.
+    pub packing: Packing,
+    /// The opened scheme.
+    pub server: Box<dyn AnyServer>,
+    /// The image it was opened from; artifacts are served out of it.
+    pub image: Arc<dyn Image>,
+}
+
+impl LiveTable {
+    /// Puts the parts together.
+    ///
+    /// # Errors
+    /// [`SourceError::Inconsistent`] if an artifact of the catalog is not in the image, or the scheme
+    /// disagrees with the report about a size.
+    pub fn new(parts: Parts, server_index: u8, limits: &crate::SessionConfig) -> Result<Self, SourceError> {
+        let Parts { signed, catalog, report, packing, server, image } = parts;
+        if u32::from(server_index) >= catalog.servers {
+            let why = format!("it is for {} server(s), counted from 0", catalog.servers);
+            return Err(SourceError::Inconsistent(format!("server = {server_index}, but {why}")));
+        }
+        for entry in &catalog.artifacts {
+            let bytes = image.section(Section::Public(entry.artifact)).map(|bytes| bytes.len() as u64);
+            if bytes != Some(entry.bytes) {
+                let name = entry.artifact.name();
+                return Err(SourceError::Inconsistent(format!("its {name} is missing or of another size")));
+            }
+        }
+        let sizes = Sizes::new(&report.costs, packing.lookups());
+        let of_scheme = [server.query_bytes(), server.answer_bytes(), server.keys_bytes()];
+        if of_scheme.map(|bytes| bytes as u64) != [sizes.query_bytes, sizes.answer_bytes, sizes.keys_bytes] {
+            return Err(SourceError::Inconsistent("message sizes differ from the parameters'".into()));
+        }
+        let keyless = match sizes.keys_bytes {
+            0 => Some(Arc::new(server.admit(&[])?)),
+            _ => None,
+        };
+        let pin =
+            Pin { server: server_index, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
+        // The signature is as good a name for the catalog's bytes as a digest would be, and is at hand.
+        let signature = signed.signature.to_string();
+        Ok(LiveTable {
+            etag: format!("\"{}\"", signature.get(..32).unwrap_or(&signature)),
+            signed: Bytes::from(signed.to_bytes()),
+            pin,
+            sizes,
+            server,
+            image,
+            keyless,
+            sessions: Sessions::new(SessionLimits::new(limits, sizes.keys_bytes)),
+            catalog,
+        })
+    }
+
+    /// The catalog.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What every frame about this epoch starts with.
+    pub fn pin(&self) -> &Pin {
+        &self.pin
+    }
+
+    /// Message sizes.
+    pub fn sizes(&self) -> &Sizes {
+        &self.sizes
+    }
+
+    /// The catalog as it is served, and its entity tag.
+    pub(crate) fn signed(&self) -> (Bytes, &str) {
+        (self.signed.clone(), &self.etag)
+    }
+
+    /// The opened scheme.
+    pub(crate) fn server(&self) -> &dyn AnyServer {
+        self.server.as_ref()
+    }
+
+    /// The session of asks about a scheme without keys.
+    pub(crate) fn keyless(&self) -> Option<&Arc<AnySession>> {
+        self.keyless.as_ref()
+    }
+
+    /// Clients' keys.
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// The artifact with this digest.
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Artifact> {
+        self.catalog.artifacts.iter().find(|entry| entry.digest == *digest).map(|entry| entry.artifact)
+    }
+
+    /// An artifact's bytes; empty if there is none, which [`LiveTable::new`] has ruled out.
+    pub(crate) fn artifact_bytes(&self, artifact: Artifact) -> &[u8] {
+        self.image.section(Section::Public(artifact)).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for LiveTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "LiveTable({} epoch {})", self.catalog.table, self.catalog.epoch)
+    }
+}

@@ -1,0 +1,149 @@
+//! Counts by table, route and outcome. The label types below are the allow-list: no row, no key, no
+//! session, no address can get in, because there is no label for it.
+
+use crate::epochs::Tables;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+
+/// A request, by what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Request {
+    pub(crate) route: &'static str,
+    pub(crate) outcome: &'static str,
+}
+
+/// A table's name; only names from the configuration get here.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Table {
+    table: String,
+}
+
+/// One of a table's live epochs: `newest` or `previous`. The epoch's number is the gauge's value, so that
+/// old epochs leave no series behind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Which {
+    table: String,
+    which: &'static str,
+}
+
+/// Every metric.
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Request, Counter>,
+    asks: Family<Table, Counter>,
+    queries: Family<Table, Counter>,
+    passes: Family<Table, Counter>,
+    batch: Histogram,
+    queue_wait: Histogram,
+    answer: Histogram,
+    live: Family<Which, Gauge>,
+    sessions: Family<Table, Gauge>,
+    refused_epochs: Counter,
+    /// Asks that wait for a pass.
+    pub(crate) queue_depth: Gauge,
+    /// Asks dropped because their client hung up.
+    pub(crate) gone: Counter,
+    /// Bytes of frames read.
+    pub(crate) bytes_in: Counter,
+    /// Bytes of responses, as announced.
+    pub(crate) bytes_out: Counter,
+    /// Open public connections.
+    pub(crate) connections: Gauge,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        // Half a millisecond to about a minute.
+        let seconds = || Histogram::new(exponential_buckets(0.000_5, 2.0, 17));
+        let mut metrics = Metrics {
+            registry: Registry::with_prefix("sotto"),
+            requests: Family::default(),
+            asks: Family::default(),
+            queries: Family::default(),
+            passes: Family::default(),
+            batch: Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]),
+            queue_wait: seconds(),
+            answer: seconds(),
+            live: Family::default(),
+            sessions: Family::default(),
+            refused_epochs: Counter::default(),
+            queue_depth: Gauge::default(),
+            gone: Counter::default(),
+            bytes_in: Counter::default(),
+            bytes_out: Counter::default(),
+            connections: Gauge::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    fn register(&mut self) {
+        let r = &mut self.registry;
+        r.register("requests", "Requests by route and outcome", self.requests.clone());
+        r.register("asks", "Asks answered", self.asks.clone());
+        r.register("queries", "Queries in passes", self.queries.clone());
+        r.register("passes", "Passes over a table", self.passes.clone());
+        r.register("batch_queries", "Queries in one pass", self.batch.clone());
+        r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
+        r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
+        r.register("live_epoch", "Number of a live epoch", self.live.clone());
+        r.register("sessions", "Sessions held, over the live epochs", self.sessions.clone());
+        r.register(
+            "refused_epochs",
+            "Reloads that found an epoch that is not valid",
+            self.refused_epochs.clone(),
+        );
+        r.register("queue_depth", "Asks that wait for a pass", self.queue_depth.clone());
+        r.register("gone", "Asks dropped because their client hung up", self.gone.clone());
+        r.register("request_bytes", "Bytes of frames read", self.bytes_in.clone());
+        r.register("response_bytes", "Bytes of responses, as announced", self.bytes_out.clone());
+        r.register("connections", "Open public connections", self.connections.clone());
+    }
+
+    pub(crate) fn request(&self, route: &'static str, outcome: &'static str) {
+        self.requests.get_or_create(&Request { route, outcome }).inc();
+    }
+
+    pub(crate) fn pass(&self, table: &str, queries: usize) {
+        let table = Table { table: table.to_owned() };
+        self.passes.get_or_create(&table).inc();
+        self.queries.get_or_create(&table).inc_by(queries as u64);
+        self.batch.observe(queries as f64);
+    }
+
+    pub(crate) fn answered(&self, table: &str, queue: Duration, total: Duration) {
+        self.asks.get_or_create(&Table { table: table.to_owned() }).inc();
+        self.queue_wait.observe(queue.as_secs_f64());
+        self.answer.observe(total.as_secs_f64());
+    }
+
+    pub(crate) fn epoch_refused(&self) {
+        self.refused_epochs.inc();
+    }
+
+    /// The exposition text; gauges of the tables are read now.
+    pub(crate) fn exposition(&self, tables: &Tables) -> String {
+        for slot in tables.all() {
+            let live = slot.live();
+            let table = slot.name().to_string();
+            let epoch = |which, epoch: u64| {
+                let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
+                self.live.get_or_create(&Which { table: table.clone(), which }).set(epoch);
+            };
+            epoch("newest", live.newest().pin().epoch.0);
+            epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
+            let sessions = live.all().map(|live| live.sessions().len()).sum::<usize>();
+            self.sessions.get_or_create(&Table { table }).set(sessions as i64);
+        }
+        let mut out = String::new();
+        match text::encode(&mut out, &self.registry) {
+            Ok(()) => out,
+            Err(_) => String::new(),
+        }
+    }
+}

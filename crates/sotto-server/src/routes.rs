@@ -1,0 +1,59 @@
+//! The public routes.
+//!
+//! | file | route |
+//! |---|---|
+//! | [`tables`] | the list of tables, and their catalogs |
+//! | [`artifacts`] | static files, in ranges |
+//! | [`ask`] | queries in, answers out |
+//! | [`keys`] | keys in, a session id out |
+
+mod artifacts;
+mod ask;
+mod keys;
+mod range;
+mod tables;
+mod tags;
+
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::Router;
+use axum::body::{Body, HttpBody};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::Response;
+use axum::middleware::{self, Next};
+use axum::routing::{get, post};
+use sotto_wire::{Code, routes};
+use std::sync::Arc;
+
+/// The public router.
+pub(crate) fn public(service: Arc<Service>) -> Router {
+    Router::new()
+        .route(routes::TABLES, get(tables::list))
+        .route(routes::TABLE, get(tables::catalog))
+        .route(routes::ARTIFACT, get(artifacts::get))
+        .route(routes::KEYS, post(keys::register))
+        .route(routes::ASK, post(ask::ask))
+        .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
+        .method_not_allowed_fallback(|| async {
+            Refusal::new(Code::WrongMethod, "this path does not take that method")
+        })
+        .layer(middleware::from_fn_with_state(service.clone(), count))
+        .with_state(service)
+}
+
+/// Counts a request by route and outcome, and the bytes of its response.
+async fn count(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response<Body> {
+    let route = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
+        Some(routes::TABLES) => "tables",
+        Some(routes::TABLE) => "catalog",
+        Some(routes::ARTIFACT) => "artifact",
+        Some(routes::KEYS) => "keys",
+        Some(routes::ASK) => "ask",
+        _ => "none",
+    };
+    let response = next.run(request).await;
+    let outcome = response.extensions().get::<Code>().map_or("ok", |code| code.text());
+    service.metrics.request(route, outcome);
+    service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
+    response
+}

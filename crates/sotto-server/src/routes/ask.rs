@@ -1,0 +1,70 @@
+//! Queries in, answers out.
+
+use crate::batch::{Answered, Ask};
+use crate::body::Reader;
+use crate::epochs::Slot;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use sotto_wire::{Code, Problem, SessionId, answer, ask, routes};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// `POST /v1/tables/{table}/ask`
+pub(super) async fn ask(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Response<Body>, Refusal> {
+    let slot = service.tables.get(&name)?;
+    let place = service.place()?;
+    let (parts, body) = request.into_parts();
+    let (limit, _) = slot.live().max_body();
+    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
+    let ask = match read(slot, &mut reader).await {
+        Ok(ask) => ask,
+        Err(refusal) => {
+            reader.drain().await;
+            return Err(refusal);
+        }
+    };
+    service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
+    let arrived = Instant::now();
+    let pin = *ask.live.pin();
+    // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
+    let Answered { answers, timing } = service.batch.submit(ask)?.await.unwrap_or(Err(Code::Internal))?;
+    drop(place);
+    let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
+    service.metrics.answered(&name, timing.queue, arrived.elapsed());
+    tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
+    let mut response = Response::new(Body::from(frame));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(value) = HeaderValue::from_str(&timing.to_header()) {
+        headers.insert(routes::SERVER_TIMING, value);
+    }
+    Ok(response)
+}
+
+/// Reads an ask in two steps: the head, which says where a wrong one is refused; then the queries.
+async fn read(slot: &Slot, reader: &mut Reader) -> Result<Ask, Refusal> {
+    let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
+    let live = slot.live().admit(&head.pin)?.clone();
+    let most = live.sizes().max_queries;
+    if head.count > most {
+        let message = format!("{} queries in one ask, at most {most} are allowed", head.count);
+        return Err(Problem::new(Code::TooLarge, message).into());
+    }
+    let session = match live.keyless() {
+        Some(keyless) if head.session == SessionId::NONE => Some(keyless.clone()),
+        Some(_) => None,
+        None => live.sessions().get(&head.session, Instant::now()),
+    };
+    let session = session
+        .ok_or_else(|| Refusal::new(Code::SessionExpired, "the session is not held, or was never made"))?;
+    let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
+    Ok(Ask { live, session, head, frame })
+}

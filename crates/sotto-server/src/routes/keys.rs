@@ -1,0 +1,73 @@
+//! Keys in, a session id out.
+
+use crate::LiveTable;
+use crate::body::Reader;
+use crate::epochs::Slot;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use sotto_core::Error;
+use sotto_wire::{Code, SessionId, keys, routes};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// `POST /v1/tables/{table}/keys`
+pub(super) async fn register(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Response<Body>, Refusal> {
+    let slot = service.tables.get(&name)?;
+    let place = service.place()?;
+    let (parts, body) = request.into_parts();
+    let (_, limit) = slot.live().max_body();
+    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
+    let (live, frame) = match read(slot, &mut reader).await {
+        Ok(read) => read,
+        Err(refusal) => {
+            reader.drain().await;
+            return Err(refusal);
+        }
+    };
+    service.metrics.bytes_in.inc_by(frame.len() as u64);
+    // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
+    // the scheme ends the task, not the server.
+    let admitted = tokio::task::spawn_blocking(move || admit(&live, &frame)).await;
+    drop(place);
+    let id = admitted.unwrap_or_else(|_| {
+        tracing::error!(table = name, "the scheme panicked on keys; they are refused");
+        Err(Code::Internal.into())
+    })?;
+    let mut response = Response::new(Body::from(id.0.to_vec()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+async fn read(slot: &Slot, reader: &mut Reader) -> Result<(Arc<LiveTable>, Vec<u8>), Refusal> {
+    let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
+    let live = slot.live().admit(&head.pin)?.clone();
+    if live.keyless().is_some() {
+        return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
+    }
+    let frame = reader.exactly(live.sizes().keys_frame_bytes()).await?;
+    Ok((live, frame))
+}
+
+fn admit(live: &LiveTable, frame: &[u8]) -> Result<SessionId, Refusal> {
+    let session = live.server().admit(frame.get(keys::HEAD_BYTES..).unwrap_or_default());
+    let session = session.map_err(|error| match error {
+        Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
+        error => {
+            tracing::error!(table = ?live, %error, "the scheme could not admit keys");
+            Code::Internal.into()
+        }
+    })?;
+    live.sessions().insert(session, Instant::now()).map_err(|error| {
+        tracing::error!(%error, "no session id could be drawn");
+        Code::Internal.into()
+    })
+}

@@ -1,0 +1,159 @@
+//! Start, run, shut down.
+
+use crate::listen::{self, Door};
+use crate::service::Service;
+use crate::{Config, Source, StartError, admin, routes};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Starts servers.
+pub struct Server;
+
+/// A running server. Dropping it shuts it down too, without waiting for requests in flight.
+pub struct Running {
+    /// Where clients connect; the real port, if the configuration said 0.
+    pub public: SocketAddr,
+    /// Where health and metrics are.
+    pub admin: SocketAddr,
+    runtime: Option<Runtime>,
+    service: Arc<Service>,
+    stop: watch::Sender<bool>,
+    doors: Vec<JoinHandle<usize>>,
+}
+
+/// How a shutdown went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shutdown {
+    /// Connections that were still busy after `drain_seconds`, and were cut off.
+    pub cut_off: usize,
+}
+
+impl Server {
+    /// Opens the tables of a configuration and serves them on threads of its own.
+    ///
+    /// # Errors
+    /// [`StartError`], with what to do.
+    pub fn start(config: &Config) -> Result<Running, StartError> {
+        let sources = crate::files::sources(config)?;
+        Server::start_with(config, sources)
+    }
+
+    /// Serves the tables of the given sources; `config.tables` is not looked at.
+    ///
+    /// # Errors
+    /// [`StartError`], with what to do.
+    pub fn start_with(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Running, StartError> {
+        config.check().map_err(StartError::Settings)?;
+        // Two threads carry the connections; the passes have a pool of their own.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("sotto-http")
+            .enable_all()
+            .build()
+            .map_err(StartError::Threads)?;
+        let tls = config.tls.as_ref().map(listen::acceptor).transpose()?;
+        // Ports first: a table may take long to open, and a taken port is the commonest mistake.
+        let public = runtime.block_on(listen::bind(config.listen, "listen"))?;
+        let admin = runtime.block_on(listen::bind(config.admin_listen, "admin_listen"))?;
+        let address = |listener: &tokio::net::TcpListener, key| {
+            let failed = |source| StartError::Listen { address: config.listen, key, source };
+            listener.local_addr().map_err(failed)
+        };
+        let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
+        let service = Arc::new(Service::open(config, sources)?);
+        let (stop, stopping) = watch::channel(false);
+        let drain = Duration::from_secs(config.drain_seconds);
+        let mut front = Door::new(public, routes::public(service.clone()), config);
+        front.tls = tls;
+        front.metrics = Some(service.metrics.clone());
+        let back = Door::new(admin, admin::admin(service.clone()), config);
+        let doors = vec![
+            runtime.spawn(front.serve(stopping.clone(), drain)),
+            runtime.spawn(back.serve(stopping.clone(), drain)),
+        ];
+        if config.reload_seconds > 0 {
+            let every = Duration::from_secs(config.reload_seconds);
+            runtime.spawn(watch_for_epochs(service.clone(), every, stopping));
+        }
+        tracing::info!(public = %addresses.0, admin = %addresses.1, tls = config.tls.is_some(), "serving");
+        Ok(Running { public: addresses.0, admin: addresses.1, runtime: Some(runtime), service, stop, doors })
+    }
+}
+
+/// Looks for new epochs from time to time.
+async fn watch_for_epochs(service: Arc<Service>, every: Duration, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = tokio::time::sleep(every) => {}
+            () = listen::stopped(&mut stop) => return,
+        }
+        let service = service.clone();
+        // A panic while opening a file is logged by the runtime's hook, and must not end the watching.
+        let _ = tokio::task::spawn_blocking(move || service.reload()).await;
+    }
+}
+
+impl Running {
+    /// Looks for new epochs now; as `POST /reload`. True if any table changed.
+    pub fn reload(&self) -> bool {
+        self.service.reload().iter().any(|(_, reloaded)| reloaded.changed)
+    }
+
+    /// Blocks until the process is asked to end (SIGINT or SIGTERM), then shuts down.
+    ///
+    /// # Errors
+    /// [`std::io::Error`] if signals cannot be listened for.
+    pub fn run_until_signal(self) -> std::io::Result<Shutdown> {
+        if let Some(runtime) = &self.runtime {
+            runtime.block_on(signal())?;
+        }
+        tracing::info!("asked to end; finishing what is in flight");
+        Ok(self.shutdown())
+    }
+
+    /// Takes no new work, finishes what is in flight for at most `drain_seconds`, and ends.
+    pub fn shutdown(mut self) -> Shutdown {
+        self.end(true)
+    }
+
+    fn end(&mut self, wait: bool) -> Shutdown {
+        let mut cut_off = 0;
+        self.service.stop();
+        self.stop.send_replace(true);
+        let Some(runtime) = self.runtime.take() else { return Shutdown { cut_off } };
+        if wait {
+            for door in self.doors.drain(..) {
+                cut_off += runtime.block_on(door).unwrap_or(0);
+            }
+        }
+        self.service.batch.finish();
+        runtime.shutdown_background();
+        tracing::info!(cut_off, "ended");
+        Shutdown { cut_off }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+#[cfg(unix)]
+async fn signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn signal() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}

@@ -1,0 +1,44 @@
+//! Where epochs of a table come from.
+
+use crate::LiveTable;
+use sotto_catalog::CatalogError;
+use sotto_core::Epoch;
+
+/// Something that holds epochs of one table.
+pub trait Source: Send + Sync + 'static {
+    /// What to call it in messages: a path, usually.
+    fn name(&self) -> String;
+
+    /// Which epochs there are now, in any order.
+    ///
+    /// # Errors
+    /// [`SourceError`] if it cannot be read.
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError>;
+
+    /// Opens an epoch.
+    ///
+    /// # Errors
+    /// [`SourceError`] if it cannot be read or served.
+    fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError>;
+}
+
+/// Why an epoch was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Its catalog is not valid, or its parameters are refused.
+    #[error("the catalog is refused: {0}")]
+    Catalog(#[from] CatalogError),
+    /// The scheme refuses it.
+    #[error("the scheme refuses it: {0}")]
+    Scheme(#[from] sotto_core::Error),
+    /// This build does not have its scheme.
+    #[error("its scheme is {0}, which this build does not have; build with it, or encode with another")]
+    UnknownScheme(String),
+    /// Its parts contradict each other.
+    #[error("the image contradicts itself: {0}; encode it again")]
+    Inconsistent(String),
+}

@@ -1,0 +1,146 @@
+//! Asks are merged; full queue, deadline, panic, clients that hang up.
+
+use crate::kit::http::{connect, head};
+use crate::kit::*;
+use sotto_server::{BatchConfig, Config};
+use sotto_wire::{Code, routes};
+use std::io::Write;
+use std::time::Duration;
+
+#[test]
+fn asks_that_come_during_a_pass_share_the_next() {
+    let world = world(&config());
+    world.probe.hold();
+    let first = world.ask_later(&[0]);
+    world.until("sotto_passes_total", 1.0);
+    let rest: Vec<_> = (1..8).map(|i| (i, world.ask_later(&[i]))).collect();
+    world.until("sotto_queue_depth", 7.0);
+    world.probe.release();
+    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
+    for (i, ask) in rest {
+        assert_answers(&ask.join().unwrap(), &world.pin, &[i]);
+    }
+    assert_eq!(world.probe.batches(), [1, 7]);
+}
+
+#[test]
+fn passes_are_bounded_and_a_large_ask_does_not_hold_up_a_small_one() {
+    let batch = BatchConfig { max_queries: 4, ..BatchConfig::default() };
+    let world = world(&Config { batch, ..config() });
+    world.probe.hold();
+    let first = world.ask_later(&[0]);
+    world.until("sotto_passes_total", 1.0);
+    let large = world.ask_later(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    world.until("sotto_queue_depth", 1.0);
+    let small = world.ask_later(&[11]);
+    world.until("sotto_queue_depth", 2.0);
+    world.probe.release();
+    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
+    assert_answers(&large.join().unwrap(), &world.pin, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert_answers(&small.join().unwrap(), &world.pin, &[11]);
+    // Four of the large one; then the small one with three more; then the rest.
+    assert_eq!(world.probe.batches(), [1, 4, 4, 3]);
+}
+
+#[test]
+fn a_lone_client_is_never_kept_waiting_for_company() {
+    // A wait of an hour would be noticed.
+    let batch = BatchConfig { max_wait_us: 3_600_000_000, ..BatchConfig::default() };
+    let world = world(&Config { batch, ..config() });
+    for i in 0..20 {
+        assert_answers(&world.ask(&[i]), &world.pin, &[i]);
+    }
+    assert_eq!(world.probe.batches(), [1; 20]);
+}
+
+#[test]
+fn a_full_queue_is_busy_and_recovers() {
+    let world = world(&Config { max_queue: 2, ..config() });
+    world.probe.hold();
+    let mut asks = vec![world.ask_later(&[0])];
+    world.until("sotto_passes_total", 1.0);
+    asks.extend([world.ask_later(&[0]), world.ask_later(&[0])]);
+    world.until("sotto_queue_depth", 2.0);
+    for _ in 0..20 {
+        assert_refused(&world.ask(&[0]), Code::Busy);
+    }
+    world.probe.release();
+    for ask in asks {
+        assert_answers(&ask.join().unwrap(), &world.pin, &[0]);
+    }
+    assert_answers(&world.ask(&[0]), &world.pin, &[0]);
+}
+
+#[test]
+fn too_many_bodies_at_once_are_busy() {
+    let world = world(&Config { max_in_flight: 1, ..config() });
+    world.probe.hold();
+    let first = world.ask_later(&[0]);
+    world.until("sotto_passes_total", 1.0);
+    assert_refused(&world.ask(&[0]), Code::Busy);
+    world.probe.release();
+    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
+}
+
+#[test]
+fn an_ask_that_waited_too_long_costs_no_work() {
+    let world = world(&Config { deadline_ms: 30, ..config() });
+    world.probe.hold();
+    let first = world.ask_later(&[0]);
+    world.until("sotto_passes_total", 1.0);
+    let late = world.ask_later(&[1]);
+    world.until("sotto_queue_depth", 1.0);
+    std::thread::sleep(Duration::from_millis(60));
+    world.probe.release();
+    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
+    assert_refused(&late.join().unwrap(), Code::Deadline);
+    assert_eq!(world.probe.batches(), [1]);
+}
+
+#[test]
+fn a_client_that_hangs_up_costs_no_work() {
+    let world = world(&config());
+    world.probe.hold();
+    let first = world.ask_later(&[0]);
+    world.until("sotto_passes_total", 1.0);
+    let frame = world.frame(&[1]);
+    let mut gone = connect(world.at);
+    let length = frame.len().to_string();
+    gone.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    gone.write_all(&frame).unwrap();
+    world.until("sotto_queue_depth", 1.0);
+    world.until("sotto_connections", 2.0);
+    drop(gone);
+    world.until("sotto_connections", 1.0);
+    world.probe.release();
+    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
+    world.until("sotto_gone_total", 1.0);
+    assert_answers(&world.ask(&[2]), &world.pin, &[2]);
+    assert_eq!(world.probe.batches(), [1, 1]);
+}
+
+#[test]
+fn a_client_that_hangs_up_during_its_pass_does_no_harm() {
+    let world = world(&config());
+    world.probe.hold();
+    let frame = world.frame(&[1]);
+    let mut gone = connect(world.at);
+    let length = frame.len().to_string();
+    gone.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    gone.write_all(&frame).unwrap();
+    world.until("sotto_passes_total", 1.0);
+    drop(gone);
+    world.until("sotto_connections", 0.0);
+    world.probe.release();
+    assert_answers(&world.ask(&[2]), &world.pin, &[2]);
+}
+
+#[test]
+fn a_scheme_that_panics_costs_its_pass_and_no_more() {
+    let world = world(&config());
+    world.probe.panic_next();
+    let response = world.ask(&[1]);
+    assert_refused(&response, Code::Internal);
+    assert!(!response.text().contains("panic"), "a refusal tells nothing of the inside");
+    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+}

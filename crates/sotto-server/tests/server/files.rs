@@ -1,0 +1,1 @@
+//! A real scheme from a real table directory.

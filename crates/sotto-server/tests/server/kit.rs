@@ -1,0 +1,210 @@
+//! Tables without crypto, a scheme that can be held up, a small HTTP client.
+
+pub(crate) mod http;
+pub(crate) mod probe;
+
+pub(crate) use http::{Response, get, post, request};
+pub(crate) use probe::Probe;
+
+use sotto_catalog::catalog::FORMAT;
+use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog, SigningKey, TableKind, ValueKind};
+use sotto_core::{Artifact, Epoch, Image, SchemeEntry, Section, Shape};
+use sotto_server::live::Parts;
+use sotto_server::{Config, LiveTable, Running, Server, SessionConfig, Source, SourceError};
+use sotto_testkit::memory::{MemoryRows, MemorySink};
+use sotto_testkit::{CLEAR, rng::seeded};
+use sotto_wire::{Pin, SessionId, answer, ask, routes};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+pub(crate) const ROWS: u64 = 100;
+/// Four rows of 8 bytes make a record of a clear scheme.
+pub(crate) const RECORD: usize = 32;
+pub(crate) const RECORDS: u64 = 25;
+
+/// Row `i` of epoch `e`: both, so that answers of two epochs differ.
+pub(crate) fn row(i: u64, epoch: u64) -> [u8; 8] {
+    (i | epoch << 32).to_le_bytes()
+}
+
+pub(crate) fn record(index: u64, epoch: u64) -> Vec<u8> {
+    (index * 4..index * 4 + 4).flat_map(|i| row(i, epoch)).collect()
+}
+
+/// How a table of the kit is made.
+#[derive(Clone)]
+pub(crate) struct Made {
+    pub(crate) scheme: &'static SchemeEntry,
+    pub(crate) name: &'static str,
+    pub(crate) epoch: u64,
+    pub(crate) probe: Arc<Probe>,
+    pub(crate) sessions: SessionConfig,
+}
+
+impl Made {
+    pub(crate) fn clear(epoch: u64, probe: &Arc<Probe>) -> Self {
+        let sessions = SessionConfig::default();
+        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), sessions }
+    }
+
+    pub(crate) fn parts(&self) -> Parts {
+        let params =
+            (self.scheme.select)(&Shape { rows: ROWS, row_bytes: 8, lookups_per_client: 1 }).unwrap();
+        let rows = (0..RECORDS).flat_map(|index| record(index, self.epoch)).collect();
+        let sink = MemorySink::new();
+        (self.scheme.server.encode)(&params, &MemoryRows::new(RECORD, rows), &sink).unwrap();
+        let image = Arc::new(sink.into_image());
+        let report = (self.scheme.report)(&params).unwrap();
+        let hint = image.section(Section::Public(Artifact::Hint)).unwrap();
+        let catalog = Catalog {
+            format: FORMAT.into(),
+            table: self.name.parse().unwrap(),
+            epoch: Epoch(self.epoch),
+            kind: TableKind::Index,
+            value: ValueKind::Bytes,
+            rows: ROWS,
+            row_bytes: 8,
+            scheme: self.scheme.id.0.into(),
+            params: serde_json::from_slice(&params).unwrap(),
+            params_digest: report.digest.into(),
+            servers: 1,
+            artifacts: vec![ArtifactEntry::of(Artifact::Hint, hint, None)],
+            layers: vec![],
+            sidecar: None,
+            attribution: None,
+            created: 0,
+        };
+        let signed = SignedCatalog::sign(&catalog, &SigningKey::generate(&mut seeded("publisher"))).unwrap();
+        let packing = catalog.packing(&report).unwrap();
+        let open = (self.scheme.server.open)(&params, image.clone()).unwrap();
+        let server = Box::new(probe::Probed { inner: open, probe: self.probe.clone() });
+        Parts { signed, catalog, report, packing, server, image }
+    }
+
+    pub(crate) fn pin(&self) -> Pin {
+        let catalog = self.parts().catalog;
+        Pin { server: 0, epoch: catalog.epoch, digest: sotto_core::ParamsDigest(catalog.params_digest.0) }
+    }
+}
+
+type Open = Box<dyn Fn() -> Result<LiveTable, SourceError> + Send>;
+
+/// A source whose epochs a test puts in and takes out.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf(Arc<Mutex<BTreeMap<u64, Open>>>);
+
+impl Shelf {
+    pub(crate) fn with(made: Made) -> Self {
+        let shelf = Shelf::default();
+        shelf.put(made.epoch, made);
+        shelf
+    }
+
+    /// Puts a table on the shelf, under a number that may not be its own.
+    pub(crate) fn put(&self, epoch: u64, made: Made) {
+        let open = move || LiveTable::new(made.parts(), 0, &made.sessions);
+        self.0.lock().unwrap().insert(epoch, Box::new(open));
+    }
+
+    pub(crate) fn put_broken(&self, epoch: u64, why: &'static str) {
+        let open = move || Err(SourceError::Unreadable(why.into()));
+        self.0.lock().unwrap().insert(epoch, Box::new(open));
+    }
+}
+
+impl Source for Shelf {
+    fn name(&self) -> String {
+        "shelf".into()
+    }
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        Ok(self.0.lock().unwrap().keys().copied().map(Epoch).collect())
+    }
+    fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
+        self.0.lock().unwrap().get(&epoch.0).ok_or(SourceError::Unreadable("gone".into()))?()
+    }
+}
+
+pub(crate) fn config() -> Config {
+    Config { threads: 1, reload_seconds: 0, ..Config::on_free_ports() }
+}
+
+pub(crate) fn start(config: &Config, shelf: &Shelf) -> Running {
+    Server::start_with(config, vec![Box::new(shelf.clone())]).unwrap()
+}
+
+/// A server with one clear table at epoch 1, and what is needed to talk to it.
+pub(crate) struct World {
+    pub(crate) running: Running,
+    pub(crate) probe: Arc<Probe>,
+    pub(crate) shelf: Shelf,
+    pub(crate) made: Made,
+    pub(crate) pin: Pin,
+    pub(crate) at: SocketAddr,
+}
+
+pub(crate) fn world(config: &Config) -> World {
+    let probe = Probe::new();
+    let made = Made::clear(1, &probe);
+    let shelf = Shelf::with(made.clone());
+    let running = start(config, &shelf);
+    World { at: running.public, pin: made.pin(), running, probe, shelf, made }
+}
+
+impl World {
+    /// The frame of an ask for these records.
+    pub(crate) fn frame(&self, records: &[u64]) -> Vec<u8> {
+        frame(&self.pin, SessionId::NONE, records)
+    }
+
+    pub(crate) fn ask(&self, records: &[u64]) -> Response {
+        post(self.at, &routes::ask("t"), &self.frame(records))
+    }
+
+    /// Asks on a thread of its own.
+    pub(crate) fn ask_later(&self, records: &[u64]) -> std::thread::JoinHandle<Response> {
+        let (at, frame) = (self.at, self.frame(records));
+        std::thread::spawn(move || post(at, &routes::ask("t"), &frame))
+    }
+
+    pub(crate) fn metric(&self, line_start: &str) -> f64 {
+        let text = get(self.running.admin, "/metrics").text();
+        let line = text.lines().find(|line| line.starts_with(line_start));
+        let line = line.unwrap_or_else(|| panic!("no metric {line_start} in\n{text}"));
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    }
+
+    /// Waits until the metric has the value; fails after a generous while.
+    pub(crate) fn until(&self, metric: &str, value: f64) {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while self.metric(metric) != value {
+            assert!(Instant::now() < give_up, "{metric} is {}, not {value}", self.metric(metric));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+pub(crate) fn frame(pin: &Pin, session: SessionId, records: &[u64]) -> Vec<u8> {
+    let queries: Vec<_> = records.iter().map(|index| index.to_le_bytes()).collect();
+    ask::encode(pin, &session, &queries).unwrap()
+}
+
+/// Checks that a response holds these records of the pin's epoch.
+#[track_caller]
+pub(crate) fn assert_answers(response: &Response, pin: &Pin, records: &[u64]) {
+    assert_eq!(response.status, 200, "{}", response.text());
+    let answers = answer::decode(&response.body, pin, records.len() as u16, RECORD).unwrap();
+    let want: Vec<_> = records.iter().map(|&index| record(index, pin.epoch.0)).collect();
+    assert_eq!(answers, want);
+}
+
+/// Checks a refusal.
+#[track_caller]
+pub(crate) fn assert_refused(response: &Response, code: sotto_wire::Code) {
+    let problem = sotto_wire::Problem::read(response.status, &response.body);
+    assert_eq!(problem.code, code, "{} {}", response.status, response.text());
+    assert_eq!(response.status, code.status());
+    assert_eq!(response.header("content-type"), Some(routes::PROBLEM_JSON));
+    assert_eq!(response.header("retry-after").is_some(), matches!(code.status(), 429 | 503));
+}

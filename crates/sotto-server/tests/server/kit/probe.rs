@@ -1,0 +1,65 @@
+//! A scheme that can be held up, watched, and made to panic.
+
+use sotto_core::{AnyServer, AnySession, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+pub(crate) struct Probe {
+    held: Mutex<bool>,
+    freed: Condvar,
+    batches: Mutex<Vec<usize>>,
+    panics: AtomicBool,
+}
+
+impl Probe {
+    pub(crate) fn new() -> Arc<Self> {
+        let (held, batches) = (Mutex::new(false), Mutex::default());
+        Arc::new(Probe { held, freed: Condvar::new(), batches, panics: AtomicBool::new(false) })
+    }
+
+    /// From now on, passes begin and do not end.
+    pub(crate) fn hold(&self) {
+        *self.held.lock().unwrap() = true;
+    }
+
+    pub(crate) fn release(&self) {
+        *self.held.lock().unwrap() = false;
+        self.freed.notify_all();
+    }
+
+    /// The sizes of the passes so far.
+    pub(crate) fn batches(&self) -> Vec<usize> {
+        self.batches.lock().unwrap().clone()
+    }
+
+    pub(crate) fn panic_next(&self) {
+        self.panics.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(crate) struct Probed {
+    pub(crate) inner: Box<dyn AnyServer>,
+    pub(crate) probe: Arc<Probe>,
+}
+
+impl AnyServer for Probed {
+    fn keys_bytes(&self) -> usize {
+        self.inner.keys_bytes()
+    }
+    fn query_bytes(&self) -> usize {
+        self.inner.query_bytes()
+    }
+    fn answer_bytes(&self) -> usize {
+        self.inner.answer_bytes()
+    }
+    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+        self.inner.admit(keys)
+    }
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        self.probe.batches.lock().unwrap().push(asks.len());
+        assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
+        let held = self.probe.held.lock().unwrap();
+        drop(self.probe.freed.wait_while(held, |held| *held).unwrap());
+        self.inner.answer_many(asks)
+    }
+}

@@ -1,0 +1,23 @@
+//! The server from outside: raw HTTP against a server in this process.
+//!
+//! | module | what it shows |
+//! |---|---|
+//! | `kit` | tables without crypto, a scheme that can be held up, a small HTTP client |
+//! | `asking` | questions are answered, bad ones are refused with the right code |
+//! | `reading` | lists, catalogs, artifacts and their ranges |
+//! | `batching` | asks are merged; full queue, deadline, panic, clients that hang up |
+//! | `epochs` | swaps, stale epochs, bad images |
+//! | `sessions` | keys are registered, expire, are evicted |
+//! | `stopping` | graceful shutdown, ports in use |
+//! | `transport` | HTTP/2, TLS, slow clients |
+//! | `files` | a real scheme from a real table directory |
+
+mod asking;
+mod batching;
+mod epochs;
+mod files;
+mod kit;
+mod reading;
+mod sessions;
+mod stopping;
+mod transport;

@@ -1,0 +1,118 @@
+//! Graceful shutdown, ports in use.
+
+use crate::kit::http::{connect, head};
+use crate::kit::*;
+use sotto_server::{Config, Server, Shutdown, StartError};
+use sotto_wire::{Code, routes};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc;
+use std::time::Duration;
+
+#[test]
+fn asks_in_flight_are_answered_before_the_end() {
+    let world = world(&config());
+    world.probe.hold();
+    let asks: Vec<_> = (0..3).map(|i| world.ask_later(&[i])).collect();
+    world.until("sotto_passes_total", 1.0);
+    world.until("sotto_queue_depth", 2.0);
+    let World { running, probe, pin, at, .. } = world;
+    let (ended, wait) = mpsc::channel();
+    std::thread::spawn(move || ended.send(running.shutdown()));
+    assert!(wait.recv_timeout(Duration::from_millis(100)).is_err(), "it waits for the asks");
+    probe.release();
+    for (i, ask) in asks.into_iter().enumerate() {
+        assert_answers(&ask.join().unwrap(), &pin, &[i as u64]);
+    }
+    assert_eq!(wait.recv_timeout(Duration::from_secs(20)).unwrap(), Shutdown { cut_off: 0 });
+    assert!(TcpStream::connect(at).is_err(), "the port is closed");
+}
+
+#[test]
+fn new_work_on_an_open_connection_is_refused_while_ending() {
+    let world = world(&config());
+    let frame = world.frame(&[1]);
+    let length = frame.len().to_string();
+    // Head and half a body are there when the end begins, the rest comes after.
+    let mut slow = connect(world.at);
+    slow.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    slow.write_all(&frame[..30]).unwrap();
+    world.until("sotto_connections", 1.0);
+    world.probe.hold();
+    let held = world.ask_later(&[1]);
+    world.until("sotto_passes_total", 1.0);
+    let World { running, probe, pin, .. } = world;
+    let ending = std::thread::spawn(move || running.shutdown());
+    std::thread::sleep(Duration::from_millis(50));
+    probe.release();
+    assert_answers(&held.join().unwrap(), &pin, &[1]);
+    // What had been admitted is finished.
+    slow.write_all(&frame[30..]).unwrap();
+    assert_answers(&Response::read(&mut slow), &pin, &[1]);
+    assert_eq!(ending.join().unwrap(), Shutdown { cut_off: 0 });
+}
+
+#[test]
+fn an_end_does_not_wait_for_ever() {
+    let world = world(&Config { drain_seconds: 0, ..config() });
+    let mut slow = connect(world.at);
+    slow.write_all(head("POST", &routes::ask("t"), &[("content-length", "72")]).as_bytes()).unwrap();
+    world.until("sotto_connections", 1.0);
+    assert_eq!(world.running.shutdown(), Shutdown { cut_off: 1 });
+    let mut rest = Vec::new();
+    let _ = slow.read_to_end(&mut rest);
+    assert!(rest.is_empty());
+}
+
+#[test]
+fn a_port_in_use_is_named_with_the_fix() {
+    let world = world(&config());
+    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let both =
+        [Config { listen: world.at, ..config() }, Config { admin_listen: world.running.admin, ..config() }];
+    for (config, key) in both.iter().zip(["listen", "admin_listen"]) {
+        let error = Server::start_with(config, vec![Box::new(shelf.clone())]).err().unwrap();
+        assert!(matches!(error, StartError::InUse { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("127.0.0.1:") && text.contains(&format!("`{key}`")), "{text}");
+    }
+    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+}
+
+#[test]
+fn a_server_that_is_dropped_gives_its_port_back() {
+    let world = world(&config());
+    let at = world.at;
+    drop(world.running);
+    let again = start(&Config { listen: at, ..config() }, &world.shelf);
+    assert_eq!(again.public, at);
+}
+
+#[test]
+fn not_ready_while_ending() {
+    let world = world(&config());
+    world.probe.hold();
+    let ask = world.ask_later(&[1]);
+    world.until("sotto_passes_total", 1.0);
+    // Connections that are open when the end begins still get an answer.
+    let mut ready = connect(world.running.admin);
+    ready.write_all(b"GET /readyz HTTP/1.1\r\nhost: t\r\n").unwrap();
+    let mut late = connect(world.at);
+    late.write_all(b"POST /v1/tables/t/ask HTTP/1.1\r\nhost: t\r\n").unwrap();
+    world.until("sotto_connections", 2.0);
+    let World { running, probe, pin, .. } = world;
+    let ending = std::thread::spawn(move || running.shutdown());
+    std::thread::sleep(Duration::from_millis(50));
+    let _ = ready.write_all(b"\r\n");
+    let _ = late.write_all(b"content-length: 72\r\n\r\n");
+    for mut stream in [ready, late] {
+        let mut bytes = Vec::new();
+        // hyper may close a connection whose request was not complete; if it answers, it refuses.
+        if stream.read_to_end(&mut bytes).is_ok() && !bytes.is_empty() {
+            assert_refused(&Response::parse(&bytes), Code::ShuttingDown);
+        }
+    }
+    probe.release();
+    assert_answers(&ask.join().unwrap(), &pin, &[1]);
+    ending.join().unwrap();
+}

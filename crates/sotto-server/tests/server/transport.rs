@@ -1,0 +1,194 @@
+//! HTTP/2, TLS, slow clients.
+
+use crate::kit::http::{connect, head};
+use crate::kit::*;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use sotto_server::{Config, StartError, TlsConfig};
+use sotto_wire::{Code, routes};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// Asks several times on one HTTP/2 connection at once.
+async fn ask_over_h2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, world: &World) {
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    let asks = (0..20).map(|i| {
+        let mut sender = sender.clone();
+        let request = hyper::Request::post(format!("http://test{}", routes::ask("t")))
+            .body(Full::new(Bytes::from(world.frame(&[i]))))
+            .unwrap();
+        async move { sender.send_request(request).await.unwrap() }
+    });
+    let mut tasks = tokio::task::JoinSet::new();
+    for (i, ask) in asks.enumerate() {
+        tasks.spawn(async move { (i as u64, ask.await) });
+    }
+    while let Some(done) = tasks.join_next().await {
+        let (i, response) = done.unwrap();
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes().to_vec();
+        assert_answers(&Response { status, headers: vec![], body }, &world.pin, &[i]);
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+#[test]
+fn http2_without_tls() {
+    let world = world(&config());
+    runtime().block_on(async {
+        let stream = tokio::net::TcpStream::connect(world.at).await.unwrap();
+        ask_over_h2(stream, &world).await;
+    });
+}
+
+/// A self-signed certificate for `localhost` in files.
+fn certificate(folder: &Path) -> (TlsConfig, CertificateDer<'static>) {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let tls = TlsConfig { cert: folder.join("cert.pem"), key: folder.join("key.pem") };
+    std::fs::write(&tls.cert, made.cert.pem()).unwrap();
+    std::fs::write(&tls.key, made.signing_key.serialize_pem()).unwrap();
+    (tls, made.cert.der().clone())
+}
+
+#[test]
+fn tls_with_either_http() {
+    let folder = tempfile::tempdir().unwrap();
+    let (tls, der) = certificate(folder.path());
+    let world = world(&Config { tls: Some(tls), ..config() });
+    let mut roots = RootCertStore::empty();
+    roots.add(der).unwrap();
+    let client = |alpn: &[u8]| {
+        let mut client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots.clone())
+            .with_no_client_auth();
+        client.alpn_protocols = vec![alpn.to_vec()];
+        TlsConnector::from(Arc::new(client))
+    };
+    runtime().block_on(async {
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = tokio::net::TcpStream::connect(world.at).await.unwrap();
+        let stream = client(b"h2").connect(name.clone(), stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        ask_over_h2(stream, &world).await;
+
+        let stream = tokio::net::TcpStream::connect(world.at).await.unwrap();
+        let stream = client(b"http/1.1").connect(name, stream).await.unwrap();
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let request = hyper::Request::get(routes::TABLES).header("host", "t").body(Full::<Bytes>::default());
+        assert_eq!(sender.send_request(request.unwrap()).await.unwrap().status(), 200);
+    });
+    // Plain HTTP on a TLS port ends, and does no harm.
+    let mut plain = connect(world.at);
+    plain.write_all(head("GET", routes::TABLES, &[]).as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    let _ = plain.read_to_end(&mut bytes);
+    assert!(!bytes.starts_with(b"HTTP"));
+    // The admin port stays plain.
+    assert_eq!(get(world.running.admin, "/healthz").status, 200);
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, _) = certificate(folder.path());
+    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let refused = |tls: TlsConfig, named: &Path| {
+        let config = Config { tls: Some(tls), ..config() };
+        let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf.clone())]).err().unwrap();
+        assert!(matches!(&error, StartError::Tls { file, .. } if file == named), "{error}");
+    };
+    let missing = folder.path().join("missing.pem");
+    refused(TlsConfig { cert: missing.clone(), ..good.clone() }, &missing);
+    refused(TlsConfig { key: missing.clone(), ..good.clone() }, &missing);
+    refused(TlsConfig { cert: good.key.clone(), ..good.clone() }, &good.key);
+    refused(TlsConfig { key: good.cert.clone(), ..good.clone() }, &good.cert);
+    let other = tempfile::tempdir().unwrap();
+    let (other, _) = certificate(other.path());
+    refused(TlsConfig { key: other.key.clone(), ..good }, &other.key);
+}
+
+#[test]
+fn a_body_that_does_not_come_is_not_waited_for() {
+    let world = world(&Config { read_timeout_ms: 50, ..config() });
+    for sent in [0, 30, 70] {
+        let frame = world.frame(&[1]);
+        let mut slow = connect(world.at);
+        let length = frame.len().to_string();
+        slow.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+        slow.write_all(&frame[..sent]).unwrap();
+        assert_refused(&Response::read(&mut slow), Code::TooSlow);
+    }
+    // A head that does not come either.
+    let mut slow = connect(world.at);
+    slow.write_all(b"POST /v1/tab").unwrap();
+    let mut bytes = Vec::new();
+    let _ = slow.read_to_end(&mut bytes);
+    assert!(!bytes.starts_with(b"HTTP/1.1 2"));
+    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+}
+
+#[test]
+fn a_body_that_breaks_off_does_no_harm() {
+    let world = world(&config());
+    let mut gone = connect(world.at);
+    gone.write_all(head("POST", &routes::ask("t"), &[("content-length", "72")]).as_bytes()).unwrap();
+    gone.write_all(&world.frame(&[1])[..40]).unwrap();
+    drop(gone);
+    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+    world.until("sotto_connections", 0.0);
+    assert_eq!(world.probe.batches(), [1]);
+}
+
+#[test]
+fn a_client_that_reads_slowly_does_not_stop_others() {
+    let world = world(&config());
+    let mut slow = connect(world.at);
+    for _ in 0..50 {
+        let frame = world.frame(&[1; 64]);
+        let head =
+            format!("POST /v1/tables/t/ask HTTP/1.1\r\nhost: t\r\ncontent-length: {}\r\n\r\n", frame.len());
+        slow.write_all(head.as_bytes()).unwrap();
+        slow.write_all(&frame).unwrap();
+    }
+    for i in 0..10 {
+        assert_answers(&world.ask(&[i]), &world.pin, &[i]);
+    }
+    std::thread::sleep(Duration::from_millis(10));
+}
+
+#[test]
+fn garbage_does_no_harm() {
+    let world = world(&config());
+    for garbage in [
+        &b"\0\0\0\0"[..],
+        b"\x16\x03\x01\x02\x00\x01",
+        b"GET\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nxxxxxxxxxxxx",
+        &[b'A'; 70000],
+    ] {
+        let mut stream = connect(world.at);
+        let _ = stream.write_all(garbage);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        assert!(!bytes.starts_with(b"HTTP/1.1 2"));
+    }
+    assert_answers(&world.ask(&[1]), &world.pin, &[1]);
+}
