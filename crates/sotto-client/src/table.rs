@@ -25,6 +25,7 @@ use sotto_catalog::{Catalog, CatalogError};
 use sotto_core::ParamsReport;
 use sotto_prg::{SystemRng, system_rng};
 use sotto_wire::Timing;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How much of a query [`LookupStats::seen`] shows.
@@ -66,7 +67,7 @@ impl Table {
         let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
         let mut line = Line { transport, cache, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;
-        let session = line.open(Opening::new(config.clone()))?;
+        let session = line.open_settled(&config)?;
         let mut table = Table { line, config, session, last: None };
         table.keep_in_mind();
         Ok(table)
@@ -116,7 +117,8 @@ impl Table {
         if opening.catalog() == Some(self.session.catalog()) {
             return Ok(false);
         }
-        self.reopen(opening)?;
+        let session = self.line.open(opening)?;
+        self.take_over(session);
         Ok(true)
     }
 
@@ -153,7 +155,8 @@ impl Table {
     fn lookup(&mut self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<Vec<u8>>> {
         match self.lookup_once(&rows) {
             Err(ClientError::EpochChanged { .. }) => {
-                self.reopen(Opening::new(self.config.clone()))?;
+                let session = self.line.open_settled(&self.config)?;
+                self.take_over(session);
                 self.lookup_once(&rows)
             }
             outcome => outcome,
@@ -197,15 +200,20 @@ impl Table {
         }
     }
 
-    fn reopen(&mut self, opening: Opening) -> Result<()> {
-        self.session = self.line.open(opening)?;
+    fn take_over(&mut self, session: Session) {
+        self.session = session;
         self.keep_in_mind();
-        Ok(())
     }
 
     /// From now on an older epoch or another key is refused, cache or no cache.
     fn keep_in_mind(&mut self) {
         self.config.remembered =
             Some(crate::session::Remembered { key: self.session.public_key(), epoch: self.session.epoch() });
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("session", &self.session).field("stats", &self.stats()).finish()
     }
 }

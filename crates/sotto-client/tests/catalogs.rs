@@ -10,6 +10,7 @@ use sotto_client::transport::Response;
 use sotto_client::{ClientError, Fault, Trust};
 use sotto_core::{Artifact, ParamsReport, SchemeEntry, ServerEntry};
 use sotto_testkit::{CLEAR, rng};
+use sotto_wire::{Code, Problem};
 use std::sync::LazyLock;
 
 /// Opens the table with the publisher's key pinned.
@@ -180,4 +181,23 @@ fn an_artifact_of_an_epoch_that_has_passed_is_a_changed_epoch() {
     let server = server(10, 2);
     server.with(|world| world.artifacts.clear());
     assert_eq!(refused(&server), "epoch-changed");
+}
+
+#[test]
+fn an_epoch_that_ends_while_it_is_opened_is_followed_by_the_next() {
+    let server = server(10, 2);
+    let mut first = true;
+    server.tamper(move |request, honest| {
+        let gone = request.range.is_some() && std::mem::take(&mut first);
+        Ok(if gone { Response::new(404, Vec::new()) } else { honest })
+    });
+    // A refusal that is not sotto's own says nothing of epochs.
+    assert_eq!(refused(&server), "no-such-route");
+    let mut first = true;
+    server.tamper(move |request, honest| {
+        let gone = request.range.is_some() && std::mem::take(&mut first);
+        let problem = Problem::new(Code::NoSuchArtifact, "dropped");
+        Ok(if gone { Response::new(404, problem.to_bytes()) } else { honest })
+    });
+    assert!(open(&server).is_ok());
 }

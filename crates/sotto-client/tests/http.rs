@@ -11,6 +11,7 @@ use sotto_client::transport::memory::Memory;
 use sotto_client::transport::retry::{Policy, Retrying};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -195,4 +196,84 @@ fn retries_end() {
 fn a_memory_server_may_not_send_more_than_a_real_one() {
     let mut transport = Memory::new(|_: &Request| Ok(Response::new(200, vec![0; 11])));
     assert_eq!(transport.call(&post()).unwrap_err().code(), "response-too-large");
+}
+
+/// Runs one test of this file in a process of its own, since the environment belongs to all threads.
+fn alone(test: &str, environment: &[(&str, &str)]) -> bool {
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--include-ignored"]).envs(environment.iter().copied());
+    let output = child.output().unwrap();
+    output.status.success() && String::from_utf8_lossy(&output.stdout).contains("1 passed")
+}
+
+#[test]
+fn servers_on_this_machine_are_reached_without_a_proxy() {
+    assert!(alone("a_table_over_http", &[("ALL_PROXY", "http://127.0.0.1:1")]));
+}
+
+#[test]
+fn a_socks_proxy_is_not_passed_by() {
+    let proxy = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = proxy.local_addr().unwrap();
+    let address = format!("socks5://{at}");
+    let greeted = std::thread::spawn(move || {
+        let mut first = [0];
+        proxy.accept().unwrap().0.read_exact(&mut first).unwrap();
+        first
+    });
+    assert!(alone("through_the_proxy", &[("ALL_PROXY", &address), ("NO_PROXY", "")]));
+    // Whoever still waits for a greeting gets one that is none.
+    let _ = std::net::TcpStream::connect(at).and_then(|mut stream| stream.write_all(&[0]));
+    assert_eq!(greeted.join().unwrap(), [5], "the greeting of SOCKS 5");
+}
+
+#[test]
+#[ignore = "run by another test, with a proxy in its environment"]
+fn through_the_proxy() {
+    assert!(call("http://192.0.2.1").is_err(), "the proxy hangs up");
+}
+
+/// A TLS server that answers every request with `done`, and its root in PEM form.
+fn tls_server() -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    let config = std::sync::Arc::new(config);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}", listener.local_addr().unwrap().port());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let tls = rustls::ServerConnection::new(config.clone()).unwrap();
+            let mut stream = rustls::StreamOwned::new(tls, stream.unwrap());
+            // A client that does not trust the certificate hangs up here.
+            if stream.read(&mut [0; 4096]).is_ok() {
+                let _ = stream.write_all(&http_response(200, "", b"done"));
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+            }
+        }
+    });
+    (url, made.cert.pem())
+}
+
+#[test]
+fn a_root_in_a_file_is_trusted_and_no_other() {
+    let (url, pem) = tls_server();
+    let get = Request::get("/v1/tables".to_owned(), 10);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("root.pem");
+    std::fs::write(&file, pem).unwrap();
+    let trusting = Settings::default().trust_file(&file).unwrap();
+    assert_eq!(Http::new(&url, &trusting).unwrap().call(&get).unwrap().body, b"done");
+    let stranger = Http::new(&url, &Settings::default()).unwrap().call(&get).unwrap_err();
+    assert_eq!(stranger.code(), "tls", "{stranger}");
+    let (other, _) = tls_server();
+    let mistaken = Http::new(&other, &trusting).unwrap().call(&get).unwrap_err();
+    assert_eq!(mistaken.code(), "tls", "{mistaken}");
 }

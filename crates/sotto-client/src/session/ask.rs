@@ -10,6 +10,7 @@ use sotto_core::{
     AnyClient, Budget, CryptoRng, Epoch, Error, Misuse, ParamsReport, PeerMisbehaved, SchemeEntry, Ticket,
 };
 use sotto_wire::{Pin, SessionId, Sizes, answer, ask, routes};
+use std::fmt;
 use zeroize::Zeroizing;
 
 /// A table that can be asked.
@@ -162,5 +163,19 @@ impl Session {
         }
         let each_row = ask.rows.iter().zip(records.chunks(lookups));
         each_row.map(|(&row, records)| Ok(self.packing().extract(row, records)?)).collect()
+    }
+}
+
+/// Nothing that could tell what is asked.
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ask({} queries of epoch {})", self.count, self.pin.epoch)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Catalog { table, epoch, scheme, .. } = self.catalog();
+        write!(f, "Session(table {table}, epoch {epoch}, {scheme}, key {:?})", self.trust())
     }
 }

@@ -81,7 +81,7 @@ impl Builder {
         self
     }
 
-    /// The longest one request may take; also how long to wait for another process that downloads the same
+    /// The longest one request may take, each attempt at it for itself; also how long to wait for another process that downloads the same
     /// artifact. 60 seconds unless said otherwise.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.patience = limit;

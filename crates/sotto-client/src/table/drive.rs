@@ -1,10 +1,10 @@
 //! Carries out what an [`Opening`] says, with a cache and a transport.
 
 use super::{Line, Progress, Stage};
-use crate::Result;
 use crate::cache::{Cache, Known, Slot};
 use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session};
 use crate::transport::Request;
+use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, Hex32};
 use sotto_core::Artifact;
 use std::time::{Duration, Instant};
@@ -17,6 +17,14 @@ impl Line {
             config.remembered = Some(Remembered { key, epoch: known.epoch });
         }
         Ok(())
+    }
+
+    /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
+    pub(super) fn open_settled(&mut self, config: &Config) -> Result<Session> {
+        match self.open(Opening::new(config.clone())) {
+            Err(ClientError::EpochChanged { .. }) => self.open(Opening::new(config.clone())),
+            outcome => outcome,
+        }
     }
 
     /// Takes an opening to its end, and remembers what it led to.

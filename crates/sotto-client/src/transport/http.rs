@@ -3,10 +3,14 @@
 //! Every client sends the same headers: `host`, `user-agent: sotto`, `accept: */*`, for frames
 //! `content-type` and `content-length`, for parts of artifacts `range`. No cookies, no language, no
 //! compression, no redirects: a redirect could name the client in its path.
+//!
+//! A proxy named by `ALL_PROXY`, `HTTPS_PROXY` or `HTTP_PROXY` is used, SOCKS (Tor) included, except for
+//! servers on this machine and those in `NO_PROXY`.
 
 use super::{Method, Request, Response, Transport, TransportError};
 use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
 use std::io::{ErrorKind, Read};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +80,7 @@ impl Http {
             Some(pem) => RootCerts::Specific(Arc::new(certificates(pem)?)),
         };
         let tls = TlsConfig::builder().provider(TlsProvider::Rustls).root_certs(roots).build();
-        let config = ureq::Agent::config_builder()
+        let mut config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -85,9 +89,11 @@ impl Http {
             .user_agent(AutoHeaderValue::Provided(Arc::new(USER_AGENT.to_owned())))
             .accept(AutoHeaderValue::Provided(Arc::new("*/*".to_owned())))
             .accept_encoding(AutoHeaderValue::None)
-            .tls_config(tls)
-            .build();
-        Ok(Http { agent: config.new_agent(), base })
+            .tls_config(tls);
+        if is_this_machine(rest) {
+            config = config.proxy(None);
+        }
+        Ok(Http { agent: config.build().new_agent(), base })
     }
 
     fn error(&self, error: ureq::Error) -> TransportError {
@@ -157,6 +163,16 @@ impl Transport for Http {
     fn origin(&self) -> String {
         self.base.clone()
     }
+}
+
+/// Whether an address without its scheme is of this machine, which no proxy can reach.
+fn is_this_machine(address: &str) -> bool {
+    let authority = address.split('/').next().unwrap_or_default();
+    let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, _)) => host,
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<ureq::tls::Certificate<'static>>, TransportError> {
