@@ -9,7 +9,7 @@
 //! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
 //!
 //! Every kernel exists once per backend (scalar, AVX2, AVX-512), is chosen when first
-//! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avx512`
+//! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avxvnni|avx512`
 //! forces one. All `unsafe` of the crate lives in the private module `simd`.
 #![deny(unsafe_code)]
 

@@ -2,7 +2,7 @@
 
 use crate::simd;
 
-/// The name of the backend in use: `scalar`, `avx2` or `avx512`.
+/// The name of the backend in use: `scalar`, `avx2`, `avxvnni` or `avx512`.
 pub fn backend() -> &'static str {
     simd::kernels().name()
 }

@@ -1,5 +1,6 @@
 //! 32-byte registers: AVX2, which every x86 processor of the last ten years has.
 
+mod bytes;
 mod dot;
 mod gauss;
 mod lanes;
@@ -20,56 +21,74 @@ impl Avx2 {
     }
 }
 
-impl Kernels for Avx2 {
-    fn name(&self) -> &'static str {
-        "avx2"
-    }
+/// Proof that this processor has AVX2 and AVX-VNNI. Only the probe makes one.
+pub(crate) struct AvxVnni(());
 
-    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
-        // SAFETY: self proves AVX2.
-        unsafe { scan::scan(groups, queries, sums) }
-    }
-
-    fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
-        // SAFETY: self proves AVX2.
-        unsafe { ntt::forward(t, x) }
-    }
-
-    fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
-        // SAFETY: self proves AVX2.
-        unsafe { ntt::inverse(t, x) }
-    }
-
-    fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
-        // SAFETY: self proves AVX2.
-        unsafe { ntt::forward_i8(t, bytes, out) }
-    }
-
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
-        self.ntt_forward_i8(t, bytes, sum.scratch);
-        scalar::mul_acc_wide(sum.scratch, b, sum.cells);
-    }
-
-    fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
-        scalar::mul_acc(t, acc, a, b);
-    }
-
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
-        scalar::mul_acc_wide(a, b, sum.cells);
-    }
-
-    fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
-        // SAFETY: self proves AVX2.
-        unsafe { dot::dot(h, n, s, y) }
-    }
-
-    fn read(&self, bytes: &[u8]) -> u64 {
-        // SAFETY: self proves AVX2.
-        unsafe { read::read(bytes) }
-    }
-
-    fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
-        // SAFETY: self proves AVX2.
-        unsafe { gauss::gauss(thresholds, uniform, out) }
+impl AvxVnni {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        static PROVEN: AvxVnni = AvxVnni(());
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni")).then_some(&PROVEN)
     }
 }
+
+/// One implementation of [`Kernels`] for both: they differ in the scan alone.
+macro_rules! kernels {
+    ($backend:ident, $name:literal, $scan:path) => {
+        impl Kernels for $backend {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+                // SAFETY: self proves the features.
+                unsafe { $scan(groups, queries, sums) }
+            }
+
+            fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
+                // SAFETY: self proves AVX2.
+                unsafe { ntt::forward(t, x) }
+            }
+
+            fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
+                // SAFETY: self proves AVX2.
+                unsafe { ntt::inverse(t, x) }
+            }
+
+            fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
+                // SAFETY: self proves AVX2.
+                unsafe { ntt::forward_i8(t, bytes, out) }
+            }
+
+            fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+                self.ntt_forward_i8(t, bytes, sum.scratch);
+                scalar::mul_acc_wide(sum.scratch, b, sum.cells);
+            }
+
+            fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+                scalar::mul_acc(t, acc, a, b);
+            }
+
+            fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
+                scalar::mul_acc_wide(a, b, sum.cells);
+            }
+
+            fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
+                // SAFETY: self proves AVX2.
+                unsafe { dot::dot(h, n, s, y) }
+            }
+
+            fn read(&self, bytes: &[u8]) -> u64 {
+                // SAFETY: self proves AVX2.
+                unsafe { read::read(bytes) }
+            }
+
+            fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
+                // SAFETY: self proves AVX2.
+                unsafe { gauss::gauss(thresholds, uniform, out) }
+            }
+        }
+    };
+}
+
+kernels!(Avx2, "avx2", scan::scan);
+kernels!(AvxVnni, "avxvnni", bytes::scan);

@@ -3,7 +3,7 @@
 //! | folder | needs |
 //! |---|---|
 //! | `scalar` | nothing; it is what the others are tested against |
-//! | `avx2` | AVX2 |
+//! | `avx2` | AVX2; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
 //!
 //! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`. A backend is a
@@ -34,7 +34,7 @@ pub(crate) struct Planes<'a> {
 /// The kernels of one backend. Lengths are checked by the safe callers above this
 /// module, and again by the backends where memory safety rests on them.
 pub(crate) trait Kernels: Sync {
-    /// `scalar`, `avx2`, `avx512`.
+    /// `scalar`, `avx2`, `avxvnni`, `avx512`.
     fn name(&self) -> &'static str;
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
@@ -76,6 +76,8 @@ type Probe = fn() -> Option<&'static dyn Kernels>;
 const BACKENDS: &[Probe] = &[
     #[cfg(target_arch = "x86_64")]
     avx512::Avx512::probe,
+    #[cfg(target_arch = "x86_64")]
+    avx2::AvxVnni::probe,
     #[cfg(target_arch = "x86_64")]
     avx2::Avx2::probe,
     scalar::Scalar::probe,

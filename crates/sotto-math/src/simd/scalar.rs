@@ -12,7 +12,7 @@ use crate::ntt::{Room, Tables};
 // What the vector backends leave to scalar code: what does not fill a register, and what
 // their instructions do not make faster.
 pub(super) use gauss::gauss;
-pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, transpose_squares};
+pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};
 pub(super) use read::read;
 
 pub(crate) struct Scalar;

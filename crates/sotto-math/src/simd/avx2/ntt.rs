@@ -82,9 +82,7 @@ pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
 
 #[target_feature(enable = "avx2")]
 pub(super) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
-    for (out, &byte) in out.iter_mut().zip(bytes) {
-        *out = t.modulus.reduce_i64(i64::from(byte));
-    }
+    scalar::spread(t, bytes, out);
     forward(t, out);
 }
 

@@ -46,10 +46,18 @@ pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
 }
 
 pub(in crate::simd) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
-    for (out, &byte) in out.iter_mut().zip(bytes) {
-        *out = t.modulus.reduce_i64(i64::from(byte));
-    }
+    spread(t, bytes, out);
     forward(t, out);
+}
+
+/// Signed bytes as reduced numbers.
+pub(in crate::simd) fn spread(t: &Tables, bytes: &[i8], out: &mut [u64]) {
+    // No plan takes a prime below 257, so one addition makes any byte positive.
+    let q = t.modulus.value() as i64;
+    for (out, &byte) in out.iter_mut().zip(bytes) {
+        let byte = i64::from(byte);
+        *out = (byte + (byte >> 63 & q)) as u64;
+    }
 }
 
 pub(in crate::simd) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
