@@ -1,0 +1,136 @@
+//! Which exit code each library's error gets. Messages are theirs; where a message already says what to
+//! do, no fix is added.
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use sotto_bench::{BenchError, DefinitionError};
+use sotto_catalog::CatalogError;
+use sotto_client::ClientError;
+use sotto_client::transport::TransportError;
+use sotto_core::{Error, Misuse};
+use sotto_db::DbError;
+use sotto_db::ingest::Problem;
+use sotto_server::{SourceError, StartError};
+use sotto_wire::Code;
+use std::io;
+
+/// A private lookup, or getting ready for one.
+pub(crate) fn client(error: ClientError) -> Failure {
+    let exit = match &error {
+        ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
+        ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,
+        ClientError::Catalog(CatalogError::KeyText { .. }) => Exit::Usage,
+        ClientError::Refused(problem) => refusal(problem),
+        ClientError::Transport(TransportError::Address { .. }) | ClientError::TooManyRows { .. } => {
+            Exit::Usage
+        }
+        ClientError::EpochChanged { .. } => Exit::Refused,
+        ClientError::UnknownScheme { .. } | ClientError::Servers { .. } => Exit::Params,
+        ClientError::NoEntropy => Exit::Internal,
+        ClientError::Cache(_) => Exit::Storage,
+        _ => Exit::Peer,
+    };
+    Failure::new(exit, error.to_string()).fix(error.fix())
+}
+
+/// A scheme's contract.
+pub(crate) fn contract(error: &Error) -> Exit {
+    match error {
+        Error::Params(_) => Exit::Params,
+        Error::Misuse(Misuse::IndexPastEnd { .. }) => Exit::Missing,
+        Error::Peer(_) | Error::Unreadable => Exit::Peer,
+        Error::Exhausted(_) => Exit::Refused,
+        Error::Storage(_) => Exit::Storage,
+        _ => Exit::Internal,
+    }
+}
+
+fn refusal(problem: &sotto_wire::Problem) -> Exit {
+    match problem.code {
+        Code::NoSuchTable | Code::NoSuchArtifact | Code::NoSuchRoute => Exit::Missing,
+        Code::Internal | Code::Malformed | Code::BadQuery | Code::BadKeys | Code::WrongMethod => Exit::Peer,
+        _ => Exit::Refused,
+    }
+}
+
+/// A server that did not start.
+pub(crate) fn start(error: StartError) -> Failure {
+    let exit = match &error {
+        StartError::Config { .. } | StartError::Tls { .. } => Exit::Input,
+        StartError::Settings(_) | StartError::SameName { .. } => Exit::Usage,
+        StartError::InUse { .. } | StartError::Listen { .. } => Exit::Refused,
+        StartError::NoEpoch { .. } => Exit::Missing,
+        StartError::Table { error, .. } => source(error),
+        _ => Exit::Internal,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+fn source(error: &SourceError) -> Exit {
+    match error {
+        // A file's bytes are input here, not a peer's message.
+        SourceError::Scheme(error) => match contract(error) {
+            Exit::Peer => Exit::Input,
+            exit => exit,
+        },
+        SourceError::UnknownScheme(_) => Exit::Params,
+        SourceError::Unreadable(_) => Exit::Storage,
+        _ => Exit::Input,
+    }
+}
+
+/// A benchmark without figures.
+pub(crate) fn bench(error: BenchError) -> Failure {
+    let exit = match &error {
+        BenchError::UnknownScheme { .. } => Exit::Missing,
+        BenchError::Params { .. } => Exit::Params,
+        BenchError::Scheme { why, .. } => contract(why),
+        BenchError::OtherRows { .. } => Exit::Input,
+        BenchError::Storage(_) => Exit::Storage,
+        _ => Exit::Internal,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// A benchmark definition that cannot be used.
+pub(crate) fn definition(error: DefinitionError) -> Failure {
+    let exit = match &error {
+        DefinitionError::Unreadable { why, .. } if why.kind() == io::ErrorKind::NotFound => Exit::Missing,
+        DefinitionError::Unreadable { .. } => Exit::Storage,
+        _ => Exit::Input,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+/// A table, an image or source data on this machine.
+pub(crate) fn db(error: DbError) -> Failure {
+    let exit = match &error {
+        DbError::Io { source, .. } => match source.kind() {
+            io::ErrorKind::NotFound => Exit::Missing,
+            _ => Exit::Storage,
+        },
+        DbError::DiskFull { .. } | DbError::KeyExposed { .. } => Exit::Storage,
+        DbError::Image { .. } | DbError::Catalog(_) | DbError::NoChanges { .. } => Exit::Input,
+        DbError::Ingest(error) => source_data(&error.problem),
+        DbError::Scheme(error) => match contract(error) {
+            // A file's bytes are input here, not a peer's message.
+            Exit::Peer => Exit::Input,
+            exit => exit,
+        },
+        DbError::Locked { .. } => Exit::Refused,
+        DbError::Empty { .. } | DbError::NoEpoch { .. } => Exit::Missing,
+        DbError::OtherTable { .. } | DbError::OtherKey { .. } => Exit::Usage,
+        DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
+        _ => Exit::Internal,
+    };
+    Failure::new(exit, error.to_string())
+}
+
+fn source_data(problem: &Problem) -> Exit {
+    match problem {
+        Problem::Read(error) if error.kind() == io::ErrorKind::NotFound => Exit::Missing,
+        // Anything else may be the disk or a damaged archive; the archive is far more likely.
+        Problem::NoColumn { .. } | Problem::Options(_) => Exit::Usage,
+        _ => Exit::Input,
+    }
+}

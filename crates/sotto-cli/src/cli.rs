@@ -1,0 +1,110 @@
+//! The command line as a whole, and the way from a verb to an exit code.
+
+use crate::exit;
+use crate::failure::Result;
+use crate::screen::Screen;
+use crate::verbs::{
+    bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, serve::Serve, update::Update,
+};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const ABOUT: &str = "\
+Private information retrieval: look a row up in somebody else's table without telling them which.
+
+The verbs come in the order of the job: `encode` makes a table servable, `serve` answers, `get` asks,
+`update` makes the next epoch, `inspect` shows what is in a file or behind an address, `bench` measures.
+`demo` does all of it in one go, on real data.";
+
+const EXAMPLE: &str = "\
+Example:
+  sotto encode people.csv --value phone --out tables/people
+  sotto serve tables/people &
+  sotto get --server http://127.0.0.1:8080 --table people --row 7";
+
+/// Private information retrieval.
+#[derive(Debug, Parser)]
+#[command(name = "sotto", version, about = "Private information retrieval", long_about = ABOUT, after_help = EXAMPLE)]
+struct Cli {
+    /// Print results as JSON, one object to a line, and errors as JSON on stderr
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Turn a file into a table that can be served
+    Encode(Box<Encode>),
+    /// Serve encoded tables over HTTP
+    Serve(Serve),
+    /// Look rows up privately
+    Get(Get),
+    /// Apply changed rows: make the next epoch of a table
+    Update(Update),
+    /// Show what is in a table, an image or a server
+    Inspect(Inspect),
+    /// Measure schemes, or this machine
+    Bench(Bench),
+    /// Serve a real table and look addresses up in it privately, end to end
+    Demo(Demo),
+    /// Print what each exit code means
+    #[command(long_about = exit::TABLE)]
+    ExitCodes,
+}
+
+/// Runs the command this process was started as.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let screen = Screen::new(cli.json);
+    match cli.verb.run(screen) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{}", failure.render(cli.json));
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+impl Verb {
+    fn run(self, screen: Screen) -> Result<()> {
+        match self {
+            Verb::Encode(verb) => verb.run(screen),
+            Verb::Serve(verb) => verb.run(screen),
+            Verb::Get(verb) => verb.run(screen),
+            Verb::Update(verb) => verb.run(screen),
+            Verb::Inspect(verb) => verb.run(screen),
+            Verb::Bench(verb) => verb.run(screen),
+            Verb::Demo(verb) => verb.run(screen),
+            Verb::ExitCodes => screen.say(exit::TABLE),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_teaches_by_an_example() {
+        for verb in Cli::command().get_subcommands() {
+            if verb.get_name() == "exit-codes" {
+                continue;
+            }
+            let after = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(
+                after.contains("Example") && after.contains("sotto "),
+                "{} has no example",
+                verb.get_name()
+            );
+            assert!(verb.get_about().is_some(), "{} has no line of its own", verb.get_name());
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What each exit code means. A script that calls `sotto` branches on these and parses no message.
+
+/// Why the command ended. The numbers are part of the interface and do not change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Internal = 1,
+    Usage = 2,
+    Input = 3,
+    Params = 4,
+    Peer = 5,
+    Refused = 6,
+    Missing = 7,
+    Storage = 8,
+}
+
+impl Exit {
+    /// The word used in `--json` errors.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Exit::Internal => "internal",
+            Exit::Usage => "usage",
+            Exit::Input => "input",
+            Exit::Params => "params",
+            Exit::Peer => "peer",
+            Exit::Refused => "refused",
+            Exit::Missing => "missing",
+            Exit::Storage => "storage",
+        }
+    }
+}
+
+/// The table shown by `sotto exit-codes` and `sotto help exit-codes`.
+pub(crate) const TABLE: &str = "\
+  0  done
+  1  internal: a fault of sotto itself; please report it
+  2  usage: the command line does not make sense
+  3  input: a file you gave holds bad data (the message has file, line and column)
+  4  params: no secure and reliable parameters fit this table
+  5  peer: the server is unreachable, or its bytes break the contract
+  6  refused: the server (or another process) said no for now: busy, stale epoch, address in use
+  7  missing: no such table, row, key, file or epoch
+  8  storage: the disk is full, or a file cannot be read or written
+
+An error goes to stderr; with --json it is one JSON object {\"error\": {\"code\", \"kind\", \"message\", \"fix\"}}.";

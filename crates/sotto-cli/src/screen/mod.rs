@@ -1,0 +1,67 @@
+//! Output. Results go to stdout, as text for a person or as JSON for a script; progress and errors go
+//! to stderr, so that a pipe carries results only.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`bars`] | progress bars, drawn only on a terminal |
+//! | [`grid`] | tables that read well without colour |
+//! | [`units`] | bytes, times, rates and probabilities as a person writes them |
+
+pub(crate) mod bars;
+pub(crate) mod grid;
+pub(crate) mod units;
+
+use crate::failure::{Failure, Result};
+use serde::Serialize;
+use std::io::Write;
+
+/// Where results go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    json: bool,
+}
+
+impl Screen {
+    pub(crate) fn new(json: bool) -> Self {
+        Screen { json }
+    }
+
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Prints text for a person; nothing with `--json`.
+    pub(crate) fn say(self, text: impl AsRef<str>) -> Result<()> {
+        if self.json { Ok(()) } else { line(text.as_ref()) }
+    }
+
+    /// Prints a result for a script, on one line; nothing without `--json`.
+    pub(crate) fn report(self, value: &impl Serialize) -> Result<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let text = serde_json::to_string(value)
+            .map_err(|error| Failure::internal(format!("a result does not serialise: {error}")))?;
+        line(&text)
+    }
+
+    /// Prints what is JSON already; nothing without `--json`.
+    pub(crate) fn raw_json(self, text: &str) -> Result<()> {
+        if self.json { line(text) } else { Ok(()) }
+    }
+
+    /// Progress bars for long work.
+    pub(crate) fn bars(self) -> bars::Bars {
+        bars::Bars::new(self.json)
+    }
+}
+
+/// Writes and flushes a line. A reader that has gone away (`sotto ... | head`) ends the command quietly.
+fn line(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => Err(Failure::file("writing to", "standard output".as_ref(), &error)),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,123 @@
+//! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory.
+
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::bars::Unit;
+use sotto_bench::{Options, Report, load, machine, shipped};
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+A definition is a TOML file under bench/definitions, or one of the names that ship with sotto
+(`sotto bench --list`). Every answer is checked; one wrong answer ends the run without figures.
+Downloading everything and asking in the clear stand beside every case, as baselines.
+
+Example:
+  sotto bench quick --svg quick.svg
+  sotto bench c1 c2 --threads 1 --json > c.json
+  sotto bench machine";
+
+/// Arguments of `sotto bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Bench {
+    /// Definitions: files or shipped names; or `machine`, the memory read probe
+    #[arg(value_name = "DEFS", default_value = "quick")]
+    definitions: Vec<String>,
+    /// List the definitions that ship with sotto
+    #[arg(long)]
+    list: bool,
+    /// Threads of the server, instead of what the definitions say
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Fewer repetitions: quicker, noisier
+    #[arg(long)]
+    quick: bool,
+    /// Run the cases marked `full` too: minutes and many gigabytes each
+    #[arg(long)]
+    full: bool,
+    /// Draw the figures into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Write the figures as JSON into this file as well
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Where images are written while measuring [default: the system's folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// The commit this program was built from, for the report
+    #[arg(long, value_name = "HASH")]
+    commit: Option<String>,
+}
+
+impl Bench {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if self.list {
+            return list(screen);
+        }
+        let options = Options {
+            threads: self.threads,
+            quick: self.quick,
+            full: self.full,
+            commit: self.commit.clone(),
+            scratch: self.scratch.clone(),
+        };
+        if self.definitions == ["machine"] {
+            if self.svg.is_some() {
+                return Err(Failure::usage("there is no drawing of `bench machine`").fix("leave --svg out"));
+            }
+            let report = machine::probe(&options).map_err(blame::bench)?;
+            return self.print(screen, &report.table(), &report.json());
+        }
+        let report = self.measure(screen, &options)?;
+        if let Some(path) = &self.svg {
+            write(path, &report.svg())?;
+        }
+        self.print(screen, &report.table(), &report.json())
+    }
+
+    fn measure(&self, screen: Screen, options: &Options) -> Result<Report> {
+        // Every definition is read before the first is run: a typo should not cost half an hour.
+        let definitions: Vec<_> = self
+            .definitions
+            .iter()
+            .map(|name| load(name).map_err(blame::definition))
+            .collect::<Result<_>>()?;
+        let bars = screen.bars();
+        let mut whole: Option<Report> = None;
+        for definition in &definitions {
+            let report = sotto_bench::run(definition, options, &|at| {
+                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Things);
+            });
+            let report = report.map_err(blame::bench)?;
+            match &mut whole {
+                Some(whole) => whole.append(report),
+                None => whole = Some(report),
+            }
+        }
+        bars.finish();
+        whole.ok_or_else(|| Failure::usage("no definition was named").fix("see `sotto bench --list`"))
+    }
+
+    fn print(&self, screen: Screen, table: &str, json: &str) -> Result<()> {
+        if let Some(path) = &self.out {
+            write(path, json)?;
+        }
+        screen.say(table.trim_end())?;
+        screen.raw_json(json)
+    }
+}
+
+fn list(screen: Screen) -> Result<()> {
+    let mut names = Vec::new();
+    for definition in shipped() {
+        let definition = load(definition.name).map_err(blame::definition)?;
+        screen.say(format!("  {:<10} {}", definition.name, definition.about))?;
+        names.push(serde_json::json!({ "name": definition.name, "about": definition.about }));
+    }
+    screen.report(&serde_json::json!({ "definitions": names }))
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| Failure::file("writing", path, &error))
+}

@@ -1,0 +1,136 @@
+//! The demo's data in the clear, read by code that shares nothing with the encoder: it is what every
+//! private answer is checked against.
+
+use crate::failure::{Failure, Result};
+use flate2::read::GzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+/// Where the data lies in the project.
+pub(super) const DEFAULT: &str = "data/ip-country/asn-country-ipv4-num.csv.gz";
+
+/// Addresses in a block: the row of a table over /24 blocks.
+pub(super) const BLOCK: u32 = 256;
+
+/// Finds the data: where the person says, or under the current directory, the command's own, or any above.
+pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(path) = given {
+        return Ok(path.to_owned());
+    }
+    let here = std::env::current_dir().ok();
+    let own = std::env::current_exe().ok();
+    let starts = [here, own].into_iter().flatten();
+    for start in starts {
+        if let Some(found) = start.ancestors().map(|up| up.join(DEFAULT)).find(|path| path.is_file()) {
+            return Ok(found);
+        }
+    }
+    Err(Failure::missing(format!("the demo's data is not here: {DEFAULT}"))
+        .fix("run the demo inside the project's checkout, or give --data FILE"))
+}
+
+/// Ranges of addresses and their countries, sorted.
+pub(super) struct Countries {
+    ranges: Vec<(u32, u32, [u8; 2])>,
+}
+
+impl Countries {
+    /// Reads `first,last,CC` lines, gzip-compressed.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| Failure::file("opening", path, &error))?;
+        let mut ranges = Vec::new();
+        for (i, line) in BufReader::new(GzDecoder::new(file)).lines().enumerate() {
+            let line = line.map_err(|error| Failure::file("reading", path, &error))?;
+            let range = parse(&line).filter(|(first, last, _)| first <= last).ok_or_else(|| {
+                let at = format!("{}, line {}", path.display(), i + 1);
+                Failure::input(format!("{at}: `first,last,CC` was expected"))
+                    .fix("use the file that comes with the project")
+            })?;
+            ranges.push(range);
+        }
+        ranges.sort_unstable();
+        Ok(Countries { ranges })
+    }
+
+    /// How many ranges.
+    pub(super) fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The whole table in the clear: two bytes per block, zero where the first address is nobody's.
+    pub(super) fn table(&self) -> Vec<u8> {
+        let mut table = vec![0; 2 << 24];
+        for (first, last, country) in &self.ranges {
+            let blocks = first.div_ceil(BLOCK)..=last / BLOCK;
+            let (start, end) = (*blocks.start() as usize * 2, (*blocks.end() as usize + 1) * 2);
+            for row in table.get_mut(start..end).unwrap_or_default().chunks_exact_mut(2) {
+                row.copy_from_slice(country);
+            }
+        }
+        table
+    }
+
+    /// The country of one address, by bisection.
+    pub(super) fn of(&self, address: Ipv4Addr) -> Option<[u8; 2]> {
+        let key = u32::from(address);
+        let after = self.ranges.partition_point(|(first, ..)| *first <= key);
+        let (_, last, country) = self.ranges.get(after.checked_sub(1)?)?;
+        (key <= *last).then_some(*country)
+    }
+}
+
+fn parse(line: &str) -> Option<(u32, u32, [u8; 2])> {
+    let mut fields = line.trim_end().split(',');
+    let range = (
+        fields.next()?.parse().ok()?,
+        fields.next()?.parse().ok()?,
+        fields.next()?.as_bytes().try_into().ok()?,
+    );
+    fields.next().is_none().then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_falls_into_its_range_or_none() {
+        let countries = Countries { ranges: vec![(256, 511, *b"AU"), (1024, 1024, *b"CN")] };
+        for (key, country) in [
+            (255, None),
+            (256, Some(*b"AU")),
+            (511, Some(*b"AU")),
+            (512, None),
+            (1024, Some(*b"CN")),
+            (1025, None),
+        ] {
+            assert_eq!(countries.of(Ipv4Addr::from(key)), country, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_block_has_the_country_of_its_first_address() {
+        let ranges = vec![
+            (256, 511, *b"AU"),
+            (520, 1023, *b"CN"),
+            (1024, 1100, *b"JP"),
+            (u32::MAX - 255, u32::MAX, *b"ZZ"),
+        ];
+        let countries = Countries { ranges };
+        let table = countries.table();
+        for block in [0, 1, 2, 3, 4, 5, (1 << 24) - 1] {
+            let expected = countries.of(Ipv4Addr::from(block * BLOCK)).unwrap_or_default();
+            assert_eq!(table[block as usize * 2..][..2], expected, "block {block}");
+        }
+    }
+
+    #[test]
+    fn lines_are_taken_whole_or_not_at_all() {
+        assert_eq!(parse("1,2,AU"), Some((1, 2, *b"AU")));
+        for line in ["", "1,2", "1,2,AUS", "1,2,AU,x", "1,4294967296,AU", "-1,2,AU"] {
+            assert_eq!(parse(line), None, "{line}");
+        }
+    }
+}

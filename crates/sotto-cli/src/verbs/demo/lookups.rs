@@ -1,0 +1,94 @@
+//! The private lookups of the demo, each checked against the data in the clear.
+
+use super::country::{BLOCK, Countries};
+use crate::blame;
+use crate::failure::Result;
+use serde_json::json;
+use sotto_client::Table;
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+/// Looked up in any case: two resolvers, a registry in Europe, one in Brazil, and an address of the block
+/// reserved for documentation, which belongs to nobody.
+pub(super) const WELL_KNOWN: [Ipv4Addr; 5] = [
+    Ipv4Addr::new(8, 8, 8, 8),
+    Ipv4Addr::new(1, 1, 1, 1),
+    Ipv4Addr::new(193, 0, 6, 139),
+    Ipv4Addr::new(200, 160, 2, 3),
+    Ipv4Addr::new(203, 0, 113, 7),
+];
+
+/// One private lookup.
+pub(super) struct Lookup {
+    pub(super) address: Ipv4Addr,
+    pub(super) answer: String,
+    pub(super) expected: String,
+    /// Whether the data has another country for this address than for the first one of its block.
+    pub(super) mixed: bool,
+    /// Making the query and reading the answer.
+    pub(super) client: Duration,
+    /// The server's pass over the table.
+    pub(super) pass: Duration,
+    pub(super) round_trip: Duration,
+    pub(super) up: u64,
+    pub(super) down: u64,
+    /// The first bytes of the query, as they left.
+    pub(super) seen: Vec<u8>,
+}
+
+/// Looks `addresses` up, one request each.
+pub(super) fn run(table: &mut Table, addresses: &[Ipv4Addr], plain: &Countries) -> Result<Vec<Lookup>> {
+    addresses.iter().map(|address| look_up(table, *address, plain)).collect()
+}
+
+fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Lookup> {
+    let value = table.get_key(&address.to_string()).map_err(blame::client)?;
+    // The table has one row per block: that of its first address.
+    let first = Ipv4Addr::from(u32::from(address) / BLOCK * BLOCK);
+    let expected = plain.of(first);
+    let last = table.last().cloned();
+    let time =
+        |of: fn(&sotto_client::table::LookupStats) -> Duration| last.as_ref().map(of).unwrap_or_default();
+    Ok(Lookup {
+        address,
+        answer: table.catalog().value.show(&value),
+        expected: expected.map(|country| String::from_utf8_lossy(&country).into_owned()).unwrap_or_default(),
+        mixed: plain.of(address) != expected,
+        client: time(|last| last.query + last.recover),
+        pass: time(|last| last.server.map(|timing| timing.pass).unwrap_or_default()),
+        round_trip: time(|last| last.round_trip),
+        up: last.as_ref().map_or(0, |last| last.up),
+        down: last.as_ref().map_or(0, |last| last.down),
+        seen: last.map(|last| last.seen).unwrap_or_default(),
+    })
+}
+
+impl Lookup {
+    /// Whether the private answer is that of the data in the clear.
+    pub(super) fn right(&self) -> bool {
+        self.answer == self.expected
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        json!({
+            "address": self.address,
+            "answer": self.answer,
+            "right": self.right(),
+            "mixed_block": self.mixed,
+            "client_ms": ms(self.client),
+            "server_ms": ms(self.pass),
+            "round_trip_ms": ms(self.round_trip),
+            "up_bytes": self.up,
+            "down_bytes": self.down,
+            "seen": crate::screen::units::hex(&self.seen),
+        })
+    }
+}
+
+/// The middle one of some times.
+pub(super) fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<_> = times.collect();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}

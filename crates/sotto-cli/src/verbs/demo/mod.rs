@@ -1,0 +1,134 @@
+//! `sotto demo`: a real table, served and looked up privately over the network, end to end.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`country`] | the data in the clear, read by code of its own |
+//! | [`stage`] | encode, serve, open: what an operator and a user would do |
+//! | [`lookups`] | private lookups, each checked |
+//! | [`crowd`] | many clients at once |
+//! | [`baseline`] | downloading everything, and asking in the clear |
+//! | [`story`] | what is printed |
+
+mod baseline;
+mod country;
+mod crowd;
+mod lookups;
+mod stage;
+mod story;
+
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use country::Countries;
+use lookups::Lookup;
+use stage::Stage;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use story::Story;
+
+const EXAMPLE: &str = "\
+Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country each is registered in;
+serves it on loopback; looks a few addresses up privately over HTTP, and compares every answer with the data
+in the clear. Then the same lookup the other ways: downloading the table, and asking in the clear. The data
+is that of the regional registries (NRO, CC BY 4.0) and has known errors.
+
+Example:
+  sotto demo
+  sotto demo --ip 1.2.3.4,5.6.7.8 --dir tables/ip-country";
+
+/// How long the crowd asks.
+const CROWD_SPAN: Duration = Duration::from_secs(1);
+
+/// Arguments of `sotto demo`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Demo {
+    /// Addresses to look up too; several separated by commas
+    #[arg(long = "ip", value_name = "A.B.C.D", value_delimiter = ',')]
+    addresses: Vec<Ipv4Addr>,
+    /// The data [default: data/ip-country/asn-country-ipv4-num.csv.gz of the project]
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// Keep the encoded table in this directory [default: a temporary one, removed in the end]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Threads of the server's pass over the table
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: usize,
+    /// Clients that ask at the same time
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=64))]
+    clients: u16,
+}
+
+impl Demo {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let data = country::find(self.data.as_deref())?;
+        let plain = Countries::read(&data)?;
+        let story = Story { screen };
+        story.data(&data, plain.len())?;
+        let (done, scratch) = Stage::set(&self, &data, screen)?;
+        story.encoded(&done)?;
+        let stage = Stage::serve(done, scratch, self.threads)?;
+        story.served(&stage, self.threads)?;
+        let mut table = stage.client(screen)?;
+        story.opened(&table)?;
+
+        let lookups = lookups::run(&mut table, &self.addresses(), &plain)?;
+        story.lookups(&lookups)?;
+        let reading = stage.read_pass()?;
+        story.scan(&lookups, reading)?;
+
+        let example = lookups.first().ok_or_else(|| Failure::internal("no address was looked up"))?;
+        let ways = others(&plain, example)?;
+        let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
+        story.compare(&lookups, &table, &ways, source_bytes)?;
+
+        let clients = (0..self.clients).map(|_| stage.client(screen)).collect::<Result<Vec<_>>>()?;
+        let crowd = crowd::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
+        story.crowd(&crowd, &lookups)?;
+        story.end(&stage, self.dir.as_deref())?;
+        screen.report(&story::json(&stage, &table, &lookups, reading, &ways, &crowd))?;
+        check(&lookups)
+    }
+
+    /// The well-known addresses, those asked for, and the first once more: to show that the same question
+    /// never looks the same.
+    fn addresses(&self) -> Vec<Ipv4Addr> {
+        let mut addresses = lookups::WELL_KNOWN.to_vec();
+        addresses.extend(&self.addresses);
+        let mut seen = std::collections::HashSet::new();
+        addresses.retain(|address| seen.insert(*address));
+        addresses.extend(lookups::WELL_KNOWN.first());
+        addresses
+    }
+}
+
+/// The same lookup without privacy, and without a server.
+struct Ways {
+    clear: baseline::Cost,
+    download: baseline::Cost,
+    /// The block that asking in the clear tells the server.
+    told: String,
+}
+
+fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
+    let failed = |error| Failure::internal(format!("a baseline over loopback failed: {error}"));
+    let table = Arc::new(plain.table());
+    let row = u32::from(example.address) / country::BLOCK;
+    let (clear, value) = baseline::in_the_clear(&table, row, 2).map_err(failed)?;
+    if value != example.expected.as_bytes() {
+        return Err(Failure::internal("asking in the clear gave another answer than the data"));
+    }
+    let download = baseline::download(&table).map_err(failed)?;
+    let told = format!("{}/24", Ipv4Addr::from(row * country::BLOCK));
+    Ok(Ways { clear, download, told })
+}
+
+fn check(lookups: &[Lookup]) -> Result<()> {
+    match lookups.iter().find(|lookup| !lookup.right()) {
+        None => Ok(()),
+        Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.address))
+            .fix("please report it: a lookup fails once in 2^40 at most")),
+    }
+}

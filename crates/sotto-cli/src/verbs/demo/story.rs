@@ -1,0 +1,236 @@
+//! What the demo prints: one paragraph per step, in a hundred columns, readable without colour.
+
+use super::Ways;
+use super::crowd::Outcome;
+use super::lookups::{Lookup, median};
+use super::stage::Stage;
+use crate::failure::Result;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::encode::{self, Done};
+use serde_json::json;
+use sotto_client::Table;
+use std::path::Path;
+use std::time::Duration;
+
+/// The teller.
+#[derive(Clone, Copy)]
+pub(super) struct Story {
+    pub(super) screen: Screen,
+}
+
+impl Story {
+    pub(super) fn data(self, path: &Path, ranges: usize) -> Result<()> {
+        self.screen.say(
+            "Which country is an IPv4 address registered in? Asked without telling anyone the address.\n",
+        )?;
+        self.screen.say(format!(
+            "Data       {} ({} ranges)\n           Statistics of the regional internet registries, published by the \
+             Number Resource\n           Organization (nro.net) under CC BY 4.0. Known to have errors.",
+            path.display(),
+            units::count(ranges as u64)
+        ))
+    }
+
+    pub(super) fn encoded(self, done: &Done) -> Result<()> {
+        let (took, stages) = (units::time(done.took), encode::stages_text(&done.stages));
+        let (done, scheme) = (&done.summary, &done.scheme);
+        self.screen.say(format!(
+            "Encode     {} rows of {} bytes, one per /24 block of addresses, in {} ({})\n           \
+             {}: matrix of {} x {} bytes; the image takes {}\n           \
+             security {} ({})\n           a lookup comes back wrong with probability at most {}",
+            units::count(done.rows),
+            done.row_bytes,
+            took,
+            stages,
+            scheme.title,
+            units::count(done.record_bytes),
+            units::count(done.records),
+            units::bytes(done.image_bytes),
+            units::security(scheme.security_bits),
+            scheme.security_model,
+            units::probability(scheme.failure_log2),
+        ))
+    }
+
+    pub(super) fn served(self, stage: &Stage, threads: usize) -> Result<()> {
+        let threads = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+        self.screen.say(format!("Serve      {} on {threads}", stage.url()))
+    }
+
+    pub(super) fn opened(self, table: &Table) -> Result<()> {
+        let stats = table.stats();
+        self.screen.say(format!(
+            "Open       catalog {}, hint {} once, in {}; signed by the key that is pinned,\n           {}\n",
+            units::bytes(stats.catalog.down),
+            units::bytes(stats.artifacts.down),
+            units::time(stats.opening),
+            table.session().public_key(),
+        ))
+    }
+
+    pub(super) fn lookups(self, lookups: &[Lookup]) -> Result<()> {
+        let columns = [
+            ("address", false),
+            ("answer", false),
+            ("as in the clear", false),
+            ("client ms", true),
+            ("server ms", true),
+            ("round trip ms", true),
+            ("bytes up", true),
+            ("bytes down", true),
+        ];
+        let rows = lookups.iter().map(|lookup| {
+            vec![
+                lookup.address.to_string(),
+                if lookup.answer.is_empty() { "(nobody's)".to_owned() } else { lookup.answer.clone() },
+                if lookup.right() { "yes".to_owned() } else { format!("NO: {:?}", lookup.expected) },
+                units::millis(lookup.client),
+                units::millis(lookup.pass),
+                units::millis(lookup.round_trip),
+                units::count(lookup.up),
+                units::count(lookup.down),
+            ]
+        });
+        self.screen.say(grid::grid(&columns, rows))?;
+        for lookup in lookups.iter().filter(|lookup| lookup.mixed) {
+            self.screen.say(format!(
+                " {}: its block is split between countries; the table holds that of the block's first address",
+                lookup.address
+            ))?;
+        }
+        let seen = lookups.first().map_or(0, |lookup| lookup.seen.len());
+        self.screen.say(format!("\nWhat the server saw of each, the first {seen} bytes:\n"))?;
+        for lookup in lookups {
+            let address = lookup.address.to_string();
+            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.seen)))?;
+        }
+        self.screen.say("The same question twice has nothing in common, and all have one size.\n")
+    }
+
+    pub(super) fn scan(self, lookups: &[Lookup], reading: Reading) -> Result<()> {
+        let pass = median(lookups.iter().map(|lookup| lookup.pass));
+        self.screen.say(format!(
+            "The server reads its whole table ({}) for every query, or it would learn which part matters: \n\
+             in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s): {} % of that speed.\n",
+            units::bytes(reading.bytes),
+            units::time(pass),
+            units::digits(reading.rate(pass)),
+            units::time(reading.time),
+            units::digits(reading.rate(reading.time)),
+            units::digits(100.0 * share(reading, pass)),
+        ))
+    }
+
+    pub(super) fn compare(self, lookups: &[Lookup], table: &Table, ways: &Ways, source: u64) -> Result<()> {
+        let Some(first) = lookups.first() else { return Ok(()) };
+        let stats = table.stats();
+        let once = stats.catalog.down + stats.artifacts.down;
+        let trip = median(lookups.iter().map(|lookup| lookup.client + lookup.round_trip));
+        let columns = [
+            ("way", false),
+            ("up", true),
+            ("down", true),
+            ("once", true),
+            ("1st in all", true),
+            ("100th in all", true),
+            ("ms", true),
+            ("the server learns", false),
+        ];
+        let row = |name: &str, (up, down, once): (u64, u64, u64), time, learns: &str| {
+            let each = up + down;
+            let mut row = vec![name.to_owned()];
+            row.extend([up, down, once, once + each, once + 100 * each].map(units::bytes));
+            row.extend([units::millis(time), learns.to_owned()]);
+            row
+        };
+        let rows = [
+            row("private", (first.up, first.down, once), trip, "that somebody asks"),
+            row("download", (0, 0, ways.download.down), ways.download.time, "that somebody has it"),
+            row("in the clear", (ways.clear.up, ways.clear.down, 0), ways.clear.time, &ways.told),
+        ];
+        self.screen.say("The same lookup, three ways (over loopback, HTTP headers not counted):\n")?;
+        self.screen.say(grid::grid(&columns, rows))?;
+        self.screen.say(format!(
+            "This table is small: compressed it is {}, and downloading it is the better way. Ten times the\n\
+             columns or daily changes turn that round; the price per lookup is in the first line.\n",
+            units::bytes(source)
+        ))
+    }
+
+    pub(super) fn crowd(self, crowd: &Outcome, lookups: &[Lookup]) -> Result<()> {
+        let trip = median(lookups.iter().map(|lookup| lookup.client + lookup.round_trip)).as_secs_f64();
+        self.screen.say(format!(
+            "{} clients at once: {} lookups a second, {} queries to a pass over the table on average\n\
+             (one client alone: {} a second). Their queries share passes; the server never waits to collect \
+             them when idle.",
+            crowd.clients,
+            units::digits(crowd.per_second),
+            units::digits(crowd.batch),
+            units::digits(1.0 / trip.max(1e-9)),
+        ))
+    }
+
+    pub(super) fn end(self, stage: &Stage, kept: Option<&Path>) -> Result<()> {
+        let Some(dir) = kept else { return Ok(()) };
+        self.screen.say(format!(
+            "\nThe table is kept in {dir}. Next:\n  sotto serve {dir}\n  \
+             sotto get --server http://127.0.0.1:8080 --table {} --key 8.8.8.8 --pin {}",
+            stage.done.image.catalog().table,
+            stage.done.public_key,
+            dir = dir.display(),
+        ))
+    }
+}
+
+/// A plain read of the bytes a pass reads.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub(super) bytes: u64,
+    pub(super) time: Duration,
+}
+
+impl Reading {
+    fn rate(self, time: Duration) -> f64 {
+        self.bytes as f64 / time.as_secs_f64().max(1e-9) / 1e9
+    }
+}
+
+fn share(reading: Reading, pass: Duration) -> f64 {
+    reading.time.as_secs_f64() / pass.as_secs_f64().max(1e-9)
+}
+
+/// All of it for a script.
+pub(super) fn json(
+    stage: &Stage,
+    table: &Table,
+    lookups: &[Lookup],
+    reading: Reading,
+    ways: &Ways,
+    crowd: &Outcome,
+) -> serde_json::Value {
+    let stats = table.stats();
+    let pass = median(lookups.iter().map(|lookup| lookup.pass));
+    let cost = |cost: super::baseline::Cost| json!({ "up_bytes": cost.up, "down_bytes": cost.down, "ms": cost.time.as_secs_f64() * 1e3 });
+    json!({
+        "encode": stage.done.summary,
+        "scheme": stage.done.scheme,
+        "stages_s": encode::stages_json(&stage.done.stages),
+        "server": stage.url(),
+        "public_key": stage.done.public_key.to_string(),
+        "once": { "catalog_bytes": stats.catalog.down, "artifact_bytes": stats.artifacts.down },
+        "lookups": lookups.iter().map(Lookup::json).collect::<Vec<_>>(),
+        "scan": {
+            "bytes": reading.bytes,
+            "pass_ms": pass.as_secs_f64() * 1e3,
+            "read_ms": reading.time.as_secs_f64() * 1e3,
+            "of_read_ratio": share(reading, pass),
+        },
+        "in_the_clear": cost(ways.clear),
+        "download": cost(ways.download),
+        "crowd": {
+            "clients": crowd.clients,
+            "lookups_per_second": crowd.per_second,
+            "queries_per_pass": crowd.batch,
+        },
+    })
+}

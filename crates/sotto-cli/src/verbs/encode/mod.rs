@@ -1,0 +1,229 @@
+//! `sotto encode`: a file in, a table that can be served out; and what was decided on the way.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`source`] | which file, which columns, which kind of table |
+
+pub(crate) mod source;
+
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::Unit;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::promise;
+use serde_json::json;
+use sotto_catalog::{PublicKey, TableName};
+use sotto_core::SchemeEntry;
+use sotto_db::inspect::SchemeInfo;
+use sotto_db::{EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, TableDir};
+use source::Source;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const EXAMPLE: &str = "\
+An index table has one line of the file per row, and is asked by row number. A range table (--start, --end)
+has one row per block of keys, and is asked by key: an address, say. Encoding again into the same directory
+makes the table's next epoch; `sotto update` does that for a few changed rows in less time.
+
+The directory gets a signing key of its own unless --key names one. Whoever reads it can publish in your
+name; clients pin its public half, which is printed.
+
+Example:
+  sotto encode words.csv --value meaning --out tables/words
+  sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
+  sotto encode hashes.bin --row-bytes 32 --out tables/hashes";
+
+/// Arguments of `sotto encode`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Encode {
+    /// The directory of the table; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The table's name: a-z, 0-9 and '-' [default: that of the directory]
+    #[arg(long)]
+    name: Option<TableName>,
+    /// The scheme; `sotto encode --scheme ?` lists them
+    #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
+    scheme: Scheme,
+    #[command(flatten)]
+    source: Source,
+    /// How many lookups one client is expected to make per epoch: weighs the hint against each query
+    #[arg(long, value_name = "N", default_value = "1000")]
+    lookups: u64,
+    /// Threads that encode [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The signing key; made if it is not there [default: signing.key in the directory]
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+    /// Where the data comes from, in the words its licence asks for
+    #[arg(long, value_name = "TEXT")]
+    attribution: Option<String>,
+}
+
+#[derive(Clone, Copy)]
+struct Scheme(&'static SchemeEntry);
+
+impl std::fmt::Debug for Scheme {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0.id)
+    }
+}
+
+fn scheme(id: &str) -> Result<Scheme, String> {
+    let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
+    sotto_registry::find(id).map(Scheme).ok_or_else(|| format!("this build has: {}", known()))
+}
+
+/// What to encode, and how: what `sotto encode` and the demo have in common.
+pub(super) struct Job<'a> {
+    pub(super) input: &'a Path,
+    pub(super) out: &'a Path,
+    pub(super) name: TableName,
+    pub(super) scheme: &'static SchemeEntry,
+    pub(super) source: IngestOptions,
+    pub(super) lookups: u64,
+    pub(super) threads: Option<usize>,
+    pub(super) key: Option<&'a Path>,
+    pub(super) attribution: Option<String>,
+}
+
+/// What came of a job.
+pub(super) struct Done {
+    pub(super) summary: EncodeSummary,
+    pub(super) notes: sotto_db::ingest::Notes,
+    pub(super) scheme: SchemeInfo,
+    pub(super) image: Arc<ImageFile>,
+    pub(super) public_key: PublicKey,
+    pub(super) stages: Vec<(String, Duration)>,
+    pub(super) took: Duration,
+}
+
+impl Job<'_> {
+    pub(super) fn run(self, screen: Screen) -> Result<Done> {
+        let began = Instant::now();
+        // A mistyped input should not leave a directory behind.
+        std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
+        let dir = TableDir::create(self.out).map_err(blame::db)?;
+        let lock = dir.lock().map_err(blame::db)?;
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
+        let Ingested { table, kind, value, notes } =
+            sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
+        let key = signing_key(&dir, self.key)?;
+        let options = EncodeOptions {
+            table: self.name,
+            kind,
+            value,
+            lookups_per_client: self.lookups,
+            threads: self.threads,
+            attribution: self.attribution,
+            key: &key,
+        };
+        let summary = sotto_db::encode_table(self.scheme, table.as_ref(), &lock, &options, &watch);
+        let summary = summary.map_err(blame::db)?;
+        let stages = bars.finish();
+        let image = ImageFile::open(&summary.image).map_err(blame::db)?;
+        let found = sotto_db::inspect(&image, Some(self.scheme)).map_err(blame::db)?;
+        let scheme = found.scheme.ok_or_else(|| Failure::internal("the scheme was not described"))?;
+        let public_key = key.public();
+        Ok(Done { summary, notes, scheme, image, public_key, stages, took: began.elapsed() })
+    }
+}
+
+/// The key that signs the table in `dir`.
+pub(super) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<sotto_catalog::SigningKey> {
+    let mut rng = sotto_prg::system_rng()
+        .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
+    dir.signing_key(path, &mut rng).map_err(blame::db)
+}
+
+impl Encode {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let job = Job {
+            input: self.source.input(),
+            out: &self.out,
+            name: self.table_name()?,
+            scheme: self.scheme.0,
+            source: self.source.options()?,
+            lookups: self.lookups,
+            threads: self.threads,
+            key: self.key.as_deref(),
+            attribution: self.attribution.clone(),
+        };
+        let done = job.run(screen)?;
+        self.say(screen, &done)?;
+        screen.report(&json!({
+            "summary": done.summary,
+            "notes": done.notes,
+            "table": done.image.catalog().table,
+            "scheme": done.scheme,
+            "public_key": done.public_key.to_string(),
+            "stages_s": stages_json(&done.stages),
+            "seconds": done.took.as_secs_f64(),
+        }))
+    }
+
+    fn say(&self, screen: Screen, done: &Done) -> Result<()> {
+        let summary = &done.summary;
+        screen.say(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)))?;
+        screen.say(self.source.said(done.notes.lines))?;
+        for note in notes(&done.notes) {
+            screen.say(format!("note: {note}"))?;
+        }
+        let mut lines =
+            promise::lines(done.image.catalog(), Some(&done.scheme), &done.public_key.to_string());
+        lines.push(("why", why(self.lookups, done)));
+        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
+        screen.say(grid::facts(lines))?;
+        screen.say(format!("\nnext: sotto serve {}", self.out.display()))
+    }
+
+    fn table_name(&self) -> Result<TableName> {
+        if let Some(name) = &self.name {
+            return Ok(name.clone());
+        }
+        let folder = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        folder.to_ascii_lowercase().parse().map_err(|error: sotto_catalog::CatalogError| {
+            Failure::usage(format!("the directory's name {folder:?} is no table name: {error}"))
+                .fix("give --name")
+        })
+    }
+}
+
+/// Why the table has the shape it has.
+fn why(lookups: u64, done: &Done) -> String {
+    let scheme = &done.scheme;
+    let all = scheme.artifact_bytes + lookups * (scheme.query_bytes + scheme.answer_bytes);
+    format!(
+        "for {} lookups by one client per epoch (--lookups): {} in all, hint included",
+        units::count(lookups),
+        units::bytes(all)
+    )
+}
+
+fn notes(notes: &sotto_db::ingest::Notes) -> impl Iterator<Item = String> {
+    let missing = (notes.missing_rows > 0).then(|| {
+        format!("{} rows had no line in the file and hold zero bytes", units::count(notes.missing_rows))
+    });
+    let mixed = (notes.mixed_blocks > 0).then(|| {
+        format!(
+            "{} blocks have keys of several values, of which a row holds one (see --rule)",
+            units::count(notes.mixed_blocks)
+        )
+    });
+    missing.into_iter().chain(mixed)
+}
+
+/// Stages and their times, in one line.
+pub(super) fn stages_text(stages: &[(String, Duration)]) -> String {
+    let stages: Vec<_> = stages.iter().map(|(name, time)| format!("{name} {}", units::time(*time))).collect();
+    stages.join(", ")
+}
+
+/// Stages and their times, in seconds.
+pub(super) fn stages_json(stages: &[(String, Duration)]) -> serde_json::Value {
+    stages.iter().map(|(name, time)| (name.clone(), json!(time.as_secs_f64()))).collect()
+}

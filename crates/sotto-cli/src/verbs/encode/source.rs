@@ -1,0 +1,233 @@
+//! Which file, which columns, which kind of table: arguments, and what they mean to the reader.
+
+use crate::failure::{Failure, Result};
+use crate::screen::units;
+use clap::ValueEnum;
+use sotto_catalog::{KeyKind, ValueKind};
+use sotto_db::ingest::{
+    Column, Encoding, FileOptions, Format, IndexOptions, IngestOptions, Layout, RangeOptions, ValueOptions,
+};
+use sotto_db::table::BlockRule;
+use std::path::{Path, PathBuf};
+
+/// How a source file is read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Source {
+    /// The file; .gz and .zst are decompressed
+    #[arg(value_name = "INPUT")]
+    input: PathBuf,
+    /// What the file is [default: by its name]
+    #[arg(long, value_enum, default_value = "auto")]
+    format: FormatArg,
+    /// The column of values, by name or by number from 1 on
+    #[arg(long, value_name = "COL")]
+    value: Option<Column>,
+    /// Index tables: the column of row numbers [default: rows are in the file's order]
+    #[arg(long, value_name = "COL", conflicts_with_all = ["start", "end"])]
+    row: Option<Column>,
+    /// Range tables: the column of each range's first key
+    #[arg(long, value_name = "COL", requires = "end")]
+    start: Option<Column>,
+    /// Range tables: the column of each range's last key
+    #[arg(long, value_name = "COL", requires = "start")]
+    end: Option<Column>,
+    /// Range tables: what a key is
+    #[arg(long, value_enum, default_value = "u64")]
+    keys: Keys,
+    /// Range tables: keys per row
+    #[arg(long, value_name = "N", conflicts_with = "block_bits", requires = "start")]
+    block: Option<u64>,
+    /// Range tables: the same as a power of two
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u8).range(0..=63), requires = "start")]
+    block_bits: Option<u8>,
+    /// Range tables: which value a block of several gets: that of its first key, or that of most keys
+    #[arg(long, value_enum, default_value = "first")]
+    rule: Rule,
+    /// Range tables: the table's first key
+    #[arg(long, value_name = "KEY", default_value = "0")]
+    first: u64,
+    /// Range tables: the table's last key [default: all addresses; else the last key of any range]
+    #[arg(long, value_name = "KEY")]
+    last: Option<u64>,
+    /// Range tables: the value of keys no range covers [default: zero bytes]
+    #[arg(long, value_name = "VALUE", default_value = "", hide_default_value = true)]
+    empty: String,
+    /// How values are written: text, raw, hex, base64, u8, u16, u32, u64
+    #[arg(long, default_value = "text")]
+    encoding: Encoding,
+    /// Bytes in a row; shorter values are filled up with zero bytes [default: the longest value's]
+    #[arg(long, value_name = "N")]
+    row_bytes: Option<usize>,
+    /// The first line of the CSV file names the columns; it does anyway if one is asked for by name
+    #[arg(long, conflicts_with = "no_header")]
+    header: bool,
+    /// The first line of the CSV file is data; columns are asked for by number
+    #[arg(long)]
+    no_header: bool,
+    /// What stands between the columns of a CSV file; \t for a tab
+    #[arg(long, value_name = "CHAR", default_value = ",", value_parser = delimiter)]
+    delimiter: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    Auto,
+    Csv,
+    Jsonl,
+    Parquet,
+    Raw,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Keys {
+    Ipv4,
+    U32,
+    U64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Rule {
+    First,
+    Most,
+}
+
+/// One byte, or `\t`.
+pub(crate) fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() => Ok(*byte),
+        _ => Err("a delimiter is one ASCII character, or \\t".to_owned()),
+    }
+}
+
+impl Source {
+    pub(super) fn input(&self) -> &Path {
+        &self.input
+    }
+
+    /// Rows of fixed width without any format: said so, or nothing else makes sense.
+    fn is_raw(&self) -> bool {
+        let unknown = self.format == FormatArg::Auto && Format::of_name(&self.input).is_none();
+        self.format == FormatArg::Raw || (unknown && self.value.is_none() && self.row_bytes.is_some())
+    }
+
+    /// What the reader is told.
+    pub(super) fn options(&self) -> Result<IngestOptions> {
+        let file = self.file()?;
+        let values = ValueOptions { encoding: self.encoding, width: self.row_bytes };
+        let layout = match (&self.start, &self.end) {
+            _ if self.is_raw() => self.raw()?,
+            (Some(start), Some(end)) => Layout::Range(RangeOptions {
+                start: start.clone(),
+                end: end.clone(),
+                value: self.value()?,
+                values,
+                rule: match self.rule {
+                    Rule::First => BlockRule::First,
+                    Rule::Most => BlockRule::Most,
+                },
+                first: self.first,
+                last: self.last,
+                empty: self.empty.clone(),
+                ..RangeOptions::new(self.key_kind(), self.block()?)
+            }),
+            _ => Layout::Index(IndexOptions { value: self.value()?, row: self.row.clone(), values }),
+        };
+        Ok(IngestOptions { file, layout })
+    }
+
+    fn file(&self) -> Result<FileOptions> {
+        let columns = [&self.value, &self.row, &self.start, &self.end];
+        let named = columns.iter().find_map(|column| match column {
+            Some(Column::Name(name)) => Some(name),
+            _ => None,
+        });
+        if let (true, Some(name)) = (self.no_header, named) {
+            return Err(Failure::usage(format!(
+                "column {name:?} cannot be found in a file without a header"
+            ))
+            .fix("give columns by number, from 1 on, or leave --no-header out"));
+        }
+        let format = match self.format {
+            FormatArg::Csv => Some(Format::Csv),
+            FormatArg::Jsonl => Some(Format::Jsonl),
+            FormatArg::Parquet => Some(Format::Parquet),
+            FormatArg::Auto | FormatArg::Raw => None,
+        };
+        Ok(FileOptions { format, delimiter: self.delimiter, header: self.header || named.is_some() })
+    }
+
+    fn raw(&self) -> Result<Layout> {
+        if self.value.is_some() || self.row.is_some() || self.start.is_some() {
+            return Err(
+                Failure::usage("a raw file has no columns").fix("leave --value, --row and --start out")
+            );
+        }
+        let row_bytes = self.row_bytes.ok_or_else(|| {
+            Failure::usage("a raw file does not say how wide its rows are").fix("give --row-bytes")
+        })?;
+        let value = match (self.encoding, row_bytes) {
+            // Text is only what everybody gets who says nothing; rows of a raw file are bytes then.
+            (Encoding::Text, _) => ValueKind::Bytes,
+            (encoding, _) => encoding.kind(),
+        };
+        Ok(Layout::Raw { row_bytes, value })
+    }
+
+    fn value(&self) -> Result<Column> {
+        self.value.clone().ok_or_else(|| {
+            Failure::usage("which column holds the values?").fix(
+                "give --value NAME, or its number; for a file of fixed-width rows --format raw --row-bytes N",
+            )
+        })
+    }
+
+    fn block(&self) -> Result<u64> {
+        match (self.block, self.block_bits) {
+            (Some(0), _) => Err(Failure::usage("a block has at least one key").fix("give --block 1 or more")),
+            (Some(block), _) => Ok(block),
+            (None, Some(bits)) => Ok(1 << bits),
+            (None, None) => Ok(1),
+        }
+    }
+
+    fn key_kind(&self) -> KeyKind {
+        match self.keys {
+            Keys::Ipv4 => KeyKind::Ipv4,
+            Keys::U32 => KeyKind::U32,
+            Keys::U64 => KeyKind::U64,
+        }
+    }
+
+    /// How the file was read, in a line.
+    pub(super) fn said(&self, lines: u64) -> String {
+        let (file, lines) = (self.input.display(), units::count(lines));
+        if self.is_raw() {
+            return format!("read {lines} rows of fixed width from {file}");
+        }
+        let header = self.file().is_ok_and(|file| file.header);
+        let csv = match self.format {
+            FormatArg::Csv => true,
+            FormatArg::Auto => Format::of_name(&self.input) == Some(Format::Csv),
+            _ => false,
+        };
+        let first = match (csv, header) {
+            (false, _) => "",
+            (true, true) => "; its first line names the columns",
+            (true, false) => "; its first line is data (--header if it names columns)",
+        };
+        format!("read {lines} lines from {file}{first}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delimiters_are_one_character() {
+        assert_eq!(delimiter(";"), Ok(b';'));
+        assert_eq!(delimiter("\\t"), Ok(b'\t'));
+        assert!(delimiter("").is_err() && delimiter(",,").is_err() && delimiter("é").is_err());
+    }
+}

@@ -1,0 +1,248 @@
+//! `sotto get`: looks rows up. The server learns that somebody asked, how much and when; not what.
+
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::{Bars, Unit};
+use crate::screen::{Screen, grid, units};
+use serde_json::json;
+use sotto_catalog::{PublicKey, TableName};
+use sotto_client::Table;
+use sotto_client::session::Trust;
+use sotto_client::table::{LookupStats, Progress, Stage};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const EXAMPLE: &str = "\
+All rows and keys of one call travel in one request: the server sees how many there are, and nothing of
+which. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the
+table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache
+learns which tables you use, not which rows.
+
+Example:
+  sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
+  sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...";
+
+/// Arguments of `sotto get`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Get {
+    /// The server's address, as `sotto serve` printed it
+    #[arg(long, value_name = "URL")]
+    server: String,
+    /// The table's name
+    #[arg(long, value_name = "NAME")]
+    table: TableName,
+    /// A row by its number, counted from 0; may be repeated
+    #[arg(long = "row", value_name = "N", required_unless_present = "keys")]
+    rows: Vec<u64>,
+    /// A row by a key it stands for, such as an address; may be repeated
+    #[arg(long = "key", value_name = "KEY")]
+    keys: Vec<String>,
+    /// Accept a table signed by this key only (`sotto encode` printed it)
+    #[arg(long, value_name = "sotto-pk:...")]
+    pin: Option<PublicKey>,
+    /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cache: Option<PathBuf>,
+    /// Keep nothing: fetch the hint anew, and believe whichever key comes first
+    #[arg(long)]
+    no_cache: bool,
+    /// The longest one request may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    timeout: u64,
+    /// Trust the roots in this PEM file instead of the web's (for https)
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+}
+
+impl Get {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let bars = Arc::new(screen.bars());
+        let mut table = self.open(&bars)?;
+        let looked_up = self.look_up(&mut table);
+        bars.finish();
+        let (rows, values) = looked_up?;
+        let shown: Vec<_> = values.iter().map(|value| table.catalog().value.show(value)).collect();
+        for (row, (name, value)) in rows.iter().zip(self.names().zip(&shown)) {
+            screen.say(format!("{name}  {}", printable(value, *row)))?;
+        }
+        if let Some(last) = table.last() {
+            screen.say(facts(&table, last))?;
+            screen.report(&report(&table, last, &rows, &values, &shown))?;
+        }
+        Ok(())
+    }
+
+    fn open(&self, bars: &Arc<Bars>) -> Result<Table> {
+        let mut builder = Table::connect(&self.server, self.table.as_str())
+            .timeout(Duration::from_secs(self.timeout.max(1)))
+            .progress(on(bars));
+        if let Some(key) = self.pin {
+            builder = builder.pin(key);
+        }
+        if let Some(pem) = &self.trust_root {
+            builder = builder.trust_root(pem);
+        }
+        match (&self.cache, self.no_cache) {
+            (_, true) => {}
+            (Some(dir), false) => builder = builder.cache_dir(dir),
+            (None, false) => builder = builder.cache_dir(default_cache()?),
+        }
+        builder.open().map_err(blame::client)
+    }
+
+    /// One request for everything. Gives the rows' numbers and their bytes.
+    fn look_up(&self, table: &mut Table) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
+        loop {
+            let epoch = table.catalog().epoch;
+            let mut rows = self.rows.clone();
+            for key in &self.keys {
+                let row = table.catalog().row_of(key);
+                rows.push(row.map_err(|error| blame::client(error.into()))?);
+            }
+            let values = table.get_many(&rows).map_err(blame::client)?;
+            // A new epoch in between may count its blocks from another key, which would make these the
+            // rows of other keys. Epochs only grow, so this ends.
+            if table.catalog().epoch == epoch || self.keys.is_empty() {
+                return Ok((rows, values));
+            }
+        }
+    }
+
+    /// What the person called each row, in the order of the request.
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.rows.iter().map(|row| format!("row {row}")).chain(self.keys.iter().cloned())
+    }
+}
+
+/// Draws the opening of a table.
+pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
+    let bars = Arc::clone(bars);
+    move |at| {
+        let name = match at.stage {
+            Stage::Catalog => "catalog",
+            Stage::Waiting => "waiting",
+            Stage::Artifact(artifact) => artifact.name(),
+            Stage::Keys => "keys",
+            _ => return,
+        };
+        bars.at(name, at.done, at.total, Unit::Bytes);
+    }
+}
+
+/// The user's cache folder by the XDG rules.
+fn default_cache() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    folder.map(|folder| folder.join("sotto")).ok_or_else(|| {
+        Failure::usage("no folder for the cache: neither HOME nor XDG_CACHE_HOME is set")
+            .fix("give --cache DIR, or --no-cache")
+    })
+}
+
+/// A value that cannot move the cursor: the publisher chose it, not the person at the terminal.
+fn printable(value: &str, row: u64) -> String {
+    if value.is_empty() {
+        return format!("(empty: row {row} holds no value)");
+    }
+    value.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+fn trust(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Pinned => "pinned",
+        Trust::Remembered => "remembered from an earlier call",
+        Trust::FirstUse => "first key seen: give --pin to be sure",
+    }
+}
+
+fn facts(table: &Table, last: &LookupStats) -> String {
+    let stats = table.stats();
+    let server = last.server.map(|timing| {
+        format!(
+            " (server {}, of which {} queued)",
+            units::time(timing.queue + timing.pass),
+            units::time(timing.queue)
+        )
+    });
+    let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
+        (0, _, 0) => "nothing".to_owned(),
+        (0, _, cached) => format!("nothing ({} came from the cache)", units::bytes(cached)),
+        (down, 0, _) => units::bytes(down),
+        (down, patched, _) => {
+            format!("{} (patched {} kept from before)", units::bytes(down), units::bytes(patched))
+        }
+    };
+    grid::facts([
+        ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
+        ("signed by", format!("{} ({})", table.session().public_key(), trust(table.trust()))),
+        ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
+        ("once", once),
+        (
+            "time",
+            format!(
+                "query {}, round trip {}{}, recover {}",
+                units::time(last.query),
+                units::time(last.round_trip),
+                server.unwrap_or_default(),
+                units::time(last.recover)
+            ),
+        ),
+    ])
+}
+
+fn report(
+    table: &Table,
+    last: &LookupStats,
+    rows: &[u64],
+    values: &[Vec<u8>],
+    shown: &[String],
+) -> serde_json::Value {
+    let stats = table.stats();
+    let answers: Vec<_> = rows
+        .iter()
+        .zip(values.iter().zip(shown))
+        .map(|(row, (value, shown))| json!({ "row": row, "hex": units::hex(value), "value": shown }))
+        .collect();
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    json!({
+        "table": table.catalog().table,
+        "epoch": last.epoch,
+        "public_key": table.session().public_key().to_string(),
+        "trust": match table.trust() {
+            Trust::Pinned => "pinned",
+            Trust::Remembered => "remembered",
+            Trust::FirstUse => "first-use",
+        },
+        "answers": answers,
+        "queries": last.queries,
+        "up_bytes": last.up,
+        "down_bytes": last.down,
+        "once": {
+            "catalog_bytes": stats.catalog.down,
+            "artifact_bytes": stats.artifacts.down,
+            "cached_bytes": stats.cached_bytes,
+            "patched_bytes": stats.patched_bytes,
+            "keys_bytes": stats.keys.up,
+        },
+        "query_ms": ms(last.query),
+        "round_trip_ms": ms(last.round_trip),
+        "recover_ms": ms(last.recover),
+        "server_queue_ms": last.server.map(|timing| ms(timing.queue)),
+        "server_pass_ms": last.server.map(|timing| ms(timing.pass)),
+        "retries": stats.retries,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_cannot_move_the_cursor() {
+        assert_eq!(printable("a\u{1b}[2Jb\n", 0), "a\u{fffd}[2Jb\u{fffd}");
+        assert_eq!(printable("Zürich", 0), "Zürich");
+        assert!(printable("", 7).contains("row 7"));
+    }
+}

@@ -1,0 +1,72 @@
+//! A directory or an image file.
+
+use super::Inspect;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::Unit;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::promise;
+use sotto_core::Epoch;
+use sotto_db::{ImageFile, Inspection, TableDir};
+use std::path::Path;
+use std::sync::Arc;
+
+pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
+    if args.table.is_some() {
+        return Err(Failure::usage("--table picks a table of a server; a file holds one").fix("leave it out"));
+    }
+    let image = open(Path::new(&args.target), args.epoch)?;
+    let entry = sotto_registry::find(&image.catalog().scheme);
+    let found = sotto_db::inspect(&image, entry).map_err(blame::db)?;
+    if args.verify {
+        let bars = screen.bars();
+        image.verify(&|at| bars.at(at.stage, at.done, at.total, Unit::Bytes)).map_err(blame::db)?;
+    }
+    print(&found, args.verify, screen)
+}
+
+fn open(path: &Path, epoch: Option<u64>) -> Result<Arc<ImageFile>> {
+    if !path.exists() {
+        return Err(Failure::missing(format!("there is no file or directory {}", path.display()))
+            .fix("give a table directory, an image file, or an address that starts with http"));
+    }
+    if path.is_file() {
+        if epoch.is_some() {
+            return Err(Failure::usage("--epoch picks an image of a directory; this is one image"));
+        }
+        return ImageFile::open(path).map_err(blame::db);
+    }
+    let dir = TableDir::open(path).map_err(blame::db)?;
+    match epoch {
+        Some(epoch) => dir.open_epoch(Epoch(epoch)),
+        None => dir.open_latest(),
+    }
+    .map_err(blame::db)
+}
+
+fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
+    screen.say(format!("{} ({})\n", found.path.display(), units::bytes(found.bytes)))?;
+    let lines = promise::lines(&found.catalog, found.scheme.as_ref(), &found.public_key);
+    screen.say(grid::facts(lines))?;
+    if let Some(scheme) = &found.scheme {
+        screen.say("\nparameters\n")?;
+        screen.say(grid::facts(scheme.details.iter().map(|(name, value)| (*name, value.clone()))))?;
+    }
+    screen.say("")?;
+    let columns = [("section", false), ("offset", true), ("bytes", true), ("BLAKE3", false)];
+    let rows = found.sections.iter().map(|section| {
+        let (offset, bytes) = (units::count(section.offset), units::count(section.bytes));
+        vec![section.name.to_owned(), offset, bytes, section.digest.clone()]
+    });
+    screen.say(grid::grid(&columns, rows))?;
+    screen.say(match verified {
+        true => "\nverified: every section matches its digest, and the catalog its signature",
+        false => "\nheader, catalog and signature are good; --verify compares every section with its digest",
+    })?;
+    let mut value = serde_json::to_value(found)
+        .map_err(|error| Failure::internal(format!("a description does not serialise: {error}")))?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("verified".to_owned(), verified.into());
+    }
+    screen.report(&value)
+}

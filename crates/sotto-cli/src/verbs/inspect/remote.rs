@@ -1,0 +1,129 @@
+//! A server: its tables as any client sees them.
+
+use super::Inspect;
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::Unit;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::promise;
+use serde_json::json;
+use sotto_catalog::catalog::Terms;
+use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog};
+use sotto_client::ClientError;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Request, Transport};
+use sotto_core::SchemeEntry;
+use sotto_db::inspect::SchemeInfo;
+use sotto_wire::Problem;
+use sotto_wire::routes::{self, TableList};
+use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_TABLES_BYTES};
+
+pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
+    if args.epoch.is_some() {
+        return Err(Failure::usage("--epoch picks an image of a directory; a server shows its newest"));
+    }
+    let mut server =
+        Http::new(&args.target, &Settings::default()).map_err(|error| blame::client(error.into()))?;
+    let names = match &args.table {
+        Some(name) => vec![name.clone()],
+        None => list(&mut server)?,
+    };
+    let mut tables = Vec::new();
+    for name in &names {
+        let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
+        let refuse = |error: sotto_catalog::CatalogError| blame::client(error.into());
+        let signed = SignedCatalog::parse(&signed).map_err(refuse)?;
+        let catalog = signed.verify(None).map_err(refuse)?;
+        let entry = sotto_registry::find(&catalog.scheme);
+        let scheme = entry.map(|entry| catalog.terms(entry).map(|terms| describe(entry, terms)));
+        let scheme = scheme.transpose().map_err(refuse)?;
+        let public_key = signed.public_key().to_string();
+        if args.verify {
+            verify(&mut server, &catalog, screen)?;
+        }
+        print(&catalog, scheme.as_ref(), &public_key, screen)?;
+        tables.push(json!({ "public_key": public_key, "catalog": catalog, "scheme": scheme }));
+    }
+    if args.verify {
+        screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
+    }
+    screen.report(&json!({ "server": args.target, "tables": tables, "verified": args.verify }))
+}
+
+fn list(server: &mut Http) -> Result<Vec<String>> {
+    let body = fetch(server, Request::get(routes::TABLES.to_owned(), MAX_TABLES_BYTES))?;
+    let list: TableList = serde_json::from_slice(&body).map_err(|error| {
+        Failure::new(Exit::Peer, format!("what came back is no list of tables: {error}"))
+            .fix("check that the address is a sotto server's")
+    })?;
+    Ok(list.tables)
+}
+
+fn fetch(server: &mut Http, request: Request) -> Result<Vec<u8>> {
+    let response = server.call(&request).map_err(|error| blame::client(error.into()))?;
+    match response.is_success() {
+        true => Ok(response.body),
+        false => Err(blame::client(ClientError::Refused(Problem::read(response.status, &response.body)))),
+    }
+}
+
+/// Downloads every static file chunk by chunk and compares each with its digest.
+fn verify(server: &mut Http, catalog: &Catalog, screen: Screen) -> Result<()> {
+    let bars = screen.bars();
+    for entry in &catalog.artifacts {
+        let path = routes::artifact(&entry.digest.to_string());
+        let mut whole = blake3::Hasher::new();
+        let mut done = 0;
+        for (index, range) in (0..entry.chunks.len()).filter_map(|i| Some((i, entry.chunk_range(i)?))) {
+            let chunk = fetch(server, Request::get_range(path.clone(), range))?;
+            if !entry.is_chunk(index, &chunk) {
+                return Err(damaged(entry));
+            }
+            whole.update(&chunk);
+            done += chunk.len() as u64;
+            bars.at(entry.artifact.name(), done, entry.bytes, Unit::Bytes);
+        }
+        if whole.finalize() != blake3::Hash::from(entry.digest.0) {
+            return Err(damaged(entry));
+        }
+    }
+    Ok(())
+}
+
+fn damaged(entry: &ArtifactEntry) -> Failure {
+    let name = entry.artifact.name();
+    Failure::new(Exit::Peer, format!("the server's {name} does not match the digests in its catalog"))
+        .fix("tell the operator: the file is damaged, or something on the way changes it")
+}
+
+fn describe(entry: &SchemeEntry, terms: Terms) -> SchemeInfo {
+    let (report, packing) = (terms.report, terms.packing);
+    let lookups = packing.lookups() as u64;
+    SchemeInfo {
+        title: entry.title,
+        records: report.records,
+        record_bytes: report.record_bytes,
+        lookups: packing.lookups(),
+        capacity: packing.capacity(),
+        security_bits: report.security.bits,
+        security_model: report.security.model,
+        failure_log2: packing.failure_log2(report.failure_log2),
+        artifact_bytes: report.costs.artifact_bytes,
+        keys_bytes: report.costs.keys_bytes,
+        query_bytes: report.costs.query_bytes.saturating_mul(lookups),
+        answer_bytes: report.costs.answer_bytes.saturating_mul(lookups),
+        can_update: entry.server.revise.is_some(),
+        details: report.details,
+    }
+}
+
+fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, screen: Screen) -> Result<()> {
+    screen.say(grid::facts(promise::lines(catalog, scheme, public_key)))?;
+    let columns = [("static file", false), ("bytes", true), ("from epoch", true), ("BLAKE3", false)];
+    let rows = catalog.artifacts.iter().map(|entry| {
+        let from = entry.from_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
+        vec![entry.artifact.name().to_owned(), units::count(entry.bytes), from, entry.digest.to_string()]
+    });
+    screen.say(format!("\n{}\n", grid::grid(&columns, rows)))
+}

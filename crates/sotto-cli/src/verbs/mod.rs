@@ -1,0 +1,22 @@
+//! One file (or folder) per verb. Each holds the verb's arguments, its `--help`, and a `run` that calls
+//! the library which does the work, then prints what was decided and why.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`encode`] | file to table directory |
+//! | [`serve`] | table directories to HTTP |
+//! | [`get`] | a private lookup |
+//! | [`update`] | changes to the next epoch |
+//! | [`inspect`] | what is in a directory, an image or a server |
+//! | [`bench`] | measurements |
+//! | [`demo`] | all of it in one go, on real data |
+//! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
+
+pub(crate) mod bench;
+pub(crate) mod demo;
+pub(crate) mod encode;
+pub(crate) mod get;
+pub(crate) mod inspect;
+mod promise;
+pub(crate) mod serve;
+pub(crate) mod update;

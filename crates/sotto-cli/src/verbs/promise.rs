@@ -1,0 +1,103 @@
+//! What a table promises and costs, in lines a person reads; the same after `encode` and in `inspect`.
+
+use crate::screen::units;
+use sotto_catalog::{Catalog, KeyKind, TableKind, ValueKind};
+use sotto_db::inspect::SchemeInfo;
+use std::net::Ipv4Addr;
+
+/// The lines: (name, value).
+pub(super) fn lines(
+    catalog: &Catalog,
+    scheme: Option<&SchemeInfo>,
+    public_key: &str,
+) -> Vec<(&'static str, String)> {
+    let table_bytes = catalog.rows.saturating_mul(catalog.row_bytes);
+    let mut lines = vec![
+        ("table", format!("{}, epoch {}", catalog.table, catalog.epoch)),
+        (
+            "rows",
+            format!(
+                "{} of {} bytes ({}), {}",
+                units::count(catalog.rows),
+                catalog.row_bytes,
+                units::bytes(table_bytes),
+                value(catalog.value)
+            ),
+        ),
+        ("asked by", kind(&catalog.kind)),
+    ];
+    match scheme {
+        Some(scheme) => lines.extend(promises(catalog, scheme)),
+        None => {
+            lines.push(("scheme", format!("{} (not in this build: nothing was checked)", catalog.scheme)))
+        }
+    }
+    if let Some(text) = &catalog.attribution {
+        let safe = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+        lines.push(("attribution", safe.collect()));
+    }
+    lines.push(("public key", public_key.to_owned()));
+    lines
+}
+
+fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
+    let per_lookup = match scheme.lookups {
+        1 => "1 query".to_owned(),
+        n => format!("{n} queries"),
+    };
+    let room = scheme.capacity.saturating_sub(catalog.rows);
+    vec![
+        ("scheme", format!("{}: {}", catalog.scheme, scheme.title)),
+        ("records", format!("{} of {}", units::count(scheme.records), units::bytes(scheme.record_bytes))),
+        (
+            "a lookup",
+            format!(
+                "{per_lookup}: {} up, {} down",
+                units::bytes(scheme.query_bytes),
+                units::bytes(scheme.answer_bytes)
+            ),
+        ),
+        (
+            "once",
+            format!(
+                "{} down per epoch, {} of keys up",
+                units::bytes(scheme.artifact_bytes),
+                units::bytes(scheme.keys_bytes)
+            ),
+        ),
+        ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
+        ("a lookup fails", format!("with probability at most {}", units::probability(scheme.failure_log2))),
+        (
+            "updates",
+            match scheme.can_update {
+                true => format!("changed rows in place; room for {} more", units::count(room)),
+                false => "by encoding afresh".to_owned(),
+            },
+        ),
+    ]
+}
+
+fn value(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Text => "text",
+        ValueKind::Unsigned => "unsigned integers",
+        _ => "bytes",
+    }
+}
+
+fn kind(kind: &TableKind) -> String {
+    match kind {
+        TableKind::Index => "row number".to_owned(),
+        TableKind::Range { key, block, first, .. } => {
+            let (what, first) = match key {
+                KeyKind::Ipv4 => {
+                    let address = u32::try_from(*first).map(|n| Ipv4Addr::from(n).to_string());
+                    ("IPv4 address", address.unwrap_or_else(|_| first.to_string()))
+                }
+                _ => ("key", first.to_string()),
+            };
+            format!("{what}, in blocks of {block} from {first} on")
+        }
+        _ => "a kind of key this build does not know".to_owned(),
+    }
+}
