@@ -27,11 +27,11 @@ test: fmt-check lint floors unit docs wasm fuzz-smoke ## everything CI does
 
 fmt: cargo ## format everything
 	$(CARGO) fmt --all
-	$(CARGO) fmt --all $(FUZZ)
+	$(CARGO) fmt $(FUZZ)
 
 fmt-check: cargo
 	$(CARGO) fmt --all --check
-	$(CARGO) fmt --all $(FUZZ) --check
+	$(CARGO) fmt $(FUZZ) --check
 
 lint: cargo ## clippy, warnings refused
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings

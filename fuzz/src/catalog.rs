@@ -1,0 +1,111 @@
+//! Catalogs and keys. What is taken is written again and must be read as the same.
+
+use sotto_catalog::{
+    ArtifactEntry, Catalog, Hex32, HexBytes, KeyKind, PublicKey, SignedCatalog, SigningKey, TableKind,
+    ValueKind,
+};
+use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
+use sotto_registry::{SCHEMES, find};
+use sotto_testkit::rng::seeded;
+use std::str::FromStr;
+
+/// A signed catalog.
+pub fn signed_catalog(data: &[u8]) -> bool {
+    let Ok(signed) = SignedCatalog::parse(data) else { return false };
+    let again = SignedCatalog::parse(&signed.to_bytes()).expect("what was read is written");
+    assert!(again.catalog == signed.catalog && again.to_bytes() == signed.to_bytes());
+    signed.verify(None).is_ok()
+}
+
+/// Signed catalogs of all kinds.
+pub fn signed_catalogs() -> Vec<Vec<u8>> {
+    let key = signing_key_of_seeds();
+    catalogs().iter().map(|catalog| SignedCatalog::sign(catalog, &key).unwrap().to_bytes()).collect()
+}
+
+/// A catalog's text.
+pub fn plain_catalog(data: &[u8]) -> bool {
+    let Ok(catalog) = Catalog::parse(data) else { return false };
+    let text = catalog.to_text().expect("what was read is written");
+    let again = Catalog::parse(text.as_bytes()).expect("what was written is read");
+    assert_eq!(again.to_text().ok(), Some(text));
+    if let Some(terms) = find(&catalog.scheme).and_then(|entry| catalog.terms(entry).ok()) {
+        let last = terms.packing.records_of(catalog.rows - 1).expect("the last row has records");
+        assert!(last.iter().all(|record| record.0 < terms.report.records));
+    }
+    for text in ["0", "8.8.8.8", "18446744073709551615", "x"] {
+        if let Ok(row) = catalog.row_of(text) {
+            assert!(row < catalog.rows);
+        }
+    }
+    true
+}
+
+/// Catalogs of all kinds.
+pub fn plain_catalogs() -> Vec<Vec<u8>> {
+    catalogs().iter().map(|catalog| catalog.to_text().unwrap().into_bytes()).collect()
+}
+
+/// A public key's text.
+pub fn public_key(data: &[u8]) -> bool {
+    let Ok(key) = String::from_utf8_lossy(data).parse::<PublicKey>() else { return false };
+    assert!(key.to_string().parse::<PublicKey>().is_ok_and(|again| again == key));
+    true
+}
+
+/// A public key.
+pub fn public_keys() -> Vec<Vec<u8>> {
+    vec![signing_key_of_seeds().public().to_string().into_bytes()]
+}
+
+/// A signing key's file.
+pub fn signing_key(data: &[u8]) -> bool {
+    let Ok(key) = SigningKey::from_file(&String::from_utf8_lossy(data)) else { return false };
+    assert!(SigningKey::from_file(&key.to_file()).is_ok_and(|again| again.public() == key.public()));
+    true
+}
+
+/// A signing key's file.
+pub fn signing_keys() -> Vec<Vec<u8>> {
+    vec![signing_key_of_seeds().to_file().as_bytes().to_vec()]
+}
+
+fn signing_key_of_seeds() -> SigningKey {
+    SigningKey::generate(&mut seeded("fuzz"))
+}
+
+fn catalogs() -> Vec<Catalog> {
+    SCHEMES.iter().flat_map(|entry| [false, true].map(|range| catalog(entry, range))).collect()
+}
+
+fn catalog(entry: &SchemeEntry, range: bool) -> Catalog {
+    let (rows, row_bytes) = (1000, 2);
+    let params = (entry.select)(&Shape { rows, row_bytes, lookups_per_client: 1 }).unwrap();
+    let report = (entry.report)(&params).unwrap();
+    let hint = vec![0; report.costs.artifact_bytes as usize];
+    Catalog {
+        format: sotto_catalog::catalog::FORMAT.into(),
+        table: FromStr::from_str("t").unwrap(),
+        epoch: Epoch(2),
+        kind: if range {
+            TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 0, empty: HexBytes(vec![1]) }
+        } else {
+            TableKind::Index
+        },
+        value: ValueKind::Bytes,
+        rows,
+        row_bytes,
+        scheme: entry.id.0.into(),
+        params: serde_json::from_slice(&params).unwrap(),
+        params_digest: Hex32::from(report.digest),
+        servers: entry.servers as u32,
+        artifacts: vec![
+            ArtifactEntry::of(Artifact::Hint, &hint, None),
+            ArtifactEntry::of(Artifact::HintDelta, &[1; 100], Some(Epoch(1))),
+        ],
+        layers: Vec::new(),
+        sidecar: None,
+        attribution: Some("who".into()),
+        created: 1_700_000_000,
+    }
+}

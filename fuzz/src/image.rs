@@ -1,0 +1,100 @@
+//! Image files. The first page is guarded by a digest, so a mutated one is given its own digest: what a
+//! careless writer, or a malicious one, could have made.
+
+use sotto_catalog::{SigningKey, TableKind, ValueKind};
+use sotto_db::image::header::{HEADER_BYTES, Header, Part};
+use sotto_db::{EncodeOptions, ImageFile, TableDir, TableSource, encode_table};
+use sotto_registry::SCHEMES;
+use sotto_testkit::rng::seeded;
+use std::fs;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+/// Where the first page keeps its digest; `spec/image.md` draws it.
+const DIGEST: Range<usize> = 32..64;
+
+fn with_digest(data: &[u8]) -> Vec<u8> {
+    let mut bytes = data.to_vec();
+    if let Some(page) = bytes.get_mut(..HEADER_BYTES) {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&page[..DIGEST.start]).update(&page[DIGEST.end..]);
+        page[DIGEST].copy_from_slice(hasher.finalize().as_bytes());
+    }
+    bytes
+}
+
+/// The first page.
+pub fn image_header(data: &[u8]) -> bool {
+    let file_bytes = SEED.len() as u64;
+    let parse = |page: &[u8]| {
+        Header::parse(page, file_bytes).is_ok_and(|header| {
+            for entry in &header.entries {
+                assert!(entry.offset >= HEADER_BYTES as u64 && entry.offset + entry.bytes <= file_bytes);
+                assert_eq!(entry.offset % entry.part.alignment(), 0);
+            }
+            true
+        })
+    };
+    let page = data.get(..HEADER_BYTES).unwrap_or(data);
+    parse(page) | parse(&with_digest(page))
+}
+
+/// The first page of an image.
+pub fn headers() -> Vec<Vec<u8>> {
+    vec![SEED[..HEADER_BYTES].to_vec()]
+}
+
+/// A whole file: opened, its sections verified, a server made of it.
+pub fn image_file(data: &[u8]) -> bool {
+    static FOLDER: LazyLock<TempDir> = LazyLock::new(|| tempfile::tempdir().expect("a temporary folder"));
+    let path: PathBuf = FOLDER.path().join(format!("{:?}.sotto", std::thread::current().id()));
+    fs::write(&path, with_digest(data)).expect("a temporary file");
+    let Ok(image) = ImageFile::open(&path) else { return false };
+    let whole = image.verify(&|_| ()).is_ok();
+    let params = image.catalog().params.to_string();
+    for entry in SCHEMES.iter().filter(|entry| entry.id.0 == image.catalog().scheme) {
+        let opened = (entry.server.open)(params.as_bytes(), image.clone()).is_ok();
+        assert!(opened || !whole || image.header().entry(Part::Catalog).is_some());
+    }
+    whole
+}
+
+/// An image.
+pub fn files() -> Vec<Vec<u8>> {
+    vec![SEED.clone()]
+}
+
+static SEED: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = TableDir::create(&folder.path().join("t")).unwrap();
+    let key = SigningKey::generate(&mut seeded("fuzz"));
+    let options = EncodeOptions {
+        table: "t".parse().unwrap(),
+        kind: TableKind::Index,
+        value: ValueKind::Bytes,
+        lookups_per_client: 1,
+        threads: Some(1),
+        attribution: None,
+        key: &key,
+    };
+    let summary = encode_table(SCHEMES[0], &Zeros, &dir.lock().unwrap(), &options, &|_| ()).unwrap();
+    fs::read(summary.image).unwrap()
+});
+
+/// A small table.
+struct Zeros;
+
+impl TableSource for Zeros {
+    fn rows(&self) -> u64 {
+        64
+    }
+    fn row_bytes(&self) -> usize {
+        1
+    }
+    fn read(&self, _: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        out.fill(0);
+        Ok(())
+    }
+}

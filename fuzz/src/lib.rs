@@ -1,0 +1,62 @@
+//! One fuzz target per decoder and per file parser: a function from any bytes to whether they were
+//! taken. It panics if the bytes do harm, or if what was taken does not survive being written again.
+//!
+//! | module | what it feeds |
+//! |---|---|
+//! | [`wire`] | frames, refusals, headers |
+//! | [`catalog`] | catalogs, signed and plain; keys |
+//! | [`scheme`] | every registered scheme's messages, artifacts and literals |
+//! | [`image`] | image files and their first page |
+//! | [`text`] | server configurations and bench definitions |
+//! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
+//!
+//! `fuzz_targets/` wraps each for libFuzzer: `make fuzz TARGET=ask`. `make fuzz-smoke` needs nothing
+//! but cargo.
+#![forbid(unsafe_code)]
+
+pub mod catalog;
+pub mod image;
+pub mod scheme;
+pub mod smoke;
+pub mod text;
+pub mod wire;
+
+/// A target, and inputs to start from.
+pub struct Target {
+    /// Its name, and that of its file in `fuzz_targets/`.
+    pub name: &'static str,
+    /// Feeds it; says whether the bytes were taken.
+    pub run: fn(&[u8]) -> bool,
+    /// Inputs that are taken.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+macro_rules! targets {
+    ($($name:ident: $module:ident, $seeds:ident;)*) => {
+        /// Every target.
+        pub static TARGETS: &[Target] = &[
+            $(Target { name: stringify!($name), run: $module::$name, seeds: $module::$seeds },)*
+        ];
+    };
+}
+
+targets! {
+    ask: wire, asks;
+    answer: wire, answers;
+    keys: wire, keyses;
+    problem: wire, problems;
+    timing: wire, timings;
+    signed_catalog: catalog, signed_catalogs;
+    plain_catalog: catalog, plain_catalogs;
+    public_key: catalog, public_keys;
+    signing_key: catalog, signing_keys;
+    scheme_params: scheme, paramses;
+    scheme_query: scheme, queries;
+    scheme_answer: scheme, answers;
+    scheme_hint: scheme, hints;
+    scheme_delta: scheme, deltas;
+    image_header: image, headers;
+    image_file: image, files;
+    server_config: text, server_configs;
+    bench_definition: text, bench_definitions;
+}

@@ -1,0 +1,91 @@
+//! Frames, refusals and headers. What is taken is written again and must be the same bytes.
+
+use sotto_core::{Epoch, ParamsDigest};
+use sotto_wire::{Code, Pin, Problem, SessionId, Timing};
+
+/// Items of this many bytes, in every frame here.
+const ITEM: usize = 24;
+
+fn pin() -> Pin {
+    Pin { server: 0, epoch: Epoch(7), digest: ParamsDigest([9; 32]) }
+}
+
+fn items(count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|i| vec![i as u8; ITEM]).collect()
+}
+
+/// An ask frame.
+pub fn ask(data: &[u8]) -> bool {
+    let Ok(head) = sotto_wire::ask::Head::parse(data) else { return false };
+    let Ok(queries) = head.queries(data, ITEM) else { return false };
+    let again =
+        sotto_wire::ask::encode(&head.pin, &head.session, &queries).expect("what was read is written");
+    assert!(again == data);
+    true
+}
+
+/// Asks of one and of several queries.
+pub fn asks() -> Vec<Vec<u8>> {
+    [1, 5].map(|count| sotto_wire::ask::encode(&pin(), &SessionId([3; 16]), &items(count)).unwrap()).to_vec()
+}
+
+/// An answer frame.
+pub fn answer(data: &[u8]) -> bool {
+    let accepted = |count| {
+        let Ok(answers) = sotto_wire::answer::decode(data, &pin(), count, ITEM) else { return false };
+        assert!(sotto_wire::answer::encode(&pin(), &answers).is_ok_and(|again| again == data));
+        true
+    };
+    [1, 5].map(accepted).contains(&true)
+}
+
+/// Answers to one and to several queries.
+pub fn answers() -> Vec<Vec<u8>> {
+    [1, 5].map(|count| sotto_wire::answer::encode(&pin(), &items(count)).unwrap()).to_vec()
+}
+
+/// A keys frame.
+pub fn keys(data: &[u8]) -> bool {
+    let Ok(head) = sotto_wire::keys::Head::parse(data) else { return false };
+    let Ok(keys) = head.keys(data, ITEM) else { return false };
+    assert!(sotto_wire::keys::encode(&head.pin, keys) == data);
+    true
+}
+
+/// Keys, right and short.
+pub fn keyses() -> Vec<Vec<u8>> {
+    vec![sotto_wire::keys::encode(&pin(), &[7; ITEM])]
+}
+
+/// A refusal's body. Everything is taken: a body that is not ours has a meaning too.
+pub fn problem(data: &[u8]) -> bool {
+    for status in [200, 409, 503, 999] {
+        let problem = Problem::read(status, data);
+        let shown = problem.to_string();
+        assert!(!shown.contains(|c: char| c.is_control()), "a terminal would act on {shown:?}");
+        assert!(Problem::read(status, &problem.to_bytes()) == problem);
+    }
+    true
+}
+
+/// A refusal with each code.
+pub fn problems() -> Vec<Vec<u8>> {
+    let problem = |code: &Code| Problem::new(*code, "why").with_epoch(Epoch(3)).to_bytes();
+    Code::ALL.iter().map(problem).collect()
+}
+
+/// The timing header.
+pub fn timing(data: &[u8]) -> bool {
+    let Some((text, timing)) =
+        std::str::from_utf8(data).ok().and_then(|text| Some((text, Timing::parse(text)?)))
+    else {
+        return false;
+    };
+    assert_eq!(timing.to_header(), text);
+    true
+}
+
+/// A header.
+pub fn timings() -> Vec<Vec<u8>> {
+    vec![Timing::default().to_header().into_bytes()]
+}
