@@ -1,5 +1,5 @@
 //! The opening without I/O: one step after the other, and what happens out of order.
-#![allow(clippy::unwrap_used, reason = "a test may stop")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;

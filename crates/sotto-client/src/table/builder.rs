@@ -37,6 +37,22 @@ enum To {
     Transport(Box<dyn Transport>),
 }
 
+impl To {
+    fn transport(self) -> Result<Box<dyn Transport>> {
+        match self {
+            To::Transport(transport) => Ok(transport),
+            #[cfg(feature = "http")]
+            To::Url { url, settings, root } => {
+                let settings = match root {
+                    Some(path) => settings.trust_file(&path)?,
+                    None => settings,
+                };
+                Ok(Box::new(Retrying::new(Http::new(&url, &settings)?, Policy::default())))
+            }
+        }
+    }
+}
+
 pub(super) struct Options {
     pub(super) config: Config,
     pub(super) cache: Option<Cache>,
@@ -123,17 +139,7 @@ impl Builder {
         let mut config = Config::new(self.table.parse()?);
         config.pin = self.pin;
         config.resolve = self.resolve;
-        let transport: Box<dyn Transport> = match self.to {
-            To::Transport(transport) => transport,
-            #[cfg(feature = "http")]
-            To::Url { url, settings, root } => {
-                let settings = match root {
-                    Some(path) => settings.trust_file(&path)?,
-                    None => settings,
-                };
-                Box::new(Retrying::new(Http::new(&url, &settings)?, Policy::default()))
-            }
-        };
+        let transport = self.to.transport()?;
         let cache = self.cache_dir.map(|dir| Cache::open(&dir)).transpose().map_err(ClientError::from)?;
         Table::open(transport, Options { config, cache, patience: self.patience, progress: self.progress })
     }
