@@ -42,10 +42,6 @@ impl Source {
         self.rows
     }
 
-    pub(crate) fn row_bytes(&self) -> u64 {
-        self.row_bytes
-    }
-
     pub(crate) fn bytes(&self) -> u64 {
         self.rows * self.row_bytes
     }

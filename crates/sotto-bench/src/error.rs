@@ -32,7 +32,7 @@ pub enum BenchError {
         /// Which case.
         case: String,
         /// What happened to it.
-        why: sotto_db::DbError,
+        why: Box<sotto_db::DbError>,
     },
     /// The parameters of a case cannot be what its definition asks for.
     #[error("{case}: {why}; change `params` in the definition")]

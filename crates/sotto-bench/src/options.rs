@@ -34,7 +34,10 @@ pub struct Progress<'a> {
 impl fmt::Display for Progress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.case, self.step)?;
-        if self.total > 0 { write!(f, " {} %", self.done.min(self.total) * 100 / self.total) } else { Ok(()) }
+        match (self.done.min(self.total) * 100).checked_div(self.total) {
+            Some(percent) => write!(f, " {percent} %"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -78,7 +78,13 @@ pub(crate) fn all() -> Result<Vec<PublishedRow>, BenchError> {
 pub(crate) fn for_tables(tables: &[Table]) -> Result<Vec<PublishedRow>, BenchError> {
     let mut rows = all()?;
     rows.retain(|row| tables.iter().any(|t| t.rows_count == row.rows_count && t.row_bits == row.row_bits));
+    sort(&mut rows);
     Ok(rows)
+}
+
+/// Small tables first, and within a shape as in the file.
+pub(crate) fn sort(rows: &mut [PublishedRow]) {
+    rows.sort_by_key(|row| (row.rows_count.saturating_mul(row.row_bits), row.row_bits));
 }
 
 fn parse(text: &str) -> Result<Vec<PublishedRow>, BenchError> {

@@ -11,10 +11,12 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod units;
+mod words;
 
 pub use crate::published::PublishedRow;
 
 use crate::machine::MachineFacts;
+use crate::published;
 use serde::Serialize;
 
 /// Everything a run found.
@@ -257,6 +259,7 @@ impl Report {
                 self.published.push(row);
             }
         }
+        published::sort(&mut self.published);
     }
 
     /// JSON, indented; units are in the field names and explained in `units`.

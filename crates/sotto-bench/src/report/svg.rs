@@ -5,6 +5,7 @@ mod canvas;
 mod lookups;
 
 use super::Report;
+use super::words::wrapped;
 use canvas::{Canvas, HEIGHT_OF_HEAD, WIDTH};
 
 /// Colours that stay apart for colour-blind readers (Okabe and Ito).
@@ -16,8 +17,12 @@ impl Report {
         let names: Vec<&str> = self.definitions.iter().map(|d| d.name.as_str()).collect();
         let mut canvas = Canvas::new();
         canvas.title(24.0, 34.0, &format!("sotto bench: {}", names.join(", ")));
-        canvas.small(24.0, 56.0, &self.machine.line());
         let mut y = HEIGHT_OF_HEAD;
+        for line in wrapped(&self.machine.line(), 145) {
+            canvas.small(24.0, y - 20.0, line.trim());
+            y += 15.0;
+        }
+        y -= 15.0;
         if self.measured.is_empty() {
             canvas.text(24.0, y + 20.0, "Nothing was measured: every case was skipped.");
             y += 44.0;

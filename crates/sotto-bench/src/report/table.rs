@@ -1,5 +1,6 @@
 //! A report for people: one table per question, one tier per table.
 
+use super::words::wrapped;
 use super::{Report, tables};
 use std::fmt::Write;
 
@@ -13,18 +14,24 @@ of the same mapped bytes, and of anonymous memory on huge pages, both in turns w
 over that of the single lookup.";
 
 const TRAFFIC: &str = "\
-Bytes of the messages, HTTP framing excluded. 1st, 100th: everything up to and including that lookup. server
-memory: what serving added to this process. fails: bound on the probability that a lookup comes back wrong.";
+Bytes of the messages, HTTP framing excluded. once: artifacts and keys. 1st, 100th: everything up to and
+including that lookup. The ways that are no scheme: reading the table once to send all of it, and a plain
+server, which learns every row that is asked for.";
 
 const OFFLINE: &str = "\
-encode: from rows to a finished image; generating: part of it in which the rows themselves were made, summed
-over threads. peak: growth of memory while encoding, over the image. ready: a client absorbing its artifacts.";
+Seconds from rows to a finished image on disk, and those of its stages. rows: the part in which the rows
+themselves were generated, summed over threads; no work of the scheme.";
+
+const MEMORY: &str = "\
+encoding, serving: memory this process gained at its highest, mapped pages included, over the image. ready: a
+client absorbing its artifacts.";
 
 const PUBLISHED: &str = "\
 As printed in the papers, each on its own machine: compare shapes and orders of magnitude, not digits.";
 
 const MODELLED: &str = "\
-Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.";
+Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
+fails: bound on the probability that a lookup comes back wrong. security: of the hardest assumption.";
 
 impl Report {
     /// Tables for people, at most 110 columns wide.
@@ -36,8 +43,9 @@ impl Report {
         paragraph(&mut out, &self.machine.line());
         if !self.measured.is_empty() {
             section(&mut out, "MEASURED: asking and answering", tables::online(&self.measured), ONLINE);
-            section(&mut out, "MEASURED: bytes and memory", tables::traffic(&self.measured), TRAFFIC);
+            section(&mut out, "MEASURED: what travels", tables::traffic(&self.measured), TRAFFIC);
             section(&mut out, "MEASURED: once per table", tables::offline(&self.measured), OFFLINE);
+            section(&mut out, "MEASURED: memory", tables::memory(&self.measured), MEMORY);
             let checked: u64 = self.measured.iter().map(|m| m.checked_answers_count).sum();
             line(
                 &mut out,
@@ -66,22 +74,8 @@ impl Report {
     }
 }
 
-/// Breaks a text between words, so that it stays as narrow as the tables.
 fn paragraph(out: &mut String, text: &str) {
-    let mut width = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > WIDTH {
-            out.push_str("\n    ");
-            width = 4;
-        } else if width > 0 {
-            out.push(' ');
-            width += 1;
-        }
-        out.push_str(word);
-        width += length;
-    }
-    out.push('\n');
+    wrapped(text, WIDTH).iter().for_each(|text| line(out, text));
 }
 
 fn section(out: &mut String, heading: &str, table: comfy_table::Table, note: &str) {

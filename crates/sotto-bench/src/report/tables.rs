@@ -1,13 +1,12 @@
 //! The grids of a report, one function per question.
 
-use super::table::WIDTH;
-use super::units::{bytes, digits, percent};
+use super::units::{bytes, decimal, digits, percent, time};
 use super::{Measured, Modelled, PublishedRow, Table as Shape};
 use comfy_table::presets::ASCII_MARKDOWN;
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-/// Width of the column that may wrap, so that no table is wider than 110 columns.
-const WRAPPED: u16 = 30;
+/// Most stages that get a column.
+const STAGES: usize = 6;
 
 /// A table whose columns after the first `names` hold numbers.
 fn grid(header: &[&str], names: usize) -> Table {
@@ -20,6 +19,11 @@ fn grid(header: &[&str], names: usize) -> Table {
     table
 }
 
+/// The shape, after its comparison id if it has one.
+fn with_id(table: &Shape) -> String {
+    table.compare.as_ref().map_or(table.shape.clone(), |id| format!("{id}: {}", table.shape))
+}
+
 fn name(scheme: &str, table: &Shape, threads: usize) -> String {
     let scheme = scheme.split('/').next().unwrap_or(scheme);
     let threads = if threads > 1 { format!(", {threads} thr") } else { String::new() };
@@ -27,7 +31,7 @@ fn name(scheme: &str, table: &Shape, threads: usize) -> String {
 }
 
 pub(super) fn online(measured: &[Measured]) -> Table {
-    let header = ["case", "batch", "query ms", "server ms", "recover ms", "GB/s", "of map", "of mem", "vs 1"];
+    let header = ["case", "batch", "query", "server", "recover", "GB/s", "of map", "of mem", "vs 1"];
     let mut table = grid(&header, 1);
     for case in measured {
         for (i, batch) in case.batches.iter().enumerate() {
@@ -36,9 +40,9 @@ pub(super) fn online(measured: &[Measured]) -> Table {
             table.add_row([
                 once(name(&case.scheme, &case.table, case.threads_count)),
                 batch.batch_count.to_string(),
-                once(digits(case.client_query_ms)),
-                digits(batch.server_ms),
-                once(digits(case.client_recover_ms)),
+                once(time(case.client_query_ms)),
+                time(batch.server_ms),
+                once(time(case.client_recover_ms)),
                 digits(batch.aggregate_gb_per_s),
                 percent(batch.of_read_mapped_ratio),
                 percent(batch.of_read_memory_ratio),
@@ -50,35 +54,24 @@ pub(super) fn online(measured: &[Measured]) -> Table {
 }
 
 pub(super) fn traffic(measured: &[Measured]) -> Table {
-    let header = ["table", "way", "once", "up", "down", "1st", "100th", "server memory", "fails", "security"];
-    let mut table = grid(&header, 2);
+    let mut table = grid(&["table", "way", "server", "once", "up", "down", "1st", "100th"], 2);
     for case in measured {
-        let t = &case.traffic;
-        table.add_row([
-            case.table.shape.clone(),
-            case.scheme.clone(),
-            bytes(t.once_bytes + t.keys_bytes),
-            bytes(t.up_bytes),
-            bytes(t.down_bytes),
-            bytes(t.total_1st_bytes),
-            bytes(t.total_100th_bytes),
-            case.server_memory_bytes.map_or("-".to_owned(), bytes),
-            power(case.failure_log2),
-            security(case.security_bits),
-        ]);
-        for baseline in &case.baselines {
-            let t = &baseline.traffic;
+        let server_ms = case.batches.first().map_or(f64::NAN, |b| b.server_ms);
+        let threads =
+            if case.threads_count > 1 { format!(", {} thr", case.threads_count) } else { String::new() };
+        let own = (with_id(&case.table), format!("{}{threads}", case.scheme), server_ms, &case.traffic);
+        let others =
+            case.baselines.iter().map(|b| (String::new(), b.name.to_owned(), b.server_ms, &b.traffic));
+        for (shape, way, server_ms, t) in std::iter::once(own).chain(others) {
             table.add_row([
-                String::new(),
-                baseline.name.to_owned(),
-                bytes(t.once_bytes),
+                shape,
+                way,
+                time(server_ms),
+                bytes(t.once_bytes + t.keys_bytes),
                 bytes(t.up_bytes),
                 bytes(t.down_bytes),
                 bytes(t.total_1st_bytes),
                 bytes(t.total_100th_bytes),
-                format!("{} ms", digits(baseline.server_ms)),
-                "-".to_owned(),
-                if baseline.private { "all" } else { "NONE" }.to_owned(),
             ]);
         }
     }
@@ -86,30 +79,52 @@ pub(super) fn traffic(measured: &[Measured]) -> Table {
 }
 
 pub(super) fn offline(measured: &[Measured]) -> Table {
-    let header = ["case", "encode s", "stages s", "generating s", "image", "peak", "open ms", "ready ms"];
+    // Stages are the scheme's own names, so the columns are those that came up.
+    let mut stages: Vec<&str> = Vec::new();
+    for stage in measured.iter().flat_map(|m| &m.offline.stages) {
+        if !stages.contains(&stage.name.as_str()) && stages.len() < STAGES {
+            stages.push(&stage.name);
+        }
+    }
+    let header: Vec<&str> =
+        ["case", "encode s"].into_iter().chain(stages.iter().copied()).chain(["rows"]).collect();
     let mut table = grid(&header, 1);
     for case in measured {
         let offline = &case.offline;
-        let stages: Vec<String> =
-            offline.stages.iter().map(|s| format!("{} {}", s.name, digits(s.total_s))).collect();
-        let peak = offline.peak_memory_bytes.map(|peak| peak as f64 / offline.image_bytes.max(1) as f64);
+        let mut row =
+            vec![name(case.scheme.as_str(), &case.table, case.threads_count), digits(offline.total_s)];
+        row.extend(stages.iter().map(|name| {
+            let found = offline.stages.iter().find(|stage| stage.name == *name);
+            found.map_or_else(String::new, |stage| digits(stage.total_s))
+        }));
+        row.push(digits(offline.generating_s));
+        table.add_row(row);
+    }
+    table
+}
+
+pub(super) fn memory(measured: &[Measured]) -> Table {
+    let mut table = grid(&["case", "image", "encoding", "serving", "open ms", "ready ms"], 1);
+    for case in measured {
+        let offline = &case.offline;
+        let over_image = |memory: Option<u64>| {
+            memory
+                .map_or("-".to_owned(), |m| format!("{:.2} x", m as f64 / offline.image_bytes.max(1) as f64))
+        };
         table.add_row([
             name(&case.scheme, &case.table, case.threads_count),
-            digits(offline.total_s),
-            stages.join(", "),
-            digits(offline.generating_s),
             bytes(offline.image_bytes),
-            peak.map_or("-".to_owned(), |peak| format!("{peak:.2} x")),
+            over_image(offline.peak_memory_bytes),
+            over_image(case.server_memory_bytes),
             digits(offline.open_ms),
             digits(case.prepare_ms),
         ]);
     }
-    wrap(&mut table, 2);
     table
 }
 
 pub(super) fn modelled(modelled: &[Modelled]) -> Table {
-    let header = ["case", "once", "up", "down", "1st", "100th", "resident", "floor ms", "fails", "security"];
+    let header = ["case", "once", "up", "down", "resident", "floor ms", "fails", "security"];
     let mut table = grid(&header, 1);
     for case in modelled {
         let t = &case.traffic;
@@ -118,8 +133,6 @@ pub(super) fn modelled(modelled: &[Modelled]) -> Table {
             bytes(t.once_bytes.saturating_add(t.keys_bytes)),
             bytes(t.up_bytes),
             bytes(t.down_bytes),
-            bytes(t.total_1st_bytes),
-            bytes(t.total_100th_bytes),
             bytes(case.resident_bytes),
             case.read_floor_ms.map_or("-".to_owned(), digits),
             power(case.failure_log2),
@@ -134,7 +147,7 @@ pub(super) fn published(rows: &[PublishedRow]) -> Table {
     let mut table = grid(&header, 2);
     let sources = sources(rows);
     for row in rows {
-        let size = |n: Option<u64>| n.map_or("-".to_owned(), bytes);
+        let size = |n: Option<u64>| n.map_or("-".to_owned(), decimal);
         let once = row.once_bytes.or(row.keys_bytes);
         let source = sources.iter().position(|s| s.ends_with(&source(row))).unwrap_or_default();
         table.add_row([
@@ -170,13 +183,6 @@ fn source(row: &PublishedRow) -> String {
         format!("{} threads", row.threads_count)
     };
     format!("{}; {}, {threads}", row.source, row.machine)
-}
-
-fn wrap(table: &mut Table, column: usize) {
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH as u16);
-    if let Some(column) = table.column_mut(column) {
-        column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(WRAPPED)));
-    }
 }
 
 fn power(log2: f64) -> String {

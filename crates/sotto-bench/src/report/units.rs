@@ -12,6 +12,33 @@ pub(crate) fn bytes(n: u64) -> String {
     format!("{n} B")
 }
 
+/// `14 KB`, with three digits: multiples of 1000, as most papers count.
+pub(crate) fn decimal(n: u64) -> String {
+    let mut value = n as f64;
+    for unit in ["B", "KB", "MB", "GB"] {
+        if value < 999.5 || unit == "GB" {
+            // Papers print "14 KB", not "14.0 KB".
+            let shown = digits(value);
+            let trimmed =
+                if shown.contains('.') { shown.trim_end_matches('0').trim_end_matches('.') } else { &shown };
+            return format!("{trimmed} {unit}");
+        }
+        value /= 1000.0;
+    }
+    format!("{n} B")
+}
+
+/// `43.2 ms` or `21.0 ns`, from milliseconds.
+pub(crate) fn time(ms: f64) -> String {
+    match ms.abs() {
+        v if !v.is_finite() => "-".to_owned(),
+        v if v >= 1000.0 => format!("{} s", digits(ms / 1e3)),
+        v if v >= 0.1 || v == 0.0 => format!("{} ms", digits(ms)),
+        v if v >= 1e-4 => format!("{} us", digits(ms * 1e3)),
+        _ => format!("{} ns", digits(ms * 1e6)),
+    }
+}
+
 /// Three significant digits, without an exponent.
 pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
@@ -59,6 +86,11 @@ mod tests {
         assert_eq!(bytes((1 << 30) - 1), "1.00 GiB");
         assert_eq!(bytes(126_877_696), "121 MiB");
         assert_eq!(bytes(u64::MAX), "16777216 TiB");
+        assert_eq!([14_000, 3_900_000, 128, 1_500].map(decimal), ["14 KB", "3.9 MB", "128 B", "1.5 KB"]);
+        assert_eq!(
+            [43.21, 0.0000213, 0.0021, 0.5, 2100.0].map(time),
+            ["43.2 ms", "21.3 ns", "2.10 us", "0.500 ms", "2.10 s"]
+        );
         assert_eq!(digits(0.0), "0.00");
         assert_eq!(digits(0.1234), "0.123");
         assert_eq!(digits(43.21), "43.2");

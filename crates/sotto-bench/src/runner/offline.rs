@@ -31,7 +31,7 @@ pub(super) fn encode(
     folder: &Path,
     watcher: Watcher<'_>,
 ) -> Result<Encoded, BenchError> {
-    let image_fault = |why| BenchError::Image { case: plan.label.clone(), why };
+    let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
     let path = folder.join("table.sotto");
     let reader = Reader::new(plan.threads)?;
     let rows = Records { source, packing: plan.packing };
@@ -68,8 +68,10 @@ pub(super) fn encode(
 
 /// A catalog signed with a key that is thrown away: nobody but this process reads the image.
 fn sign(plan: &Plan<'_>, artifacts: Vec<ArtifactEntry>) -> Result<SignedCatalog, BenchError> {
-    let refuse =
-        |why: CatalogError| BenchError::Image { case: plan.label.clone(), why: DbError::Catalog(why) };
+    let refuse = |why: CatalogError| BenchError::Image {
+        case: plan.label.clone(),
+        why: Box::new(DbError::Catalog(why)),
+    };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let catalog = Catalog {
         format: catalog::FORMAT.to_owned(),

@@ -3,10 +3,10 @@
 use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::{colour, label};
 use crate::report::Measured;
-use crate::report::units::digits;
+use crate::report::units::time;
 
 const LEFT: f64 = 250.0;
-const RIGHT: f64 = WIDTH - 190.0;
+const RIGHT: f64 = WIDTH - 160.0;
 const ROW: f64 = 30.0;
 
 /// Draws from `top` down; gives where it ends.
@@ -15,7 +15,7 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 
     canvas.small(
         24.0,
         top + 40.0,
-        "The black mark is a plain read of the same bytes, measured in turns with it: no scan is faster.",
+        "Black marks: a plain read of the same bytes, in turns with the scan. Per cent: how much of its rate the scan reaches.",
     );
     let (first, longest) = (top + 58.0, longest(measured));
     let bottom = first + ROW * measured.len() as f64;
@@ -32,7 +32,7 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 
         let floor = x(batch.server_ms * batch.of_read_mapped_ratio);
         canvas.line((floor, y + 1.0), (floor, y + ROW - 3.0), "#111", 2.0, false);
         let share = batch.of_read_mapped_ratio * 100.0;
-        let text = format!("{} ms, {share:.0} % of a plain read", digits(batch.server_ms));
+        let text = format!("{}, {share:.0} %", time(batch.server_ms));
         canvas.anchored(x(batch.server_ms).max(floor) + 8.0, y + 18.0, Anchor::Start, "#222", &text);
     }
     bottom + 34.0
