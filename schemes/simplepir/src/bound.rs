@@ -15,9 +15,11 @@
 //! Two things are assumed. The rounding errors rho_j behave like independent uniform variables on
 //! [-1/2, 1/2]: they are a fixed function of the words of A s + e, which are indistinguishable from
 //! uniform under the same assumption the privacy rests on, but that is a heuristic for independence and
-//! not a proof. And the sampler is a discrete Gaussian: its table is exact to 2^-64, which moves each
-//! moment generating function by a factor within 1 + 2^-50, so the bound over at most 2^22 columns by
-//! less than 2^-28 of itself.
+//! not a proof. And the sampler is a discrete Gaussian. Its table is exact to 2^-63 in each of some hundred
+//! entries, so a sample is within 2^-56 of one. With up to 2^10 columns that adds less than 2^-46 to the
+//! failure; with more, the bound uses moment generating functions only so close to 0 that they move by a
+//! factor within 1 + 2^-50, and the bound by less than 2^-30 of itself. So a figure far below 2^-46 says
+//! that noise will not be the reason, not that the probability is known to that many digits.
 
 use crate::ring::{Q, SIGMA};
 use sotto_lattice::noise;

@@ -60,7 +60,8 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
         if got != need {
             return Err(Misuse::NotPrepared { artifact: Artifact::Hint.name(), got, need }.into());
         }
-        // At most 32 MiB, next to a hint that is usually larger; it saves a third of every query's time.
+        // At most 4 MiB, next to a hint that is usually larger; it saves a
+        // sampling and a transform per block and query.
         let blocks = (0..self.params.blocks()).map(|k| self.ring.block(k)).collect();
         let gaussian = Gaussian::new(SIGMA);
         Ok(Client { params: self.params, ring: self.ring, gaussian, blocks, hint: self.hint })

@@ -16,9 +16,9 @@
 //! | [`client`] | prepare, query, recover |
 //! | [`delta`] | the bytes that move a hint to the next epoch |
 //! | [`update`] | applying them |
-//! | [`server`] | open, answer (feature `server`) |
-//! | [`encode`] | the matrix and its hint (feature `server`) |
-//! | [`revise`] | changed bytes, in matrix and hint (feature `server`) |
+//! | `server` | open, answer (feature `server`) |
+//! | `encode` | the matrix and its hint (feature `server`) |
+//! | `revise` | changed bytes, in matrix and hint (feature `server`) |
 #![forbid(unsafe_code)]
 
 pub mod bound;

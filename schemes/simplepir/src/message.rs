@@ -38,7 +38,7 @@ impl Wire<Params> for Answer {
     }
 }
 
-/// At most 2^22 words of 32 bits, so this fits any address space.
+/// At most 2^20 words of 32 bits, so this fits any address space.
 fn bytes(words: usize, bits: u8) -> usize {
     packed_bytes(words as u64, bits) as usize
 }

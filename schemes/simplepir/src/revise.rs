@@ -16,7 +16,7 @@ const DELTA: Section = Section::Public(Artifact::HintDelta);
 const GROUP: usize = 256;
 
 impl Revise for SimplePir {
-    /// Memory is about 20 bytes per changed byte. Where a good part of the table changes, encoding it
+    /// Memory is about 40 bytes per changed byte. Where a good part of the table changes, encoding it
     /// afresh is cheaper.
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
         let entries = write_matrix(params, changes, out)?;
@@ -80,7 +80,7 @@ fn in_table(params: &Params, change: &Change) -> Result<(u32, u32)> {
     if end > l {
         return Err(Misuse::IndexPastEnd { index: end, len: l }.into());
     }
-    // Both are below 2^22 by the check of the parameters.
+    // Both are at most 2^20 by the check of the parameters.
     Ok((change.record as u32, change.offset as u32))
 }
 

@@ -33,7 +33,7 @@ fn literals_out_of_range() {
         ((1 << 20) + 1, 100, 26, 12, "record_bytes"),
         (u64::MAX, 100, 26, 12, "record_bytes"),
         (100, 0, 26, 12, "records"),
-        (100, (1 << 22) + 1, 26, 12, "records"),
+        (100, (1 << 19) + 1, 26, 12, "records"),
         (100, u64::MAX, 26, 12, "records"),
         (100, 100, 23, 12, "query_bits"),
         (100, 100, 33, 12, "query_bits"),
@@ -50,7 +50,7 @@ fn literals_out_of_range() {
 
 #[test]
 fn noise_without_margin() {
-    for (l, m, b, t) in [(1 << 15, 1 << 15, 24, 24), (1, 1 << 22, 26, 26), (1 << 20, 1 << 15, 26, 9)] {
+    for (l, m, b, t) in [(1 << 15, 1 << 15, 24, 24), (1, 1 << 19, 26, 26), (1 << 20, 1 << 15, 26, 9)] {
         let result = Params::check(literal(l, m, b, t));
         let Err(Error::Params(ParamsError::Unreliable { log2, required })) = result else {
             panic!("{l} {m}")
