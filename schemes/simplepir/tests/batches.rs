@@ -18,7 +18,7 @@ fn answers(table: &Table, queries: &[Query], threads: usize) -> Vec<Answer> {
 fn threads_and_batches_change_nothing() {
     // Ten panels, so that neither three nor seven threads divide them; seventeen queries are three passes.
     let (l, m) = (600, 37);
-    let table = Table::new(literal(l, m, 27, 11), (0..l * m).map(|i| (i * i >> 3) as u8).collect());
+    let table = Table::new(literal(l, m, 27, 11), (0..l * m).map(|i| (i * i / 8) as u8).collect());
     let mut client = table.client();
     let rng = &mut seeded("batches");
     let (queries, pendings): (Vec<_>, Vec<_>) = (0..17)
