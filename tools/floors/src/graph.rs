@@ -24,7 +24,7 @@ pub(crate) struct Crate {
     pub(crate) needs: Vec<String>,
     /// Its root files: a library's `lib.rs`, a binary's `main.rs`.
     pub(crate) roots: Vec<Source>,
-    /// Every file under `src`.
+    /// Every file under `src` and `tests`.
     pub(crate) sources: Vec<Source>,
 }
 

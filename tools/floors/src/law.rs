@@ -25,8 +25,11 @@ const TABLE: &[Line] = &[
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
 const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "floors"];
 
-/// Crates that may opt out of the ban on unsafe code, and the only part of them that may do so.
-const UNSAFE: &[(&str, &str)] = &[("sotto-math", "src/simd"), ("sotto-db", "src/image")];
+/// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
+const UNSAFE: &[(&str, &str)] = &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs")];
+
+/// What every scheme's folder holds: the call of the conformance suite.
+const CONFORMANCE: &str = "tests/conformance.rs";
 
 /// What a browser's half must never link: it would not run there, or it is the other half.
 const NOT_ON_THE_CLIENT: &[&str] = &["axum", "tokio", "rayon", "sotto-db", "sotto-server", "sotto-testkit"];
@@ -37,6 +40,10 @@ pub(crate) fn broken(graph: &Graph) -> Vec<String> {
     for krate in &graph.crates {
         broken.extend(edges(graph, krate));
         broken.extend(unsafety(krate));
+        let tested = |source: &Source| source.path == CONFORMANCE && source.text.contains("conformance!(");
+        if krate.folder == "schemes" && !krate.sources.iter().any(tested) {
+            broken.push(format!("{}: {CONFORMANCE} does not run the conformance suite", krate.name));
+        }
     }
     broken.extend(client_half(graph));
     broken
@@ -86,16 +93,27 @@ fn unsafety(krate: &Crate) -> Vec<String> {
     let missing = krate.roots.iter().filter(|root| !has_line(root, &attribute));
     let mut broken: Vec<String> =
         missing.map(|root| format!("{name}: {} lacks {attribute}", root.path)).collect();
-    if let Some((_, place)) = opt_out {
-        let strays = krate
-            .sources
-            .iter()
-            .filter(|source| source.text.contains("allow(unsafe_code") && !source.path.starts_with(place));
+    if let Some((_, room)) = opt_out {
+        let strays = krate.sources.iter().filter(|source| opts_out_outside(source, room));
         broken.extend(strays.map(|source| {
-            format!("{name}: {} allows unsafe code, which may live only under {place}", source.path)
+            format!("{name}: {} allows unsafe code, which may live only in {room}", source.path)
         }));
     }
     broken
+}
+
+/// Whether a file that is not of the room opts out for anything but the room itself.
+fn opts_out_outside(source: &Source, room: &str) -> bool {
+    let door = room.rsplit('/').next().unwrap_or(room).trim_end_matches(".rs");
+    let door = format!("mod {door};");
+    let mut lines = source.text.lines();
+    let mut opens_elsewhere = false;
+    while let Some(line) = lines.next() {
+        if line.contains("allow(unsafe_code") {
+            opens_elsewhere |= !lines.next().is_some_and(|next| next.ends_with(&door));
+        }
+    }
+    opens_elsewhere && !source.path.starts_with(room)
 }
 
 /// Whether a file has this line, and not just a comment that quotes it.

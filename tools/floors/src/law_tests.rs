@@ -11,7 +11,10 @@ fn krate(name: &str, folder: &str, needs: &[&str]) -> Crate {
         folder: folder.into(),
         needs: needs.iter().map(|need| need.to_string()).collect(),
         roots: vec![root],
-        sources: Vec::new(),
+        sources: vec![Source {
+            path: CONFORMANCE.into(),
+            text: "sotto_testkit::conformance!(ENTRY);".into(),
+        }],
     }
 }
 
@@ -96,14 +99,23 @@ fn the_ban_on_unsafe_code_is_at_every_root() {
 
 #[test]
 fn unsafe_code_stays_in_its_room() {
-    let opted_out = |path: &str| {
+    let opted_out = |path: &str, next: &str| {
         let mut graph = house();
-        let text = "#![allow(unsafe_code, reason = \"intrinsics\")]".into();
+        let text = format!("#[allow(unsafe_code, reason = \"intrinsics\")]\n{next}\n");
         graph.crates[2].sources.push(Source { path: path.into(), text });
         broken(&graph)
     };
-    assert!(opted_out("src/simd/avx2.rs").is_empty());
-    one(&opted_out("src/ntt.rs"), "src/ntt.rs allows unsafe code");
+    assert!(opted_out("src/simd/avx2.rs", "fn f() {}").is_empty());
+    assert!(opted_out("src/lib.rs", "pub(crate) mod simd;").is_empty());
+    one(&opted_out("src/lib.rs", "mod ntt;"), "src/lib.rs allows unsafe code");
+    one(&opted_out("src/ntt.rs", "fn f() {}"), "src/ntt.rs allows unsafe code");
+}
+
+#[test]
+fn every_scheme_runs_the_conformance_suite() {
+    let mut graph = house();
+    graph.crates[3].sources.clear();
+    one(&broken(&graph), "simplepir: tests/conformance.rs");
 }
 
 #[test]

@@ -32,7 +32,11 @@ fn read_crate(metadata: &Metadata, package: &Package) -> Fallible<Crate> {
     let roots = package.targets.iter().filter(|target| target.is_lib() || target.is_bin());
     let roots = roots.map(|target| read_source(home, &target.src_path)).collect::<Fallible<_>>()?;
     let mut sources = Vec::new();
-    read_sources(home, &home.join("src"), &mut sources)?;
+    for folder in ["src", "tests"].map(|folder| home.join(folder)) {
+        if folder.is_dir() {
+            read_sources(home, &folder, &mut sources)?;
+        }
+    }
     Ok(Crate {
         name: package.name.to_string(),
         folder: home.parent().and_then(Utf8Path::file_name).unwrap_or_default().into(),
