@@ -94,9 +94,14 @@ impl Batch {
         self.queue.push(ask, Instant::now())
     }
 
-    /// Takes no more asks, answers those queued, and ends the worker. Blocks.
-    pub(crate) fn finish(&self) {
+    /// Takes no more asks; the worker answers those queued and ends.
+    pub(crate) fn close(&self) {
         self.queue.close();
+    }
+
+    /// As [`Batch::close`], and waits for the end.
+    pub(crate) fn finish(&self) {
+        self.close();
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         if worker.is_some_and(|worker| worker.join().is_err()) {
             tracing::error!("the batch worker ended in a panic");

@@ -10,10 +10,14 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+/// How long the end of a server waits for threads that open files.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
+
 /// Starts servers.
 pub struct Server;
 
-/// A running server. Dropping it shuts it down too, without waiting for requests in flight.
+/// A running server. Dropping it shuts it down too, without waiting for requests in flight. It owns an
+/// asynchronous runtime, so neither is for code that runs inside another one.
 pub struct Running {
     /// Where clients connect; the real port, if the configuration said 0.
     pub public: SocketAddr,
@@ -121,18 +125,21 @@ impl Running {
     }
 
     fn end(&mut self, wait: bool) -> Shutdown {
-        let mut cut_off = 0;
         self.service.stop();
         self.stop.send_replace(true);
+        let mut cut_off = 0;
         let Some(runtime) = self.runtime.take() else { return Shutdown { cut_off } };
         if wait {
             for door in self.doors.drain(..) {
                 cut_off += runtime.block_on(door).unwrap_or(0);
             }
+            self.service.batch.finish();
+            tracing::info!(cut_off, "ended");
+        } else {
+            self.service.batch.close();
         }
-        self.service.batch.finish();
-        runtime.shutdown_background();
-        tracing::info!(cut_off, "ended");
+        // Ends the tasks that are left, and with them their sockets.
+        runtime.shutdown_timeout(LAST_MOMENT);
         Shutdown { cut_off }
     }
 }
