@@ -50,6 +50,8 @@ pub struct Case {
     pub params: Map<String, Value>,
     /// BLAKE3 of all rows, one after the other, in hexadecimal: refuses a generator that has changed.
     pub rows_blake3: Option<String>,
+    /// Rows to change after measuring, to measure the step to the next epoch.
+    pub changes: Option<u64>,
     /// Takes minutes or many gigabytes: runs only when asked for.
     pub full: bool,
 }

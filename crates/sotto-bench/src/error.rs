@@ -52,6 +52,12 @@ pub enum BenchError {
         /// How it differs.
         why: String,
     },
+    /// A hint that was moved to the next epoch is not that epoch's hint.
+    #[error("{case}: WRONG UPDATE: the patched hint is not the one of the next epoch")]
+    WrongPatch {
+        /// Which case.
+        case: String,
+    },
     /// The generated rows are not the ones the definition was written for.
     #[error("{case}: the generated rows have digest {got}, the definition expects {want}")]
     OtherRows {

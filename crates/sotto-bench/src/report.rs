@@ -121,6 +121,8 @@ pub struct Measured {
     pub checked_answers_count: u64,
     /// What the same lookup costs without this scheme.
     pub baselines: Vec<Baseline>,
+    /// Moving to the next epoch, if the definition asks for changes and the scheme can.
+    pub update: Option<Update>,
 }
 
 /// Work done once per table.
@@ -138,6 +140,27 @@ pub struct Offline {
     pub peak_memory_bytes: Option<u64>,
     /// Opening the image.
     pub open_ms: f64,
+}
+
+/// Moving a table to its next epoch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Update {
+    /// Rows of which every byte changed.
+    pub changed_rows_count: u64,
+    /// The scheme's work.
+    pub revise_s: f64,
+    /// From changed rows to a finished image.
+    pub total_s: f64,
+    /// Its stages, in order.
+    pub stages: Vec<Stage>,
+    /// What a client fetches to follow.
+    pub delta_bytes: u64,
+    /// What it would fetch otherwise.
+    pub held_bytes: u64,
+    /// A client applying the delta.
+    pub patch_ms: f64,
+    /// Answers of the new epoch compared with its rows, changed ones among them; all were right.
+    pub checked_answers_count: u64,
 }
 
 /// A stage of encoding.
@@ -245,6 +268,13 @@ pub struct Skipped {
     pub scheme: String,
     /// Why not, and what would change it.
     pub reason: String,
+}
+
+impl Measured {
+    /// Answers compared with the generated rows, those of the next epoch included.
+    pub fn checked_answers(&self) -> u64 {
+        self.checked_answers_count + self.update.as_ref().map_or(0, |update| update.checked_answers_count)
+    }
 }
 
 impl Report {

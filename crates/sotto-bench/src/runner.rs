@@ -1,6 +1,7 @@
 //! Runs definitions: encode, open, ask, answer, recover, compare. Nothing is measured inside a scheme: the
 //! harness looks at it from outside, through the same adaptor as the server and the client.
 
+mod asking;
 mod baseline;
 mod offline;
 mod online;
@@ -8,6 +9,7 @@ mod records;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod update;
 
 use crate::content::Source;
 use crate::definition::{Case, Definition};
@@ -78,7 +80,9 @@ fn measure(plan: &Plan<'_>, options: &Options, watcher: Watcher<'_>) -> Result<M
         None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
     };
     let encoded = offline::encode(plan, &source, folder.path(), watcher)?;
-    online::measure(plan, &source, encoded, options, watcher)
+    let mut measured = online::measure(plan, &source, &encoded, options, watcher)?;
+    measured.update = update::measure(plan, &source, &encoded, folder.path(), watcher)?;
+    Ok(measured)
 }
 
 fn check_rows(plan: &Plan<'_>, case: &Case, source: &Source) -> Result<(), BenchError> {

@@ -18,6 +18,7 @@ fn the_quick_definition_runs_and_every_answer_is_right() {
         assert_eq!(measured.checked_answers_count, (per_repeat * (case.lookups + 1)) as u64);
         assert!(measured.security_bits >= 128.0 && measured.failure_log2 <= -40.0);
         assert!(measured.batches.iter().all(|b| b.server_ms > 0.0 && b.read_memory_gb_per_s > 0.0));
+        assert_eq!(measured.update.is_some(), case.changes.is_some());
         assert!(measured.offline.stages.iter().any(|s| s.name == "digest"));
     }
     for (measured, modelled) in report.measured.iter().zip(&report.modelled) {

@@ -73,6 +73,7 @@ struct CaseText {
     #[serde(default)]
     params: Map<String, Value>,
     rows_blake3: Option<Digest>,
+    changes: Option<Count>,
     #[serde(default)]
     full: bool,
 }
@@ -132,10 +133,14 @@ fn check(text: CaseText) -> Result<Case, String> {
         content: text.content.unwrap_or(Content::Random),
         params: text.params,
         rows_blake3: text.rows_blake3.map(|digest| digest.0),
+        changes: text.changes.map(|n| n.0),
         full: text.full,
     };
     if case.rows.checked_mul(row_bits).is_none_or(|bits| bits / 8 > MAX_TABLE_BYTES) {
         return Err(format!("the table has more than {MAX_TABLE_BYTES} bytes"));
+    }
+    if case.changes.is_some_and(|changes| changes > case.stored_rows() / 2) {
+        return Err("changes is more than half of the rows: that is a table to encode afresh".to_owned());
     }
     Ok(case)
 }

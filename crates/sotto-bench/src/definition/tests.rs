@@ -62,6 +62,7 @@ fn mistakes_are_told_with_line_and_remedy() {
         ("row_bytes = 256", "row_bytes = 256\nbatch = [2, 4]", "line 4", "start with 1"),
         ("row_bytes = 256", "row_bytes = 256\nbatch = [1, 4, 4]", "line 4", "ascend"),
         ("row_bytes = 256", "row_bytes = 256\nbatch = [1, 1000]", "line 4", "at most 256"),
+        ("row_bytes = 256", "row_bytes = 256\nchanges = 600_000", "line 4", "more than half"),
         ("row_bytes = 256", "row_bytes = 256\ncontent = \"lorem\"", "line 8", "lorem"),
         ("row_bytes = 256", "row_bytes = 256\nrows_blake3 = \"12\"", "line 8", "64"),
         ("row_bytes = 256", "row_bytes = 9223372036854775807", "line 4", "row_bytes"),

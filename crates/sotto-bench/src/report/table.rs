@@ -26,6 +26,10 @@ const MEMORY: &str = "\
 encoding, serving: memory this process gained at its highest, mapped pages included, over the image. ready: a
 client absorbing its artifacts.";
 
+const UPDATES: &str = "\
+Every byte of that many random rows changed. next: from changed rows to a finished image. scheme: the part in
+which the scheme re-encodes what changed. delta: what a client fetches instead of a new hint.";
+
 const PUBLISHED: &str = "\
 As printed in the papers, each on its own machine: compare shapes and orders of magnitude, not digits.";
 
@@ -46,7 +50,10 @@ impl Report {
             section(&mut out, "MEASURED: what travels", tables::traffic(&self.measured), TRAFFIC);
             section(&mut out, "MEASURED: once per table", tables::offline(&self.measured), OFFLINE);
             section(&mut out, "MEASURED: memory", tables::memory(&self.measured), MEMORY);
-            let checked: u64 = self.measured.iter().map(|m| m.checked_answers_count).sum();
+            if self.measured.iter().any(|m| m.update.is_some()) {
+                section(&mut out, "MEASURED: the next epoch", tables::updates(&self.measured), UPDATES);
+            }
+            let checked: u64 = self.measured.iter().map(|m| m.checked_answers()).sum();
             line(
                 &mut out,
                 &format!("Every answer was compared with the generated row: {checked} of {checked} right."),

@@ -123,6 +123,23 @@ pub(super) fn memory(measured: &[Measured]) -> Table {
     table
 }
 
+pub(super) fn updates(measured: &[Measured]) -> Table {
+    let mut table = grid(&["case", "rows changed", "next s", "scheme s", "delta", "hint", "patch ms"], 1);
+    for case in measured {
+        let Some(update) = &case.update else { continue };
+        table.add_row([
+            name(&case.scheme, &case.table, case.threads_count),
+            update.changed_rows_count.to_string(),
+            digits(update.total_s),
+            digits(update.revise_s),
+            bytes(update.delta_bytes),
+            bytes(update.held_bytes),
+            digits(update.patch_ms),
+        ]);
+    }
+    table
+}
+
 pub(super) fn modelled(modelled: &[Modelled]) -> Table {
     let header = ["case", "once", "up", "down", "resident", "floor ms", "fails", "security"];
     let mut table = grid(&header, 1);

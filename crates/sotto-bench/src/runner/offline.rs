@@ -12,16 +12,15 @@ use crate::report::Offline;
 use sotto_catalog::{
     ArtifactEntry, Catalog, CatalogError, SignedCatalog, SigningKey, TableKind, ValueKind, catalog,
 };
-use sotto_core::{Epoch, Image};
+use sotto_core::Epoch;
 use sotto_db::{DbError, ImageFile, ImageWriter};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A finished image, open.
 pub(super) struct Encoded {
-    pub(super) image: Arc<dyn Image>,
-    pub(super) open: Duration,
+    pub(super) image: Arc<ImageFile>,
     pub(super) offline: Offline,
 }
 
@@ -45,7 +44,7 @@ pub(super) fn encode(
         .install(|| (plan.entry.server.encode)(&plan.params, &rows, &writer))
         .map_err(|why| BenchError::Scheme { case: plan.label.clone(), step: "encoding", why })?;
     let artifacts = reader.install(|| writer.digest(None)).map_err(image_fault)?;
-    let signed = sign(plan, artifacts)?;
+    let signed = sign(plan, Epoch(1), artifacts)?;
     writer.finish(&signed).map_err(image_fault)?;
     let total = start.elapsed();
     let stages = clock.stop();
@@ -53,7 +52,7 @@ pub(super) fn encode(
 
     let start = Instant::now();
     let image = ImageFile::open(&path).map_err(image_fault)?;
-    let open = start.elapsed();
+    let open_ms = ms(start.elapsed());
     image.warm();
     let offline = Offline {
         total_s: total.as_secs_f64(),
@@ -61,13 +60,17 @@ pub(super) fn encode(
         generating_s: source.spent().as_secs_f64(),
         image_bytes: std::fs::metadata(&path)?.len(),
         peak_memory_bytes,
-        open_ms: ms(open),
+        open_ms,
     };
-    Ok(Encoded { image, open, offline })
+    Ok(Encoded { image, offline })
 }
 
 /// A catalog signed with a key that is thrown away: nobody but this process reads the image.
-fn sign(plan: &Plan<'_>, artifacts: Vec<ArtifactEntry>) -> Result<SignedCatalog, BenchError> {
+pub(super) fn sign(
+    plan: &Plan<'_>,
+    epoch: Epoch,
+    artifacts: Vec<ArtifactEntry>,
+) -> Result<SignedCatalog, BenchError> {
     let refuse = |why: CatalogError| BenchError::Image {
         case: plan.label.clone(),
         why: Box::new(DbError::Catalog(why)),
@@ -76,7 +79,7 @@ fn sign(plan: &Plan<'_>, artifacts: Vec<ArtifactEntry>) -> Result<SignedCatalog,
     let catalog = Catalog {
         format: catalog::FORMAT.to_owned(),
         table: "bench".parse().map_err(refuse)?,
-        epoch: Epoch(1),
+        epoch,
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         rows: plan.packing.rows(),

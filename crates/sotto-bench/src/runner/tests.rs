@@ -1,3 +1,4 @@
+use super::asking::Asking;
 use super::*;
 use crate::machine::Reader;
 use sotto_core::{AnyServer, AnySession};
@@ -139,23 +140,25 @@ fn one_wrong_bit_in_one_answer_ends_the_run() {
     let lying = Lying(honest.as_ref(), AtomicUsize::new(0));
     let reader = Reader::new(1).unwrap();
     let mut rng = sotto_prg::system_rng().unwrap();
-    let client = online::prepare(&plan, encoded.image.as_ref(), &mut rng).unwrap();
-    let session = lying.admit(&client.keys()).unwrap();
-    let timings = online::Timings::default();
-    let mut bench = online::Bench {
-        plan: &plan,
-        source: &source,
-        server: &lying,
-        client,
-        session,
-        reader: &reader,
-        timings,
+    let truth = |row| source.row(row);
+    let mut asking = Asking::begin(&plan, &lying, encoded.image.as_ref(), &reader, &truth, &mut rng).unwrap();
+    asking.pass(&[5, 63], &mut rng).unwrap();
+    let error = asking.pass(&[5, 63, 0], &mut rng).unwrap_err();
+    assert!(matches!(error, BenchError::WrongAnswer { row: 0, .. }), "{error}");
+    assert!(error.to_string().contains("WRONG ANSWER"), "{error}");
+    assert!(error.to_string().contains("1 of 64 bytes differ"), "{error}");
+}
+
+#[test]
+fn changed_rows_make_the_next_epoch_where_the_scheme_can() {
+    let case = |scheme: &str| {
+        format!("scheme = \"{scheme}\"\nrows = 500\nrow_bytes = 70\nchanges = 20\nlookups = 1")
     };
-    bench.pass(2, &mut rng).unwrap();
-    let error = bench.pass(3, &mut rng).unwrap_err();
-    assert!(matches!(error, BenchError::WrongAnswer { .. }), "{error}");
-    assert!(
-        error.to_string().contains("WRONG ANSWER") && error.to_string().contains("1 of 64 bytes differ"),
-        "{error}"
-    );
+    let (able, unable) = (case("clear"), case("clear-two"));
+    let report = clear(&definition(&[&able, &unable])).unwrap();
+    let update = report.measured[0].update.as_ref().unwrap();
+    assert_eq!((update.changed_rows_count, update.checked_answers_count), (20, 8));
+    assert!(update.delta_bytes > 0 && update.delta_bytes < update.held_bytes);
+    assert!(report.measured[1].update.is_none());
+    assert!(report.table().contains("the next epoch"));
 }

@@ -1,0 +1,159 @@
+//! One client asking one server, and every answer compared with the truth.
+
+use crate::error::BenchError;
+use crate::machine::Reader;
+use crate::median::Samples;
+use crate::plan::Plan;
+use sotto_core::{AnyClient, AnyServer, AnySession, CryptoRng, Error, Image, Section, Ticket};
+use std::time::{Duration, Instant};
+
+/// Bytes given to `absorb` at once, as a client reads them from the network.
+const CHUNK: usize = 1 << 20;
+
+/// A table that is open, with a client that is ready.
+pub(super) struct Asking<'a> {
+    plan: &'a Plan<'a>,
+    server: &'a dyn AnyServer,
+    reader: &'a Reader,
+    /// What a row must be.
+    truth: &'a dyn Fn(u64) -> Vec<u8>,
+    client: Box<dyn AnyClient>,
+    session: AnySession,
+    pub(super) keys_bytes: u64,
+    /// How long the client took to get ready.
+    pub(super) prepared: Duration,
+    pub(super) tally: Tally,
+}
+
+/// What the client did, over all passes.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) query: Samples,
+    pub(super) recover: Samples,
+    pub(super) checked: u64,
+    /// Bytes of the last lookup's queries.
+    pub(super) up: u64,
+    /// Bytes of the last lookup's answers.
+    pub(super) down: u64,
+}
+
+/// One lookup on its way: the row, the queries per record and server, and what reads the answers.
+struct Asked {
+    row: u64,
+    tickets: Vec<Ticket>,
+    queries: Vec<Vec<Vec<u8>>>,
+}
+
+impl<'a> Asking<'a> {
+    /// Prepares a client with the image's artifacts and registers its keys.
+    pub(super) fn begin(
+        plan: &'a Plan<'a>,
+        server: &'a dyn AnyServer,
+        image: &dyn Image,
+        reader: &'a Reader,
+        truth: &'a dyn Fn(u64) -> Vec<u8>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, BenchError> {
+        let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
+        let start = Instant::now();
+        let client = prepare(plan, image, rng).map_err(|why| fail("preparing a client", why))?;
+        let prepared = start.elapsed();
+        let keys = client.keys();
+        let session = server.admit(&keys).map_err(|why| fail("admitting keys", why))?;
+        let keys_bytes = (keys.len() * plan.entry.servers) as u64;
+        Ok(Asking {
+            plan,
+            server,
+            reader,
+            truth,
+            client,
+            session,
+            keys_bytes,
+            prepared,
+            tally: Tally::default(),
+        })
+    }
+
+    /// Asks for `rows`, answers them in one pass, checks them. Gives the server's time.
+    pub(super) fn pass(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
+        let label = self.plan.label.clone();
+        let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
+        let mut asked = Vec::with_capacity(rows.len());
+        for row in rows {
+            asked.push(self.ask(*row, rng).map_err(|why| fail("making a query", why))?);
+        }
+        // Servers work at the same time, on machines of their own; here the slower one counts.
+        let mut slowest = Duration::ZERO;
+        let mut answers: Vec<Vec<Vec<Vec<u8>>>> =
+            asked.iter().map(|ask| vec![Vec::new(); ask.tickets.len()]).collect();
+        for server in 0..self.plan.entry.servers {
+            let asks: Vec<(&AnySession, &[u8])> = asked
+                .iter()
+                .flat_map(|ask| &ask.queries)
+                .filter_map(|fan| fan.get(server))
+                .map(|query| (&self.session, query.as_slice()))
+                .collect();
+            let (served, elapsed) = self.reader.install(|| {
+                let start = Instant::now();
+                let served = self.server.answer_many(&asks);
+                (served, start.elapsed())
+            });
+            slowest = slowest.max(elapsed);
+            for (place, answer) in answers.iter_mut().flatten().zip(served) {
+                place.push(answer.map_err(|why| fail("answering", why))?);
+            }
+        }
+        for (ask, answers) in asked.into_iter().zip(answers) {
+            self.check(ask, &answers)?;
+        }
+        Ok(slowest)
+    }
+
+    fn ask(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<Asked, Error> {
+        let records = self.plan.packing.records_of(row)?;
+        let (mut tickets, mut queries) = (Vec::new(), Vec::new());
+        let start = Instant::now();
+        for record in records {
+            let (fan, ticket) = self.client.query(record, rng)?;
+            queries.push(fan);
+            tickets.push(ticket);
+        }
+        self.tally.query.push(start.elapsed());
+        self.tally.up = queries.iter().flatten().map(|q| q.len() as u64).sum();
+        Ok(Asked { row, tickets, queries })
+    }
+
+    fn check(&mut self, ask: Asked, answers: &[Vec<Vec<u8>>]) -> Result<(), BenchError> {
+        let wrong =
+            |why: String| BenchError::WrongAnswer { case: self.plan.label.clone(), row: ask.row, why };
+        self.tally.down = answers.iter().flatten().map(|a| a.len() as u64).sum();
+        let start = Instant::now();
+        let mut records = Vec::with_capacity(ask.tickets.len());
+        for (ticket, answers) in ask.tickets.into_iter().zip(answers) {
+            records.push(self.client.recover(ticket, answers).map_err(|why| wrong(why.to_string()))?);
+        }
+        let got = self.plan.packing.extract(ask.row, &records).map_err(|why| wrong(why.to_string()))?;
+        self.tally.recover.push(start.elapsed());
+        let want = (self.truth)(ask.row);
+        let differ = got.iter().zip(&want).filter(|(a, b)| a != b).count();
+        if got.len() != want.len() || differ > 0 {
+            return Err(wrong(format!("{differ} of {} bytes differ", want.len())));
+        }
+        self.tally.checked += 1;
+        Ok(())
+    }
+}
+
+fn prepare(
+    plan: &Plan<'_>,
+    image: &dyn Image,
+    rng: &mut dyn CryptoRng,
+) -> sotto_core::Result<Box<dyn AnyClient>> {
+    let mut prepare = (plan.entry.prepare)(&plan.params, rng)?;
+    for need in prepare.needs() {
+        for chunk in image.section(Section::Public(need.artifact)).unwrap_or_default().chunks(CHUNK) {
+            prepare.absorb(need.artifact, chunk)?;
+        }
+    }
+    prepare.finish()
+}

@@ -1,0 +1,103 @@
+//! Moving a table to its next epoch: changed rows in, the next image and the delta for clients out.
+
+use super::asking::Asking;
+use super::offline::{Encoded, sign};
+use super::stages::StageClock;
+use crate::content::Source;
+use crate::error::BenchError;
+use crate::machine::Reader;
+use crate::median::ms;
+use crate::options::Watcher;
+use crate::plan::Plan;
+use crate::report::Update;
+use sotto_core::{Artifact, Change, CryptoRng, Epoch, Image, Section};
+use sotto_db::{ImageFile, ImageWriter};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+/// Rows asked for in the new epoch: changed ones, and as many others.
+const CHECKED: usize = 4;
+
+/// Every byte of a changed row is its old one with these bits flipped, so that none stays the same.
+const FLIP: u8 = 0xa5;
+
+/// Changes rows, if the definition asks for it and the scheme can.
+pub(super) fn measure(
+    plan: &Plan<'_>,
+    source: &Source,
+    encoded: &Encoded,
+    folder: &Path,
+    watcher: Watcher<'_>,
+) -> Result<Option<Update>, BenchError> {
+    let (Some(count), Some(revise), Some(patch)) =
+        (plan.case.changes, plan.entry.server.revise, plan.entry.patch)
+    else {
+        return Ok(None);
+    };
+    let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
+    let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
+    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let changed = choose(source.rows(), count, &mut rng);
+    let changed_row = |row| source.row(row).iter().map(|byte| byte ^ FLIP).collect::<Vec<u8>>();
+    let mut changes = Vec::new();
+    for row in &changed {
+        let bytes = changed_row(*row);
+        for place in plan.packing.places(*row).map_err(|why| fail("placing rows", why))? {
+            let bytes = bytes.get(place.bytes).unwrap_or_default().to_vec();
+            changes.push(Change { record: place.record, offset: place.offset, bytes });
+        }
+    }
+
+    let path = folder.join("next.sotto");
+    let reader = Reader::new(plan.threads)?;
+    let start = Instant::now();
+    let clock = StageClock::start(&plan.label, watcher);
+    let tell = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
+    let mut writer = ImageWriter::create_from(&path, &encoded.image, &tell).map_err(image_fault)?;
+    let revising = Instant::now();
+    reader
+        .install(|| revise(&plan.params, &changes, &writer))
+        .map_err(|why| fail("applying changes", why))?;
+    let revise_s = revising.elapsed().as_secs_f64();
+    let artifacts = reader.install(|| writer.digest(Some(Epoch(1)))).map_err(image_fault)?;
+    writer.finish(&sign(plan, Epoch(2), artifacts)?).map_err(image_fault)?;
+    let total_s = start.elapsed().as_secs_f64();
+
+    let next = ImageFile::open(&path).map_err(image_fault)?;
+    let section =
+        |image: &ImageFile, artifact| image.section(Section::Public(artifact)).unwrap_or_default().to_vec();
+    let (mut held, delta) = (section(&encoded.image, Artifact::Hint), section(&next, Artifact::HintDelta));
+    let start = Instant::now();
+    patch(&plan.params, Artifact::Hint, &mut held, &delta).map_err(|why| fail("patching a hint", why))?;
+    let patch_ms = ms(start.elapsed());
+    if held != section(&next, Artifact::Hint) {
+        return Err(BenchError::WrongPatch { case: plan.label.clone() });
+    }
+
+    let server = (plan.entry.server.open)(&plan.params, next.clone()).map_err(|why| fail("opening", why))?;
+    let truth = |row| if changed.contains(&row) { changed_row(row) } else { source.row(row) };
+    let mut asking = Asking::begin(plan, server.as_ref(), next.as_ref(), &reader, &truth, &mut rng)?;
+    let mut rows: Vec<u64> = changed.iter().copied().take(CHECKED).collect();
+    rows.extend(choose(source.rows(), CHECKED.min(plan.packing.rows() as usize) as u64, &mut rng));
+    asking.pass(&rows, &mut rng)?;
+    Ok(Some(Update {
+        changed_rows_count: changed.len() as u64,
+        revise_s,
+        total_s,
+        stages: clock.stop(),
+        delta_bytes: delta.len() as u64,
+        held_bytes: held.len() as u64,
+        patch_ms,
+        checked_answers_count: asking.tally.checked,
+    }))
+}
+
+/// Some of the rows, at random. A definition never asks for more than half of them.
+fn choose(rows: u64, count: u64, rng: &mut dyn CryptoRng) -> BTreeSet<u64> {
+    let mut chosen = BTreeSet::new();
+    while (chosen.len() as u64) < count {
+        chosen.insert(rng.next_u64() % rows);
+    }
+    chosen
+}
