@@ -12,6 +12,9 @@ use sotto_wire::{Code, FrameError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
+/// How long the rest of a refused body is read.
+const DRAIN: Duration = Duration::from_secs(1);
+
 /// A body being read.
 pub(crate) struct Reader {
     body: Body,
@@ -33,6 +36,11 @@ impl Reader {
             return Err(too_large(limit));
         }
         Ok(Reader { body, read: Vec::new(), limit, announced, until: Instant::now() + time })
+    }
+
+    /// The most bytes the body can have.
+    pub(crate) fn most(&self) -> u64 {
+        self.announced.unwrap_or(self.limit)
     }
 
     /// Reads until at least `bytes` are there, and gives all that are.
@@ -71,8 +79,10 @@ impl Reader {
     }
 
     /// Reads and forgets what is left, so that a client which is still sending gets to read its refusal:
-    /// closing on unread bytes resets the connection. Bounded like any body.
+    /// closing on unread bytes resets the connection. Bounded like any body, and not for long: a client that
+    /// has stopped sending is waiting for the refusal.
     pub(crate) async fn drain(&mut self) {
+        self.until = self.until.min(Instant::now() + DRAIN);
         loop {
             self.limit = self.limit.saturating_sub(self.read.len() as u64);
             self.read.clear();

@@ -1,4 +1,4 @@
-//! One short TOML file. Every key has a default but `tables`; unknown keys are refused, because a
+//! One short TOML file. Every key has a default but `tables`, which a command line may add to; unknown keys are refused, because a
 //! misspelt limit is a limit that is not there.
 
 use crate::StartError;
@@ -21,8 +21,8 @@ pub struct Config {
     pub threads: usize,
     /// Connections open at once; more wait to be accepted.
     pub max_connections: usize,
-    /// Requests whose bodies may be in memory at once; more get `busy`.
-    pub max_in_flight: usize,
+    /// Memory for request bodies, in MiB; requests past it get `busy`.
+    pub max_in_flight_mib: u64,
     /// Asks that may wait for a pass; more get `busy`.
     pub max_queue: usize,
     /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
@@ -104,7 +104,7 @@ impl Default for Config {
             tables: Vec::new(),
             threads: 0,
             max_connections: 1024,
-            max_in_flight: 256,
+            max_in_flight_mib: 256,
             max_queue: 128,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
@@ -172,9 +172,6 @@ impl Config {
     /// A message for a person, with the line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let config: Config = toml::from_str(text).map_err(|e| e.to_string())?;
-        if config.tables.is_empty() {
-            return Err("no table is named; add [[tables]] with dir = \"...\" or path = \"...\"".into());
-        }
         config.check()?;
         Ok(config)
     }
@@ -188,7 +185,7 @@ impl Config {
         }
         let least_one = [
             ("max_connections", self.max_connections as u64),
-            ("max_in_flight", self.max_in_flight as u64),
+            ("max_in_flight_mib", self.max_in_flight_mib),
             ("max_queue", self.max_queue as u64),
             ("deadline_ms", self.deadline_ms),
             ("read_timeout_ms", self.read_timeout_ms),
@@ -228,10 +225,9 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         let why = |text: &str| Config::parse(text).unwrap_err();
-        let unknown = why("tables = [{ dir = \"a\" }]\nmax_inflight = 3\n");
-        assert!(unknown.contains("line 2") && unknown.contains("max_inflight"), "{unknown}");
+        let unknown = why("tables = [{ dir = \"a\" }]\nmax_in_fligth = 3\n");
+        assert!(unknown.contains("line 2") && unknown.contains("max_in_fligth"), "{unknown}");
         assert!(why("tables = [{ dir = \"a\" }]\nthreads = \"many\"").contains("line 2"));
-        assert!(why("").contains("[[tables]]"));
         assert!(why("tables = [{ }]").contains("either dir or path"));
         assert!(why("tables = [{ dir = \"a\", path = \"b\" }]").contains("either dir or path"));
         assert!(why("max_queue = 0\ntables = [{ dir = \"a\" }]").contains("max_queue"));

@@ -133,3 +133,6 @@ impl std::fmt::Debug for LiveTable {
         write!(f, "LiveTable({} epoch {})", self.catalog.table, self.catalog.epoch)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -13,6 +13,9 @@ use tokio::task::JoinHandle;
 /// How long the end of a server waits for threads that open files.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
+/// Threads that expand clients' keys and open new epochs: few, so that neither crowds out the passes.
+const BACKGROUND_THREADS: usize = 2;
+
 /// Starts servers.
 pub struct Server;
 
@@ -42,6 +45,10 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(config: &Config) -> Result<Running, StartError> {
+        if config.tables.is_empty() {
+            let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
+            return Err(StartError::Settings(format!("no table is named; {fix}")));
+        }
         let sources = crate::files::sources(config)?;
         Server::start_with(config, sources)
     }
@@ -55,6 +62,7 @@ impl Server {
         // Two threads carry the connections; the passes have a pool of their own.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
+            .max_blocking_threads(BACKGROUND_THREADS)
             .thread_name("sotto-http")
             .enable_all()
             .build()

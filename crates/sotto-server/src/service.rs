@@ -17,7 +17,8 @@ pub(crate) struct Service {
     pub(crate) batch: Batch,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) read_timeout: Duration,
-    in_flight: Arc<Semaphore>,
+    bodies: Arc<Semaphore>,
+    room: u32,
     stopping: AtomicBool,
 }
 
@@ -29,26 +30,30 @@ impl Service {
     pub(crate) fn open(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::new());
         let tables = Tables::open(sources)?;
+        let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
         let batch = Batch::start(Limits::of(config), config.threads, metrics.clone())?;
         Ok(Service {
             tables,
             batch,
             metrics,
             read_timeout: config.read_timeout(),
-            in_flight: Arc::new(Semaphore::new(config.max_in_flight.min(Semaphore::MAX_PERMITS))),
+            bodies: Arc::new(Semaphore::new(room as usize)),
+            room,
             stopping: AtomicBool::new(false),
         })
     }
 
-    /// A place for one request body in memory, until it is dropped.
+    /// Room in memory for a request body of at most `bytes`, until it is dropped. Counted in KiB; a body
+    /// larger than all there is takes all of it.
     ///
     /// # Errors
     /// [`Code::Busy`], [`Code::ShuttingDown`].
-    pub(crate) fn place(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+    pub(crate) fn room_for(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
         if self.is_stopping() {
             return Err(Code::ShuttingDown.into());
         }
-        self.in_flight.clone().try_acquire_owned().map_err(|_| Code::Busy.into())
+        let wanted = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).clamp(1, self.room);
+        self.bodies.clone().try_acquire_many_owned(wanted).map_err(|_| Code::Busy.into())
     }
 
     /// From now on, takes no new work.
@@ -70,5 +75,28 @@ impl Service {
             (slot.name().to_string(), reloaded)
         };
         self.tables.all().map(reload).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_share_the_memory_they_are_given() {
+        let config = Config { max_in_flight_mib: 1, threads: 1, ..Config::default() };
+        let service = Service::open(&config, Vec::new()).unwrap();
+        let code = |bytes| service.room_for(bytes).map(drop).map_err(|refusal| refusal.0.code);
+        let half = service.room_for(512 << 10).unwrap();
+        assert_eq!(code(512 << 10), Ok(()));
+        assert_eq!(code((512 << 10) + 1), Err(Code::Busy));
+        drop(half);
+        // One that is larger than all there is takes all, once nobody else has any.
+        let all = service.room_for(u64::MAX).unwrap();
+        assert_eq!(code(0), Err(Code::Busy));
+        drop(all);
+        assert_eq!(code(0), Ok(()));
+        service.stop();
+        assert_eq!(code(0), Err(Code::ShuttingDown));
     }
 }

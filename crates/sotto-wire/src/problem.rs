@@ -95,7 +95,8 @@ codes! {
     /// The ask waited too long and was dropped before any work.
     Deadline = 503 "deadline",
         "send the same bytes again after Retry-After";
-    /// No table is open yet.
+    /// Nobody serves here yet. Servers open their tables before they answer, so this is what a client makes
+    /// of a proxy that has no server behind it.
     NotReady = 503 "not-ready",
         "try again after Retry-After";
     /// The server is going away.

@@ -143,3 +143,6 @@ impl Queue {
         pass
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use sotto_core::Error;
 use sotto_wire::{Code, SessionId, keys, routes};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// `POST /v1/tables/{table}/keys`
 pub(super) async fn register(
@@ -20,11 +21,10 @@ pub(super) async fn register(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
-    let place = service.place()?;
     let (parts, body) = request.into_parts();
     let (_, limit) = slot.live().max_body();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let (live, frame) = match read(slot, &mut reader).await {
+    let (live, frame, room) = match read(&service, slot, &mut reader).await {
         Ok(read) => read,
         Err(refusal) => {
             reader.drain().await;
@@ -35,7 +35,7 @@ pub(super) async fn register(
     // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
     // the scheme ends the task, not the server.
     let admitted = tokio::task::spawn_blocking(move || admit(&live, &frame)).await;
-    drop(place);
+    drop(room);
     let id = admitted.unwrap_or_else(|_| {
         tracing::error!(table = name, "the scheme panicked on keys; they are refused");
         Err(Code::Internal.into())
@@ -47,14 +47,19 @@ pub(super) async fn register(
     Ok(response)
 }
 
-async fn read(slot: &Slot, reader: &mut Reader) -> Result<(Arc<LiveTable>, Vec<u8>), Refusal> {
+async fn read(
+    service: &Service,
+    slot: &Slot,
+    reader: &mut Reader,
+) -> Result<(Arc<LiveTable>, Vec<u8>, OwnedSemaphorePermit), Refusal> {
+    let room = service.room_for(reader.most())?;
     let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
     if live.keyless().is_some() {
         return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
     }
     let frame = reader.exactly(live.sizes().keys_frame_bytes()).await?;
-    Ok((live, frame))
+    Ok((live, frame, room))
 }
 
 fn admit(live: &LiveTable, frame: &[u8]) -> Result<SessionId, Refusal> {

@@ -72,17 +72,6 @@ fn a_full_queue_is_busy_and_recovers() {
 }
 
 #[test]
-fn too_many_bodies_at_once_are_busy() {
-    let world = world(&Config { max_in_flight: 1, ..config() });
-    world.probe.hold();
-    let first = world.ask_later(&[0]);
-    world.until("sotto_passes_total", 1.0);
-    assert_refused(&world.ask(&[0]), Code::Busy);
-    world.probe.release();
-    assert_answers(&first.join().unwrap(), &world.pin, &[0]);
-}
-
-#[test]
 fn an_ask_that_waited_too_long_costs_no_work() {
     let world = world(&Config { deadline_ms: 30, ..config() });
     world.probe.hold();

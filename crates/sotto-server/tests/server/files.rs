@@ -166,6 +166,8 @@ fn folders_that_cannot_be_served_say_what_to_do() {
     fs::write(&file, "no image").unwrap();
     let wrong = start(TableConfig::path(&file));
     assert!(matches!(wrong, StartError::Table { .. }) && wrong.to_string().contains("x.sotto"));
+    let none = Server::start(&config()).err().unwrap();
+    assert!(none.to_string().contains("[[tables]]"), "{none}");
     let neither = start(TableConfig::default());
     assert!(matches!(neither, StartError::Settings(_)));
 }

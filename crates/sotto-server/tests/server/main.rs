@@ -11,6 +11,7 @@
 //! | `stopping` | graceful shutdown, ports in use |
 //! | `transport` | HTTP/2, TLS, slow clients |
 //! | `files` | a real scheme from a real table directory |
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 mod asking;
 mod batching;
