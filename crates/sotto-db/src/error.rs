@@ -21,12 +21,10 @@ pub enum DbError {
         source: io::Error,
     },
     /// The disk is full. Nothing half-written is left behind.
-    #[error("{}: the disk is full ({needed} bytes were being written): free some space, then run this again", path.display())]
+    #[error("{}: the disk is full: free some space, then run this again", path.display())]
     DiskFull {
-        /// Where.
+        /// What was being written.
         path: PathBuf,
-        /// How much was wanted at once.
-        needed: u64,
     },
     /// A file that is no good image.
     #[error("{}: {problem}", path.display())]
@@ -175,9 +173,7 @@ impl DbError {
     pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                DbError::DiskFull { path, needed: 0 }
-            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DbError::DiskFull { path },
             _ => DbError::Io { what, path, source },
         }
     }

@@ -5,8 +5,8 @@
 //! | [`header`] | the first page: sections, offsets, digests |
 //! | [`writer`] | a temporary file that becomes an image, or vanishes |
 //! | [`file`] | an open image: header checked, sections mapped |
-//! | [`map`] | the one place where a file becomes memory |
-//! | [`digest`] | BLAKE3 over a section, and over its chunks |
+//! | `map` | the one place where a file becomes memory |
+//! | `digest` | BLAKE3 over a section, and over its chunks |
 
 pub(crate) mod digest;
 pub mod file;

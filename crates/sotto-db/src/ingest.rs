@@ -3,12 +3,12 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`options`] | which format, which columns, which kind of table |
-//! | [`index`] | index tables: one line, one row |
-//! | [`range`] | range tables: one line, a range of keys |
+//! | `index` | index tables: one line, one row |
+//! | `range` | range tables: one line, a range of keys |
 //! | [`value`] | how a value is written in the file, and what its bytes are |
-//! | [`reader`] | a file as lines of the wanted columns, whatever its format |
-//! | [`csv`], [`jsonl`], [`parquet`], [`raw`] | one format each |
-//! | [`source`] | a file's bytes, decompressed, counted and bounded |
+//! | `reader` | a file as lines of the wanted columns, whatever its format |
+//! | `csv`, `jsonl`, `parquet`, `raw` | one format each |
+//! | `source` | a file's bytes, decompressed, counted and bounded |
 //! | [`error`] | what is wrong with source data, with line and column |
 
 pub(crate) mod csv;

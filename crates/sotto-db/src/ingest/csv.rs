@@ -1,23 +1,16 @@
 //! Comma-separated values.
+//!
+//! Built on the parser below the `csv` crate, because that crate's line numbers are off after empty lines,
+//! and a wrong line number is worse than none.
 
 use super::error::{ColumnName, Problem};
 use super::options::{Column, FileOptions};
 use super::reader::{Cell, Lines, Opened};
 use super::source::{Counts, Source};
-use ::csv::{ByteRecord, ErrorKind, ReaderBuilder};
+use csv_core::{ReadRecordResult, ReaderBuilder};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
-
-struct Csv {
-    reader: ::csv::Reader<Source>,
-    record: ByteRecord,
-    /// Where the wanted columns are, from 0 on.
-    columns: Vec<usize>,
-    /// How many columns every line has.
-    expected: usize,
-    line: u64,
-    counts: Rc<Counts>,
-}
 
 /// Opens a file; finds the columns in its first line.
 pub(crate) fn open(
@@ -27,17 +20,11 @@ pub(crate) fn open(
 ) -> Result<Opened, (Option<usize>, Problem)> {
     let header = options.header || columns.iter().any(|column| matches!(column, Column::Name(_)));
     let (source, counts) = Source::open(path).map_err(|e| (None, Problem::Read(e)))?;
-    let mut reader = ReaderBuilder::new()
-        .delimiter(options.delimiter)
-        .has_headers(header)
-        .flexible(true)
-        .from_reader(source);
-    let first = reader.byte_headers().map_err(|e| (None, problem(e)))?.clone();
-    counts.line_ends();
-    if first.is_empty() {
+    let mut records = Records::new(source, options.delimiter, counts);
+    if !records.next().map_err(|problem| (None, problem))? {
         return Err((None, Problem::Empty));
     }
-    let names: Vec<_> = first.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let names: Vec<_> = records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let find = |column: &Column| match column {
         Column::Number(number) => number.checked_sub(1).filter(|&at| at < names.len()),
         Column::Name(name) => names.iter().position(|there| there == name),
@@ -54,43 +41,137 @@ pub(crate) fn open(
         ColumnName { number: Some(at + 1), name }
     };
     let column_names = found.iter().map(named).collect();
-    let expected = names.len();
-    let lines = Csv { reader, record: ByteRecord::new(), columns: found, expected, line: 0, counts };
+    let lines = Csv { records, columns: found, expected: names.len(), first_is_a_row: !header };
     Ok((Box::new(lines), column_names))
+}
+
+struct Csv {
+    records: Records,
+    /// Where the wanted columns are, from 0 on.
+    columns: Vec<usize>,
+    /// How many columns every line has.
+    expected: usize,
+    /// Whether the line that was read to find the columns is still to be given out.
+    first_is_a_row: bool,
 }
 
 impl Lines for Csv {
     fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
-        self.line = self.reader.position().line();
-        let more = self.reader.read_byte_record(&mut self.record).map_err(problem)?;
-        self.counts.line_ends();
-        if let Some(position) = self.record.position().filter(|_| more) {
-            self.line = position.line();
+        let held = std::mem::take(&mut self.first_is_a_row);
+        if !held && !self.records.next()? {
+            return Ok(false);
         }
-        if more && self.record.len() != self.expected {
-            return Err(Problem::Columns { expected: self.expected, found: self.record.len() });
+        let found = self.records.fields().count();
+        if found != self.expected {
+            return Err(Problem::Columns { expected: self.expected, found });
         }
-        if more {
-            for (cell, &at) in cells.iter_mut().zip(&self.columns) {
-                cell.set(self.record.get(at).unwrap_or_default());
-            }
+        for (cell, &at) in cells.iter_mut().zip(&self.columns) {
+            cell.set(self.records.field(at));
         }
-        Ok(more)
+        Ok(true)
     }
 
     fn line(&self) -> u64 {
-        self.line
+        self.records.line
     }
 
     fn progress(&self) -> (u64, u64) {
-        self.counts.progress()
+        self.records.counts.progress()
     }
 }
 
-fn problem(error: ::csv::Error) -> Problem {
-    let why = error.to_string();
-    match error.into_kind() {
-        ErrorKind::Io(e) => Problem::Read(e),
-        _ => Problem::Format { format: "CSV", why },
+/// Records, one after the other, and the lines they begin on.
+struct Records {
+    source: BufReader<Source>,
+    parser: csv_core::Reader,
+    /// The fields of the record, one after the other.
+    text: Vec<u8>,
+    /// Where in `text` each field ends.
+    ends: Vec<usize>,
+    /// How many of `ends` are of this record.
+    count: usize,
+    /// The line the record begins on.
+    line: u64,
+    /// Line breaks so far.
+    breaks: u64,
+    counts: Rc<Counts>,
+}
+
+impl Records {
+    fn new(source: Source, delimiter: u8, counts: Rc<Counts>) -> Self {
+        Records {
+            source: BufReader::with_capacity(1 << 16, source),
+            parser: ReaderBuilder::new().delimiter(delimiter).build(),
+            text: vec![0; 1024],
+            ends: vec![0; 16],
+            count: 0,
+            line: 0,
+            breaks: 0,
+            counts,
+        }
+    }
+
+    /// Reads a record; `false` at the end.
+    fn next(&mut self) -> Result<bool, Problem> {
+        self.skip_empty_lines()?;
+        self.line = self.breaks + 1;
+        let (mut length, mut count, mut quotes) = (0, 0, 0);
+        loop {
+            let input = self.source.fill_buf().map_err(Problem::Read)?;
+            let at_end = input.is_empty();
+            let text = self.text.get_mut(length..).unwrap_or_default();
+            let ends = self.ends.get_mut(count..).unwrap_or_default();
+            let (result, read, written, ended) = self.parser.read_record(input, text, ends);
+            let read_bytes = input.get(..read).unwrap_or_default();
+            self.breaks += read_bytes.iter().filter(|&&b| b == b'\n').count() as u64;
+            quotes += read_bytes.iter().filter(|&&b| b == b'"').count();
+            self.source.consume(read);
+            length += written;
+            count += ended;
+            match result {
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len(), 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(2 * self.ends.len(), 0),
+                ReadRecordResult::End => return Ok(false),
+                // The parser takes a quote that is never closed for one that the end of the file closes.
+                ReadRecordResult::Record if at_end && quotes % 2 == 1 && self.breaks + 1 > self.line => {
+                    let why = "a quote opened on this line is never closed".to_owned();
+                    return Err(Problem::Format { format: "CSV", why });
+                }
+                ReadRecordResult::Record => {
+                    self.count = count;
+                    self.counts.line_ends();
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// The parser would skip them too, but without telling where the record begins.
+    fn skip_empty_lines(&mut self) -> Result<(), Problem> {
+        loop {
+            let input = self.source.fill_buf().map_err(Problem::Read)?;
+            let empty = input.iter().take_while(|b| matches!(b, b'\n' | b'\r'));
+            let (mut length, mut breaks) = (0, 0);
+            for byte in empty {
+                length += 1;
+                breaks += u64::from(*byte == b'\n');
+            }
+            if length == 0 {
+                return Ok(());
+            }
+            self.breaks += breaks;
+            self.source.consume(length);
+        }
+    }
+
+    fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.count).map(|at| self.field(at))
+    }
+
+    fn field(&self, at: usize) -> &[u8] {
+        let end_of = |at: usize| self.ends.get(at).filter(|_| at < self.count).copied();
+        let start = at.checked_sub(1).and_then(end_of).unwrap_or(0);
+        end_of(at).and_then(|end| self.text.get(start..end)).unwrap_or_default()
     }
 }
