@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`header`] | the first page: sections, offsets, digests |
 //! | [`writer`] | a temporary file that becomes an image, or vanishes |
-//! | [`file`] | an open image: header checked, sections mapped |
+//! | [`file`](mod@file) | an open image: header checked, sections mapped |
 //! | `map` | the one place where a file becomes memory |
 //! | `digest` | BLAKE3 over a section, and over its chunks |
 

@@ -2,13 +2,13 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`ingest`] | CSV, JSONL, Parquet and raw files, each streamed into a table of fixed-width rows |
+//! | [`ingest`](mod@ingest) | CSV, JSONL, Parquet and raw files, each streamed into a table of fixed-width rows |
 //! | [`table`] | those tables, and the records a scheme sees of them |
 //! | [`encode`] | a table in, the next epoch's image out |
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
-//! | [`inspect`] | what there is to know of an image, as data |
+//! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
 //! | [`progress`] | telling a watching person how far a stage is |
 //! | [`error`] | whose fault, and what to do |
 //!
