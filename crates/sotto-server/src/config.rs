@@ -27,8 +27,11 @@ pub struct Config {
     pub max_queue: usize,
     /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
     pub deadline_ms: u64,
-    /// How long the head of a request, and then its body, may take to arrive, in milliseconds.
+    /// How long the body of a request may take to arrive, in milliseconds.
     pub read_timeout_ms: u64,
+    /// How long a connection may be open without a request, and how long the head of one may take, in
+    /// milliseconds.
+    pub idle_timeout_ms: u64,
     /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
     pub reload_seconds: u64,
     /// How long a shutdown waits for requests in flight, in seconds.
@@ -108,6 +111,7 @@ impl Default for Config {
             max_queue: 128,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
+            idle_timeout_ms: 60_000,
             reload_seconds: 10,
             drain_seconds: 10,
             load: Load::Map,
@@ -189,6 +193,7 @@ impl Config {
             ("max_queue", self.max_queue as u64),
             ("deadline_ms", self.deadline_ms),
             ("read_timeout_ms", self.read_timeout_ms),
+            ("idle_timeout_ms", self.idle_timeout_ms),
             ("batch.max_queries", self.batch.max_queries as u64),
         ];
         match least_one.iter().find(|(_, value)| *value == 0) {
@@ -199,6 +204,10 @@ impl Config {
 
     pub(crate) fn read_timeout(&self) -> Duration {
         Duration::from_millis(self.read_timeout_ms)
+    }
+
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        Duration::from_millis(self.idle_timeout_ms)
     }
 }
 

@@ -11,10 +11,7 @@ use sotto_wire::{Code, Pin, Problem};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Epochs kept live: the newest, and the one before for clients that are not there yet.
-const LIVE: usize = 2;
-
-/// The live epochs of a table, newest first; never empty.
+/// The live epochs of a table: the newest, and the one before for clients that are not there yet.
 pub(crate) struct Live {
     newest: Arc<LiveTable>,
     previous: Option<Arc<LiveTable>>,
@@ -83,24 +80,40 @@ pub(crate) struct Reloaded {
 }
 
 impl Slot {
-    /// Opens the newest epoch of a source, and the one before if it opens too.
+    /// Opens the two newest epochs of a source that do open.
+    ///
+    /// A newest epoch that is damaged does not keep a server from starting, as it would not have stopped
+    /// one that was running; it is logged, here and by the first reload.
     fn open(source: Box<dyn Source>) -> Result<Self, StartError> {
         let source_name = source.name();
         let failed = |error| StartError::Table { source_name: source_name.clone(), error };
         let mut epochs = source.epochs().map_err(failed)?;
         epochs.sort_unstable();
-        let epoch = epochs.pop().ok_or(StartError::NoEpoch { source_name: source_name.clone() })?;
-        let newest = Arc::new(source.open(epoch).map_err(failed)?);
-        let name = newest.catalog().table.clone();
-        let previous = epochs.pop().and_then(|epoch| match open_as(source.as_ref(), epoch, &name) {
-            Ok(live) => Some(live),
-            Err(error) => {
-                tracing::warn!(table = %name, %epoch, %error, "the previous epoch is not kept live");
-                None
+        let mut first_error = None;
+        let mut newest: Option<Arc<LiveTable>> = None;
+        while let Some(epoch) = epochs.pop() {
+            let name = newest.as_ref().map(|newest| &newest.catalog().table);
+            match (open_as(source.as_ref(), epoch, name), newest.take()) {
+                (Ok(live), None) => newest = Some(live),
+                (Ok(live), Some(newest)) => return Ok(Slot::new(source, newest, Some(live))),
+                (Err(error), was) => {
+                    tracing::error!(source = source_name, %epoch, %error, "an epoch is refused");
+                    first_error.get_or_insert(error);
+                    newest = was;
+                }
             }
-        });
+        }
+        match (newest, first_error) {
+            (Some(newest), _) => Ok(Slot::new(source, newest, None)),
+            (None, Some(error)) => Err(failed(error)),
+            (None, None) => Err(StartError::NoEpoch { source_name }),
+        }
+    }
+
+    fn new(source: Box<dyn Source>, newest: Arc<LiveTable>, previous: Option<Arc<LiveTable>>) -> Self {
+        let name = newest.catalog().table.clone();
         let live = ArcSwap::from_pointee(Live { newest, previous });
-        Ok(Slot { name, source, live, reloading: Mutex::new(None) })
+        Slot { name, source, live, reloading: Mutex::new(None) }
     }
 
     pub(crate) fn name(&self) -> &TableName {
@@ -114,45 +127,56 @@ impl Slot {
     /// Looks for a newer epoch and makes it live. Blocks on files; not for a thread that serves.
     pub(crate) fn reload(&self) -> Reloaded {
         let mut last_refusal = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.open_newer() {
-            Ok(None) => {
-                *last_refusal = None;
-                Reloaded { changed: false, refused: None }
-            }
-            Ok(Some(live)) => {
-                tracing::info!(table = %self.name, epoch = %live.newest.pin().epoch, "a new epoch is live");
-                self.live.store(Arc::new(live));
-                *last_refusal = None;
-                Reloaded { changed: true, refused: None }
-            }
-            Err(error) => {
-                let refused = error.to_string();
-                if last_refusal.as_ref() != Some(&refused) {
-                    tracing::error!(table = %self.name, error = %refused, "a new epoch is refused; the old one stays");
-                    *last_refusal = Some(refused.clone());
-                }
-                Reloaded { changed: false, refused: Some(refused) }
-            }
+        let (newest, refused) = self.open_newer();
+        let refused = refused.map(|error| error.to_string());
+        if let Some(refused) = refused.as_ref().filter(|refused| last_refusal.as_ref() != Some(refused)) {
+            tracing::error!(table = %self.name, error = refused, "an epoch is refused; the old ones stay");
         }
+        *last_refusal = refused.clone();
+        let changed = newest.is_some();
+        if let Some(newest) = newest {
+            tracing::info!(table = %self.name, epoch = %newest.pin().epoch, "a new epoch is live");
+            let previous = Some(self.live().newest.clone());
+            self.live.store(Arc::new(Live { newest, previous }));
+        }
+        Reloaded { changed, refused }
     }
 
-    fn open_newer(&self) -> Result<Option<Live>, SourceError> {
-        let now = self.live();
-        let mut epochs = self.source.epochs()?;
-        epochs.retain(|epoch| *epoch > now.newest.pin().epoch);
-        let Some(epoch) = epochs.into_iter().max() else { return Ok(None) };
-        let newest = open_as(self.source.as_ref(), epoch, &self.name)?;
-        Ok(Some(Live { newest, previous: Some(now.newest.clone()) }))
+    /// The newest epoch that opens and is not live yet, and why a newer one does not open.
+    fn open_newer(&self) -> (Option<Arc<LiveTable>>, Option<SourceError>) {
+        let now = self.live().newest.pin().epoch;
+        let mut epochs = match self.source.epochs() {
+            Ok(epochs) => epochs,
+            Err(error) => return (None, Some(error)),
+        };
+        epochs.retain(|epoch| *epoch > now);
+        epochs.sort_unstable();
+        let mut refused = None;
+        while let Some(epoch) = epochs.pop() {
+            match open_as(self.source.as_ref(), epoch, Some(&self.name)) {
+                Ok(live) => return (Some(live), refused),
+                Err(error) => drop(refused.get_or_insert(error)),
+            }
+        }
+        (None, refused)
     }
 }
 
-/// Opens an epoch and refuses one that says it is another, or of another table.
-fn open_as(source: &dyn Source, epoch: Epoch, name: &TableName) -> Result<Arc<LiveTable>, SourceError> {
+/// Opens an epoch and refuses one that says it is another, or of another table than `name`.
+fn open_as(
+    source: &dyn Source,
+    epoch: Epoch,
+    name: Option<&TableName>,
+) -> Result<Arc<LiveTable>, SourceError> {
     let live = source.open(epoch)?;
     let catalog = live.catalog();
-    if catalog.table != *name || catalog.epoch != epoch {
-        let found = format!("{} epoch {}", catalog.table, catalog.epoch);
-        return Err(SourceError::Inconsistent(format!("it holds {found}, not {name} epoch {epoch}")));
+    if catalog.epoch != epoch {
+        let why = format!("it holds epoch {}, and stands where epoch {epoch} should", catalog.epoch);
+        return Err(SourceError::Inconsistent(why));
+    }
+    if let Some(name) = name.filter(|name| **name != catalog.table) {
+        let why = format!("it holds table {}, among epochs of {name}", catalog.table);
+        return Err(SourceError::Inconsistent(why));
     }
     Ok(Arc::new(live))
 }
@@ -176,7 +200,8 @@ impl Tables {
                     second: slot.source.name(),
                 });
             }
-            tracing::info!(table = %slot.name, epochs = slot.live().all().count().min(LIVE), "open");
+            let live = slot.live();
+            tracing::info!(table = %slot.name, newest = ?live.newest, previous = ?live.previous, "open");
             tables.insert(slot.name.to_string(), slot);
         }
         Ok(Tables(tables))

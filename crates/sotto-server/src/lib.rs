@@ -6,22 +6,22 @@
 //! | [`server`] | start, run, shut down; usable inside a test |
 //! | [`live`] | one open epoch of a table |
 //! | [`source`] | where epochs come from: the disk, or a test |
-//! | [`files`] | table directories and image files |
-//! | [`copied`] | an image whose scanned section lies in memory of its own |
-//! | [`epochs`] | two live epochs per table, swapped atomically |
-//! | [`batch`] | asks of many clients, answered in one pass over the data |
-//! | [`admission`] | clients' keys, held for a while |
-//! | [`service`] | what every route shares |
-//! | [`routes`] | the public routes, one file each |
-//! | [`admin`] | health, metrics and reload, on a port of their own |
-//! | [`body`] | request bodies, bounded before they are read |
-//! | [`refusal`] | problems as responses |
-//! | [`metrics`] | counts by table, route and outcome; never by row, key or client |
-//! | [`listen`] | sockets, TLS, connections, graceful shutdown |
+//! | `files` | table directories and image files |
+//! | `copied` | an image whose scanned section lies in memory of its own |
+//! | `epochs` | two live epochs per table, swapped atomically |
+//! | `batch` | asks of many clients, answered in one pass over the data |
+//! | `admission` | clients' keys, held for a while |
+//! | `service` | what every route shares |
+//! | `routes` | the public routes, one file each |
+//! | `admin` | health, metrics and reload, on a port of their own |
+//! | `body` | request bodies, bounded before they are read |
+//! | `refusal` | problems as responses |
+//! | `metrics` | counts by table, route and outcome; never by row, key or client |
+//! | `listen` | sockets, TLS, connections, graceful shutdown |
 //! | [`error`] | why a server did not start, and what to do |
 //!
-//! An ask is read ([`body`]), matched to an epoch ([`epochs`]), queued and answered ([`batch`]), framed
-//! ([`routes`]). Nothing on the way depends on what it asks for, and nothing of it is logged.
+//! An ask is read (`body`), matched to an epoch (`epochs`), queued and answered (`batch`), framed
+//! (`routes`). Nothing on the way depends on what it asks for, and nothing of it is logged.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

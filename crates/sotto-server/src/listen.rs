@@ -40,7 +40,7 @@ pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) max_connections: usize,
-    pub(crate) read_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
     /// Counts connections, on the public door.
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
@@ -53,7 +53,7 @@ impl Door {
             router,
             tls: None,
             max_connections: config.max_connections.min(Semaphore::MAX_PERMITS),
-            read_timeout: config.read_timeout(),
+            idle_timeout: config.idle_timeout(),
             metrics: None,
         }
     }
@@ -101,7 +101,7 @@ impl Door {
         stream: TcpStream,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let (router, tls, timeout) = (self.router.clone(), self.tls.clone(), self.read_timeout);
+        let (router, tls, timeout) = (self.router.clone(), self.tls.clone(), self.idle_timeout);
         let metrics = self.metrics.clone();
         async move {
             // An answer is one write; waiting to fill a packet would only add to its time.

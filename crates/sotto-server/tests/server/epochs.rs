@@ -69,6 +69,26 @@ fn a_bad_image_is_refused_and_the_old_one_stays() {
 }
 
 #[test]
+fn a_damaged_newest_epoch_hides_no_good_one() {
+    let probe = Probe::new();
+    let made = Made::clear(3, &probe);
+    let shelf = Shelf::with(made.clone());
+    shelf.put(1, Made::clear(1, &probe));
+    shelf.put_broken(4, "cut short");
+    shelf.put_broken(2, "cut short");
+    let running = start(&config(), &shelf);
+    let world = World { at: running.public, pin: made.pin(), running, probe, shelf, made };
+    assert_answers(&ask_epoch(&world, 3), &pin_of(&world, 3), &[5]);
+    assert_answers(&ask_epoch(&world, 1), &pin_of(&world, 1), &[5]);
+    // Two new ones at once, of which the newer is damaged.
+    world.shelf.put(5, Made::clear(5, &world.probe));
+    world.shelf.put_broken(6, "cut short");
+    let told = request(world.running.admin, "POST", "/reload", &[], b"").text();
+    assert!(told.contains(r#""live":[5,3]"#) && told.contains("cut short"), "{told}");
+    assert_answers(&ask_epoch(&world, 5), &pin_of(&world, 5), &[5]);
+}
+
+#[test]
 fn new_epochs_are_found_without_being_told() {
     let world = world(&Config { reload_seconds: 1, ..config() });
     world.shelf.put(2, Made::clear(2, &world.probe));

@@ -9,6 +9,7 @@ use sotto_server::{Config, Load, Running, Server, StartError, TableConfig};
 use sotto_testkit::rng::seeded;
 use sotto_wire::{Code, Pin, SessionId, Sizes, answer, ask, routes};
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::path::Path;
 
 const ROWS: u64 = 700;
@@ -152,6 +153,23 @@ fn damaged_real_queries_never_stop_the_server() {
     let response = post(running.public, &routes::ask("real"), &padded);
     assert_refused(&response, Code::Malformed);
     assert_eq!(asker.get(&running, 1), row(0, 1));
+}
+
+#[test]
+fn a_client_that_hangs_up_in_the_middle_of_a_download_does_no_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    encode(dir.path(), 0);
+    let running = serve(dir.path(), Load::Map);
+    let mut asker = prepare(&running);
+    let entry = asker.catalog.artifacts[0].clone();
+    for _ in 0..20 {
+        let mut gone = http::connect(running.public);
+        let head = http::head("GET", &routes::artifact(&entry.digest.to_string()), &[]);
+        gone.write_all(head.as_bytes()).unwrap();
+        gone.read_exact(&mut [0; 100]).unwrap();
+    }
+    assert_eq!(asker.get(&running, 2), row(0, 2));
+    assert_eq!(running.shutdown().cut_off, 0);
 }
 
 #[test]

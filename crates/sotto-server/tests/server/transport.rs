@@ -126,7 +126,7 @@ fn certificates_that_cannot_be_used_are_named() {
 
 #[test]
 fn a_body_that_does_not_come_is_not_waited_for() {
-    let world = world(&Config { read_timeout_ms: 50, ..config() });
+    let world = world(&Config { read_timeout_ms: 50, idle_timeout_ms: 50, ..config() });
     for sent in [0, 30, 70] {
         let frame = world.frame(&[1]);
         let mut slow = connect(world.at);
