@@ -56,6 +56,7 @@ bench: cargo ## measure; make bench ARGS="machine"
 
 # The same target folder as the rest, so that what both need is built once.
 fuzz-smoke: cargo ## two seconds of each fuzz target, without libFuzzer
+	$(CARGO) test --locked $(FUZZ) --target-dir target --quiet
 	$(CARGO) run --locked $(FUZZ) --target-dir target --bin smoke
 
 fuzz: cargo ## one target with cargo-fuzz, on nightly; make fuzz TARGET=ask

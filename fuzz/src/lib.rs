@@ -7,6 +7,7 @@
 //! | [`catalog`] | catalogs, signed and plain; keys |
 //! | [`scheme`] | every registered scheme's messages, artifacts and literals |
 //! | [`image`] | image files and their first page |
+//! | [`ingest`] | source files of every format, and files of changes |
 //! | [`text`] | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
@@ -16,6 +17,7 @@
 
 pub mod catalog;
 pub mod image;
+pub mod ingest;
 pub mod scheme;
 pub mod smoke;
 pub mod text;
@@ -57,6 +59,13 @@ targets! {
     scheme_delta: scheme, deltas;
     image_header: image, headers;
     image_file: image, files;
+    ingest_csv: ingest, csvs;
+    ingest_compressed: ingest, compressed;
+    ingest_jsonl: ingest, jsonls;
+    ingest_parquet: ingest, parquets;
+    ingest_ranges: ingest, ranges;
+    ingest_raw: ingest, raws;
+    update_changes: ingest, changes;
     server_config: text, server_configs;
     bench_definition: text, bench_definitions;
 }

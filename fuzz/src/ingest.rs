@@ -1,0 +1,159 @@
+//! Source files: every format, into index and range tables, and files of changes. What is taken can be
+//! read from its first row to its last.
+
+use crate::image::{self, folder};
+use parquet::data_type::{ByteArrayType, Int64Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use sotto_catalog::{KeyKind, ValueKind};
+use sotto_core::Epoch;
+use sotto_db::ingest::{
+    Column, FileOptions, Format, IndexOptions, IngestOptions, Layout, RangeOptions, ValueOptions,
+};
+use sotto_db::update::{UpdateOptions, update_table};
+use sotto_db::{DbError, TableDir};
+use sotto_registry::SCHEMES;
+use std::io::Write;
+use std::sync::Arc;
+use std::{fs, io};
+
+/// CSV, with a row's number and its value.
+pub fn ingest_csv(data: &[u8]) -> bool {
+    let numbered = ingest("t.csv", data, index(Column::Number(2), Some(Column::Number(1))));
+    numbered | ingest("t.csv", data, index(Column::Number(1), None))
+}
+
+/// Lines, quoted and plain.
+pub fn csvs() -> Vec<Vec<u8>> {
+    [&b"0,a\n1,\"b,\"\"c\"\"\"\r\n2,dd\n"[..], b"\xEF\xBB\xBF7,x\n", "0,\u{e9}\n3,b".as_bytes()]
+        .map(<[u8]>::to_vec)
+        .to_vec()
+}
+
+/// Compressed CSV.
+pub fn ingest_compressed(data: &[u8]) -> bool {
+    let plain = || index(Column::Number(1), None);
+    ingest("t.csv.gz", data, plain()) | ingest("t.csv.zst", data, plain())
+}
+
+/// Both compressions.
+pub fn compressed() -> Vec<Vec<u8>> {
+    let text = b"some,text\n".repeat(20);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&text).unwrap();
+    vec![gzip.finish().unwrap(), zstd::encode_all(io::Cursor::new(&text), 1).unwrap()]
+}
+
+/// JSON lines, with a row's number and its value.
+pub fn ingest_jsonl(data: &[u8]) -> bool {
+    ingest("t.jsonl", data, index(Column::Name("value".into()), Some(Column::Name("row".into()))))
+}
+
+/// Objects, one to a line.
+pub fn jsonls() -> Vec<Vec<u8>> {
+    vec![
+        b"{\"row\":0,\"value\":\"a\"}\n{\"value\":\"\\u00e9\\n\",\"row\":2,\"more\":[1,{}]}\n".to_vec(),
+        b"{\"row\": 1, \"value\": \"\"}".to_vec(),
+    ]
+}
+
+/// Parquet.
+pub fn ingest_parquet(data: &[u8]) -> bool {
+    ingest("t.parquet", data, index(Column::Name("value".into()), Some(Column::Name("row".into()))))
+}
+
+/// A file of two columns.
+pub fn parquets() -> Vec<Vec<u8>> {
+    let schema =
+        parse_message_type("message t { required int64 row; required binary value (UTF8); }").unwrap();
+    let mut file = Vec::new();
+    let mut writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[0, 1, 2], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&["a".into(), "bb".into(), "c".into()], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    vec![file]
+}
+
+/// Ranges of keys and of addresses.
+pub fn ingest_ranges(data: &[u8]) -> bool {
+    let range = |key, block| {
+        let options = RangeOptions { last: Some(1 << 20), ..RangeOptions::new(key, block) };
+        ingest("t.csv", data, Layout::Range(options))
+    };
+    range(KeyKind::Ipv4, 256) | range(KeyKind::U32, 1000)
+}
+
+/// Ranges in both ways to write them.
+pub fn ranges() -> Vec<Vec<u8>> {
+    vec![
+        b"0,255,AA\n256,1023,B\n4096,4096,\n".to_vec(),
+        b"0.0.0.0,0.0.0.255,AA\n0.0.1.0,0.0.3.255,\"B\"\n".to_vec(),
+    ]
+}
+
+/// Fixed-width rows.
+pub fn ingest_raw(data: &[u8]) -> bool {
+    ingest("t.bin", data, Layout::Raw { row_bytes: 3, value: ValueKind::Bytes })
+}
+
+/// Three rows.
+pub fn raws() -> Vec<Vec<u8>> {
+    vec![b"abcdefghi".to_vec()]
+}
+
+/// Changed rows of a table.
+pub fn update_changes(data: &[u8]) -> bool {
+    let folder = folder();
+    let dir = TableDir::create(&folder.path().join("t")).expect("a temporary folder");
+    fs::write(dir.image_path(Epoch(1)), image::SEED.as_slice()).expect("a temporary file");
+    let changes = folder.path().join("changes.csv");
+    fs::write(&changes, data).expect("a temporary file");
+    let lock = dir.lock().expect("nobody else writes here");
+    let file = FileOptions { format: Some(Format::Csv), ..FileOptions::default() };
+    let options = UpdateOptions { file, columns: None, encoding: None, threads: Some(1), key: &image::KEY };
+    let taken = judge(update_table(SCHEMES[0], &lock, &changes, &options, &|_| ())).is_some();
+    let epochs = dir.epochs().expect("a readable folder").len();
+    assert_eq!(epochs, 1 + usize::from(taken), "a refused update leaves one epoch");
+    taken
+}
+
+/// Changes.
+pub fn changes() -> Vec<Vec<u8>> {
+    vec![b"0,AA\n63,01\n".to_vec(), b"5,ff".to_vec()]
+}
+
+fn index(value: Column, row: Option<Column>) -> Layout {
+    Layout::Index(IndexOptions { value, row, values: ValueOptions::default() })
+}
+
+fn ingest(name: &str, data: &[u8], layout: Layout) -> bool {
+    let folder = folder();
+    let path = folder.path().join(name);
+    fs::write(&path, data).expect("a temporary file");
+    let options = IngestOptions { file: FileOptions::default(), layout };
+    let Some(read) = judge(sotto_db::ingest::ingest(&path, &options, folder.path(), &|_| ())) else {
+        return false;
+    };
+    let (rows, width) = (read.table.rows(), read.table.row_bytes());
+    assert!(rows > 0 && width > 0, "an empty table was taken");
+    for row in [0, rows / 2, rows - 1] {
+        read.table.read(row, &mut vec![0; width]).expect("a row that is there");
+    }
+    assert!(read.table.read(rows, &mut vec![0; width]).is_err(), "a row past the end was read");
+    true
+}
+
+/// A refusal is about the file's content: content must not be able to fill a disk.
+fn judge<T>(result: sotto_db::Result<T>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error @ (DbError::Io { .. } | DbError::DiskFull { .. })) => panic!("content gave {error}"),
+        Err(_) => None,
+    }
+}
