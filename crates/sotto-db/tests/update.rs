@@ -73,6 +73,38 @@ fn an_update_is_what_encoding_afresh_would_be() {
     }
 }
 
+/// The same with a scheme that has privacy, whose resident section and hint are not the rows.
+#[test]
+fn and_so_for_a_private_scheme() {
+    let entry = &simplepir::ENTRY;
+    let (_temp, dir) = folder();
+    let mut table = Memory::numbered(5000, 7);
+    encode(&dir, entry, &table).unwrap();
+    let mut changes = String::new();
+    for row in [0, 1, 2, 777, 4999] {
+        table.bytes[row * 7..][..7].copy_from_slice(&[0, 255, row as u8, 128, 127, 1, 2]);
+        changes += &format!("{row},00ff{:02x}807f0102\n", row as u8);
+    }
+    let path = write(dir.path(), "c.csv", changes);
+    let key = key();
+    let file = FileOptions::default();
+    let options = UpdateOptions { file, columns: None, encoding: None, threads: None, key: &key };
+    let lock = dir.lock().unwrap();
+    let summary = update_table(entry, &lock, &path, &options, &silent).unwrap();
+    assert_eq!(summary.rows_changed, 5);
+    drop(lock);
+    encode(&dir, entry, &table).unwrap();
+    for part in [Section::Resident, HINT] {
+        assert!(!section(&dir, 2, part).is_empty() && section(&dir, 2, part) == section(&dir, 3, part));
+    }
+
+    let mut held = section(&dir, 1, HINT);
+    let params = dir.open_latest().unwrap().catalog().params.to_string();
+    let patch = entry.patch.unwrap();
+    patch(params.as_bytes(), Artifact::Hint, &mut held, &section(&dir, 2, DELTA)).unwrap();
+    assert!(held == section(&dir, 2, HINT));
+}
+
 #[test]
 fn a_delta_brings_the_old_hint_along() {
     let (_temp, dir, _) = table(32);
