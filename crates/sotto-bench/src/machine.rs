@@ -7,16 +7,18 @@ mod bandwidth;
 mod buffer;
 mod facts;
 mod process;
+mod scan;
 
 pub(crate) use bandwidth::Reader;
 pub(crate) use buffer::HugeBuffer;
 pub use facts::MachineFacts;
 pub(crate) use process::{Peak, available_memory, resident_memory};
+pub use scan::ScanRate;
 
 use crate::{BenchError, Options};
 use serde::Serialize;
 
-/// How fast a machine reads memory.
+/// How fast a machine reads memory, and how close the scan kernels come to it.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineReport {
     /// Name and version of this format.
@@ -25,6 +27,8 @@ pub struct MachineReport {
     pub machine: MachineFacts,
     /// One line per buffer and number of threads.
     pub reads: Vec<ReadRate>,
+    /// The scan kernels on one thread, each in turns with a plain read of the same bytes.
+    pub scans: Vec<ScanRate>,
 }
 
 /// One measured read.
@@ -42,7 +46,7 @@ pub struct ReadRate {
     pub best_gb_per_s: f64,
 }
 
-/// Measures how fast this machine reads memory, with one thread and with more.
+/// Measures how fast this machine reads memory, with one thread and with more, and scans it with one.
 ///
 /// # Errors
 /// [`BenchError::Storage`] if memory cannot be had, [`BenchError::Threads`] if threads cannot.
@@ -62,14 +66,15 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
         let reader = Reader::new(threads)?;
         reads.push(reader.rate("memory, huge pages", huge.bytes(), passes));
     }
-    drop(huge);
     let one = Reader::new(1)?;
+    let scans = scan::rates(&one, huge.bytes(), passes);
+    drop(huge);
     let plain = vec![1u8; large];
     reads.push(one.rate("memory, ordinary pages", &plain, passes));
     drop(plain);
     let cached = vec![1u8; small];
     reads.push(one.rate("second-level cache", &cached, passes * 2000));
-    Ok(MachineReport { format: "sotto-machine/1", machine, reads })
+    Ok(MachineReport { format: "sotto-machine/1", machine, reads, scans })
 }
 
 /// A buffer far larger than any cache, and never a large share of what is free.
@@ -90,6 +95,9 @@ mod tests {
         let threads: Vec<usize> = report.reads.iter().map(|r| r.threads_count).collect();
         assert_eq!(threads, [1, 2, 3, 1, 1]);
         assert!(report.reads.iter().all(|r| r.read_gb_per_s > 0.0 && r.best_gb_per_s >= r.read_gb_per_s));
+        let scans: Vec<usize> = report.scans.iter().map(|s| s.queries_count).collect();
+        assert_eq!(scans, [1, 2, 4, 8, 1]);
+        assert!(report.scans.iter().all(|s| s.buffer_bytes > 0 && s.of_read_ratio > 0.0));
         let text = report.table();
         assert!(text.contains("GB/s") && text.contains(&report.machine.kernels));
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();

@@ -88,9 +88,7 @@ impl<'a> Plan<'a> {
         let image = costs.resident_bytes.max(self.case.table_bytes());
         let encoding = image.saturating_mul(13) / 10;
         let asking = image.saturating_add(costs.artifact_bytes).saturating_add(1 << 30);
-        // The next epoch's image, beside the one it is made from.
-        let updating = self.case.changes.map_or(0, |_| image.saturating_mul(2));
-        encoding.max(asking).max(updating).saturating_add(MARGIN_BYTES)
+        encoding.max(asking).saturating_add(MARGIN_BYTES)
     }
 
     /// Why the case is not run here, if it is not.

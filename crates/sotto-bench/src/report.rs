@@ -189,6 +189,8 @@ pub struct Batch {
     pub batching_ratio: f64,
     /// Plain read of the very same mapped bytes, in turns with the server's passes.
     pub read_mapped_gb_per_s: f64,
+    /// Fastest of those reads, to go with the server's fastest pass.
+    pub read_mapped_best_gb_per_s: f64,
     /// Plain read of anonymous memory on huge pages, in turns with the server's passes.
     pub read_memory_gb_per_s: f64,
     /// Table bytes per second of the server, over the plain read of the same bytes.

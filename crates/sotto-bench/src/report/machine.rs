@@ -1,6 +1,6 @@
 //! The machine probe, for people and as JSON.
 
-use super::units::{bytes, digits};
+use super::units::{bytes, digits, percent};
 use crate::machine::MachineReport;
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
@@ -22,8 +22,32 @@ impl MachineReport {
                 digits(read.best_gb_per_s),
             ]);
         }
+        let mut scans = Table::new();
+        scans.load_style(ASCII_MARKDOWN).set_header([
+            "scan",
+            "queries",
+            "buffer",
+            "GB/s",
+            "of read",
+            "aggregate GB/s",
+        ]);
+        for column in scans.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        for scan in &self.scans {
+            scans.add_row([
+                scan.what.to_owned(),
+                scan.queries_count.to_string(),
+                bytes(scan.buffer_bytes),
+                digits(scan.scan_gb_per_s),
+                percent(scan.of_read_ratio),
+                digits(scan.scan_gb_per_s * scan.queries_count as f64),
+            ]);
+        }
         format!(
-            "{}\n\n{table}\n\nMedian and best of plain sequential reads; GB are 10^9 bytes.\n",
+            "{}\n\n{table}\n\nMedian and best of plain sequential reads; GB are 10^9 bytes.\n\n{scans}\n\n\
+             The kernels that answer queries, on one thread: byte matrix times query words. of read: over a plain\n\
+             read of the same bytes, in turns.\n",
             self.machine.line()
         )
     }

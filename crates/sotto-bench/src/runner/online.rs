@@ -105,21 +105,24 @@ impl Turns<'_> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Batch, BenchError> {
         let (step, total) = (format!("{batch} at once"), self.plan.lookups as u64);
-        let (mut server, mut mapped, mut plain) = Default::default();
+        let (mut server, mut mapped_samples, mut plain) = Default::default();
         // The first pass meets cold caches and unmapped pages. It is checked like any other, not timed.
         asking.pass(&self.rows(batch, rng), rng)?;
         for done in 0..total {
             (self.watcher)(Progress { case: &self.plan.label, step: &step, done, total });
             Samples::push(&mut server, asking.pass(&self.rows(batch, rng), rng)?);
-            Samples::push(&mut mapped, self.reader.pass(self.table));
+            Samples::push(&mut mapped_samples, self.reader.pass(self.table));
             Samples::push(&mut plain, self.reader.pass(self.memory));
         }
         let rate = |bytes: f64, time: Duration| bytes / time.as_nanos().max(1) as f64;
         let scanned = self.plan.table.table_bytes as f64 * self.plan.packing.lookups() as f64;
         let (own, aggregate) =
             (rate(scanned, server.median()), rate(scanned * batch as f64, server.median()));
-        let (mapped, plain) =
-            (rate(self.table.len() as f64, mapped.median()), rate(self.memory.len() as f64, plain.median()));
+        let (mapped, plain) = (
+            rate(self.table.len() as f64, mapped_samples.median()),
+            rate(self.memory.len() as f64, plain.median()),
+        );
+        let best = rate(self.table.len() as f64, mapped_samples.least());
         let of = |read: f64| if read > 0.0 { own / read } else { f64::NAN };
         Ok(Batch {
             batch_count: batch,
@@ -129,6 +132,7 @@ impl Turns<'_> {
             aggregate_gb_per_s: aggregate,
             batching_ratio: aggregate / single.unwrap_or(aggregate),
             read_mapped_gb_per_s: mapped,
+            read_mapped_best_gb_per_s: best,
             read_memory_gb_per_s: plain,
             of_read_mapped_ratio: of(mapped),
             of_read_memory_ratio: of(plain),
