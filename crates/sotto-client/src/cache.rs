@@ -27,6 +27,7 @@ pub use known::Known;
 pub use slot::Slot;
 
 use sotto_catalog::Hex32;
+use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 
 /// A cache directory.
@@ -57,7 +58,7 @@ impl Cache {
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
         let cache = Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables") };
         for dir in [&cache.artifacts, &cache.tables] {
-            std::fs::create_dir_all(dir).map_err(|e| CacheError::at(dir, e))?;
+            private_dir().recursive(true).create(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(cache)
     }
@@ -121,4 +122,13 @@ impl Cache {
     pub fn remember(&self, known: &Known) -> Result<(), CacheError> {
         known::write(&known::path(&self.tables, &known.origin, &known.table), known)
     }
+}
+
+/// Makes directories for this user alone: which tables someone looks things up in is nobody else's business.
+fn private_dir() -> DirBuilder {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }

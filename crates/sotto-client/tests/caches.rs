@@ -248,6 +248,18 @@ fn two_tables_share_a_hint_and_neither_drops_the_others() {
     assert!(!old.exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_kept_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let (server, dir) = (server(10, 2), dir());
+    open(&server, &dir.path().join("new")).unwrap();
+    for folder in ["new", "new/artifacts", "new/tables"] {
+        let mode = fs::metadata(dir.path().join(folder)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o77, 0, "{folder}");
+    }
+}
+
 /// The disk is full for a child process that may not write files of more than so many blocks.
 #[cfg(unix)]
 #[test]

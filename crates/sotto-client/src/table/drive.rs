@@ -5,7 +5,7 @@ use crate::cache::{Cache, Known, Slot};
 use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session};
 use crate::transport::Request;
 use crate::{ClientError, Result};
-use sotto_catalog::{CatalogError, Hex32};
+use sotto_catalog::Hex32;
 use sotto_core::Artifact;
 use std::time::{Duration, Instant};
 
@@ -176,12 +176,10 @@ impl Line {
     }
 }
 
-/// Drops what `before` named and no table names any more.
+/// Drops what `before` named and no table names any more. A name that is none stands for no file.
 fn drop_old(cache: &Cache, before: Option<Known>) -> Result<()> {
-    for digest in before.into_iter().flat_map(|known| known.artifacts.into_values()) {
-        let digest = digest
-            .parse()
-            .map_err(|_| CatalogError::KeyText { what: "digest in the cache", why: "64 hex digits" })?;
+    let names = before.into_iter().flat_map(|known| known.artifacts.into_values());
+    for digest in names.filter_map(|name| name.parse().ok()) {
         cache.drop_unused(&digest)?;
     }
     Ok(())

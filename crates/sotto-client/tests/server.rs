@@ -1,0 +1,141 @@
+//! Against the real server, over HTTP, with the schemes of the registry.
+#![allow(clippy::unwrap_used, reason = "a test may stop")]
+
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{NAME, Server, server_of, value};
+use sotto_catalog::SignedCatalog;
+use sotto_client::Table;
+use sotto_core::{Artifact, Epoch};
+use sotto_server::live::Parts;
+use sotto_server::{Config, LiveTable, Running, SessionConfig, Source, SourceError};
+use std::sync::Arc;
+
+/// The epochs a test has made so far, each as a copy of its own.
+struct Shelf(Server);
+
+impl Source for Shelf {
+    fn name(&self) -> String {
+        "shelf".to_owned()
+    }
+
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        Ok(vec![self.0.with(|world| world.catalog.epoch)])
+    }
+
+    fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
+        let parts = self.0.with(|world| {
+            let terms = world.catalog.terms(world.scheme)?;
+            let image = Arc::new(world.image.clone());
+            let params = world.catalog.params.to_string();
+            Ok::<_, SourceError>(Parts {
+                signed: SignedCatalog::sign(&world.catalog, &world.key)?,
+                catalog: world.catalog.clone(),
+                report: terms.report,
+                packing: terms.packing,
+                server: (world.scheme.server.open)(params.as_bytes(), image.clone())?,
+                image,
+            })
+        })?;
+        LiveTable::new(parts, 0, &SessionConfig::default())
+    }
+}
+
+fn start(server: &Server) -> (Running, String) {
+    let shelf: Box<dyn Source> = Box::new(Shelf(server.clone()));
+    let running = sotto_server::Server::start_with(&Config::on_free_ports(), vec![shelf]).unwrap();
+    let url = format!("http://{}", running.public);
+    (running, url)
+}
+
+#[test]
+fn a_table_is_opened_asked_updated_and_asked_again() {
+    let server = server_of("simplepir/1", 20_000, 8);
+    let (running, url) = start(&server);
+    let dir = tempfile::tempdir().unwrap();
+    let pin = server.with(|world| world.pin());
+    let mut table = Table::connect(&url, NAME).pin(pin).cache_dir(dir.path()).open().unwrap();
+    assert_eq!(table.get(19_999).unwrap(), value(19_999, 8));
+    let last = table.last().unwrap();
+    let timing = last.server.unwrap();
+    assert!(timing.pass <= last.round_trip, "the server's part is a part");
+    assert_eq!(table.get_many(&[3, 3, 0]).unwrap(), [value(3, 8), value(3, 8), value(0, 8)]);
+
+    server.with(|world| world.update(&[3]));
+    running.reload();
+    // Until the server has swapped, the first epoch still answers.
+    while !table.refresh().unwrap() {
+        std::thread::yield_now();
+    }
+    assert_eq!(table.get(3).unwrap(), [0xEE; 8]);
+    assert_eq!(table.get(4).unwrap(), value(4, 8));
+    let hint = server.with(|world| world.hint().len()) as u64;
+    assert_eq!(table.stats().patched_bytes, hint);
+
+    // A second client starts from what the first has kept.
+    let again = Table::connect(&url, NAME).cache_dir(dir.path()).open().unwrap();
+    assert_eq!((again.stats().cached_bytes, again.stats().artifacts.down), (hint, 0));
+    running.shutdown();
+}
+
+#[test]
+fn a_client_two_epochs_behind_moves_on_by_itself() {
+    let server = server_of("simplepir/1", 3_000, 8);
+    let (running, url) = start(&server);
+    let mut table = Table::connect(&url, NAME).open().unwrap();
+    let mut watcher = Table::connect(&url, NAME).open().unwrap();
+    for row in [1, 2] {
+        server.with(|world| world.update(&[row]));
+        running.reload();
+        while !watcher.refresh().unwrap() {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(table.session().epoch(), Epoch(1));
+    assert_eq!(table.get_many(&[0, 1, 2]).unwrap(), [value(0, 8), vec![0xEE; 8], vec![0xEE; 8]]);
+    assert_eq!(table.session().epoch(), Epoch(3));
+}
+
+#[test]
+fn many_clients_at_once_each_get_their_own_rows() {
+    let server = server_of("simplepir/1", 3_000, 8);
+    let (_running, url) = start(&server);
+    std::thread::scope(|scope| {
+        for client in 0..6 {
+            let url = &url;
+            scope.spawn(move || {
+                let mut table = Table::connect(url, NAME).open().unwrap();
+                for row in (client * 500..).take(5) {
+                    assert_eq!(table.get(row).unwrap(), value(row, 8));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn refusals_of_the_real_server_have_names() {
+    let server = server_of("simplepir/1", 3_000, 8);
+    let (running, url) = start(&server);
+    let missing = Table::connect(&url, "cubes").open().map(|_| ()).unwrap_err();
+    assert_eq!(missing.code(), "no-such-table");
+    let mut table = Table::connect(&url, NAME).open().unwrap();
+    running.shutdown();
+    assert_eq!(table.get(1).unwrap_err().code(), "no-connection");
+}
+
+#[test]
+fn a_hint_is_fetched_in_ranges_the_server_understands() {
+    let server = server_of("clear/1", 40_000, 32);
+    let (_running, url) = start(&server);
+    let hint = server.with(|world| world.hint());
+    let dir = tempfile::tempdir().unwrap();
+    let part = dir.path().join("artifacts").join(server.with(|world| world.hint_digest()));
+    std::fs::create_dir_all(part.parent().unwrap()).unwrap();
+    std::fs::write(part.with_extension("part"), &hint[..common::CHUNK + 7]).unwrap();
+    let table = Table::connect(&url, NAME).resolve(common::resolve).cache_dir(dir.path()).open().unwrap();
+    assert_eq!(table.stats().artifacts.down, (hint.len() - common::CHUNK) as u64);
+    assert_eq!(std::fs::read(part).unwrap(), hint);
+    assert_eq!(table.catalog().artifacts[0].artifact, Artifact::Hint);
+}
