@@ -4,7 +4,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
-//! | [`conformance`] | the whole contract, run on one scheme by [`conformance!`] |
+//! | [`mod@conformance`] | the whole contract, run on one scheme by [`conformance!`] |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
 #![forbid(unsafe_code)]
