@@ -45,11 +45,6 @@ impl Screen {
         line(&text)
     }
 
-    /// Prints what is JSON already; nothing without `--json`.
-    pub(crate) fn raw_json(self, text: &str) -> Result<()> {
-        if self.json { line(text) } else { Ok(()) }
-    }
-
     /// Progress bars for long work.
     pub(crate) fn bars(self) -> bars::Bars {
         bars::Bars::new(self.json)

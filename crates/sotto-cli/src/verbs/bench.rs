@@ -4,6 +4,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::screen::bars::Unit;
+use serde::Serialize;
 use sotto_bench::{Options, Report, load, machine, shipped};
 use std::path::{Path, PathBuf};
 
@@ -67,13 +68,13 @@ impl Bench {
                 return Err(Failure::usage("there is no drawing of `bench machine`").fix("leave --svg out"));
             }
             let report = machine::probe(&options).map_err(blame::bench)?;
-            return self.print(screen, &report.table(), &report.json());
+            return self.print(screen, &report.table(), &report, &report.json());
         }
         let report = self.measure(screen, &options)?;
         if let Some(path) = &self.svg {
             write(path, &report.svg())?;
         }
-        self.print(screen, &report.table(), &report.json())
+        self.print(screen, &report.table(), &report, &report.json())
     }
 
     fn measure(&self, screen: Screen, options: &Options) -> Result<Report> {
@@ -99,12 +100,12 @@ impl Bench {
         whole.ok_or_else(|| Failure::usage("no definition was named").fix("see `sotto bench --list`"))
     }
 
-    fn print(&self, screen: Screen, table: &str, json: &str) -> Result<()> {
+    fn print(&self, screen: Screen, table: &str, report: &impl Serialize, json: &str) -> Result<()> {
         if let Some(path) = &self.out {
             write(path, json)?;
         }
         screen.say(table.trim_end())?;
-        screen.raw_json(json)
+        screen.report(report)
     }
 }
 

@@ -16,10 +16,12 @@ mod lookups;
 mod stage;
 mod story;
 
+use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use country::Countries;
 use lookups::Lookup;
+use sotto_core::{Costs, Shape};
 use stage::Stage;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -36,6 +38,9 @@ is that of the regional registries (NRO, CC BY 4.0) and has known errors.
 Example:
   sotto demo
   sotto demo --ip 1.2.3.4,5.6.7.8 --dir tables/ip-country";
+
+/// A table that is worth it, for comparison: 1 GiB.
+const LARGER: Shape = Shape { rows: 1 << 24, row_bytes: 64, lookups_per_client: stage::LOOKUPS };
 
 /// How long the crowd asks.
 const CROWD_SPAN: Duration = Duration::from_secs(1);
@@ -110,6 +115,8 @@ struct Ways {
     download: baseline::Cost,
     /// The block that asking in the clear tells the server.
     told: String,
+    /// What [`LARGER`] would cost privately, by its parameters.
+    larger: Costs,
 }
 
 fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
@@ -122,7 +129,15 @@ fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
     }
     let download = baseline::download(&table).map_err(failed)?;
     let told = format!("{}/24", Ipv4Addr::from(row * country::BLOCK));
-    Ok(Ways { clear, download, told })
+    Ok(Ways { clear, download, told, larger: larger()? })
+}
+
+fn larger() -> Result<Costs> {
+    let entry = stage::scheme()?;
+    let report = (entry.select)(&LARGER).and_then(|params| (entry.report)(&params));
+    report
+        .map(|report| report.costs)
+        .map_err(|error| Failure::new(blame::contract(&error), error.to_string()))
 }
 
 fn check(lookups: &[Lookup]) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::verbs::encode::{Done, Job};
 use crate::verbs::get;
 use sotto_catalog::{KeyKind, TableName};
 use sotto_client::Table;
-use sotto_core::{Image, Section};
+use sotto_core::{Image, SchemeEntry, Section};
 use sotto_db::IngestOptions;
 use sotto_db::ingest::{FileOptions, Format, Layout, RangeOptions};
 use sotto_server::{Config, Running, Server, TableConfig};
@@ -26,7 +26,7 @@ const ATTRIBUTION: &str = "Statistics of the regional internet registries, publi
                            Organization (nro.net) under CC BY 4.0, as merged by @ip-location-db/asn-country";
 
 /// Lookups by one client that the parameters are chosen for: about those of this demo.
-const LOOKUPS: u64 = 100;
+pub(super) const LOOKUPS: u64 = 100;
 
 /// An encoded table on a running server.
 pub(super) struct Stage {
@@ -48,8 +48,7 @@ impl Stage {
             input: data,
             out: args.dir.as_deref().unwrap_or(&inside),
             name: name()?,
-            scheme: sotto_registry::find("simplepir/1")
-                .ok_or_else(|| Failure::new(Exit::Params, "this build does not carry simplepir/1"))?,
+            scheme: scheme()?,
             source: IngestOptions {
                 file: FileOptions { format: Some(Format::Csv), ..FileOptions::default() },
                 layout: Layout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
@@ -108,6 +107,12 @@ impl Stage {
         let time = super::lookups::median((0..5).map(|_| one(())));
         Ok(Reading { bytes: resident.len() as u64, time: time.max(Duration::from_nanos(1)) })
     }
+}
+
+/// The demo's scheme.
+pub(super) fn scheme() -> Result<&'static SchemeEntry> {
+    sotto_registry::find("simplepir/1")
+        .ok_or_else(|| Failure::new(Exit::Params, "this build does not carry simplepir/1"))
 }
 
 fn name() -> Result<TableName> {

@@ -35,8 +35,9 @@ impl Story {
         let (took, stages) = (units::time(done.took), encode::stages_text(&done.stages));
         let (done, scheme) = (&done.summary, &done.scheme);
         self.screen.say(format!(
-            "Encode     {} rows of {} bytes, one per /24 block of addresses, in {} ({})\n           \
-             {}: matrix of {} x {} bytes; the image takes {}\n           \
+            "Encode     {} rows of {} bytes, one per /24 block of addresses, in {}\n           \
+             ({})\n           \
+             {}:\n           matrix of {} x {} bytes, image of {}\n           \
              security {} ({})\n           a lookup comes back wrong with probability at most {}",
             units::count(done.rows),
             done.row_bytes,
@@ -110,7 +111,7 @@ impl Story {
     pub(super) fn scan(self, lookups: &[Lookup], reading: Reading) -> Result<()> {
         let pass = median(lookups.iter().map(|lookup| lookup.pass));
         self.screen.say(format!(
-            "The server reads its whole table ({}) for every query, or it would learn which part matters: \n\
+            "The server reads its whole table ({}) for every query, or it would learn which part matters:\n\
              in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s): {} % of that speed.\n",
             units::bytes(reading.bytes),
             units::time(pass),
@@ -151,9 +152,12 @@ impl Story {
         self.screen.say("The same lookup, three ways (over loopback, HTTP headers not counted):\n")?;
         self.screen.say(grid::grid(&columns, rows))?;
         self.screen.say(format!(
-            "This table is small: compressed it is {}, and downloading it is the better way. Ten times the\n\
-             columns or daily changes turn that round; the price per lookup is in the first line.\n",
-            units::bytes(source)
+            "\nThis table compresses to {}: whoever can should download it. Private lookups are for tables\n\
+             one cannot hold or may not have. By its parameters, one of 1 GiB (2^24 rows of 64 bytes) takes\n\
+             {} once and {} per lookup.\n",
+            units::bytes(source),
+            units::bytes(ways.larger.artifact_bytes),
+            units::bytes(ways.larger.query_bytes + ways.larger.answer_bytes),
         ))
     }
 
@@ -161,8 +165,7 @@ impl Story {
         let trip = median(lookups.iter().map(|lookup| lookup.client + lookup.round_trip)).as_secs_f64();
         self.screen.say(format!(
             "{} clients at once: {} lookups a second, {} queries to a pass over the table on average\n\
-             (one client alone: {} a second). Their queries share passes; the server never waits to collect \
-             them when idle.",
+             (one client alone: {} a second). Whoever asks while a pass runs shares the next one.",
             crowd.clients,
             units::digits(crowd.per_second),
             units::digits(crowd.batch),
@@ -227,6 +230,12 @@ pub(super) fn json(
         },
         "in_the_clear": cost(ways.clear),
         "download": cost(ways.download),
+        "larger": {
+            "table_bytes": super::LARGER.rows * super::LARGER.row_bytes,
+            "artifact_bytes": ways.larger.artifact_bytes,
+            "query_bytes": ways.larger.query_bytes,
+            "answer_bytes": ways.larger.answer_bytes,
+        },
         "crowd": {
             "clients": crowd.clients,
             "lookups_per_second": crowd.per_second,

@@ -1,0 +1,128 @@
+//! Each exit code, and that errors are JSON where asked for.
+
+use crate::harness::{Folder, Served, sotto};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+#[test]
+fn usage_is_2() {
+    for args in [
+        &["get"][..],
+        &["get", "--server", "http://x", "--table", "Not A Name", "--row", "0"],
+        &["get", "--server", "http://x", "--table", "t", "--row", "0", "--pin", "sotto-pk:12"],
+        &["serve"],
+        &["frobnicate"],
+    ] {
+        let outcome = sotto(args);
+        assert_eq!(outcome.code, 2, "{args:?}: {}", outcome.stderr);
+    }
+    sotto(&["get", "--server", "ftp://x", "--table", "t", "--no-cache", "--row", "0"])
+        .fails(2, &["http://", "fix:"]);
+    sotto(&["get", "--server", "http://x", "--table", "t", "--row", "0"]).fails(2, &["HOME", "--cache"]);
+}
+
+#[test]
+fn bad_input_is_3() {
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let image = folder.at("words").join("epoch-00000001.sotto");
+    let bytes = std::fs::read(&image).unwrap();
+
+    let short = folder.write("short.sotto", &bytes[..bytes.len() - 100]);
+    sotto(&["inspect", &short]).fails(3, &["short.sotto", "cut short"]);
+    let other = folder.write("other.sotto", b"PK\x03\x04 something else entirely");
+    sotto(&["inspect", &other]).fails(3, &["other.sotto"]);
+    let mut flipped = bytes.clone();
+    let last = flipped.len() - 1;
+    flipped[last] ^= 1;
+    let flipped = folder.write("flipped.sotto", flipped);
+    sotto(&["inspect", &flipped, "--verify"]).fails(3, &["does not match its digest"]);
+    sotto(&["serve", &short]).fails(3, &["cut short"]);
+
+    let config = folder.write("sotto.toml", format!("tables = [{{ dir = {dir:?} }}]\nmax_inflight = 3\n"));
+    sotto(&["serve", "--config", &config]).fails(3, &["sotto.toml", "line 2", "max_inflight"]);
+}
+
+#[test]
+fn a_table_without_parameters_is_4() {
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let changes = folder.write("changes.csv", "1000000000000,far\n");
+    sotto(&["update", &dir, &changes]).fails(4, &["does not fit"]);
+}
+
+#[test]
+fn a_peer_that_is_not_there_or_talks_nonsense_is_5() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let get = |url: &str| sotto(&["get", "--server", url, "--table", "t", "--row", "0", "--no-cache"]);
+    get(&format!("http://{free}")).fails(5, &["cannot connect", "fix:"]);
+
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n<html>hi!");
+        }
+    });
+    get(&url).fails(5, &["does not parse"]);
+    sotto(&["inspect", &url]).fails(5, &["no list of tables"]);
+}
+
+#[test]
+fn a_key_other_than_the_pinned_one_is_5() {
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let server = Served::start(&[&dir]);
+    let wrong = format!("sotto-pk:{}", "ab".repeat(32));
+    sotto(&["get", "--server", &server.url, "--table", "words", "--row", "0", "--no-cache", "--pin", &wrong])
+        .fails(5, &["is signed by", "pin"]);
+}
+
+#[test]
+fn what_is_not_there_is_7() {
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let server = Served::start(&[&dir]);
+    let get = |table: &str, row: &str| {
+        sotto(&["get", "--server", &server.url, "--table", table, "--row", row, "--no-cache"])
+    };
+    get("nosuch", "0").fails(7, &["no table"]);
+    get("words", "10").fails(7, &["fix:"]);
+    sotto(&["encode", &folder.text("none.csv"), "--value", "1", "--out", &folder.text("t")])
+        .fails(7, &["none.csv"]);
+    assert!(!folder.at("t").exists(), "a mistyped input leaves nothing behind");
+    sotto(&["inspect", &folder.text("none")]).fails(7, &["none"]);
+    sotto(&["inspect", &dir, "--epoch", "9"]).fails(7, &["epoch 9"]);
+    sotto(&["serve", &folder.text("none")]).fails(7, &["none"]);
+    std::fs::create_dir(folder.at("empty")).unwrap();
+    sotto(&["serve", &folder.text("empty")]).fails(7, &["encode one first"]);
+    sotto(&["update", &folder.text("empty"), &folder.text("words.csv")]).fails(7, &["encode one first"]);
+    assert!(!folder.at("empty").join("signing.key").exists(), "no table, no key");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_others_can_read_is_8() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let key = folder.at("words").join("signing.key");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let changes = folder.write("changes.csv", "0,new\n");
+    sotto(&["update", &dir, &changes]).fails(8, &["signing.key", "chmod 600"]);
+}
+
+#[test]
+fn errors_are_json_where_asked_for() {
+    let outcome = sotto(&["inspect", "/no/such/place", "--json"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (7, ""));
+    let error: Value = serde_json::from_str(&outcome.stderr).unwrap();
+    assert_eq!(error["error"]["code"], 7);
+    assert_eq!(error["error"]["kind"], "missing");
+    assert!(error["error"]["message"].as_str().unwrap().contains("/no/such/place"));
+    assert!(error["error"]["fix"].is_string());
+}

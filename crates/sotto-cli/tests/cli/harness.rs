@@ -1,0 +1,170 @@
+//! Running the command, and a server next to it.
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program under test.
+pub(crate) fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_sotto")
+}
+
+/// What a finished command left.
+pub(crate) struct Outcome {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs the command to its end, in an environment that keeps nothing of the person who tests.
+pub(crate) fn sotto<S: AsRef<OsStr>>(args: &[S]) -> Outcome {
+    let mut command = assert_cmd::Command::new(program());
+    command.env_remove("HOME").env_remove("XDG_CACHE_HOME").args(args).timeout(Duration::from_secs(300));
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Outcome {
+        code: output.status.code().expect("ended by a signal"),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
+}
+
+impl Outcome {
+    /// The JSON a successful command printed.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        serde_json::from_str(self.stdout.lines().last().unwrap_or_default())
+            .unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
+    }
+
+    /// Checks that the command failed with `code` and says each of `words`.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{}\n{}", self.stdout, self.stderr);
+        assert!(self.stderr.starts_with("error: "), "{}", self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in: {}", self.stderr);
+        }
+    }
+}
+
+/// A folder that goes away in the end.
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    /// A path inside.
+    pub(crate) fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The same as text.
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.at(name).to_str().unwrap().to_owned()
+    }
+
+    /// Writes a file; gives its path.
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.at(name), bytes).unwrap();
+        self.text(name)
+    }
+
+    /// Encodes `rows` rows `row 0`, `row 1`, ... as table `words`; gives its directory.
+    pub(crate) fn words(&self, rows: usize) -> String {
+        let lines: String = (0..rows).map(|row| format!("row {row}\n")).collect();
+        let source = self.write("words.csv", lines);
+        let dir = self.text("words");
+        let encoded = sotto(&["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir]);
+        assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+        dir
+    }
+}
+
+/// The names of the images in a directory.
+pub(crate) fn images(dir: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(".sotto")).collect();
+    names.sort();
+    names
+}
+
+/// `sotto serve` as a process of its own; killed when dropped.
+pub(crate) struct Served {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+    pub(crate) admin: String,
+    lines: BufReader<std::process::ChildStdout>,
+}
+
+impl Served {
+    /// Serves directories on free ports.
+    pub(crate) fn start(dirs: &[&str]) -> Self {
+        let mut child = Command::new(program())
+            .arg("serve")
+            .args(dirs)
+            .args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--reload-seconds", "0"])
+            .args(["--json", "--log", "warn"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        lines.read_line(&mut first).unwrap();
+        let hello: Value = serde_json::from_str(&first).unwrap_or_else(|error| panic!("{error}: {first:?}"));
+        assert_eq!(hello["event"], "serving");
+        let address = |name: &str| hello[name].as_str().unwrap().to_owned();
+        Served { url: address("public"), admin: address("admin"), child, lines }
+    }
+
+    /// Makes it look for new epochs now.
+    pub(crate) fn reload(&self) {
+        let mut stream = TcpStream::connect(self.admin.strip_prefix("http://").unwrap()).unwrap();
+        stream
+            .write_all(b"POST /reload HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    /// Asks it to end as a supervisor would; gives its exit code and the last line it printed.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let asked = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(asked.success());
+        let code = wait(&mut self.child).code().expect("it ends by itself");
+        let mut rest = String::new();
+        self.lines.read_to_string(&mut rest).unwrap();
+        (code, rest.lines().last().unwrap_or_default().to_owned())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // Already gone, in the tests that end it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for a process, but not for ever.
+pub(crate) fn wait(child: &mut Child) -> std::process::ExitStatus {
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        assert!(Instant::now() < patience, "the process does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

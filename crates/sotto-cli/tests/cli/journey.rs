@@ -1,0 +1,146 @@
+//! The whole way, as an operator and a user would go it.
+
+use crate::harness::{Folder, Served, images, sotto};
+
+#[test]
+fn encode_serve_get_update_get_inspect() {
+    let folder = Folder::new();
+    let lines: String = (0..3000).map(|row| format!("{row};meaning {row}\n")).collect();
+    let source = folder.write("words.csv", format!("word;meaning\n{lines}"));
+    let (dir, cache) = (folder.text("words"), folder.text("cache"));
+    let encoded = sotto(&[
+        "encode",
+        &source,
+        "--value",
+        "meaning",
+        "--delimiter",
+        ";",
+        "--out",
+        &dir,
+        "--row-bytes",
+        "16",
+        "--attribution",
+        "nobody",
+        "--json",
+    ])
+    .json();
+    assert_eq!(encoded["summary"]["rows"], 3000);
+    assert_eq!(encoded["summary"]["row_bytes"], 16);
+    assert!(encoded["scheme"]["security_bits"].as_f64().unwrap() >= 128.0);
+    assert!(encoded["scheme"]["failure_log2"].as_f64().unwrap() <= -40.0);
+    let key = encoded["public_key"].as_str().unwrap().to_owned();
+    assert!(key.starts_with("sotto-pk:"));
+
+    let server = Served::start(&[&dir]);
+    let get = |more: &[&str]| {
+        let mut args = vec!["get", "--server", &server.url, "--table", "words", "--cache", &cache, "--json"];
+        args.extend(more);
+        sotto(&args)
+    };
+    let first = get(&["--row", "7", "--row", "2999", "--pin", &key]).json();
+    assert_eq!(first["epoch"], 1);
+    assert_eq!(first["trust"], "pinned");
+    assert_eq!(first["answers"][0]["value"], "meaning 7");
+    assert_eq!(first["answers"][1]["value"], "meaning 2999");
+    let hint = first["once"]["artifact_bytes"].as_u64().unwrap();
+    assert!(hint > 0 && first["up_bytes"].as_u64() > Some(0));
+
+    let again = get(&["--row", "7"]).json();
+    assert_eq!(again["trust"], "remembered");
+    assert_eq!(again["once"]["artifact_bytes"], 0);
+    assert_eq!(again["once"]["cached_bytes"], hint);
+
+    let changes = folder.write("changes.csv", "7,changed\n");
+    let updated = sotto(&["update", &dir, &changes, "--json"]).json();
+    assert_eq!(updated["summary"]["epoch"], 2);
+    assert_eq!(updated["summary"]["rows_changed"], 1);
+    assert_eq!(images(dir.as_ref()).len(), 2);
+    server.reload();
+
+    let patched = get(&["--row", "7", "--row", "8"]).json();
+    assert_eq!(patched["epoch"], 2);
+    assert_eq!(patched["answers"][0]["value"], "changed");
+    assert_eq!(patched["answers"][1]["value"], "meaning 8");
+    assert!(patched["once"]["patched_bytes"].as_u64() > Some(0), "{patched}");
+    assert!(patched["once"]["artifact_bytes"].as_u64() < Some(hint), "{patched}");
+
+    let inspected = sotto(&["inspect", &dir, "--verify", "--json"]).json();
+    assert_eq!(inspected["catalog"]["epoch"], 2);
+    assert_eq!(inspected["catalog"]["attribution"], "nobody");
+    assert_eq!(inspected["verified"], true);
+    let old = sotto(&["inspect", &dir, "--epoch", "1", "--json"]).json();
+    assert_eq!(old["catalog"]["epoch"], 1);
+    let remote = sotto(&["inspect", &server.url, "--verify", "--json"]).json();
+    assert_eq!(remote["tables"][0]["public_key"], key.as_str());
+    assert_eq!(remote["tables"][0]["catalog"], inspected["catalog"]);
+    assert_eq!(remote["tables"][0]["scheme"], inspected["scheme"]);
+
+    let (code, last) = server.end();
+    assert_eq!(code, 0);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&last).unwrap()["event"], "ended");
+}
+
+#[test]
+fn a_range_table_is_asked_by_address() {
+    let folder = Folder::new();
+    let source =
+        folder.write("ip.csv", "16777216,16777471,AU\n16777472,16778239,CN\n134744064,134744319,US\n");
+    let dir = folder.text("ip");
+    let encoded = sotto(&[
+        "encode",
+        &source,
+        "--keys",
+        "ipv4",
+        "--start",
+        "1",
+        "--end",
+        "2",
+        "--value",
+        "3",
+        "--block-bits",
+        "8",
+        "--last",
+        "134744319",
+        "--out",
+        &dir,
+        "--json",
+    ])
+    .json();
+    assert_eq!(encoded["summary"]["row_bytes"], 2);
+    let server = Served::start(&[&dir]);
+    let get = |key: &str| {
+        sotto(&["get", "--server", &server.url, "--table", "ip", "--no-cache", "--key", key, "--json"])
+    };
+    for (address, country) in [("1.0.0.1", "AU"), ("1.0.3.255", "CN"), ("8.8.8.8", "US"), ("8.8.7.1", "")] {
+        assert_eq!(get(address).json()["answers"][0]["value"], country, "{address}");
+    }
+    let past = get("9.9.9.9");
+    assert_eq!(past.code, 7, "{}", past.stderr);
+    assert!(!past.stderr.contains("9.9.9.9"), "what is looked up stays out of messages: {}", past.stderr);
+}
+
+#[test]
+fn people_read_what_was_decided_and_what_to_type_next() {
+    let folder = Folder::new();
+    let source = folder.write("w.csv", "a\nb\nc\n");
+    let dir = folder.text("w");
+    let encoded = sotto(&["encode", &source, "--value", "1", "--out", &dir]);
+    for word in
+        ["security", "a lookup fails", "public key", "sotto-pk:", "next: sotto serve", "first line is data"]
+    {
+        assert!(encoded.stdout.contains(word), "no {word:?} in:\n{}", encoded.stdout);
+    }
+    let server = Served::start(&[&dir]);
+    let got = sotto(&["get", "--server", &server.url, "--table", "w", "--no-cache", "--row", "1"]);
+    assert_eq!(got.code, 0, "{}", got.stderr);
+    assert!(got.stdout.starts_with("row 1  b\n"), "{}", got.stdout);
+    assert!(got.stdout.contains("first key seen"), "{}", got.stdout);
+    let inspected = sotto(&["inspect", &dir]);
+    assert!(
+        inspected.stdout.contains("parameters") && inspected.stdout.contains("BLAKE3"),
+        "{}",
+        inspected.stdout
+    );
+    let longest = [&encoded, &got, &inspected].iter().flat_map(|o| o.stderr.lines()).next();
+    assert_eq!(longest, None, "progress is for terminals, and errors for failures");
+}

@@ -1,0 +1,17 @@
+//! The command from outside: a real process, real files, real sockets.
+//!
+//! | module | what it shows |
+//! |---|---|
+//! | [`harness`] | running the command, and a server next to it |
+//! | [`journey`] | encode, serve, get, update, get again, inspect |
+//! | [`sources`] | bad source files: whose fault, which line, which column |
+//! | [`codes`] | each exit code, and that errors are JSON where asked for |
+//! | [`faults`] | killed encoders and servers, a taken port, a full disk |
+//! | [`tour`] | help, `bench`, `demo` |
+
+mod codes;
+mod faults;
+mod harness;
+mod journey;
+mod sources;
+mod tour;

@@ -1,0 +1,59 @@
+//! Help, `bench`, `demo`.
+
+use crate::harness::{Folder, sotto};
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    for verb in ["encode", "serve", "get", "update", "inspect", "bench", "demo"] {
+        let help = sotto(&[verb, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.stdout.contains("Example:\n  sotto "), "{verb}: {}", help.stdout);
+    }
+    let codes = sotto(&["help", "exit-codes"]);
+    assert!(codes.stdout.contains("5  peer") && codes.code == 0, "{}", codes.stdout);
+    assert!(sotto(&["exit-codes"]).stdout.contains("8  storage"));
+}
+
+#[test]
+fn a_demo_of_what_is_no_address_does_no_work() {
+    let outcome = sotto(&["demo", "--ip", "8.8.8.8,1.2.3"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(outcome.stderr.contains("1.2.3") && outcome.stderr.contains("--ip"), "{}", outcome.stderr);
+    let folder = Folder::new();
+    sotto(&["demo", "--data", &folder.text("none.csv.gz")]).fails(7, &["none.csv.gz"]);
+}
+
+#[test]
+fn the_demo_gives_right_answers() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ip-country/asn-country-ipv4-num.csv.gz");
+    let demo = sotto(&["demo", "--data", data, "--ip", "9.9.9.9", "--clients", "2", "--json"]).json();
+    let lookups = demo["lookups"].as_array().unwrap();
+    assert_eq!(lookups.len(), 7, "five well-known ones, ours, and the first one again");
+    assert!(lookups.iter().all(|lookup| lookup["right"] == true), "{demo}");
+    assert_eq!(lookups[0]["answer"], "US");
+    assert_eq!(lookups[4]["answer"], "", "an address reserved for documentation is nobody's");
+    let (first, again) = (&lookups[0], &lookups[6]);
+    assert_eq!(first["address"], again["address"]);
+    assert_ne!(first["seen"], again["seen"], "the same question never looks the same");
+    assert_eq!(first["up_bytes"], again["up_bytes"]);
+    assert!(demo["crowd"]["lookups_per_second"].as_f64() > Some(0.0));
+    assert_eq!(demo["download"]["down_bytes"], 2 << 24);
+}
+
+#[test]
+fn bench_lists_what_it_has_and_knows_what_it_has_not() {
+    let list = sotto(&["bench", "--list", "--json"]).json();
+    assert!(list["definitions"].as_array().unwrap().iter().any(|definition| definition["name"] == "quick"));
+    sotto(&["bench", "nosuch"]).fails(7, &["nosuch", "quick"]);
+    let folder = Folder::new();
+    let wrong = folder.write("wrong.toml", "name = \"x\"\nabout = \"y\"\nlookup = 3\n");
+    sotto(&["bench", "quick", &wrong]).fails(3, &["wrong.toml", "lookup"]);
+}
+
+#[test]
+fn bench_machine_is_json_too() {
+    let probe = sotto(&["bench", "machine", "--quick", "--json"]);
+    assert_eq!(probe.code, 0, "{}", probe.stderr);
+    let probe: serde_json::Value = serde_json::from_str(&probe.stdout).unwrap();
+    assert_eq!(probe["format"], "sotto-machine/1");
+}
