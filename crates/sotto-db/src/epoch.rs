@@ -171,7 +171,8 @@ impl WriteLock {
         Ok(Epoch(self.dir.latest()?.map_or(1, |epoch| epoch.0.saturating_add(1))))
     }
 
-    /// Only the holder of the lock makes temporary files, so those of others are of dead processes.
+    /// Only the holder of the lock writes images, so unfinished ones are of dead processes. A file of rows
+    /// may be of a process that is still reading its source; it keeps it open, and loses only the name.
     fn remove_leftovers(&self) -> Result<()> {
         let failed = |e| DbError::io("removing leftovers", &self.dir.path, e);
         for entry in fs::read_dir(&self.dir.path).map_err(failed)? {
