@@ -21,7 +21,9 @@ use crate::modulus::Modulus;
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
 pub(crate) use accumulator::{Cell, Room};
-pub(crate) use tables::{Factor, LaneFactors, Reduction, SquareFactors, Tables, transpose};
+pub(crate) use tables::{Factor, Tables, transpose};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
 
 /// Everything precomputed to transform polynomials of one length modulo one prime.
 #[derive(Debug, Clone)]

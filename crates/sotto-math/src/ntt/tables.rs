@@ -43,7 +43,6 @@ pub(crate) struct Direction {
 /// The factors of one run of 64 slots, seen as a square: of each level, as many as there
 /// are blocks. Levels that pair rows come first, levels that pair lanes second, and of each
 /// three the one with the longest blocks first.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(crate) struct SquareFactors {
@@ -52,7 +51,6 @@ pub(crate) struct SquareFactors {
 }
 
 /// Eight factors, one for each lane.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct LaneFactors {

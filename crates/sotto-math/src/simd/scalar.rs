@@ -11,8 +11,11 @@ use crate::ntt::{Room, Tables};
 
 // What the vector backends leave to scalar code: what does not fill a register, and what
 // their instructions do not make faster.
+#[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
+#[cfg(target_arch = "x86_64")]
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};
+#[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
 
 pub(crate) struct Scalar;

@@ -1,11 +1,12 @@
 //! A sequential read, eight registers at a time.
+//!
+//! The processor fetches ahead of plain reads by itself: on Zen 5, asking for lines 256 bytes
+//! to 16 KiB ahead gave 33 to 40 GB/s, and not asking 41.
 
-use super::lanes::{load, prefetch};
+use super::lanes::load;
 use core::arch::x86_64::*;
 
 const STEP: usize = 512;
-/// How far ahead of the loads a line is asked for.
-const AHEAD: usize = 4096;
 
 #[target_feature(enable = "avx512f")]
 pub(super) fn read(bytes: &[u8]) -> u64 {
@@ -13,7 +14,6 @@ pub(super) fn read(bytes: &[u8]) -> u64 {
     let mut sums = [_mm512_setzero_si512(); 8];
     for step in steps {
         for (sum, line) in sums.iter_mut().zip(step.as_chunks::<64>().0) {
-            prefetch(line.as_ptr().wrapping_add(AHEAD));
             *sum = _mm512_xor_si512(*sum, load(line));
         }
     }
