@@ -16,6 +16,10 @@ use std::io;
 
 /// A private lookup, or getting ready for one.
 pub(crate) fn client(error: ClientError) -> Failure {
+    if let ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { len, .. })) = error {
+        // The index is not repeated: what is looked up is private, and messages end up in logs.
+        return Failure::missing(format!("no such row: the table has {len}")).fix("rows are counted from 0");
+    }
     let exit = match &error {
         ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
         ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,

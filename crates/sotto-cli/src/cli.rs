@@ -12,8 +12,8 @@ use std::process::ExitCode;
 const ABOUT: &str = "\
 Private information retrieval: look a row up in somebody else's table without telling them which.
 
-The verbs come in the order of the job: `encode` makes a table servable, `serve` answers, `get` asks,
-`update` makes the next epoch, `inspect` shows what is in a file or behind an address, `bench` measures.
+The verbs come in the order of the job: `encode` makes a table servable, `serve` answers, `get` asks, \
+`update` makes the next epoch, `inspect` shows what is in a file or behind an address, `bench` measures. \
 `demo` does all of it in one go, on real data.";
 
 const EXAMPLE: &str = "\

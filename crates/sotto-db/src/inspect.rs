@@ -2,7 +2,7 @@
 
 use crate::ImageFile;
 use serde::Serialize;
-use sotto_catalog::{Catalog, HexBytes};
+use sotto_catalog::{Catalog, CatalogError, HexBytes};
 use sotto_core::SchemeEntry;
 use std::path::PathBuf;
 
@@ -91,7 +91,11 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
     })
 }
 
-fn describe(catalog: &Catalog, entry: &SchemeEntry) -> crate::Result<SchemeInfo> {
+/// What the scheme of a catalog says of its parameters; the catalog may come from anywhere.
+///
+/// # Errors
+/// As [`Catalog::terms`].
+pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, CatalogError> {
     let terms = catalog.terms(entry)?;
     let (report, packing) = (terms.report, terms.packing);
     let lookups = packing.lookups() as u64;

@@ -51,9 +51,9 @@ pub(crate) fn millis(t: Duration) -> String {
     digits(t.as_secs_f64() * 1e3)
 }
 
-/// `2^-41.2`, or `0` for what cannot happen.
+/// `2^-41.2`; beyond what means anything, `2^-1000`, which is still a bound; or `0` for what cannot happen.
 pub(crate) fn probability(log2: f64) -> String {
-    if log2 == f64::NEG_INFINITY { "0".to_owned() } else { format!("2^{log2:.1}") }
+    if log2 == f64::NEG_INFINITY { "0".to_owned() } else { format!("2^{:.1}", log2.max(-1000.0)) }
 }
 
 /// Bits of security; information-theoretic schemes have no number.
@@ -114,6 +114,7 @@ mod tests {
     #[test]
     fn probabilities_are_powers_of_two() {
         assert_eq!(probability(-41.23), "2^-41.2");
+        assert_eq!(probability(-46_246.2), "2^-1000.0");
         assert_eq!(probability(f64::NEG_INFINITY), "0");
     }
 }

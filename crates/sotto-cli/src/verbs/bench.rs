@@ -9,8 +9,8 @@ use sotto_bench::{Options, Report, load, machine, shipped};
 use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = "\
-A definition is a TOML file under bench/definitions, or one of the names that ship with sotto
-(`sotto bench --list`). Every answer is checked; one wrong answer ends the run without figures.
+A definition is a TOML file under bench/definitions, or one of the names that ship with sotto \
+(`sotto bench --list`). Every answer is checked; one wrong answer ends the run without figures. \
 Downloading everything and asking in the clear stand beside every case, as baselines.
 
 Example:

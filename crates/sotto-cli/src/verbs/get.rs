@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLE: &str = "\
-All rows and keys of one call travel in one request: the server sees how many there are, and nothing of
-which. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the
-table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache
+All rows and keys of one call travel in one request: the server sees how many there are, and nothing of \
+which. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
+table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache \
 learns which tables you use, not which rows.
 
 Example:
@@ -151,9 +151,9 @@ fn printable(value: &str, row: u64) -> String {
 
 fn trust(trust: Trust) -> &'static str {
     match trust {
-        Trust::Pinned => "pinned",
-        Trust::Remembered => "remembered from an earlier call",
-        Trust::FirstUse => "first key seen: give --pin to be sure",
+        Trust::Pinned => "the key that is pinned",
+        Trust::Remembered => "the key of earlier calls",
+        Trust::FirstUse => "the first key seen: give --pin to be sure",
     }
 }
 
@@ -176,7 +176,8 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     };
     grid::facts([
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
-        ("signed by", format!("{} ({})", table.session().public_key(), trust(table.trust()))),
+        ("signed by", table.session().public_key().to_string()),
+        ("trusted as", trust(table.trust()).to_owned()),
         ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
         ("once", once),
         (

@@ -45,6 +45,10 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
     };
+    let mut once = format!("{} down per epoch", units::bytes(scheme.artifact_bytes));
+    if scheme.keys_bytes > 0 {
+        once.push_str(&format!(", {} of keys up per session", units::bytes(scheme.keys_bytes)));
+    }
     let room = scheme.capacity.saturating_sub(catalog.rows);
     vec![
         ("scheme", format!("{}: {}", catalog.scheme, scheme.title)),
@@ -57,14 +61,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
                 units::bytes(scheme.answer_bytes)
             ),
         ),
-        (
-            "once",
-            format!(
-                "{} down per epoch, {} of keys up",
-                units::bytes(scheme.artifact_bytes),
-                units::bytes(scheme.keys_bytes)
-            ),
-        ),
+        ("once", once),
         ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
         ("a lookup fails", format!("with probability at most {}", units::probability(scheme.failure_log2))),
         (

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use tracing_subscriber::EnvFilter;
 
 const EXAMPLE: &str = "\
-Directories are watched: the epoch that `sotto update` makes goes live by itself, and the one before stays
-live for clients that are not there yet. Health, metrics and reload are on the admin address, which has no
+Directories are watched: the epoch that `sotto update` makes goes live by itself, and the one before stays \
+live for clients that are not there yet. Health, metrics and reload are on the admin address, which has no \
 password: keep it off the public network. Ctrl-C or SIGTERM finishes what is in flight, then ends.
 
 A configuration file holds the same and more; options given here win over it:

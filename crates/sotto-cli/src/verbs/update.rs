@@ -11,9 +11,9 @@ use sotto_db::{TableDir, UpdateOptions, UpdateSummary, update_table};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-The file has two columns, the row's number and its new value; for range tables three, first key, last key and
-value. Rows past the end are appended while there is room. A running `sotto serve` picks the new epoch up by
-itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint
+The file has two columns, the row's number and its new value; for range tables three, first key, last key and \
+value. Rows past the end are appended while there is room. A running `sotto serve` picks the new epoch up by \
+itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
 can work out from it something of what changed: the scheme's README says what.
 
 Example:

@@ -30,9 +30,9 @@ use std::time::Duration;
 use story::Story;
 
 const EXAMPLE: &str = "\
-Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country each is registered in;
-serves it on loopback; looks a few addresses up privately over HTTP, and compares every answer with the data
-in the clear. Then the same lookup the other ways: downloading the table, and asking in the clear. The data
+Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country each is registered in; \
+serves it on loopback; looks a few addresses up privately over HTTP, and compares every answer with the data \
+in the clear. Then the same lookup the other ways: downloading the table, and asking in the clear. The data \
 is that of the regional registries (NRO, CC BY 4.0) and has known errors.
 
 Example:

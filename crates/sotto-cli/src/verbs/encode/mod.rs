@@ -22,11 +22,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const EXAMPLE: &str = "\
-An index table has one line of the file per row, and is asked by row number. A range table (--start, --end)
-has one row per block of keys, and is asked by key: an address, say. Encoding again into the same directory
+An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
+has one row per block of keys, and is asked by key: an address, say. Encoding again into the same directory \
 makes the table's next epoch; `sotto update` does that for a few changed rows in less time.
 
-The directory gets a signing key of its own unless --key names one. Whoever reads it can publish in your
+The directory gets a signing key of its own unless --key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
 Example:
@@ -175,7 +175,7 @@ impl Encode {
         }
         let mut lines =
             promise::lines(done.image.catalog(), Some(&done.scheme), &done.public_key.to_string());
-        lines.push(("why", why(self.lookups, done)));
+        lines.push(("chosen for", chosen_for(self.lookups, done)));
         lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
         screen.say(grid::facts(lines))?;
         screen.say(format!("\nnext: sotto serve {}", self.out.display()))
@@ -194,11 +194,11 @@ impl Encode {
 }
 
 /// Why the table has the shape it has.
-fn why(lookups: u64, done: &Done) -> String {
+fn chosen_for(lookups: u64, done: &Done) -> String {
     let scheme = &done.scheme;
     let all = scheme.artifact_bytes + lookups * (scheme.query_bytes + scheme.answer_bytes);
     format!(
-        "for {} lookups by one client per epoch (--lookups): {} in all, hint included",
+        "{} lookups by one client per epoch (--lookups): {} in all, hint included",
         units::count(lookups),
         units::bytes(all)
     )

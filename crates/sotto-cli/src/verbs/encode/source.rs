@@ -17,7 +17,7 @@ pub(crate) struct Source {
     #[arg(value_name = "INPUT")]
     input: PathBuf,
     /// What the file is [default: by its name]
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "auto", hide_default_value = true)]
     format: FormatArg,
     /// The column of values, by name or by number from 1 on
     #[arg(long, value_name = "COL")]

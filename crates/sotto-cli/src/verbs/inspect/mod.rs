@@ -12,8 +12,8 @@ use crate::failure::Result;
 use crate::screen::Screen;
 
 const EXAMPLE: &str = "\
-A directory shows its newest image (--epoch picks another). An address shows every table of the server.
-Security, failure bound and sizes are not read from the file: they are computed anew from the parameters in
+A directory shows its newest image (--epoch picks another). An address shows every table of the server. \
+Security, failure bound and sizes are not read from the file: they are computed anew from the parameters in \
 it. --verify reads every byte (of a server: every static file) and compares it with its digest.
 
 Example:

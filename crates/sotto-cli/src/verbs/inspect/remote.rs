@@ -8,13 +8,11 @@ use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_catalog::catalog::Terms;
 use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog};
 use sotto_client::ClientError;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Transport};
-use sotto_core::SchemeEntry;
-use sotto_db::inspect::SchemeInfo;
+use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_wire::Problem;
 use sotto_wire::routes::{self, TableList};
 use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_TABLES_BYTES};
@@ -36,8 +34,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         let signed = SignedCatalog::parse(&signed).map_err(refuse)?;
         let catalog = signed.verify(None).map_err(refuse)?;
         let entry = sotto_registry::find(&catalog.scheme);
-        let scheme = entry.map(|entry| catalog.terms(entry).map(|terms| describe(entry, terms)));
-        let scheme = scheme.transpose().map_err(refuse)?;
+        let scheme = entry.map(|entry| describe(&catalog, entry)).transpose().map_err(refuse)?;
         let public_key = signed.public_key().to_string();
         if args.verify {
             verify(&mut server, &catalog, screen)?;
@@ -95,27 +92,6 @@ fn damaged(entry: &ArtifactEntry) -> Failure {
     let name = entry.artifact.name();
     Failure::new(Exit::Peer, format!("the server's {name} does not match the digests in its catalog"))
         .fix("tell the operator: the file is damaged, or something on the way changes it")
-}
-
-fn describe(entry: &SchemeEntry, terms: Terms) -> SchemeInfo {
-    let (report, packing) = (terms.report, terms.packing);
-    let lookups = packing.lookups() as u64;
-    SchemeInfo {
-        title: entry.title,
-        records: report.records,
-        record_bytes: report.record_bytes,
-        lookups: packing.lookups(),
-        capacity: packing.capacity(),
-        security_bits: report.security.bits,
-        security_model: report.security.model,
-        failure_log2: packing.failure_log2(report.failure_log2),
-        artifact_bytes: report.costs.artifact_bytes,
-        keys_bytes: report.costs.keys_bytes,
-        query_bytes: report.costs.query_bytes.saturating_mul(lookups),
-        answer_bytes: report.costs.answer_bytes.saturating_mul(lookups),
-        can_update: entry.server.revise.is_some(),
-        details: report.details,
-    }
 }
 
 fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, screen: Screen) -> Result<()> {
