@@ -8,6 +8,7 @@ use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::{Field, reader::RowIter};
 use ::parquet::schema::types::Type;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 struct Parquet {
@@ -20,6 +21,20 @@ struct Parquet {
 
 /// Opens a file; finds the columns in its schema. Nested columns cannot be asked for.
 pub(crate) fn open(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>, Problem)> {
+    contained(|| open_sound(path, columns)).unwrap_or_else(|problem| Err((None, problem)))
+}
+
+/// Runs the library on bytes that may be damaged.
+///
+/// It asserts some of what a file says of itself instead of checking it (parquet 60: negative offsets of
+/// column chunks, among others), so a damaged file can make it panic. To whoever encodes a table that is
+/// a bad file like any other. Nothing that was being read is used afterwards, hence unwind safe.
+fn contained<T>(read: impl FnOnce() -> T) -> Result<T, Problem> {
+    let why = || "the file contradicts itself; write it anew".to_owned();
+    catch_unwind(AssertUnwindSafe(read)).map_err(|_| Problem::Format { format: "Parquet", why: why() })
+}
+
+fn open_sound(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>, Problem)> {
     let file = File::open(path).map_err(|e| (None, Problem::Read(e)))?;
     let failed = |e| (None, problem(&e));
     let reader = SerializedFileReader::new(file).map_err(failed)?;
@@ -56,7 +71,7 @@ pub(crate) fn open(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<u
 impl Lines for Parquet {
     fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
         self.row += 1;
-        let Some(row) = self.rows.next() else { return Ok(false) };
+        let Some(row) = contained(|| self.rows.next())? else { return Ok(false) };
         let row = row.map_err(|e| problem(&e))?;
         for (cell, &at) in cells.iter_mut().zip(&self.columns) {
             match row.get_column_iter().nth(at).map(|(_, field)| field) {
