@@ -124,21 +124,35 @@ impl PanelLayout {
     /// # Panics
     /// If `row_in_panel` is 64 or more, or `panel_bytes` holds fewer than `out.len()` columns.
     pub fn row_of_panel(&self, panel_bytes: &[u8], row_in_panel: usize, out: &mut [u8]) {
-        assert!(row_in_panel < PANEL_ROWS, "row {row_in_panel} of a panel");
-        let cells = panel_bytes.get(in_panel(row_in_panel)..).unwrap_or(&[]).chunks(GROUP_BYTES);
-        assert!(
-            panel_bytes.len() / GROUP_BYTES >= out.len().div_ceil(GROUP_COLS),
-            "a panel of {} columns",
-            out.len()
-        );
-        for (four, cell) in out.chunks_mut(GROUP_COLS).zip(cells) {
-            four.copy_from_slice(&cell[..four.len()]);
+        copy_row(panel_bytes, row_in_panel, out, |byte| byte);
+    }
+
+    /// [`row_of_panel`](Self::row_of_panel) as the signed numbers that the bytes stand for.
+    ///
+    /// # Panics
+    /// As [`row_of_panel`](Self::row_of_panel).
+    pub fn signed_row_of_panel(&self, panel_bytes: &[u8], row_in_panel: usize, out: &mut [i8]) {
+        copy_row(panel_bytes, row_in_panel, out, |byte| byte as i8);
+    }
+}
+
+fn copy_row<B>(panel_bytes: &[u8], row_in_panel: usize, out: &mut [B], to: impl Fn(u8) -> B + Copy) {
+    assert!(row_in_panel < PANEL_ROWS, "row {row_in_panel} of a panel");
+    let groups = panel_bytes.as_chunks::<GROUP_BYTES>().0;
+    assert!(groups.len() >= out.len().div_ceil(GROUP_COLS), "a panel of {} columns", out.len());
+    let at = in_panel(row_in_panel) / GROUP_COLS;
+    let (fours, last) = out.as_chunks_mut::<GROUP_COLS>();
+    for (four, group) in fours.iter_mut().zip(groups) {
+        *four = group.as_chunks::<GROUP_COLS>().0[at].map(to);
+    }
+    if let Some(group) = groups.get(fours.len()) {
+        for (byte, &cell) in last.iter_mut().zip(&group.as_chunks::<GROUP_COLS>().0[at]) {
+            *byte = to(cell);
         }
     }
 }
 
-/// Where a row's four bytes lie in each group: with tiles of 16 rows by 4 columns, simply
-/// in order.
+/// Where a row's four bytes lie in each group: with tiles of 16 rows by 4 columns, simply in order.
 fn in_panel(row: usize) -> usize {
     row * GROUP_COLS
 }
@@ -191,6 +205,13 @@ mod tests {
                 l.row_of_panel(&matrix[r / 64 * l.panel_bytes()..][..l.panel_bytes()], r % 64, &mut row);
                 let expected: Vec<u8> = (0..cols).map(|c| if r < rows { value(r, c) } else { 0 }).collect();
                 assert_eq!(row, expected);
+                let mut signed = vec![0; cols];
+                l.signed_row_of_panel(
+                    &matrix[r / 64 * l.panel_bytes()..][..l.panel_bytes()],
+                    r % 64,
+                    &mut signed,
+                );
+                assert_eq!(signed, expected.iter().map(|&b| b as i8).collect::<Vec<_>>());
             }
         }
     }

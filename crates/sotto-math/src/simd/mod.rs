@@ -31,8 +31,9 @@ pub(crate) struct Planes<'a> {
     pub(crate) planes: usize,
 }
 
-/// The kernels of one backend. Lengths are checked by the safe callers above this
-/// module, and again by the backends where memory safety rests on them.
+/// The kernels of one backend. The safe callers above this module check lengths. No
+/// memory safety rests on them: backends cut slices into arrays of a register's size, and
+/// what does not fit would be left out or panic.
 pub(crate) trait Kernels: Sync {
     /// `scalar`, `avx2`, `avxvnni`, `avx512`.
     fn name(&self) -> &'static str;

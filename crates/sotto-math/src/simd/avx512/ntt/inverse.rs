@@ -1,0 +1,127 @@
+//! Slots to coefficients.
+
+use super::super::lanes::{load, store};
+use super::super::products::{Constants, below};
+use super::{
+    Factors, Square, every, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three,
+    times, transpose,
+};
+use crate::ntt::{SquareFactors, Tables};
+use core::arch::x86_64::*;
+
+/// An inverse transform in progress: the levels in reverse, each with `u + v` and
+/// `(u - v) w`, after Gentleman and Sande. Sums double where they are not reduced.
+pub(super) struct Inverse<'a, const LAZY: bool> {
+    t: &'a Tables,
+    c: Constants,
+    scale: Factors,
+}
+
+impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(in crate::simd::avx512) fn new(t: &'a Tables) -> Self {
+        let scale = Factors {
+            w: _mm512_set1_epi64(t.scale[0].w as i64),
+            quotient: _mm512_set1_epi64(t.scale[0].quotient as i64),
+        };
+        Inverse { t, c: Constants::new(t), scale }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(in crate::simd::avx512) fn run(&self, x: &mut [u64]) {
+        let rows = x.as_chunks_mut::<8>().0;
+        for (square, f) in rows.as_chunks_mut::<8>().0.iter_mut().zip(&self.t.inverse.squares) {
+            for (value, row) in self.square(square, f).into_iter().zip(square) {
+                store(row, value);
+            }
+        }
+        let n = self.t.n;
+        let mut blocks = n / 64;
+        let mut level = 6;
+        if blocks.trailing_zeros() % 2 == 1 {
+            blocks /= 2;
+            for (i, block) in rows.as_chunks_mut::<16>().0.iter_mut().enumerate() {
+                let f = every(self.t.inverse.factors[blocks + i]);
+                let (left, right) = block.split_at_mut(8);
+                for (a, b) in left.iter_mut().zip(right) {
+                    let [x, y] = self.butterfly([load(a), load(b)], f, self.bias(level));
+                    store(a, x);
+                    store(b, y);
+                }
+            }
+            level += 1;
+        }
+        while blocks > 1 {
+            blocks /= 4;
+            let bias = [self.bias(level), self.bias(level + 1)];
+            for (i, block) in rows.chunks_exact_mut(n / blocks / 8).enumerate() {
+                let f = three(&self.t.inverse.factors, blocks + i);
+                for [a, b, c, d] in quarters_mut(block) {
+                    let x = [load(a), load(b), load(c), load(d)];
+                    store_quarters([a, b, c, d], self.two_levels(x, f, bias));
+                }
+            }
+            level += 2;
+        }
+        for row in rows {
+            let x = self.c.low_52(times(self.c, load(row), self.scale));
+            store(row, below(x, self.c.q));
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn two_levels(&self, [a, b, c, d]: [__m512i; 4], f: [Factors; 3], bias: [__m512i; 2]) -> [__m512i; 4] {
+        let [a, b] = self.butterfly([a, b], f[1], bias[0]);
+        let [c, d] = self.butterfly([c, d], f[2], bias[0]);
+        let [a, c] = self.butterfly([a, c], f[0], bias[1]);
+        let [b, d] = self.butterfly([b, d], f[0], bias[1]);
+        [a, b, c, d]
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn square(&self, square: &Square, f: &SquareFactors) -> [__m512i; 8] {
+        let (rows, lanes) = (every_seven(f), lanes_seven(f));
+        let mut x = load_square(square);
+        self.pairs::<1>(&mut x, &lanes[3..], 0);
+        self.pairs::<2>(&mut x, &lanes[1..], 1);
+        self.pairs::<4>(&mut x, &lanes, 2);
+        let mut x = transpose(x);
+        self.pairs::<1>(&mut x, &rows[3..], 3);
+        self.pairs::<2>(&mut x, &rows[1..], 4);
+        self.pairs::<4>(&mut x, &rows, 5);
+        x
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn pairs<const D: usize>(&self, x: &mut [__m512i; 8], factors: &[Factors], level: u32) {
+        let bias = self.bias(level);
+        for (block, &f) in factors.iter().enumerate().take(4 / D) {
+            for i in 0..D {
+                let (u, v) = (2 * block * D + i, (2 * block + 1) * D + i);
+                [x[u], x[v]] = self.butterfly([x[u], x[v]], f, bias);
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn butterfly(&self, [u, v]: [__m512i; 2], f: Factors, bias: __m512i) -> [__m512i; 2] {
+        let sum = _mm512_add_epi64(u, v);
+        let difference = _mm512_sub_epi64(_mm512_add_epi64(u, bias), v);
+        let product = times(self.c, difference, f);
+        if LAZY { [sum, product] } else { [below(sum, self.c.two_q), self.c.low_52(product)] }
+    }
+
+    /// A multiple of q that no value exceeds before this level.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn bias(&self, level: u32) -> __m512i {
+        let grown = if LAZY { level } else { 0 };
+        _mm512_set1_epi64((self.t.modulus.value() << (grown + 1)) as i64)
+    }
+}
