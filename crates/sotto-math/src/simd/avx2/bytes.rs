@@ -15,7 +15,7 @@ type Sums = [i32; PANEL_ROWS];
 /// Planes that share one load of the matrix's bytes.
 const WIDTH: usize = 4;
 /// Groups in a block: see the scan of the wider registers.
-const BLOCK: usize = 53;
+const BLOCK: usize = 48;
 const TILES: usize = GROUP_BYTES / 64;
 
 #[target_feature(enable = "avx2,avxvnni")]

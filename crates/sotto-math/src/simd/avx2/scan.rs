@@ -20,7 +20,7 @@ type Sums = [i32; PANEL_ROWS];
 /// Planes that share one widening of the matrix's bytes.
 const WIDTH: usize = 4;
 /// Groups in a block: see the scan of the wider registers.
-const BLOCK: usize = 53;
+const BLOCK: usize = 48;
 const MOST_PLANES: usize = 8;
 /// Parts of a group that are gone through in turn.
 const PARTS: usize = GROUP_BYTES / 32;

@@ -8,7 +8,7 @@ use super::lanes::{load, prefetch};
 use core::arch::x86_64::*;
 
 /// How far ahead a row is asked for, as in the scan.
-const AHEAD: usize = 53 * 64;
+const AHEAD: usize = 101 * 64;
 
 #[target_feature(enable = "avx512f")]
 pub(super) fn dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
