@@ -127,7 +127,11 @@ pub(crate) fn db(error: DbError) -> Failure {
         DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
         _ => Exit::Internal,
     };
-    Failure::new(exit, error.to_string())
+    let failure = Failure::new(exit, error.to_string());
+    match error {
+        DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
+        _ => failure,
+    }
 }
 
 fn source_data(problem: &Problem) -> Exit {

@@ -36,7 +36,7 @@ pub(crate) const TABLE: &str = "\
   1  internal: a fault of sotto itself; please report it
   2  usage: the command line does not make sense
   3  input: a file you gave holds bad data (the message has file, line and column)
-  4  params: no secure and reliable parameters fit this table
+  4  params: no secure and reliable parameters fit this table, or this build lacks its scheme
   5  peer: the server is unreachable, or its bytes break the contract
   6  refused: the server (or another process) said no for now: busy, stale epoch, address in use
   7  missing: no such table, row, key, file or epoch

@@ -58,6 +58,11 @@ impl Stages {
 }
 
 impl Bars {
+    /// Draws nothing, and keeps time all the same.
+    pub(crate) fn quiet() -> Self {
+        Bars::new(true)
+    }
+
     pub(super) fn new(quiet: bool) -> Self {
         Bars { quiet, now: Mutex::default() }
     }
@@ -67,11 +72,16 @@ impl Bars {
         let mut stages = self.now.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if stages.current.as_ref().is_none_or(|current| current.name != stage) {
             stages.end();
-            let bar = self.bar(stage, unit);
+            let bar = self.bar(stage, total.max(done), unit);
             stages.current = Some(Stage { name: stage.to_owned(), began: Instant::now(), bar });
         }
-        if let Some(current) = &stages.current {
-            current.bar.set_length(total.max(done));
+        // What has no known end is timed and not drawn.
+        if let Some(current) = stages.current.as_ref().filter(|_| total > 0) {
+            // A new length is drawn at once, however often it comes; a new position at most ten times a second.
+            let length = total.max(done);
+            if current.bar.length() != Some(length) {
+                current.bar.set_length(length);
+            }
             current.bar.set_position(done);
         }
     }
@@ -83,7 +93,7 @@ impl Bars {
         std::mem::take(&mut stages.past)
     }
 
-    fn bar(&self, stage: &str, unit: Unit) -> ProgressBar {
+    fn bar(&self, stage: &str, length: u64, unit: Unit) -> ProgressBar {
         if self.quiet {
             return ProgressBar::hidden();
         }
@@ -92,7 +102,7 @@ impl Bars {
         let style = ProgressStyle::with_template(unit.template())
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=> ");
-        let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(10));
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(10));
         bar.set_style(style);
         bar.set_message(stage.to_owned());
         bar
@@ -112,7 +122,7 @@ mod tests {
 
     #[test]
     fn stages_are_timed_in_order_and_a_resumed_one_once() {
-        let bars = Bars::new(true);
+        let bars = Bars::quiet();
         for (stage, done) in [("read", 1), ("read", 2), ("hint", 1), ("read", 3)] {
             bars.at(stage, done, 3, Unit::Things);
         }

@@ -8,7 +8,7 @@
 //! | [`get`] | a private lookup |
 //! | [`update`] | changes to the next epoch |
 //! | [`inspect`] | what is in a directory, an image or a server |
-//! | [`bench`] | measurements |
+//! | [`mod@bench`] | measurements |
 //! | [`demo`] | all of it in one go, on real data |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 

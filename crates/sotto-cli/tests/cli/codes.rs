@@ -50,6 +50,16 @@ fn a_table_without_parameters_is_4() {
     let dir = folder.words(10);
     let changes = folder.write("changes.csv", "1000000000000,far\n");
     sotto(&["update", &dir, &changes]).fails(4, &["does not fit"]);
+
+    // Sparse: no disk holds it, and nothing reads it before it is refused.
+    let huge = folder.at("huge.bin");
+    if std::fs::File::create(&huge).unwrap().set_len(8 << 40).is_err() {
+        println!("skipped: this file system has no files of 8 TiB");
+        return;
+    }
+    let out = folder.text("huge");
+    sotto(&["encode", huge.to_str().unwrap(), "--row-bytes", "64", "--out", &out])
+        .fails(4, &["no parameters fit", "fix:"]);
 }
 
 #[test]

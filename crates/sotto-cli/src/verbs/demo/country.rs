@@ -19,10 +19,10 @@ pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = given {
         return Ok(path.to_owned());
     }
-    let here = std::env::current_dir().ok();
-    let own = std::env::current_exe().ok();
-    let starts = [here, own].into_iter().flatten();
-    for start in starts {
+    if Path::new(DEFAULT).is_file() {
+        return Ok(DEFAULT.into());
+    }
+    for start in [std::env::current_dir(), std::env::current_exe()].into_iter().flatten() {
         if let Some(found) = start.ancestors().map(|up| up.join(DEFAULT)).find(|path| path.is_file()) {
             return Ok(found);
         }

@@ -19,6 +19,7 @@ mod story;
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::screen::bars::Bars;
 use country::Countries;
 use lookups::Lookup;
 use sotto_core::{Costs, Shape};
@@ -59,8 +60,8 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Threads of the server's pass over the table
-    #[arg(long, value_name = "N", default_value = "1")]
-    threads: usize,
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: u16,
     /// Clients that ask at the same time
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=64))]
     clients: u16,
@@ -74,9 +75,9 @@ impl Demo {
         story.data(&data, plain.len())?;
         let (done, scratch) = Stage::set(&self, &data, screen)?;
         story.encoded(&done)?;
-        let stage = Stage::serve(done, scratch, self.threads)?;
+        let stage = Stage::serve(done, scratch, self.threads.into())?;
         story.served(&stage, self.threads)?;
-        let mut table = stage.client(screen)?;
+        let mut table = stage.client(screen.bars())?;
         story.opened(&table)?;
 
         let lookups = lookups::run(&mut table, &self.addresses(), &plain)?;
@@ -89,7 +90,7 @@ impl Demo {
         let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
         story.compare(&lookups, &table, &ways, source_bytes)?;
 
-        let clients = (0..self.clients).map(|_| stage.client(screen)).collect::<Result<Vec<_>>>()?;
+        let clients = (0..self.clients).map(|_| stage.client(Bars::quiet())).collect::<Result<Vec<_>>>()?;
         let crowd = crowd::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
         story.crowd(&crowd, &lookups)?;
         story.end(&stage, self.dir.as_deref())?;

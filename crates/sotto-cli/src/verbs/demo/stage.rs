@@ -6,6 +6,7 @@ use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::screen::bars::Bars;
 use crate::verbs::encode::{Done, Job};
 use crate::verbs::get;
 use sotto_catalog::{KeyKind, TableName};
@@ -82,8 +83,8 @@ impl Stage {
     }
 
     /// A client over HTTP that pins the key. The first one fetches the hint, the others find it in the cache.
-    pub(super) fn client(&self, screen: Screen) -> Result<Table> {
-        let bars = Arc::new(screen.bars());
+    pub(super) fn client(&self, bars: Bars) -> Result<Table> {
+        let bars = Arc::new(bars);
         let table = Table::connect(&self.url(), NAME)
             .pin(self.done.public_key)
             .cache_dir(self.scratch.path().join("cache"))

@@ -53,7 +53,7 @@ impl Story {
         ))
     }
 
-    pub(super) fn served(self, stage: &Stage, threads: usize) -> Result<()> {
+    pub(super) fn served(self, stage: &Stage, threads: u16) -> Result<()> {
         let threads = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
         self.screen.say(format!("Serve      {} on {threads}", stage.url()))
     }
@@ -112,7 +112,7 @@ impl Story {
         let pass = median(lookups.iter().map(|lookup| lookup.pass));
         self.screen.say(format!(
             "The server reads its whole table ({}) for every query, or it would learn which part matters:\n\
-             in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s): {} % of that speed.\n",
+             in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s), {} % of that time.\n",
             units::bytes(reading.bytes),
             units::time(pass),
             units::digits(reading.rate(pass)),
