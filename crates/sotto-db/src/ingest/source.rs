@@ -52,7 +52,12 @@ impl Source {
         let counted = BufReader::with_capacity(1 << 20, Counted { bytes: raw, counts: Rc::clone(&counts) });
         let bytes: Box<dyn Read> = match magic.as_slice() {
             [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
+            #[cfg(feature = "zstd")]
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::with_buffer(counted)?),
+            #[cfg(not(feature = "zstd"))]
+            [0x28, 0xb5, 0x2f, 0xfd] => {
+                return Err(io::Error::other("this build does not read Zstandard: build it with feature `zstd`"));
+            }
             _ => Box::new(counted),
         };
         Ok((Source { bytes, counts: Rc::clone(&counts) }, counts))
