@@ -56,7 +56,9 @@ impl Source {
             [0x28, 0xb5, 0x2f, 0xfd] => Box::new(zstd::Decoder::with_buffer(counted)?),
             #[cfg(not(feature = "zstd"))]
             [0x28, 0xb5, 0x2f, 0xfd] => {
-                return Err(io::Error::other("this build does not read Zstandard: build it with feature `zstd`"));
+                return Err(io::Error::other(
+                    "this build does not read Zstandard: build it with feature `zstd`",
+                ));
             }
             _ => Box::new(counted),
         };
