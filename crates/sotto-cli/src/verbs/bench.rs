@@ -1,4 +1,7 @@
-//! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory.
+//! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory, or how many
+//! lookups a server gives.
+
+mod load;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -16,13 +19,15 @@ Downloading everything and asking in the clear stand beside every case, as basel
 Example:
   sotto bench quick --svg quick.svg
   sotto bench c1 c2 --threads 1 --json > c.json
-  sotto bench machine";
+  sotto bench machine
+  sotto bench server tables/people --clients 8";
 
 /// Arguments of `sotto bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Bench {
-    /// Definitions: files or shipped names; or `machine`, the memory read probe
+    /// Definitions: files or shipped names; or `machine`, the memory read probe; or `server DIR`, lookups a
+    /// second from a server of that table on loopback, alone and with strangers' queries in shared passes
     #[arg(value_name = "DEFS", default_value = "quick")]
     definitions: Vec<String>,
     /// List the definitions that ship with sotto
@@ -31,6 +36,9 @@ pub(crate) struct Bench {
     /// Threads of the server, instead of what the definitions say
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Clients of `bench server`, asking without a pause
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=256))]
+    clients: u16,
     /// Fewer repetitions: quicker, noisier
     #[arg(long)]
     quick: bool,
@@ -69,6 +77,12 @@ impl Bench {
             }
             let report = machine::probe(&options).map_err(blame::bench)?;
             return self.print(screen, &report.table(), &report, &report.json());
+        }
+        if let [first, dir] = self.definitions.as_slice()
+            && first == "server"
+        {
+            let report = load::run(Path::new(dir), usize::from(self.clients), &options, screen)?;
+            return self.print(screen, &report.table(), &report, &report.json()?);
         }
         let report = self.measure(screen, &options)?;
         if let Some(path) = &self.svg {

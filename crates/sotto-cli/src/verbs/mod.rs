@@ -10,9 +10,11 @@
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`mod@bench`] | measurements |
 //! | [`demo`] | all of it in one go, on real data |
+//! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 
 pub(crate) mod bench;
+mod counters;
 pub(crate) mod demo;
 pub(crate) mod encode;
 pub(crate) mod get;
