@@ -2,7 +2,7 @@
 //! as canonical JSON, messages as bytes, secrets as opaque tickets.
 //!
 //! There are two downcasts in the whole system, both below: a [`Ticket`] back to `Client::Pending`, and an
-//! [`AnySession`] back to `Server::Session`. Their failure is [`Misuse::Foreign`].
+//! [`AnySession`] back to `Server::Session`. Their failure is [`crate::Misuse::Foreign`].
 
 mod client;
 #[cfg(feature = "server")]
