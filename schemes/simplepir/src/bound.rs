@@ -6,10 +6,11 @@
 //!   sum_j D[r][j] * ( (2^b / Q) e_j + rho_j )      e_j: error, rho_j: rounding of query word j
 //! + answer rounding, at most 2^(b-t) / 2           (nothing if t = b)
 //! + mask rounding,   at most 2^(b-32) / 2
+//! + step rounding,   at most 128 (2^b / Q) / 256   Q/256 is no integer, but within 1/256 of one
 //! ```
 //!
 //! and a byte is read right if that stays below half a plaintext step, 2^(b-8) / 2. With |D| <= 128 the
-//! sum has variance proxy `128² m (sigma² (2^b / Q)² + 1/12)`. The two roundings below it are bounded,
+//! sum has variance proxy `128² m (sigma² (2^b / Q)² + 1/12)`. The three roundings below it are bounded,
 //! not random, and simply shorten the margin. A union bound over the l bytes of a record ends it.
 //!
 //! Two things are assumed. The rounding errors rho_j behave like independent uniform variables on
@@ -38,7 +39,8 @@ pub fn deviation_and_margin(columns: u64, query_bits: u8, answer_bits: u8) -> (f
     let error = SIGMA * power(b) / f64::from(Q);
     let variance = power(14) * columns as f64 * (error * error + noise::uniform(1.0));
     let answer_rounding = if t < b { power(b - t - 1) } else { 0.0 };
-    (variance.sqrt(), power(b - 9) - answer_rounding - power(b - 33))
+    let step_rounding = power(b - 1) / f64::from(Q);
+    (variance.sqrt(), power(b - 9) - answer_rounding - power(b - 33) - step_rounding)
 }
 
 /// Bound on log2 of the probability that any byte of one record comes out wrong.

@@ -6,7 +6,7 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use crate::ring::{self, N, Q, Ring, SIGMA};
+use crate::ring::{self, N, Q, Ring, SIGMA, STEP};
 use sotto_core::{
     Artifact, ArtifactNeed, CryptoRng, Misuse, One, PeerMisbehaved, Record, RecordIndex, Result,
 };
@@ -104,16 +104,14 @@ impl sotto_core::Client<SimplePir> for Client {
 
     fn keys(&self) {}
 
-    /// The paper's Query: a fresh secret s and `c = A s + e`, switched to 2^b, plus 2^b/p times a unit
-    /// vector.
+    /// The paper's Query: a fresh secret s and `c = A s + e` plus Q/p times a unit vector, switched to 2^b.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
         let m = self.params.m();
         if index.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
         }
         let s = self.sample(N, rng);
-        let mut words = self.encrypt_zero(&s, rng);
-        add_unit(&mut words, index.0 as u32, self.params.query_bits());
+        let words = self.encrypt_unit(index.0 as u32, &s, rng);
         Ok((One(Query(words)), Pending { mask: self.mask(&s) }))
     }
 
@@ -138,20 +136,27 @@ impl Client {
         out
     }
 
-    /// `A s + e` modulo Q, switched to 2^b: m words.
-    fn encrypt_zero(&self, s: &[i32], rng: &mut dyn CryptoRng) -> Vec<u32> {
+    /// `A s + e` plus [`STEP`] times a unit vector modulo Q, switched to 2^b: m words.
+    ///
+    /// The unit vector goes in before the switch, because Q is no multiple of 2^b: what words modulo Q are
+    /// switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
+    /// switch would carry those gaps along, to the one place that must not differ from the others.
+    fn encrypt_unit(&self, index: u32, s: &[i32], rng: &mut dyn CryptoRng) -> Vec<u32> {
         let (m, b) = (self.params.m(), self.params.query_bits());
         let mut s_hat = ring::lift(s);
         self.ring.plan().forward(&mut s_hat);
         let e = self.sample(m, rng);
         let mut words = Vec::with_capacity(m);
         let mut c = Zeroizing::new(vec![0; N]);
+        let mut places = 0u32..;
         for (a_hat, e) in self.blocks.iter().zip(e.chunks(N)) {
             c.fill(0);
             self.ring.plan().mul_acc(&mut c, a_hat, &s_hat);
             self.ring.plan().inverse(&mut c);
-            let noisy = c.iter().zip(e).map(|(c, e)| ring::reduce(*c as i64 + i64::from(*e)));
-            words.extend(noisy.map(|c| ring::switch(c, b)));
+            words.extend(c.iter().zip(e).zip(places.by_ref()).map(|((c, e), place)| {
+                let unit = u32::conditional_select(&0, &STEP, place.ct_eq(&index));
+                ring::switch(ring::reduce(*c as i64 + i64::from(*e) + i64::from(unit)), b)
+            }));
         }
         words
     }
@@ -161,15 +166,5 @@ impl Client {
         let mut sums = Zeroizing::new(vec![0i64; self.params.l()]);
         dot_rows(&self.hint, N, s, &mut sums);
         Zeroizing::new(sums.iter().map(|sum| ring::switch(ring::reduce(*sum), 32)).collect())
-    }
-}
-
-/// Adds 2^(b-8) to word `index`, touching every word alike.
-fn add_unit(words: &mut [u32], index: u32, bits: u32) {
-    let modulus = u32::MAX >> (32 - bits);
-    let step = 1 << (bits - 8);
-    for (j, word) in words.iter_mut().enumerate() {
-        let add = u32::conditional_select(&0, &step, (j as u32).ct_eq(&index));
-        *word = word.wrapping_add(add) & modulus;
     }
 }

@@ -25,6 +25,9 @@ pub const N: usize = 1024;
 /// The largest prime below 2^32 that is 1 modulo 2n, so that X^n + 1 splits.
 pub const Q: u32 = 4_294_957_057;
 
+/// What one unit of a plaintext byte is worth modulo Q: Q / 256, rounded to the nearest integer.
+pub const STEP: u32 = Q / 256;
+
 /// log2 of [`Q`], rounded up.
 pub const LOG2_Q: f64 = 31.999_997;
 
@@ -156,6 +159,11 @@ mod tests {
         assert_eq!(of_its_kind.next(), Some(u64::from(Q)));
         assert!(of_its_kind.all(|q| Modulus::new(q).is_none()));
         assert!(f64::from(Q).log2() <= LOG2_Q && LOG2_Q < 32.0);
+    }
+
+    #[test]
+    fn a_step_is_q_over_256_rounded() {
+        assert_eq!(256 * STEP, Q - 1);
     }
 
     #[test]
