@@ -32,8 +32,8 @@ pub enum Secret {
 impl Secret {
     /// The standard deviation an attacker has to work against, given the error's.
     ///
-    /// A uniform secret is no harder than one drawn like the error: n samples turn the first into the
-    /// second (Applebaum, Cash, Peikert, Sahai, CRYPTO 2009, lemma 2).
+    /// No secret, uniform or wide, is harder than one drawn like the error: n samples turn the first into
+    /// the second (Applebaum, Cash, Peikert, Sahai, CRYPTO 2009, lemma 2). For a Gaussian, [`gate`] sees to it.
     fn sigma(self, error: f64) -> f64 {
         match self {
             Secret::Ternary => (2.0_f64 / 3.0).sqrt(),

@@ -36,8 +36,13 @@ pub fn gate(n: usize, log2_q: f64, secret: &Secret, sigma: f64) -> Result<Securi
         return Err(field("sigma", "secret and error must have standard deviations in [0.8, 1e9]"));
     }
 
+    // A wider secret than the error is worth no more than one drawn like it: see `Secret::sigma`.
+    let secret = match *secret {
+        Secret::Gaussian(wide) if wide > sigma => Secret::Gaussian(sigma),
+        other => other,
+    };
     let unknown = Certified { usvp: 0.0, bdd: 0.0, dual: None, source: "" };
-    let asked = LweSet { name: "", n, log2_q, secret: *secret, sigma, certified: unknown };
+    let asked = LweSet { name: "", n, log2_q, secret, sigma, certified: unknown };
     let required = f64::from(REQUIRED_SECURITY_BITS);
 
     let best = certified_sets()
@@ -49,7 +54,7 @@ pub fn gate(n: usize, log2_q: f64, secret: &Secret, sigma: f64) -> Result<Securi
         return Ok(Security { bits: set.certified.bits(), model });
     }
 
-    let attack = usvp::attack(n, log2_q, secret_sigma, sigma);
+    let attack = usvp::attack(n, log2_q, secret.sigma(sigma), sigma);
     let estimate = attack.map_or(f64::INFINITY, |a| a.matzov_below() - OTHER_ATTACKS);
     // A harder set that is known to fall short settles the matter, whatever the estimate says.
     let bits = certified_sets()

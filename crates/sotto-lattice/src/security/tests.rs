@@ -110,6 +110,20 @@ fn sets_without_a_certificate_need_room_to_spare() {
 }
 
 #[test]
+fn a_secret_wider_than_the_error_counts_as_one_drawn_like_it() {
+    for (n, log2_q, sigma) in [(1024, 26.0, 0.9), (2048, 52.0, 0.9), (1024, 25.5, 1.0), (4096, 100.0, 3.2)] {
+        let alike = gate(n, log2_q, &Secret::Gaussian(sigma), sigma);
+        for wide in [2.0 * sigma, 1e3, 1e9] {
+            let verdict = gate(n, log2_q, &Secret::Gaussian(wide), sigma);
+            assert_eq!(format!("{verdict:?}"), format!("{alike:?}"), "{n} {log2_q} {wide} {sigma}");
+        }
+    }
+    // Taken at its width, this secret would pass for 128 bits.
+    assert!(usvp::attack(1024, 26.0, 1e3, 0.9).unwrap().matzov_below() - 4.0 >= 128.0);
+    assert!(gate(1024, 26.0, &Secret::Gaussian(1e3), 0.9).is_err());
+}
+
+#[test]
 fn numbers_that_describe_no_instance_are_refused() {
     for (n, log2_q, sigma) in [
         (0, 32.0, 11.0),
