@@ -98,9 +98,11 @@ impl CatalogError {
         CatalogError::Invalid { field, why: why.into() }
     }
 
-    /// Wraps a parser's message, cut short: it may quote text from the peer.
+    /// Wraps a parser's message, cut short and stripped of control characters: it may quote text from the
+    /// peer, and ends up in terminals.
     pub(crate) fn malformed(what: &'static str, why: &serde_json::Error) -> Self {
         let mut why = why.to_string();
+        why.retain(|c| !c.is_control());
         if let Some((end, _)) = why.char_indices().nth(200) {
             why.truncate(end);
             why.push_str("...");

@@ -296,3 +296,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_stranger_wrote_is_safe_to_print() {
+    // Both kinds of text a parser's message may quote: a field of the envelope, and one of the catalog.
+    let envelope = SignedCatalog::parse(br#"{"\u001b]0;mine\u0007": 1}"#).unwrap_err().to_string();
+    assert!(envelope.contains("mine") && !envelope.contains(char::is_control), "{envelope:?}");
+    let text = br#"{"format":"sotto-catalog/1","layers":[],"\u001b[2Jmine\u009b": 1}"#;
+    let catalog = Catalog::parse(text).unwrap_err().to_string();
+    assert!(catalog.contains("mine") && !catalog.contains(char::is_control), "{catalog:?}");
+}
