@@ -76,7 +76,8 @@ impl Table {
     /// Looks up a row by its index, and gives its bytes.
     ///
     /// If the table has moved on to another epoch, it is opened anew and asked once more, with a query of
-    /// its own. That is the only thing this ever does by itself.
+    /// its own. That is the only thing this ever does by itself. A row that the new epoch no longer has is
+    /// an error, and the server is asked all the same, for another row: silence would tell it.
     ///
     /// # Errors
     /// [`ClientError`]; see [`Session::ask`] and [`Session::recover`].
@@ -153,23 +154,35 @@ impl Table {
     }
 
     fn lookup(&mut self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<Vec<u8>>> {
-        match self.lookup_once(&rows) {
+        let wanted = rows(self.session.catalog())?;
+        match self.lookup_once(&wanted) {
             Err(ClientError::EpochChanged { .. }) => {
                 let session = self.line.open_settled(&self.config)?;
                 self.take_over(session);
-                self.lookup_once(&rows)
+                match self.still_there(&rows) {
+                    Ok(rows) => self.lookup_once(&rows),
+                    Err(gone) => {
+                        // Whoever says that the epoch is over chooses when this happens, and perhaps what the
+                        // next one holds. Whether a second ask comes must not depend on the row.
+                        let _ = self.lookup_once(&vec![0; wanted.len()]);
+                        Err(gone)
+                    }
+                }
             }
             outcome => outcome,
         }
     }
 
-    fn lookup_once(
-        &mut self,
-        rows: &impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
-    ) -> Result<Vec<Vec<u8>>> {
-        let start = Instant::now();
+    /// The rows wanted, if the table has them all.
+    fn still_there(&self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<u64>> {
         let rows = rows(self.session.catalog())?;
-        let ask = self.session.ask(&rows, &mut self.line.rng)?;
+        rows.iter().try_for_each(|&row| self.session.packing().records_of(row).map(drop))?;
+        Ok(rows)
+    }
+
+    fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        let start = Instant::now();
+        let ask = self.session.ask(rows, &mut self.line.rng)?;
         let made = Instant::now();
         let response = self.line.transport.call(ask.request())?;
         let returned = Instant::now();

@@ -111,6 +111,30 @@ fn an_unreadable_answer_is_not_asked_for_again() {
 }
 
 #[test]
+fn a_row_that_an_epoch_has_lost_is_not_told_by_silence() {
+    let heard_of = |lookup: fn(&mut sotto_client::Table) -> Result<Vec<u8>, sotto_client::ClientError>| {
+        let server = server(300, 2);
+        as_addresses(&server);
+        let mut table = server.table().open().unwrap();
+        server.with(|world| {
+            world.update(&[]);
+            world.catalog.rows = 200;
+        });
+        server.heard();
+        let outcome = lookup(&mut table).map_err(|error| error.code());
+        (outcome, server.heard().iter().map(shape).collect::<Vec<_>>())
+    };
+    let (there, usual) = heard_of(|table| table.get(7));
+    assert_eq!(there, Ok(value(7, 2)));
+    let (gone, heard) = heard_of(|table| table.get(250));
+    assert_eq!(gone, Err("misuse"));
+    assert!(heard == usual, "{heard:?}");
+    let (gone, heard) = heard_of(|table| table.get_key("10.0.250.1"));
+    assert_eq!(gone, Err("no-such-row"));
+    assert!(heard == usual, "{heard:?}");
+}
+
+#[test]
 fn wrong_calls_send_nothing() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
