@@ -5,10 +5,12 @@
 mod common;
 
 use common::{CHUNK, Server, server, value};
-use sotto_client::cache::{Cache, lock::Lock};
+use sotto_catalog::SigningKey;
+use sotto_client::cache::{Cache, Known, lock::Lock};
 use sotto_client::transport::{Response, TransportError};
 use sotto_client::{ClientError, Table, Trust};
-use sotto_core::Artifact;
+use sotto_core::{Artifact, Epoch};
+use sotto_testkit::rng;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -202,6 +204,36 @@ fn damaged_memory_does_not_pass_for_a_first_visit() {
     let memory = entries.find(|path| path.extension().is_some_and(|e| e == "json")).unwrap();
     fs::write(memory, b"{").unwrap();
     assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "cache-memory");
+}
+
+#[test]
+fn a_key_remembered_meanwhile_is_not_forgotten() {
+    let (server, dir) = (large(), dir());
+    let other = SigningKey::generate(&mut rng::seeded("seen by another process")).public();
+    let cache = Cache::open(dir.path()).unwrap();
+    let seen = Known {
+        origin: "memory:".to_owned(),
+        table: common::NAME.to_owned(),
+        public_key: other.to_string(),
+        epoch: Epoch(1),
+        artifacts: Default::default(),
+    };
+    // Another process opens the table for the first time while this one downloads, and is shown another key.
+    server.tamper({
+        let (cache, seen) = (cache.clone(), seen.clone());
+        move |request, honest| {
+            if request.range.is_some() {
+                cache.remember(&seen).unwrap();
+            }
+            Ok(honest)
+        }
+    });
+    assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "wrong-key");
+    assert_eq!(cache.known("memory:", common::NAME).unwrap(), Some(seen.clone()));
+    // A pin is the caller's word, and stands.
+    let pin = server.with(|world| world.pin());
+    server.table().pin(pin).cache_dir(dir.path()).open().unwrap();
+    assert_eq!(cache.known("memory:", common::NAME).unwrap().unwrap().public_key, pin.to_string());
 }
 
 #[test]

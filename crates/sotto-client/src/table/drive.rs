@@ -2,10 +2,10 @@
 
 use super::{Line, Progress, Stage};
 use crate::cache::{Cache, Known, Slot};
-use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session};
+use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
 use crate::transport::Request;
 use crate::{ClientError, Result};
-use sotto_catalog::Hex32;
+use sotto_catalog::{CatalogError, Hex32};
 use sotto_core::Artifact;
 use std::time::{Duration, Instant};
 
@@ -156,10 +156,19 @@ impl Line {
     }
 
     /// Remembers key, epoch and artifacts, and drops the artifacts that were remembered before.
+    ///
+    /// Another process may have remembered another key while this one downloaded. Which of the two was shown
+    /// the publisher's nobody here can say; only a pin may replace what is remembered.
     fn remember(&mut self, session: &Session) -> Result<()> {
         let Some(cache) = &self.cache else { return Ok(()) };
         let catalog = session.catalog();
         let before = self.known(catalog.table.as_str())?;
+        if let Some(before) = before.as_ref().filter(|_| session.trust() != Trust::Pinned) {
+            let (pinned, found) = (before.public_key.parse()?, session.public_key());
+            if pinned != found {
+                return Err(CatalogError::WrongKey { pinned, found }.into());
+            }
+        }
         let whole = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
         cache.remember(&Known {
             origin: self.transport.origin(),
