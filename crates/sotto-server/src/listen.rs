@@ -5,12 +5,14 @@ mod tls;
 use crate::metrics::Metrics;
 use crate::{Config, StartError};
 use axum::Router;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -126,8 +128,8 @@ impl Door {
     }
 }
 
-/// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends; asked to stop, lets the
-/// request in flight finish.
+/// Serves one connection, HTTP/1.1 or HTTP/2 by its first bytes, until it ends; asked to stop, or left without
+/// a new request for too long, lets the requests in flight finish.
 async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
@@ -137,11 +139,25 @@ async fn http(
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(timeout);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(timeout).keep_alive_timeout(timeout);
-    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let requests = Arc::new(AtomicU64::new(0));
+    let service = TowerToHyperService::new(router);
+    let counted = service_fn({
+        let requests = requests.clone();
+        move |request| {
+            requests.fetch_add(1, Ordering::Relaxed);
+            service.call(request)
+        }
+    });
+    let connection = builder.serve_connection(TokioIo::new(stream), counted);
     tokio::pin!(connection);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stopped(&mut stop) => {
+        ended = connection.as_mut() => Some(ended),
+        () = stopped(&mut stop) => None,
+        () = quiet(&requests, timeout) => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
@@ -149,5 +165,20 @@ async fn http(
     if let Err(error) = ended {
         // Clients hang up all the time; this is of interest only when someone is looking for it.
         tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// Waits until a whole `timeout` passes without a new request. The timers of hyper leave two gaps: they start
+/// only when the first bytes have told one HTTP from the other, and an HTTP/2 client that answers pings counts
+/// as alive for ever. Each such connection would take a place from those who ask.
+async fn quiet(requests: &AtomicU64, timeout: Duration) {
+    let mut seen = 0;
+    loop {
+        tokio::time::sleep(timeout).await;
+        let now = requests.load(Ordering::Relaxed);
+        if now == seen {
+            return;
+        }
+        seen = now;
     }
 }

@@ -145,6 +145,31 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[test]
+fn a_connection_that_asks_nothing_is_not_kept() {
+    let world = world(&Config { idle_timeout_ms: 50, ..config() });
+    // Silence, and the beginning of what could become HTTP/2.
+    for sent in [&b""[..], b"PRI * HT"] {
+        let mut silent = connect(world.at);
+        silent.write_all(sent).unwrap();
+        let mut bytes = Vec::new();
+        if let Err(error) = silent.read_to_end(&mut bytes) {
+            assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "it is still open");
+        }
+    }
+    // An HTTP/2 client that answers every ping and asks nothing.
+    let connection = async {
+        let stream = TokioIo::new(tokio::net::TcpStream::connect(world.at).await.unwrap());
+        let (_sender, connection) =
+            hyper::client::conn::http2::handshake::<_, _, Full<Bytes>>(TokioExecutor::new(), stream)
+                .await
+                .unwrap();
+        tokio::time::timeout(Duration::from_secs(30), connection).await.map(drop)
+    };
+    assert!(runtime().block_on(connection).is_ok(), "it is still open");
+    world.until("sotto_connections", 0.0);
+}
+
+#[test]
 fn a_body_that_breaks_off_does_no_harm() {
     let world = world(&config());
     let mut gone = connect(world.at);
