@@ -21,7 +21,7 @@ use sotto_wire::{Code, Timing, ask};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// A checked ask. Its frame is exactly as long as its head and the table's parameters say.
 pub(crate) struct Ask {
@@ -29,6 +29,9 @@ pub(crate) struct Ask {
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: ask::Head,
     pub(crate) frame: Vec<u8>,
+    /// The memory the frame takes, given back with it: a client that hangs up leaves its ask in the queue.
+    #[allow(dead_code, reason = "dropping it gives the room back")]
+    pub(crate) room: OwnedSemaphorePermit,
 }
 
 /// The answers to an ask, in order, and where its time went.

@@ -11,7 +11,6 @@ use axum::http::{HeaderValue, Response, header};
 use sotto_wire::{Code, Problem, SessionId, answer, ask, routes};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// `POST /v1/tables/{table}/ask`
 pub(super) async fn ask(
@@ -23,7 +22,7 @@ pub(super) async fn ask(
     let (parts, body) = request.into_parts();
     let (limit, _) = slot.live().max_body();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let (ask, room) = match read(&service, slot, &mut reader).await {
+    let ask = match read(&service, slot, &mut reader).await {
         Ok(read) => read,
         Err(refusal) => {
             reader.drain().await;
@@ -35,7 +34,6 @@ pub(super) async fn ask(
     let pin = *ask.live.pin();
     // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
     let Answered { answers, timing } = service.batch.submit(ask)?.await.unwrap_or(Err(Code::Internal))?;
-    drop(room);
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
     service.metrics.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
@@ -50,11 +48,7 @@ pub(super) async fn ask(
 }
 
 /// Reads an ask in two steps: the head, which says where a wrong one is refused; then the queries.
-async fn read(
-    service: &Service,
-    slot: &Slot,
-    reader: &mut Reader,
-) -> Result<(Ask, OwnedSemaphorePermit), Refusal> {
+async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Ask, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
@@ -71,5 +65,5 @@ async fn read(
     let session = session
         .ok_or_else(|| Refusal::new(Code::SessionExpired, "the session is not held, or was never made"))?;
     let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
-    Ok((Ask { live, session, head, frame }, room))
+    Ok(Ask { live, session, head, frame, room })
 }

@@ -33,9 +33,13 @@ pub(super) async fn register(
     };
     service.metrics.bytes_in.inc_by(frame.len() as u64);
     // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
-    // the scheme ends the task, not the server.
-    let admitted = tokio::task::spawn_blocking(move || admit(&live, &frame)).await;
-    drop(room);
+    // the scheme ends the task, not the server. The task is not taken back when the client hangs up, so the
+    // memory it holds is given back where it ends, and not here.
+    let admitted = tokio::task::spawn_blocking(move || {
+        let _room = room;
+        admit(&live, &frame)
+    });
+    let admitted = admitted.await;
     let id = admitted.unwrap_or_else(|_| {
         tracing::error!(table = name, "the scheme panicked on keys; they are refused");
         Err(Code::Internal.into())

@@ -1,6 +1,7 @@
 use super::*;
 use crate::live::tests::clear_table;
 use sotto_wire::{SessionId, ask};
+use tokio::sync::Semaphore;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -13,7 +14,8 @@ fn ask(live: &Arc<LiveTable>, count: u64) -> Ask {
     let queries: Vec<_> = (0..count).map(|i| (i % 4).to_le_bytes()).collect();
     let frame = ask::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
     let head = ask::Head::parse(&frame).unwrap();
-    Ask { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame }
+    let room = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+    Ask { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, room }
 }
 
 fn sizes(pass: &Pass) -> Vec<usize> {
@@ -74,6 +76,18 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
     assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [1]);
     assert_eq!(late.try_recv().unwrap().err(), Some(Code::Deadline));
     assert!(good.try_recv().is_err(), "it is in the pass, and not answered yet");
+}
+
+#[test]
+fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
+    let (queue, live, bodies) = (queue(8), clear_table(1), Arc::new(Semaphore::new(1)));
+    let room = bodies.clone().try_acquire_owned().unwrap();
+    drop(queue.push(Ask { room, ..ask(&live, 1) }, Instant::now()).unwrap());
+    assert_eq!(bodies.available_permits(), 0, "its frame is still in the queue");
+    let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
+    assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [1]);
+    assert_eq!(bodies.available_permits(), 1);
+    drop(good);
 }
 
 #[test]
