@@ -201,3 +201,11 @@ fn an_epoch_that_ends_while_it_is_opened_is_followed_by_the_next() {
     });
     assert!(open(&server).is_ok());
 }
+
+#[test]
+fn parameters_of_a_stranger_are_safe_to_print() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.params["\u{1b}[2Jmine\u{9b}"] = 1.into());
+    let error = server.table().open().map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("mine") && !error.contains(char::is_control), "{error:?}");
+}

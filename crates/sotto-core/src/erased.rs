@@ -89,8 +89,11 @@ impl SchemeEntry {
 
 /// Parses and checks a literal.
 pub(crate) fn checked<S: Scheme>(params: &[u8]) -> Result<S::Params> {
+    // The message may quote text from the peer, and ends up in terminals.
+    let printable =
+        |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
     let literal = serde_json::from_slice(params)
-        .map_err(|e| ParamsError::Field { field: "params", why: e.to_string() })?;
+        .map_err(|e| ParamsError::Field { field: "params", why: printable(e) })?;
     S::Params::check(literal)
 }
 
