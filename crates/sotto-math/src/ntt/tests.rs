@@ -8,10 +8,13 @@ fn prime_below(limit: u64, n: u64) -> Modulus {
     (0..).find_map(|i| Modulus::new(first - i * 2 * n)).unwrap()
 }
 
-/// Primes of both reductions: small, 28 bits, just below 2^32, 40 bits, just below 2^50.
+/// Primes of both reductions: small, 28 bits, just below 2^32, 40 bits, just below 2^50; and the largest
+/// whose values are never reduced between levels.
 fn primes(n: usize) -> Vec<Modulus> {
     let n = n as u64;
+    let edge = (1 << 52) / (2 * n);
     let mut primes: Vec<_> = [17, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
+    primes.push(prime_below(edge, n));
     primes.extend([268369921, 1125899904679937].map(|q| Modulus::new(q).unwrap()));
     primes
 }
