@@ -13,13 +13,15 @@ use sotto_catalog::SigningKey;
 use sotto_core::{CryptoRng, Epoch};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-const LOCK: &str = "write.lock";
-const KEY: &str = "signing.key";
+/// The file that is locked by the one who writes.
+pub const LOCK: &str = "write.lock";
+/// The signing key, unless it is kept elsewhere.
+pub const KEY: &str = "signing.key";
 const IMAGE_PREFIX: &str = "epoch-";
 const IMAGE_SUFFIX: &str = ".sotto";
 
@@ -129,12 +131,19 @@ impl TableDir {
     pub fn lock(&self) -> Result<WriteLock> {
         let path = self.path.join(LOCK);
         let failed = |e| DbError::io("locking the table's folder", &path, e);
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
-            Err(TryLockError::Error(e)) => return Err(failed(e)),
-        }
+        let file = loop {
+            let file =
+                OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(DbError::Locked { dir: self.path.clone() }),
+                Err(TryLockError::Error(e)) => return Err(failed(e)),
+            }
+            // Its holder may have removed the file between the two, and then it excludes nobody.
+            if is_at(&file, &path).map_err(failed)? {
+                break file;
+            }
+        };
         let lock = WriteLock { dir: self.clone(), _file: file };
         lock.remove_leftovers()?;
         Ok(lock)
@@ -185,6 +194,16 @@ impl WriteLock {
     }
 }
 
+/// Whether `path` still names this file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let held = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (held.dev(), held.ino())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
 fn read_key(path: &Path) -> Result<SigningKey> {
     let failed = |e| DbError::io("reading the signing key", path, e);
     let metadata = fs::metadata(path).map_err(failed)?;
@@ -195,8 +214,13 @@ fn read_key(path: &Path) -> Result<SigningKey> {
     Ok(SigningKey::from_file(&text)?)
 }
 
+/// Whole or not at all: half a key would be in the way of every later run.
 fn write_key(path: &Path, key: &SigningKey) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(key.to_file().as_bytes())?;
-    file.sync_all()
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Temporary files are for their owner only.
+    let mut temp = tempfile::Builder::new().prefix(TEMP_PREFIX).suffix(".key").tempfile_in(dir)?;
+    temp.write_all(key.to_file().as_bytes())?;
+    temp.as_file().sync_all()?;
+    temp.persist_noclobber(path)?;
+    File::open(dir)?.sync_all()
 }

@@ -108,6 +108,20 @@ fn signing_keys_are_made_once_and_for_one_user() {
 }
 
 #[test]
+fn a_lock_whose_file_was_removed_is_made_anew_and_holds() {
+    let (_temp, dir) = folder();
+    let path = dir.path().join(sotto_db::epoch::LOCK);
+    let held = dir.lock().unwrap();
+    // What a refused encoder does with a lock it made.
+    std::fs::remove_file(&path).unwrap();
+    let next = dir.lock().unwrap();
+    drop(held);
+    assert!(matches!(dir.lock(), Err(DbError::Locked { .. })), "the next writer's lock holds");
+    drop(next);
+    dir.lock().unwrap();
+}
+
+#[test]
 fn images_may_be_read_by_others() {
     let (_temp, dir) = folder();
     let image = encode(&dir, &CLEAR, &Memory::numbered(3, 3)).unwrap().image;

@@ -98,3 +98,19 @@ fn a_disk_that_is_really_full() {
     assert_eq!(names(dir.path()), before);
     assert_eq!(encode(&dir, &CLEAR, &Memory::numbered(100, 32)).unwrap().epoch, Epoch(2));
 }
+
+#[test]
+fn a_full_disk_leaves_no_half_key() {
+    let Some(disk) = SmallDisk::mount() else {
+        eprintln!("skipped: this process may not mount a file system");
+        return;
+    };
+    let dir = TableDir::open(disk.0.path()).unwrap();
+    let filler = disk.0.path().join("filler");
+    std::fs::write(&filler, vec![1; 2 << 20]).unwrap_err();
+    let mut rng = sotto_testkit::rng::seeded("keys");
+    assert!(matches!(dir.signing_key(None, &mut rng), Err(DbError::DiskFull { .. })));
+    assert_eq!(names(dir.path()), ["filler"]);
+    std::fs::remove_file(filler).unwrap();
+    dir.signing_key(None, &mut rng).unwrap();
+}

@@ -273,6 +273,16 @@ fn bad_row_numbers() {
 }
 
 #[test]
+fn rows_past_the_end_of_any_file() {
+    let dir = scratch();
+    let path = write(dir.path(), "t.csv", format!("{},a\n", (1u64 << 40) - 1));
+    let options = index("2", Some("1"), Encoding::Text, Some(1 << 26));
+    let (line, column, problem) = place(read(&path, &options).map(drop).unwrap_err());
+    assert_eq!((line, column), (1, Some(1)));
+    assert!(matches!(problem, Problem::RowTooLarge { last, .. } if last == (1 << 37) - 2), "{problem}");
+}
+
+#[test]
 fn columns_that_are_not_there() {
     let dir = scratch();
     let path = write(dir.path(), "t.csv", "id,name\n1,a\n");

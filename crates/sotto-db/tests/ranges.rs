@@ -96,8 +96,23 @@ fn options_that_make_no_table() {
     refused(RangeOptions::new(KeyKind::U32, 0));
     refused(RangeOptions { first: 5, last: Some(4), ..RangeOptions::new(KeyKind::U32, 1) });
     refused(RangeOptions { last: Some(u64::MAX), ..RangeOptions::new(KeyKind::U64, 1) });
+    refused(RangeOptions { last: Some(1 << 32), ..RangeOptions::new(KeyKind::U32, 1) });
     let unreadable = sotto_db::ingest::ValueOptions { encoding: "u8".parse().unwrap(), width: None };
     refused(RangeOptions { empty: "x".into(), values: unreadable, ..RangeOptions::new(KeyKind::U32, 1) });
+}
+
+#[test]
+fn widths_that_ask_for_too_much_memory() {
+    let lines: String = (0..100).map(|key| format!("{key},{key},{key}\n")).collect();
+    let with = |width| {
+        let values = sotto_db::ingest::ValueOptions { width: Some(width), ..Default::default() };
+        let options = RangeOptions { values, ..RangeOptions::new(KeyKind::U32, 1) };
+        complaint(read(&lines, options).map(drop).unwrap_err()).to_string()
+    };
+    for width in [(1 << 26) + 1, usize::MAX] {
+        assert!(with(width).contains("1 to 2^26 bytes"), "{width}");
+    }
+    assert!(with(1 << 26).contains("over 4 GiB"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use sotto_catalog::{KeyKind, TableKind, ValueKind};
 use sotto_core::{Artifact, Epoch, Image, Section};
 use sotto_db::ingest::{Column, FileOptions, Problem};
 use sotto_db::progress::silent;
-use sotto_db::{DbError, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
+use sotto_db::{DbError, ImageProblem, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
 use tempfile::TempDir;
 
@@ -202,6 +202,43 @@ fn schemes_and_folders_that_cannot() {
     };
     let error = update_table(&CLEAR_TWO, &dir.lock().unwrap(), &path, &options, &silent).unwrap_err();
     assert!(matches!(error, DbError::CannotUpdate { .. }));
+}
+
+#[test]
+fn damage_is_not_copied_into_the_next_epoch() {
+    for part in ["resident", "hint"] {
+        let (_temp, dir, _) = table(32);
+        let image = dir.open_latest().unwrap();
+        let sections = sotto_db::inspect(&image, Some(&CLEAR)).unwrap().sections;
+        let at = sections.iter().find(|section| section.name == part).unwrap().offset as usize;
+        let mut bytes = std::fs::read(image.path()).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(image.path(), bytes).unwrap();
+        let before = names(dir.path());
+        match update(&dir, "c.csv", "50,aa\n") {
+            Err(DbError::Image { problem: ImageProblem::Digest { part: named }, .. }) => {
+                assert_eq!(named, part);
+            }
+            other => panic!("{part}: {other:?}"),
+        }
+        assert_eq!(names(dir.path()), before);
+    }
+}
+
+#[test]
+fn numbers_are_written_as_numbers_whatever_the_width() {
+    for width in [3, 16] {
+        let (_temp, dir) = folder();
+        let key = key();
+        let options = sotto_db::EncodeOptions { value: ValueKind::Unsigned, ..options(&key) };
+        let table = Memory::numbered(4, width);
+        encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+        update(&dir, "c.csv", "2,12\n").unwrap();
+        let rows = rows_of(&dir.open_latest().unwrap(), &CLEAR);
+        let mut expected = vec![0; width];
+        expected[0] = 12;
+        assert_eq!(rows[2 * width..][..width], expected, "twelve, and not 0x12");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::digest;
 use super::file::ImageFile;
 use super::header::{Entry, HEADER_BYTES, Header, Part};
 use crate::progress::{Progress, Stage, Watcher};
-use crate::{DbError, Result};
+use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
 use std::fs::{File, Permissions};
@@ -67,7 +67,7 @@ impl<'a> ImageWriter<'a> {
     /// Starts from another image's resident section and hint, to be revised.
     ///
     /// # Errors
-    /// [`DbError::Io`], [`DbError::DiskFull`].
+    /// [`DbError::Image`] if one of them is damaged; [`DbError::Io`], [`DbError::DiskFull`].
     pub fn create_from(destination: &Path, old: &ImageFile, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
         let kept = old.header().entries.iter().filter(|entry| {
@@ -80,9 +80,16 @@ impl<'a> ImageWriter<'a> {
             let Part::Scheme(section) = entry.part else { continue };
             writer.reserve(section, entry.bytes).map_err(|e| writer.failed(e))?;
             let bytes = old.part(&entry);
+            let mut hasher = blake3::Hasher::new();
             for (block, at) in bytes.chunks(COPY_BLOCK).zip((0..).step_by(COPY_BLOCK)) {
+                hasher.update_rayon(block);
                 writer.write_at(section, at, block).map_err(|e| writer.failed(e))?;
                 stage.add(block.len() as u64);
+            }
+            // The copy gets a digest of its own, under which damage would pass for data ever after.
+            if hasher.finalize() != blake3::Hash::from(entry.digest) {
+                let problem = ImageProblem::Digest { part: entry.part.name() };
+                return Err(DbError::Image { path: old.path().to_owned(), problem });
             }
         }
         writer.written.store(0, Ordering::Relaxed);

@@ -34,6 +34,8 @@ pub(crate) fn build(
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
         return Err(reader.fault_at(0, Some(0), Problem::Options("a row has 1 to 2^26 bytes")).into());
     }
+    // No file is longer.
+    let most = MAX_ROWS.min(i64::MAX as u64 / width as u64);
     let mut rows = RowFile::new(temp_file(scratch)?, width);
     let mut seen = Seen::default();
     let mut value = Vec::new();
@@ -46,8 +48,8 @@ pub(crate) fn build(
         read.map_err(|problem| reader.fault(Some(0), problem))?;
         let row = row.map_err(|problem| reader.fault(Some(1), problem))?;
         let index = row.unwrap_or(reader.count() - 1);
-        if index >= MAX_ROWS {
-            let problem = Problem::RowTooLarge { row: index, last: MAX_ROWS - 1 };
+        if index >= most {
+            let problem = Problem::RowTooLarge { row: index, last: most - 1 };
             return Err(reader.fault(row.map(|_| 1), problem).into());
         }
         if row.is_some() && !seen.insert(index) {
@@ -142,7 +144,8 @@ struct Seen {
     pages: HashMap<u64, Box<[u64; PAGE_WORDS]>>,
 }
 
-const PAGE_WORDS: usize = 512;
+/// Small: row numbers far apart touch a page each, which is what a line of the file costs in memory.
+const PAGE_WORDS: usize = 16;
 
 impl Seen {
     /// Adds a row; `false` if it was there.

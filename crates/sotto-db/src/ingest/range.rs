@@ -11,13 +11,17 @@ use crate::progress::Watcher;
 use crate::table::Ranges;
 use crate::table::ranges::KeyRange;
 use crate::{DbError, Result};
-use sotto_catalog::catalog::MAX_ROWS;
+use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
 use sotto_catalog::{HexBytes, KeyKind, TableKind};
 use std::collections::HashMap;
 use std::path::Path;
 
 /// A range, and the line it stood in.
 type Numbered = (KeyRange, u64);
+
+/// Most bytes of all different values filled up to a row. One long value widens all of them, so a small
+/// file could ask for more memory than there is.
+const MOST_VALUE_BYTES: u64 = 4 << 30;
 
 /// Reads a file into a table.
 pub(crate) fn build(
@@ -34,6 +38,9 @@ pub(crate) fn build(
         return Err(
             refuse(&reader, "a block has at least one key, and the first key is not above the last").into()
         );
+    }
+    if options.last.is_some_and(|last| last > options.key.last()) {
+        return Err(refuse(&reader, "the table's last key is larger than keys of its kind can be").into());
     }
 
     let mut values = Values::default();
@@ -73,6 +80,14 @@ pub(crate) fn build(
 
     let width =
         options.values.width.or(options.values.encoding.fixed_width()).unwrap_or(values.widest.max(1));
+    if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
+        return Err(reader.fault_at(0, Some(2), Problem::Options("a row has 1 to 2^26 bytes")).into());
+    }
+    if values.numbers.len() as u64 * width as u64 > MOST_VALUE_BYTES {
+        let why = "over 4 GiB of different values, filled up to one width: take a smaller one, or shorten \
+                   the longest value";
+        return Err(reader.fault_at(0, Some(2), Problem::Options(why)).into());
+    }
     let ranges = ranges.into_iter().map(|(range, _)| range).collect();
     let (values, empty) = values.into_rows(width);
     let table = Ranges::new(ranges, values, width, (options.first, options.block, rows), options.rule)

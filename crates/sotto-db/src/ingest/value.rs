@@ -63,7 +63,8 @@ impl Encoding {
     pub fn for_kind(kind: ValueKind, row_bytes: u64) -> Self {
         match (kind, row_bytes) {
             (ValueKind::Text, _) => Encoding::Text,
-            (ValueKind::Unsigned, 1 | 2 | 4 | 8) => Encoding::Unsigned(row_bytes as u8),
+            // Of whatever width: in a wider row, zero bytes follow.
+            (ValueKind::Unsigned, _) => Encoding::Unsigned(row_bytes.min(8) as u8),
             _ => Encoding::Hex,
         }
     }
