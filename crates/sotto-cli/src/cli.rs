@@ -1,7 +1,7 @@
 //! The command line as a whole, and the way from a verb to an exit code.
 
 use crate::exit;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::{
     bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, serve::Serve, update::Update,
@@ -56,10 +56,21 @@ enum Verb {
 
 /// Runs the command this process was started as.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Nothing was parsed, so the wish for JSON is looked for by hand. Help and version are no errors.
+        Err(error) if error.use_stderr() && std::env::args_os().any(|arg| arg == "--json") => {
+            let text = error.to_string();
+            let failure = Failure::usage(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            eprintln!("{}", failure.render(true));
+            return ExitCode::from(failure.exit as u8);
+        }
+        Err(error) => error.exit(),
+    };
     let screen = Screen::new(cli.json);
     match cli.verb.run(screen) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.unread => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{}", failure.render(cli.json));
             ExitCode::from(failure.exit as u8)

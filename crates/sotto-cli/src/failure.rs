@@ -12,11 +12,13 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
     pub(crate) fix: Option<String>,
+    /// Nobody reads what is printed any more (`sotto ... | head`): the end, and no fault.
+    pub(crate) unread: bool,
 }
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into(), fix: None }
+        Failure { exit, message: message.into(), fix: None, unread: false }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
@@ -33,6 +35,11 @@ impl Failure {
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Failure::new(Exit::Internal, message)
+    }
+
+    /// The reader of the results has gone away.
+    pub(crate) fn unread() -> Self {
+        Failure { unread: true, ..Failure::internal("nobody reads the results") }
     }
 
     /// Adds what to do about it.

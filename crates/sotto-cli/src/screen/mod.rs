@@ -55,7 +55,7 @@ impl Screen {
 fn line(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::unread()),
         Err(error) => Err(Failure::file("writing to", "standard output".as_ref(), &error)),
         Ok(()) => Ok(()),
     }

@@ -51,9 +51,16 @@ pub(crate) fn millis(t: Duration) -> String {
     digits(t.as_secs_f64() * 1e3)
 }
 
-/// `2^-41.2`; beyond what means anything, `2^-1000`, which is still a bound; or `0` for what cannot happen.
-pub(crate) fn probability(log2: f64) -> String {
-    if log2 == f64::NEG_INFINITY { "0".to_owned() } else { format!("2^{:.1}", log2.max(-1000.0)) }
+/// A bound on a probability: `at most 2^-41.2`; beyond what means anything, `below 2^-999`, which is still
+/// a bound; or `0` for what cannot happen.
+pub(crate) fn at_most(log2: f64) -> String {
+    if log2 == f64::NEG_INFINITY {
+        "0".to_owned()
+    } else if log2 < -999.0 {
+        "below 2^-999".to_owned()
+    } else {
+        format!("at most 2^{log2:.1}")
+    }
 }
 
 /// Bits of security; information-theoretic schemes have no number.
@@ -113,8 +120,8 @@ mod tests {
 
     #[test]
     fn probabilities_are_powers_of_two() {
-        assert_eq!(probability(-41.23), "2^-41.2");
-        assert_eq!(probability(-46_246.2), "2^-1000.0");
-        assert_eq!(probability(f64::NEG_INFINITY), "0");
+        assert_eq!(at_most(-41.23), "at most 2^-41.2");
+        assert_eq!(at_most(-46_246.2), "below 2^-999");
+        assert_eq!(at_most(f64::NEG_INFINITY), "0");
     }
 }

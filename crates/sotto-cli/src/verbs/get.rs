@@ -49,7 +49,7 @@ pub(crate) struct Get {
     #[arg(long)]
     no_cache: bool,
     /// The longest one request may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
     /// Trust the roots in this PEM file instead of the web's (for https)
     #[arg(long, value_name = "FILE")]
@@ -76,7 +76,7 @@ impl Get {
 
     fn open(&self, bars: &Arc<Bars>) -> Result<Table> {
         let mut builder = Table::connect(&self.server, self.table.as_str())
-            .timeout(Duration::from_secs(self.timeout.max(1)))
+            .timeout(Duration::from_secs(self.timeout))
             .progress(on(bars));
         if let Some(key) = self.pin {
             builder = builder.pin(key);

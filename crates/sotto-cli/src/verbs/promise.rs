@@ -63,7 +63,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         ),
         ("once", once),
         ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
-        ("a lookup fails", format!("with probability at most {}", units::probability(scheme.failure_log2))),
+        ("a lookup fails", format!("with probability {}", units::at_most(scheme.failure_log2))),
         (
             "updates",
             match scheme.can_update {

@@ -6,6 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
+use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
 use sotto_db::{TableDir, UpdateOptions, UpdateSummary, update_table};
 use std::path::PathBuf;
@@ -65,8 +66,7 @@ pub(crate) struct Update {
 impl Update {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let dir = TableDir::open(&self.dir).map_err(blame::db)?;
-        let lock = dir.lock().map_err(blame::db)?;
-        // Before the key: a directory without a table should not get one.
+        // Before the lock: a directory without a table should not get one.
         let scheme = dir.open_latest().map_err(blame::db)?.catalog().scheme.clone();
         let entry = sotto_registry::find(&scheme).ok_or_else(|| {
             Failure::new(
@@ -75,7 +75,14 @@ impl Update {
             )
             .fix("use a build of sotto that carries it")
         })?;
-        let key = encode::signing_key(&dir, self.key.as_deref())?;
+        // A new key could not sign this table's next epoch, and would stand where the lost one belongs.
+        let path = self.key.clone().unwrap_or_else(|| self.dir.join(KEY));
+        if !path.exists() {
+            return Err(Failure::missing(format!("there is no signing key {}", path.display()))
+                .fix("give the table's own: clients that know it refuse any other"));
+        }
+        let key = encode::signing_key(&dir, Some(&path))?;
+        let lock = dir.lock().map_err(blame::db)?;
         let columns = self.columns()?;
         let named = columns.iter().flatten().any(|column| matches!(column, Column::Name(_)));
         let options = UpdateOptions {

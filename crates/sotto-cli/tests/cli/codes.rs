@@ -11,6 +11,18 @@ fn usage_is_2() {
         &["get"][..],
         &["get", "--server", "http://x", "--table", "Not A Name", "--row", "0"],
         &["get", "--server", "http://x", "--table", "t", "--row", "0", "--pin", "sotto-pk:12"],
+        &[
+            "get",
+            "--server",
+            "http://x",
+            "--table",
+            "t",
+            "--row",
+            "0",
+            "--no-cache",
+            "--timeout",
+            "18446744073709551615",
+        ],
         &["serve"],
         &["frobnicate"],
     ] {
@@ -111,7 +123,14 @@ fn what_is_not_there_is_7() {
     std::fs::create_dir(folder.at("empty")).unwrap();
     sotto(&["serve", &folder.text("empty")]).fails(7, &["encode one first"]);
     sotto(&["update", &folder.text("empty"), &folder.text("words.csv")]).fails(7, &["encode one first"]);
-    assert!(!folder.at("empty").join("signing.key").exists(), "no table, no key");
+    let there = std::fs::read_dir(folder.at("empty")).unwrap().count();
+    assert_eq!(there, 0, "no table, no key and no lock");
+
+    let key = folder.at("words").join("signing.key");
+    std::fs::remove_file(&key).unwrap();
+    let changes = folder.write("changes.csv", "0,new\n");
+    sotto(&["update", &dir, &changes]).fails(7, &["signing.key", "the table's own"]);
+    assert!(!key.exists(), "another key would be of no use");
 }
 
 #[cfg(unix)]
@@ -135,4 +154,10 @@ fn errors_are_json_where_asked_for() {
     assert_eq!(error["error"]["kind"], "missing");
     assert!(error["error"]["message"].as_str().unwrap().contains("/no/such/place"));
     assert!(error["error"]["fix"].is_string());
+
+    let outcome = sotto(&["get", "--json", "--table", "t"]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    let error: Value = serde_json::from_str(&outcome.stderr).unwrap();
+    assert_eq!(error["error"]["kind"], "usage");
+    assert!(error["error"]["message"].as_str().unwrap().contains("--server"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Killed encoders and servers, a taken port, a full disk.
 
 use crate::harness::{Folder, Served, images, program, sotto, wait};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -47,6 +47,81 @@ fn leftovers(dir: &str) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.file_name().into_string().unwrap());
     names.filter(|name| !name.ends_with(".sotto") && name != "signing.key" && name != "write.lock").collect()
+}
+
+#[test]
+fn a_refused_table_leaves_nothing_that_was_not_there() {
+    let folder = Folder::new();
+    let inside = |dir: &str| {
+        let entries = std::fs::read_dir(folder.at(dir)).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    let bad = folder.write("bad.csv", b"a\n\xff\n");
+    let huge = folder.at("huge.bin");
+    std::fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    let huge = huge.to_str().unwrap();
+    // The one is refused while it is read, the other by its parameters, when there is a key already.
+    for (code, args) in [(3, [&bad, "--value", "1"]), (4, [huge, "--row-bytes", "1"])] {
+        let encode = |dir: &str| sotto(&[&["encode", "--out", &folder.text(dir)], &args[..]].concat());
+        let outcome = encode("new/deep");
+        assert_eq!(outcome.code, code, "{}", outcome.stderr);
+        assert!(!folder.at("new").exists(), "{args:?}");
+
+        std::fs::create_dir_all(folder.at("old")).unwrap();
+        assert_eq!(encode("old").code, code);
+        assert_eq!(inside("old"), Vec::<String>::new(), "{args:?}");
+    }
+    let words = folder.words(10);
+    std::fs::rename(folder.at("words").join("signing.key"), folder.at("old").join("signing.key")).unwrap();
+    let key = std::fs::read(folder.at("old").join("signing.key")).unwrap();
+    assert_eq!(sotto(&["encode", &bad, "--value", "1", "--out", &folder.text("old")]).code, 3);
+    assert_eq!(inside("old"), ["signing.key"]);
+    assert_eq!(std::fs::read(folder.at("old").join("signing.key")).unwrap(), key);
+
+    assert_eq!(sotto(&["encode", &bad, "--value", "1", "--out", &words]).code, 3);
+    assert_eq!(images(words.as_ref()), ["epoch-00000001.sotto"]);
+}
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ip-country/asn-country-ipv4-num.csv.gz");
+
+/// The demo, with its temporary directory in `folder`.
+fn demo(folder: &Folder) -> Command {
+    let mut command = Command::new(program());
+    command.args(["demo", "--data", DATA]).env("TMPDIR", folder.at("")).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn a_demo_that_is_interrupted_takes_its_directory_along() {
+    for signal in ["-INT", "-TERM"] {
+        let folder = Folder::new();
+        let mut child = demo(&folder).stdout(Stdio::null()).spawn().unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        let encoding = || {
+            let made = std::fs::read_dir(folder.at("")).unwrap().next()?.unwrap().path();
+            (!images(&made.join("ip-country")).is_empty()).then_some(())
+        };
+        while encoding().is_none() {
+            assert!(Instant::now() < patience && child.try_wait().unwrap().is_none(), "it was not caught");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(!wait(&mut child).success());
+        assert_eq!(std::fs::read_dir(folder.at("")).unwrap().count(), 0, "{signal}");
+    }
+}
+
+#[test]
+fn a_demo_nobody_reads_takes_its_directory_along() {
+    let folder = Folder::new();
+    let mut child = demo(&folder).stdout(Stdio::piped()).spawn().unwrap();
+    // Up to here there may not be a directory yet.
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map(Result::unwrap).any(|line| line.starts_with("Encode")));
+    assert!(wait(&mut child).success(), "as in `sotto demo | head`");
+    assert_eq!(std::fs::read_dir(folder.at("")).unwrap().count(), 0);
 }
 
 #[test]

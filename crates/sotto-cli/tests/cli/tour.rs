@@ -40,6 +40,22 @@ fn the_demo_gives_right_answers() {
     assert_eq!(demo["download"]["down_bytes"], 2 << 24);
 }
 
+/// Two archives in one file, and none of the well-known addresses in it.
+#[test]
+fn a_demo_of_other_data() {
+    let folder = Folder::new();
+    let member = |line: &str| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gz, line.as_bytes()).unwrap();
+        gz.finish().unwrap()
+    };
+    let both = [member("0,255,AA\n"), member("4294967040,4294967295,BB\n")].concat();
+    let data = folder.write("two.csv.gz", both);
+    let demo =
+        sotto(&["demo", "--data", &data, "--ip", "255.255.255.255", "--clients", "1", "--json"]).json();
+    assert_eq!((&demo["lookups"][0]["answer"], &demo["lookups"][5]["answer"]), (&"".into(), &"BB".into()));
+}
+
 #[test]
 fn bench_lists_what_it_has_and_knows_what_it_has_not() {
     let list = sotto(&["bench", "--list", "--json"]).json();

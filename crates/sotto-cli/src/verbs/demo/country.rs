@@ -2,7 +2,7 @@
 //! private answer is checked against.
 
 use crate::failure::{Failure, Result};
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -41,7 +41,7 @@ impl Countries {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Failure::file("opening", path, &error))?;
         let mut ranges = Vec::new();
-        for (i, line) in BufReader::new(GzDecoder::new(file)).lines().enumerate() {
+        for (i, line) in BufReader::new(MultiGzDecoder::new(file)).lines().enumerate() {
             let line = line.map_err(|error| Failure::file("reading", path, &error))?;
             let range = parse(&line).filter(|(first, last, _)| first <= last).ok_or_else(|| {
                 let at = format!("{}, line {}", path.display(), i + 1);

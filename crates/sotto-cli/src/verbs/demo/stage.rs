@@ -1,7 +1,7 @@
 //! What an operator and a user would do: encode the data, serve it, open the table.
 
 use super::story::Reading;
-use super::{Demo, country};
+use super::{Demo, country, tidy};
 use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -44,6 +44,8 @@ impl Stage {
         let scratch = scratch.map_err(|error| {
             Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
         })?;
+        tidy::on_signal(scratch.path().to_owned())
+            .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
         let inside = scratch.path().join(NAME);
         let job = Job {
             input: data,

@@ -38,7 +38,7 @@ impl Story {
             "Encode     {} rows of {} bytes, one per /24 block of addresses, in {}\n           \
              ({})\n           \
              {}:\n           matrix of {} x {} bytes, image of {}\n           \
-             security {} ({})\n           a lookup comes back wrong with probability at most {}",
+             security {} ({})\n           a lookup comes back wrong with probability {}",
             units::count(done.rows),
             done.row_bytes,
             took,
@@ -49,7 +49,7 @@ impl Story {
             units::bytes(done.image_bytes),
             units::security(scheme.security_bits),
             scheme.security_model,
-            units::probability(scheme.failure_log2),
+            units::at_most(scheme.failure_log2),
         ))
     }
 

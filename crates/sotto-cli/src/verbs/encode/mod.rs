@@ -3,8 +3,10 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`source`] | which file, which columns, which kind of table |
+//! | [`traces`] | what is removed again if nothing comes of it |
 
 pub(crate) mod source;
+mod traces;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -15,11 +17,12 @@ use serde_json::json;
 use sotto_catalog::{PublicKey, TableName};
 use sotto_core::SchemeEntry;
 use sotto_db::inspect::SchemeInfo;
-use sotto_db::{EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, TableDir};
+use sotto_db::{EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, TableDir, WriteLock};
 use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use traces::Traces;
 
 const EXAMPLE: &str = "\
 An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
@@ -106,13 +109,23 @@ impl Job<'_> {
         let began = Instant::now();
         // A mistyped input should not leave a directory behind.
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
+        let traces = Traces::before(self.out);
         let dir = TableDir::create(self.out).map_err(blame::db)?;
         let lock = dir.lock().map_err(blame::db)?;
+        let traces = traces.locked(&lock);
+        let done = self.encode(began, &lock, screen);
+        if done.is_err() {
+            traces.remove(&lock);
+        }
+        done
+    }
+
+    fn encode(self, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
         let Ingested { table, kind, value, notes } =
             sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
-        let key = signing_key(&dir, self.key)?;
+        let key = signing_key(lock.dir(), self.key)?;
         let options = EncodeOptions {
             table: self.name,
             kind,
@@ -122,7 +135,7 @@ impl Job<'_> {
             attribution: self.attribution,
             key: &key,
         };
-        let summary = sotto_db::encode_table(self.scheme, table.as_ref(), &lock, &options, &watch);
+        let summary = sotto_db::encode_table(self.scheme, table.as_ref(), lock, &options, &watch);
         let summary = summary.map_err(blame::db)?;
         let stages = bars.finish();
         let image = ImageFile::open(&summary.image).map_err(blame::db)?;
@@ -196,7 +209,8 @@ impl Encode {
 /// Why the table has the shape it has.
 fn chosen_for(lookups: u64, done: &Done) -> String {
     let scheme = &done.scheme;
-    let all = scheme.artifact_bytes + lookups * (scheme.query_bytes + scheme.answer_bytes);
+    let each = scheme.query_bytes.saturating_add(scheme.answer_bytes);
+    let all = scheme.artifact_bytes.saturating_add(lookups.saturating_mul(each));
     format!(
         "{} lookups by one client per epoch (--lookups): {} in all, hint included",
         units::count(lookups),

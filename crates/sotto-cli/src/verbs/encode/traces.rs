@@ -1,0 +1,48 @@
+//! What is removed again if nothing comes of an encoding: all that it made itself, and nothing else.
+
+use sotto_db::WriteLock;
+use sotto_db::epoch::{KEY, LOCK};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is not there before a command makes it.
+pub(super) struct Traces {
+    files: Vec<PathBuf>,
+    /// Innermost first.
+    folders: Vec<PathBuf>,
+}
+
+impl Traces {
+    /// Looks at what is there.
+    pub(super) fn before(out: &Path) -> Self {
+        let above = out.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+        let folders = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+        let lock = out.join(LOCK);
+        Traces { files: if lock.exists() { Vec::new() } else { vec![lock] }, folders }
+    }
+
+    /// Looks for the key again once nobody else can make it.
+    pub(super) fn locked(mut self, lock: &WriteLock) -> Self {
+        let key = lock.dir().path().join(KEY);
+        if !key.exists() {
+            self.files.push(key);
+        }
+        self
+    }
+
+    /// Removes what has come since. A key stays as soon as an image may be signed with it, and one kept
+    /// elsewhere (`--key`) stays in any case: others may use it by now.
+    pub(super) fn remove(self, lock: &WriteLock) {
+        if !lock.dir().epochs().is_ok_and(|epochs| epochs.is_empty()) {
+            return;
+        }
+        // The error that led here is the one to report, not that its traces cannot be removed.
+        for file in self.files {
+            let _ = fs::remove_file(file);
+        }
+        for folder in self.folders {
+            // Only empty ones go.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
