@@ -273,6 +273,15 @@ fn bad_row_numbers() {
 }
 
 #[test]
+fn what_is_no_file_has_no_second_pass() {
+    let dir = scratch();
+    let mut options = index("1", None, Encoding::Text, None);
+    options.file.format = Some(sotto_db::ingest::Format::Csv);
+    let error = ingest(Path::new("/dev/null"), &options, dir.path(), &silent).map(drop).unwrap_err();
+    assert!(error.to_string().contains("how many bytes a row has"), "{error}");
+}
+
+#[test]
 fn rows_past_the_end_of_any_file() {
     let dir = scratch();
     let path = write(dir.path(), "t.csv", format!("{},a\n", (1u64 << 40) - 1));

@@ -74,6 +74,10 @@ fn widest(
     options: &IndexOptions,
     watch: Watcher<'_>,
 ) -> Result<usize, IngestError> {
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        let problem = Problem::Options("a pipe is read only once: say how many bytes a row has");
+        return Err(IngestError { path: path.to_owned(), line: 0, column: None, problem });
+    }
     let mut reader = Reader::open(path, file, &[&options.value], watch)?;
     let (mut widest, mut value) = (1, Vec::new());
     while let Some(cells) = reader.next()? {
