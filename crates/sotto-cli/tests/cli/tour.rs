@@ -73,3 +73,21 @@ fn bench_machine_is_json_too() {
     let probe: serde_json::Value = serde_json::from_str(&probe.stdout).unwrap();
     assert_eq!(probe["format"], "sotto-machine/1");
 }
+
+#[test]
+fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
+    let folder = Folder::new();
+    let rows: String = (0..2000).map(|i| format!("{i}\n")).collect();
+    let csv = folder.write("rows.csv", format!("value\n{rows}"));
+    let table = folder.text("rows");
+    assert_eq!(sotto(&["encode", &csv, "--value", "value", "--out", &table]).code, 0);
+    let report = sotto(&["bench", "server", &table, "--clients", "3", "--quick", "--json"]).json();
+    assert_eq!((&report["rows"], &report["table"]), (&2000.into(), &"rows".into()));
+    let figures = report["figures"].as_array().unwrap();
+    let clients: Vec<_> = figures.iter().map(|figure| figure["clients"].as_u64().unwrap()).collect();
+    assert_eq!(clients, [1, 3, 3], "one alone, all without shared passes, all with");
+    assert!(figures.iter().all(|figure| figure["lookups_per_second"].as_f64() > Some(0.0)), "{report}");
+    assert_eq!(figures[1]["queries_per_pass"], 1.0, "a server told to share nothing shares nothing");
+    assert!(report["answers_checked"].as_u64() > Some(15));
+    sotto(&["bench", "server", &folder.text("none")]).fails(7, &["none"]);
+}
