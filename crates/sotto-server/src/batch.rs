@@ -30,8 +30,7 @@ pub(crate) struct Ask {
     pub(crate) head: ask::Head,
     pub(crate) frame: Vec<u8>,
     /// The memory the frame takes, given back with it: a client that hangs up leaves its ask in the queue.
-    #[allow(dead_code, reason = "dropping it gives the room back")]
-    pub(crate) room: OwnedSemaphorePermit,
+    pub(crate) _room: OwnedSemaphorePermit,
 }
 
 /// The answers to an ask, in order, and where its time went.

@@ -5,9 +5,11 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Held until dropped.
+/// Held until dropped, since dropping the file releases it.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code, reason = "dropping the file releases the lock")] File);
+pub struct Lock {
+    _file: File,
+}
 
 /// How often a held lock is tried again.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -23,7 +25,7 @@ impl Lock {
         let start = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Some(Lock(file))),
+                Ok(()) => return Ok(Some(Lock { _file: file })),
                 Err(TryLockError::Error(e)) => return Err(at(e)),
                 Err(TryLockError::WouldBlock) if start.elapsed() >= patience => return Ok(None),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(PERIOD),

@@ -65,5 +65,5 @@ async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Ask
     let session = session
         .ok_or_else(|| Refusal::new(Code::SessionExpired, "the session is not held, or was never made"))?;
     let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
-    Ok(Ask { live, session, head, frame, room })
+    Ok(Ask { live, session, head, frame, _room: room })
 }

@@ -3,8 +3,9 @@
 //! The server is the real one, in this process. What asks it is not: a real client would spend this
 //! machine's time and memory bandwidth on its own half. So one client makes a query for each asker, and the
 //! askers post those bytes again and again. To the server they are queries like any other. Every answer
-//! must be, byte for byte, the first one to its query, whatever else shared the pass; and those first ones
-//! are the same from both servers, and are decrypted.
+//! must be, byte for byte, the first one to its query, whatever else shared the pass. The first ones are the
+//! same from both servers, and are decrypted: another query for the row, under another secret, must read the
+//! same bytes, which answers that are wrong do not.
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -119,19 +120,27 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     let mut session = open(&shared, &catalog.table)?;
     let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
     let row = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9) % catalog.rows;
-    let asks = (0..clients).map(|i| session.ask(&[row(i)], &mut rng).map_err(blame::client));
-    let asks: Vec<_> = asks.collect::<Result<_>>()?;
-    let requests: Vec<Request> = asks.iter().map(|ask| ask.request().clone()).collect();
-
-    // The first answers: read, and kept to compare all others with.
+    let mut requests = Vec::new();
     let mut first = Vec::new();
-    for (ask, request) in asks.into_iter().zip(&requests) {
-        let answer = post(&mut http(&shared)?, request)?;
-        if post(&mut http(&alone)?, request)?.body != answer.body {
-            return Err(Failure::internal("two servers of one table gave different answers to one query"));
+    for i in 0..clients {
+        let mut look_up = || -> Result<(Request, Vec<u8>, Vec<Vec<u8>>)> {
+            let ask = session.ask(&[row(i)], &mut rng).map_err(blame::client)?;
+            let request = ask.request().clone();
+            let answer = post(&mut http(&shared)?, &request)?;
+            if post(&mut http(&alone)?, &request)?.body != answer.body {
+                return Err(Failure::internal(
+                    "two servers of one table gave different answers to one query",
+                ));
+            }
+            let rows = session.recover(ask, &answer).map_err(blame::client)?;
+            Ok((request, answer.body, rows))
+        };
+        let (request, answer, rows) = look_up()?;
+        if look_up()?.2 != rows {
+            return Err(Failure::internal("two queries for one row read different rows"));
         }
-        session.recover(ask, &answer).map_err(blame::client)?;
-        first.push(answer.body);
+        requests.push(request);
+        first.push(answer);
     }
 
     let span = Duration::from_millis(if options.quick { 200 } else { 2000 });

@@ -15,7 +15,7 @@ fn ask(live: &Arc<LiveTable>, count: u64) -> Ask {
     let frame = ask::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
     let head = ask::Head::parse(&frame).unwrap();
     let room = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    Ask { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, room }
+    Ask { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, _room: room }
 }
 
 fn sizes(pass: &Pass) -> Vec<usize> {
@@ -82,7 +82,7 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
 fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
     let (queue, live, bodies) = (queue(8), clear_table(1), Arc::new(Semaphore::new(1)));
     let room = bodies.clone().try_acquire_owned().unwrap();
-    drop(queue.push(Ask { room, ..ask(&live, 1) }, Instant::now()).unwrap());
+    drop(queue.push(Ask { _room: room, ..ask(&live, 1) }, Instant::now()).unwrap());
     assert_eq!(bodies.available_permits(), 0, "its frame is still in the queue");
     let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
     assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [1]);
