@@ -82,7 +82,7 @@ fn catalogs() -> Vec<Catalog> {
 
 fn catalog(entry: &SchemeEntry, range: bool) -> Catalog {
     let (rows, row_bytes) = (1000, 2);
-    let params = (entry.select)(&Shape { rows, row_bytes, lookups_per_client: 1 }).unwrap();
+    let params = (entry.select)(&Shape::new(rows, row_bytes, 1)).unwrap();
     let report = (entry.report)(&params).unwrap();
     let hint = vec![0; report.costs.artifact_bytes as usize];
     Catalog {

@@ -79,6 +79,8 @@ pub(crate) static SEED: LazyLock<Vec<u8>> = LazyLock::new(|| {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         lookups_per_client: 1,
+        goal: Default::default(),
+        set: None,
         threads: Some(1),
         attribution: None,
         key: &KEY,

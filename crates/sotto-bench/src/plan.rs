@@ -52,11 +52,7 @@ impl<'a> Plan<'a> {
         let label = format!("{} {}", case.scheme, table.shape);
         let entry = find(case, schemes, &label)?;
         let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
-        let shape = Shape {
-            rows: case.stored_rows(),
-            row_bytes: case.stored_row_bytes(),
-            lookups_per_client: case.lookups_per_client,
-        };
+        let shape = Shape::new(case.stored_rows(), case.stored_row_bytes(), case.lookups_per_client);
         let selected = match (entry.select)(&shape) {
             Ok(params) => params,
             Err(sotto_core::Error::Params(why)) => return Ok(Ready::NoFit(why.to_string())),

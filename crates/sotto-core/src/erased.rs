@@ -13,8 +13,8 @@ pub use client::{AnyClient, AnyPrepare, Ticket};
 pub use server::{AnyServer, AnySession, ServerEntry};
 
 use crate::{
-    Artifact, CryptoRng, Fan, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result, Scheme,
-    SchemeId, Shape,
+    Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
+    Scheme, SchemeId, Shape,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
@@ -27,6 +27,8 @@ pub struct SchemeEntry {
     pub title: &'static str,
     /// How many servers a query goes to.
     pub servers: usize,
+    /// The parameter sets that can be asked for by name.
+    pub sets: fn() -> Vec<NamedSet>,
     /// Chooses parameters for a table; gives canonical JSON.
     pub select: fn(&Shape) -> Result<Vec<u8>>,
     /// Checks parameters and says what they promise and cost.
@@ -51,6 +53,7 @@ impl SchemeEntry {
             id: S::ID,
             title: S::TITLE,
             servers: <S::Fan<()> as Fan<()>>::SERVERS,
+            sets: <S::Params as Params>::sets,
             select: select::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
@@ -65,6 +68,7 @@ impl SchemeEntry {
             id: S::ID,
             title: S::TITLE,
             servers: <S::Fan<()> as Fan<()>>::SERVERS,
+            sets: <S::Params as Params>::sets,
             select: select::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
@@ -102,6 +106,16 @@ fn canonical<S: Scheme>(literal: &<S::Params as Params>::Literal) -> Result<Vec<
 }
 
 fn select<S: Scheme>(shape: &Shape) -> Result<Vec<u8>> {
+    if let Some(wanted) = &shape.set {
+        let names: Vec<&str> = S::Params::sets().iter().map(|set| set.name).collect();
+        if !names.contains(&wanted.as_str()) {
+            let why = match names.as_slice() {
+                [] => format!("{} has no named parameter sets", S::ID),
+                names => format!("{} has no set of that name; it has {}", S::ID, names.join(", ")),
+            };
+            return Err(ParamsError::Field { field: "set", why }.into());
+        }
+    }
     let literal = S::Params::select(shape)?;
     S::Params::check(literal.clone())?;
     canonical::<S>(&literal)

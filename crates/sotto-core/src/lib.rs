@@ -31,7 +31,7 @@ pub use erased::{AnyServer, AnySession, ServerEntry};
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
-pub use params::{Costs, Params, ParamsReport, Security, Shape};
+pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme};
 #[cfg(feature = "server")]

@@ -9,8 +9,8 @@ pub const REQUIRED_SECURITY_BITS: u32 = 128;
 /// log2 of the largest failure probability of one lookup any encoder or client accepts.
 pub const REQUIRED_FAILURE_LOG2: i32 = -40;
 
-/// The table a scheme is asked to fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The table a scheme is asked to fit, and what matters most to whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// Rows in the table, at least 1.
     pub rows: u64,
@@ -19,6 +19,55 @@ pub struct Shape {
     /// How many lookups one client is expected to make per epoch. Weighs one-time bytes against
     /// bytes per query; it does not limit anything.
     pub lookups_per_client: u64,
+    /// What to spend least of.
+    pub goal: Goal,
+    /// One of the scheme's named parameter sets ([`Params::sets`]) instead of whichever is best.
+    pub set: Option<String>,
+}
+
+impl Shape {
+    /// A table of `rows` rows, with the default goal and no set named.
+    pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
+        Shape { rows, row_bytes, lookups_per_client, goal: Goal::ServerTime, set: None }
+    }
+}
+
+/// What parameters are chosen for, where a scheme has a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Goal {
+    /// Least time on the server; bytes only break ties.
+    #[default]
+    ServerTime,
+    /// Fewest bytes in a query.
+    QueryBytes,
+    /// Fewest bytes in a query and its answer.
+    TotalBytes,
+    /// Most of the wanted row in each byte of an answer, whatever the query costs: for large rows.
+    Rate,
+}
+
+impl Goal {
+    /// Every goal.
+    pub const ALL: [Goal; 4] = [Goal::ServerTime, Goal::QueryBytes, Goal::TotalBytes, Goal::Rate];
+
+    /// The name a person types.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Goal::ServerTime => "server-time",
+            Goal::QueryBytes => "query-bytes",
+            Goal::TotalBytes => "total-bytes",
+            Goal::Rate => "rate",
+        }
+    }
+}
+
+/// A parameter set that a person can ask for by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedSet {
+    /// What is typed.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
 }
 
 /// Checked, immutable, public parameters of one scheme for one table.
@@ -29,7 +78,12 @@ pub trait Params: Clone + Send + Sync + 'static {
     /// fields refused, so that its compact JSON is canonical.
     type Literal: Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Chooses a literal for a table.
+    /// The sets that [`Shape::set`] may name; none unless said otherwise.
+    fn sets() -> Vec<NamedSet> {
+        Vec::new()
+    }
+
+    /// Chooses a literal for a table. A set that `shape` names is one of [`Params::sets`].
     ///
     /// # Errors
     /// [`crate::ParamsError::NoFit`] if no parameters of this scheme fit.

@@ -9,7 +9,7 @@ use sotto_catalog::catalog::{self, FORMAT};
 use sotto_catalog::{
     ArtifactEntry, Catalog, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
 };
-use sotto_core::{Epoch, SchemeEntry, Shape};
+use sotto_core::{Epoch, Goal, SchemeEntry, Shape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -23,6 +23,10 @@ pub struct EncodeOptions<'a> {
     pub value: ValueKind,
     /// How many lookups one client is expected to make per epoch.
     pub lookups_per_client: u64,
+    /// What parameters are chosen for, where the scheme has a choice.
+    pub goal: Goal,
+    /// A named parameter set of the scheme, instead of whichever is best.
+    pub set: Option<String>,
     /// How many threads encode; `None` for one per core.
     pub threads: Option<usize>,
     /// Where the data comes from, in the words its licence asks for.
@@ -80,7 +84,11 @@ pub fn encode_table(
     check_folder(lock, &options.table, options.key)?;
     let epoch = lock.next()?;
     let (rows, row_bytes) = (table.rows(), table.row_bytes() as u64);
-    let shape = Shape { rows, row_bytes, lookups_per_client: options.lookups_per_client };
+    let shape = Shape {
+        goal: options.goal,
+        set: options.set.clone(),
+        ..Shape::new(rows, row_bytes, options.lookups_per_client)
+    };
     let params = (entry.select)(&shape).map_err(DbError::Scheme)?;
     let report = (entry.report)(&params).map_err(DbError::Scheme)?;
     let packing =

@@ -97,7 +97,7 @@ mod tests {
     use sotto_core::Params as _;
 
     fn shape(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Shape {
-        Shape { rows, row_bytes, lookups_per_client }
+        Shape::new(rows, row_bytes, lookups_per_client)
     }
 
     #[test]

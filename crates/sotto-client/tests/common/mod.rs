@@ -64,7 +64,7 @@ pub fn server(rows: u64, row_bytes: u64) -> Server {
 
 pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
     let scheme = resolve(scheme).unwrap();
-    let params = (scheme.select)(&Shape { rows, row_bytes, lookups_per_client: 1 }).unwrap();
+    let params = (scheme.select)(&Shape::new(rows, row_bytes, 1)).unwrap();
     let report = (scheme.report)(&params).unwrap();
     let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).unwrap();
     let mut records = vec![0; (report.records * report.record_bytes) as usize];

@@ -28,6 +28,8 @@ pub(crate) fn options(key: &SigningKey) -> EncodeOptions<'_> {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         lookups_per_client: 10,
+        goal: Default::default(),
+        set: None,
         threads: Some(2),
         attribution: None,
         key,

@@ -6,7 +6,7 @@ use sotto_testkit::rng::seeded;
 
 /// Real sessions, admitted by an open table.
 fn admit(count: usize) -> Vec<AnySession> {
-    let params = (CLEAR_KEYED.select)(&Shape { rows: 4, row_bytes: 32, lookups_per_client: 1 }).unwrap();
+    let params = (CLEAR_KEYED.select)(&Shape::new(4, 32, 1)).unwrap();
     let sink = MemorySink::new();
     (CLEAR_KEYED.server.encode)(&params, &MemoryRows::new(32, vec![7; 128]), &sink).unwrap();
     let table = (CLEAR_KEYED.server.open)(&params, Arc::new(sink.into_image())).unwrap();

@@ -8,7 +8,7 @@ use sotto_testkit::{CLEAR, rng::seeded};
 
 /// A table in the clear: four records of 32 bytes, each filled with its index.
 pub(crate) fn clear_table(epoch: u64) -> Arc<LiveTable> {
-    let params = (CLEAR.select)(&Shape { rows: 4, row_bytes: 32, lookups_per_client: 1 }).unwrap();
+    let params = (CLEAR.select)(&Shape::new(4, 32, 1)).unwrap();
     let rows = (0..4).flat_map(|index| [index; 32]).collect();
     let sink = MemorySink::new();
     (CLEAR.server.encode)(&params, &MemoryRows::new(32, rows), &sink).unwrap();

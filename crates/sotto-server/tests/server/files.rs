@@ -35,6 +35,8 @@ fn encode(dir: &Path, salt: u8) {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         lookups_per_client: 1000,
+        goal: Default::default(),
+        set: None,
         threads: Some(1),
         attribution: None,
         key: &key,

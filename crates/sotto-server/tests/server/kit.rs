@@ -50,8 +50,7 @@ impl Made {
     }
 
     pub(crate) fn parts(&self) -> Parts {
-        let params =
-            (self.scheme.select)(&Shape { rows: ROWS, row_bytes: 8, lookups_per_client: 1 }).unwrap();
+        let params = (self.scheme.select)(&Shape::new(ROWS, 8, 1)).unwrap();
         let rows = (0..RECORDS).flat_map(|index| record(index, self.epoch)).collect();
         let sink = MemorySink::new();
         (self.scheme.server.encode)(&params, &MemoryRows::new(RECORD, rows), &sink).unwrap();

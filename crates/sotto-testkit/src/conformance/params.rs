@@ -13,7 +13,7 @@ pub fn promises(subject: &Subject) {
     shapes.extend([NARROW, MIDDLE, WIDE].map(|case| (case.rows, case.row_bytes)));
     for (rows, row_bytes) in shapes {
         for lookups_per_client in [1, 1_000_000] {
-            let shape = Shape { rows, row_bytes, lookups_per_client };
+            let shape = Shape::new(rows, row_bytes, lookups_per_client);
             let params = (subject.entry.select)(&shape).expect("a table of middling size fits");
             let report = (subject.entry.report)(&params).expect("selected parameters are good ones");
             check_promise(&report);
@@ -30,7 +30,7 @@ pub fn promises(subject: &Subject) {
 /// Tables no machine can hold.
 pub fn absurd_tables(subject: &Subject) {
     for (rows, row_bytes) in [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX), (1 << 40, 1 << 40)] {
-        match (subject.entry.select)(&Shape { rows, row_bytes, lookups_per_client: u64::MAX }) {
+        match (subject.entry.select)(&Shape::new(rows, row_bytes, u64::MAX)) {
             Err(Error::Params(_)) => {}
             other => panic!("{rows} rows of {row_bytes} bytes gave {:?}", other.map(|_| "parameters")),
         }

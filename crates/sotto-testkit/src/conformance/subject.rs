@@ -94,7 +94,7 @@ pub struct Table {
 
 impl Table {
     fn encode(entry: &'static SchemeEntry, case: Case) -> Self {
-        let shape = Shape { rows: case.rows, row_bytes: case.row_bytes, lookups_per_client: 100 };
+        let shape = Shape::new(case.rows, case.row_bytes, 100);
         let params = (entry.select)(&shape).expect("small tables fit");
         let report = (entry.report)(&params).expect("selected parameters are good ones");
         let packing = Packing::new(case.rows, case.row_bytes, report.records, report.record_bytes)

@@ -43,7 +43,7 @@ Example:
   sotto demo --ip 1.2.3.4,5.6.7.8 --dir tables/ip-country";
 
 /// A table that is worth it, for comparison: 1 GiB.
-const LARGER: Shape = Shape { rows: 1 << 24, row_bytes: 64, lookups_per_client: stage::LOOKUPS };
+const LARGER: Shape = Shape::new(1 << 24, 64, stage::LOOKUPS);
 
 /// How long the crowd asks.
 const CROWD_SPAN: Duration = Duration::from_secs(1);

@@ -11,7 +11,7 @@ use crate::verbs::encode::{Done, Job};
 use crate::verbs::get;
 use sotto_catalog::{KeyKind, TableName};
 use sotto_client::Table;
-use sotto_core::{Image, SchemeEntry, Section};
+use sotto_core::{Goal, Image, SchemeEntry, Section};
 use sotto_db::IngestOptions;
 use sotto_db::ingest::{FileOptions, Format, Layout, RangeOptions};
 use sotto_server::{Config, Running, Server, TableConfig};
@@ -57,6 +57,8 @@ impl Stage {
                 layout: Layout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
             },
             lookups: LOOKUPS,
+            goal: Goal::default(),
+            set: None,
             threads: None,
             key: None,
             attribution: Some(ATTRIBUTION.to_owned()),

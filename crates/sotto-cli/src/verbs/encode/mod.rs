@@ -15,7 +15,7 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
 use sotto_catalog::{PublicKey, TableName};
-use sotto_core::SchemeEntry;
+use sotto_core::{Goal, SchemeEntry};
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::{EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, TableDir, WriteLock};
 use source::Source;
@@ -55,6 +55,12 @@ pub(crate) struct Encode {
     /// How many lookups one client is expected to make per epoch: weighs the hint against each query
     #[arg(long, value_name = "N", default_value = "1000")]
     lookups: u64,
+    /// What to choose parameters for, where the scheme has a choice
+    #[arg(long, default_value = Goal::default().name(), value_parser = goal)]
+    goal: Goal,
+    /// One of the scheme's named parameter sets, whatever the goal; `--set ?` lists them
+    #[arg(long, value_name = "NAME")]
+    set: Option<String>,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -75,9 +81,20 @@ impl std::fmt::Debug for Scheme {
     }
 }
 
+fn goal(name: &str) -> Result<Goal, String> {
+    let known = || Goal::ALL.map(Goal::name).join(", ");
+    Goal::ALL
+        .into_iter()
+        .find(|goal| goal.name() == name)
+        .ok_or_else(|| format!("a goal is one of {}", known()))
+}
+
+/// A scheme by its id, or by its name alone: the newest version this build has.
 fn scheme(id: &str) -> Result<Scheme, String> {
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
-    sotto_registry::find(id).map(Scheme).ok_or_else(|| format!("this build has: {}", known()))
+    let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
+    let newest = || sotto_registry::SCHEMES.iter().copied().rfind(named);
+    sotto_registry::find(id).or_else(newest).map(Scheme).ok_or_else(|| format!("this build has: {}", known()))
 }
 
 /// What to encode, and how: what `sotto encode` and the demo have in common.
@@ -88,6 +105,8 @@ pub(super) struct Job<'a> {
     pub(super) scheme: &'static SchemeEntry,
     pub(super) source: IngestOptions,
     pub(super) lookups: u64,
+    pub(super) goal: Goal,
+    pub(super) set: Option<String>,
     pub(super) threads: Option<usize>,
     pub(super) key: Option<&'a Path>,
     pub(super) attribution: Option<String>,
@@ -131,6 +150,8 @@ impl Job<'_> {
             kind,
             value,
             lookups_per_client: self.lookups,
+            goal: self.goal,
+            set: self.set,
             threads: self.threads,
             attribution: self.attribution,
             key: &key,
@@ -162,6 +183,8 @@ impl Encode {
             scheme: self.scheme.0,
             source: self.source.options()?,
             lookups: self.lookups,
+            goal: self.goal,
+            set: self.set.clone(),
             threads: self.threads,
             key: self.key.as_deref(),
             attribution: self.attribution.clone(),
