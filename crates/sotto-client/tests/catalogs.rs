@@ -103,8 +103,8 @@ fn parameters_other_than_the_digest_says_are_refused() {
 fn weakened(report: fn(&[u8]) -> sotto_core::Result<ParamsReport>) -> SchemeEntry {
     let server =
         ServerEntry { encode: CLEAR.server.encode, open: CLEAR.server.open, revise: CLEAR.server.revise };
-    let SchemeEntry { id, title, servers, select, prepare, patch, .. } = CLEAR;
-    SchemeEntry { id, title, servers, select, report, prepare, patch, server }
+    let SchemeEntry { id, title, servers, sets, select, prepare, patch, .. } = CLEAR;
+    SchemeEntry { id, title, servers, sets, select, report, prepare, patch, server }
 }
 
 #[test]
