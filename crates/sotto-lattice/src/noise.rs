@@ -9,7 +9,11 @@
 //! - a uniform variable on an interval of width w: V = w² / 12, its variance (see [`uniform`]);
 //! - a variable bounded by b in absolute value: V = b² (Hoeffding's lemma).
 //!
+//! [`steps`] has the variances that ring protocols add, step by step.
+//!
 //! Everything is computed as logarithms, so no probability is too small to be written down.
+
+pub mod steps;
 
 use std::f64::consts::LOG2_E;
 

@@ -1,0 +1,91 @@
+//! The variance each step of a ring protocol adds: an executable model, one function per step.
+//!
+//! A figure is the variance of a coefficient of the phase, averaged over the N coefficients. Averages are
+//! enough: whatever multiplies such a polynomial afterwards (digits of uniform masks, whitened data)
+//! weighs all its coefficients alike, even where expansion leaves the noise in few of them. Throughout,
+//! digits of uniform values count as independent and uniform, as in Spiral (section 5) and in the works it
+//! follows. The tests measure every step with the key at hand.
+//!
+//! Letters: `n` the degree, `h` the mean squared norm of the secret, B, A and l the gadget's.
+
+/// A gadget A (1, B, ..., B^(l-1)), in the terms noise depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digits {
+    /// l: how many.
+    pub count: u32,
+    /// log2 B.
+    pub base_log2: u32,
+    /// log2 A: the bits that are dropped.
+    pub drop_log2: u32,
+}
+
+impl Digits {
+    /// Sum of the second moments of the digits of a uniform number modulo 2^`log2_modulus`.
+    ///
+    /// A balanced digit is uniform in [-B/2, B/2): its second moment is (B² + 2) / 12. The top one spans
+    /// only what the modulus leaves it.
+    pub fn second_moment(&self, log2_modulus: f64) -> f64 {
+        let full = (f64::from(2 * self.base_log2).exp2() + 2.0) / 12.0;
+        let below = self.drop_log2 + self.base_log2 * self.count.saturating_sub(1);
+        let span = (log2_modulus - f64::from(below)).exp2();
+        f64::from(self.count.saturating_sub(1)) * full + full.min((span * span + 2.0) / 12.0)
+    }
+
+    /// Variance of what is dropped: uniform in [-A/2, A/2).
+    pub fn dropped(&self) -> f64 {
+        if self.drop_log2 == 0 { 0.0 } else { f64::from(2 * self.drop_log2).exp2() / 12.0 }
+    }
+}
+
+/// Variance of an error of variance `sigma²` in a word whose `dropped` lowest bits were not sent.
+pub fn truncated(sigma: f64, dropped: u32) -> f64 {
+    let lost = if dropped == 0 { 0.0 } else { f64::from(2 * dropped).exp2() / 12.0 };
+    sigma * sigma + lost
+}
+
+/// What one key switch adds: l digits times as many key errors, and what the gadget dropped times a source
+/// of squared norm `source` (`h` for a secret, [`squared`] of it for its square).
+pub fn key_switch(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, source: f64) -> f64 {
+    n as f64 * digits.second_moment(log2_modulus) * key_error + source * digits.dropped()
+}
+
+/// Mean squared norm of s², for a secret of independent centred coefficients: each coefficient of s² is a
+/// sum of N products of which N/2 pairs are equal, so its variance is twice that of independent ones.
+pub fn squared(h: f64) -> f64 {
+    2.0 * h * h
+}
+
+/// One round of expansion: c + KS(tau(c)) holds twice the variance, and that of one key switch.
+pub fn expansion_round(before: f64, key_switch: f64) -> f64 {
+    2.0 * before + key_switch
+}
+
+/// The row -s m of an RGSW ciphertext, made from RLWE(m): the error times s, and one key switch of s².
+pub fn conversion(h: f64, row: f64, key_switch_of_square: f64) -> f64 {
+    h * row + key_switch_of_square
+}
+
+/// Modulus switching by true rounding: both components are off by a uniform number in [-1/2, 1/2), one of
+/// them times s.
+pub fn lowered(before: f64, log2_divisor: f64, h: f64) -> f64 {
+    before * (-2.0 * log2_divisor).exp2() + (h + 1.0) / 12.0
+}
+
+/// One external product at rank `k`: digits of the mask times the rows of -s m, digits of the `k` other
+/// components times the rows of m; and for an approximate gadget what was dropped, times a bit m.
+pub fn external_product(
+    n: usize,
+    k: u32,
+    digits: &Digits,
+    log2_modulus: f64,
+    [secret_row, message_row]: [f64; 2],
+    h: f64,
+) -> f64 {
+    let rows = secret_row + f64::from(k) * message_row;
+    n as f64 * digits.second_moment(log2_modulus) * rows + (h + 1.0) * digits.dropped()
+}
+
+/// The first dimension: `rows` products with polynomials of uniform coefficients in [-p/2, p/2).
+pub fn first_dimension(n: usize, rows: u64, p_log2: u32, selector: f64) -> f64 {
+    rows as f64 * n as f64 * (f64::from(2 * p_log2).exp2() + 2.0) / 12.0 * selector
+}
