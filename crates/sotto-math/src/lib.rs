@@ -5,6 +5,7 @@
 //! | [`modulus`] | primes below 2^50 and arithmetic modulo them |
 //! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
+//! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
 //! | [`sample`] | the discrete Gaussian, in constant time |
 //! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
 //!
@@ -20,3 +21,4 @@ pub mod ntt;
 pub mod sample;
 #[allow(unsafe_code)]
 mod simd;
+pub mod tiles;

@@ -10,6 +10,7 @@ mod scan;
 
 use super::{Kernels, Planes, scalar};
 use crate::ntt::{Room, Tables};
+use crate::tiles::{Block, Words};
 
 /// Proof that this processor has AVX2. Only the probe makes one.
 pub(crate) struct Avx2(());
@@ -75,6 +76,10 @@ macro_rules! kernels {
             fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
                 // SAFETY: self proves AVX2.
                 unsafe { dot::dot(h, n, s, y) }
+            }
+
+            fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
+                scalar::tiles(form, block, sums);
             }
 
             fn read(&self, bytes: &[u8]) -> u64 {

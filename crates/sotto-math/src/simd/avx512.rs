@@ -8,8 +8,9 @@ mod products;
 mod read;
 mod scan;
 
-use super::{Kernels, Planes};
+use super::{Kernels, Planes, scalar};
 use crate::ntt::{Room, Tables};
+use crate::tiles::{Block, Words};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA. Only the probe makes one.
 pub(crate) struct Avx512(());
@@ -70,6 +71,10 @@ impl Kernels for Avx512 {
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
         // SAFETY: self proves the features.
         unsafe { dot::dot(h, n, s, y) }
+    }
+
+    fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
+        scalar::tiles(form, block, sums);
     }
 
     fn read(&self, bytes: &[u8]) -> u64 {

@@ -6,7 +6,8 @@
 //! | `avx2` | AVX2; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
 //!
-//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`. A backend is a
+//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`,
+//! `tiles`. A backend is a
 //! value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
@@ -21,6 +22,7 @@ mod scalar;
 pub(crate) use scalar::Scalar;
 
 use crate::ntt::{Room, Tables};
+use crate::tiles::{Block, Words};
 use std::sync::OnceLock;
 
 /// Byte planes of one query for a run of column groups.
@@ -62,6 +64,10 @@ pub(crate) trait Kernels: Sync {
 
     /// Rows of `h`, `n` words each, times each vector of `s`.
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
+
+    /// Adds a block's products to each query's sums: a line for each column and component, reduced
+    /// before and after.
+    fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
 
     /// The exclusive or of all 64-bit words.
     fn read(&self, bytes: &[u8]) -> u64;

@@ -5,9 +5,11 @@ mod gauss;
 mod ntt;
 mod read;
 mod scan;
+mod tiles;
 
 use super::{Kernels, Planes};
 use crate::ntt::{Room, Tables};
+use crate::tiles::{Block, Words};
 
 // What the vector backends leave to scalar code: what does not fill a register, and what
 // their instructions do not make faster.
@@ -17,6 +19,8 @@ pub(super) use gauss::gauss;
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};
 #[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
+#[cfg(target_arch = "x86_64")]
+pub(super) use tiles::tiles;
 
 pub(crate) struct Scalar;
 
@@ -62,6 +66,10 @@ impl Kernels for Scalar {
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
         dot::dot(h, n, s, y);
+    }
+
+    fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
+        tiles::tiles(form, block, sums);
     }
 
     fn read(&self, bytes: &[u8]) -> u64 {

@@ -1,0 +1,74 @@
+//! The pass over tiles, one slot at a time.
+
+use crate::tiles::{Block, Form, Pair, Residue, Words};
+
+type Line = [u64; 8];
+
+pub(in crate::simd) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Line]]) {
+    match form.form() {
+        Form::Residue(form) => add_runs(block, sums, |sum, products| residue(form, sum, products)),
+        Form::Pair(form) => add_runs(block, sums, |sum, products| pair(form, sum, products)),
+    }
+}
+
+/// For each line of sums and each run, calls `add` with the line and the factors of the run's rows.
+fn add_runs(
+    block: Block<'_>,
+    sums: &mut [&mut [Line]],
+    add: impl Fn(&mut Line, &mut dyn Iterator<Item = [Line; 2]>),
+) {
+    let mut lines = block.lines;
+    for run in block.layout.runs() {
+        let (mine, rest) = lines.split_at(run.lines());
+        lines = rest;
+        for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
+            let selectors = &selectors[run.rows.start * block.comps..];
+            for (i, col) in run.cols.clone().enumerate() {
+                for comp in 0..block.comps {
+                    let words = mine[i..].iter().step_by(run.cols.len());
+                    let selectors = selectors[comp..].iter().step_by(block.comps);
+                    let mut factors = words.zip(selectors).map(|(words, selector)| [line(words), selector.0]);
+                    add(&mut sums[col * block.comps + comp], &mut factors);
+                }
+            }
+        }
+    }
+}
+
+/// At most 64 products below 2^100, so that nothing but the end needs a reduction.
+fn residue(form: &Residue, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
+    let mut wide = sum.map(u128::from);
+    for [a, b] in factors {
+        for ((wide, a), b) in wide.iter_mut().zip(a).zip(b) {
+            *wide += u128::from(a) * u128::from(b);
+        }
+    }
+    *sum = wide.map(|x| form.modulus.reduce_u128(x));
+}
+
+/// At most 64 products below 2^56, for each half.
+fn pair(form: &Pair, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
+    let (mut low, mut high) = (sum.map(lower), sum.map(|x| x >> 32));
+    for [a, b] in factors {
+        for (((low, high), a), b) in low.iter_mut().zip(&mut high).zip(a).zip(b) {
+            *low += lower(a) * lower(b);
+            *high += (a >> 32) * (b >> 32);
+        }
+    }
+    let [q1, q2] = &form.moduli;
+    for ((sum, low), high) in sum.iter_mut().zip(low).zip(high) {
+        *sum = q1.reduce(low) | q2.reduce(high) << 32;
+    }
+}
+
+fn lower(x: u64) -> u64 {
+    x & u64::from(u32::MAX)
+}
+
+fn line(bytes: &[u8; 64]) -> Line {
+    let mut line = [0; 8];
+    for (word, bytes) in line.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    line
+}

@@ -1,0 +1,26 @@
+//! A table of polynomials under the transform, and the one pass over it that answers queries.
+//!
+//! The table is `rows` by `cols` polynomials of `Z_q[X]/(X^n + 1)`, as slots. A query is a
+//! selector per row: a ciphertext of `comps` polynomials, two for (a, b) and more where
+//! ciphertexts share their *a*. The answer is one ciphertext per column,
+//! `C[col][comp] = sum over rows of table[row][col] selector[row][comp]`, slot by slot: the
+//! *first dimension* of Spiral (Menon and Wu, 2022, section 3) and its descendants.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`layout`] | where each polynomial's slots lie |
+//! | [`words`] | one slot as one stored word |
+//! | [`selectors`] | a query, in the order the pass reads it |
+//! | [`scan`] | the pass, and the answer's polynomials out of its sums |
+
+pub mod layout;
+pub mod scan;
+pub mod selectors;
+pub mod words;
+
+pub use layout::{Run, TileLayout};
+pub(crate) use scan::Block;
+pub use scan::{gather, scan};
+pub use selectors::Selectors;
+pub use words::Words;
+pub(crate) use words::{Form, Pair, Residue};

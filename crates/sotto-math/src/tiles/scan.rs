@@ -1,0 +1,99 @@
+//! The pass, and the answer's polynomials out of its sums.
+//!
+//! Each run of a block (64 rows by 4 columns) is multiplied by its rows' selectors, the
+//! products are summed in registers without a reduction, and at its end the sums are reduced and
+//! added to those of the runs above. So there is no limit to the rows, and what lies in memory
+//! is always reduced.
+
+use super::layout::{LINE, LINE_BYTES, TileLayout};
+use super::selectors::{Line, Selectors};
+use super::words::Words;
+use crate::simd::{self, Kernels};
+use std::ops::Range;
+
+/// What one call of a kernel works on: one block, some queries.
+pub(crate) struct Block<'a> {
+    pub(crate) layout: &'a TileLayout,
+    /// The lines of the table.
+    pub(crate) lines: &'a [[u8; LINE_BYTES]],
+    /// The lines of each query's selectors: row after row, component after component.
+    pub(crate) selectors: &'a [&'a [Line]],
+    pub(crate) comps: usize,
+}
+
+/// Sums table times selectors for some blocks of a table and any number of queries, which all share one pass.
+///
+/// `tiles` are the bytes of those blocks alone, so that several threads can take disjoint
+/// blocks of one table. `out[i]` gets the sums of query `i` as stored words, in lines of
+/// eight: `[block][col][comp][8]`. Those of all blocks together are what [`gather`] takes.
+///
+/// # Panics
+/// If `tiles` is not as long as those blocks or there are no such blocks, a query has
+/// another form, shape or number of components than the others, there are not as many outputs as queries, or
+/// an output is not `8 cols comps` words for each block.
+pub fn scan(
+    form: &Words,
+    layout: &TileLayout,
+    tiles: &[u8],
+    blocks: Range<usize>,
+    queries: &[&Selectors],
+    out: &mut [&mut [u64]],
+) {
+    scan_with(simd::kernels(), form, layout, tiles, blocks, queries, out);
+}
+
+pub(crate) fn scan_with(
+    kernels: &dyn Kernels,
+    form: &Words,
+    layout: &TileLayout,
+    tiles: &[u8],
+    blocks: Range<usize>,
+    queries: &[&Selectors],
+    out: &mut [&mut [u64]],
+) {
+    let comps = queries.first().map_or(1, |q| q.comps());
+    let sums = layout.cols() * comps;
+    assert!(blocks.end <= layout.blocks(), "blocks of this table");
+    assert_eq!(tiles.len(), blocks.len() * layout.block_bytes(), "the bytes of these blocks");
+    assert_eq!(queries.len(), out.len(), "one output per query");
+    for (query, out) in queries.iter().zip(out.iter_mut()) {
+        assert!(query.fit(form, layout), "a query for this table");
+        assert_eq!(query.comps(), comps, "queries of one kind");
+        assert_eq!(out.len(), blocks.len() * sums * LINE, "an output for these blocks");
+        out.fill(0);
+    }
+    let lines = tiles.as_chunks::<LINE_BYTES>().0;
+    for ((i, block), lines) in blocks.enumerate().zip(lines.chunks_exact(layout.rows() * layout.cols())) {
+        let selectors: Vec<_> = queries.iter().map(|query| query.block(block)).collect();
+        let mut sums: Vec<_> =
+            out.iter_mut().map(|out| &mut out.as_chunks_mut::<LINE>().0[i * sums..(i + 1) * sums]).collect();
+        kernels.tiles(form, Block { layout, lines, selectors: &selectors, comps }, &mut sums);
+    }
+}
+
+/// Takes one polynomial of the answer out of one query's sums, as reduced slots.
+///
+/// # Panics
+/// If `sums` are not those of all blocks, there is no such column or component, or `out` is not
+/// `n` long.
+pub fn gather(
+    form: &Words,
+    layout: &TileLayout,
+    comps: usize,
+    sums: &[u64],
+    col: usize,
+    comp: usize,
+    out: &mut [u64],
+) {
+    assert_eq!(sums.len(), layout.n() * layout.cols() * comps, "the sums of all blocks");
+    assert!(col < layout.cols() && comp < comps, "a polynomial of the answer");
+    assert_eq!(out.len(), layout.n(), "a polynomial of n slots");
+    let lines = sums.as_chunks::<LINE>().0[col * comps + comp..].iter().step_by(layout.cols() * comps);
+    for (out, line) in out.as_chunks_mut::<LINE>().0.iter_mut().zip(lines) {
+        *out = *line;
+    }
+    form.restore(out);
+}
+
+#[cfg(test)]
+mod tests;

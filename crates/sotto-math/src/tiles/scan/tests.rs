@@ -1,0 +1,174 @@
+use super::*;
+use crate::matrix::mix;
+use crate::modulus::Modulus;
+use crate::simd::available;
+
+const NARROW: [u64; 4] = [1125899904679937, 1125899903827969, 268369921, 12289];
+
+fn pair() -> Words {
+    Words::pair(Modulus::new(268369921).unwrap(), Modulus::new(249561089).unwrap()).unwrap()
+}
+
+fn forms() -> Vec<(Words, u64)> {
+    let narrow = NARROW.map(|q| (Words::new(&Modulus::new(q).unwrap()).unwrap(), q));
+    narrow.into_iter().chain([(pair(), 268369921 * 249561089)]).collect()
+}
+
+struct Case {
+    form: Words,
+    q: u64,
+    layout: TileLayout,
+    comps: usize,
+    /// Slots, `[row][col][n]`.
+    table: Vec<Vec<Vec<u64>>>,
+    tiles: Vec<u8>,
+    /// Slots, `[query][row][comp][n]`.
+    queries: Vec<Vec<Vec<Vec<u64>>>>,
+}
+
+impl Case {
+    fn new(
+        (form, q): (Words, u64),
+        (n, rows, cols): (usize, usize, usize),
+        (count, comps): (usize, usize),
+        word: impl Fn(u64) -> u64,
+    ) -> Self {
+        let layout = TileLayout::new(n, rows, cols).unwrap();
+        let next = std::cell::Cell::new(0);
+        let slots = || {
+            next.set(next.get() + n as u64);
+            (0..n as u64).map(|i| word(next.get() + i) % q).collect::<Vec<_>>()
+        };
+        let many = |count: usize| (0..count).map(|_| slots()).collect::<Vec<_>>();
+        let table: Vec<_> = (0..rows).map(|_| many(cols)).collect();
+        let mut tiles = vec![0xEE; layout.bytes() as usize];
+        for (row, polynomials) in table.iter().enumerate() {
+            for (col, slots) in polynomials.iter().enumerate() {
+                let mut words = slots.clone();
+                form.store(&mut words);
+                for (block, line) in words.chunks(LINE).enumerate() {
+                    let at = layout.line(block, row, col) as usize;
+                    let bytes: Vec<u8> = line.iter().flat_map(|w| w.to_le_bytes()).collect();
+                    tiles[at..at + LINE_BYTES].copy_from_slice(&bytes);
+                }
+            }
+        }
+        let queries = (0..count).map(|_| (0..rows).map(|_| many(comps)).collect()).collect();
+        Case { form, q, layout, comps, table, tiles, queries }
+    }
+
+    /// The sums of one polynomial, in integers that cannot overflow: the definition.
+    fn exact(&self, query: usize, col: usize, comp: usize) -> Vec<u64> {
+        let q = u128::from(self.q);
+        let sum = |slot: usize| {
+            let products = self.table.iter().zip(&self.queries[query]).map(|(polynomials, selector)| {
+                u128::from(polynomials[col][slot]) * u128::from(selector[comp][slot]) % q
+            });
+            (products.sum::<u128>() % q) as u64
+        };
+        (0..self.layout.n()).map(sum).collect()
+    }
+
+    /// The words that one backend gives for each query, all queries sharing one pass, the blocks cut in two.
+    fn sums(&self, kernels: &dyn Kernels, queries: &[Selectors]) -> Vec<Vec<u64>> {
+        let layout = &self.layout;
+        let cut = layout.blocks() / 3;
+        let (above, below) = self.tiles.split_at(cut * layout.block_bytes());
+        let queries: Vec<_> = queries.iter().collect();
+        let mut out = vec![vec![0xAAAA; layout.n() * layout.cols() * self.comps]; queries.len()];
+        let at = cut * LINE * layout.cols() * self.comps;
+        let (mut left, mut right): (Vec<_>, Vec<_>) = out.iter_mut().map(|o| o.split_at_mut(at)).unzip();
+        scan_with(kernels, &self.form, layout, above, 0..cut, &queries, &mut left);
+        scan_with(kernels, &self.form, layout, below, cut..layout.blocks(), &queries, &mut right);
+        out
+    }
+
+    fn check(&self) {
+        let selectors: Vec<_> = (self.queries.iter())
+            .map(|query| {
+                let mut selectors = Selectors::new(&self.form, &self.layout, self.comps);
+                for (row, selector) in query.iter().enumerate() {
+                    for (comp, slots) in selector.iter().enumerate() {
+                        selectors.set(row, comp, slots);
+                    }
+                }
+                selectors
+            })
+            .collect();
+        let shape = (self.layout, self.comps, selectors.len(), self.q);
+        let scalar = self.sums(&simd::Scalar, &selectors);
+        for (query, sums) in scalar.iter().enumerate() {
+            for col in 0..self.layout.cols() {
+                for comp in 0..self.comps {
+                    let mut out = vec![0xBBBB; self.layout.n()];
+                    gather(&self.form, &self.layout, self.comps, sums, col, comp, &mut out);
+                    assert_eq!(out, self.exact(query, col, comp), "{shape:?} query {query} {col} {comp}");
+                }
+            }
+        }
+        for kernels in available() {
+            assert_eq!(self.sums(kernels, &selectors), scalar, "{shape:?} {}", kernels.name());
+        }
+    }
+}
+
+#[test]
+fn awkward_shapes() {
+    for form in forms() {
+        for rows in [1, 2, 63, 64, 65, 130] {
+            for cols in [1, 2, 3, 4, 5, 7, 10] {
+                for comps in [1, 2, 3] {
+                    Case::new(form, (64, rows, cols), (1, comps), mix).check();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_queries_shares_a_pass() {
+    for form in forms() {
+        for count in [0, 2, 3, 4, 5, 7, 9] {
+            for (rows, cols) in [(3, 1), (65, 6), (40, 11)] {
+                for comps in [1, 2, 3, 4] {
+                    Case::new(form, (128, rows, cols), (count, comps), mix).check();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn many_rows_of_the_largest_words() {
+    for form in forms() {
+        for comps in [2, 3] {
+            for count in [1, 2, 4] {
+                Case::new(form, (64, 257, 5), (count, comps), |_| form.1 - 1).check();
+            }
+        }
+        Case::new(form, (64, 4096, 2), (1, 2), |_| form.1 - 1).check();
+        Case::new(form, (64, 4096, 1), (2, 3), mix).check();
+    }
+}
+
+#[test]
+fn words_of_every_pattern_at_the_edges_of_the_halves() {
+    for form in forms() {
+        let edges = [0, 1, form.1 - 1, form.1 / 2, (1 << 32) - 1, 1 << 32, (1 << 28) - 1, 1 << 27];
+        Case::new(form, (128, 70, 6), (3, 2), |i| edges[(mix(i) % 8) as usize]).check();
+    }
+}
+
+#[test]
+fn a_query_for_another_table_is_refused() {
+    let form = pair();
+    let layout = TileLayout::new(64, 3, 2).unwrap();
+    let other = TileLayout::new(64, 4, 2).unwrap();
+    let selectors = Selectors::new(&form, &other, 2);
+    let tiles = vec![0; layout.bytes() as usize];
+    let mut out = vec![0; 64 * 2 * 2];
+    let refused = std::panic::catch_unwind(move || {
+        scan(&form, &layout, &tiles, 0..8, &[&selectors], &mut [&mut out]);
+    });
+    assert!(refused.is_err());
+}

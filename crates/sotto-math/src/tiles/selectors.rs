@@ -1,0 +1,68 @@
+//! A query, in the order the pass reads it.
+
+use super::layout::{LINE, TileLayout};
+use super::words::Words;
+
+/// Eight words, a cache line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u64; LINE]);
+
+/// The selectors of one query: for each row a ciphertext of `comps` polynomials.
+///
+/// ```text
+/// block:  | row 0: comp 0, comp 1, ... | row 1: comp 0, comp 1, ... | ...    lines of eight words
+/// ```
+///
+/// As in the table, what eight slots need lies together, so a block's selectors are read
+/// in order too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selectors {
+    form: Words,
+    n: usize,
+    rows: usize,
+    comps: usize,
+    lines: Vec<Line>,
+}
+
+impl Selectors {
+    /// Selectors for the rows of a table, all zero.
+    ///
+    /// # Panics
+    /// If `comps` is zero, or the selectors would not fit the address space.
+    pub fn new(form: &Words, layout: &TileLayout, comps: usize) -> Self {
+        assert!(comps > 0, "ciphertexts of at least one polynomial");
+        let (n, rows) = (layout.n(), layout.rows());
+        Selectors { form: *form, n, rows, comps, lines: vec![Line([0; LINE]); n / LINE * rows * comps] }
+    }
+
+    /// Sets one polynomial of the selector of `row`, given as reduced slots.
+    ///
+    /// # Panics
+    /// If there is no such row or component, or `slots` is not `n` long.
+    pub fn set(&mut self, row: usize, comp: usize, slots: &[u64]) {
+        assert!(row < self.rows && comp < self.comps, "a polynomial of these selectors");
+        assert_eq!(slots.len(), self.n, "a polynomial of n slots");
+        let lines = self.lines[row * self.comps + comp..].iter_mut().step_by(self.rows * self.comps);
+        for (line, slots) in lines.zip(slots.as_chunks::<LINE>().0) {
+            line.0 = *slots;
+            self.form.store(&mut line.0);
+        }
+    }
+
+    /// Polynomials in each ciphertext.
+    pub fn comps(&self) -> usize {
+        self.comps
+    }
+
+    /// Whether these are for tables of this form and shape.
+    pub(crate) fn fit(&self, form: &Words, layout: &TileLayout) -> bool {
+        (self.form, self.n, self.rows) == (*form, layout.n(), layout.rows())
+    }
+
+    /// The lines of one block.
+    pub(crate) fn block(&self, block: usize) -> &[Line] {
+        let lines = self.rows * self.comps;
+        &self.lines[block * lines..(block + 1) * lines]
+    }
+}

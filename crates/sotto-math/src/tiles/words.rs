@@ -1,0 +1,141 @@
+//! One slot as one stored word.
+//!
+//! Modulo a number below 2^50 the word is the residue. Modulo a larger product of two
+//! primes below 2^28 it is both residues, `(x mod q1) + 2^32 (x mod q2)`: a product of words
+//! is then two 32-bit multiplications, and 64 such products are summed before anything is reduced.
+
+use crate::modulus::Modulus;
+
+/// How slots modulo some number are stored. A number that has no form has no value of this type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    form: Form,
+}
+
+/// Both forms, each with what its reductions need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Residue(Residue),
+    Pair(Pair),
+}
+
+/// Residues modulo one number below 2^50.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Residue {
+    pub(crate) modulus: Modulus,
+}
+
+/// Residues modulo two primes below 2^28, the first in the lower half of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) moduli: [Modulus; 2],
+    /// floor((2^64 - 1) / q), of each.
+    quotients: [u64; 2],
+    /// The inverse of the first modulo the second.
+    inverse: u64,
+}
+
+impl Words {
+    /// The form for slots modulo `q`, or `None` if there is none: `q` is 2^50 or more, and not
+    /// the product of two primes below 2^28.
+    pub fn new(q: &Modulus) -> Option<Self> {
+        if q.value() < 1 << 50 {
+            return Some(Words { form: Form::Residue(Residue { modulus: *q }) });
+        }
+        None
+    }
+
+    /// The form for slots modulo `first * second`.
+    ///
+    /// `None` unless both are distinct and below 2^28.
+    pub fn pair(first: Modulus, second: Modulus) -> Option<Self> {
+        let moduli = [first, second];
+        let distinct = first != second && moduli.iter().all(|q| q.bits() <= 28);
+        distinct.then(|| {
+            let inverse = second.inv(second.reduce(first.value()));
+            Words {
+                form: Form::Pair(Pair { moduli, quotients: moduli.map(|q| u64::MAX / q.value()), inverse }),
+            }
+        })
+    }
+
+    pub(crate) fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// Turns reduced slots into stored words, in place.
+    pub fn store(&self, slots: &mut [u64]) {
+        if let Form::Pair(pair) = &self.form {
+            slots.iter_mut().for_each(|x| *x = pair.split(*x));
+        }
+    }
+
+    /// Turns stored words back into reduced slots, in place.
+    pub fn restore(&self, words: &mut [u64]) {
+        if let Form::Pair(pair) = &self.form {
+            words.iter_mut().for_each(|x| *x = pair.join(*x));
+        }
+    }
+}
+
+impl Pair {
+    fn split(&self, x: u64) -> u64 {
+        let residue = |i: usize| {
+            // With m = floor((2^64 - 1) / q), x m / 2^64 is less than x / q by less than 2.
+            let q = self.moduli[i].value();
+            let quotient = ((u128::from(x) * u128::from(self.quotients[i])) >> 64) as u64;
+            let r = x - quotient * q;
+            let r = r.min(r.wrapping_sub(q));
+            r.min(r.wrapping_sub(q))
+        };
+        residue(0) | residue(1) << 32
+    }
+
+    /// The Chinese remainder theorem: `x1 + q1 ((x2 - x1) / q1 mod q2)`.
+    fn join(&self, word: u64) -> u64 {
+        let [first, second] = &self.moduli;
+        let (x1, x2) = (word & u64::from(u32::MAX), word >> 32);
+        let lift = second.mul(second.sub(x2, second.reduce(x1)), self.inverse);
+        x1 + first.value() * lift
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_hold_both_residues_and_come_back() {
+        for (q1, q2) in [(268369921, 249561089), (249561089, 268369921), (3, 268369921), (12289, 5)] {
+            let words = Words::pair(Modulus::new(q1).unwrap(), Modulus::new(q2).unwrap()).unwrap();
+            let q = q1 * q2;
+            let edges = [0, 1, q1 - 1, q1, q2 - 1, q2, q / 2, q - q1, q - q2, q - 1].map(|x| x % q);
+            let mut slots: Vec<u64> = (0..2000).map(|i| crate::matrix::mix(i) % q).chain(edges).collect();
+            let before = slots.clone();
+            words.store(&mut slots);
+            for (word, x) in slots.iter().zip(&before) {
+                assert_eq!(*word, (x % q1) | (x % q2) << 32, "{x}");
+            }
+            words.restore(&mut slots);
+            assert_eq!(slots, before);
+        }
+    }
+
+    #[test]
+    fn a_residue_below_two_to_the_fifty_is_its_own_word() {
+        let words = Words::new(&Modulus::new(1125899904679937).unwrap()).unwrap();
+        let mut slots = [0, 1, 1125899904679936];
+        words.store(&mut slots);
+        assert_eq!(slots, [0, 1, 1125899904679936]);
+        words.restore(&mut slots);
+        assert_eq!(slots, [0, 1, 1125899904679936]);
+    }
+
+    #[test]
+    fn primes_of_a_pair_are_small_and_distinct() {
+        let [a, b, wide] = [268369921, 249561089, 4294828033].map(|q| Modulus::new(q).unwrap());
+        assert!(Words::pair(a, b).is_some());
+        assert_eq!(Words::pair(a, a), None);
+        assert_eq!(Words::pair(a, wide), None);
+    }
+}
