@@ -2,8 +2,11 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`modulus`] | primes below 2^50 and arithmetic modulo them |
+//! | [`modulus`] | primes below 2^50, products of two, and arithmetic modulo them |
 //! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
+//! | [`basis`] | numbers modulo two moduli at once, and how to leave one behind |
+//! | [`gadget`] | numbers as few small digits |
+//! | [`bits`] | words of any width as bytes |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
 //! | [`sample`] | the discrete Gaussian, in constant time |
@@ -14,6 +17,9 @@
 //! forces one. All `unsafe` of the crate lives in the private module `simd`.
 #![deny(unsafe_code)]
 
+pub mod basis;
+pub mod bits;
+pub mod gadget;
 pub mod machine;
 pub mod matrix;
 pub mod modulus;

@@ -1,14 +1,18 @@
-//! Arithmetic modulo a prime below 2^50.
+//! Arithmetic modulo a prime below 2^50, or modulo the product of two primes.
 
-/// A prime below 2^50, with what fast reduction needs.
+/// A prime below 2^50 or a product of two below 2^60, with what fast reduction needs.
 ///
-/// The ceiling leaves two bits of headroom in the 52-bit multipliers of AVX-512 IFMA.
+/// The ceiling of primes leaves two bits of headroom in the 52-bit multipliers of AVX-512 IFMA,
+/// that of products four in 64-bit words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modulus {
     q: u64,
     bits: u32,
     /// floor(2^(2 bits) / q), the constant of Barrett's reduction.
     mu: u64,
+    factors: Option<[u64; 2]>,
+    /// The exponent of the group of units: every unit to this power is 1.
+    exponent: u64,
 }
 
 impl Modulus {
@@ -17,20 +21,43 @@ impl Modulus {
         if q >= 1 << 50 || q.is_multiple_of(2) || !is_prime(q) {
             return None;
         }
+        Some(Self::with_exponent(q, None, q - 1))
+    }
+
+    /// The product of two primes, or `None` unless they are distinct and it is below 2^60.
+    ///
+    /// A transform modulo it is two transforms modulo primes, in one (FSpiral, section 1.1 of
+    /// the design notes: the "composite NTT").
+    pub fn composite(q1: Modulus, q2: Modulus) -> Option<Self> {
+        let q = q1.q.checked_mul(q2.q)?;
+        if q >= 1 << 60 || q1.q == q2.q || q1.factors.is_some() || q2.factors.is_some() {
+            return None;
+        }
+        // Carmichael's function of q1 q2: the least common multiple.
+        let exponent = (q1.q - 1) / gcd(q1.q - 1, q2.q - 1) * (q2.q - 1);
+        Some(Self::with_exponent(q, Some([q1.q, q2.q]), exponent))
+    }
+
+    fn with_exponent(q: u64, factors: Option<[u64; 2]>, exponent: u64) -> Self {
         let bits = 64 - q.leading_zeros();
         // Below 2^(bits + 1), so the cast keeps everything.
         let mu = ((1u128 << (2 * bits)) / u128::from(q)) as u64;
-        Some(Modulus { q, bits, mu })
+        Modulus { q, bits, mu, factors, exponent }
     }
 
-    /// The prime itself.
+    /// The modulus itself.
     pub fn value(&self) -> u64 {
         self.q
     }
 
-    /// How many bits the prime has.
+    /// How many bits the modulus has.
     pub fn bits(&self) -> u32 {
         self.bits
+    }
+
+    /// The two primes of a product, in the order they were given; `None` for a prime.
+    pub fn factors(&self) -> Option<[u64; 2]> {
+        self.factors
     }
 
     /// `a + b` for reduced operands.
@@ -78,8 +105,11 @@ impl Modulus {
     }
 
     /// The inverse of a reduced `a`, or zero if `a` is zero.
+    ///
+    /// Modulo a product, multiples of one of the primes have no inverse; what is returned for
+    /// them is reduced and means nothing.
     pub fn inv(&self, a: u64) -> u64 {
-        self.pow(a, self.q - 2)
+        self.pow(a, self.exponent - 1)
     }
 
     /// Any 64-bit number, reduced.
@@ -89,7 +119,7 @@ impl Modulus {
 
     /// Any signed number, reduced to the representative in `0..q`.
     pub fn reduce_i64(&self, a: i64) -> u64 {
-        // The modulus is below 2^50, so both casts are exact.
+        // The modulus is below 2^60, so both casts are exact.
         a.rem_euclid(self.q as i64) as u64
     }
 
@@ -115,6 +145,14 @@ impl Modulus {
     fn once_from(&self, a: u64, b: u64) -> u64 {
         a.min(a.wrapping_sub(b))
     }
+}
+
+/// The greatest common divisor, after Euclid. Not for secrets: its time depends on the numbers.
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Miller and Rabin's test, made deterministic by the first twelve primes as bases

@@ -1,6 +1,6 @@
 //! The negacyclic number-theoretic transform, and products under it.
 //!
-//! For a prime `q` with `q = 1 mod 2n`, a polynomial of `Z_q[X]/(X^n + 1)` is turned into
+//! For a prime `q` with `q = 1 mod 2n`, or a product of two such primes, a polynomial of `Z_q[X]/(X^n + 1)` is turned into
 //! its values at the `n` odd powers of a root of unity of order `2n`, where the product
 //! of polynomials is a product slot by slot. The algorithm is the merged transform of
 //! Longa and Naehrig (2016), with the multiplication by constants of Shoup as given by
@@ -15,17 +15,21 @@
 //! [`NttPlan::exponent`] tells it.
 
 mod accumulator;
+mod automorphism;
+mod slots;
 mod tables;
 
 use crate::modulus::Modulus;
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
 pub(crate) use accumulator::{Cell, Room};
+pub(crate) use automorphism::brev3;
+pub use automorphism::{Automorphism, substitute};
 pub(crate) use tables::{Factor, Tables, transpose};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
 
-/// Everything precomputed to transform polynomials of one length modulo one prime.
+/// Everything precomputed to transform polynomials of one length modulo one modulus.
 #[derive(Debug, Clone)]
 pub struct NttPlan {
     tables: Tables,
@@ -33,7 +37,7 @@ pub struct NttPlan {
 
 impl NttPlan {
     /// A plan for length `n`, or `None` unless `n` is a power of two in 64..=16384 and
-    /// `q = 1 mod 2n`.
+    /// `q = 1 mod 2n`; of a product, both primes.
     pub fn new(n: usize, q: Modulus) -> Option<Self> {
         Tables::new(n, q).map(|tables| NttPlan { tables })
     }
@@ -43,7 +47,7 @@ impl NttPlan {
         self.tables.n
     }
 
-    /// The prime.
+    /// The modulus.
     pub fn modulus(&self) -> &Modulus {
         &self.tables.modulus
     }
@@ -97,7 +101,7 @@ impl NttPlan {
 
     /// Adds the products `a[i] * b[i]` to an accumulator, without reducing.
     ///
-    /// Factors need not be reduced, only below 2^52.
+    /// Factors need not be reduced, only below 2^52, or below 2^60 if the modulus is 2^50 or more.
     ///
     /// # Panics
     /// If `a` or `b` is not `n` long, or the accumulator is of another length.
@@ -160,7 +164,7 @@ impl NttPlan {
     ) {
         self.check(a.len());
         self.check(b.len());
-        kernels.mul_acc_wide(a, b, acc.room(&self.tables));
+        kernels.mul_acc_wide(&self.tables, a, b, acc.room(&self.tables));
     }
 
     pub(crate) fn forward_i8_mul_acc_with(

@@ -6,10 +6,14 @@ use super::Tables;
 /// fit 64 bits.
 const ROOM: usize = 1 << 12;
 
+/// A product of two factors below 2^60 is below 2^120, so this many fit 128 bits.
+const WIDE_ROOM: usize = 1 << 8;
+
 /// Slot-wise sums of products, in redundant form.
 ///
 /// The value of a slot is `lo + 2^52 hi`. These are the two halves that the 52-bit
 /// multipliers of AVX-512 IFMA return, so a product costs two instructions and no reduction.
+/// Modulo a product of primes of 2^50 or more it is `lo + 2^64 hi`.
 /// What the halves hold depends on the backend; only the reduced value, from
 /// [`NttPlan::take`](super::NttPlan::take), does not.
 #[derive(Debug, Clone)]
@@ -43,10 +47,11 @@ impl Accumulator {
     /// Makes room for one more product per slot.
     pub(crate) fn room(&mut self, tables: &Tables) -> Room<'_> {
         assert_eq!(self.cells.len(), tables.n / 8, "an accumulator of the plan's length");
-        if self.products == ROOM {
+        if self.products == if tables.wide { WIDE_ROOM } else { ROOM } {
             for cell in &mut self.cells {
                 *cell = Cell { lo: cell.reduced(tables), hi: [0; 8] };
             }
+            // What is left is below q, as one product would be at most.
             self.products = 1;
         }
         self.products += 1;
@@ -67,9 +72,12 @@ impl Accumulator {
 
 impl Cell {
     fn reduced(&self, tables: &Tables) -> [u64; 8] {
-        let q = &tables.modulus;
-        let mut out = self.hi.map(|hi| q.mul(q.reduce(hi), tables.two_52));
-        out.iter_mut().zip(self.lo).for_each(|(out, lo)| *out = q.add(*out, q.reduce(lo)));
+        let bits = if tables.wide { 64 } else { 52 };
+        let mut out = self.lo;
+        for (out, &hi) in out.iter_mut().zip(&self.hi) {
+            // The sum itself, not modulo 2^128: products are below 2^104 or 2^120, and counted.
+            *out = tables.reduce((u128::from(hi) << bits) + u128::from(*out));
+        }
         out
     }
 }

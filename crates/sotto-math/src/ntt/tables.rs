@@ -9,10 +9,15 @@ pub(crate) struct Tables {
     pub(crate) n: usize,
     pub(crate) modulus: Modulus,
     pub(crate) root: u64,
-    /// 2^52 mod q.
-    pub(crate) two_52: u64,
-    /// floor(2^52 / q).
+    /// The modulus is 2^50 or more: quotients have 64 bits instead of 52, and the kernels are
+    /// other ones.
+    pub(crate) wide: bool,
+    /// 1 and 2^64 mod q, with 64-bit quotients whether wide or not: reduces 128-bit sums.
+    pub(crate) halves: [Factor; 2],
+    /// floor(2^52 / q), or floor(2^64 / q) if wide.
     pub(crate) barrett: u64,
+    /// floor(2^(s + 51) / q) for a narrow `q` of `s` bits: reduces products of 52-bit factors.
+    pub(crate) barrett_product: u64,
     pub(crate) forward: Direction,
     pub(crate) inverse: Direction,
     /// 1/n, and the last inverse factor times 1/n.
@@ -23,7 +28,8 @@ pub(crate) struct Tables {
 /// A constant factor `w` below q, with Shoup's quotient floor(2^52 w / q).
 ///
 /// For any `x` below 2^52, `x w - floor(x quotient / 2^52) q` is congruent to `x w` and
-/// lies in `0..2q`: the product costs three multiplications and no division.
+/// lies in `0..2q`: the product costs three multiplications and no division. Wide moduli
+/// have 2^64 in place of 2^52.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Factor {
     pub(crate) w: u64,
@@ -61,23 +67,24 @@ pub(crate) struct LaneFactors {
 /// How much of the reductions between levels can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reduction {
-    /// Values may grow through all levels and stay below 2^52, where the multipliers end.
+    /// Values may grow through all levels and stay below 2^52, where the multipliers end. Of a
+    /// wide modulus this says that the forward transform may, up to 2^64; the inverse, where
+    /// values double, may not.
     AtTheEnd,
-    /// Values are kept below 4q, which is below 2^52 for every [`Modulus`].
+    /// Values are kept below 4q, which is below 2^52 for every narrow [`Modulus`]; below 8q,
+    /// which is below 2^63, for a wide one.
     EachLevel,
 }
 
 impl Tables {
     pub(crate) fn new(n: usize, modulus: Modulus) -> Option<Self> {
         let q = modulus.value();
-        if !n.is_power_of_two() || !(64..=16384).contains(&n) || !(q - 1).is_multiple_of(2 * n as u64) {
+        if !n.is_power_of_two() || !(64..=16384).contains(&n) {
             return None;
         }
+        let wide = modulus.bits() > 50;
         let levels = u64::from(n.trailing_zeros());
-        // The first number whose power has order 2n exactly. Half of all numbers do.
-        let root = (2..q)
-            .map(|g| modulus.pow(g, (q - 1) / (2 * n as u64)))
-            .find(|&r| modulus.pow(r, n as u64) == q - 1)?;
+        let root = root(n, &modulus)?;
         let powers = |base: u64| {
             let mut w = vec![1; n];
             for i in 1..n {
@@ -89,25 +96,42 @@ impl Tables {
             }
             w
         };
-        let inverse = Direction::new(&powers(modulus.inv(root)), q);
+        let factor = |w: u64| Factor::new(w, q, wide);
+        let direction = |base: u64| Direction::new(&powers(base), factor);
+        let inverse = direction(modulus.inv(root));
         let n_inv = modulus.inv(n as u64 % q);
-        let scale = [Factor::new(n_inv, q), Factor::new(modulus.mul(n_inv, inverse.factors[1].w), q)];
-        // Forward, a level adds at most 2q to values that start below (2 levels + 2) q: see
-        // the bias in the kernels. Inverse, a level doubles values that start below 2q.
-        let growth = u128::from((4 * levels + 4).max(2 << levels));
-        let grown = growth * u128::from(q);
-        let reduction = if grown < 1 << 52 { Reduction::AtTheEnd } else { Reduction::EachLevel };
+        let scale = [factor(n_inv), factor(modulus.mul(n_inv, inverse.factors[1].w))];
+        let (growth, room) = if wide {
+            // Forward, a level adds at most 4q to values that start below (4 levels + 1) q.
+            (8 * levels + 1, 1 << 64)
+        } else {
+            // Forward, a level adds at most 2q to values that start below (2 levels + 2) q: see
+            // the bias in the kernels. Inverse, a level doubles values that start below 2q.
+            ((4 * levels + 4).max(2 << levels), 1 << 52)
+        };
+        let lazy = u128::from(growth) * u128::from(q) < room;
+        let power_of_2 = |e: u32| modulus.reduce_u128(1 << e);
         Some(Tables {
             n,
             modulus,
             root,
-            two_52: modulus.reduce(1 << 52),
-            barrett: (1 << 52) / q,
-            forward: Direction::new(&powers(root), q),
+            wide,
+            halves: [0, 64].map(|e| Factor::new(power_of_2(e), q, true)),
+            barrett: (room / u128::from(q)) as u64,
+            barrett_product: if wide { 0 } else { ((1u128 << (modulus.bits() + 51)) / u128::from(q)) as u64 },
+            forward: direction(root),
             inverse,
             scale,
-            reduction,
+            reduction: if lazy { Reduction::AtTheEnd } else { Reduction::EachLevel },
         })
+    }
+
+    /// Any 128-bit number, reduced without a division.
+    #[inline]
+    pub(crate) fn reduce(&self, x: u128) -> u64 {
+        let [low, high] = self.halves;
+        let q = self.modulus.value();
+        self.modulus.add(low.times(x as u64, q), high.times((x >> 64) as u64, q))
     }
 
     /// Reverses the index bits.
@@ -117,9 +141,9 @@ impl Tables {
 }
 
 impl Direction {
-    fn new(w: &[u64], q: u64) -> Self {
+    fn new(w: &[u64], factor: impl Fn(u64) -> Factor) -> Self {
         let n = w.len();
-        let factors: Vec<Factor> = w.iter().map(|&w| Factor::new(w, q)).collect();
+        let factors: Vec<Factor> = w.iter().map(|&w| factor(w)).collect();
         // Block and level of each of seven: one block of all, two of half, four of a quarter.
         const SEVEN: [(usize, usize); 7] = [(1, 0), (2, 0), (2, 1), (4, 0), (4, 1), (4, 2), (4, 3)];
         let square = |s: usize| SquareFactors {
@@ -135,9 +159,37 @@ impl Direction {
 }
 
 impl Factor {
-    fn new(w: u64, q: u64) -> Self {
-        Factor { w, quotient: ((u128::from(w) << 52) / u128::from(q)) as u64 }
+    pub(crate) fn new(w: u64, q: u64, wide: bool) -> Self {
+        let bits = if wide { 64 } else { 52 };
+        Factor { w, quotient: ((u128::from(w) << bits) / u128::from(q)) as u64 }
     }
+
+    /// `x w`, reduced, for any `x`, by a quotient of 64 bits.
+    #[inline]
+    pub(crate) fn times(self, x: u64, q: u64) -> u64 {
+        let quotient = ((u128::from(x) * u128::from(self.quotient)) >> 64) as u64;
+        let r = x.wrapping_mul(self.w).wrapping_sub(quotient.wrapping_mul(q));
+        r.min(r.wrapping_sub(q))
+    }
+}
+
+/// A root of unity of order `2n`, modulo both primes of a product at once.
+fn root(n: usize, modulus: &Modulus) -> Option<u64> {
+    let q = modulus.value();
+    let Some([q1, q2]) = modulus.factors() else {
+        if !(q - 1).is_multiple_of(2 * n as u64) {
+            return None;
+        }
+        // The first number whose power has order 2n exactly. Half of all numbers do.
+        return (2..q)
+            .map(|g| modulus.pow(g, (q - 1) / (2 * n as u64)))
+            .find(|&r| modulus.pow(r, n as u64) == q - 1);
+    };
+    // The Chinese remainder theorem: r1 + q1 ((r2 - r1) / q1 mod q2).
+    let (q1, q2) = (Modulus::new(q1)?, Modulus::new(q2)?);
+    let (r1, r2) = (root(n, &q1)?, root(n, &q2)?);
+    let difference = q2.sub(r2, q2.reduce(r1));
+    Some(r1 + q1.value() * q2.mul(difference, q2.inv(q2.reduce(q1.value()))))
 }
 
 /// Slot index to and from the index in plain bit-reversed order.

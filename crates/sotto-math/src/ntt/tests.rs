@@ -2,21 +2,31 @@ use super::*;
 use crate::matrix::mix;
 use crate::simd::available;
 
+mod slots;
+
 /// The largest prime `q = 1 mod 2n` below `limit`.
 fn prime_below(limit: u64, n: u64) -> Modulus {
     let first = (limit - 2) / (2 * n) * (2 * n) + 1;
     (0..).find_map(|i| Modulus::new(first - i * 2 * n)).unwrap()
 }
 
-/// Primes of both reductions: small, 28 bits, just below 2^32, 40 bits, just below 2^50; and the largest
-/// whose values are never reduced between levels.
-fn primes(n: usize) -> Vec<Modulus> {
+/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^32, 40 bits,
+/// just below 2^50; and the largest whose values are never reduced between levels. Products of two primes: of 40 bits, which is narrow; of
+/// 52 and 56 bits, which are wide and not reduced between levels; and just below 2^60.
+fn moduli(n: usize) -> Vec<Modulus> {
     let n = n as u64;
     let edge = (1 << 52) / (2 * n);
-    let mut primes: Vec<_> = [17, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
-    primes.push(prime_below(edge, n));
-    primes.extend([268369921, 1125899904679937].map(|q| Modulus::new(q).unwrap()));
-    primes
+    let mut moduli: Vec<_> = [17, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
+    moduli.push(prime_below(edge, n));
+    moduli.extend([268369921, 1125899904679937].map(|q| Modulus::new(q).unwrap()));
+    let products = [(1 << 20, 1 << 20), (1 << 20, 1 << 32), (268369922, 249561090), (1 << 30, 1 << 30)];
+    moduli.extend(products.map(|(a, b)| {
+        let a = prime_below(a, n);
+        let b = prime_below(b, n);
+        let b = if a == b { prime_below(a.value(), n) } else { b };
+        Modulus::composite(a, b).unwrap()
+    }));
+    moduli
 }
 
 fn random(n: usize, q: &Modulus, seed: u64) -> Vec<u64> {
@@ -41,7 +51,7 @@ fn inputs(n: usize, q: &Modulus) -> Vec<Vec<u64>> {
 #[test]
 fn slots_are_values_at_the_documented_points() {
     for n in [64, 128, 256] {
-        for q in primes(n) {
+        for q in moduli(n) {
             let plan = NttPlan::new(n, q).unwrap();
             let exponents: std::collections::BTreeSet<_> = (0..n).map(|s| plan.exponent(s)).collect();
             assert_eq!(exponents.len(), n);
@@ -65,7 +75,7 @@ fn slots_are_values_at_the_documented_points() {
 #[test]
 fn every_backend_agrees_and_inverts() {
     for n in [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384] {
-        for q in primes(n.max(1 << 10)) {
+        for q in moduli(n.max(1 << 10)) {
             let plan = NttPlan::new(n, q).unwrap();
             for x in inputs(n, &q) {
                 let mut slots = x.clone();
@@ -90,7 +100,7 @@ fn every_backend_agrees_and_inverts() {
 #[test]
 fn products_are_negacyclic() {
     for n in [64, 128] {
-        for q in primes(n) {
+        for q in moduli(n) {
             let plan = NttPlan::new(n, q).unwrap();
             let (a, b) = (random(n, &q, 2), random(n, &q, 3));
             let mut expected = vec![0; n];
@@ -114,7 +124,7 @@ fn products_are_negacyclic() {
 #[test]
 fn multiply_and_add() {
     let n = 128;
-    for q in primes(n) {
+    for q in moduli(n) {
         let plan = NttPlan::new(n, q).unwrap();
         for (acc, (a, b)) in
             inputs(n, &q).into_iter().zip(inputs(n, &q).into_iter().zip(inputs(n, &q).into_iter().rev()))
@@ -134,7 +144,7 @@ fn multiply_and_add() {
 #[test]
 fn signed_bytes() {
     for n in [64, 1024, 2048] {
-        for q in primes(2048) {
+        for q in moduli(2048) {
             let plan = NttPlan::new(n, q).unwrap();
             let fills: [&dyn Fn(u64) -> i8; 4] = [&|i| mix(i) as i8, &|_| -128, &|_| 127, &|i| {
                 if mix(i).is_multiple_of(2) { -128 } else { 127 }
@@ -156,7 +166,7 @@ fn signed_bytes() {
 #[test]
 fn wide_accumulation_of_many_blocks() {
     let n = 64;
-    for q in primes(n) {
+    for q in moduli(n) {
         let plan = NttPlan::new(n, q).unwrap();
         let b = [random(n, &q, 8), vec![q.value() - 1; n]];
         for k in available() {
@@ -190,7 +200,7 @@ fn wide_accumulation_of_many_blocks() {
 #[test]
 fn factors_up_to_52_bits() {
     let n = 64;
-    let plan = NttPlan::new(n, primes(n)[1]).unwrap();
+    let plan = NttPlan::new(n, moduli(n)[1]).unwrap();
     let top = vec![(1 << 52) - 1; n];
     for k in available() {
         let mut acc = plan.accumulator();
@@ -206,11 +216,34 @@ fn factors_up_to_52_bits() {
 }
 
 #[test]
+fn sums_of_the_largest_products() {
+    let n = 64;
+    for q in moduli(n) {
+        let plan = NttPlan::new(n, q).unwrap();
+        let top = vec![q.value() - 1; n];
+        for k in available() {
+            let mut acc = plan.accumulator();
+            for _ in 0..600 {
+                plan.mul_acc_wide_with(k, &mut acc, &top, &top);
+            }
+            let mut out = vec![0; n];
+            plan.take(&mut acc, &mut out);
+            assert_eq!(out, vec![q.reduce(600); n], "q {}, {}", q.value(), k.name());
+        }
+    }
+}
+
+#[test]
 fn refuses_what_it_cannot_transform() {
     let q = prime_below(1 << 32, 1024);
     assert!(NttPlan::new(1024, q).is_some());
     assert!(NttPlan::new(32, q).is_none());
     assert!(NttPlan::new(1000, q).is_none());
     assert!(NttPlan::new(32768, prime_below(1 << 40, 32768)).is_none());
-    assert!(NttPlan::new(1024, Modulus::new(4294967291).unwrap()).is_none());
+    let other = Modulus::new(4294967291).unwrap();
+    assert!(NttPlan::new(1024, other).is_none());
+    let small = prime_below(1 << 20, 1024);
+    assert!(NttPlan::new(1024, Modulus::composite(small, q).unwrap()).is_some());
+    assert!(NttPlan::new(1024, Modulus::composite(small, other).unwrap()).is_none());
+    assert!(NttPlan::new(1024, Modulus::composite(other, small).unwrap()).is_none());
 }

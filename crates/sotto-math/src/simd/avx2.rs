@@ -62,15 +62,15 @@ macro_rules! kernels {
 
             fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
                 self.ntt_forward_i8(t, bytes, sum.scratch);
-                scalar::mul_acc_wide(sum.scratch, b, sum.cells);
+                scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
             }
 
             fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
                 scalar::mul_acc(t, acc, a, b);
             }
 
-            fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
-                scalar::mul_acc_wide(a, b, sum.cells);
+            fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+                scalar::mul_acc_wide(t, a, b, sum.cells);
             }
 
             fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {

@@ -39,31 +39,51 @@ impl Kernels for Avx512 {
     }
 
     fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
+        if t.wide {
+            return scalar::forward(t, x);
+        }
         // SAFETY: self proves the features.
         unsafe { ntt::forward(t, x) }
     }
 
     fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
+        if t.wide {
+            return scalar::inverse(t, x);
+        }
         // SAFETY: self proves the features.
         unsafe { ntt::inverse(t, x) }
     }
 
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
+        if t.wide {
+            scalar::spread(t, bytes, out);
+            return scalar::forward(t, out);
+        }
         // SAFETY: self proves the features.
         unsafe { ntt::forward_i8(t, bytes, out) }
     }
 
     fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+        if t.wide {
+            self.ntt_forward_i8(t, bytes, sum.scratch);
+            return scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
+        }
         // SAFETY: self proves the features.
         unsafe { ntt::forward_i8_mul_acc(t, bytes, b, sum) }
     }
 
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+        if t.wide {
+            return scalar::mul_acc(t, acc, a, b);
+        }
         // SAFETY: self proves the features.
         unsafe { products::mul_acc(t, acc, a, b) }
     }
 
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+        if t.wide {
+            return scalar::mul_acc_wide(t, a, b, sum.cells);
+        }
         // SAFETY: self proves the features.
         unsafe { products::mul_acc_wide(a, b, sum.cells) }
     }

@@ -6,8 +6,8 @@
 //! | `avx2` | AVX2; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
 //!
-//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`,
-//! `tiles`. A backend is a
+//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, and
+//! `slots` and `digits` where it has something faster than scalar code. A backend is a
 //! value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
@@ -21,7 +21,9 @@ mod scalar;
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
-use crate::ntt::{Room, Tables};
+use crate::basis::Pair;
+use crate::gadget::{Digits, PairDigits};
+use crate::ntt::{Automorphism, Room, Tables};
 use crate::tiles::{Block, Words};
 use std::sync::OnceLock;
 
@@ -59,8 +61,9 @@ pub(crate) trait Kernels: Sync {
     /// `acc + a b`, reduced.
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
 
-    /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper.
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>);
+    /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper; of a
+    /// wide modulus the halves are those of a 128-bit sum.
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>);
 
     /// Rows of `h`, `n` words each, times each vector of `s`.
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
@@ -75,6 +78,58 @@ pub(crate) trait Kernels: Sync {
     /// For each uniform word, how many thresholds do not exceed its upper 63 bits, with
     /// the sign from its lowest bit.
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
+
+    // What follows is scalar code where a backend has nothing faster.
+
+    /// Slots in another order.
+    fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
+        scalar::permute(a, x, out);
+    }
+
+    /// `x + y`, reduced.
+    fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+        scalar::add(t, x, y);
+    }
+
+    /// `x - y`, reduced.
+    fn sub(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+        scalar::sub(t, x, y);
+    }
+
+    /// `x y`, reduced.
+    fn mul(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+        scalar::mul(t, x, y);
+    }
+
+    /// `odd = (c - s) m`, then `c = c + s`, reduced.
+    fn split(&self, t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+        scalar::split(t, c, s, m, odd);
+    }
+
+    /// `out`, if `add`, plus the sum of all `a[j] b[j]`, reduced. At most 2^11 products.
+    fn sum_of_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+        scalar::sum_of_products(t, a, b, add, out);
+    }
+
+    /// The digits of numbers modulo one modulus.
+    fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
+        scalar::decompose(d, x, out);
+    }
+
+    /// The digits of numbers modulo two.
+    fn decompose_pair(&self, d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+        scalar::decompose_pair(d, x, out);
+    }
+
+    /// Numbers modulo the special modulus, centred, modulo the other.
+    fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+        scalar::centred(p, x, out);
+    }
+
+    /// `(x - correction)` over the special modulus.
+    fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
+        scalar::lower(p, x, correction);
+    }
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;

@@ -1,10 +1,12 @@
 //! Plain Rust: the definition of every kernel, and the fallback everywhere.
 
+mod digits;
 mod dot;
 mod gauss;
 mod ntt;
 mod read;
 mod scan;
+mod slots;
 mod tiles;
 
 use super::{Kernels, Planes};
@@ -13,12 +15,14 @@ use crate::tiles::{Block, Words};
 
 // What the vector backends leave to scalar code: what does not fill a register, and what
 // their instructions do not make faster.
+pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};
 #[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
+pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
 #[cfg(target_arch = "x86_64")]
 pub(super) use tiles::tiles;
 
@@ -53,15 +57,15 @@ impl Kernels for Scalar {
 
     fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
         ntt::forward_i8(t, bytes, sum.scratch);
-        ntt::mul_acc_wide(sum.scratch, b, sum.cells);
+        ntt::mul_acc_wide(t, sum.scratch, b, sum.cells);
     }
 
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
         ntt::mul_acc(t, acc, a, b);
     }
 
-    fn mul_acc_wide(&self, a: &[u64], b: &[u64], sum: Room<'_>) {
-        ntt::mul_acc_wide(a, b, sum.cells);
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+        ntt::mul_acc_wide(t, a, b, sum.cells);
     }
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {

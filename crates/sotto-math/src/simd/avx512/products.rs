@@ -11,8 +11,8 @@ use core::arch::x86_64::*;
 /// or at most two less, so that what remains is below 3q.
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
-    let (q, s) = (t.modulus.value(), t.modulus.bits());
-    let mu = _mm512_set1_epi64(((1u128 << (s + 51)) / u128::from(q)) as i64);
+    let s = t.modulus.bits();
+    let mu = _mm512_set1_epi64(t.barrett_product as i64);
     let down = _mm512_set1_epi64(i64::from(s - 1));
     let up = _mm512_set1_epi64(i64::from(53 - s));
     let c = Constants::new(t);

@@ -4,6 +4,14 @@ use crate::modulus::Modulus;
 use crate::ntt::{Cell, Factor, Tables, transpose};
 
 pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
+    if t.wide { forward_by::<64>(t, x) } else { forward_by::<52>(t, x) }
+}
+
+pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
+    if t.wide { inverse_by::<64>(t, x) } else { inverse_by::<52>(t, x) }
+}
+
+fn forward_by<const BITS: u32>(t: &Tables, x: &mut [u64]) {
     let q = &t.modulus;
     let mut half = t.n / 2;
     let mut blocks = 1;
@@ -12,7 +20,7 @@ pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
             let f = t.forward.factors[blocks + i];
             let (left, right) = block.split_at_mut(half);
             for (u, v) in left.iter_mut().zip(right) {
-                let product = times(q, *v, f);
+                let product = times::<BITS>(q, *v, f);
                 (*u, *v) = (q.add(*u, product), q.sub(*u, product));
             }
         }
@@ -22,7 +30,7 @@ pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
     transpose_squares(x);
 }
 
-pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
+fn inverse_by<const BITS: u32>(t: &Tables, x: &mut [u64]) {
     let q = &t.modulus;
     transpose_squares(x);
     let mut half = 1;
@@ -32,7 +40,7 @@ pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
             let f = t.inverse.factors[blocks + i];
             let (left, right) = block.split_at_mut(half);
             for (u, v) in left.iter_mut().zip(right) {
-                (*u, *v) = (q.add(*u, *v), times(q, q.sub(*u, *v), f));
+                (*u, *v) = (q.add(*u, *v), times::<BITS>(q, q.sub(*u, *v), f));
             }
         }
         half *= 2;
@@ -41,7 +49,7 @@ pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
     // The division by n is folded into the last level.
     let (left, right) = x.split_at_mut(half);
     for (u, v) in left.iter_mut().zip(right) {
-        (*u, *v) = (times(q, q.add(*u, *v), t.scale[0]), times(q, q.sub(*u, *v), t.scale[1]));
+        (*u, *v) = (times::<BITS>(q, q.add(*u, *v), t.scale[0]), times::<BITS>(q, q.sub(*u, *v), t.scale[1]));
     }
 }
 
@@ -67,7 +75,10 @@ pub(in crate::simd) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]
     }
 }
 
-pub(in crate::simd) fn mul_acc_wide(a: &[u64], b: &[u64], cells: &mut [Cell]) {
+pub(in crate::simd) fn mul_acc_wide(t: &Tables, a: &[u64], b: &[u64], cells: &mut [Cell]) {
+    if t.wide {
+        return mul_acc_128(a, b, cells);
+    }
     let factors = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
     for ((a, b), cell) in factors.zip(cells) {
         for (((&a, &b), lo), hi) in a.iter().zip(b).zip(&mut cell.lo).zip(&mut cell.hi) {
@@ -78,9 +89,21 @@ pub(in crate::simd) fn mul_acc_wide(a: &[u64], b: &[u64], cells: &mut [Cell]) {
     }
 }
 
-/// `x w`, reduced, for `x` below 2^52.
-fn times(q: &Modulus, x: u64, f: Factor) -> u64 {
-    let quotient = ((u128::from(x) * u128::from(f.quotient)) >> 52) as u64;
+/// The same with halves of 64 bits, and a carry between them.
+fn mul_acc_128(a: &[u64], b: &[u64], cells: &mut [Cell]) {
+    let factors = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    for ((a, b), cell) in factors.zip(cells) {
+        for (((&a, &b), lo), hi) in a.iter().zip(b).zip(&mut cell.lo).zip(&mut cell.hi) {
+            let sum = (u128::from(*hi) << 64 | u128::from(*lo)) + u128::from(a) * u128::from(b);
+            (*lo, *hi) = (sum as u64, (sum >> 64) as u64);
+        }
+    }
+}
+
+/// `x w`, reduced, for `x` below 2 to the power of the quotient's bits.
+#[inline]
+fn times<const BITS: u32>(q: &Modulus, x: u64, f: Factor) -> u64 {
+    let quotient = ((u128::from(x) * u128::from(f.quotient)) >> BITS) as u64;
     let r = x.wrapping_mul(f.w).wrapping_sub(quotient.wrapping_mul(q.value()));
     r.min(r.wrapping_sub(q.value()))
 }

@@ -1,0 +1,138 @@
+//! Words of any width, packed without gaps: the lowest bit first, bytes in order.
+
+/// Appends words of `width` bits. Bits of a word above its width are left out. What remains of
+/// the last byte is zero.
+///
+/// # Panics
+/// If `width` is not in 1..=128.
+pub fn pack(words: &[u128], width: u32, out: &mut Vec<u8>) {
+    assert!((1..=128).contains(&width), "a width from 1 to 128");
+    let mut writer = Writer::new(out, words.len(), width);
+    for &word in words {
+        writer.push(word as u64, width.min(64));
+        if width > 64 {
+            writer.push((word >> 64) as u64, width - 64);
+        }
+    }
+    writer.finish();
+}
+
+/// [`pack`] for words of at most 64 bits.
+///
+/// # Panics
+/// If `width` is not in 1..=64.
+pub fn pack_words(words: &[u64], width: u32, out: &mut Vec<u8>) {
+    assert!((1..=64).contains(&width), "a width from 1 to 64");
+    let mut writer = Writer::new(out, words.len(), width);
+    for &word in words {
+        writer.push(word, width);
+    }
+    writer.finish();
+}
+
+/// `count` words of `width` bits, or `None` unless `bytes` are what [`pack`] makes of some:
+/// exactly as many as needed, with zeros after the last word.
+pub fn unpack(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u128>> {
+    let mut reader = Reader::new(bytes, width, 128, count)?;
+    let words = (0..count).map(|_| {
+        let low = reader.take(width.min(64));
+        let high = if width > 64 { reader.take(width - 64) } else { 0 };
+        u128::from(high) << 64 | u128::from(low)
+    });
+    let words = words.collect();
+    reader.ends_in_zeros().then_some(words)
+}
+
+/// [`unpack`] for words of at most 64 bits.
+pub fn unpack_words(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
+    let mut reader = Reader::new(bytes, width, 64, count)?;
+    let words = (0..count).map(|_| reader.take(width)).collect();
+    reader.ends_in_zeros().then_some(words)
+}
+
+/// How many bytes `count` words take, or `None` if no memory holds them.
+pub fn packed_len(width: u32, count: usize) -> Option<usize> {
+    Some(count.checked_mul(usize::try_from(width).ok()?)?.div_ceil(8))
+}
+
+struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    /// Bits on their way, fewer than 64 between words.
+    bits: u128,
+    filled: u32,
+}
+
+impl<'a> Writer<'a> {
+    fn new(out: &'a mut Vec<u8>, count: usize, width: u32) -> Self {
+        out.reserve(packed_len(width, count).unwrap_or(0));
+        Writer { out, bits: 0, filled: 0 }
+    }
+
+    #[inline]
+    fn push(&mut self, word: u64, width: u32) {
+        self.bits |= u128::from(word & mask(width)) << self.filled;
+        self.filled += width;
+        if self.filled >= 64 {
+            self.out.extend_from_slice(&(self.bits as u64).to_le_bytes());
+            self.bits >>= 64;
+            self.filled -= 64;
+        }
+    }
+
+    fn finish(self) {
+        self.out.extend(self.bits.to_le_bytes().iter().take(self.filled.div_ceil(8) as usize));
+    }
+}
+
+struct Reader<'a> {
+    words: std::slice::Iter<'a, [u8; 8]>,
+    /// The bytes after the last whole word.
+    tail: &'a [u8],
+    bits: u128,
+    filled: u32,
+}
+
+impl<'a> Reader<'a> {
+    fn new(bytes: &'a [u8], width: u32, limit: u32, count: usize) -> Option<Self> {
+        if width == 0 || width > limit || bytes.len() != packed_len(width, count)? {
+            return None;
+        }
+        let (words, tail) = bytes.as_chunks();
+        Some(Reader { words: words.iter(), tail, bits: 0, filled: 0 })
+    }
+
+    #[inline]
+    fn take(&mut self, width: u32) -> u64 {
+        if self.filled < width {
+            let word = match self.words.next() {
+                Some(word) => u64::from_le_bytes(*word),
+                None => self.last(),
+            };
+            self.bits |= u128::from(word) << self.filled;
+            self.filled += 64;
+        }
+        let word = self.bits as u64 & mask(width);
+        self.bits >>= width;
+        self.filled -= width;
+        word
+    }
+
+    /// The tail as a word, once.
+    fn last(&mut self) -> u64 {
+        let tail = std::mem::take(&mut self.tail);
+        tail.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    }
+
+    /// Whether nothing but zeros is left.
+    fn ends_in_zeros(mut self) -> bool {
+        self.bits == 0 && self.words.next().is_none() && self.last() == 0
+    }
+}
+
+/// The lowest bits set, 1 to 64 of them.
+fn mask(width: u32) -> u64 {
+    u64::MAX >> (64 - width)
+}
+
+#[cfg(test)]
+mod tests;

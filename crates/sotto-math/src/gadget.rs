@@ -1,0 +1,126 @@
+//! Gadget decomposition: numbers as few small signed digits.
+//!
+//! The gadget is `g = A (1, B, ..., B^(l-1))` with `A = 2^drop` and `B = 2^base`. A number `x`,
+//! centred, becomes digits `d_j` in `[-B/2, B/2]` with `|x - sum g_j d_j| <= A/2`. It is exact
+//! if `A = 1`, and leaves the lowest bits of `x` to the noise otherwise (Chen, Chillotti and
+//! Song, 2019; FSpiral's approximate gadget).
+//!
+//! No carry runs from digit to digit: `u = x + A/2 + A sum (B/2) B^j` is positive, its bits are
+//! cut at multiples of `base`, and `B/2` is taken off each piece. The highest piece keeps all
+//! that is above it, so that its digit may reach `B/2` where all others are below.
+
+use crate::basis::Pair;
+use crate::modulus::Modulus;
+use crate::simd::{self, Kernels};
+
+/// A base, a number of digits, and how many low bits are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gadget {
+    digits: u32,
+    base_log2: u32,
+    drop_log2: u32,
+}
+
+/// What a kernel needs to decompose modulo one modulus.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Digits {
+    pub(crate) gadget: Gadget,
+    pub(crate) modulus: Modulus,
+    /// What makes `x + floor(q/2) mod q` the `u` of the head of this file.
+    pub(crate) offset: u128,
+}
+
+/// What a kernel needs to decompose modulo two.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PairDigits {
+    pub(crate) gadget: Gadget,
+    pub(crate) pair: Pair,
+    /// As of [`Digits`], for `floor(Q/2)`.
+    pub(crate) offset: u128,
+}
+
+impl Gadget {
+    /// A gadget, or `None` unless there are digits of 1 to 62 bits, and 126 bits at most in all.
+    pub fn new(digits: u32, base_log2: u32, drop_log2: u32) -> Option<Self> {
+        let bits = digits.checked_mul(base_log2)?.checked_add(drop_log2)?;
+        if digits == 0 || !(1..=62).contains(&base_log2) || bits > 126 {
+            return None;
+        }
+        Some(Gadget { digits, base_log2, drop_log2 })
+    }
+
+    /// The number of digits, `l`.
+    pub fn digits(&self) -> u32 {
+        self.digits
+    }
+
+    /// The bits of the base, `log2 B`.
+    pub fn base_log2(&self) -> u32 {
+        self.base_log2
+    }
+
+    /// The bits that are dropped, `log2 A`.
+    pub fn drop_log2(&self) -> u32 {
+        self.drop_log2
+    }
+
+    /// What each digit counts: `A B^j`.
+    pub fn powers(&self) -> Vec<u128> {
+        (0..self.digits).map(|j| 1 << (self.drop_log2 + j * self.base_log2)).collect()
+    }
+
+    /// Whether the digits reach numbers modulo a modulus of so many bits.
+    pub fn fits(&self, modulus_bits: u32) -> bool {
+        self.drop_log2 + self.digits * self.base_log2 >= modulus_bits
+    }
+
+    /// Writes the digits of reduced `x`, as residues, all first digits before all second ones.
+    ///
+    /// # Panics
+    /// If the gadget does not fit the modulus, or `out` is not as long as all digits of `x`.
+    pub fn decompose(&self, q: &Modulus, x: &[u64], out: &mut [u64]) {
+        self.decompose_with(simd::kernels(), q, x, out);
+    }
+
+    /// The same for numbers modulo the product of two moduli, given by their residues: the
+    /// digits, as residues modulo each.
+    ///
+    /// # Panics
+    /// If the gadget does not fit the product, the slices of `x` differ in length, or those of
+    /// `out` are not as long as all digits of `x`.
+    pub fn decompose_pair(&self, pair: &Pair, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+        self.decompose_pair_with(simd::kernels(), pair, x, out);
+    }
+
+    pub(crate) fn decompose_with(&self, kernels: &dyn Kernels, q: &Modulus, x: &[u64], out: &mut [u64]) {
+        assert!(self.fits(q.bits()), "a gadget that reaches the modulus");
+        assert_eq!(out.len(), x.len() * self.digits as usize, "room for all digits");
+        let offset = self.constant() - u128::from(q.value() / 2);
+        kernels.decompose(&Digits { gadget: *self, modulus: *q, offset }, x, out);
+    }
+
+    pub(crate) fn decompose_pair_with(
+        &self,
+        kernels: &dyn Kernels,
+        pair: &Pair,
+        x: [&[u64]; 2],
+        out: [&mut [u64]; 2],
+    ) {
+        let product = pair.product();
+        assert!(self.fits(u128::BITS - product.leading_zeros()), "a gadget that reaches the product");
+        assert_eq!(x[0].len(), x[1].len(), "slices of one length");
+        let expected = x[0].len() * self.digits as usize;
+        assert_eq!([out[0].len(), out[1].len()], [expected; 2], "room for all digits");
+        let offset = self.constant() - product / 2;
+        kernels.decompose_pair(&PairDigits { gadget: *self, pair: *pair, offset }, x, out);
+    }
+
+    /// `A/2 + A sum (B/2) B^j`. If the gadget fits `q`, it is more than `q/2`.
+    fn constant(&self) -> u128 {
+        let halves: u128 = self.powers().iter().map(|power| power << (self.base_log2 - 1)).sum();
+        halves + (1 << self.drop_log2 >> 1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! The automorphisms X -> X^k of the ring, between slots.
+//!
+//! The slot that holds the value at `psi^e` of `f(X^k)` takes the value of `f` at `psi^(k e)`:
+//! an automorphism puts slots into another order. Of the order itself, three facts make it
+//! cheap. Write the exponent of a slot as `2 r + 1`; then `r` becomes `k r + (k - 1) / 2`
+//! modulo `n`, so that the low bits of the new `r` depend on the low bits of the old one alone.
+//!
+//! 1. The low bits of `r`, reversed, are the number of the square of 64 slots. So whole squares
+//!    move, and within a square the order depends on one number below 64: what was carried
+//!    out of the low bits.
+//! 2. In a square `r` has three bits `m` that name the lane and above them three bits `h` that
+//!    name the row, each reversed. The new lane depends on the old lane alone: all rows are
+//!    permuted alike.
+//! 3. The new row is `k h` plus what was carried out of `m`: in each lane, rows turn by a
+//!    number that the lane fixes. Three conditional moves by 1, 2 and 4 rows do that.
+
+use crate::simd::{self, Kernels};
+
+/// The automorphism X -> X^k for one length, as an order of slots.
+#[derive(Debug, Clone)]
+pub struct Automorphism {
+    k: usize,
+    /// For each square of 64 slots, where it comes from.
+    pub(crate) squares: Vec<Origin>,
+    /// The lane that each lane comes from, by the carry modulo 8.
+    pub(crate) lanes: [Lanes; 8],
+    /// By the carry: the lanes whose rows turn by 1, by 2 and by 4.
+    pub(crate) turns: Vec<[u8; 3]>,
+}
+
+/// Which square is taken, and what is carried into it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) square: u32,
+    pub(crate) carry: u8,
+}
+
+/// Eight lane numbers, in a register's alignment.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Lanes(pub(crate) [u64; 8]);
+
+impl Automorphism {
+    pub(crate) fn new(n: usize, k: usize) -> Option<Self> {
+        if k.is_multiple_of(2) || k >= 2 * n {
+            return None;
+        }
+        let squares = n / 64;
+        let bits = squares.trailing_zeros();
+        let origin = |square: usize| {
+            // Shifted twice, since a shift by all bits is refused: of one square, r has no bits.
+            let r = square.reverse_bits() >> (usize::BITS - 1 - bits) >> 1;
+            let image = k * r + (k - 1) / 2;
+            let from = (image % squares).reverse_bits() >> (usize::BITS - 1 - bits) >> 1;
+            Origin { square: from as u32, carry: (image / squares % 64) as u8 }
+        };
+        let image = |lane: usize, carry: usize| k * brev3(lane) + carry;
+        let lanes = [0, 1, 2, 3, 4, 5, 6, 7];
+        let turn = |carry: usize, by: usize| {
+            let turned = |lane: usize| ((image(lane, carry) / 8) & by).min(1) << lane;
+            lanes.map(turned).into_iter().sum::<usize>() as u8
+        };
+        Some(Automorphism {
+            k,
+            squares: (0..squares).map(origin).collect(),
+            lanes: lanes.map(|carry| Lanes(lanes.map(|lane| brev3(image(lane, carry) % 8) as u64))),
+            turns: (0..64).map(|carry| [1, 2, 4].map(|by| turn(carry, by))).collect(),
+        })
+    }
+
+    /// The power of X that X becomes.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Writes the slots of `f(X^k)` for the slots `x` of `f`.
+    ///
+    /// # Panics
+    /// If `x` or `out` is not of the plan's length.
+    pub fn apply(&self, x: &[u64], out: &mut [u64]) {
+        self.apply_with(simd::kernels(), x, out);
+    }
+
+    pub(crate) fn apply_with(&self, kernels: &dyn Kernels, x: &[u64], out: &mut [u64]) {
+        assert_eq!(x.len(), 64 * self.squares.len(), "a slice of the plan's length");
+        assert_eq!(out.len(), 64 * self.squares.len(), "a slice of the plan's length");
+        kernels.permute(self, x, out);
+    }
+
+    /// Where a row of a square comes from when no carry turns it: `k h` in reversed bits.
+    pub(crate) fn row(&self, row: usize) -> usize {
+        brev3(self.k * brev3(row) % 8)
+    }
+}
+
+/// Reverses three bits.
+pub(crate) fn brev3(i: usize) -> usize {
+    (i & 1) << 2 | i & 2 | i >> 2 & 1
+}
+
+/// `f(X^k)` for the signed coefficients `x` of `f`, modulo `X^n + 1`.
+///
+/// # Panics
+/// If `k` is even, or the length of `x` is no power of two.
+pub fn substitute(k: usize, x: &[i32]) -> Vec<i32> {
+    let n = x.len();
+    assert!(n.is_power_of_two() && k % 2 == 1, "an odd power, and a power of two as length");
+    let mut out = vec![0; n];
+    for (i, &x) in x.iter().enumerate() {
+        // X^n = -1, so that exponents count modulo 2n, and the upper half is negative.
+        let at = i * (k % (2 * n)) % (2 * n);
+        out[at % n] = if at < n { x } else { -x };
+    }
+    out
+}

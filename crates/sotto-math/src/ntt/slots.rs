@@ -1,0 +1,106 @@
+//! Arithmetic between polynomials in slot form.
+
+use super::{Automorphism, NttPlan};
+use crate::simd::{self, Kernels};
+
+/// So many products can be summed in one call.
+const MOST_PRODUCTS: usize = 1 << 11;
+
+impl NttPlan {
+    /// X -> X^k as an order of slots, or `None` unless `k` is odd and below `2n`.
+    pub fn automorphism(&self, k: usize) -> Option<Automorphism> {
+        Automorphism::new(self.n(), k)
+    }
+
+    /// The slots of X^e; a negative `e` is a division.
+    pub fn monomial(&self, e: i64) -> Vec<u64> {
+        let (n, q) = (self.n(), self.modulus());
+        // The root has order 2n, a power of two.
+        let order = 2 * n as u64 - 1;
+        let base = q.pow(self.root(), e as u64 & order);
+        let square = q.mul(base, base);
+        // Powers of the square by the number whose reversal is the slot: the slot's exponent
+        // is 2 r + 1.
+        let mut odd_powers = vec![base; n];
+        for r in 1..n {
+            odd_powers[r] = q.mul(odd_powers[r - 1], square);
+        }
+        (0..n).map(|slot| odd_powers[self.exponent(slot) / 2]).collect()
+    }
+
+    /// `x + y`, slot by slot, all reduced.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long.
+    pub fn add(&self, x: &mut [u64], y: &[u64]) {
+        self.check_all(&[x, y]);
+        simd::kernels().add(&self.tables, x, y);
+    }
+
+    /// `x - y`, slot by slot, all reduced.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long.
+    pub fn sub(&self, x: &mut [u64], y: &[u64]) {
+        self.check_all(&[x, y]);
+        simd::kernels().sub(&self.tables, x, y);
+    }
+
+    /// `x y`, slot by slot, all reduced.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long.
+    pub fn mul(&self, x: &mut [u64], y: &[u64]) {
+        self.check_all(&[x, y]);
+        simd::kernels().mul(&self.tables, x, y);
+    }
+
+    /// `odd = (c - t) m` and `c = c + t`, slot by slot, all reduced.
+    ///
+    /// With `t` the key switch of `c` under an automorphism and `m` a monomial, this is a step of
+    /// Spiral's query expansion with one key switch instead of two (design notes, section 4.1):
+    /// the automorphism negates the monomial, so both children come from the same `t`.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long.
+    pub fn split(&self, c: &mut [u64], t: &[u64], m: &[u64], odd: &mut [u64]) {
+        self.check_all(&[c, t, m, odd]);
+        simd::kernels().split(&self.tables, c, t, m, odd);
+    }
+
+    /// `out = a[0] b[0] + a[1] b[1] + ...`, slot by slot, all reduced.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long, or there are not as many `a` as `b`, or more than 2^11.
+    pub fn sum_of_products(&self, a: &[&[u64]], b: &[&[u64]], out: &mut [u64]) {
+        self.sum_of_products_with(simd::kernels(), a, b, false, out);
+    }
+
+    /// `out = out + a[0] b[0] + a[1] b[1] + ...`, slot by slot, all reduced.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long, or there are not as many `a` as `b`, or more than 2^11.
+    pub fn add_sum_of_products(&self, a: &[&[u64]], b: &[&[u64]], out: &mut [u64]) {
+        self.sum_of_products_with(simd::kernels(), a, b, true, out);
+    }
+
+    pub(crate) fn sum_of_products_with(
+        &self,
+        kernels: &dyn Kernels,
+        a: &[&[u64]],
+        b: &[&[u64]],
+        add: bool,
+        out: &mut [u64],
+    ) {
+        assert_eq!(a.len(), b.len(), "as many factors on both sides");
+        assert!(a.len() <= MOST_PRODUCTS, "at most 2048 products");
+        self.check_all(a);
+        self.check_all(b);
+        self.check(out.len());
+        kernels.sum_of_products(&self.tables, a, b, add, out);
+    }
+
+    fn check_all(&self, slices: &[&[u64]]) {
+        slices.iter().for_each(|slice| self.check(slice.len()));
+    }
+}

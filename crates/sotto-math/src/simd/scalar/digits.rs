@@ -1,0 +1,65 @@
+//! Digits, and the moves between two moduli, in 128-bit integers.
+
+use crate::basis::Pair;
+use crate::gadget::{Digits, Gadget, PairDigits};
+use crate::modulus::Modulus;
+
+pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+    let n = x.len();
+    let half = d.modulus.value() / 2;
+    for (i, &x) in x.iter().enumerate() {
+        let u = u128::from(d.modulus.add(x, half)) + d.offset;
+        for j in 0..d.gadget.digits() {
+            out[j as usize * n + i] = residue(&d.modulus, &d.gadget, digit(&d.gadget, u, j));
+        }
+    }
+}
+
+pub(in crate::simd) fn decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+    let [x, x_special] = x;
+    let [out, out_special] = out;
+    let n = x.len();
+    let (q, special) = (d.pair.modulus(), d.pair.special());
+    let halves = [q, special].map(|q| q.value() / 2);
+    for (i, (&x, &x_special)) in x.iter().zip(x_special).enumerate() {
+        let u = d.pair.lift(q.add(x, halves[0]), special.add(x_special, halves[1])) + d.offset;
+        for j in 0..d.gadget.digits() {
+            let digit = digit(&d.gadget, u, j);
+            out[j as usize * n + i] = residue(q, &d.gadget, digit);
+            out_special[j as usize * n + i] = residue(special, &d.gadget, digit);
+        }
+    }
+}
+
+/// Digit `j` of what was made positive; the last one keeps what is above it.
+fn digit(g: &Gadget, u: u128, j: u32) -> i64 {
+    let above = u >> (g.drop_log2() + j * g.base_log2());
+    let base = 1u64 << g.base_log2();
+    let raw = if j + 1 < g.digits() { above as u64 & (base - 1) } else { above as u64 };
+    raw as i64 - (base / 2) as i64
+}
+
+/// A digit modulo q.
+fn residue(q: &Modulus, g: &Gadget, digit: i64) -> u64 {
+    if 1 << (g.base_log2() - 1) < q.value() {
+        (digit + (digit >> 63 & q.value() as i64)) as u64
+    } else {
+        q.reduce_i64(digit)
+    }
+}
+
+pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
+    let (q, special) = (p.modulus(), p.special());
+    let small = special.value() / 2 < q.value();
+    for (out, &x) in out.iter_mut().zip(x) {
+        let x = special.centred(x);
+        *out = if small { (x + (x >> 63 & q.value() as i64)) as u64 } else { q.reduce_i64(x) };
+    }
+}
+
+pub(in crate::simd) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
+    let q = p.modulus();
+    for (x, &correction) in x.iter_mut().zip(correction) {
+        *x = p.special_inverse.times(q.sub(*x, correction), q.value());
+    }
+}

@@ -1,0 +1,67 @@
+//! Arithmetic between slots, one slot at a time.
+
+use crate::ntt::{Automorphism, Tables, brev3};
+
+/// Products below 2^120, so many that their sum fits 128 bits.
+const ROOM: usize = 1 << 8;
+
+pub(in crate::simd) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
+    let x = x.as_chunks::<64>().0;
+    for (out, origin) in out.as_chunks_mut::<64>().0.iter_mut().zip(&a.squares) {
+        let from = x[origin.square as usize].as_chunks::<8>().0;
+        let lanes = &a.lanes[usize::from(origin.carry % 8)].0;
+        let turns = a.turns[usize::from(origin.carry)];
+        for (row, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let row = brev3(a.row(row));
+            for (lane, out) in out.iter_mut().enumerate() {
+                let turn = |i: usize| usize::from(turns[i] >> lane & 1) << i;
+                let turned = (row + turn(0) + turn(1) + turn(2)) % 8;
+                *out = from[brev3(turned)][lanes[lane] as usize];
+            }
+        }
+    }
+}
+
+pub(in crate::simd) fn add(t: &Tables, x: &mut [u64], y: &[u64]) {
+    for (x, &y) in x.iter_mut().zip(y) {
+        *x = t.modulus.add(*x, y);
+    }
+}
+
+pub(in crate::simd) fn sub(t: &Tables, x: &mut [u64], y: &[u64]) {
+    for (x, &y) in x.iter_mut().zip(y) {
+        *x = t.modulus.sub(*x, y);
+    }
+}
+
+pub(in crate::simd) fn mul(t: &Tables, x: &mut [u64], y: &[u64]) {
+    for (x, &y) in x.iter_mut().zip(y) {
+        *x = t.modulus.mul(*x, y);
+    }
+}
+
+pub(in crate::simd) fn split(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+    let q = &t.modulus;
+    for (((c, &s), &m), odd) in c.iter_mut().zip(s).zip(m).zip(odd) {
+        *odd = q.mul(q.sub(*c, s), m);
+        *c = q.add(*c, s);
+    }
+}
+
+pub(in crate::simd) fn sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+    if !add {
+        out.fill(0);
+    }
+    for (a, b) in a.chunks(ROOM - 1).zip(b.chunks(ROOM - 1)) {
+        for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let mut sums = out.map(u128::from);
+            for (a, b) in a.iter().zip(b) {
+                let (a, b) = (&a.as_chunks::<8>().0[i], &b.as_chunks::<8>().0[i]);
+                for ((sum, &a), &b) in sums.iter_mut().zip(a).zip(b) {
+                    *sum += u128::from(a) * u128::from(b);
+                }
+            }
+            *out = sums.map(|sum| t.reduce(sum));
+        }
+    }
+}
