@@ -2,7 +2,7 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Result, Scheme};
+use crate::{Artifact, Misuse, Result, Scheme};
 use std::sync::Arc;
 
 /// A scheme that can be served.
@@ -78,6 +78,22 @@ pub trait Rows: Sync {
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`]; storage errors.
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()>;
+
+    /// Reads bytes of one record from `offset` on into `out`. Where records are large, implement it: this
+    /// reads the whole record first.
+    ///
+    /// # Errors
+    /// [`crate::Misuse::IndexPastEnd`]; storage errors.
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        let mut whole = vec![0; self.record_bytes()];
+        self.read(record, &mut whole)?;
+        let end = offset.saturating_add(out.len() as u64);
+        let part = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
+        let part = part.and_then(|(start, end)| whole.get(start..end));
+        let past = || Misuse::IndexPastEnd { index: end, len: self.record_bytes() as u64 };
+        out.copy_from_slice(part.ok_or_else(past)?);
+        Ok(())
+    }
 }
 
 /// A part of an image.
