@@ -1,10 +1,36 @@
-//! Lattice assumptions: which parameter sets are hard enough, and how noise behaves.
+//! Lattice assumptions and the ring-LWE machinery that rests on them.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`security`] | the gate every lattice scheme's `Params::check` goes through |
-//! | [`noise`] | sub-Gaussian tails: from a variance to a failure probability |
+//! | [`noise`] | from a variance to a failure probability, and the variance of each step below |
+//! | [`ring`] | `Z[X]/(X^n + 1)` modulo `q`, or modulo `q q'` |
+//! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, masks from seeds, bodies truncated for the wire |
+//! | [`keyswitch`], [`automorphism`] | switching keys, and ciphertexts under `X -> X^k` |
+//! | [`expand`] | one ciphertext becomes many, with one key switch per split |
+//! | [`lower`](mod@lower) | from `q q'` down to `q` |
+//! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
+//! | [`pack`](mod@pack) | several ciphertexts under one mask |
+//! | [`scratch`] | the working memory of all these |
+//!
+//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`. The feature `server` lets expansion use the
+//! current rayon pool.
 #![forbid(unsafe_code)]
 
+pub mod automorphism;
+pub mod cipher;
+pub mod convert;
+pub mod encrypt;
+pub mod expand;
+#[cfg(test)]
+mod fixture;
+pub mod gsw;
+pub mod keyswitch;
+pub mod lower;
 pub mod noise;
+pub mod pack;
+pub mod ring;
+pub mod scratch;
+pub mod secret;
 pub mod security;
+mod words;

@@ -89,3 +89,9 @@ pub fn external_product(
 pub fn first_dimension(n: usize, rows: u64, p_log2: u32, selector: f64) -> f64 {
     rows as f64 * n as f64 * (f64::from(2 * p_log2).exp2() + 2.0) / 12.0 * selector
 }
+
+/// What packing `k` ciphertexts into one of rank `k` adds to each message: the rows of all packing keys meet at
+/// every place, but only one of them has a source there.
+pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
+    f64::from(k) * key_switch(n, digits, log2_modulus, key_error, 0.0) + h * digits.dropped()
+}

@@ -1,0 +1,80 @@
+//! Automorphisms `tau_k : X -> X^k` of ciphertexts, for odd `k`.
+//!
+//! Applied to a ciphertext under `s`, `tau_k` gives one of `tau_k(m)` under `tau_k(s)`. A switching key with the source
+//! `-tau_k(s)` brings it back: `(0, tau(b)) + sum_j digit_j(tau(a)) row_j` has phase `tau(b) - tau(a) tau(s)` plus
+//! errors. On slots `tau_k` is a permutation, so only the mask ever leaves them.
+
+use crate::cipher::Cipher;
+use crate::encrypt::{Errors, Masks};
+use crate::keyswitch::SwitchKey;
+use crate::ring::{Level, Ring};
+use crate::scratch::Scratch;
+use crate::secret::Secret;
+use sotto_math::gadget::Gadget;
+use sotto_math::ntt::{Automorphism, substitute};
+use zeroize::Zeroizing;
+
+/// The key of one automorphism.
+#[derive(Debug, Clone)]
+pub struct AutomorphismKey {
+    slots: Automorphism,
+    key: SwitchKey,
+}
+
+impl AutomorphismKey {
+    /// Makes the key of `X -> X^k`: one body per digit.
+    ///
+    /// # Panics
+    /// If `k` is even or not below `2n`.
+    pub fn generate(
+        ring: &Ring,
+        level: Level,
+        gadget: &Gadget,
+        k: usize,
+        secret: &Secret,
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let image = Zeroizing::new(substitute(k, secret.coefficients()));
+        let mut source = Zeroizing::new(ring.from_small(level, &image));
+        ring.negate(level, &mut source);
+        SwitchKey::generate(ring, level, gadget, &[source.as_slice()], &[secret], masks, errors)
+    }
+
+    /// Puts the key together; `None` if `k` is even or not below `2n`.
+    ///
+    /// # Panics
+    /// If there is not one body of the level's length per digit.
+    pub fn assemble(
+        ring: &Ring,
+        level: Level,
+        gadget: &Gadget,
+        k: usize,
+        bodies: &[Vec<u64>],
+        masks: Masks<'_>,
+    ) -> Option<Self> {
+        let slots = ring.plan().automorphism(k)?;
+        Some(AutomorphismKey { slots, key: SwitchKey::assemble(ring, level, gadget, 1, bodies, masks) })
+    }
+
+    /// `out = tau_k(c)`, under the same secret as `c`.
+    ///
+    /// # Panics
+    /// If `c` or `out` is not of rank 1 and of the key's level.
+    pub fn apply(&self, ring: &Ring, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+        let level = self.key.level();
+        // The slots of all moduli are in one order, so that the same permutation serves every limb.
+        self.permute(ring, c.comp(0), scratch.poly(ring, level));
+        self.permute(ring, c.comp(1), out.comp_mut(1));
+        self.key.split(ring, scratch);
+        self.key.put_mask_add_bodies(ring, out, scratch);
+    }
+
+    fn permute(&self, ring: &Ring, x: &[u64], out: &mut [u64]) {
+        let limbs = x.chunks_exact(ring.n()).zip(out.chunks_exact_mut(ring.n()));
+        limbs.for_each(|(x, out)| self.slots.apply(x, out));
+    }
+}
+
+#[cfg(test)]
+mod tests;

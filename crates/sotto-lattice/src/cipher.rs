@@ -1,0 +1,90 @@
+//! Ciphertexts: one mask `a` and one body `b_i` per secret.
+//!
+//! Under secrets `s_1, ..., s_k` a ciphertext of rank `k` is `(a, b_1, ..., b_k)` with `b_i = a s_i + e_i + m_i`; its
+//! *phase* `b_i - a s_i` is the message and the error. Rank 1 is ordinary ring-LWE. Higher ranks share one mask
+//! among several messages, which makes answers shorter (the matrix Regev encryption of Spiral, one column of it).
+
+use crate::ring::{Level, Ring};
+use crate::words::Words;
+
+/// A ciphertext, in slots.
+#[derive(Debug, Clone)]
+pub struct Cipher {
+    level: Level,
+    rank: usize,
+    /// Words of one component.
+    stride: usize,
+    words: Words,
+}
+
+impl Cipher {
+    /// The ciphertext of zeroes.
+    pub fn zero(ring: &Ring, level: Level, rank: usize) -> Self {
+        let stride = ring.words(level);
+        Cipher { level, rank, stride, words: Words::zero((rank + 1) * stride) }
+    }
+
+    /// A ciphertext from its mask and bodies.
+    ///
+    /// # Panics
+    /// If a component is not as long as the level says.
+    pub fn new<'a>(
+        ring: &Ring,
+        level: Level,
+        mask: &'a [u64],
+        bodies: impl ExactSizeIterator<Item = &'a [u64]>,
+    ) -> Self {
+        let mut out = Cipher::zero(ring, level, bodies.len());
+        let components = std::iter::once(mask).chain(bodies);
+        out.components_mut().zip(components).for_each(|(out, x)| out.copy_from_slice(x));
+        out
+    }
+
+    /// The level.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// How many messages it holds.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The mask for `i = 0`, the body under secret `i` otherwise.
+    pub fn comp(&self, i: usize) -> &[u64] {
+        &self.words[i * self.stride..][..self.stride]
+    }
+
+    /// The same, to write to.
+    pub fn comp_mut(&mut self, i: usize) -> &mut [u64] {
+        &mut self.words[i * self.stride..][..self.stride]
+    }
+
+    /// All components, the mask first.
+    pub fn components(&self) -> impl Iterator<Item = &[u64]> {
+        self.words.chunks_exact(self.stride)
+    }
+
+    /// The same, to write to.
+    pub fn components_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
+        self.words.chunks_exact_mut(self.stride)
+    }
+
+    /// Adds a ciphertext of the same level and rank: the messages add.
+    pub fn add(&mut self, ring: &Ring, other: &Cipher) {
+        let level = self.level;
+        self.components_mut().zip(other.components()).for_each(|(x, y)| ring.add(level, x, y));
+    }
+
+    /// Subtracts a ciphertext of the same level and rank.
+    pub fn sub(&mut self, ring: &Ring, other: &Cipher) {
+        let level = self.level;
+        self.components_mut().zip(other.components()).for_each(|(x, y)| ring.sub(level, x, y));
+    }
+
+    /// Multiplies by a polynomial in slots.
+    pub fn mul(&mut self, ring: &Ring, polynomial: &[u64]) {
+        let level = self.level;
+        self.components_mut().for_each(|x| ring.mul(level, x, polynomial));
+    }
+}

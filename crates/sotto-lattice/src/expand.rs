@@ -1,0 +1,249 @@
+//! Expansion: one ciphertext of a polynomial becomes many, each of one of its coefficients.
+//!
+//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `tau` with `k = n / 2^j + 1` its even
+//! powers (of `X^(2^j)`) stay and its odd ones change sign, so with `t = tau(c)` the ciphertext `c + t` has twice the
+//! even ones, and `X^(-2^j) (c - t)` twice the odd ones, moved to even places (Angel, Chen, Laine, Setty, S&P 2018).
+//! Spiral and FSpiral switch keys for both halves. One switch is enough, since `tau` negates `X^(-2^j)`: the odd half
+//! of their algorithm, `X^(-2^j) c + tau(X^(-2^j) c)`, is exactly `X^(-2^j) (c - t)`, with the noise of `t` the same.
+//!
+//! A query carries two lists: coefficient `2i` is value `i` on the left, `2i + 1` is value `i` on the right. Round 0
+//! takes them apart, and two trees follow, of different depths and possibly with keys of different gadgets. A node whose
+//! residue has no coefficient below it is never computed. A query without right values is one tree over all coefficients.
+
+use crate::automorphism::AutomorphismKey;
+use crate::cipher::Cipher;
+use crate::ring::{Level, Ring};
+use crate::scratch::Scratch;
+use std::ops::Range;
+
+/// How many values a query carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// Values in even coefficients, or in all if there are none on the right.
+    pub left: usize,
+    /// Values in odd coefficients.
+    pub right: usize,
+}
+
+/// Which value of a query a ciphertext holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaf {
+    /// A value of the left list.
+    Left(usize),
+    /// A value of the right list.
+    Right(usize),
+}
+
+/// The exponent `k` of the automorphism of one round.
+pub fn element(n: usize, round: u32) -> usize {
+    (n >> round) + 1
+}
+
+/// Expansion for one shape of query: everything that no key and no query changes.
+#[derive(Debug, Clone)]
+pub struct Expansion {
+    ring: Ring,
+    counts: Counts,
+    /// For each round `j`, the slots of `X^(-2^j)`.
+    monomials: Vec<Vec<u64>>,
+}
+
+impl Expansion {
+    /// An expansion, or `None` if there is no left value or the lists need more than `n` coefficients.
+    pub fn new(ring: &Ring, counts: Counts) -> Option<Self> {
+        let longer = counts.left.max(counts.right);
+        let room = if counts.right == 0 { ring.n() } else { ring.n() / 2 };
+        if counts.left == 0 || longer > room {
+            return None;
+        }
+        let mut expansion = Expansion { ring: ring.clone(), counts, monomials: Vec::new() };
+        let rounds = expansion.left_rounds().end.max(expansion.right_rounds().end);
+        let monomial =
+            |round: u32| ring.plans(Level::Full).flat_map(|plan| plan.monomial(-(1i64 << round))).collect();
+        expansion.monomials = (0..rounds).map(monomial).collect();
+        Some(expansion)
+    }
+
+    /// The rounds that need a key for the left values; these come out multiplied by 2 to the power of its end.
+    pub fn left_rounds(&self) -> Range<u32> {
+        let first = u32::from(self.counts.right > 0);
+        first..first + depth(self.counts.left)
+    }
+
+    /// The rounds that need a key for the right values; these come out multiplied by 2 to the power of its end.
+    ///
+    /// The first of them is round 0, which splits left from right and so serves both.
+    pub fn right_rounds(&self) -> Range<u32> {
+        if self.counts.right == 0 { 0..0 } else { 0..1 + depth(self.counts.right) }
+    }
+
+    /// Expands a query. `finish` gets every leaf once, and what it makes of them is returned in order.
+    ///
+    /// Keys are those of [`left_rounds`](Self::left_rounds) and [`right_rounds`](Self::right_rounds), in that order. With
+    /// the feature `server`, subtrees run on the current rayon pool.
+    ///
+    /// # Panics
+    /// If there is not one key of level `Full` per round, or the query is not of rank 1 and level `Full`.
+    pub fn run<T: Send>(
+        &self,
+        left: &[AutomorphismKey],
+        right: &[AutomorphismKey],
+        mut query: Cipher,
+        finish: impl Fn(Leaf, &mut Cipher) -> T + Sync,
+    ) -> (Vec<T>, Vec<T>) {
+        assert_eq!(left.len(), self.left_rounds().len(), "one key per round of the left tree");
+        assert_eq!(right.len(), self.right_rounds().len(), "one key per round of the right tree");
+        let finish_left = |i: usize, c: &mut Cipher| finish(Leaf::Left(i), c);
+        let finish_right = |i: usize, c: &mut Cipher| finish(Leaf::Right(i), c);
+        let left = self.tree(left, self.left_rounds().start, self.counts.left, &finish_left);
+        let Some((first, rest)) = right.split_first() else {
+            return (left.grow(query), Vec::new());
+        };
+        let right = self.tree(rest, 1, self.counts.right, &finish_right);
+        let mut odd = Cipher::zero(&self.ring, Level::Full, 1);
+        self.split(0, first, &mut query, Some(&mut odd), &mut Work::new(&self.ring));
+        both(|| left.grow(query), || right.grow(odd))
+    }
+
+    fn tree<'a, F>(
+        &'a self,
+        keys: &'a [AutomorphismKey],
+        round: u32,
+        count: usize,
+        finish: &'a F,
+    ) -> Tree<'a, F> {
+        Tree { expansion: self, keys, round, count, finish }
+    }
+
+    /// One split. The even half stays in `c`; the odd one is left out if nothing is in it.
+    fn split(
+        &self,
+        round: u32,
+        key: &AutomorphismKey,
+        c: &mut Cipher,
+        odd: Option<&mut Cipher>,
+        work: &mut Work,
+    ) {
+        let (ring, n) = (&self.ring, self.ring.n());
+        key.apply(ring, c, &mut work.image, &mut work.scratch);
+        let Some(odd) = odd else {
+            return c.add(ring, &work.image);
+        };
+        let monomial = &self.monomials[round as usize];
+        for comp in 0..=1 {
+            let c = c.comp_mut(comp).chunks_exact_mut(n);
+            let image = work.image.comp(comp).chunks_exact(n);
+            let odd = odd.comp_mut(comp).chunks_exact_mut(n);
+            let limbs = c.zip(image).zip(odd).zip(monomial.chunks_exact(n));
+            for (plan, (((c, image), odd), monomial)) in ring.plans(Level::Full).zip(limbs) {
+                plan.split(c, image, monomial, odd);
+            }
+        }
+    }
+}
+
+/// The working memory of one thread.
+struct Work {
+    scratch: Scratch,
+    image: Cipher,
+}
+
+impl Work {
+    fn new(ring: &Ring) -> Self {
+        Work { scratch: Scratch::new(ring), image: Cipher::zero(ring, Level::Full, 1) }
+    }
+}
+
+/// A tree of one list: node `(j, rho)` has the values whose index is `rho` modulo `2^j`.
+struct Tree<'a, F> {
+    expansion: &'a Expansion,
+    keys: &'a [AutomorphismKey],
+    /// The round of the first key.
+    round: u32,
+    count: usize,
+    finish: &'a F,
+}
+
+impl<F> Tree<'_, F> {
+    fn grow<T: Send>(&self, mut root: Cipher) -> Vec<T>
+    where
+        F: Fn(usize, &mut Cipher) -> T + Sync,
+    {
+        let mut leaves = self.branch(0, 0, &mut root);
+        leaves.sort_unstable_by_key(|(index, _)| *index);
+        leaves.into_iter().map(|(_, leaf)| leaf).collect()
+    }
+
+    /// All leaves of a node, with working memory of its own.
+    fn branch<T: Send>(&self, j: usize, rho: usize, c: &mut Cipher) -> Vec<(usize, T)>
+    where
+        F: Fn(usize, &mut Cipher) -> T + Sync,
+    {
+        let ring = &self.expansion.ring;
+        let mut odds = vec![Cipher::zero(ring, Level::Full, 1); self.keys.len() - j];
+        let mut leaves = Vec::new();
+        self.node(j, rho, c, &mut odds, &mut Work::new(ring), &mut leaves);
+        leaves
+    }
+
+    /// All leaves of a node. `odds` has one ciphertext per level below it: a node's even half replaces it, and its odd
+    /// half waits there while the even one is finished.
+    fn node<T: Send>(
+        &self,
+        j: usize,
+        rho: usize,
+        c: &mut Cipher,
+        odds: &mut [Cipher],
+        work: &mut Work,
+        leaves: &mut Vec<(usize, T)>,
+    ) where
+        F: Fn(usize, &mut Cipher) -> T + Sync,
+    {
+        let (Some(key), Some((odd, odds))) = (self.keys.get(j), odds.split_first_mut()) else {
+            leaves.push((rho, (self.finish)(rho, c)));
+            return;
+        };
+        let (round, odd_rho) = (self.round + j as u32, rho + (1 << j));
+        if odd_rho >= self.count {
+            self.expansion.split(round, key, c, None, work);
+            self.node(j + 1, rho, c, odds, work, leaves);
+            return;
+        }
+        self.expansion.split(round, key, c, Some(odd), work);
+        if worth_sharing(j, (self.count - rho) >> j) {
+            let (_, shared) =
+                both(|| self.node(j + 1, rho, c, odds, work, leaves), || self.branch(j + 1, odd_rho, odd));
+            leaves.extend(shared);
+        } else {
+            self.node(j + 1, rho, c, odds, work, leaves);
+            self.node(j + 1, odd_rho, odd, odds, work, leaves);
+        }
+    }
+}
+
+#[cfg(feature = "server")]
+use rayon::join as both;
+
+#[cfg(not(feature = "server"))]
+fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
+    (a(), b())
+}
+
+/// Whether half of a node's leaves are enough work for another thread, and the others have not enough yet.
+///
+/// Sharing costs working memory of a few megabytes, so it stops at some four branches per thread.
+fn worth_sharing(j: usize, leaves: usize) -> bool {
+    #[cfg(feature = "server")]
+    let threads = rayon::current_num_threads();
+    #[cfg(not(feature = "server"))]
+    let threads = 1;
+    threads > 1 && leaves >= 16 && 1usize << j < 4 * threads
+}
+
+/// The levels below a node of `count` leaves.
+fn depth(count: usize) -> u32 {
+    count.next_power_of_two().trailing_zeros()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! RGSW encryptions of a bit or a small polynomial, and what they are for: products with ciphertexts.
+//!
+//! An RGSW encryption of `m` has a row for each component `i = 0..=k` of a ciphertext and each gadget digit `j`. Row `(0, j)`
+//! has the phases `-s_1 m g_j, ..., -s_k m g_j`; row `(i, j)` has the phase `m g_j` at place `i` and zero elsewhere. The
+//! digits of all components of a ciphertext times these rows then have the phases `m (b_i - a s_i)`: the message times
+//! `m`, with only the rows' errors multiplied, by digits (Gentry, Sahai, Waters, CRYPTO 2013, in its ring form).
+
+use crate::cipher::Cipher;
+use crate::encrypt::{Errors, Masks, encrypt};
+use crate::ring::{Level, Ring};
+use crate::scratch::Scratch;
+use crate::secret::Secret;
+use sotto_math::gadget::Gadget;
+use zeroize::Zeroizing;
+
+/// An RGSW encryption.
+#[derive(Debug, Clone)]
+pub struct Gsw {
+    level: Level,
+    gadget: Gadget,
+    rank: usize,
+    /// Row `(i, j)` at `i l + j`.
+    rows: Vec<Cipher>,
+}
+
+impl Gsw {
+    /// An RGSW encryption from its rows, row `(i, j)` at `i l + j`; `None` unless there are `(k + 1) l` of one shape.
+    pub fn from_rows(gadget: &Gadget, rows: Vec<Cipher>) -> Option<Self> {
+        let (level, rank) = rows.first().map(|row| (row.level(), row.rank()))?;
+        let alike = rows.iter().all(|row| (row.level(), row.rank()) == (level, rank));
+        let complete = rows.len() == (rank + 1) * gadget.digits() as usize;
+        (alike && complete).then_some(Gsw { level, gadget: *gadget, rank, rows })
+    }
+
+    /// Encrypts a message given in slots: the bodies of the rows, row by row, secret by secret.
+    ///
+    /// Spiral's streaming variants upload these. Elsewhere the server makes them by [conversion](crate::convert).
+    ///
+    /// # Panics
+    /// If the message is not as long as the level says.
+    pub fn generate(
+        ring: &Ring,
+        level: Level,
+        gadget: &Gadget,
+        secrets: &[&Secret],
+        message: &[u64],
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let zero = vec![0; message.len()];
+        let mut bodies = Vec::with_capacity((secrets.len() + 1) * secrets.len() * gadget.digits() as usize);
+        for i in 0..=secrets.len() {
+            for (j, power) in gadget.powers().into_iter().enumerate() {
+                let mut scaled = Zeroizing::new(message.to_vec());
+                ring.scale(level, &mut scaled, power);
+                let products: Vec<Zeroizing<Vec<u64>>> =
+                    secrets.iter().map(|secret| times_minus(ring, level, secret, &scaled)).collect();
+                let place = |k| if k + 1 == i { scaled.as_slice() } else { zero.as_slice() };
+                let messages: Vec<&[u64]> = match i {
+                    0 => products.iter().map(|product| product.as_slice()).collect(),
+                    _ => (0..secrets.len()).map(place).collect(),
+                };
+                let a = masks.mask(ring, level, (i * gadget.digits() as usize + j) as u64);
+                bodies.extend(encrypt(ring, level, secrets, &a, &messages, errors.law, errors.rng));
+            }
+        }
+        bodies
+    }
+
+    /// Puts an encryption together from the bodies that [`generate`](Self::generate) made.
+    ///
+    /// # Panics
+    /// If there are not `k (k + 1) l` bodies of the level's length.
+    pub fn assemble(
+        ring: &Ring,
+        level: Level,
+        gadget: &Gadget,
+        rank: usize,
+        bodies: &[Vec<u64>],
+        masks: Masks<'_>,
+    ) -> Self {
+        assert_eq!(bodies.len(), rank * (rank + 1) * gadget.digits() as usize, "one body per row and secret");
+        let row = |(j, bodies): (u64, &[Vec<u64>])| {
+            Cipher::new(ring, level, &masks.mask(ring, level, j), bodies.iter().map(Vec::as_slice))
+        };
+        let rows = (0..).zip(bodies.chunks_exact(rank)).map(row).collect();
+        Gsw { level, gadget: *gadget, rank, rows }
+    }
+
+    /// The rows, row `(i, j)` at `i l + j`.
+    pub fn rows(&self) -> &[Cipher] {
+        &self.rows
+    }
+
+    /// `out = C x ct`: the encrypted message times that of `ct`.
+    ///
+    /// # Panics
+    /// If a ciphertext is of another level or rank.
+    pub fn external_product(&self, ring: &Ring, ct: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+        self.check(ct);
+        self.split(ring, scratch, |comp, poly| poly.copy_from_slice(ct.comp(comp)));
+        self.sum(ring, out, scratch, false);
+    }
+
+    /// `zero += C x (one - zero)`: for an encrypted bit, `zero` becomes the ciphertext that the bit chooses.
+    ///
+    /// One product, where Spiral's and FSpiral's programs compute `C x one` and `(1 - C) x zero`.
+    ///
+    /// # Panics
+    /// If a ciphertext is of another level or rank.
+    pub fn cmux(&self, ring: &Ring, zero: &mut Cipher, one: &Cipher, scratch: &mut Scratch) {
+        self.check(one);
+        self.check(zero);
+        self.split(ring, scratch, |comp, poly| {
+            poly.copy_from_slice(one.comp(comp));
+            ring.sub(self.level, poly, zero.comp(comp));
+        });
+        self.sum(ring, zero, scratch, true);
+    }
+
+    /// Splits all components of a ciphertext, which `fill` writes one at a time.
+    fn split(&self, ring: &Ring, scratch: &mut Scratch, mut fill: impl FnMut(usize, &mut [u64])) {
+        let digits = self.gadget.digits() as usize;
+        scratch.reserve(ring, self.level, (self.rank + 1) * digits);
+        for comp in 0..=self.rank {
+            fill(comp, scratch.poly(ring, self.level));
+            scratch.split(ring, self.level, &self.gadget, comp * digits);
+        }
+    }
+
+    fn sum(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch, add: bool) {
+        self.check(out);
+        for (comp, out) in out.components_mut().enumerate() {
+            scratch.sum(ring, &self.rows, comp, out, add);
+        }
+    }
+
+    fn check(&self, c: &Cipher) {
+        assert_eq!((c.level(), c.rank()), (self.level, self.rank), "a ciphertext of the encryption's shape");
+    }
+}
+
+/// `-s m`, in slots.
+fn times_minus(ring: &Ring, level: Level, secret: &Secret, message: &[u64]) -> Zeroizing<Vec<u64>> {
+    let mut product = Zeroizing::new(message.to_vec());
+    ring.mul(level, &mut product, secret.slots(ring, level));
+    ring.negate(level, &mut product);
+    product
+}
+
+#[cfg(test)]
+mod tests;

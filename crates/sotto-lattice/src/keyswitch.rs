@@ -1,0 +1,130 @@
+//! Key switching: from what only one key opens to what the target secrets open.
+//!
+//! A switching key holds, for each power `g_j` of a gadget, an encryption of `g_j` times a source polynomial. The digits of
+//! a polynomial `x` times the rows then encrypt `x` times the source, with the digits, which are small, as the only
+//! factor of the rows' errors (Brakerski, Vaikuntanathan, FOCS 2011; approximate digits as in TFHE).
+//!
+//! With more than one target secret there is one source for each, and the rows have that rank.
+
+use crate::cipher::Cipher;
+use crate::encrypt::{Errors, Masks, encrypt};
+use crate::ring::{Level, Ring};
+use crate::scratch::Scratch;
+use crate::secret::Secret;
+use sotto_math::gadget::Gadget;
+use zeroize::Zeroizing;
+
+/// A switching key, as the server holds it.
+#[derive(Debug, Clone)]
+pub struct SwitchKey {
+    level: Level,
+    gadget: Gadget,
+    rank: usize,
+    rows: Vec<Cipher>,
+}
+
+impl SwitchKey {
+    /// Makes a key: the bodies of its rows, row by row and within a row secret by secret. The masks follow from the seed.
+    ///
+    /// # Panics
+    /// If there is not one source of the level's length per secret.
+    pub fn generate(
+        ring: &Ring,
+        level: Level,
+        gadget: &Gadget,
+        sources: &[&[u64]],
+        secrets: &[&Secret],
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let mut bodies = Vec::with_capacity(gadget.digits() as usize * secrets.len());
+        for (j, power) in (0..).zip(gadget.powers()) {
+            let messages: Vec<Zeroizing<Vec<u64>>> = sources
+                .iter()
+                .map(|source| {
+                    let mut message = Zeroizing::new(source.to_vec());
+                    ring.scale(level, &mut message, power);
+                    message
+                })
+                .collect();
+            let messages: Vec<&[u64]> = messages.iter().map(|message| message.as_slice()).collect();
+            let a = masks.mask(ring, level, j);
+            bodies.extend(encrypt(ring, level, secrets, &a, &messages, errors.law, errors.rng));
+        }
+        bodies
+    }
+
+    /// Puts a key together from its bodies and the seed of its masks.
+    ///
+    /// # Panics
+    /// If there are not `rank` bodies of the level's length per digit.
+    pub fn assemble(
+        ring: &Ring,
+        level: Level,
+        gadget: &Gadget,
+        rank: usize,
+        bodies: &[Vec<u64>],
+        masks: Masks<'_>,
+    ) -> Self {
+        assert_eq!(bodies.len(), gadget.digits() as usize * rank, "one body per digit and secret");
+        let row = |(j, bodies): (u64, &[Vec<u64>])| {
+            Cipher::new(ring, level, &masks.mask(ring, level, j), bodies.iter().map(Vec::as_slice))
+        };
+        let rows = (0..).zip(bodies.chunks_exact(rank)).map(row).collect();
+        SwitchKey { level, gadget: *gadget, rank, rows }
+    }
+
+    /// The level its rows live at.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// How many target secrets it has.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// `out += sum_j digit_j(a) row_j`: adds an encryption of `a` times the sources, for an `a` in slots.
+    ///
+    /// # Panics
+    /// If `a` is not as long as the level says, or `out` is of another level or rank.
+    pub fn add_switched(&self, ring: &Ring, a: &[u64], out: &mut Cipher, scratch: &mut Scratch) {
+        scratch.poly(ring, self.level).copy_from_slice(a);
+        self.split(ring, scratch);
+        self.add_digits(ring, out, scratch);
+    }
+
+    /// Splits the polynomial in the scratch memory as this key wants it.
+    pub(crate) fn split(&self, ring: &Ring, scratch: &mut Scratch) {
+        scratch.reserve(ring, self.level, self.gadget.digits() as usize);
+        scratch.split(ring, self.level, &self.gadget, 0);
+    }
+
+    /// Adds the digits in the scratch memory times the rows.
+    pub(crate) fn add_digits(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
+        self.check(out);
+        for (comp, out) in out.components_mut().enumerate() {
+            scratch.sum(ring, &self.rows, comp, out, true);
+        }
+    }
+
+    /// The same, but the mask of `out` is overwritten: what was in it counts as zero.
+    pub(crate) fn put_mask_add_bodies(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
+        self.check(out);
+        for (comp, out) in out.components_mut().enumerate() {
+            scratch.sum(ring, &self.rows, comp, out, comp > 0);
+        }
+    }
+
+    /// Whether another key splits polynomials the same way, so that both can use one set of digits.
+    pub(crate) fn splits_like(&self, other: &SwitchKey) -> bool {
+        self.level == other.level && self.gadget == other.gadget
+    }
+
+    fn check(&self, out: &Cipher) {
+        assert_eq!((out.level(), out.rank()), (self.level, self.rank), "a ciphertext of the key's shape");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The working memory of everything that takes digits, so that no step allocates.
+//!
+//! Key switching and external products have one shape: bring a polynomial to coefficients, split each into `l` small
+//! digits, transform the digits, and sum their products with `l` rows of a key.
+
+use crate::cipher::Cipher;
+use crate::ring::{Level, Ring};
+use crate::words::Words;
+use sotto_math::gadget::Gadget;
+use sotto_math::ntt::NttPlan;
+
+/// Terms of one sum of products that are handed down at a time.
+const TERMS: usize = 16;
+
+/// Room for one polynomial and the digits of some. It grows with the first use, and is then reused.
+#[derive(Debug)]
+pub struct Scratch {
+    poly: Words,
+    /// The digits of each limb, digit by digit.
+    digits: [Words; 2],
+}
+
+impl Scratch {
+    /// Working memory for a ring.
+    pub fn new(ring: &Ring) -> Self {
+        Scratch { poly: Words::zero(ring.words(Level::Full)), digits: [Words::zero(0), Words::zero(0)] }
+    }
+
+    /// The polynomial to be split next.
+    pub(crate) fn poly(&mut self, ring: &Ring, level: Level) -> &mut [u64] {
+        &mut self.poly[..ring.words(level)]
+    }
+
+    /// Makes room for `count` digits.
+    pub(crate) fn reserve(&mut self, ring: &Ring, level: Level, count: usize) {
+        for digits in self.digits.iter_mut().take(ring.limbs(level)) {
+            if digits.len() < count * ring.n() {
+                *digits = Words::zero(count * ring.n());
+            }
+        }
+    }
+
+    /// Splits the polynomial, which is in slots and is overwritten, into digits in slots, as digits `first..`.
+    pub(crate) fn split(&mut self, ring: &Ring, level: Level, gadget: &Gadget, first: usize) {
+        let n = ring.n();
+        let poly = &mut self.poly[..ring.words(level)];
+        ring.inverse(level, poly);
+        let range = first * n..(first + gadget.digits() as usize) * n;
+        let [main, special] = &mut self.digits;
+        let main = &mut main[range.clone()];
+        match (level, ring.special_plan().zip(ring.pair())) {
+            (Level::Full, Some((plan, pair))) => {
+                let special = &mut special[range];
+                let (x, x_special) = poly.split_at(n);
+                gadget.decompose_pair(pair, [x, x_special], [main, special]);
+                forward_all(plan, special);
+            }
+            _ => gadget.decompose(ring.q(), poly, main),
+        }
+        forward_all(ring.plan(), main);
+    }
+
+    /// The sum over `j` of digit `j` times component `comp` of row `j`, put or added into a polynomial.
+    pub(crate) fn sum(&self, ring: &Ring, rows: &[Cipher], comp: usize, out: &mut [u64], add: bool) {
+        let n = ring.n();
+        for (limb, (plan, out)) in ring.plans(Level::Full).zip(out.chunks_exact_mut(n)).enumerate() {
+            let digits = self.digits[limb].chunks_exact(n);
+            let mut terms = digits.zip(rows).map(|(digit, row)| (digit, &row.comp(comp)[limb * n..][..n]));
+            let mut add = add;
+            loop {
+                let (mut a, mut b, mut count) = ([&[][..]; TERMS], [&[][..]; TERMS], 0);
+                for (digit, row) in terms.by_ref().take(TERMS) {
+                    (a[count], b[count]) = (digit, row);
+                    count += 1;
+                }
+                if count == 0 {
+                    break;
+                }
+                if add {
+                    plan.add_sum_of_products(&a[..count], &b[..count], out);
+                } else {
+                    plan.sum_of_products(&a[..count], &b[..count], out);
+                }
+                add = true;
+            }
+        }
+    }
+}
+
+fn forward_all(plan: &NttPlan, digits: &mut [u64]) {
+    digits.chunks_exact_mut(plan.n()).for_each(|digit| plan.forward(digit));
+}
