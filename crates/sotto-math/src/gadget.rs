@@ -71,7 +71,18 @@ impl Gadget {
 
     /// Whether the digits reach numbers modulo a modulus of so many bits.
     pub fn fits(&self, modulus_bits: u32) -> bool {
-        self.drop_log2 + self.digits * self.base_log2 >= modulus_bits
+        self.bits() >= modulus_bits
+    }
+
+    /// The bits of a number, dropped ones and those of all digits.
+    pub(crate) fn bits(&self) -> u32 {
+        self.drop_log2 + self.digits * self.base_log2
+    }
+
+    /// Whether half the base is below a modulus: then a negative digit is a residue once the
+    /// modulus is added.
+    pub(crate) fn is_small(&self, q: &Modulus) -> bool {
+        1 << (self.base_log2 - 1) < q.value()
     }
 
     /// Writes the digits of reduced `x`, as residues, all first digits before all second ones.

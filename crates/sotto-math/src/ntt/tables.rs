@@ -16,8 +16,11 @@ pub(crate) struct Tables {
     pub(crate) halves: [Factor; 2],
     /// floor(2^52 / q), or floor(2^64 / q) if wide.
     pub(crate) barrett: u64,
-    /// floor(2^(s + 51) / q) for a narrow `q` of `s` bits: reduces products of 52-bit factors.
+    /// floor(2^(s + 51) / q) for a `q` of `s` bits, or floor(2^(s + 63) / q) if wide: reduces
+    /// products.
     pub(crate) barrett_product: u64,
+    /// 2^51 if narrow, 2^52 and 2^104 if wide, mod q: what sums of products are folded with.
+    pub(crate) folds: [Factor; 2],
     pub(crate) forward: Direction,
     pub(crate) inverse: Direction,
     /// 1/n, and the last inverse factor times 1/n.
@@ -118,7 +121,8 @@ impl Tables {
             wide,
             halves: [0, 64].map(|e| Factor::new(power_of_2(e), q, true)),
             barrett: (room / u128::from(q)) as u64,
-            barrett_product: if wide { 0 } else { ((1u128 << (modulus.bits() + 51)) / u128::from(q)) as u64 },
+            barrett_product: ((room >> 1 << modulus.bits()) / u128::from(q)) as u64,
+            folds: if wide { [52, 104] } else { [51, 51] }.map(|e| factor(power_of_2(e))),
             forward: direction(root),
             inverse,
             scale,

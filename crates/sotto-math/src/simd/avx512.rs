@@ -1,5 +1,6 @@
 //! 64-byte registers: AVX-512 with byte products (VNNI) and 52-bit products (IFMA).
 
+mod digits;
 mod dot;
 mod gauss;
 mod lanes;
@@ -7,9 +8,12 @@ mod ntt;
 mod products;
 mod read;
 mod scan;
+mod slots;
 
 use super::{Kernels, Planes, scalar};
-use crate::ntt::{Room, Tables};
+use crate::basis::Pair;
+use crate::gadget::{Digits, PairDigits};
+use crate::ntt::{Automorphism, Room, Tables};
 use crate::tiles::{Block, Words};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA. Only the probe makes one.
@@ -39,43 +43,26 @@ impl Kernels for Avx512 {
     }
 
     fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
-        if t.wide {
-            return scalar::forward(t, x);
-        }
         // SAFETY: self proves the features.
         unsafe { ntt::forward(t, x) }
     }
 
     fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
-        if t.wide {
-            return scalar::inverse(t, x);
-        }
         // SAFETY: self proves the features.
         unsafe { ntt::inverse(t, x) }
     }
 
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
-        if t.wide {
-            scalar::spread(t, bytes, out);
-            return scalar::forward(t, out);
-        }
         // SAFETY: self proves the features.
         unsafe { ntt::forward_i8(t, bytes, out) }
     }
 
     fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
-        if t.wide {
-            self.ntt_forward_i8(t, bytes, sum.scratch);
-            return scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
-        }
         // SAFETY: self proves the features.
         unsafe { ntt::forward_i8_mul_acc(t, bytes, b, sum) }
     }
 
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
-        if t.wide {
-            return scalar::mul_acc(t, acc, a, b);
-        }
         // SAFETY: self proves the features.
         unsafe { products::mul_acc(t, acc, a, b) }
     }
@@ -105,5 +92,55 @@ impl Kernels for Avx512 {
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         // SAFETY: self proves the features.
         unsafe { gauss::gauss(thresholds, uniform, out) }
+    }
+
+    fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { slots::permute(a, x, out) }
+    }
+
+    fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+        // SAFETY: self proves the features.
+        unsafe { slots::add(t, x, y) }
+    }
+
+    fn sub(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+        // SAFETY: self proves the features.
+        unsafe { slots::sub(t, x, y) }
+    }
+
+    fn mul(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+        // SAFETY: self proves the features.
+        unsafe { slots::mul(t, x, y) }
+    }
+
+    fn split(&self, t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { slots::split(t, c, s, m, odd) }
+    }
+
+    fn sum_of_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { slots::sum_of_products(t, a, b, add, out) }
+    }
+
+    fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { digits::decompose(d, x, out) }
+    }
+
+    fn decompose_pair(&self, d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+        // SAFETY: self proves the features.
+        unsafe { digits::decompose_pair(d, x, out) }
+    }
+
+    fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+        // SAFETY: self proves the features.
+        unsafe { digits::centred(p, x, out) }
+    }
+
+    fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
+        // SAFETY: self proves the features.
+        unsafe { digits::lower(p, x, correction) }
     }
 }

@@ -17,6 +17,8 @@ use crate::tiles::{Block, Words};
 // their instructions do not make faster.
 pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
+pub(super) use digits::{decompose_from, decompose_pair_from};
+#[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};

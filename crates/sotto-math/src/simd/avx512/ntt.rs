@@ -10,13 +10,20 @@
 //! ([`Reduction::AtTheEnd`]), there is no reduction between levels at all: a level adds a
 //! number below 2q, or subtracts it, so values stay positive if a multiple of 2q for each
 //! level, the *bias*, is added at the start. Otherwise values are kept below 4q, as Harvey does.
+//!
+//! **Wide moduli**, from 2^50 to 2^60, go through the same levels in 64-bit lanes. The upper half
+//! of a product of 64-bit numbers is put together from three products of 32-bit halves; what
+//! the fourth would add is left out, with the carries, so that a quotient may be three too
+//! low and products are below 4q. Without reduction between levels values stay below 2^64 up to
+//! q of 57 bits; otherwise they are kept below 8q.
 
 mod forward;
 mod inverse;
 
 use super::lanes::{load, store};
-use super::products::Constants;
+use super::products::{Factors, every};
 use crate::ntt::{Factor, LaneFactors, Reduction, Room, SquareFactors, Tables};
+use crate::simd::scalar;
 use core::arch::x86_64::*;
 use forward::Forward;
 use inverse::Inverse;
@@ -24,59 +31,46 @@ use inverse::Inverse;
 type Row = [u64; 8];
 type Square = [Row; 8];
 
-/// A constant factor in every lane, or one for each.
-#[derive(Clone, Copy)]
-struct Factors {
-    w: __m512i,
-    quotient: __m512i,
-}
-
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &Tables, x: &mut [u64]) {
-    match t.reduction {
-        Reduction::AtTheEnd => Forward::<true>::new(t).words(x),
-        Reduction::EachLevel => Forward::<false>::new(t).words(x),
+    match (t.reduction, t.wide) {
+        (Reduction::AtTheEnd, false) => Forward::<true, false>::new(t).words(x),
+        (Reduction::EachLevel, false) => Forward::<false, false>::new(t).words(x),
+        (Reduction::AtTheEnd, true) => Forward::<true, true>::new(t).words(x),
+        (Reduction::EachLevel, true) => Forward::<false, true>::new(t).words(x),
     }
 }
 
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
-    match t.reduction {
-        Reduction::AtTheEnd => Forward::<true>::new(t).bytes(bytes, out),
-        Reduction::EachLevel => Forward::<false>::new(t).bytes(bytes, out),
+    match (t.reduction, t.wide) {
+        (Reduction::AtTheEnd, false) => Forward::<true, false>::new(t).bytes(bytes, out),
+        (Reduction::EachLevel, false) => Forward::<false, false>::new(t).bytes(bytes, out),
+        (Reduction::AtTheEnd, true) => Forward::<true, true>::new(t).bytes(bytes, out),
+        (Reduction::EachLevel, true) => Forward::<false, true>::new(t).bytes(bytes, out),
     }
 }
 
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+    if t.wide {
+        forward_i8(t, bytes, sum.scratch);
+        return scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
+    }
     match t.reduction {
-        Reduction::AtTheEnd => Forward::<true>::new(t).bytes_mul_acc(bytes, b, sum),
-        Reduction::EachLevel => Forward::<false>::new(t).bytes_mul_acc(bytes, b, sum),
+        Reduction::AtTheEnd => Forward::<true, false>::new(t).bytes_mul_acc(bytes, b, sum),
+        Reduction::EachLevel => Forward::<false, false>::new(t).bytes_mul_acc(bytes, b, sum),
     }
 }
 
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
-    match t.reduction {
-        Reduction::AtTheEnd => Inverse::<true>::new(t).run(x),
-        Reduction::EachLevel => Inverse::<false>::new(t).run(x),
+    match (t.reduction, t.wide) {
+        (Reduction::AtTheEnd, false) => Inverse::<true, false>::new(t).run(x),
+        (Reduction::EachLevel, false) => Inverse::<false, false>::new(t).run(x),
+        // Sums double: 64 bits are not enough for as many levels as there are.
+        (_, true) => Inverse::<false, true>::new(t).run(x),
     }
-}
-
-/// `x w` modulo q and modulo 2^52: the low 52 bits are below 2q.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn times(c: Constants, x: __m512i, f: Factors) -> __m512i {
-    let zero = _mm512_setzero_si512();
-    let quotient = _mm512_madd52hi_epu64(zero, x, f.quotient);
-    _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(zero, x, f.w), quotient, c.minus_q)
-}
-
-/// One factor in every lane.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn every(f: Factor) -> Factors {
-    Factors { w: _mm512_set1_epi64(f.w as i64), quotient: _mm512_set1_epi64(f.quotient as i64) }
 }
 
 /// The factors of one block and of the two halves it falls into.

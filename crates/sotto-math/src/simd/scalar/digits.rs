@@ -5,9 +5,14 @@ use crate::gadget::{Digits, Gadget, PairDigits};
 use crate::modulus::Modulus;
 
 pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+    decompose_from(0, d, x, out);
+}
+
+/// From index `start` on, which is where a backend leaves what does not fill a register.
+pub(in crate::simd) fn decompose_from(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
     let n = x.len();
     let half = d.modulus.value() / 2;
-    for (i, &x) in x.iter().enumerate() {
+    for (i, &x) in x.iter().enumerate().skip(start) {
         let u = u128::from(d.modulus.add(x, half)) + d.offset;
         for j in 0..d.gadget.digits() {
             out[j as usize * n + i] = residue(&d.modulus, &d.gadget, digit(&d.gadget, u, j));
@@ -16,12 +21,22 @@ pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
 }
 
 pub(in crate::simd) fn decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+    decompose_pair_from(0, d, x, out);
+}
+
+/// From index `start` on.
+pub(in crate::simd) fn decompose_pair_from(
+    start: usize,
+    d: &PairDigits,
+    x: [&[u64]; 2],
+    out: [&mut [u64]; 2],
+) {
     let [x, x_special] = x;
     let [out, out_special] = out;
     let n = x.len();
     let (q, special) = (d.pair.modulus(), d.pair.special());
     let halves = [q, special].map(|q| q.value() / 2);
-    for (i, (&x, &x_special)) in x.iter().zip(x_special).enumerate() {
+    for (i, (&x, &x_special)) in x.iter().zip(x_special).enumerate().skip(start) {
         let u = d.pair.lift(q.add(x, halves[0]), special.add(x_special, halves[1])) + d.offset;
         for j in 0..d.gadget.digits() {
             let digit = digit(&d.gadget, u, j);
@@ -41,11 +56,7 @@ fn digit(g: &Gadget, u: u128, j: u32) -> i64 {
 
 /// A digit modulo q.
 fn residue(q: &Modulus, g: &Gadget, digit: i64) -> u64 {
-    if 1 << (g.base_log2() - 1) < q.value() {
-        (digit + (digit >> 63 & q.value() as i64)) as u64
-    } else {
-        q.reduce_i64(digit)
-    }
+    if g.is_small(q) { (digit + (digit >> 63 & q.value() as i64)) as u64 } else { q.reduce_i64(digit) }
 }
 
 pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {

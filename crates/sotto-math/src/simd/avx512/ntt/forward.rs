@@ -1,34 +1,35 @@
 //! Coefficients, or bytes, to slots.
 
 use super::super::lanes::{load, store, widen};
-use super::super::products::{Constants, add_product, below};
+use super::super::products::{Constants, Factors, add_product, below, every, times};
 use super::{
-    Factors, Row, Square, every, every_seven, lanes_seven, load_square, quarters, quarters_mut,
-    store_quarters, three, times, transpose,
+    Row, Square, every_seven, lanes_seven, load_square, quarters, quarters_mut, store_quarters, three,
+    transpose,
 };
 use crate::ntt::{Room, SquareFactors, Tables};
 use core::arch::x86_64::*;
 
 /// A forward transform in progress; `LAZY` means that reduction is left to the end.
-pub(super) struct Forward<'a, const LAZY: bool> {
+pub(super) struct Forward<'a, const LAZY: bool, const WIDE: bool> {
     t: &'a Tables,
     c: Constants,
     bias: __m512i,
 }
 
-impl<'a, const LAZY: bool> Forward<'a, LAZY> {
+impl<'a, const LAZY: bool, const WIDE: bool> Forward<'a, LAZY, WIDE> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::simd::avx512) fn new(t: &'a Tables) -> Self {
         let q = t.modulus.value();
         // When values are reduced at each level, one q makes bytes positive: the smallest
         // prime that any plan takes is 257.
-        let bias = if LAZY { 2 * u64::from(t.n.trailing_zeros()) * q } else { q };
+        let each = if WIDE { 4 } else { 2 };
+        let bias = if LAZY { each * u64::from(t.n.trailing_zeros()) * q } else { q };
         Forward { t, c: Constants::new(t), bias: _mm512_set1_epi64(bias as i64) }
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(in crate::simd::avx512) fn words(&self, x: &mut [u64]) {
         let rows = x.as_chunks_mut::<8>().0;
         if LAZY {
@@ -41,7 +42,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(in crate::simd::avx512) fn bytes(&self, bytes: &[i8], out: &mut [u64]) {
         let rows = out.as_chunks_mut::<8>().0;
         let done = self.first_levels(bytes, rows);
@@ -50,7 +51,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(in crate::simd::avx512) fn bytes_mul_acc(&self, bytes: &[i8], b: &[u64], sum: Room<'_>) {
         let rows = sum.scratch.as_chunks_mut::<8>().0;
         let done = self.first_levels(bytes, rows);
@@ -68,7 +69,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     /// Spreads bytes to lanes and does the first two levels if blocks are long enough.
     /// Returns how many blocks there are then.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn first_levels(&self, bytes: &[i8], rows: &mut [Row]) -> usize {
         let bytes = bytes.as_chunks::<8>().0;
         if self.t.n < 256 {
@@ -91,7 +92,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
 
     /// Levels of more than 64 slots to a block, from the one with `blocks` blocks on.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn long_levels(&self, rows: &mut [Row], mut blocks: usize) {
         while self.t.n / blocks >= 256 {
             for (i, block) in rows.chunks_exact_mut(self.t.n / blocks / 8).enumerate() {
@@ -117,7 +118,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn two_levels(&self, [a, b, c, d]: [__m512i; 4], f: [Factors; 3]) -> [__m512i; 4] {
         let [a, c] = self.butterfly([a, c], f[0]);
         let [b, d] = self.butterfly([b, d], f[0]);
@@ -127,7 +128,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn squares(&self, rows: &mut [Row]) {
         for (square, f) in rows.as_chunks_mut::<8>().0.iter_mut().zip(&self.t.forward.squares) {
             for (value, row) in self.square(square, f).into_iter().zip(square) {
@@ -138,7 +139,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
 
     /// The last six levels of one run of 64 slots.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn square(&self, square: &Square, f: &SquareFactors) -> [__m512i; 8] {
         let (rows, lanes) = (every_seven(f), lanes_seven(f));
         let mut x = load_square(square);
@@ -154,7 +155,7 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
 
     /// One level between registers `D` apart.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn pairs<const D: usize>(&self, x: &mut [__m512i; 8], factors: &[Factors]) {
         for (block, &f) in factors.iter().enumerate().take(4 / D) {
             for i in 0..D {
@@ -166,11 +167,14 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
 
     /// `u + v w` and `u - v w`, after Cooley and Tukey.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn butterfly(&self, [u, v]: [__m512i; 2], f: Factors) -> [__m512i; 2] {
-        let product = times(self.c, v, f);
+        let product = times::<WIDE>(self.c, v, f);
         if LAZY {
             [_mm512_add_epi64(u, product), _mm512_sub_epi64(u, product)]
+        } else if WIDE {
+            let u = below(u, self.c.four_q);
+            [_mm512_add_epi64(u, product), _mm512_sub_epi64(_mm512_add_epi64(u, self.c.four_q), product)]
         } else {
             let u = below(u, self.c.two_q);
             let product = self.c.low_52(product);
@@ -179,9 +183,16 @@ impl<'a, const LAZY: bool> Forward<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn reduce(&self, x: __m512i) -> __m512i {
-        let x = if LAZY {
+        let x = if LAZY && WIDE {
+            // The quotient by q, or up to two less: it is small, and so are the bits left out.
+            let quotient = _mm512_mul_epu32(_mm512_srli_epi64::<32>(x), self.c.barrett);
+            let quotient = _mm512_srli_epi64::<32>(quotient);
+            below(_mm512_sub_epi64(x, _mm512_mullo_epi64(quotient, self.c.q)), self.c.two_q)
+        } else if WIDE {
+            below(below(x, self.c.four_q), self.c.two_q)
+        } else if LAZY {
             // The quotient by q, or one less.
             let quotient = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, self.c.barrett);
             self.c.low_52(_mm512_madd52lo_epu64(x, quotient, self.c.minus_q))

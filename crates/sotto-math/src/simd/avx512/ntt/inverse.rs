@@ -1,23 +1,20 @@
 //! Slots to coefficients.
 
 use super::super::lanes::{load, store};
-use super::super::products::{Constants, below};
-use super::{
-    Factors, Square, every, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three,
-    times, transpose,
-};
+use super::super::products::{Constants, Factors, below, every, times};
+use super::{Square, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three, transpose};
 use crate::ntt::{SquareFactors, Tables};
 use core::arch::x86_64::*;
 
 /// An inverse transform in progress: the levels in reverse, each with `u + v` and
 /// `(u - v) w`, after Gentleman and Sande. Sums double where they are not reduced.
-pub(super) struct Inverse<'a, const LAZY: bool> {
+pub(super) struct Inverse<'a, const LAZY: bool, const WIDE: bool> {
     t: &'a Tables,
     c: Constants,
     scale: Factors,
 }
 
-impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
+impl<'a, const LAZY: bool, const WIDE: bool> Inverse<'a, LAZY, WIDE> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::simd::avx512) fn new(t: &'a Tables) -> Self {
@@ -29,7 +26,7 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(in crate::simd::avx512) fn run(&self, x: &mut [u64]) {
         let rows = x.as_chunks_mut::<8>().0;
         for (square, f) in rows.as_chunks_mut::<8>().0.iter_mut().zip(&self.t.inverse.squares) {
@@ -66,13 +63,14 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
             level += 2;
         }
         for row in rows {
-            let x = self.c.low_52(times(self.c, load(row), self.scale));
+            let x = times::<WIDE>(self.c, load(row), self.scale);
+            let x = if WIDE { below(x, self.c.two_q) } else { self.c.low_52(x) };
             store(row, below(x, self.c.q));
         }
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn two_levels(&self, [a, b, c, d]: [__m512i; 4], f: [Factors; 3], bias: [__m512i; 2]) -> [__m512i; 4] {
         let [a, b] = self.butterfly([a, b], f[1], bias[0]);
         let [c, d] = self.butterfly([c, d], f[2], bias[0]);
@@ -82,7 +80,7 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn square(&self, square: &Square, f: &SquareFactors) -> [__m512i; 8] {
         let (rows, lanes) = (every_seven(f), lanes_seven(f));
         let mut x = load_square(square);
@@ -97,7 +95,7 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn pairs<const D: usize>(&self, x: &mut [__m512i; 8], factors: &[Factors], level: u32) {
         let bias = self.bias(level);
         for (block, &f) in factors.iter().enumerate().take(4 / D) {
@@ -109,19 +107,25 @@ impl<'a, const LAZY: bool> Inverse<'a, LAZY> {
     }
 
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn butterfly(&self, [u, v]: [__m512i; 2], f: Factors, bias: __m512i) -> [__m512i; 2] {
         let sum = _mm512_add_epi64(u, v);
         let difference = _mm512_sub_epi64(_mm512_add_epi64(u, bias), v);
-        let product = times(self.c, difference, f);
-        if LAZY { [sum, product] } else { [below(sum, self.c.two_q), self.c.low_52(product)] }
+        let product = times::<WIDE>(self.c, difference, f);
+        if LAZY {
+            [sum, product]
+        } else if WIDE {
+            [below(sum, self.c.four_q), product]
+        } else {
+            [below(sum, self.c.two_q), self.c.low_52(product)]
+        }
     }
 
     /// A multiple of q that no value exceeds before this level.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn bias(&self, level: u32) -> __m512i {
-        let grown = if LAZY { level } else { 0 };
+        let grown = if LAZY { level } else { u32::from(WIDE) };
         _mm512_set1_epi64((self.t.modulus.value() << (grown + 1)) as i64)
     }
 }

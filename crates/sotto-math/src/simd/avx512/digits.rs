@@ -1,0 +1,232 @@
+//! Digits, and the moves between two moduli, eight numbers to a register.
+
+use super::lanes::{load, store};
+use super::products::{Constants, Factors, below, times};
+use super::slots::difference;
+use crate::basis::Pair;
+use crate::gadget::{Digits, Gadget, PairDigits};
+use crate::modulus::Modulus;
+use crate::ntt::Factor;
+use crate::simd::scalar;
+use core::arch::x86_64::*;
+
+/// Rows whose digits are cut together, so that the constants of a cut are made once for all.
+const TOGETHER: usize = 4;
+const NUMBERS: usize = 8 * TOGETHER;
+
+type Rows = [[u64; 8]; TOGETHER];
+
+/// Numbers modulo q, whether narrow or wide, as long as they fit 62 bits with their offset.
+#[target_feature(enable = "avx512f")]
+pub(super) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+    if d.gadget.bits() > 62 || !d.gadget.is_small(&d.modulus) {
+        return scalar::decompose(d, x, out);
+    }
+    let n = x.len();
+    let q = every(d.modulus.value());
+    let half = every(d.modulus.value() / 2);
+    let offset = every(d.offset as u64);
+    let blocks = x.as_chunks::<8>().0.as_chunks::<TOGETHER>().0;
+    for (i, x) in blocks.iter().enumerate() {
+        let mut u = [offset; TOGETHER];
+        for (u, x) in u.iter_mut().zip(x) {
+            *u = _mm512_add_epi64(*u, below(_mm512_add_epi64(load(x), half), q));
+        }
+        for j in 0..d.gadget.digits() {
+            let cut = Cut::new(&d.gadget, j);
+            for (out, u) in rows(out, j as usize * n + i * NUMBERS).iter_mut().zip(u) {
+                store(out, negative_plus(cut.digit(_mm512_srlv_epi64(u, cut.down)), q));
+            }
+        }
+    }
+    scalar::decompose_from(NUMBERS * blocks.len(), d, x, out);
+}
+
+/// Numbers modulo two narrow moduli, lifted to two limbs of 52 bits.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
+    let moduli = [d.pair.modulus(), d.pair.special()];
+    if d.gadget.bits() > 110 || !moduli.iter().all(|q| q.bits() <= 50 && d.gadget.is_small(q)) {
+        return scalar::decompose_pair(d, x, out);
+    }
+    let n = x[0].len();
+    let lift = Lift::new(&d.pair, d.offset);
+    let blocks = x[0].as_chunks::<8>().0.as_chunks::<TOGETHER>().0;
+    let special_blocks = x[1].as_chunks::<8>().0.as_chunks::<TOGETHER>().0;
+    let [out, out_special] = out;
+    for (i, (x, x_special)) in blocks.iter().zip(special_blocks).enumerate() {
+        let mut u = [[_mm512_setzero_si512(); 2]; TOGETHER];
+        for (u, (x, x_special)) in u.iter_mut().zip(x.iter().zip(x_special)) {
+            *u = lift.limbs(load(x), load(x_special));
+        }
+        for j in 0..d.gadget.digits() {
+            let cut = Cut::new(&d.gadget, j);
+            let at = j as usize * n + i * NUMBERS;
+            let rows = rows(out, at).iter_mut().zip(rows(out_special, at));
+            for ((out, out_special), u) in rows.zip(u) {
+                let digit = cut.digit(cut.limbs(u));
+                store(out, negative_plus(digit, lift.q));
+                store(out_special, negative_plus(digit, lift.special.q));
+            }
+        }
+    }
+    scalar::decompose_pair_from(NUMBERS * blocks.len(), d, x, [out, out_special]);
+}
+
+/// Where a digit lies in a number.
+struct Cut {
+    down: __m512i,
+    /// The same for the upper limb. A shift by 64 or more leaves nothing, and so does a negative
+    /// one: no case is a special one.
+    up: __m512i,
+    upper_down: __m512i,
+    mask: __m512i,
+    half_base: __m512i,
+}
+
+impl Cut {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(g: &Gadget, j: u32) -> Self {
+        let down = i64::from(g.drop_log2() + j * g.base_log2());
+        let base = 1u64 << g.base_log2();
+        Cut {
+            down: _mm512_set1_epi64(down),
+            up: _mm512_set1_epi64(52 - down),
+            upper_down: _mm512_set1_epi64(down - 52),
+            mask: every(if j + 1 < g.digits() { base - 1 } else { u64::MAX }),
+            half_base: every(base / 2),
+        }
+    }
+
+    /// The bits of two limbs from the digit's place on.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn limbs(&self, [low, high]: [__m512i; 2]) -> __m512i {
+        let upper =
+            _mm512_or_si512(_mm512_sllv_epi64(high, self.up), _mm512_srlv_epi64(high, self.upper_down));
+        _mm512_or_si512(_mm512_srlv_epi64(low, self.down), upper)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn digit(&self, x: __m512i) -> __m512i {
+        _mm512_sub_epi64(_mm512_and_si512(x, self.mask), self.half_base)
+    }
+}
+
+/// How two residues become a positive number of two limbs.
+struct Lift {
+    q: __m512i,
+    special: Constants,
+    halves: [__m512i; 2],
+    positive: __m512i,
+    inverse: Factors,
+    offset: [__m512i; 2],
+    mask: __m512i,
+}
+
+impl Lift {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn new(p: &Pair, offset: u128) -> Self {
+        const LOW_52: u64 = (1 << 52) - 1;
+        Lift {
+            q: every(p.modulus().value()),
+            special: constants(p.special()),
+            halves: [every(p.modulus().value() / 2), every(p.special().value() / 2)],
+            positive: every(p.positive),
+            inverse: of_52_bits(p.inverse),
+            offset: [every(offset as u64 & LOW_52), every((offset >> 52) as u64)],
+            mask: every(LOW_52),
+        }
+    }
+
+    /// Garner's formula, as in [`Pair::lift`], after half of each modulus is added.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn limbs(&self, x: __m512i, x_special: __m512i) -> [__m512i; 2] {
+        let c = self.special;
+        let x = below(_mm512_add_epi64(x, self.halves[0]), self.q);
+        let x_special = below(_mm512_add_epi64(x_special, self.halves[1]), c.q);
+        // Below 2^52, since both moduli are below 2^50.
+        let difference = _mm512_sub_epi64(_mm512_add_epi64(x_special, self.positive), x);
+        let v = below(c.low_52(times::<false>(c, difference, self.inverse)), c.q);
+        let low = _mm512_madd52lo_epu64(_mm512_add_epi64(x, self.offset[0]), self.q, v);
+        let high = _mm512_madd52hi_epu64(self.offset[1], self.q, v);
+        [_mm512_and_si512(low, self.mask), _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low))]
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
+    let (q, special) = (p.modulus().value(), p.special().value());
+    if special / 2 >= q {
+        return scalar::centred(p, x, out);
+    }
+    let half = every(special / 2);
+    let down = every(q.wrapping_sub(special));
+    let (rows, tail) = x.as_chunks::<8>();
+    let (out_rows, out_tail) = out.as_chunks_mut::<8>();
+    for (out, x) in out_rows.iter_mut().zip(rows) {
+        let x = load(x);
+        let upper = _mm512_cmpgt_epu64_mask(x, half);
+        store(out, _mm512_mask_add_epi64(x, upper, x, down));
+    }
+    scalar::centred(p, tail, out_tail);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
+    if p.modulus().bits() <= 50 {
+        lower_by::<false>(p, of_52_bits(p.special_inverse), x, correction);
+    } else {
+        lower_by::<true>(p, super::products::every(p.special_inverse), x, correction);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn lower_by<const WIDE: bool>(p: &Pair, inverse: Factors, x: &mut [u64], correction: &[u64]) {
+    let c = constants(p.modulus());
+    let (rows, tail) = x.as_chunks_mut::<8>();
+    let (corrections, correction_tail) = correction.as_chunks::<8>();
+    for (x, correction) in rows.iter_mut().zip(corrections) {
+        let r = times::<WIDE>(c, difference(load(x), load(correction), c.q), inverse);
+        let r = if WIDE { below(r, c.two_q) } else { c.low_52(r) };
+        store(x, below(r, c.q));
+    }
+    scalar::lower(p, tail, correction_tail);
+}
+
+/// A digit as a residue.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn negative_plus(digit: __m512i, q: __m512i) -> __m512i {
+    _mm512_min_epu64(digit, _mm512_add_epi64(digit, q))
+}
+
+/// A factor with a quotient of 52 bits, from one with a quotient of 64.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn of_52_bits(f: Factor) -> Factors {
+    super::products::every(Factor { w: f.w, quotient: f.quotient >> 12 })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn constants(q: &Modulus) -> Constants {
+    Constants::of(q.value(), 0)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn every(x: u64) -> __m512i {
+    _mm512_set1_epi64(x as i64)
+}
+
+/// Rows of a long slice.
+#[inline]
+fn rows(out: &mut [u64], at: usize) -> &mut Rows {
+    &mut out[at..at + NUMBERS].as_chunks_mut::<8>().0.as_chunks_mut::<TOGETHER>().0[0]
+}

@@ -1,0 +1,192 @@
+//! Arithmetic between slots, eight to a register.
+
+use super::lanes::{load, store};
+use super::products::{Constants, Product, below, every, times};
+use crate::ntt::{Automorphism, Tables, brev3};
+use core::arch::x86_64::*;
+
+type Row = [u64; 8];
+
+/// So many products of numbers below 2^50 are folded at once: see [`narrow_sums`].
+const NARROW_PRODUCTS: usize = 8;
+
+/// Rows that are summed side by side, so that one product does not wait for another.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Squares of 64 slots: their rows permuted alike, then turned in each lane by blending rows 1,
+/// 2 and 4 apart. A gather of single slots would cost three times a transform; this costs a tenth.
+#[target_feature(enable = "avx512f")]
+pub(super) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
+    let x = x.as_chunks::<8>().0.as_chunks::<8>().0;
+    let to: [usize; 8] = std::array::from_fn(|h| a.row(brev3(h)));
+    for (out, origin) in out.as_chunks_mut::<8>().0.as_chunks_mut::<8>().0.iter_mut().zip(&a.squares) {
+        let lanes = load(&a.lanes[usize::from(origin.carry % 8)].0);
+        // In the order of h, which is that of reversed row numbers.
+        let [r0, r4, r2, r6, r1, r5, r3, r7] = &x[origin.square as usize];
+        let mut rows = [load(r0), load(r1), load(r2), load(r3), load(r4), load(r5), load(r6), load(r7)];
+        for row in &mut rows {
+            *row = _mm512_permutexvar_epi64(lanes, *row);
+        }
+        let [by_1, by_2, by_4] = a.turns[usize::from(origin.carry)];
+        let rows = turned::<4>(turned::<2>(turned::<1>(rows, by_1), by_2), by_4);
+        for (&to, row) in to.iter().zip(rows) {
+            store(&mut out[to], row);
+        }
+    }
+}
+
+/// In the lanes of `mask`, each row is the one `BY` rows on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn turned<const BY: usize>(rows: [__m512i; 8], mask: u8) -> [__m512i; 8] {
+    let mut out = rows;
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = _mm512_mask_blend_epi64(mask, rows[i], rows[(i + BY) % 8]);
+    }
+    out
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn add(t: &Tables, x: &mut [u64], y: &[u64]) {
+    let q = Constants::new(t).q;
+    for (x, y) in x.as_chunks_mut::<8>().0.iter_mut().zip(y.as_chunks::<8>().0) {
+        store(x, below(_mm512_add_epi64(load(x), load(y)), q));
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn sub(t: &Tables, x: &mut [u64], y: &[u64]) {
+    let q = Constants::new(t).q;
+    for (x, y) in x.as_chunks_mut::<8>().0.iter_mut().zip(y.as_chunks::<8>().0) {
+        store(x, difference(load(x), load(y), q));
+    }
+}
+
+/// `x - y`, plus q where that wraps.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn difference(x: __m512i, y: __m512i, q: __m512i) -> __m512i {
+    let d = _mm512_sub_epi64(x, y);
+    _mm512_min_epu64(d, _mm512_add_epi64(d, q))
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn mul(t: &Tables, x: &mut [u64], y: &[u64]) {
+    if t.wide { mul_by::<true>(t, x, y) } else { mul_by::<false>(t, x, y) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn mul_by<const WIDE: bool>(t: &Tables, x: &mut [u64], y: &[u64]) {
+    let product = Product::<WIDE>::new(t);
+    for (x, y) in x.as_chunks_mut::<8>().0.iter_mut().zip(y.as_chunks::<8>().0) {
+        store(x, product.reduced(load(x), load(y)));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn split(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+    if t.wide { split_by::<true>(t, c, s, m, odd) } else { split_by::<false>(t, c, s, m, odd) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn split_by<const WIDE: bool>(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+    let product = Product::<WIDE>::new(t);
+    let q = product.c.q;
+    let sources = s.as_chunks::<8>().0.iter().zip(m.as_chunks::<8>().0);
+    let targets = c.as_chunks_mut::<8>().0.iter_mut().zip(odd.as_chunks_mut::<8>().0);
+    for ((c, odd), (s, m)) in targets.zip(sources) {
+        let (x, s) = (load(c), load(s));
+        store(odd, product.reduced(difference(x, s, q), load(m)));
+        store(c, below(_mm512_add_epi64(x, s), q));
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+    if !add && a.is_empty() {
+        out.fill(0);
+    }
+    if t.wide {
+        return wide_sums(t, a, b, add, out);
+    }
+    let factors = a.chunks(NARROW_PRODUCTS).zip(b.chunks(NARROW_PRODUCTS));
+    for (i, (a, b)) in factors.enumerate() {
+        narrow_sums(t, a, b, add || i > 0, out);
+    }
+}
+
+/// Sums of up to eight products, in two halves of 52 bits.
+///
+/// With `q = 1 mod 128` below 2^50, each upper half is at most 2^48 - 64, so that all that is above
+/// the lowest 51 bits of eight products and `out` is below 2^52: one constant factor folds it.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn narrow_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+    let c = Constants::new(t);
+    let fold = every(t.folds[0]);
+    let low_51 = _mm512_set1_epi64((1 << 51) - 1);
+    for (i, out) in out.as_chunks_mut::<8>().0.as_chunks_mut::<SIDE_BY_SIDE>().0.iter_mut().enumerate() {
+        let mut lo = [_mm512_setzero_si512(); SIDE_BY_SIDE];
+        let mut hi = lo;
+        if add {
+            for (lo, out) in lo.iter_mut().zip(&*out) {
+                *lo = load(out);
+            }
+        }
+        for (a, b) in a.iter().zip(b) {
+            let (a, b) = (rows(a, i), rows(b, i));
+            for k in 0..SIDE_BY_SIDE {
+                let (a, b) = (load(&a[k]), load(&b[k]));
+                lo[k] = _mm512_madd52lo_epu64(lo[k], a, b);
+                hi[k] = _mm512_madd52hi_epu64(hi[k], a, b);
+            }
+        }
+        for ((out, lo), hi) in out.iter_mut().zip(lo).zip(hi) {
+            let high = _mm512_add_epi64(_mm512_srli_epi64::<51>(lo), _mm512_add_epi64(hi, hi));
+            // Below 2q, which is below 2^51.
+            let folded = c.low_52(times::<false>(c, high, fold));
+            let x = _mm512_add_epi64(_mm512_and_si512(lo, low_51), folded);
+            let quotient = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, c.barrett);
+            store(out, below(c.low_52(_mm512_madd52lo_epu64(x, quotient, c.minus_q)), c.q));
+        }
+    }
+}
+
+/// Sums of up to 2^11 products of numbers below 2^60, cut into 52 bits and the rest.
+///
+/// Of the four partial products the first has an upper half, the middle ones have a lower half each,
+/// and all that counts 2^104 is small: four sums, none of which reaches 2^64.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn wide_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+    let c = Constants::new(t);
+    let [fold_52, fold_104] = [every(t.folds[0]), every(t.folds[1])];
+    let one = every(t.halves[0]);
+    for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let zero = _mm512_setzero_si512();
+        let mut sum = if add { load(out) } else { zero };
+        let (mut upper, mut middle, mut top) = (zero, zero, zero);
+        for (a, b) in a.iter().zip(b) {
+            let (a, b) = (load(&a.as_chunks::<8>().0[i]), load(&b.as_chunks::<8>().0[i]));
+            let (a_top, b_top) = (_mm512_srli_epi64::<52>(a), _mm512_srli_epi64::<52>(b));
+            sum = _mm512_madd52lo_epu64(sum, a, b);
+            upper = _mm512_madd52hi_epu64(upper, a, b);
+            middle = _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(middle, a, b_top), a_top, b);
+            top = _mm512_madd52hi_epu64(_mm512_madd52hi_epu64(top, a, b_top), a_top, b);
+            top = _mm512_madd52lo_epu64(top, a_top, b_top);
+        }
+        // Four numbers below 4q: the first product reduces any number of 64 bits.
+        let ends = _mm512_add_epi64(times::<true>(c, sum, one), times::<true>(c, top, fold_104));
+        let middles = _mm512_add_epi64(times::<true>(c, upper, fold_52), times::<true>(c, middle, fold_52));
+        let x = _mm512_add_epi64(below(ends, c.four_q), below(middles, c.four_q));
+        store(out, below(below(below(x, c.four_q), c.two_q), c.q));
+    }
+}
+
+/// The rows of a slice that are summed side by side.
+#[inline]
+fn rows<'a>(x: &&'a [u64], i: usize) -> &'a [Row; SIDE_BY_SIDE] {
+    &x.as_chunks::<8>().0.as_chunks::<SIDE_BY_SIDE>().0[i]
+}
