@@ -99,7 +99,8 @@ impl Gsw {
     pub fn external_product(&self, ring: &Ring, ct: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
         self.check(ct);
         self.split(ring, scratch, |comp, poly| poly.copy_from_slice(ct.comp(comp)));
-        self.sum(ring, out, scratch, false);
+        self.check(out);
+        scratch.sum(ring, &self.rows, out, self.rank + 1);
     }
 
     /// `zero += C x (one - zero)`: for an encrypted bit, `zero` becomes the ciphertext that the bit chooses.
@@ -115,7 +116,7 @@ impl Gsw {
             poly.copy_from_slice(one.comp(comp));
             ring.sub(self.level, poly, zero.comp(comp));
         });
-        self.sum(ring, zero, scratch, true);
+        scratch.sum(ring, &self.rows, zero, 0);
     }
 
     /// Splits all components of a ciphertext, which `fill` writes one at a time.
@@ -125,13 +126,6 @@ impl Gsw {
         for comp in 0..=self.rank {
             fill(comp, scratch.poly(ring, self.level));
             scratch.split(ring, self.level, &self.gadget, comp * digits);
-        }
-    }
-
-    fn sum(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch, add: bool) {
-        self.check(out);
-        for (comp, out) in out.components_mut().enumerate() {
-            scratch.sum(ring, &self.rows, comp, out, add);
         }
     }
 

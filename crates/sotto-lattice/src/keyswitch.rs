@@ -103,17 +103,13 @@ impl SwitchKey {
     /// Adds the digits in the scratch memory times the rows.
     pub(crate) fn add_digits(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
         self.check(out);
-        for (comp, out) in out.components_mut().enumerate() {
-            scratch.sum(ring, &self.rows, comp, out, true);
-        }
+        scratch.sum(ring, &self.rows, out, 0);
     }
 
     /// The same, but the mask of `out` is overwritten: what was in it counts as zero.
     pub(crate) fn put_mask_add_bodies(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
         self.check(out);
-        for (comp, out) in out.components_mut().enumerate() {
-            scratch.sum(ring, &self.rows, comp, out, comp > 0);
-        }
+        scratch.sum(ring, &self.rows, out, 1);
     }
 
     /// Whether another key splits polynomials the same way, so that both can use one set of digits.

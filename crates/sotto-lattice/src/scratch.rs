@@ -60,30 +60,49 @@ impl Scratch {
         forward_all(ring.plan(), main);
     }
 
-    /// The sum over `j` of digit `j` times component `comp` of row `j`, put or added into a polynomial.
-    pub(crate) fn sum(&self, ring: &Ring, rows: &[Cipher], comp: usize, out: &mut [u64], add: bool) {
+    /// Into every component of `out`, puts the sum over `j` of digit `j` times that component of row `j`. Components from
+    /// `added` on keep what they had, and the sum is added.
+    pub(crate) fn sum(&self, ring: &Ring, rows: &[Cipher], out: &mut Cipher, added: usize) {
         let n = ring.n();
-        for (limb, (plan, out)) in ring.plans(Level::Full).zip(out.chunks_exact_mut(n)).enumerate() {
-            let digits = self.digits[limb].chunks_exact(n);
-            let mut terms = digits.zip(rows).map(|(digit, row)| (digit, &row.comp(comp)[limb * n..][..n]));
-            let mut add = add;
-            loop {
-                let (mut a, mut b, mut count) = ([&[][..]; TERMS], [&[][..]; TERMS], 0);
-                for (digit, row) in terms.by_ref().take(TERMS) {
-                    (a[count], b[count]) = (digit, row);
-                    count += 1;
-                }
-                if count == 0 {
-                    break;
-                }
-                if add {
-                    plan.add_sum_of_products(&a[..count], &b[..count], out);
-                } else {
-                    plan.sum_of_products(&a[..count], &b[..count], out);
-                }
-                add = true;
+        // Limb by limb, so that what all components read, the digits of one limb, is still in a cache.
+        for (limb, plan) in ring.plans(out.level()).enumerate() {
+            let words = limb * n..(limb + 1) * n;
+            for comp in 0..=out.rank() {
+                let digits = self.digits[limb].chunks_exact(n);
+                let rows = rows.iter().map(|row| &row.comp(comp)[words.clone()]);
+                sum_of_products(
+                    plan,
+                    digits.zip(rows),
+                    &mut out.comp_mut(comp)[words.clone()],
+                    comp >= added,
+                );
             }
         }
+    }
+}
+
+/// A sum of any number of products, put or added into `out`.
+fn sum_of_products<'a>(
+    plan: &NttPlan,
+    mut products: impl Iterator<Item = (&'a [u64], &'a [u64])>,
+    out: &mut [u64],
+    mut add: bool,
+) {
+    loop {
+        let (mut a, mut b, mut count) = ([&[][..]; TERMS], [&[][..]; TERMS], 0);
+        for (x, y) in products.by_ref().take(TERMS) {
+            (a[count], b[count]) = (x, y);
+            count += 1;
+        }
+        if count == 0 {
+            return;
+        }
+        if add {
+            plan.add_sum_of_products(&a[..count], &b[..count], out);
+        } else {
+            plan.sum_of_products(&a[..count], &b[..count], out);
+        }
+        add = true;
     }
 }
 
