@@ -64,6 +64,7 @@ pub(crate) fn start(error: StartError) -> Failure {
         StartError::Settings(_) | StartError::SameName { .. } => Exit::Usage,
         StartError::InUse { .. } | StartError::Listen { .. } => Exit::Refused,
         StartError::NoEpoch { .. } => Exit::Missing,
+        StartError::State { .. } => Exit::Storage,
         StartError::Table { error, .. } => source(error),
         _ => Exit::Internal,
     };

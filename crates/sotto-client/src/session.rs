@@ -7,6 +7,7 @@
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
+//! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
 //!
 //! No sockets, files, clocks or threads, and randomness is passed in, so a session runs in a browser or in a
 //! test as it does behind [`crate::table`]:
@@ -29,6 +30,7 @@
 pub mod ask;
 mod assembly;
 mod gather;
+mod keys;
 pub mod opening;
 pub mod trust;
 
@@ -48,11 +50,7 @@ fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
     let problem = Problem::read(response.status, &response.body);
     let over = matches!(
         problem.code,
-        Code::StaleEpoch
-            | Code::WrongParams
-            | Code::EpochExpired
-            | Code::SessionExpired
-            | Code::NoSuchArtifact
+        Code::StaleEpoch | Code::WrongParams | Code::EpochExpired | Code::NoSuchArtifact
     );
     match epoch {
         Some(asked) if over => Err(ClientError::EpochChanged { asked, newest: problem.epoch }),

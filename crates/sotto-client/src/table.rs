@@ -75,8 +75,9 @@ impl Table {
 
     /// Looks up a row by its index, and gives its bytes.
     ///
-    /// If the table has moved on to another epoch, it is opened anew and asked once more, with a query of
-    /// its own. That is the only thing this ever does by itself. A row that the new epoch no longer has is
+    /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
+    /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew
+    /// and asked once more, with a query of its own. A row that the new epoch no longer has is
     /// an error, and the server is asked all the same, for another row: silence would tell it.
     ///
     /// # Errors
@@ -113,13 +114,13 @@ impl Table {
     /// # Errors
     /// As [`Builder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
-        let mut opening = Opening::new(self.config.clone());
+        let mut opening = Opening::succeeding(self.config.clone(), &self.session);
         self.line.step(&mut opening)?;
         if opening.catalog() == Some(self.session.catalog()) {
             return Ok(false);
         }
-        let session = self.line.open(opening)?;
-        self.take_over(session);
+        self.line.renew(opening, &mut self.session)?;
+        self.keep_in_mind();
         Ok(true)
     }
 
@@ -157,8 +158,8 @@ impl Table {
         let wanted = rows(self.session.catalog())?;
         match self.lookup_once(&wanted) {
             Err(ClientError::EpochChanged { .. }) => {
-                let session = self.line.open_settled(&self.config)?;
-                self.take_over(session);
+                self.line.renew_settled(&self.config, &mut self.session)?;
+                self.keep_in_mind();
                 match self.still_there(&rows) {
                     Ok(rows) => self.lookup_once(&rows),
                     Err(gone) => {
@@ -182,9 +183,15 @@ impl Table {
 
     fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         let start = Instant::now();
-        let ask = self.session.ask(rows, &mut self.line.rng)?;
+        let mut ask = self.session.ask(rows, &mut self.line.rng)?;
         let made = Instant::now();
-        let response = self.line.transport.call(ask.request())?;
+        let mut response = self.line.transport.call(ask.request())?;
+        if self.session.is_forgotten(&response) {
+            self.line.stats.asks.add(ask.request().body.len() as u64, response.body.len() as u64);
+            self.line.register(&mut self.session)?;
+            self.session.readdress(&mut ask)?;
+            response = self.line.transport.call(ask.request())?;
+        }
         let returned = Instant::now();
         let mut stats = self.measured(&ask, &response, rows.len());
         let values = self.session.recover(ask, &response);
@@ -211,11 +218,6 @@ impl Table {
             server: response.server_timing.as_deref().and_then(Timing::parse),
             seen: ask.seen(SEEN_BYTES).to_vec(),
         }
-    }
-
-    fn take_over(&mut self, session: Session) {
-        self.session = session;
-        self.keep_in_mind();
     }
 
     /// From now on an older epoch or another key is refused, cache or no cache.

@@ -6,8 +6,8 @@ mod common;
 
 use common::{server, server_of, value};
 use sotto_client::Table;
-use sotto_client::transport::Response;
-use sotto_wire::{Code, Problem, answer};
+use sotto_client::transport::{Request, Response};
+use sotto_wire::{Code, Problem, answer, ask};
 
 /// Asks for a row and for three, with `tamper` on the line, and gives the errors' codes.
 fn codes(tamper: impl Fn(&mut Vec<u8>) + Send + Clone + 'static) -> [&'static str; 2] {
@@ -112,7 +112,47 @@ fn expired_keys_are_registered_anew() {
     server.heard();
     assert_eq!(table.get(6).unwrap(), value(6, 2));
     let heard = server.heard();
-    assert_eq!(heard.iter().filter(|request| request.path.ends_with("/keys")).count(), 1);
+    let paths: Vec<_> = heard.iter().map(|request| request.path.rsplit('/').next().unwrap()).collect();
+    assert_eq!(paths, ["ask", "keys", "ask"], "no catalog, no hint");
+    let queries = |request: &Request| request.body[ask::HEAD_BYTES..].to_vec();
+    assert_eq!(queries(&heard[0]), queries(&heard[2]), "the same query, bit for bit");
+    assert_eq!(table.stats().keys.requests, 2);
+}
+
+#[test]
+fn a_server_that_forgets_at_once_is_not_asked_for_ever() {
+    let server = server_of("clear-keyed/1", 300, 2);
+    let mut table = server.table().open().unwrap();
+    let forgotten = || Problem::new(Code::SessionExpired, "who are you?").to_bytes();
+    server.tamper(move |request, honest| {
+        Ok(if request.path.ends_with("/ask") { Response::new(410, forgotten()) } else { honest })
+    });
+    server.heard();
+    assert_eq!(table.get(5).unwrap_err().code(), "session-expired");
+    assert_eq!(server.heard().len(), 3, "asked, registered, asked");
+}
+
+#[test]
+fn keys_that_are_good_for_any_epoch_are_uploaded_once() {
+    let server = server_of("clear-stream/1", 300, 2);
+    let mut table = server.table().open().unwrap();
+    for row in [5, 6] {
+        server.with(|world| world.update(&[row]));
+        server.heard();
+        assert_eq!(table.get(row).unwrap(), [0xEE; 2]);
+        let paths: Vec<_> = server.heard().into_iter().map(|request| request.path).collect();
+        assert_eq!(paths.len(), 3, "refused, catalog, answered: {paths:?}");
+    }
+    server.with(|world| world.update(&[7]));
+    assert!(table.refresh().unwrap());
+    assert_eq!(table.get(7).unwrap(), [0xEE; 2]);
+    assert_eq!(table.stats().keys.requests, 1);
+    // A hint is of one epoch, and so is the client that is made from it.
+    let server = server_of("clear-keyed/1", 300, 2);
+    let mut table = server.table().open().unwrap();
+    server.with(|world| world.update(&[5]));
+    assert_eq!(table.get(5).unwrap(), [0xEE; 2]);
+    assert_eq!(table.stats().keys.requests, 2);
 }
 
 #[test]

@@ -38,13 +38,17 @@ impl Source for Shelf {
                 image,
             })
         })?;
-        LiveTable::new(parts, 0, &SessionConfig::default())
+        LiveTable::new(parts, 0)
     }
 }
 
 fn start(server: &Server) -> (Running, String) {
+    start_as(server, &Config::on_free_ports())
+}
+
+fn start_as(server: &Server, config: &Config) -> (Running, String) {
     let shelf: Box<dyn Source> = Box::new(Shelf(server.clone()));
-    let running = sotto_server::Server::start_with(&Config::on_free_ports(), vec![shelf]).unwrap();
+    let running = sotto_server::Server::start_with(config, vec![shelf]).unwrap();
     let url = format!("http://{}", running.public);
     (running, url)
 }
@@ -138,4 +142,52 @@ fn a_hint_is_fetched_in_ranges_the_server_understands() {
     assert_eq!(table.stats().artifacts.down, (hint.len() - common::CHUNK) as u64);
     assert_eq!(std::fs::read(part).unwrap(), hint);
     assert_eq!(table.catalog().artifacts[0].artifact, Artifact::Hint);
+}
+
+/// A server at a fixed address, so that a client finds the next one there.
+fn at_one_address(state: Option<&std::path::Path>) -> Config {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = free.local_addr().unwrap();
+    Config { listen, state: state.map(Into::into), ..Config::on_free_ports() }
+}
+
+#[test]
+fn a_client_does_not_notice_that_its_server_was_restarted() {
+    let dir = tempfile::tempdir().unwrap();
+    for (state, uploads) in [(None, 2), (Some(dir.path()), 1)] {
+        let server = server_of("clear-stream/1", 3_000, 8);
+        let config = at_one_address(state);
+        let (running, url) = start_as(&server, &config);
+        let mut table = Table::connect(&url, NAME).resolve(common::resolve).open().unwrap();
+        assert_eq!(table.get(1).unwrap(), value(1, 8));
+        running.shutdown();
+        let (running, _) = start_as(&server, &config);
+        assert_eq!(table.get(2).unwrap(), value(2, 8));
+        assert_eq!(table.stats().keys.requests, uploads, "with state in {state:?}");
+
+        // The next epoch takes the same keys, and so does the session that outlived the restart.
+        server.with(|world| world.update(&[3]));
+        running.reload();
+        while !table.refresh().unwrap() {
+            std::thread::yield_now();
+        }
+        assert_eq!(table.get(3).unwrap(), [0xEE; 8]);
+        assert_eq!(table.stats().keys.requests, uploads);
+        running.shutdown();
+    }
+}
+
+#[test]
+fn keys_evicted_between_registration_and_ask_are_registered_again() {
+    let server = server_of("clear-keyed/1", 3_000, 8);
+    let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
+    let (_running, url) = start_as(&server, &Config { sessions, ..Config::on_free_ports() });
+    let open = || Table::connect(&url, NAME).resolve(common::resolve).open().unwrap();
+    let (mut one, mut other) = (open(), open());
+    for row in 0..3 {
+        assert_eq!(one.get(row).unwrap(), value(row, 8));
+        assert_eq!(other.get(row).unwrap(), value(row, 8));
+    }
+    // There is room for one: each ask finds the other's keys in its place.
+    assert_eq!((one.stats().keys.requests, other.stats().keys.requests), (4, 4));
 }

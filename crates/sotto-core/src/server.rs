@@ -2,7 +2,7 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Misuse, Result, Scheme};
+use crate::{Artifact, Misuse, Result, Scheme, Wire};
 use std::sync::Arc;
 
 /// A scheme that can be served.
@@ -14,7 +14,16 @@ pub trait Serve: Scheme {
 /// Encodes tables, and answers.
 pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// Keys, validated and expanded once.
+    ///
+    /// A function of the parameters and the keys alone, not of the image: a server keeps it over every epoch of
+    /// one parameter digest, so that clients do not upload their keys again for each.
     type Session: Send + Sync + 'static;
+
+    /// Bytes of memory a session takes: what a server counts against its limit. Keys that are expanded take
+    /// more than they did on the wire.
+    fn session_bytes(params: &S::Params) -> usize {
+        S::Keys::size(params)
+    }
 
     /// Writes every section of the image of `rows` to `out`.
     ///

@@ -33,7 +33,8 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
 }
 
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
-    ([(header::CONTENT_TYPE, OPEN_METRICS)], service.metrics.exposition(&service.tables)).into_response()
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], service.metrics.exposition(&service.tables, &service.sessions))
+        .into_response()
 }
 
 /// Looks for new epochs now, and says for each table what came of it.

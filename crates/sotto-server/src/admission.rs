@@ -1,115 +1,224 @@
-//! Clients' keys, held for a while: a bounded, least-recently-used registry of sessions.
+//! Clients' keys, held for a while: admitted ones in memory, all of them on disk if there is a place for them.
 //!
-//! A session id is 16 random bytes, so an id that was not given out cannot be guessed. A lost session
-//! costs its client one more upload of keys and nothing else; that is why there is no disk behind this.
+//! | module | what lives there |
+//! |---|---|
+//! | [`held`] | which sessions there are, and which one goes first; no I/O, no clock |
+//! | [`client`] | who registered, by address, and how often |
+//! | [`store`] | keys on disk, in one file |
+//! | [`entry`] | the bytes a stored session is described by |
+//!
+//! A session id is 16 random bytes, so an id that was not given out cannot be guessed. A session belongs to a
+//! table and its parameters, not to an epoch: keys do not depend on the data. A lost session costs its
+//! client one more upload of keys and nothing else; so whatever goes wrong with the disk is logged, and the
+//! session is dropped or lives in memory alone.
+//!
+//! Three bounds hold at any time: sessions of one client, where its own least recently used goes first, so that
+//! nobody's registrations push out somebody else's keys by their number; bytes of admitted keys in memory,
+//! where the least recently used is dropped, to be admitted again from the disk when it is asked for; and bytes
+//! on disk.
 
-use crate::SessionConfig;
+mod client;
+mod entry;
+mod held;
+mod store;
+
+pub(crate) use client::Peer;
+pub(crate) use held::{Counts, Owner};
+
+use crate::metrics::{Evicted, Metrics};
+use crate::{SessionConfig, StartError};
+use client::{Clients, Hasher};
+use held::{Found, Held, Limits, New};
 use rand_core::Rng;
 use sotto_core::AnySession;
 use sotto_prg::NoEntropy;
 use sotto_wire::SessionId;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use store::Store;
 
-/// How many sessions are held, and for how long.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SessionLimits {
-    most: usize,
-    ttl: Duration,
-}
-
-impl SessionLimits {
-    /// Limits for keys of `keys_bytes` each; at least one session is held.
-    pub(crate) fn new(config: &SessionConfig, keys_bytes: u64) -> Self {
-        let most = config.max_bytes.checked_div(keys_bytes).unwrap_or(0).max(1);
-        SessionLimits {
-            most: usize::try_from(most).unwrap_or(usize::MAX),
-            ttl: Duration::from_secs(config.ttl_seconds),
-        }
-    }
-}
-
-/// The sessions of one live epoch. They go with it: keys are admitted by one open table.
+/// Every session of a server.
 pub(crate) struct Sessions {
-    limits: SessionLimits,
     held: Mutex<Held>,
+    clients: Mutex<Clients>,
+    hasher: Hasher,
+    store: Option<Store>,
+    metrics: Arc<Metrics>,
+    sweep: Duration,
+    /// Keys are brought back from the disk one at a time: a flood of asks for sessions that are not in
+    /// memory must not read and expand megabytes for each of them at once.
+    pub(crate) bringing_back: tokio::sync::Mutex<()>,
 }
 
-#[derive(Default)]
-struct Held {
-    by_id: HashMap<SessionId, Entry>,
-    /// Ids by when they were last used; `next` only grows, so the first is the least recently used.
-    by_use: BTreeMap<u64, SessionId>,
-    next: u64,
+/// Where a session is.
+pub(crate) enum Place {
+    /// In memory.
+    Memory(Arc<AnySession>),
+    /// On disk: [`Sessions::keys`], admit them, [`Sessions::admitted`].
+    Disk,
 }
 
-struct Entry {
-    session: Arc<AnySession>,
-    used: u64,
-    at: Instant,
+/// Seconds since 1970. A clock that is set back makes keys last longer, one that is set forward makes clients
+/// register again; neither does harm.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 impl Sessions {
-    pub(crate) fn new(limits: SessionLimits) -> Self {
-        Sessions { limits, held: Mutex::default() }
+    /// Takes up what an earlier run has stored in `state`; without it, everything is in memory.
+    ///
+    /// # Errors
+    /// [`StartError::State`] if there is something else in the file's place, or another server uses it;
+    /// [`StartError::Entropy`].
+    pub(crate) fn open(
+        config: &SessionConfig,
+        state: Option<&Path>,
+        metrics: Arc<Metrics>,
+        now: u64,
+    ) -> Result<Self, StartError> {
+        let mut held = Held::new(Limits::of(config));
+        let mut fresh = [0; 32];
+        sotto_prg::system_rng().map_err(|NoEntropy| StartError::Entropy)?.fill_bytes(&mut fresh);
+        let (store, hasher) = match state {
+            None => (None, Hasher::new(fresh)),
+            Some(dir) => {
+                let (store, key, stored) = Store::open(dir, fresh)?;
+                stored.into_iter().for_each(|(id, entry)| held.restore(id, entry));
+                (Some(store), Hasher::new(key))
+            }
+        };
+        // Enough steps that keys go soon after they expire, and few enough to cost nothing.
+        let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
+        let sessions = Sessions {
+            held: Mutex::new(held),
+            clients: Mutex::new(Clients::new(config.per_minute)),
+            hasher,
+            store,
+            metrics,
+            sweep,
+            bringing_back: tokio::sync::Mutex::default(),
+        };
+        sessions.sweep(now);
+        Ok(sessions)
     }
 
-    /// Takes a session in, evicting expired ones and then the least recently used.
+    /// Whether `peer` may register now; counts it if so.
+    pub(crate) fn may_register(&self, peer: Peer, now: u64) -> bool {
+        let clients = &mut self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.may_register(self.hasher.client(peer), now)
+    }
+
+    /// Takes a session in, with the keys it was admitted from. Blocks on the disk.
     ///
     /// # Errors
     /// [`NoEntropy`].
-    pub(crate) fn insert(&self, session: AnySession, now: Instant) -> Result<SessionId, NoEntropy> {
+    pub(crate) fn insert(
+        &self,
+        (owner, peer): (Owner, Peer),
+        keys: &[u8],
+        (session, session_bytes): (AnySession, u64),
+        now: u64,
+    ) -> Result<SessionId, NoEntropy> {
         let mut id = SessionId::NONE;
         sotto_prg::system_rng()?.fill_bytes(&mut id.0);
-        let mut held = self.held();
-        while held.by_use.first_key_value().is_some_and(|(_, oldest)| {
-            held.by_id.len() >= self.limits.most || held.expired(oldest, now, self.limits.ttl)
-        }) {
-            if let Some((_, oldest)) = held.by_use.pop_first() {
-                held.by_id.remove(&oldest);
-            }
-        }
-        let used = held.tick(id);
-        held.by_id.insert(id, Entry { session: Arc::new(session), used, at: now });
+        let client = self.hasher.client(peer);
+        let entry = entry::Entry::new(owner.clone(), client, keys, now);
+        let stored = self.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
+        let stored_bytes = if stored { entry.keys_bytes } else { 0 };
+        let session = Arc::new(session);
+        let gone = self.held().insert(id, New { owner, client, stored_bytes, session, session_bytes }, now);
+        self.forget(gone);
         Ok(id)
     }
 
-    /// The session of this id, if it is still held; it counts as used.
-    pub(crate) fn get(&self, id: &SessionId, now: Instant) -> Option<Arc<AnySession>> {
-        let mut held = self.held();
-        let used = held.by_id.get(id)?.used;
-        held.by_use.remove(&used);
-        if held.expired(id, now, self.limits.ttl) {
-            held.by_id.remove(id);
-            return None;
+    /// Where the session of this id is, if it is one of `owner`; it counts as used.
+    pub(crate) fn find(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<Place> {
+        match self.held().find(id, owner, now) {
+            Found::Memory(session) => Some(Place::Memory(session)),
+            Found::Disk => Some(Place::Disk),
+            Found::Nowhere => None,
         }
-        let used = held.tick(*id);
-        let entry = held.by_id.get_mut(id)?;
-        entry.used = used;
-        entry.at = now;
-        Some(entry.session.clone())
     }
 
-    /// How many are held.
-    pub(crate) fn len(&self) -> usize {
-        self.held().by_id.len()
+    /// The stored keys of a session; `None` if they are gone or damaged, and then the session is too. Blocks on
+    /// the disk.
+    pub(crate) fn keys(&self, id: &SessionId) -> Option<Vec<u8>> {
+        let keys = match self.store.as_ref()?.keys(id) {
+            Ok(keys) => keys,
+            Err(error) => {
+                self.failed(&error);
+                None
+            }
+        };
+        if keys.is_none() {
+            tracing::warn!("stored keys are missing or damaged; their session is dropped");
+            self.drop_session(id);
+        }
+        keys
+    }
+
+    /// Drops a session whose stored keys are of no use. Blocks on the disk.
+    pub(crate) fn drop_session(&self, id: &SessionId) {
+        let gone = self.held().remove(id, Evicted::Damaged);
+        self.forget(gone);
+    }
+
+    /// Takes back into memory what was admitted from stored keys. Blocks on the disk.
+    pub(crate) fn admitted(&self, id: &SessionId, session: Arc<AnySession>, session_bytes: u64) {
+        self.metrics.readmitted.inc();
+        let gone = self.held().admitted(id, session, session_bytes);
+        self.forget(gone);
+    }
+
+    /// Drops what has expired, and writes down what was used. Blocks on the disk.
+    pub(crate) fn sweep(&self, now: u64) {
+        let gone = self.held().expire(now);
+        self.forget(gone);
+        let Some(store) = &self.store else { return };
+        let used = self.held().unsaved();
+        if self.done(store.touch(&used)) {
+            self.held().saved(&used);
+        }
+    }
+
+    /// How often to sweep.
+    pub(crate) fn sweep_every(&self) -> Duration {
+        self.sweep
+    }
+
+    /// Bytes held, in memory and on disk.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        self.held().bytes()
+    }
+
+    /// Sessions by table.
+    pub(crate) fn counts(&self) -> BTreeMap<String, Counts> {
+        self.held().counts()
+    }
+
+    /// Counts what went, and removes it from the disk.
+    fn forget(&self, gone: held::Gone) {
+        for why in &gone.why {
+            self.metrics.evicted(*why);
+        }
+        if let Some(store) = self.store.as_ref().filter(|_| !gone.stored.is_empty()) {
+            self.done(store.remove(&gone.stored));
+        }
+    }
+
+    fn done(&self, outcome: Result<(), store::Broken>) -> bool {
+        outcome.inspect_err(|error| self.failed(error)).is_ok()
+    }
+
+    fn failed(&self, error: &store::Broken) {
+        self.metrics.store_failures.inc();
+        tracing::error!(%error, "the store of clients' keys failed; sessions go on in memory");
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Held {
-    fn tick(&mut self, id: SessionId) -> u64 {
-        self.next += 1;
-        self.by_use.insert(self.next, id);
-        self.next
-    }
-
-    fn expired(&self, id: &SessionId, now: Instant, ttl: Duration) -> bool {
-        self.by_id.get(id).is_none_or(|entry| now.saturating_duration_since(entry.at) > ttl)
     }
 }
 

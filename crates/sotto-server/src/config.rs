@@ -42,6 +42,8 @@ pub struct Config {
     pub batch: BatchConfig,
     /// How long clients' keys are held, for schemes that have keys.
     pub sessions: SessionConfig,
+    /// A directory for what survives a restart: clients' keys. Without it they are in memory alone.
+    pub state: Option<PathBuf>,
     /// Certificate and key; without them the server speaks plain HTTP.
     pub tls: Option<TlsConfig>,
 }
@@ -79,14 +81,21 @@ pub struct BatchConfig {
     pub max_queries: usize,
 }
 
-/// Limits on held keys, per live epoch of a table.
+/// Limits on held keys, over all tables.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionConfig {
-    /// Most bytes of keys, as they came over the wire; the least recently used go first.
+    /// Most bytes of admitted keys in memory; the least recently used go first.
     pub max_bytes: u64,
+    /// Most bytes of keys in the state directory; the least recently used go first.
+    pub max_stored_bytes: u64,
     /// How long unused keys are kept, in seconds.
     pub ttl_seconds: u64,
+    /// Most sessions of one client, which is one address (of IPv6, the first 64 bits); its own least recently
+    /// used goes first. 0: any number, for servers behind a proxy, where all clients have its address.
+    pub per_client: usize,
+    /// Most registrations of one client in a minute; more get `busy`. 0: any number.
+    pub per_minute: u32,
 }
 
 /// Files for TLS, in PEM.
@@ -117,6 +126,7 @@ impl Default for Config {
             load: Load::Map,
             batch: BatchConfig::default(),
             sessions: SessionConfig::default(),
+            state: None,
             tls: None,
         }
     }
@@ -130,7 +140,13 @@ impl Default for BatchConfig {
 
 impl Default for SessionConfig {
     fn default() -> Self {
-        SessionConfig { max_bytes: 4 << 30, ttl_seconds: 3600 }
+        SessionConfig {
+            max_bytes: 4 << 30,
+            max_stored_bytes: 16 << 30,
+            ttl_seconds: 86_400,
+            per_client: 8,
+            per_minute: 60,
+        }
     }
 }
 
@@ -164,7 +180,7 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
-        for path in tables.chain(tls) {
+        for path in tables.chain(tls).chain(&mut config.state) {
             *path = folder.join(&path);
         }
         Ok(config)
@@ -228,6 +244,8 @@ mod tests {
         assert_eq!(config.batch, BatchConfig { max_wait_us: 300, max_queries: 4 });
         assert_eq!(config.load, Load::Copy);
         assert_eq!(config.sessions.ttl_seconds, 60);
+        assert_eq!((config.sessions.per_client, config.sessions.per_minute), (4, 30));
+        assert_eq!(config.state.as_deref(), Some(Path::new("state")));
         assert!(config.tls.is_some() && config.tables.len() == 2);
     }
 
@@ -247,9 +265,11 @@ mod tests {
     fn paths_are_relative_to_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("sotto.toml");
-        std::fs::write(&file, "tables = [{ dir = \"ip\" }, { path = \"/abs/one.sotto\" }]").unwrap();
+        std::fs::write(&file, "tables = [{ dir = \"ip\" }, { path = \"/abs/one.sotto\" }]\nstate = \"s\"")
+            .unwrap();
         let config = Config::read(&file).unwrap();
         assert_eq!(config.tables[0].dir.as_deref(), Some(folder.path().join("ip").as_path()));
+        assert_eq!(config.state, Some(folder.path().join("s")));
         assert_eq!(config.tables[1].path.as_deref(), Some(Path::new("/abs/one.sotto")));
         let missing = Config::read(&folder.path().join("none.toml")).unwrap_err().to_string();
         assert!(missing.contains("none.toml"), "{missing}");

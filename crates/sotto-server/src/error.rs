@@ -72,6 +72,19 @@ pub enum StartError {
         /// What is wrong with it.
         why: String,
     },
+    /// What is kept over restarts cannot be used.
+    #[error("{path}: {why}; {fix}", path = path.display())]
+    State {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// The operating system gives no randomness.
+    #[error("the operating system gives no randomness, and session ids must not be guessed")]
+    Entropy,
     /// Threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(io::Error),

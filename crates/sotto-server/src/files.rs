@@ -2,7 +2,7 @@
 
 use crate::copied::Copied;
 use crate::live::Parts;
-use crate::{Config, LiveTable, Load, SessionConfig, Source, SourceError, StartError, TableConfig};
+use crate::{Config, LiveTable, Load, Source, SourceError, StartError, TableConfig};
 use sotto_core::{Epoch, Image};
 use sotto_db::{DbError, ImageFile, TableDir};
 use std::path::PathBuf;
@@ -13,12 +13,11 @@ use std::sync::Arc;
 struct How {
     server: u8,
     load: Load,
-    sessions: SessionConfig,
 }
 
 impl How {
     fn of(config: &Config, table: &TableConfig) -> Self {
-        How { server: table.server, load: config.load, sessions: config.sessions.clone() }
+        How { server: table.server, load: config.load }
     }
 
     /// Checks the image's catalog with the scheme it names, and opens it.
@@ -38,7 +37,7 @@ impl How {
         let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
         let parts = Parts { signed, catalog, report, packing, server, image };
-        LiveTable::new(parts, self.server, &self.sessions)
+        LiveTable::new(parts, self.server)
     }
 }
 

@@ -10,7 +10,7 @@
 //! | `copied` | an image whose scanned section lies in memory of its own |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | `batch` | asks of many clients, answered in one pass over the data |
-//! | `admission` | clients' keys, held for a while |
+//! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics and reload, on a port of their own |

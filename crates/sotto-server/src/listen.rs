@@ -2,6 +2,7 @@
 
 mod tls;
 
+use crate::admission::Peer;
 use crate::metrics::Metrics;
 use crate::{Config, StartError};
 use axum::Router;
@@ -77,8 +78,8 @@ impl Door {
             };
             while open.try_join_next().is_some() {}
             match accepted {
-                Ok((stream, _)) => {
-                    let connection = self.connection(stream, stop.clone());
+                Ok((stream, peer)) => {
+                    let connection = self.connection(stream, Peer(peer.ip()), stop.clone());
                     open.spawn(async move {
                         connection.await;
                         drop(permit);
@@ -101,6 +102,7 @@ impl Door {
     fn connection(
         &self,
         stream: TcpStream,
+        peer: Peer,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (router, tls, timeout) = (self.router.clone(), self.tls.clone(), self.idle_timeout);
@@ -114,9 +116,9 @@ impl Door {
                 metrics.connections.inc();
             }
             match tls {
-                None => http(stream, router, timeout, stop).await,
+                None => http(stream, peer, router, timeout, stop).await,
                 Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => http(stream, router, timeout, stop).await,
+                    Ok(Ok(stream)) => http(stream, peer, router, timeout, stop).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a TLS handshake took too long"),
                 },
@@ -132,6 +134,7 @@ impl Door {
 /// a new request for too long, lets the requests in flight finish.
 async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: Peer,
     router: Router,
     timeout: Duration,
     mut stop: watch::Receiver<bool>,
@@ -143,8 +146,9 @@ async fn http(
     let service = TowerToHyperService::new(router);
     let counted = service_fn({
         let requests = requests.clone();
-        move |request| {
+        move |mut request: hyper::Request<_>| {
             requests.fetch_add(1, Ordering::Relaxed);
+            request.extensions_mut().insert(peer);
             service.call(request)
         }
     });

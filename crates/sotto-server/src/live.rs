@@ -1,16 +1,17 @@
 //! One open epoch of a table: what is needed to answer about it.
 
 use crate::SourceError;
-use crate::admission::{SessionLimits, Sessions};
+use crate::admission::Owner;
 use bytes::Bytes;
 use sotto_catalog::{Catalog, Hex32, Packing, SignedCatalog};
 use sotto_core::{AnyServer, AnySession, Artifact, Image, ParamsDigest, ParamsReport, Section};
 use sotto_wire::{Pin, Sizes};
 use std::sync::Arc;
 
-/// An open epoch. Immutable but for the sessions it holds.
+/// An open epoch. Immutable.
 pub struct LiveTable {
     catalog: Catalog,
+    table: Arc<str>,
     signed: Bytes,
     etag: String,
     pin: Pin,
@@ -18,7 +19,6 @@ pub struct LiveTable {
     server: Box<dyn AnyServer>,
     image: Arc<dyn Image>,
     keyless: Option<Arc<AnySession>>,
-    sessions: Sessions,
 }
 
 /// What a table is opened from: the parts an image file gives, or a test makes.
@@ -43,7 +43,7 @@ impl LiveTable {
     /// # Errors
     /// [`SourceError::Inconsistent`] if an artifact of the catalog is not in the image, or the scheme
     /// disagrees with the report about a size.
-    pub fn new(parts: Parts, server_index: u8, limits: &crate::SessionConfig) -> Result<Self, SourceError> {
+    pub fn new(parts: Parts, server_index: u8) -> Result<Self, SourceError> {
         let Parts { signed, catalog, report, packing, server, image } = parts;
         if u32::from(server_index) >= catalog.servers {
             let why = format!("it is for {} server(s), counted from 0", catalog.servers);
@@ -77,7 +77,7 @@ impl LiveTable {
             server,
             image,
             keyless,
-            sessions: Sessions::new(SessionLimits::new(limits, sizes.keys_bytes)),
+            table: catalog.table.as_str().into(),
             catalog,
         })
     }
@@ -112,9 +112,9 @@ impl LiveTable {
         self.keyless.as_ref()
     }
 
-    /// Clients' keys.
-    pub(crate) fn sessions(&self) -> &Sessions {
-        &self.sessions
+    /// What sessions of this table and these parameters belong to.
+    pub(crate) fn owner(&self) -> Owner {
+        Owner { table: self.table.clone(), server: self.pin.server, digest: self.pin.digest }
     }
 
     /// The artifact with this digest.

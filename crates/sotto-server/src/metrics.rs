@@ -1,6 +1,7 @@
 //! Counts by table, route and outcome. The label types below are the allow-list: no row, no key, no
 //! session, no address can get in, because there is no label for it.
 
+use crate::admission::Sessions;
 use crate::epochs::Tables;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -31,6 +32,32 @@ struct Which {
     which: &'static str,
 }
 
+/// Why a session is not held any more, or not in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evicted {
+    /// Nobody used it for too long.
+    Expired,
+    /// Its client has registered others since.
+    Client,
+    /// Memory ran out. Where there is a store, the keys are brought back when they are asked for.
+    Memory,
+    /// The room on disk ran out.
+    Disk,
+    /// Its stored keys are damaged.
+    Damaged,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Why {
+    why: &'static str,
+}
+
+/// Where bytes of keys are: `memory` or `disk`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Place {
+    place: &'static str,
+}
+
 /// Every metric.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -43,7 +70,14 @@ pub(crate) struct Metrics {
     answer: Histogram,
     live: Family<Which, Gauge>,
     sessions: Family<Table, Gauge>,
+    admitted: Family<Table, Gauge>,
+    session_bytes: Family<Place, Gauge>,
+    evictions: Family<Why, Counter>,
     refused_epochs: Counter,
+    /// Sessions brought back into memory from the disk.
+    pub(crate) readmitted: Counter,
+    /// Operations on the store of keys that failed.
+    pub(crate) store_failures: Counter,
     /// Asks that wait for a pass.
     pub(crate) queue_depth: Gauge,
     /// Asks dropped because their client hung up.
@@ -71,6 +105,11 @@ impl Metrics {
             answer: seconds(),
             live: Family::default(),
             sessions: Family::default(),
+            admitted: Family::default(),
+            session_bytes: Family::default(),
+            evictions: Family::default(),
+            readmitted: Counter::default(),
+            store_failures: Counter::default(),
             refused_epochs: Counter::default(),
             queue_depth: Gauge::default(),
             gone: Counter::default(),
@@ -92,7 +131,12 @@ impl Metrics {
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
         r.register("live_epoch", "Number of a live epoch", self.live.clone());
-        r.register("sessions", "Sessions held, over the live epochs", self.sessions.clone());
+        r.register("sessions", "Sessions held, in memory or on disk", self.sessions.clone());
+        r.register("sessions_in_memory", "Sessions whose keys are in memory", self.admitted.clone());
+        r.register("session_bytes", "Bytes of held keys", self.session_bytes.clone());
+        r.register("session_evictions", "Sessions let go, or out of memory", self.evictions.clone());
+        r.register("session_readmissions", "Sessions brought back from the disk", self.readmitted.clone());
+        r.register("session_store_failures", "Failed operations on stored keys", self.store_failures.clone());
         r.register(
             "refused_epochs",
             "Reloads that found an epoch that is not valid",
@@ -122,12 +166,28 @@ impl Metrics {
         self.answer.observe(total.as_secs_f64());
     }
 
+    pub(crate) fn evicted(&self, why: Evicted) {
+        let why = match why {
+            Evicted::Expired => "expired",
+            Evicted::Client => "client",
+            Evicted::Memory => "memory",
+            Evicted::Disk => "disk",
+            Evicted::Damaged => "damaged",
+        };
+        self.evictions.get_or_create(&Why { why }).inc();
+    }
+
     pub(crate) fn epoch_refused(&self) {
         self.refused_epochs.inc();
     }
 
-    /// The exposition text; gauges of the tables are read now.
-    pub(crate) fn exposition(&self, tables: &Tables) -> String {
+    /// The exposition text; gauges of tables and sessions are read now.
+    pub(crate) fn exposition(&self, tables: &Tables, sessions: &Sessions) -> String {
+        let counts = sessions.counts();
+        let (memory, disk) = sessions.bytes();
+        for (place, bytes) in [("memory", memory), ("disk", disk)] {
+            self.session_bytes.get_or_create(&Place { place }).set(i64::try_from(bytes).unwrap_or(i64::MAX));
+        }
         for slot in tables.all() {
             let live = slot.live();
             let table = slot.name().to_string();
@@ -137,8 +197,9 @@ impl Metrics {
             };
             epoch("newest", live.newest().pin().epoch.0);
             epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
-            let sessions = live.all().map(|live| live.sessions().len()).sum::<usize>();
-            self.sessions.get_or_create(&Table { table }).set(sessions as i64);
+            let count = counts.get(&table).copied().unwrap_or_default();
+            self.sessions.get_or_create(&Table { table: table.clone() }).set(count.sessions as i64);
+            self.admitted.get_or_create(&Table { table }).set(count.in_memory as i64);
         }
         let mut out = String::new();
         match text::encode(&mut out, &self.registry) {

@@ -6,11 +6,13 @@
 //! | [`artifacts`] | static files, in ranges |
 //! | [`ask`] | queries in, answers out |
 //! | [`keys`] | keys in, a session id out |
+//! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 mod artifacts;
 mod ask;
 mod keys;
 mod range;
+mod session;
 mod tables;
 mod tags;
 

@@ -2,7 +2,7 @@
 
 use crate::listen::{self, Door};
 use crate::service::Service;
-use crate::{Config, Source, StartError, admin, routes};
+use crate::{Config, Source, StartError, admin, admission, routes};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -91,6 +91,7 @@ impl Server {
             let every = Duration::from_secs(config.reload_seconds);
             runtime.spawn(watch_for_epochs(service.clone(), every, stopping));
         }
+        runtime.spawn(sweep_sessions(service.clone(), stop.subscribe()));
         tracing::info!(public = %addresses.0, admin = %addresses.1, tls = config.tls.is_some(), "serving");
         Ok(Running { public: addresses.0, admin: addresses.1, runtime: Some(runtime), service, stop, doors })
     }
@@ -106,6 +107,18 @@ async fn watch_for_epochs(service: Arc<Service>, every: Duration, mut stop: watc
         let service = service.clone();
         // A panic while opening a file is logged by the runtime's hook, and must not end the watching.
         let _ = tokio::task::spawn_blocking(move || service.reload()).await;
+    }
+}
+
+/// Drops keys that have expired, and writes down which were used.
+async fn sweep_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = tokio::time::sleep(service.sessions.sweep_every()) => {}
+            () = listen::stopped(&mut stop) => return,
+        }
+        let service = service.clone();
+        let _ = tokio::task::spawn_blocking(move || service.sessions.sweep(admission::now())).await;
     }
 }
 
@@ -146,6 +159,7 @@ impl Running {
         } else {
             self.service.batch.close();
         }
+        self.service.sessions.sweep(admission::now());
         // Ends the tasks that are left, and with them their sockets.
         runtime.shutdown_timeout(LAST_MOMENT);
         Shutdown { cut_off }

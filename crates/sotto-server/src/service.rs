@@ -1,5 +1,6 @@
 //! What every route shares.
 
+use crate::admission::{self, Sessions};
 use crate::batch::{Batch, Limits};
 use crate::epochs::{Reloaded, Tables};
 use crate::metrics::Metrics;
@@ -15,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) struct Service {
     pub(crate) tables: Tables,
     pub(crate) batch: Batch,
+    pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) read_timeout: Duration,
     bodies: Arc<Semaphore>,
@@ -30,11 +32,14 @@ impl Service {
     pub(crate) fn open(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::new());
         let tables = Tables::open(sources)?;
+        let state = config.state.as_deref();
+        let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
         let batch = Batch::start(Limits::of(config), config.threads, metrics.clone())?;
         Ok(Service {
             tables,
             batch,
+            sessions,
             metrics,
             read_timeout: config.read_timeout(),
             bodies: Arc::new(Semaphore::new(room as usize)),

@@ -8,13 +8,16 @@
 //! |---|---|---|---|---|---|
 //! | [`CLEAR`] | `one.rs` | 1 | none | a checksum per record | hints, deltas, revisions |
 //! | [`CLEAR_KEYED`] | `one.rs` | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
+//! | [`CLEAR_STREAM`] | `stream.rs` | 1 | 48 bytes | none | keys that outlive epochs; records in units |
 //! | [`CLEAR_TWO`] | `two.rs` | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
 
 mod hint;
 mod one;
 mod params;
+mod stream;
 mod two;
 
 pub use one::{CLEAR, CLEAR_KEYED};
 pub use params::Literal;
+pub use stream::{CLEAR_STREAM, UnitsLiteral};
 pub use two::CLEAR_TWO;

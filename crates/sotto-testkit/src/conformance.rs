@@ -62,6 +62,7 @@ macro_rules! conformance {
             an_index_past_the_end_is_misuse: queries::past_the_end();
             foreign_tickets_do_no_harm: queries::foreign_tickets();
             foreign_sessions_do_no_harm: queries::foreign_sessions();
+            sessions_outlive_epochs: queries::sessions_outlive_epochs();
             the_budget_is_kept: queries::budget();
             batches_equal_single_answers: batches::equal_singles();
             one_bad_query_costs_only_itself: batches::bad_among_good();

@@ -15,4 +15,4 @@ pub mod conformance;
 pub mod memory;
 pub mod rng;
 
-pub use clear::{CLEAR, CLEAR_KEYED, CLEAR_TWO};
+pub use clear::{CLEAR, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO};

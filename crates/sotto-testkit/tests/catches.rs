@@ -17,6 +17,7 @@ fn broken(change: impl FnOnce(&mut SchemeEntry)) -> Subject {
         title: CLEAR.title,
         servers: CLEAR.servers,
         select: CLEAR.select,
+        sets: CLEAR.sets,
         report: CLEAR.report,
         prepare: CLEAR.prepare,
         patch: CLEAR.patch,

@@ -40,6 +40,17 @@ pub fn encode<T: AsRef<[u8]>>(pin: &Pin, session: &SessionId, queries: &[T]) -> 
     Ok(out)
 }
 
+/// Puts another session's id into a frame, whose queries stay as they are. `false` if it is no ask.
+pub fn readdress(body: &mut [u8], session: &SessionId) -> bool {
+    if Head::parse(body).is_err() {
+        return false;
+    }
+    body.get_mut(pin::PIN_BYTES..HEAD_BYTES).is_some_and(|place| {
+        place.copy_from_slice(&session.0);
+        true
+    })
+}
+
 impl Head {
     /// Reads the head at the start of `body`, whatever follows it.
     ///

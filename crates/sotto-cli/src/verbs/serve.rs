@@ -53,6 +53,10 @@ pub(crate) struct Serve {
     /// How often to look for new epochs, in seconds [default: 10]; 0: only when told to (POST /reload)
     #[arg(long, value_name = "SECONDS")]
     reload_seconds: Option<u64>,
+    /// A directory for what survives a restart: the keys clients have registered. Without it they are in memory
+    /// alone, and clients upload them again
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
     /// Certificate chain in PEM: serve https
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
@@ -114,6 +118,7 @@ impl Serve {
         if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
             config.tls = Some(TlsConfig { cert: cert.clone(), key: key.clone() });
         }
+        config.state = self.state.clone().or(config.state);
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin_listen = self.admin_listen.unwrap_or(config.admin_listen);
         config.threads = self.threads.unwrap_or(config.threads);

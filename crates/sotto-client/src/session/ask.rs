@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 /// A table that can be asked.
 pub struct Session {
-    agreed: Agreed,
-    client: Box<dyn AnyClient>,
-    id: SessionId,
+    pub(super) agreed: Agreed,
+    pub(super) client: Box<dyn AnyClient>,
+    pub(super) id: SessionId,
 }
 
 /// A request for rows, and what reads its answer. Not `Clone`: it is sent, perhaps several times with the
@@ -34,6 +34,11 @@ impl Ask {
     /// What to send. To try again is to send these bytes again.
     pub fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// Puts another session's id in, if the ask is one of `pin`; gives whether it is.
+    pub(super) fn address(&mut self, pin: &Pin, id: &SessionId) -> bool {
+        self.pin == *pin && ask::readdress(&mut self.request.body, id)
     }
 
     /// How many queries it holds: all the server learns of how much was asked.

@@ -5,12 +5,12 @@
 
 use super::gather::Gathering;
 use super::trust::{self, Remembered, Trust};
-use super::{Session, accepted};
+use super::{Session, accepted, keys::session_id};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::{Catalog, Hex32, PublicKey, TableName, Terms};
-use sotto_core::{AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry, wire};
+use sotto_core::{AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry};
 use sotto_wire::{Pin, SessionId, Sizes, keys, routes};
 use std::ops::Range;
 
@@ -122,6 +122,8 @@ impl Agreed {
 /// [`Opening::next`] starts from the catalog.
 pub struct Opening {
     config: Config,
+    /// The parameters of which the caller has a client already that is good at any epoch.
+    lasting: Option<ParamsDigest>,
     agreed: Option<Agreed>,
     stage: Stage,
     /// What a delta made, until someone takes it.
@@ -132,13 +134,27 @@ enum Stage {
     Catalog,
     Gather(Box<Gathering>),
     Keys(Box<dyn AnyClient>),
+    /// The caller's session goes on.
+    Continued,
     Ready(Box<dyn AnyClient>, SessionId),
 }
 
 impl Opening {
     /// Starts.
     pub fn new(config: Config) -> Self {
-        Opening { config, agreed: None, stage: Stage::Catalog, patched: None }
+        Opening { config, lasting: None, agreed: None, stage: Stage::Catalog, patched: None }
+    }
+
+    /// Starts, for someone who has a session of an earlier epoch. If its keys are as good for this one, the opening
+    /// ends with the catalog: [`Opening::is_continued`], and then [`Session::follow`] instead of
+    /// [`Opening::finish`].
+    pub fn succeeding(config: Config, session: &Session) -> Self {
+        Opening { lasting: session.lasting(), ..Opening::new(config) }
+    }
+
+    /// Whether the session this opening comes after goes on, keys and all.
+    pub fn is_continued(&self) -> bool {
+        matches!(self.stage, Stage::Continued)
     }
 
     /// What to do next. Asking twice changes nothing.
@@ -150,7 +166,7 @@ impl Opening {
                 let body = keys::encode(&agreed.pin(), &client.keys());
                 Action::Keys(Request::post(routes::keys(table), body, SESSION_BYTES as u64))
             }
-            (Stage::Ready(..), _) => Action::Ready,
+            (Stage::Ready(..) | Stage::Continued, _) => Action::Ready,
             (Stage::Catalog | Stage::Keys(_), _) => {
                 Action::Catalog(Request::get(routes::table(table, None), MAX_SIGNED_BYTES as u64))
             }
@@ -166,6 +182,11 @@ impl Opening {
         match &mut self.stage {
             Stage::Catalog => {
                 let agreed = Agreed::new(accepted(response, None)?, &self.config)?;
+                if self.lasting == Some(agreed.pin().digest) {
+                    self.stage = Stage::Continued;
+                    self.agreed = Some(agreed);
+                    return Ok(());
+                }
                 let prepare = (agreed.scheme.prepare)(&agreed.params, rng)?;
                 self.stage = Stage::Gather(Box::new(Gathering::new(&agreed, prepare)?));
                 self.agreed = Some(agreed);
@@ -176,15 +197,13 @@ impl Opening {
                 self.after(fed)
             }
             Stage::Keys(_) => {
-                let body = accepted(response, epoch)?;
-                wire::exact("session id", body, SESSION_BYTES)?;
-                let id = SessionId(body.try_into().unwrap_or_default());
+                let id = session_id(accepted(response, epoch)?)?;
                 if let Stage::Keys(client) = std::mem::replace(&mut self.stage, Stage::Catalog) {
                     self.stage = Stage::Ready(client, id);
                 }
                 Ok(())
             }
-            Stage::Ready(..) => Err(out_of_order()),
+            Stage::Ready(..) | Stage::Continued => Err(out_of_order()),
         }
     }
 
@@ -231,6 +250,19 @@ impl Opening {
         }
     }
 
+    /// What the session with these lasting parameters goes on with.
+    pub(super) fn continued(self, lasting: Option<ParamsDigest>) -> Result<Agreed> {
+        match (self.stage, self.agreed) {
+            (Stage::Continued, Some(agreed)) if lasting == Some(agreed.pin().digest) => Ok(agreed),
+            _ => Err(out_of_order()),
+        }
+    }
+
+    /// Whose catalog it is, and why that is believed.
+    pub(crate) fn signer(&self) -> Option<(PublicKey, Trust)> {
+        self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
+    }
+
     /// Goes on after bytes were taken, or starts over if the preparation is spoiled.
     fn after<T>(&mut self, taken: Result<T>) -> Result<T> {
         if matches!(&self.stage, Stage::Gather(gathering) if gathering.spoiled) {
@@ -259,7 +291,7 @@ impl Opening {
 }
 
 /// Bytes of a session id.
-const SESSION_BYTES: usize = 16;
+pub(super) const SESSION_BYTES: usize = 16;
 
 fn out_of_order() -> ClientError {
     Error::from(Misuse::Rule("the opening was told something else than its next step asks for")).into()

@@ -21,14 +21,46 @@ impl Line {
 
     /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
     pub(super) fn open_settled(&mut self, config: &Config) -> Result<Session> {
-        match self.open(Opening::new(config.clone())) {
+        let opened = match self.open(Opening::new(config.clone())) {
             Err(ClientError::EpochChanged { .. }) => self.open(Opening::new(config.clone())),
+            outcome => outcome,
+        };
+        opened?.finish()
+    }
+
+    /// Moves a session to the newest epoch, in the same way.
+    pub(super) fn renew_settled(&mut self, config: &Config, session: &mut Session) -> Result<()> {
+        match self.renew(Opening::succeeding(config.clone(), session), session) {
+            Err(ClientError::EpochChanged { .. }) => {
+                self.renew(Opening::succeeding(config.clone(), session), session)
+            }
             outcome => outcome,
         }
     }
 
+    /// Moves a session to where an opening leads. After an error it is as it was.
+    pub(super) fn renew(&mut self, opening: Opening, session: &mut Session) -> Result<()> {
+        let opening = self.open(opening)?;
+        if opening.is_continued() {
+            return session.follow(opening);
+        }
+        *session = opening.finish()?;
+        Ok(())
+    }
+
+    /// Registers a session's keys again.
+    pub(super) fn register(&mut self, session: &mut Session) -> Result<()> {
+        let Some(request) = session.registration() else { return Ok(()) };
+        self.tell(Stage::Keys, 0, 0);
+        let response = self.transport.call(&request)?;
+        self.stats.keys.add(request.body.len() as u64, response.body.len() as u64);
+        session.registered(&response)?;
+        self.tell(Stage::Ready, 0, 0);
+        Ok(())
+    }
+
     /// Takes an opening to its end, and remembers what it led to.
-    pub(super) fn open(&mut self, mut opening: Opening) -> Result<Session> {
+    fn open(&mut self, mut opening: Opening) -> Result<Opening> {
         let start = Instant::now();
         let mut slot = None;
         loop {
@@ -43,11 +75,10 @@ impl Line {
             }
             self.keep_patched(&mut opening)?;
         }
-        let session = opening.finish()?;
-        self.remember(&session)?;
+        self.remember(&opening)?;
         self.stats.opening += start.elapsed();
         self.tell(Stage::Ready, 0, 0);
-        Ok(session)
+        Ok(opening)
     }
 
     /// Takes one step that needs nothing but the network.
@@ -159,12 +190,15 @@ impl Line {
     ///
     /// Another process may have remembered another key while this one downloaded. Which of the two was shown
     /// the publisher's nobody here can say; only a pin may replace what is remembered.
-    fn remember(&mut self, session: &Session) -> Result<()> {
-        let Some(cache) = &self.cache else { return Ok(()) };
-        let catalog = session.catalog();
+    fn remember(&mut self, opening: &Opening) -> Result<()> {
+        let (Some(cache), Some(catalog), Some((found, trust))) =
+            (&self.cache, opening.catalog(), opening.signer())
+        else {
+            return Ok(());
+        };
         let before = self.known(catalog.table.as_str())?;
-        if let Some(before) = before.as_ref().filter(|_| session.trust() != Trust::Pinned) {
-            let (pinned, found) = (before.public_key.parse()?, session.public_key());
+        if let Some(before) = before.as_ref().filter(|_| trust != Trust::Pinned) {
+            let pinned = before.public_key.parse()?;
             if pinned != found {
                 return Err(CatalogError::WrongKey { pinned, found }.into());
             }
@@ -173,7 +207,7 @@ impl Line {
         cache.remember(&Known {
             origin: self.transport.origin(),
             table: catalog.table.to_string(),
-            public_key: session.public_key().to_string(),
+            public_key: found.to_string(),
             epoch: catalog.epoch,
             artifacts: whole.map(|e| (e.artifact.name().to_owned(), e.digest.to_string())).collect(),
         })?;

@@ -10,7 +10,7 @@ use sotto_client::transport::memory::Memory;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
-use sotto_testkit::{CLEAR, CLEAR_KEYED, CLEAR_TWO, rng};
+use sotto_testkit::{CLEAR, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO, rng};
 use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -25,7 +25,7 @@ pub const CHUNK: usize = 64 << 10;
 
 /// Finds schemes, those in the clear too, which no registry may hold.
 pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
-    let clear = [&CLEAR, &CLEAR_KEYED, &CLEAR_TWO];
+    let clear = [&CLEAR, &CLEAR_KEYED, &CLEAR_STREAM, &CLEAR_TWO];
     clear.into_iter().find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
 }
 

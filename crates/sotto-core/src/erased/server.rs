@@ -37,6 +37,8 @@ pub trait AnyServer: Send + Sync {
     fn query_bytes(&self) -> usize;
     /// Exact bytes of an encoded answer.
     fn answer_bytes(&self) -> usize;
+    /// See [`Server::session_bytes`].
+    fn session_bytes(&self) -> usize;
     /// Decodes, validates and admits keys.
     ///
     /// # Errors
@@ -83,6 +85,9 @@ impl<S: Serve> AnyServer for Open<S> {
     }
     fn answer_bytes(&self) -> usize {
         <S as Scheme>::Answer::size(&self.params)
+    }
+    fn session_bytes(&self) -> usize {
+        S::Server::session_bytes(&self.params)
     }
 
     fn admit(&self, keys: &[u8]) -> Result<AnySession> {

@@ -36,5 +36,5 @@ pub(crate) fn clear_table(epoch: u64) -> Arc<LiveTable> {
     let packing = catalog.packing(&report).unwrap();
     let server = (CLEAR.server.open)(&params, image.clone()).unwrap();
     let parts = Parts { signed, catalog, report, packing, server, image };
-    Arc::new(LiveTable::new(parts, 0, &crate::SessionConfig::default()).unwrap())
+    Arc::new(LiveTable::new(parts, 0).unwrap())
 }

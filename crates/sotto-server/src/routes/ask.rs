@@ -1,5 +1,6 @@
 //! Queries in, answers out.
 
+use super::session;
 use crate::batch::{Answered, Ask};
 use crate::body::Reader;
 use crate::epochs::Slot;
@@ -8,7 +9,7 @@ use crate::service::Service;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
-use sotto_wire::{Code, Problem, SessionId, answer, ask, routes};
+use sotto_wire::{Code, Problem, answer, ask, routes};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,7 +49,7 @@ pub(super) async fn ask(
 }
 
 /// Reads an ask in two steps: the head, which says where a wrong one is refused; then the queries.
-async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Ask, Refusal> {
+async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<Ask, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
@@ -57,13 +58,8 @@ async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Ask
         let message = format!("{} queries in one ask, at most {most} are allowed", head.count);
         return Err(Problem::new(Code::TooLarge, message).into());
     }
-    let session = match live.keyless() {
-        Some(keyless) if head.session == SessionId::NONE => Some(keyless.clone()),
-        Some(_) => None,
-        None => live.sessions().get(&head.session, Instant::now()),
-    };
-    let session = session
-        .ok_or_else(|| Refusal::new(Code::SessionExpired, "the session is not held, or was never made"))?;
+    let place = session::find(service, &live, &head.session)?;
     let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
+    let session = session::bring(service, &live, &head.session, place).await?;
     Ok(Ask { live, session, head, frame, _room: room })
 }

@@ -1,6 +1,7 @@
 //! Keys in, a session id out.
 
 use crate::LiveTable;
+use crate::admission::{self, Peer};
 use crate::body::Reader;
 use crate::epochs::Slot;
 use crate::refusal::Refusal;
@@ -11,7 +12,6 @@ use axum::http::{HeaderValue, Response, header};
 use sotto_core::Error;
 use sotto_wire::{Code, SessionId, keys, routes};
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// `POST /v1/tables/{table}/keys`
@@ -22,6 +22,10 @@ pub(super) async fn register(
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
+    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
+    if !service.sessions.may_register(peer, admission::now()) {
+        return Err(Refusal::new(Code::Busy, "too many registrations from one address within a minute"));
+    }
     let (_, limit) = slot.live().max_body();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
     let (live, frame, room) = match read(&service, slot, &mut reader).await {
@@ -35,9 +39,10 @@ pub(super) async fn register(
     // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
     // the scheme ends the task, not the server. The task is not taken back when the client hangs up, so the
     // memory it holds is given back where it ends, and not here.
+    let admitting = service.clone();
     let admitted = tokio::task::spawn_blocking(move || {
         let _room = room;
-        admit(&live, &frame)
+        admit(&admitting, &live, peer, &frame)
     });
     let admitted = admitted.await;
     let id = admitted.unwrap_or_else(|_| {
@@ -66,8 +71,9 @@ async fn read(
     Ok((live, frame, room))
 }
 
-fn admit(live: &LiveTable, frame: &[u8]) -> Result<SessionId, Refusal> {
-    let session = live.server().admit(frame.get(keys::HEAD_BYTES..).unwrap_or_default());
+fn admit(service: &Service, live: &LiveTable, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
+    let keys = frame.get(keys::HEAD_BYTES..).unwrap_or_default();
+    let session = live.server().admit(keys);
     let session = session.map_err(|error| match error {
         Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
         error => {
@@ -75,7 +81,9 @@ fn admit(live: &LiveTable, frame: &[u8]) -> Result<SessionId, Refusal> {
             Code::Internal.into()
         }
     })?;
-    live.sessions().insert(session, Instant::now()).map_err(|error| {
+    let session = (session, live.server().session_bytes() as u64);
+    let made = service.sessions.insert((live.owner(), peer), keys, session, admission::now());
+    made.map_err(|error| {
         tracing::error!(%error, "no session id could be drawn");
         Code::Internal.into()
     })

@@ -10,7 +10,7 @@ use sotto_catalog::catalog::FORMAT;
 use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog, SigningKey, TableKind, ValueKind};
 use sotto_core::{Artifact, Epoch, Image, SchemeEntry, Section, Shape};
 use sotto_server::live::Parts;
-use sotto_server::{Config, LiveTable, Running, Server, SessionConfig, Source, SourceError};
+use sotto_server::{Config, LiveTable, Running, Server, Source, SourceError};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::{CLEAR, rng::seeded};
 use sotto_wire::{Pin, SessionId, answer, ask, routes};
@@ -40,13 +40,11 @@ pub(crate) struct Made {
     pub(crate) name: &'static str,
     pub(crate) epoch: u64,
     pub(crate) probe: Arc<Probe>,
-    pub(crate) sessions: SessionConfig,
 }
 
 impl Made {
     pub(crate) fn clear(epoch: u64, probe: &Arc<Probe>) -> Self {
-        let sessions = SessionConfig::default();
-        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), sessions }
+        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone() }
     }
 
     pub(crate) fn parts(&self) -> Parts {
@@ -56,7 +54,8 @@ impl Made {
         (self.scheme.server.encode)(&params, &MemoryRows::new(RECORD, rows), &sink).unwrap();
         let image = Arc::new(sink.into_image());
         let report = (self.scheme.report)(&params).unwrap();
-        let hint = image.section(Section::Public(Artifact::Hint)).unwrap();
+        let hint = image.section(Section::Public(Artifact::Hint));
+        let artifacts = hint.map(|hint| ArtifactEntry::of(Artifact::Hint, hint, None));
         let catalog = Catalog {
             format: FORMAT.into(),
             table: self.name.parse().unwrap(),
@@ -69,7 +68,7 @@ impl Made {
             params: serde_json::from_slice(&params).unwrap(),
             params_digest: report.digest.into(),
             servers: 1,
-            artifacts: vec![ArtifactEntry::of(Artifact::Hint, hint, None)],
+            artifacts: artifacts.into_iter().collect(),
             layers: vec![],
             sidecar: None,
             attribution: None,
@@ -103,7 +102,7 @@ impl Shelf {
 
     /// Puts a table on the shelf, under a number that may not be its own.
     pub(crate) fn put(&self, epoch: u64, made: Made) {
-        let open = move || LiveTable::new(made.parts(), 0, &made.sessions);
+        let open = move || LiveTable::new(made.parts(), 0);
         self.0.lock().unwrap().insert(epoch, Box::new(open));
     }
 

@@ -122,7 +122,10 @@ fn the_admin_port_tells_health_and_nothing_that_could_name_a_client() {
         Some(line.split_once('{')?.1.split_once('}')?.0.split(',').map(|l| l.split('=').next().unwrap()))
     });
     for label in labels.flatten() {
-        assert!(["route", "outcome", "table", "which", "le"].contains(&label), "label {label}");
+        assert!(
+            ["route", "outcome", "table", "which", "le", "place", "why"].contains(&label),
+            "label {label}"
+        );
     }
     assert!(!text.contains("secret-looking"));
 }

@@ -1,26 +1,32 @@
-//! Keys are registered, expire, are evicted.
+//! Keys are registered, expire, are evicted, outlive epochs and restarts.
 
 use crate::kit::*;
-use sotto_core::{Artifact, RecordIndex};
-use sotto_server::{LiveTable, SessionConfig};
-use sotto_testkit::{CLEAR_KEYED, rng::seeded};
+use sotto_core::{AnyClient, Artifact, RecordIndex, Section};
+use sotto_server::{Config, LiveTable, Running, SessionConfig};
+use sotto_testkit::{CLEAR_KEYED, CLEAR_STREAM, rng::seeded};
 use sotto_wire::{Code, Pin, SessionId, answer, ask, keys, routes};
 
 fn keyed(sessions: SessionConfig) -> World {
+    with_keys(&Config { sessions, ..config() }, Shelf::default())
+}
+
+/// A server of the keyed scheme's table at epoch 1.
+fn with_keys(config: &Config, shelf: Shelf) -> World {
     let probe = Probe::new();
-    let made = Made { scheme: &CLEAR_KEYED, sessions, ..Made::clear(1, &probe) };
-    let shelf = Shelf::with(made.clone());
-    let running = start(&config(), &shelf);
+    let made = Made { scheme: &CLEAR_KEYED, ..Made::clear(1, &probe) };
+    shelf.put(1, made.clone());
+    let running = start(config, &shelf);
     World { at: running.public, pin: made.pin(), running, probe, shelf, made }
 }
 
-/// A prepared client of the keyed scheme.
-fn client(world: &World, label: &str) -> Box<dyn sotto_core::AnyClient> {
-    let parts = world.made.parts();
+/// A prepared client of a table.
+fn client(made: &Made, label: &str) -> Box<dyn AnyClient> {
+    let parts = made.parts();
     let params = parts.catalog.params.to_string();
-    let mut prepare = (CLEAR_KEYED.prepare)(params.as_bytes(), &mut seeded(label)).unwrap();
-    let section = sotto_core::Section::Public(Artifact::Hint);
-    prepare.absorb(Artifact::Hint, parts.image.section(section).unwrap()).unwrap();
+    let mut prepare = (made.scheme.prepare)(params.as_bytes(), &mut seeded(label)).unwrap();
+    if let Some(hint) = parts.image.section(Section::Public(Artifact::Hint)) {
+        prepare.absorb(Artifact::Hint, hint).unwrap();
+    }
     prepare.finish().unwrap()
 }
 
@@ -33,20 +39,34 @@ fn session(response: &Response) -> SessionId {
     SessionId(response.body.clone().try_into().unwrap())
 }
 
+/// Registers the keys of a client and gives its session.
+fn registered(world: &World, client: &dyn AnyClient) -> SessionId {
+    session(&register(world, &world.pin, &client.keys()))
+}
+
+/// Asks a server for record 9, which has to be that of the epoch.
+#[track_caller]
+fn reads(running: &Running, pin: &Pin, id: SessionId, client: &mut dyn AnyClient) {
+    let (queries, ticket) = client.query(RecordIndex(9), &mut seeded("query")).unwrap();
+    let response = post(running.public, &routes::ask("t"), &ask::encode(pin, &id, &queries).unwrap());
+    assert_eq!(response.status, 200, "{}", response.text());
+    let bytes = response.body.len() - answer::HEAD_BYTES;
+    let answers = answer::decode(&response.body, pin, 1, bytes).unwrap();
+    let read = client.recover(ticket, &[answers[0].to_vec()]).unwrap();
+    assert_eq!(read.bytes(), record(9, pin.epoch.0));
+}
+
 #[test]
 fn each_session_is_answered_with_its_own_keys() {
     let world = keyed(SessionConfig::default());
     for label in ["a", "b"] {
-        let mut client = client(&world, label);
-        let id = session(&register(&world, &world.pin, &client.keys()));
-        let (queries, ticket) = client.query(RecordIndex(9), &mut seeded("query")).unwrap();
-        let frame = ask::encode(&world.pin, &id, &queries).unwrap();
-        let response = post(world.at, &routes::ask("t"), &frame);
-        let answers = answer::decode(&response.body, &world.pin, 1, RECORD).unwrap();
-        let read = client.recover(ticket, &[answers[0].to_vec()]).unwrap();
-        assert_eq!(read.bytes(), record(9, 1));
+        let mut client = client(&world.made, label);
+        let id = registered(&world, client.as_ref());
+        reads(&world.running, &world.pin, id, client.as_mut());
     }
     world.until("sotto_sessions{table=\"t\"}", 2.0);
+    world.until("sotto_session_bytes{place=\"memory\"}", 96.0);
+    world.until("sotto_session_bytes{place=\"disk\"}", 0.0);
 }
 
 #[test]
@@ -55,17 +75,18 @@ fn asks_without_a_held_session_are_told_to_register() {
     let ask_as = |id| post(world.at, &routes::ask("t"), &frame(&world.pin, id, &[1]));
     assert_refused(&ask_as(SessionId::NONE), Code::SessionExpired);
     assert_refused(&ask_as(SessionId([7; 16])), Code::SessionExpired);
-    let first = session(&register(&world, &world.pin, &client(&world, "a").keys()));
+    let first = registered(&world, client(&world.made, "a").as_ref());
     assert_eq!(ask_as(first).status, 200);
-    let second = session(&register(&world, &world.pin, &client(&world, "b").keys()));
+    let second = registered(&world, client(&world.made, "b").as_ref());
     assert_refused(&ask_as(first), Code::SessionExpired);
     assert_eq!(ask_as(second).status, 200);
+    assert_eq!(world.metric("sotto_session_evictions_total{why=\"memory\"}"), 1.0);
 }
 
 #[test]
 fn bad_keys_are_refused() {
     let world = keyed(SessionConfig::default());
-    let good = client(&world, "a").keys();
+    let good = client(&world.made, "a").keys();
     let mut damaged = good.clone();
     damaged[3] ^= 1;
     assert_refused(&register(&world, &world.pin, &damaged), Code::BadKeys);
@@ -87,12 +108,119 @@ fn a_scheme_without_keys_takes_none() {
 }
 
 #[test]
+fn a_client_that_registers_without_end_is_told_to_wait_and_pushes_out_only_itself() {
+    let sessions = SessionConfig { per_client: 3, per_minute: 0, ..SessionConfig::default() };
+    let world = keyed(sessions.clone());
+    let mut client = client(&world.made, "a");
+    let mut ids: Vec<SessionId> = (0..20).map(|_| registered(&world, client.as_ref())).collect();
+    let last = ids.pop().unwrap();
+    reads(&world.running, &world.pin, last, client.as_mut());
+    let first = frame(&world.pin, ids[0], &[1]);
+    assert_refused(&post(world.at, &routes::ask("t"), &first), Code::SessionExpired);
+    world.until("sotto_sessions{table=\"t\"}", 3.0);
+
+    // The minute may end in between, but not twice.
+    let world = keyed(SessionConfig { per_minute: 2, ..sessions });
+    let keys = client.keys();
+    let refused: Vec<_> = (0..6)
+        .map(|_| register(&world, &world.pin, &keys))
+        .filter(|response| response.status != 200)
+        .collect();
+    assert!(refused.len() >= 2);
+    refused.iter().for_each(|response| assert_refused(response, Code::Busy));
+}
+
+#[test]
+fn sessions_outlive_an_epoch_of_the_same_parameters() {
+    let world = with_keys(&config(), Shelf::default());
+    let mut old = client(&world.made, "a");
+    let id = registered(&world, old.as_ref());
+    let next = Made { epoch: 2, ..world.made.clone() };
+    world.shelf.put(2, next.clone());
+    assert!(world.running.reload());
+    reads(&world.running, &world.pin, id, old.as_mut());
+    // The same keys, with the hint of the next epoch.
+    reads(&world.running, &next.pin(), id, client(&next, "a").as_mut());
+    world.until("sotto_sessions{table=\"t\"}", 1.0);
+}
+
+#[test]
+fn sessions_end_with_their_parameters() {
+    let world = with_keys(&config(), Shelf::default());
+    let id = registered(&world, client(&world.made, "a").as_ref());
+    let next = Made { epoch: 2, scheme: &CLEAR_STREAM, ..world.made.clone() };
+    world.shelf.put(2, next.clone());
+    assert!(world.running.reload());
+    let asked = post(world.at, &routes::ask("t"), &frame(&next.pin(), id, &[1]));
+    assert_refused(&asked, Code::SessionExpired);
+}
+
+#[test]
+fn sessions_outlive_a_restart_if_there_is_a_place_for_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let kept = Config { state: Some(dir.path().join("state")), ..config() };
+    let world = with_keys(&kept, Shelf::default());
+    let mut client = client(&world.made, "a");
+    let id = registered(&world, client.as_ref());
+    world.until("sotto_session_bytes{place=\"disk\"}", 48.0);
+    world.running.shutdown();
+
+    let world = with_keys(&kept, Shelf::default());
+    assert_eq!(world.metric("sotto_sessions{table=\"t\"}"), 1.0);
+    assert_eq!(world.metric("sotto_sessions_in_memory{table=\"t\"}"), 0.0);
+    reads(&world.running, &world.pin, id, client.as_mut());
+    reads(&world.running, &world.pin, id, client.as_mut());
+    assert_eq!(world.metric("sotto_session_readmissions_total"), 1.0);
+    world.running.shutdown();
+
+    let forgetful = with_keys(&config(), Shelf::default());
+    let asked = post(forgetful.at, &routes::ask("t"), &frame(&forgetful.pin, id, &[1]));
+    assert_refused(&asked, Code::SessionExpired);
+}
+
+#[test]
+fn sessions_without_room_in_memory_take_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
+    let world = with_keys(&Config { state: Some(dir.path().into()), sessions, ..config() }, Shelf::default());
+    let mut clients = ["a", "b", "c"].map(|label| client(&world.made, label));
+    let ids = [0, 1, 2].map(|i: usize| registered(&world, clients[i].as_ref()));
+    for _ in 0..3 {
+        for (client, id) in clients.iter_mut().zip(ids) {
+            reads(&world.running, &world.pin, id, client.as_mut());
+        }
+    }
+    assert_eq!(world.metric("sotto_session_bytes{place=\"memory\"}"), 48.0);
+    // Asks of one session at once bring it back once.
+    let before = world.metric("sotto_session_readmissions_total");
+    let at_once: Vec<_> = (0..8)
+        .map(|_| {
+            let (at, frame) = (world.at, frame(&world.pin, ids[0], &[1]));
+            std::thread::spawn(move || post(at, &routes::ask("t"), &frame).status)
+        })
+        .collect();
+    assert!(at_once.into_iter().all(|asked| asked.join().unwrap() == 200));
+    assert_eq!(world.metric("sotto_session_readmissions_total"), before + 1.0);
+}
+
+#[test]
+fn a_server_does_not_start_on_a_file_that_is_not_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("sessions.redb"), "dear diary").unwrap();
+    let kept = Config { state: Some(dir.path().into()), ..config() };
+    let made = Made::clear(1, &Probe::new());
+    let source: Box<dyn sotto_server::Source> = Box::new(Shelf::with(made));
+    let error = sotto_server::Server::start_with(&kept, vec![source]).err().unwrap().to_string();
+    assert!(error.contains("sessions.redb") && error.contains("delete the file"), "{error}");
+}
+
+#[test]
 fn a_table_of_another_server_is_not_opened() {
     let made = Made::clear(1, &Probe::new());
-    let wrong = LiveTable::new(made.parts(), 1, &SessionConfig::default());
+    let wrong = LiveTable::new(made.parts(), 1);
     assert!(wrong.unwrap_err().to_string().contains("server = 1"));
     let mut parts = made.parts();
     parts.catalog.artifacts[0].bytes += 1;
-    let wrong = LiveTable::new(parts, 0, &SessionConfig::default());
+    let wrong = LiveTable::new(parts, 0);
     assert!(wrong.unwrap_err().to_string().contains("hint"));
 }

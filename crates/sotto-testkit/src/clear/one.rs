@@ -25,7 +25,7 @@ struct Clear<const KEYED: bool>;
 type P<const KEYED: bool> = ClearParams<Clear<KEYED>>;
 
 /// Eight bytes of mask, and forty that prove that keys were not damaged on the way.
-const KEY_BYTES: usize = 48;
+pub(super) const KEY_BYTES: usize = 48;
 
 impl<const KEYED: bool> Flavour for Clear<KEYED> {
     fn costs(literal: &Literal) -> Costs {
@@ -63,7 +63,23 @@ impl<const KEYED: bool> Scheme for Clear<KEYED> {
 }
 
 /// The mask of a session; zero without keys.
-struct Keys(u64);
+pub(super) struct Keys(pub(super) u64);
+
+impl Keys {
+    pub(super) fn put_proven(&self, out: &mut Vec<u8>) {
+        out.extend(self.0.to_le_bytes());
+        out.extend(proof(self.0));
+    }
+
+    pub(super) fn take_proven(bytes: &[u8]) -> Result<Self> {
+        exact("keys", bytes, KEY_BYTES)?;
+        let mask = bytes.first_chunk().map(|mask| u64::from_le_bytes(*mask)).unwrap_or_default();
+        if bytes.get(8..) != Some(&proof(mask)) {
+            return Err(PeerMisbehaved::NotCanonical("keys").into());
+        }
+        Ok(Keys(mask))
+    }
+}
 
 impl<const KEYED: bool> Wire<P<KEYED>> for Keys {
     fn size(_: &P<KEYED>) -> usize {
@@ -72,8 +88,7 @@ impl<const KEYED: bool> Wire<P<KEYED>> for Keys {
 
     fn put(&self, _: &P<KEYED>, out: &mut Vec<u8>) {
         if KEYED {
-            out.extend(self.0.to_le_bytes());
-            out.extend(proof(self.0));
+            self.put_proven(out);
         }
     }
 
@@ -82,12 +97,7 @@ impl<const KEYED: bool> Wire<P<KEYED>> for Keys {
             exact("keys", bytes, 0)?;
             return Ok(Keys(0));
         }
-        exact("keys", bytes, KEY_BYTES)?;
-        let mask = bytes.first_chunk().map(|mask| u64::from_le_bytes(*mask)).unwrap_or_default();
-        if bytes.get(8..) != Some(&proof(mask)) {
-            return Err(PeerMisbehaved::NotCanonical("keys").into());
-        }
-        Ok(Keys(mask))
+        Keys::take_proven(bytes)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queries: fresh randomness, repeatable from a seed; misuse; budgets.
 
-use super::subject::{MIDDLE, NARROW, Subject};
+use super::subject::{Case, Fill, MIDDLE, NARROW, Subject};
 use super::wire::harmless;
 use crate::clear::{CLEAR, CLEAR_KEYED};
 use crate::rng::seeded;
@@ -105,6 +105,20 @@ pub fn foreign_sessions(subject: &Subject) {
     } else {
         assert!(result.is_ok_and(|answers| answers[0].len() == table.server.answer_bytes()));
     }
+}
+
+/// A session made at one epoch is as good at the next: a server keeps it for as long as the parameters stay.
+pub fn sessions_outlive_epochs(subject: &Subject) {
+    let table = subject.table(MIDDLE);
+    let next = subject.table(Case { fill: Fill::Byte(0x80), ..MIDDLE });
+    assert!(table.params == next.params, "parameters are chosen by the table's shape alone");
+    let rng = &mut seeded("sessions outlive epochs");
+    let mut client = next.client(rng);
+    let kept = table.session(client.as_ref());
+    let (queries, ticket) = client.query(RecordIndex(1), rng).unwrap();
+    let answers = next.answer(&kept, &queries).expect("a session of the epoch before is taken");
+    let read = client.recover(ticket, &answers).expect("an honest answer is read");
+    assert!(read.bytes() == next.record(1), "a session of the epoch before gave another record");
 }
 
 /// A limited budget goes down by one with each query and ends in [`Error::Exhausted`].

@@ -52,6 +52,9 @@ impl AnyServer for Probed {
     fn answer_bytes(&self) -> usize {
         self.inner.answer_bytes()
     }
+    fn session_bytes(&self) -> usize {
+        self.inner.session_bytes()
+    }
     fn admit(&self, keys: &[u8]) -> Result<AnySession> {
         self.inner.admit(keys)
     }

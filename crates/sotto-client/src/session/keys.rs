@@ -1,0 +1,73 @@
+//! Keys after the first time: registered again when a server has dropped them, and carried on when the table
+//! moves to an epoch of the same parameters. What either saves is an upload of megabytes.
+
+use super::opening::{Opening, SESSION_BYTES};
+use super::{Ask, Session, accepted};
+use crate::Result;
+use crate::transport::{Request, Response};
+use sotto_core::{Budget, Error, Misuse, ParamsDigest, wire};
+use sotto_wire::{Code, Problem, SessionId, keys, routes};
+
+impl Session {
+    /// Whether a response says that the server does not hold this session's keys any more: it was restarted, it
+    /// needed the room, or they were not used for too long. Then [`Session::registration`] mends it.
+    pub fn is_forgotten(&self, response: &Response) -> bool {
+        !response.is_success()
+            && self.sizes().keys_bytes > 0
+            && Problem::read(response.status, &response.body).code == Code::SessionExpired
+    }
+
+    /// The request that registers the keys again; `None` for schemes without keys.
+    pub fn registration(&self) -> Option<Request> {
+        if self.sizes().keys_bytes == 0 {
+            return None;
+        }
+        let body = keys::encode(&self.agreed.pin(), &self.client.keys());
+        Some(Request::post(routes::keys(self.catalog().table.as_str()), body, SESSION_BYTES as u64))
+    }
+
+    /// Takes the response to [`Session::registration`].
+    ///
+    /// # Errors
+    /// [`crate::ClientError::EpochChanged`] if the table has moved on; other refusals; [`Error::Peer`].
+    pub fn registered(&mut self, response: &Response) -> Result<()> {
+        self.id = session_id(accepted(response, Some(self.epoch()))?)?;
+        Ok(())
+    }
+
+    /// Puts the session's new id into an ask that was made before it had one. The queries stay as they are,
+    /// bit for bit: keys are the same, so a second query would only tell more than one.
+    ///
+    /// # Errors
+    /// [`Misuse::Foreign`] for an ask of another epoch.
+    pub fn readdress(&self, ask: &mut Ask) -> Result<()> {
+        if !ask.address(&self.agreed.pin(), &self.id) {
+            return Err(Error::from(Misuse::Foreign("ask")).into());
+        }
+        Ok(())
+    }
+
+    /// Goes on to the epoch an opening has led to, with the keys it has: for an [`Opening::succeeding`] this session
+    /// of which [`Opening::is_continued`] is true. Asks made before are not of this epoch.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for any other opening; the session stays as it is.
+    pub fn follow(&mut self, opening: Opening) -> Result<()> {
+        self.agreed = opening.continued(self.lasting())?;
+        Ok(())
+    }
+
+    /// The parameters for which this session's client is good at any epoch: it has keys worth keeping, learnt
+    /// nothing from the data, and holds nothing that is used up.
+    pub(super) fn lasting(&self) -> Option<ParamsDigest> {
+        let costs = &self.report().costs;
+        let lasts = costs.keys_bytes > 0 && costs.artifact_bytes == 0;
+        (lasts && self.client.budget() == Budget::Unlimited).then(|| self.agreed.pin().digest)
+    }
+}
+
+/// Reads what a registration is answered with.
+pub(super) fn session_id(body: &[u8]) -> Result<SessionId> {
+    wire::exact("session id", body, SESSION_BYTES)?;
+    Ok(SessionId(body.try_into().unwrap_or_default()))
+}

@@ -1,0 +1,93 @@
+//! Who registered, and how often. Clients are told apart by their network address and nothing else.
+//!
+//! An address is kept as a keyed hash only, in memory and on disk. That hides it from whoever sees a part of
+//! either; not from whoever has the key too, which lies beside it: there are few addresses to try.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Where a connection comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// A client, by the hash of its address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Client(pub(super) [u8; 16]);
+
+/// Turns addresses into clients.
+pub(super) struct Hasher([u8; 32]);
+
+impl Hasher {
+    pub(super) fn new(key: [u8; 32]) -> Self {
+        Hasher(key)
+    }
+
+    /// An IPv6 address counts by its first 64 bits: whoever has one has all that start so.
+    pub(super) fn client(&self, Peer(address): Peer) -> Client {
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        match address.to_canonical() {
+            IpAddr::V4(address) => hasher.update(&address.octets()),
+            IpAddr::V6(address) => hasher.update(&(address.to_bits() >> 64).to_be_bytes()),
+        };
+        let mut client = [0; 16];
+        hasher.finalize_xof().fill(&mut client);
+        Client(client)
+    }
+}
+
+/// How many registrations each client has made in the minute at hand.
+pub(super) struct Clients {
+    most: u32,
+    minute: u64,
+    made: HashMap<Client, u32>,
+}
+
+impl Clients {
+    /// At most `most` in a minute; 0 for any number.
+    pub(super) fn new(most: u32) -> Self {
+        Clients { most, minute: 0, made: HashMap::new() }
+    }
+
+    pub(super) fn may_register(&mut self, client: Client, now: u64) -> bool {
+        if self.most == 0 {
+            return true;
+        }
+        let minute = now / 60;
+        if minute != self.minute {
+            self.minute = minute;
+            self.made.clear();
+        }
+        let made = self.made.entry(client).or_default();
+        *made = made.saturating_add(1);
+        *made <= self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(address: &str) -> Client {
+        Hasher::new([7; 32]).client(Peer(address.parse().unwrap()))
+    }
+
+    #[test]
+    fn an_address_is_a_client_and_so_is_an_ipv6_network() {
+        assert!(client("192.0.2.1") != client("192.0.2.2"));
+        assert!(client("192.0.2.1") == client("::ffff:192.0.2.1"));
+        assert!(client("2001:db8:0:1::1") == client("2001:db8:0:1:ffff::9"));
+        assert!(client("2001:db8:0:1::1") != client("2001:db8:0:2::1"));
+        assert!(Hasher::new([8; 32]).client(Peer("192.0.2.1".parse().unwrap())) != client("192.0.2.1"));
+    }
+
+    #[test]
+    fn so_many_in_a_minute_and_no_more() {
+        let mut clients = Clients::new(2);
+        let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
+        assert_eq!([0, 1, 59].map(|now| clients.may_register(one, now)), [true, true, false]);
+        assert!(clients.may_register(other, 59), "each client has its own count");
+        assert!(clients.may_register(one, 60));
+        let mut any = Clients::new(0);
+        assert!((0..1000).all(|_| any.may_register(one, 0)));
+    }
+}

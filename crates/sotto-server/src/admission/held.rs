@@ -1,0 +1,298 @@
+//! Which sessions there are, and which one goes first. No I/O and no clock: whoever calls says what time it
+//! is, and removes from the disk what this lets go.
+
+use super::client::Client;
+use super::entry::Entry;
+use crate::SessionConfig;
+use crate::metrics::Evicted;
+use sotto_core::{AnySession, ParamsDigest};
+use sotto_wire::SessionId;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What a session's keys were made for: a table and its parameters, at whichever epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) table: Arc<str>,
+    /// Which of the scheme's servers.
+    pub(crate) server: u8,
+    pub(crate) digest: ParamsDigest,
+}
+
+/// How much is held, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    per_client: usize,
+    memory: u64,
+    disk: u64,
+    ttl: u64,
+}
+
+impl Limits {
+    pub(super) fn of(config: &SessionConfig) -> Self {
+        let per_client = match config.per_client {
+            0 => usize::MAX,
+            most => most,
+        };
+        Limits {
+            per_client,
+            memory: config.max_bytes,
+            disk: config.max_stored_bytes,
+            ttl: config.ttl_seconds,
+        }
+    }
+}
+
+/// A session that comes in.
+pub(super) struct New {
+    pub(super) owner: Owner,
+    pub(super) client: Client,
+    /// Bytes of its keys on disk; 0 if they are not there.
+    pub(super) stored_bytes: u64,
+    pub(super) session: Arc<AnySession>,
+    pub(super) session_bytes: u64,
+}
+
+/// Where a session was found.
+pub(super) enum Found {
+    Memory(Arc<AnySession>),
+    Disk,
+    Nowhere,
+}
+
+/// What was let go.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Gone {
+    /// To be removed from the disk.
+    pub(super) stored: Vec<SessionId>,
+    /// Why, for each that went.
+    pub(super) why: Vec<Evicted>,
+}
+
+/// Sessions of one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    /// All of them.
+    pub(crate) sessions: usize,
+    /// Those whose keys are in memory.
+    pub(crate) in_memory: usize,
+}
+
+struct Session {
+    owner: Owner,
+    client: Client,
+    /// When it was last used: a number that only grows, and the time.
+    turn: u64,
+    used: u64,
+    /// The time of use that is written down.
+    saved: u64,
+    stored_bytes: u64,
+    admitted: Option<Arc<AnySession>>,
+    session_bytes: u64,
+}
+
+/// Every session.
+pub(super) struct Held {
+    limits: Limits,
+    by_id: HashMap<SessionId, Session>,
+    /// Ids by turn: the first is the least recently used.
+    by_turn: BTreeMap<u64, SessionId>,
+    /// The same for each client.
+    by_client: HashMap<Client, BTreeMap<u64, SessionId>>,
+    turn: u64,
+    memory: u64,
+    disk: u64,
+}
+
+impl Held {
+    pub(super) fn new(limits: Limits) -> Self {
+        let (by_id, by_turn, by_client) = Default::default();
+        Held { limits, by_id, by_turn, by_client, turn: 0, memory: 0, disk: 0 }
+    }
+
+    /// Takes in what an earlier run has stored; the least recently used first. Limits are applied by the next
+    /// [`Held::expire`].
+    pub(super) fn restore(&mut self, id: SessionId, entry: Entry) {
+        let Entry { owner, client, used, keys_bytes, .. } = entry;
+        let session = Session {
+            owner,
+            client,
+            turn: 0,
+            used,
+            saved: used,
+            stored_bytes: keys_bytes,
+            admitted: None,
+            session_bytes: 0,
+        };
+        self.add(id, session);
+    }
+
+    /// Takes a session in, and lets go what has no place any more.
+    pub(super) fn insert(&mut self, id: SessionId, new: New, now: u64) -> Gone {
+        let New { owner, client, stored_bytes, session, session_bytes } = new;
+        let admitted = Some(session);
+        let session =
+            Session { owner, client, turn: 0, used: now, saved: now, stored_bytes, admitted, session_bytes };
+        let mut gone = self.expire(now);
+        self.add(id, session);
+        self.make_room(&id, &mut gone);
+        gone
+    }
+
+    /// Finds a session of `owner`; it counts as used.
+    pub(super) fn find(&mut self, id: &SessionId, owner: &Owner, now: u64) -> Found {
+        let ttl = self.limits.ttl;
+        let alive = |held: &Session| held.owner == *owner && now.saturating_sub(held.used) <= ttl;
+        if !self.by_id.get(id).is_some_and(alive) {
+            return Found::Nowhere;
+        }
+        // Moves to the end of the queue by being taken out and put in again.
+        let Some(mut session) = self.take(id) else { return Found::Nowhere };
+        session.used = now.max(session.used);
+        let found = session.admitted.clone().map_or(Found::Disk, Found::Memory);
+        self.add(*id, session);
+        found
+    }
+
+    /// Takes back into memory what was admitted from stored keys. A session that went meanwhile stays gone.
+    pub(super) fn admitted(&mut self, id: &SessionId, admitted: Arc<AnySession>, bytes: u64) -> Gone {
+        let mut gone = Gone::default();
+        if let Some(mut session) = self.take(id) {
+            session.admitted = Some(admitted);
+            session.session_bytes = bytes;
+            self.add(*id, session);
+            self.make_room(id, &mut gone);
+        }
+        gone
+    }
+
+    /// Lets go one session.
+    pub(super) fn remove(&mut self, id: &SessionId, why: Evicted) -> Gone {
+        let mut gone = Gone::default();
+        self.let_go(id, why, &mut gone);
+        gone
+    }
+
+    /// Lets go what was not used for too long, and what is over a limit.
+    pub(super) fn expire(&mut self, now: u64) -> Gone {
+        let mut gone = Gone::default();
+        while let Some(id) = self.by_turn.first_key_value().map(|(_, id)| *id) {
+            let expired = |held: &Session| now.saturating_sub(held.used) > self.limits.ttl;
+            if !self.by_id.get(&id).is_none_or(expired) {
+                break;
+            }
+            self.let_go(&id, Evicted::Expired, &mut gone);
+        }
+        self.make_room(&SessionId::NONE, &mut gone);
+        gone
+    }
+
+    /// Stored sessions that were used since that was written down, and when.
+    pub(super) fn unsaved(&self) -> Vec<(SessionId, u64)> {
+        let stored = self.by_id.iter().filter(|(_, held)| held.stored_bytes > 0 && held.used > held.saved);
+        stored.map(|(id, held)| (*id, held.used)).collect()
+    }
+
+    pub(super) fn saved(&mut self, used: &[(SessionId, u64)]) {
+        for (id, at) in used {
+            if let Some(held) = self.by_id.get_mut(id) {
+                held.saved = held.saved.max(*at);
+            }
+        }
+    }
+
+    /// Bytes in memory and on disk.
+    pub(super) fn bytes(&self) -> (u64, u64) {
+        (self.memory, self.disk)
+    }
+
+    pub(super) fn counts(&self) -> BTreeMap<String, Counts> {
+        let mut counts = BTreeMap::<String, Counts>::new();
+        for held in self.by_id.values() {
+            let count = counts.entry(held.owner.table.to_string()).or_default();
+            count.sessions += 1;
+            count.in_memory += usize::from(held.admitted.is_some());
+        }
+        counts
+    }
+
+    /// Goes back within the limits. The session `kept` is the one being served, and stays whatever they are:
+    /// a limit below one session would otherwise serve nobody.
+    fn make_room(&mut self, kept: &SessionId, gone: &mut Gone) {
+        if let Some(client) = self.by_id.get(kept).map(|held| held.client) {
+            while let Some(own) = self.by_client.get(&client).filter(|own| own.len() > self.limits.per_client)
+            {
+                let Some(oldest) = own.values().find(|id| *id != kept).copied() else { break };
+                self.let_go(&oldest, Evicted::Client, gone);
+            }
+        }
+        // Both loops look from the least recently used on. What they pass by stays passed by: it takes no
+        // memory, or no disk.
+        let mut turn = 0;
+        while self.memory > self.limits.memory {
+            let Some((at, id)) = self.after(turn, |held| held.admitted.is_some(), kept) else { break };
+            turn = at + 1;
+            match self.by_id.get_mut(&id) {
+                Some(held) if held.stored_bytes > 0 => {
+                    held.admitted = None;
+                    self.memory = self.memory.saturating_sub(std::mem::take(&mut held.session_bytes));
+                    gone.why.push(Evicted::Memory);
+                }
+                _ => self.let_go(&id, Evicted::Memory, gone),
+            }
+        }
+        turn = 0;
+        while self.disk > self.limits.disk {
+            let Some((at, id)) = self.after(turn, |held| held.stored_bytes > 0, kept) else { break };
+            turn = at + 1;
+            self.let_go(&id, Evicted::Disk, gone);
+        }
+    }
+
+    /// The first session from `turn` on of which `which` is true.
+    fn after(
+        &self,
+        turn: u64,
+        which: impl Fn(&Session) -> bool,
+        kept: &SessionId,
+    ) -> Option<(u64, SessionId)> {
+        let from = self.by_turn.range(turn..).filter(|(_, id)| *id != kept);
+        let mut fits = from.filter(|(_, id)| self.by_id.get(*id).is_some_and(&which));
+        fits.next().map(|(turn, id)| (*turn, *id))
+    }
+
+    fn let_go(&mut self, id: &SessionId, why: Evicted, gone: &mut Gone) {
+        let Some(session) = self.take(id) else { return };
+        gone.why.push(why);
+        if session.stored_bytes > 0 {
+            gone.stored.push(*id);
+        }
+    }
+
+    fn add(&mut self, id: SessionId, mut session: Session) {
+        self.turn += 1;
+        session.turn = self.turn;
+        self.memory = self.memory.saturating_add(session.session_bytes);
+        self.disk = self.disk.saturating_add(session.stored_bytes);
+        self.by_turn.insert(self.turn, id);
+        self.by_client.entry(session.client).or_default().insert(self.turn, id);
+        self.by_id.insert(id, session);
+    }
+
+    fn take(&mut self, id: &SessionId) -> Option<Session> {
+        let session = self.by_id.remove(id)?;
+        self.by_turn.remove(&session.turn);
+        if let Some(own) = self.by_client.get_mut(&session.client) {
+            own.remove(&session.turn);
+            if own.is_empty() {
+                self.by_client.remove(&session.client);
+            }
+        }
+        self.memory = self.memory.saturating_sub(session.session_bytes);
+        self.disk = self.disk.saturating_sub(session.stored_bytes);
+        Some(session)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Keys on disk, in one file: an embedded database with a table of entries and a table of keys.
+//!
+//! Two tables, so that a start reads the entries without the megabytes beside them, and a use of a session
+//! rewrites a hundred bytes and not its keys. The database is transactional: a server that is killed leaves
+//! the last state that was whole.
+
+use super::entry::Entry;
+use crate::StartError;
+use redb::backends::FileBackend;
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use sotto_wire::SessionId;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+/// Its name in the state directory.
+const FILE: &str = "sessions.redb";
+/// What says that a database is one of these.
+const FORMAT: &[u8] = b"sotto-sessions/1";
+/// Pages kept in memory. Keys are read once and then held admitted, so more would be memory for nothing.
+const CACHE_BYTES: usize = 8 << 20;
+
+const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+const ENTRIES: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("entries");
+const KEYS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("keys");
+
+/// An operation on the database failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Broken {
+    /// The database says why.
+    #[error("{0}")]
+    Said(redb::Error),
+    /// The database stopped in a panic, as it may over a damaged file.
+    #[error("the file is damaged")]
+    Panicked,
+}
+
+/// The database, open.
+pub(super) struct Store {
+    database: Database,
+}
+
+/// What an open store holds: the key that hides addresses, and the entries, the least recently used first.
+pub(super) type Opened = (Store, [u8; 32], Vec<(SessionId, Entry)>);
+
+impl Store {
+    /// Opens the store in the directory `dir`, and makes what is not there; a new one gets the key `fresh`.
+    /// Entries that do not parse are dropped.
+    ///
+    /// # Errors
+    /// [`StartError::State`], which says what to do.
+    pub(super) fn open(dir: &Path, fresh: [u8; 32]) -> Result<Opened, StartError> {
+        let path = dir.join(FILE);
+        let failed = |path: PathBuf, why: String, fix| StartError::State { path, why, fix };
+        let disk = |error: io::Error| failed(path.clone(), error.to_string(), CHECK);
+        let file = private_file(dir, &path).map_err(disk)?;
+        let database = guarded(|| {
+            let file = FileBackend::new(file)?;
+            Ok(Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(file)?)
+        });
+        let database = match database {
+            Ok(database) => database,
+            Err(Broken::Said(redb::Error::DatabaseAlreadyOpen)) => {
+                return Err(failed(path, "another server uses it".into(), OTHER));
+            }
+            Err(error) => return Err(failed(path, error.to_string(), DELETE)),
+        };
+        let store = Store { database };
+        let damaged = |error: Broken| failed(path.clone(), error.to_string(), DELETE);
+        let Some(key) = store.begin(fresh).map_err(damaged)? else {
+            return Err(failed(path, "it is the file of another program".into(), DELETE));
+        };
+        let entries = store.entries().map_err(damaged)?;
+        Ok((store, key, entries))
+    }
+
+    /// Makes the tables if they are not there, and gives the key; `None` if the file is not one of these.
+    fn begin(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>, Broken> {
+        guarded(|| {
+            let write = self.database.begin_write()?;
+            let is_new = write.list_tables()?.next().is_none();
+            let key = {
+                let mut about = write.open_table(ABOUT)?;
+                write.open_table(ENTRIES)?;
+                write.open_table(KEYS)?;
+                if is_new {
+                    about.insert("format", FORMAT)?;
+                    about.insert("client-key", fresh.as_slice())?;
+                }
+                let ours = about.get("format")?.is_some_and(|format| format.value() == FORMAT);
+                let key = about.get("client-key")?;
+                key.filter(|_| ours).and_then(|key| <[u8; 32]>::try_from(key.value()).ok())
+            };
+            // What is not ours is left as it was.
+            match key {
+                Some(_) => write.commit()?,
+                None => write.abort()?,
+            }
+            Ok(key)
+        })
+    }
+
+    fn entries(&self) -> Result<Vec<(SessionId, Entry)>, Broken> {
+        let (mut entries, mut damaged) = (Vec::new(), Vec::new());
+        guarded(|| {
+            let read = self.database.begin_read()?;
+            for pair in read.open_table(ENTRIES)?.iter()? {
+                let (id, bytes) = pair?;
+                let id = SessionId(id.value());
+                match Entry::parse(bytes.value()) {
+                    Some(entry) => entries.push((id, entry)),
+                    None => damaged.push(id),
+                }
+            }
+            Ok(())
+        })?;
+        if !damaged.is_empty() {
+            tracing::warn!(entries = damaged.len(), "stored sessions are damaged and dropped");
+            self.remove(&damaged)?;
+        }
+        entries.sort_by_key(|(_, entry)| entry.used);
+        Ok(entries)
+    }
+
+    /// Writes a session down.
+    pub(super) fn put(&self, id: &SessionId, entry: &Entry, keys: &[u8]) -> Result<(), Broken> {
+        guarded(|| {
+            let write = self.database.begin_write()?;
+            write.open_table(ENTRIES)?.insert(id.0, entry.to_bytes().as_slice())?;
+            write.open_table(KEYS)?.insert(id.0, keys)?;
+            Ok(write.commit()?)
+        })
+    }
+
+    /// The keys of a session; `None` if they are not there, or not those that were stored.
+    pub(super) fn keys(&self, id: &SessionId) -> Result<Option<Vec<u8>>, Broken> {
+        guarded(|| {
+            let read = self.database.begin_read()?;
+            let entry = read.open_table(ENTRIES)?.get(id.0)?.and_then(|bytes| Entry::parse(bytes.value()));
+            let keys = read.open_table(KEYS)?.get(id.0)?.map(|bytes| bytes.value().to_vec());
+            Ok(keys.zip(entry).and_then(|(keys, entry)| entry.is_of(&keys).then_some(keys)))
+        })
+    }
+
+    /// Removes sessions, in one transaction.
+    pub(super) fn remove(&self, ids: &[SessionId]) -> Result<(), Broken> {
+        guarded(|| {
+            let write = self.database.begin_write()?;
+            {
+                let (mut entries, mut keys) = (write.open_table(ENTRIES)?, write.open_table(KEYS)?);
+                for id in ids {
+                    entries.remove(id.0)?;
+                    keys.remove(id.0)?;
+                }
+            }
+            Ok(write.commit()?)
+        })
+    }
+
+    /// Writes down when sessions were last used, in one transaction.
+    pub(super) fn touch(&self, used: &[(SessionId, u64)]) -> Result<(), Broken> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        guarded(|| {
+            let write = self.database.begin_write()?;
+            {
+                let mut entries = write.open_table(ENTRIES)?;
+                for (id, used) in used {
+                    let entry = entries.get(id.0)?.and_then(|bytes| Entry::parse(bytes.value()));
+                    if let Some(entry) = entry {
+                        entries.insert(id.0, Entry { used: *used, ..entry }.to_bytes().as_slice())?;
+                    }
+                }
+            }
+            Ok(write.commit()?)
+        })
+    }
+}
+
+const CHECK: &str = "check the directory and its permissions, or give another with --state";
+const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
+const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again by themselves";
+
+/// Opens the file for this user alone: keys are no secret, but who has registered is nobody else's business.
+fn private_file(dir: &Path, path: &Path) -> io::Result<File> {
+    let mut builder = DirBuilder::new();
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    builder.recursive(true).create(dir)?;
+    options.read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the operation, not
+/// the server.
+fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
+    match catch_unwind(AssertUnwindSafe(operation)) {
+        Ok(outcome) => outcome.map_err(Broken::Said),
+        Err(_) => Err(Broken::Panicked),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! The session a frame names: none, in memory, or on disk.
+
+use crate::LiveTable;
+use crate::admission::{self, Place};
+use crate::refusal::Refusal;
+use crate::service::Service;
+use sotto_core::AnySession;
+use sotto_wire::{Code, SessionId};
+use std::sync::Arc;
+
+/// Where the session is that a frame about `live` names. Costs nothing, and so comes before the payload is read.
+///
+/// # Errors
+/// [`Code::SessionExpired`].
+pub(super) fn find(service: &Service, live: &LiveTable, id: &SessionId) -> Result<Place, Refusal> {
+    let place = match live.keyless() {
+        Some(keyless) if *id == SessionId::NONE => Some(Place::Memory(keyless.clone())),
+        Some(_) => None,
+        None => service.sessions.find(id, &live.owner(), admission::now()),
+    };
+    place.ok_or_else(expired)
+}
+
+/// The session itself; one that is on disk is admitted again.
+///
+/// # Errors
+/// [`Code::SessionExpired`] if it went meanwhile, or its stored keys are damaged; [`Code::Internal`].
+pub(super) async fn bring(
+    service: &Arc<Service>,
+    live: &Arc<LiveTable>,
+    id: &SessionId,
+    place: Place,
+) -> Result<Arc<AnySession>, Refusal> {
+    if let Place::Memory(session) = place {
+        return Ok(session);
+    }
+    let _turn = service.sessions.bringing_back.lock().await;
+    // Another ask of the same session may have brought it while this one waited for its turn.
+    if let Place::Memory(session) = find(service, live, id)? {
+        return Ok(session);
+    }
+    let (bringing, live, id) = (service.clone(), live.clone(), *id);
+    let brought = tokio::task::spawn_blocking(move || {
+        let sessions = &bringing.sessions;
+        let keys = sessions.keys(&id)?;
+        match live.server().admit(&keys) {
+            Ok(session) => {
+                let session = Arc::new(session);
+                sessions.admitted(&id, session.clone(), live.server().session_bytes() as u64);
+                Some(session)
+            }
+            Err(error) => {
+                tracing::error!(table = ?live, %error, "stored keys are not admitted any more");
+                sessions.drop_session(&id);
+                None
+            }
+        }
+    });
+    brought.await.map_err(|_| Code::Internal)?.ok_or_else(expired)
+}
+
+fn expired() -> Refusal {
+    Refusal::new(Code::SessionExpired, "the session is not held, or was never made")
+}
