@@ -19,7 +19,7 @@ pub(crate) struct Tables {
     /// floor(2^(s + 51) / q) for a `q` of `s` bits, or floor(2^(s + 63) / q) if wide: reduces
     /// products.
     pub(crate) barrett_product: u64,
-    /// 2^51 if narrow, 2^52 and 2^104 if wide, mod q: what sums of products are folded with.
+    /// 2^51 if narrow, 2^30 and 2^60 if wide, mod q: what sums of products are folded with.
     pub(crate) folds: [Factor; 2],
     pub(crate) forward: Direction,
     pub(crate) inverse: Direction,
@@ -122,7 +122,7 @@ impl Tables {
             halves: [0, 64].map(|e| Factor::new(power_of_2(e), q, true)),
             barrett: (room / u128::from(q)) as u64,
             barrett_product: ((room >> 1 << modulus.bits()) / u128::from(q)) as u64,
-            folds: if wide { [52, 104] } else { [51, 51] }.map(|e| factor(power_of_2(e))),
+            folds: if wide { [30, 60] } else { [51, 51] }.map(|e| factor(power_of_2(e))),
             forward: direction(root),
             inverse,
             scale,

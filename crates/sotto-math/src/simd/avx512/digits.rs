@@ -42,15 +42,24 @@ pub(super) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
     scalar::decompose_from(NUMBERS * blocks.len(), d, x, out);
 }
 
-/// Numbers modulo two narrow moduli, lifted to two limbs of 52 bits.
+/// Numbers modulo two moduli, of which the special one is narrow, lifted to two limbs of 52 bits.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
-    let moduli = [d.pair.modulus(), d.pair.special()];
-    if d.gadget.bits() > 110 || !moduli.iter().all(|q| q.bits() <= 50 && d.gadget.is_small(q)) {
+    let (q, special) = (d.pair.modulus(), d.pair.special());
+    if d.gadget.bits() > 112 || special.bits() > 50 || !d.gadget.is_small(q) || !d.gadget.is_small(special) {
         return scalar::decompose_pair(d, x, out);
     }
+    if q.bits() > 50 {
+        decompose_by(d, Lift::<true>::new(&d.pair, d.offset), x, out);
+    } else {
+        decompose_by(d, Lift::<false>::new(&d.pair, d.offset), x, out);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn decompose_by<const WIDE: bool>(d: &PairDigits, lift: Lift<WIDE>, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
     let n = x[0].len();
-    let lift = Lift::new(&d.pair, d.offset);
     let blocks = x[0].as_chunks::<8>().0.as_chunks::<TOGETHER>().0;
     let special_blocks = x[1].as_chunks::<8>().0.as_chunks::<TOGETHER>().0;
     let [out, out_special] = out;
@@ -115,9 +124,11 @@ impl Cut {
     }
 }
 
-/// How two residues become a positive number of two limbs.
-struct Lift {
+/// How two residues become a positive number of two limbs, for a `q` that is narrow or wide.
+struct Lift<const WIDE: bool> {
     q: __m512i,
+    /// What a wide q has above 52 bits.
+    q_top: __m512i,
     special: Constants,
     halves: [__m512i; 2],
     positive: __m512i,
@@ -126,17 +137,18 @@ struct Lift {
     mask: __m512i,
 }
 
-impl Lift {
+impl<const WIDE: bool> Lift<WIDE> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn new(p: &Pair, offset: u128) -> Self {
         const LOW_52: u64 = (1 << 52) - 1;
         Lift {
             q: every(p.modulus().value()),
+            q_top: every(p.modulus().value() >> 52),
             special: constants(p.special()),
             halves: [every(p.modulus().value() / 2), every(p.special().value() / 2)],
             positive: every(p.positive),
-            inverse: of_52_bits(p.inverse),
+            inverse: if WIDE { super::products::every(p.inverse) } else { of_52_bits(p.inverse) },
             offset: [every(offset as u64 & LOW_52), every((offset >> 52) as u64)],
             mask: every(LOW_52),
         }
@@ -149,11 +161,15 @@ impl Lift {
         let c = self.special;
         let x = below(_mm512_add_epi64(x, self.halves[0]), self.q);
         let x_special = below(_mm512_add_epi64(x_special, self.halves[1]), c.q);
-        // Below 2^52, since both moduli are below 2^50.
+        // Below 2^52 if both moduli are below 2^50.
         let difference = _mm512_sub_epi64(_mm512_add_epi64(x_special, self.positive), x);
-        let v = below(c.low_52(times::<false>(c, difference, self.inverse)), c.q);
+        let v = times::<WIDE>(c, difference, self.inverse);
+        let v = below(if WIDE { below(v, c.two_q) } else { c.low_52(v) }, c.q);
         let low = _mm512_madd52lo_epu64(_mm512_add_epi64(x, self.offset[0]), self.q, v);
-        let high = _mm512_madd52hi_epu64(self.offset[1], self.q, v);
+        let mut high = _mm512_madd52hi_epu64(self.offset[1], self.q, v);
+        if WIDE {
+            high = _mm512_add_epi64(high, _mm512_mullo_epi64(self.q_top, v));
+        }
         [_mm512_and_si512(low, self.mask), _mm512_add_epi64(high, _mm512_srli_epi64::<52>(low))]
     }
 }

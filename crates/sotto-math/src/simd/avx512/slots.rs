@@ -7,8 +7,8 @@ use core::arch::x86_64::*;
 
 type Row = [u64; 8];
 
-/// So many products of numbers below 2^50 are folded at once: see [`narrow_sums`].
-const NARROW_PRODUCTS: usize = 8;
+/// So many products are summed before they are folded: see [`narrow_sums`] and [`wide_sums`].
+const PRODUCTS: usize = 8;
 
 /// Rows that are summed side by side, so that one product does not wait for another.
 const SIDE_BY_SIDE: usize = 4;
@@ -108,12 +108,9 @@ pub(super) fn sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool,
     if !add && a.is_empty() {
         out.fill(0);
     }
-    if t.wide {
-        return wide_sums(t, a, b, add, out);
-    }
-    let factors = a.chunks(NARROW_PRODUCTS).zip(b.chunks(NARROW_PRODUCTS));
-    for (i, (a, b)) in factors.enumerate() {
-        narrow_sums(t, a, b, add || i > 0, out);
+    for (i, (a, b)) in a.chunks(PRODUCTS).zip(b.chunks(PRODUCTS)).enumerate() {
+        let add = add || i > 0;
+        if t.wide { wide_sums(t, a, b, add, out) } else { narrow_sums(t, a, b, add, out) }
     }
 }
 
@@ -154,34 +151,36 @@ fn narrow_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64
     }
 }
 
-/// Sums of up to 2^11 products of numbers below 2^60, cut into 52 bits and the rest.
+/// Sums of up to eight products of numbers below 2^60, cut into halves of 30 bits.
 ///
-/// Of the four partial products the first has an upper half, the middle ones have a lower half each,
-/// and all that counts 2^104 is small: four sums, none of which reaches 2^64.
+/// A product of halves is below 2^60 - 2^30, so that sixteen of them, the middle ones, and what
+/// is carried into them are below 2^64. Four products of 32-bit registers take less than the
+/// seven that halves of 52 bits would.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn wide_sums(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
     let c = Constants::new(t);
-    let [fold_52, fold_104] = [every(t.folds[0]), every(t.folds[1])];
-    let one = every(t.halves[0]);
+    let [fold_30, fold_60] = [every(t.folds[0]), every(t.folds[1])];
+    let eight_q = _mm512_add_epi64(c.four_q, c.four_q);
+    let low_30 = _mm512_set1_epi64((1 << 30) - 1);
     for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let zero = _mm512_setzero_si512();
-        let mut sum = if add { load(out) } else { zero };
-        let (mut upper, mut middle, mut top) = (zero, zero, zero);
+        let mut low = if add { load(out) } else { zero };
+        let (mut middle, mut top) = (zero, zero);
         for (a, b) in a.iter().zip(b) {
             let (a, b) = (load(&a.as_chunks::<8>().0[i]), load(&b.as_chunks::<8>().0[i]));
-            let (a_top, b_top) = (_mm512_srli_epi64::<52>(a), _mm512_srli_epi64::<52>(b));
-            sum = _mm512_madd52lo_epu64(sum, a, b);
-            upper = _mm512_madd52hi_epu64(upper, a, b);
-            middle = _mm512_madd52lo_epu64(_mm512_madd52lo_epu64(middle, a, b_top), a_top, b);
-            top = _mm512_madd52hi_epu64(_mm512_madd52hi_epu64(top, a, b_top), a_top, b);
-            top = _mm512_madd52lo_epu64(top, a_top, b_top);
+            let (a_low, b_low) = (_mm512_and_si512(a, low_30), _mm512_and_si512(b, low_30));
+            let (a_top, b_top) = (_mm512_srli_epi64::<30>(a), _mm512_srli_epi64::<30>(b));
+            low = _mm512_add_epi64(low, _mm512_mul_epu32(a_low, b_low));
+            middle = _mm512_add_epi64(middle, _mm512_mul_epu32(a_low, b_top));
+            middle = _mm512_add_epi64(middle, _mm512_mul_epu32(a_top, b_low));
+            top = _mm512_add_epi64(top, _mm512_mul_epu32(a_top, b_top));
         }
-        // Four numbers below 4q: the first product reduces any number of 64 bits.
-        let ends = _mm512_add_epi64(times::<true>(c, sum, one), times::<true>(c, top, fold_104));
-        let middles = _mm512_add_epi64(times::<true>(c, upper, fold_52), times::<true>(c, middle, fold_52));
-        let x = _mm512_add_epi64(below(ends, c.four_q), below(middles, c.four_q));
-        store(out, below(below(below(x, c.four_q), c.two_q), c.q));
+        let middle = _mm512_add_epi64(middle, _mm512_srli_epi64::<30>(low));
+        // Two numbers below 4q, and one below q.
+        let folded = _mm512_add_epi64(times::<true>(c, middle, fold_30), times::<true>(c, top, fold_60));
+        let x = _mm512_add_epi64(_mm512_and_si512(low, low_30), folded);
+        store(out, below(below(below(below(x, eight_q), c.four_q), c.two_q), c.q));
     }
 }
 
