@@ -2,7 +2,9 @@
 
 use super::super::lanes::{load, store};
 use super::super::products::{Constants, Factors, below, every, times};
-use super::{Square, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three, transpose};
+use super::{
+    Row, Square, every_seven, lanes_seven, load_square, quarters_mut, store_quarters, three, transpose,
+};
 use crate::ntt::{SquareFactors, Tables};
 use core::arch::x86_64::*;
 
@@ -11,17 +13,15 @@ use core::arch::x86_64::*;
 pub(super) struct Inverse<'a, const LAZY: bool, const WIDE: bool> {
     t: &'a Tables,
     c: Constants,
-    scale: Factors,
+    /// 1/n, and the last factor over n.
+    scale: [Factors; 2],
 }
 
 impl<'a, const LAZY: bool, const WIDE: bool> Inverse<'a, LAZY, WIDE> {
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(in crate::simd::avx512) fn new(t: &'a Tables) -> Self {
-        let scale = Factors {
-            w: _mm512_set1_epi64(t.scale[0].w as i64),
-            quotient: _mm512_set1_epi64(t.scale[0].quotient as i64),
-        };
+        let scale = [every(t.scale[0]), every(t.scale[1])];
         Inverse { t, c: Constants::new(t), scale }
     }
 
@@ -52,6 +52,9 @@ impl<'a, const LAZY: bool, const WIDE: bool> Inverse<'a, LAZY, WIDE> {
         }
         while blocks > 1 {
             blocks /= 4;
+            if blocks == 1 {
+                return self.last_levels(rows, level);
+            }
             let bias = [self.bias(level), self.bias(level + 1)];
             for (i, block) in rows.chunks_exact_mut(n / blocks / 8).enumerate() {
                 let f = three(&self.t.inverse.factors, blocks + i);
@@ -62,11 +65,36 @@ impl<'a, const LAZY: bool, const WIDE: bool> Inverse<'a, LAZY, WIDE> {
             }
             level += 2;
         }
+        // So short that the last two levels were not done together.
         for row in rows {
-            let x = times::<WIDE>(self.c, load(row), self.scale);
-            let x = if WIDE { below(x, self.c.two_q) } else { self.c.low_52(x) };
-            store(row, below(x, self.c.q));
+            store(row, self.reduced(load(row), self.scale[0]));
         }
+    }
+
+    /// The last two levels, with the division by n folded into the last one.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn last_levels(&self, rows: &mut [Row], level: u32) {
+        let [_, left, right] = three(&self.t.inverse.factors, 1);
+        let bias = [self.bias(level), self.bias(level + 1)];
+        for [to_a, to_b, to_c, to_d] in quarters_mut(rows) {
+            let [a, b] = self.butterfly([load(to_a), load(to_b)], left, bias[0]);
+            let [c, d] = self.butterfly([load(to_c), load(to_d)], right, bias[0]);
+            for (to_u, to_v, u, v) in [(to_a, to_c, a, c), (to_b, to_d, b, d)] {
+                let difference = _mm512_sub_epi64(_mm512_add_epi64(u, bias[1]), v);
+                store(to_u, self.reduced(_mm512_add_epi64(u, v), self.scale[0]));
+                store(to_v, self.reduced(difference, self.scale[1]));
+            }
+        }
+    }
+
+    /// `x w`, reduced.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn reduced(&self, x: __m512i, f: Factors) -> __m512i {
+        let x = times::<WIDE>(self.c, x, f);
+        let x = if WIDE { below(x, self.c.two_q) } else { self.c.low_52(x) };
+        below(x, self.c.q)
     }
 
     #[inline]
