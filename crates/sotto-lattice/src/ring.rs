@@ -162,11 +162,11 @@ impl Ring {
         out
     }
 
-    /// Slots of a polynomial with coefficients in `0..modulus`.
+    /// Slots of a polynomial with coefficients in `0..modulus`, in time that does not depend on them.
     pub fn from_integers(&self, level: Level, coefficients: &[u128]) -> Vec<u64> {
         let mut out = Vec::with_capacity(self.words(level));
         for plan in self.plans(level) {
-            out.extend(coefficients.iter().map(|x| plan.modulus().reduce_u128(*x)));
+            out.extend(coefficients.iter().map(|x| reduce(plan.modulus(), *x)));
         }
         self.forward(level, &mut out);
         out
@@ -189,5 +189,50 @@ impl Ring {
         for ((plan, x), y) in self.plans(level).zip(x.chunks_exact_mut(n)).zip(y.chunks_exact(n)) {
             f(plan, x, y);
         }
+    }
+}
+
+/// A number modulo `q`. Division takes a time that depends on the numbers, and queries are secret: this is Horner's rule,
+/// with as many bits at a time as are below `q` whatever they are.
+fn reduce(q: &Modulus, x: u128) -> u64 {
+    let bits = q.bits() - 1;
+    let digits = u128::BITS.div_ceil(bits);
+    let (base, mask) = (1 << bits, (1u128 << bits) - 1);
+    let digit = |i: u32| (x >> (i * bits) & mask) as u64;
+    (0..digits).rev().fold(0, |sum, i| q.add(q.mul(sum, base), digit(i)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::rings;
+
+    #[test]
+    fn numbers_are_reduced_without_division() {
+        for ring in rings(64) {
+            for plan in ring.plans(Level::Full) {
+                let q = plan.modulus();
+                let value = u128::from(q.value());
+                let numbers = (0..128).map(|i| 1u128 << i).chain([0, value - 1, value, value + 1, u128::MAX]);
+                for x in numbers.flat_map(|x| [x, x.wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835)])
+                {
+                    assert_eq!(u128::from(reduce(q, x)), x % value, "{x} modulo {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rings_that_cannot_be_are_refused() {
+        let [p, q] = [1125899904679937, 1125899903991809].map(|q| Modulus::new(q).unwrap());
+        assert!(Ring::new(4096, p, Some(q)).is_some());
+        assert!(Ring::new(4096, p, Some(p)).is_none());
+        assert!(Ring::new(100, p, None).is_none());
+        assert!(Ring::new(64, Modulus::new(127).unwrap(), None).is_none());
+        assert!(Ring::new(64, p, Modulus::new(127)).is_none());
+        let ring = Ring::new(4096, p, Some(q)).unwrap();
+        assert_eq!((ring.limbs(Level::Full), ring.limbs(Level::Main)), (2, 1));
+        assert_eq!((ring.words(Level::Full), ring.bits(Level::Full)), (8192, 100));
+        assert_eq!(ring.modulus(Level::Full), 1125899904679937 * 1125899903991809);
     }
 }
