@@ -21,6 +21,8 @@ pub mod words;
 pub use layout::{Run, TileLayout};
 pub(crate) use scan::Block;
 pub use scan::{gather, scan};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use selectors::Line;
 pub use selectors::Selectors;
 pub use words::Words;
 pub(crate) use words::{Form, Pair, Residue};

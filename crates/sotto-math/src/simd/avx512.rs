@@ -9,6 +9,7 @@ mod products;
 mod read;
 mod scan;
 mod slots;
+mod tiles;
 
 use super::{Kernels, Planes, scalar};
 use crate::basis::Pair;
@@ -81,7 +82,8 @@ impl Kernels for Avx512 {
     }
 
     fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
-        scalar::tiles(form, block, sums);
+        // SAFETY: self proves the features.
+        unsafe { tiles::tiles(form, block, sums) }
     }
 
     fn read(&self, bytes: &[u8]) -> u64 {

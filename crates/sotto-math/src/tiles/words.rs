@@ -42,7 +42,8 @@ impl Words {
         if q.value() < 1 << 50 {
             return Some(Words { form: Form::Residue(Residue { modulus: *q }) });
         }
-        None
+        let [first, second] = q.factors()?.map(Modulus::new);
+        Self::pair(first?, second?)
     }
 
     /// The form for slots modulo `first * second`.
@@ -135,6 +136,8 @@ mod tests {
     fn primes_of_a_pair_are_small_and_distinct() {
         let [a, b, wide] = [268369921, 249561089, 4294828033].map(|q| Modulus::new(q).unwrap());
         assert!(Words::pair(a, b).is_some());
+        assert_eq!(Words::new(&Modulus::composite(a, b).unwrap()), Words::pair(a, b));
+        assert_eq!(Words::new(&Modulus::composite(a, wide).unwrap()), None);
         assert_eq!(Words::pair(a, a), None);
         assert_eq!(Words::pair(a, wide), None);
     }

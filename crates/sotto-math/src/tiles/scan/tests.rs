@@ -6,7 +6,8 @@ use crate::simd::available;
 const NARROW: [u64; 4] = [1125899904679937, 1125899903827969, 268369921, 12289];
 
 fn pair() -> Words {
-    Words::pair(Modulus::new(268369921).unwrap(), Modulus::new(249561089).unwrap()).unwrap()
+    let [first, second] = [268369921, 249561089].map(|q| Modulus::new(q).unwrap());
+    Words::new(&Modulus::composite(first, second).unwrap()).unwrap()
 }
 
 fn forms() -> Vec<(Words, u64)> {

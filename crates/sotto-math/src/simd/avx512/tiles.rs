@@ -1,0 +1,187 @@
+//! The pass over tiles, eight slots to a register.
+//!
+//! **In registers.** A *bundle* is one query or two. Its products with some columns are summed
+//! in two registers each: the low and the high 52 bits of products modulo one number, the
+//! products modulo one and the other prime for pairs. So many columns go together that there
+//! are at most 16 sums, which is enough to hide the latency of the product; of 24 the
+//! compiler keeps some in memory.
+//!
+//! **In memory.** The bundles take turns on one run of the table, 16 KiB, while the next is
+//! fetched, a share by each: so memory is read once however many queries there are, and is
+//! busy all the time. Fetching has to be even: bursts of 16 lines gave 22 GB/s, and the same
+//! lines, four with each row, 34.
+
+mod sums;
+
+use super::lanes::{load, prefetch, store};
+use crate::simd::scalar;
+use crate::tiles::{Block, Form, Line, Run, TileLayout, Words};
+use core::arch::x86_64::*;
+use sums::Sums;
+
+type Bytes = [u8; 64];
+type Slots = [u64; 8];
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+    match (form.form(), block.comps) {
+        (Form::Residue(form), 1) => runs::<false, 1>(&Sums::residue(form), block, sums),
+        (Form::Residue(form), 2) => runs::<false, 2>(&Sums::residue(form), block, sums),
+        (Form::Residue(form), 3) => runs::<false, 3>(&Sums::residue(form), block, sums),
+        (Form::Pair(form), 1) => runs::<true, 1>(&Sums::pair(form), block, sums),
+        (Form::Pair(form), 2) => runs::<true, 2>(&Sums::pair(form), block, sums),
+        (Form::Pair(form), 3) => runs::<true, 3>(&Sums::pair(form), block, sums),
+        _ => scalar::tiles(form, block, sums),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn runs<const PAIR: bool, const K: usize>(s: &Sums, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+    let queries = block.selectors.len();
+    let mut lines = block.lines;
+    for run in block.layout.runs() {
+        let (mine, rest) = lines.split_at(run.lines());
+        lines = rest;
+        fetch_selectors(&block, &run);
+        let width = run.cols.len();
+        let pieces = queries / 2 * width.div_ceil(at_once(2 * K)) + queries % 2 * width.div_ceil(at_once(K));
+        let mut fetch = Fetch { at: rest.as_ptr().cast(), due: 0, lines: width, pieces };
+        for (selectors, sums) in block.selectors.chunks(2).zip(sums.chunks_mut(2)) {
+            match (selectors, sums) {
+                ([a], [x]) => {
+                    let selectors = [rows(a, &run)];
+                    Bundle::<PAIR, _, K> { s, width, lines: mine, selectors, sums: [cols(x, &run)] }
+                        .run(&mut fetch);
+                }
+                ([a, b], [x, y]) => {
+                    let (selectors, sums) = ([rows(a, &run), rows(b, &run)], [cols(x, &run), cols(y, &run)]);
+                    Bundle::<PAIR, _, K> { s, width, lines: mine, selectors, sums }.run(&mut fetch);
+                }
+                _ => (),
+            }
+        }
+    }
+}
+
+/// The selectors of a run's rows.
+fn rows<'a, const K: usize>(selectors: &'a [Line], run: &Run) -> &'a [[Line; K]] {
+    &selectors.as_chunks().0[run.rows.clone()]
+}
+
+/// The sums of a run's columns.
+fn cols<'a, const K: usize>(sums: &'a mut [Slots], run: &Run) -> &'a mut [[Slots; K]] {
+    &mut sums.as_chunks_mut().0[run.cols.clone()]
+}
+
+/// How many columns are worked on at once, for a bundle of so many polynomials.
+const fn at_once(polynomials: usize) -> usize {
+    match polynomials {
+        0..3 => 4,
+        3 | 4 => 2,
+        _ => 1,
+    }
+}
+
+/// Fetches the next tile's selectors, a share with each group of columns.
+fn fetch_selectors(block: &Block<'_>, run: &Run) {
+    let lines = run.rows.len() * block.comps;
+    let groups = block.layout.cols().div_ceil(TileLayout::GROUP_COLS);
+    let group = run.cols.start / TileLayout::GROUP_COLS;
+    for selectors in block.selectors {
+        let next = selectors.as_ptr().wrapping_add(run.rows.end * block.comps);
+        for line in lines * group / groups..lines * (group + 1) / groups {
+            prefetch(next.wrapping_add(line).cast());
+        }
+    }
+}
+
+/// What is fetched while a run is worked on: `lines / pieces` lines for each row of each piece.
+struct Fetch {
+    at: *const u8,
+    due: usize,
+    lines: usize,
+    pieces: usize,
+}
+
+impl Fetch {
+    #[inline]
+    fn row(&mut self) {
+        self.due += self.lines;
+        while self.due >= self.pieces {
+            self.due -= self.pieces;
+            prefetch(self.at);
+            self.at = self.at.wrapping_add(64);
+        }
+    }
+}
+
+/// One bundle at work on one run: `Q` queries of `K` components.
+struct Bundle<'a, const PAIR: bool, const Q: usize, const K: usize> {
+    s: &'a Sums,
+    /// The run's columns, and its lines row by row.
+    width: usize,
+    lines: &'a [Bytes],
+    selectors: [&'a [[Line; K]]; Q],
+    sums: [&'a mut [[Slots; K]]; Q],
+}
+
+impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
+    /// Takes as many columns at once as have room in registers; each number of them is a piece
+    /// of code of its own.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn run(&mut self, fetch: &mut Fetch) {
+        let most = const { at_once(Q * K) };
+        let mut col = 0;
+        while col < self.width {
+            let left = self.width - col;
+            // Written so that pieces which are never run are never made.
+            col += if most >= 4 && left >= 4 {
+                self.piece::<4>(col, fetch)
+            } else if most >= 2 && left >= 2 {
+                self.piece::<2>(col, fetch)
+            } else {
+                self.piece::<1>(col, fetch)
+            };
+        }
+    }
+
+    /// Adds the products of `C` columns, and returns `C`.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn piece<const C: usize>(&mut self, col: usize, fetch: &mut Fetch) -> usize {
+        let mut acc = [[[[_mm512_setzero_si512(); 2]; K]; C]; Q];
+        for (acc, sums) in acc.iter_mut().zip(&self.sums) {
+            for (acc, sums) in acc.iter_mut().zip(&sums[col..col + C]) {
+                for (acc, sum) in acc.iter_mut().zip(sums) {
+                    *acc = self.s.open::<PAIR>(load(sum));
+                }
+            }
+        }
+        let count = self.lines.len() / self.width;
+        let selectors = self.selectors.each_ref().map(|s| &s[..count]);
+        for (row, line) in self.lines.chunks_exact(self.width).enumerate() {
+            fetch.row();
+            let line = &line[col..col + C];
+            let mut words = [[_mm512_setzero_si512(); 2]; C];
+            for (words, line) in words.iter_mut().zip(line) {
+                *words = Sums::halves::<PAIR>(load(line));
+            }
+            for (acc, selectors) in acc.iter_mut().zip(&selectors) {
+                for (k, selector) in selectors[row].iter().enumerate() {
+                    let selector = Sums::halves::<PAIR>(load(&selector.0));
+                    for (acc, words) in acc.iter_mut().zip(words) {
+                        acc[k] = Sums::add::<PAIR>(acc[k], words, selector);
+                    }
+                }
+            }
+        }
+        for (acc, sums) in acc.into_iter().zip(&mut self.sums) {
+            for (acc, sums) in acc.into_iter().zip(&mut sums[col..col + C]) {
+                for (acc, sum) in acc.into_iter().zip(sums) {
+                    store(sum, self.s.close::<PAIR>(acc));
+                }
+            }
+        }
+        C
+    }
+}
