@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod chain;
 mod setting;
 
 use rand_core::Rng;
@@ -13,7 +14,7 @@ use sotto_lattice::expand::{Counts, Expansion};
 use sotto_lattice::gsw::Gsw;
 use sotto_lattice::keyswitch::SwitchKey;
 use sotto_lattice::lower::lower;
-use sotto_lattice::noise::steps::{self};
+use sotto_lattice::noise::steps;
 use sotto_lattice::pack;
 use sotto_lattice::ring::Level;
 use sotto_lattice::scratch::Scratch;
