@@ -23,6 +23,8 @@ pub(crate) enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Residue {
     pub(crate) modulus: Modulus,
+    /// 2^52 mod q.
+    pub(crate) two_52: u64,
 }
 
 /// Residues modulo two primes below 2^28, the first in the lower half of a word.
@@ -40,7 +42,7 @@ impl Words {
     /// the product of two primes below 2^28.
     pub fn new(q: &Modulus) -> Option<Self> {
         if q.value() < 1 << 50 {
-            return Some(Words { form: Form::Residue(Residue { modulus: *q }) });
+            return Some(Words { form: Form::Residue(Residue { modulus: *q, two_52: q.reduce(1 << 52) }) });
         }
         let [first, second] = q.factors()?.map(Modulus::new);
         Self::pair(first?, second?)
@@ -79,17 +81,34 @@ impl Words {
     }
 }
 
+impl Residue {
+    /// Any number below 2^116, reduced.
+    pub(crate) fn reduce(&self, x: u128) -> u64 {
+        let q = &self.modulus;
+        let (lo, hi) = (x as u64 & ((1 << 52) - 1), (x >> 52) as u64);
+        q.add(q.mul(q.reduce(hi), self.two_52), q.reduce(lo))
+    }
+}
+
 impl Pair {
+    /// A stored word plus any number modulo each prime, below 2^63, as a stored word.
+    pub(crate) fn add(&self, word: u64, [low, high]: [u64; 2]) -> u64 {
+        let (x1, x2) = (word & u64::from(u32::MAX), word >> 32);
+        self.residue(0, low + x1) | self.residue(1, high + x2) << 32
+    }
+
     fn split(&self, x: u64) -> u64 {
-        let residue = |i: usize| {
-            // With m = floor((2^64 - 1) / q), x m / 2^64 is less than x / q by less than 2.
-            let q = self.moduli[i].value();
-            let quotient = ((u128::from(x) * u128::from(self.quotients[i])) >> 64) as u64;
-            let r = x - quotient * q;
-            let r = r.min(r.wrapping_sub(q));
-            r.min(r.wrapping_sub(q))
-        };
-        residue(0) | residue(1) << 32
+        self.residue(0, x) | self.residue(1, x) << 32
+    }
+
+    /// Any number modulo one of the primes.
+    fn residue(&self, i: usize, x: u64) -> u64 {
+        // With m = floor((2^64 - 1) / q), x m / 2^64 is less than x / q by less than 2.
+        let q = self.moduli[i].value();
+        let quotient = ((u128::from(x) * u128::from(self.quotients[i])) >> 64) as u64;
+        let r = x - quotient * q;
+        let r = r.min(r.wrapping_sub(q));
+        r.min(r.wrapping_sub(q))
     }
 
     /// The Chinese remainder theorem: `x1 + q1 ((x2 - x1) / q1 mod q2)`.

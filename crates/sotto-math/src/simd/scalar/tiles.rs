@@ -43,21 +43,20 @@ fn residue(form: &Residue, sum: &mut Line, factors: &mut dyn Iterator<Item = [Li
             *wide += u128::from(a) * u128::from(b);
         }
     }
-    *sum = wide.map(|x| form.modulus.reduce_u128(x));
+    *sum = wide.map(|x| form.reduce(x));
 }
 
 /// At most 64 products below 2^56, for each half.
 fn pair(form: &Pair, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
-    let (mut low, mut high) = (sum.map(lower), sum.map(|x| x >> 32));
+    let (mut low, mut high) = ([0; 8], [0; 8]);
     for [a, b] in factors {
         for (((low, high), a), b) in low.iter_mut().zip(&mut high).zip(a).zip(b) {
             *low += lower(a) * lower(b);
             *high += (a >> 32) * (b >> 32);
         }
     }
-    let [q1, q2] = &form.moduli;
     for ((sum, low), high) in sum.iter_mut().zip(low).zip(high) {
-        *sum = q1.reduce(low) | q2.reduce(high) << 32;
+        *sum = form.add(*sum, [low, high]);
     }
 }
 

@@ -28,7 +28,7 @@ impl Sums {
     pub(super) fn residue(form: &Residue) -> Self {
         let modulus = &form.modulus;
         let q = modulus.value();
-        let fold = modulus.reduce(1 << 52);
+        let fold = form.two_52;
         let twice = modulus.mul(fold, fold);
         let mut multiples = [0u64; 8];
         for i in 1..8 {

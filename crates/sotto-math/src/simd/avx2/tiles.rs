@@ -1,0 +1,110 @@
+//! The pass over tiles of pairs, four slots to a register: half a line.
+//!
+//! Half lines of up to two columns are multiplied at once, so that their sums, their words and
+//! a selector fit sixteen registers; the other halves of the run, and further queries, find
+//! it in the first cache. Residues of 50 bits are left to scalar code, whose products are 128 bits
+//! wide.
+
+use super::lanes::{load, prefetch, store};
+use crate::simd::scalar;
+use crate::tiles::{Block, Form, Line, Pair, Run, Words};
+use core::arch::x86_64::*;
+
+type Bytes = [u8; 64];
+type Slots = [u64; 8];
+
+#[target_feature(enable = "avx2")]
+pub(super) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+    match (form.form(), block.comps) {
+        (Form::Pair(pair), 1) => runs::<1>(pair, block, sums),
+        (Form::Pair(pair), 2) => runs::<2>(pair, block, sums),
+        (Form::Pair(pair), 3) => runs::<3>(pair, block, sums),
+        _ => scalar::tiles(form, block, sums),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn runs<const K: usize>(pair: &Pair, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+    let mut lines = block.lines;
+    for run in block.layout.runs() {
+        let (mine, rest) = lines.split_at(run.lines());
+        lines = rest;
+        // The first pass over a run fetches the next one.
+        let mut fetch = Some(rest.as_ptr().cast::<u8>());
+        for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
+            let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
+            let sums = &mut sums.as_chunks_mut::<K>().0[run.cols.clone()];
+            for half in 0..2 {
+                let piece = Piece { pair, run: &run, lines: mine, selectors, half, fetch };
+                let mut col = 0;
+                while col < sums.len() {
+                    col += if K < 3 && col + 2 <= sums.len() {
+                        piece.add::<2>(col, sums)
+                    } else {
+                        piece.add::<1>(col, sums)
+                    };
+                }
+                fetch = None;
+            }
+        }
+    }
+}
+
+/// Half of the lines of one run, and one query.
+struct Piece<'a, const K: usize> {
+    pair: &'a Pair,
+    run: &'a Run,
+    lines: &'a [Bytes],
+    selectors: &'a [[Line; K]],
+    half: usize,
+    fetch: Option<*const u8>,
+}
+
+impl<const K: usize> Piece<'_, K> {
+    /// Adds the products of `C` columns, and returns `C`.
+    #[target_feature(enable = "avx2")]
+    fn add<const C: usize>(&self, col: usize, sums: &mut [[Slots; K]]) -> usize {
+        let (half, width) = (self.half, self.run.cols.len());
+        let sums = &mut sums[col..col + C];
+        let mut acc = [[[_mm256_setzero_si256(); 2]; K]; C];
+        let rows = self.lines.chunks_exact(width).zip(self.selectors);
+        for (row, (lines, selectors)) in rows.enumerate() {
+            if let Some(from) = self.fetch {
+                let first = col * self.selectors.len() + row * C;
+                (first..first + C).for_each(|line| prefetch(from.wrapping_add(line * 64)));
+            }
+            let lines = &lines[col..col + C];
+            let mut words = [[_mm256_setzero_si256(); 2]; C];
+            for (words, line) in words.iter_mut().zip(lines) {
+                *words = halves(load(&line.as_chunks::<32>().0[half]));
+            }
+            for (k, selector) in selectors.iter().enumerate() {
+                let selector = halves(load(&selector.0.as_chunks::<4>().0[half]));
+                for (acc, words) in acc.iter_mut().zip(words) {
+                    for (acc, (a, b)) in acc[k].iter_mut().zip(words.into_iter().zip(selector)) {
+                        *acc = _mm256_add_epi64(*acc, _mm256_mul_epu32(a, b));
+                    }
+                }
+            }
+        }
+        for (acc, sums) in acc.into_iter().zip(sums) {
+            for ([low, high], sums) in acc.into_iter().zip(sums) {
+                let (mut lows, mut highs) = ([0u64; 4], [0u64; 4]);
+                store(&mut lows, low);
+                store(&mut highs, high);
+                let sums = &mut sums.as_chunks_mut::<4>().0[half];
+                for (sum, (low, high)) in sums.iter_mut().zip(lows.into_iter().zip(highs)) {
+                    *sum = self.pair.add(*sum, [low, high]);
+                }
+            }
+        }
+        C
+    }
+}
+
+/// A word as a factor modulo each prime: the multiplication ignores the upper halves of lanes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn halves(word: __m256i) -> [__m256i; 2] {
+    [word, _mm256_srli_epi64::<32>(word)]
+}
