@@ -20,6 +20,9 @@ use std::time::Instant;
 const SEED: PublicSeed = PublicSeed([1; 32]);
 const MASKS: Masks<'static> = Masks { seed: &SEED, label: "mask", first: 0 };
 
+/// Leaves of the expansion whose splits are timed, with all that it allocates.
+const LEAVES: usize = 16;
+
 type Digits = (u32, u32, u32);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,14 +62,14 @@ fn steps(ring: &Ring, gadgets: [Digits; 3]) -> Option<[(f64, f64); 4]> {
     };
     let mut scratch = Scratch::new(ring);
 
-    let expansion = Expansion::new(ring, Counts { left: 32, right: 0 })?;
+    let expansion = Expansion::new(ring, Counts { left: LEAVES, right: 0 })?;
     let key = |round| {
         let k = element(ring.n(), round);
         AutomorphismKey::assemble(ring, full, &left, k, &bodies(full, left.digits()), MASKS)
     };
     let keys: Vec<AutomorphismKey> = expansion.left_rounds().map(key).collect::<Option<_>>()?;
     let query = cipher(full, 0);
-    let split = time(40, || {
+    let split = time(200, || {
         expansion.run(&keys, &[], query.clone(), |_, _| ());
     });
 
@@ -84,7 +87,8 @@ fn steps(ring: &Ring, gadgets: [Digits; 3]) -> Option<[(f64, f64); 4]> {
     let gsw = Gsw::assemble(ring, main, &fold, 1, &bodies(main, 2 * fold.digits()), MASKS);
     let (mut zero, one) = (cipher(main, 3), cipher(main, 4));
     let chosen = time(200, || gsw.cmux(ring, &mut zero, &one, &mut scratch));
-    Some([(split.0 / 31.0, split.1 / 31.0), lowered, converted, chosen])
+    let splits = (LEAVES - 1) as f64;
+    Some([(split.0 / splits, split.1 / splits), lowered, converted, chosen])
 }
 
 /// Minimum and median.

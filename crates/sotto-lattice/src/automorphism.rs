@@ -62,6 +62,7 @@ impl AutomorphismKey {
     /// # Panics
     /// If `c` or `out` is not of rank 1 and of the key's level.
     pub fn apply(&self, ring: &Ring, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+        self.key.check(c);
         let level = self.key.level();
         // The slots of all moduli are in one order, so that the same permutation serves every limb.
         self.permute(ring, c.comp(0), scratch.poly(ring, level));

@@ -15,6 +15,7 @@ use crate::cipher::Cipher;
 use crate::ring::{Level, Ring};
 use crate::scratch::Scratch;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How many values a query carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub struct Expansion {
     counts: Counts,
     /// For each round `j`, the slots of `X^(-2^j)`.
     monomials: Vec<Vec<u64>>,
+    /// Working memory of earlier runs. A thread's megabyte, fresh from the system, costs as much as ten splits.
+    idle: Arc<Mutex<Vec<Work>>>,
 }
 
 impl Expansion {
@@ -56,7 +59,8 @@ impl Expansion {
         if counts.left == 0 || longer > room {
             return None;
         }
-        let mut expansion = Expansion { ring: ring.clone(), counts, monomials: Vec::new() };
+        let mut expansion =
+            Expansion { ring: ring.clone(), counts, monomials: Vec::new(), idle: Arc::default() };
         let rounds = expansion.left_rounds().end.max(expansion.right_rounds().end);
         let monomial =
             |round: u32| ring.plans(Level::Full).flat_map(|plan| plan.monomial(-(1i64 << round))).collect();
@@ -101,8 +105,22 @@ impl Expansion {
         };
         let right = self.tree(rest, 1, self.counts.right, &finish_right);
         let mut odd = Cipher::zero(&self.ring, Level::Full, 1);
-        self.split(0, first, &mut query, Some(&mut odd), &mut Work::new(&self.ring));
+        self.with_work(|tools, _| self.split(0, first, &mut query, Some(&mut odd), tools));
         both(|| left.grow(query), || right.grow(odd))
+    }
+
+    /// Lends working memory for one thread, with one ciphertext per round.
+    fn with_work<T>(&self, f: impl FnOnce(&mut Tools, &mut [Cipher]) -> T) -> T {
+        let found = self.idle().pop();
+        let mut work = found.unwrap_or_else(|| Work::new(&self.ring, self.monomials.len()));
+        let out = f(&mut work.tools, &mut work.odds);
+        self.idle().push(work);
+        out
+    }
+
+    /// What is in there has no state that a panic elsewhere could have left half changed.
+    fn idle(&self) -> MutexGuard<'_, Vec<Work>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn tree<'a, F>(
@@ -122,17 +140,17 @@ impl Expansion {
         key: &AutomorphismKey,
         c: &mut Cipher,
         odd: Option<&mut Cipher>,
-        work: &mut Work,
+        tools: &mut Tools,
     ) {
         let (ring, n) = (&self.ring, self.ring.n());
-        key.apply(ring, c, &mut work.image, &mut work.scratch);
+        key.apply(ring, c, &mut tools.image, &mut tools.scratch);
         let Some(odd) = odd else {
-            return c.add(ring, &work.image);
+            return c.add(ring, &tools.image);
         };
         let monomial = &self.monomials[round as usize];
         for comp in 0..=1 {
             let c = c.comp_mut(comp).chunks_exact_mut(n);
-            let image = work.image.comp(comp).chunks_exact(n);
+            let image = tools.image.comp(comp).chunks_exact(n);
             let odd = odd.comp_mut(comp).chunks_exact_mut(n);
             let limbs = c.zip(image).zip(odd).zip(monomial.chunks_exact(n));
             for (plan, (((c, image), odd), monomial)) in ring.plans(Level::Full).zip(limbs) {
@@ -142,15 +160,26 @@ impl Expansion {
     }
 }
 
-/// The working memory of one thread.
-struct Work {
+/// What one split works with.
+#[derive(Debug)]
+struct Tools {
     scratch: Scratch,
     image: Cipher,
 }
 
+/// The working memory of one thread.
+#[derive(Debug)]
+struct Work {
+    tools: Tools,
+    /// Odd halves that wait, one per round.
+    odds: Vec<Cipher>,
+}
+
 impl Work {
-    fn new(ring: &Ring) -> Self {
-        Work { scratch: Scratch::new(ring), image: Cipher::zero(ring, Level::Full, 1) }
+    fn new(ring: &Ring, rounds: usize) -> Self {
+        let cipher = Cipher::zero(ring, Level::Full, 1);
+        let tools = Tools { scratch: Scratch::new(ring), image: cipher.clone() };
+        Work { tools, odds: vec![cipher; rounds] }
     }
 }
 
@@ -174,19 +203,17 @@ impl<F> Tree<'_, F> {
         leaves.into_iter().map(|(_, leaf)| leaf).collect()
     }
 
-    /// All leaves of a node, with working memory of its own.
+    /// All leaves of a node, with working memory of their own.
     fn branch<T: Send>(&self, j: usize, rho: usize, c: &mut Cipher) -> Vec<(usize, T)>
     where
         F: Fn(usize, &mut Cipher) -> T + Sync,
     {
-        let ring = &self.expansion.ring;
-        let mut odds = vec![Cipher::zero(ring, Level::Full, 1); self.keys.len() - j];
         let mut leaves = Vec::new();
-        self.node(j, rho, c, &mut odds, &mut Work::new(ring), &mut leaves);
+        self.expansion.with_work(|tools, odds| self.node(j, rho, c, odds, tools, &mut leaves));
         leaves
     }
 
-    /// All leaves of a node. `odds` has one ciphertext per level below it: a node's even half replaces it, and its odd
+    /// All leaves of a node. `odds` has a ciphertext for each level below it: a node's even half replaces it, and its odd
     /// half waits there while the even one is finished.
     fn node<T: Send>(
         &self,
@@ -194,7 +221,7 @@ impl<F> Tree<'_, F> {
         rho: usize,
         c: &mut Cipher,
         odds: &mut [Cipher],
-        work: &mut Work,
+        tools: &mut Tools,
         leaves: &mut Vec<(usize, T)>,
     ) where
         F: Fn(usize, &mut Cipher) -> T + Sync,
@@ -205,18 +232,18 @@ impl<F> Tree<'_, F> {
         };
         let (round, odd_rho) = (self.round + j as u32, rho + (1 << j));
         if odd_rho >= self.count {
-            self.expansion.split(round, key, c, None, work);
-            self.node(j + 1, rho, c, odds, work, leaves);
+            self.expansion.split(round, key, c, None, tools);
+            self.node(j + 1, rho, c, odds, tools, leaves);
             return;
         }
-        self.expansion.split(round, key, c, Some(odd), work);
+        self.expansion.split(round, key, c, Some(odd), tools);
         if worth_sharing(j, (self.count - rho) >> j) {
             let (_, shared) =
-                both(|| self.node(j + 1, rho, c, odds, work, leaves), || self.branch(j + 1, odd_rho, odd));
+                both(|| self.node(j + 1, rho, c, odds, tools, leaves), || self.branch(j + 1, odd_rho, odd));
             leaves.extend(shared);
         } else {
-            self.node(j + 1, rho, c, odds, work, leaves);
-            self.node(j + 1, odd_rho, odd, odds, work, leaves);
+            self.node(j + 1, rho, c, odds, tools, leaves);
+            self.node(j + 1, odd_rho, odd, odds, tools, leaves);
         }
     }
 }

@@ -117,8 +117,8 @@ impl SwitchKey {
         self.level == other.level && self.gadget == other.gadget
     }
 
-    fn check(&self, out: &Cipher) {
-        assert_eq!((out.level(), out.rank()), (self.level, self.rank), "a ciphertext of the key's shape");
+    pub(crate) fn check(&self, c: &Cipher) {
+        assert_eq!((c.level(), c.rank()), (self.level, self.rank), "a ciphertext of the key's shape");
     }
 }
 
