@@ -27,7 +27,7 @@ pub(crate) use automorphism::brev3;
 pub use automorphism::{Automorphism, substitute};
 pub(crate) use tables::{Factor, Tables, transpose};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
+pub(crate) use tables::{LaneFactors, Reduction, ShortFactors, SquareFactors};
 
 /// Everything precomputed to transform polynomials of one length modulo one modulus.
 #[derive(Debug, Clone)]

@@ -47,6 +47,8 @@ pub(crate) struct Direction {
     pub(crate) factors: Vec<Factor>,
     /// The last six levels, for each run of 64 slots.
     pub(crate) squares: Vec<SquareFactors>,
+    /// The lane factors of the squares in 32 bits. Empty unless q is below 2^31.
+    pub(crate) short_squares: Vec<[ShortFactors; 7]>,
 }
 
 /// The factors of one run of 64 slots, seen as a square: of each level, as many as there
@@ -65,6 +67,14 @@ pub(crate) struct SquareFactors {
 pub(crate) struct LaneFactors {
     pub(crate) w: [u64; 8],
     pub(crate) quotient: [u64; 8],
+}
+
+/// Eight factors of 32 bits, with quotients by 32 bits.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(32))]
+pub(crate) struct ShortFactors {
+    pub(crate) w: [u32; 8],
+    pub(crate) quotient: [u32; 8],
 }
 
 /// How much of the reductions between levels can be left out.
@@ -100,7 +110,7 @@ impl Tables {
             w
         };
         let factor = |w: u64| Factor::new(w, q, wide);
-        let direction = |base: u64| Direction::new(&powers(base), factor);
+        let direction = |base: u64| Direction::new(&powers(base), modulus.bits(), factor);
         let inverse = direction(modulus.inv(root));
         let n_inv = modulus.inv(n as u64 % q);
         let scale = [factor(n_inv), factor(modulus.mul(n_inv, inverse.factors[1].w))];
@@ -145,7 +155,7 @@ impl Tables {
 }
 
 impl Direction {
-    fn new(w: &[u64], factor: impl Fn(u64) -> Factor) -> Self {
+    fn new(w: &[u64], bits: u32, factor: impl Fn(u64) -> Factor) -> Self {
         let n = w.len();
         let factors: Vec<Factor> = w.iter().map(|&w| factor(w)).collect();
         // Block and level of each of seven: one block of all, two of half, four of a quarter.
@@ -158,7 +168,14 @@ impl Direction {
                 LaneFactors { w: lanes.map(|f| f.w), quotient: lanes.map(|f| f.quotient) }
             }),
         };
-        Direction { squares: (0..n / 64).map(square).collect(), factors }
+        let squares: Vec<_> = (0..n / 64).map(square).collect();
+        let short = |f: &LaneFactors| ShortFactors {
+            w: f.w.map(|w| w as u32),
+            quotient: f.quotient.map(|quotient| (quotient >> 20) as u32),
+        };
+        let short_squares = squares.iter().take(if bits < 32 { n / 64 } else { 0 });
+        let short_squares = short_squares.map(|square| square.lanes.each_ref().map(short)).collect();
+        Direction { short_squares, squares, factors }
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! AVX2 multiplies 32-bit numbers only, so this serves primes below 2^32, values always
 //! reduced; for larger primes the scalar transform is used. Shoup's quotient with 32 bits is the
-//! upper part of the one with 52.
+//! upper part of the one with 52. Below 2^31, where a sum of two values fits 32 bits, there
+//! is room for [eight slots](eight) to a register.
+
+mod eight;
 
 use super::lanes::{load, store};
 use crate::ntt::{Factor, LaneFactors, Tables};
@@ -15,6 +18,9 @@ type Row = [u64; 4];
 pub(super) fn forward(t: &Tables, x: &mut [u64]) {
     if t.modulus.bits() > 32 {
         return scalar::forward(t, x);
+    }
+    if t.modulus.bits() < 32 {
+        return eight::forward(t, x);
     }
     let q = _mm256_set1_epi64x(t.modulus.value() as i64);
     let (mut half, mut blocks) = (t.n / 2, 1);
@@ -46,6 +52,9 @@ pub(super) fn forward(t: &Tables, x: &mut [u64]) {
 pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
     if t.modulus.bits() > 32 {
         return scalar::inverse(t, x);
+    }
+    if t.modulus.bits() < 32 {
+        return eight::inverse(t, x);
     }
     let q = _mm256_set1_epi64x(t.modulus.value() as i64);
     for (square, f) in x.as_chunks_mut::<64>().0.iter_mut().zip(&t.inverse.squares) {
