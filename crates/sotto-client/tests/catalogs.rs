@@ -8,7 +8,7 @@ use common::{Server, server, server_of};
 use sotto_catalog::SigningKey;
 use sotto_client::transport::Response;
 use sotto_client::{ClientError, Fault, Trust};
-use sotto_core::{Artifact, ParamsReport, SchemeEntry, ServerEntry};
+use sotto_core::{Artifact, ParamsReport, SchemeEntry};
 use sotto_testkit::{CLEAR, rng};
 use sotto_wire::{Code, Problem};
 use std::sync::LazyLock;
@@ -101,10 +101,7 @@ fn parameters_other_than_the_digest_says_are_refused() {
 
 /// The scheme in the clear, with a report that says something else.
 fn weakened(report: fn(&[u8]) -> sotto_core::Result<ParamsReport>) -> SchemeEntry {
-    let server =
-        ServerEntry { encode: CLEAR.server.encode, open: CLEAR.server.open, revise: CLEAR.server.revise };
-    let SchemeEntry { id, title, servers, sets, select, prepare, patch, .. } = CLEAR;
-    SchemeEntry { id, title, servers, sets, select, report, prepare, patch, server }
+    SchemeEntry { report, ..CLEAR }
 }
 
 #[test]

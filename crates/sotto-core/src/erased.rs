@@ -20,6 +20,7 @@ use crate::{
 /// Everything the registry knows of a scheme: plain data and function pointers.
 ///
 /// `params` arguments are the literal's JSON as found in a catalog; each function checks it.
+#[derive(Clone, Copy)]
 pub struct SchemeEntry {
     /// Stable on the wire.
     pub id: SchemeId,

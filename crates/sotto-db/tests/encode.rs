@@ -6,7 +6,7 @@ mod common;
 use common::{Memory, all, encode, folder, key, names, options, rows_of};
 use proptest::prelude::*;
 use sotto_catalog::Packing;
-use sotto_core::{Epoch, Error, Image, Rows, SchemeEntry, Section, ServerEntry};
+use sotto_core::{Epoch, Error, Image, Rows, SchemeEntry, Section};
 use sotto_db::progress::silent;
 use sotto_db::{DbError, Packed, TableDir, encode_table, inspect};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
@@ -149,18 +149,7 @@ fn inspection_says_what_there_is() {
 
 /// The scheme in the clear, except that its encoder or its report is another.
 fn altered(change: impl FnOnce(&mut SchemeEntry)) -> SchemeEntry {
-    let SchemeEntry { id, title, servers, select, report, prepare, patch, server } = &CLEAR;
-    let server = ServerEntry { encode: server.encode, open: server.open, revise: server.revise };
-    let mut entry = SchemeEntry {
-        id: *id,
-        title,
-        servers: *servers,
-        select: *select,
-        report: *report,
-        prepare: *prepare,
-        patch: *patch,
-        server,
-    };
+    let mut entry = CLEAR;
     change(&mut entry);
     entry
 }

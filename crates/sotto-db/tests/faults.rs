@@ -29,16 +29,7 @@ fn child() {
         open: CLEAR.server.open,
         revise: None,
     };
-    let entry = sotto_core::SchemeEntry {
-        id: CLEAR.id,
-        title: CLEAR.title,
-        servers: CLEAR.servers,
-        select: CLEAR.select,
-        report: CLEAR.report,
-        prepare: CLEAR.prepare,
-        patch: None,
-        server,
-    };
+    let entry = sotto_core::SchemeEntry { patch: None, server, ..CLEAR };
     let dir = TableDir::open(std::path::Path::new(&dir)).unwrap();
     encode(&dir, &entry, &Memory::numbered(10, 4)).unwrap();
 }

@@ -7,6 +7,10 @@ use sotto_core::SchemeEntry;
 pub static SCHEMES: &[&SchemeEntry] = &[
     #[cfg(feature = "simplepir")]
     &simplepir::ENTRY,
+    #[cfg(feature = "fspiral")]
+    &fspiral::ENTRY,
+    #[cfg(feature = "spiral")]
+    &spiral::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

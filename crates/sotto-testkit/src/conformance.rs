@@ -11,6 +11,7 @@
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`storage`] | images cut short, disks full, sectors bad, records of another shape |
 //! | [`params`] | promises kept; literals damaged |
+//! | [`sets`] | every named parameter set, at tables that use all of it |
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 
@@ -20,6 +21,7 @@ pub mod epochs;
 pub mod params;
 pub mod queries;
 pub mod rows;
+pub mod sets;
 pub mod storage;
 pub mod subject;
 pub mod wire;
@@ -83,6 +85,8 @@ macro_rules! conformance {
             literals_cut_short_are_refused: params::cut_short();
             literals_lack_no_field: params::fields();
             extreme_literals_do_no_harm: params::extremes();
+            named_sets_give_the_right_rows: sets::come_back();
+            sets_of_other_names_are_refused: sets::unknown();
         );
     };
     (@tests $($name:ident: $module:ident::$check:ident($($argument:expr)?);)*) => {

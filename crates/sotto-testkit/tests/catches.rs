@@ -1,8 +1,6 @@
 //! The suite fails where it should: schemes that break one rule each.
 
-use sotto_core::{
-    AnyServer, Artifact, Error, Image, ParamsReport, Result, Rows, SchemeEntry, Section, ServerEntry, Sink,
-};
+use sotto_core::{AnyServer, Artifact, Error, Image, ParamsReport, Result, Rows, SchemeEntry, Section, Sink};
 use sotto_testkit::conformance::{Subject, artifacts, epochs, params, queries, rows, storage, wire};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 use sotto_testkit::{CLEAR, CLEAR_TWO};
@@ -10,19 +8,7 @@ use std::sync::Arc;
 
 /// The scheme in the clear with something about it changed.
 fn broken(change: impl FnOnce(&mut SchemeEntry)) -> Subject {
-    let server =
-        ServerEntry { encode: CLEAR.server.encode, open: CLEAR.server.open, revise: CLEAR.server.revise };
-    let mut entry = SchemeEntry {
-        id: CLEAR.id,
-        title: CLEAR.title,
-        servers: CLEAR.servers,
-        select: CLEAR.select,
-        sets: CLEAR.sets,
-        report: CLEAR.report,
-        prepare: CLEAR.prepare,
-        patch: CLEAR.patch,
-        server,
-    };
+    let mut entry = CLEAR;
     change(&mut entry);
     Subject::in_the_clear(Box::leak(Box::new(entry)))
 }

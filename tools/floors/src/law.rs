@@ -13,6 +13,7 @@ const TABLE: &[Line] = &[
     ("0", "randomness", &["sotto-prg"]),
     ("0", "arithmetic", &["sotto-math"]),
     ("1", "encryption", &["sotto-lattice"]),
+    ("1", "the hypercube", &["sotto-cube"]),
     ("2", "schemes", &["schemes/*"]),
     ("4", "the list", &["sotto-registry"]),
     ("4", "what a table is", &["sotto-catalog"]),

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// The server's half of a [`super::SchemeEntry`].
+#[derive(Clone, Copy)]
 pub struct ServerEntry {
     /// See [`Server::encode`].
     pub encode: fn(&[u8], &dyn Rows, &dyn Sink) -> Result<()>,

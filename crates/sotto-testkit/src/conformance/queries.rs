@@ -28,7 +28,8 @@ pub fn differ(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("differ");
     let (mut one, mut other) = (table.client(rng), table.client(rng));
-    let mut query = |client: &mut dyn sotto_core::AnyClient| client.query(RecordIndex(5), rng).unwrap().0;
+    let record = RecordIndex(table.report.records / 2);
+    let mut query = |client: &mut dyn sotto_core::AnyClient| client.query(record, rng).unwrap().0;
     let queries = [query(one.as_mut()), query(one.as_mut()), query(other.as_mut())];
     let equal = |a: usize, b: usize| queries[a].iter().zip(&queries[b]).any(|(a, b)| a == b);
     if subject.private {
@@ -71,7 +72,7 @@ pub fn foreign_tickets(subject: &Subject) {
     harmless(client.recover(of_another_client, &answers));
 
     let small = subject.table(NARROW);
-    let (of_another_table, answers_there) = small.ask(small.client(rng).as_mut(), 1, rng);
+    let (of_another_table, answers_there) = small.ask(small.client(rng).as_mut(), 0, rng);
     harmless(client.recover(of_another_table, &answers));
     let (ticket, _) = table.ask(client.as_mut(), 1, rng);
     harmless(client.recover(ticket, &answers_there));

@@ -94,7 +94,12 @@ pub struct Table {
 
 impl Table {
     fn encode(entry: &'static SchemeEntry, case: Case) -> Self {
-        let shape = Shape::new(case.rows, case.row_bytes, 100);
+        Table::encode_set(entry, case, None)
+    }
+
+    /// A table with one of the scheme's named parameter sets, or with whichever is best.
+    pub fn encode_set(entry: &'static SchemeEntry, case: Case, set: Option<&str>) -> Self {
+        let shape = Shape { set: set.map(str::to_owned), ..Shape::new(case.rows, case.row_bytes, 100) };
         let params = (entry.select)(&shape).expect("small tables fit");
         let report = (entry.report)(&params).expect("selected parameters are good ones");
         let packing = Packing::new(case.rows, case.row_bytes, report.records, report.record_bytes)

@@ -1,0 +1,198 @@
+//! Answering: the steps a scheme's `answer` is written in.
+//!
+//! | step | module | what it does |
+//! |---|---|---|
+//! | expansion | [`prepare`](Cube::prepare) | a query becomes selectors and bits |
+//! | first dimension | [`first_dimension`](Cube::first_dimension) | the one pass over a unit's table, for several queries at once |
+//! | further dimensions | [`fold`](Cube::fold) | columns are halved by one bit after the other |
+//! | packing, switching | [`respond`](Cube::respond) | what is left becomes the few bits that are sent |
+
+mod fold;
+mod prepare;
+mod respond;
+
+use crate::message::{Answer, UnitAnswer};
+use crate::params::{Inner, Params};
+use crate::session::Session;
+pub use prepare::Prepared;
+use rayon::prelude::*;
+use sotto_core::{Image, Misuse, PeerMisbehaved, Result, Section};
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::expand::Expansion;
+use sotto_lattice::ring::Level;
+use sotto_math::modulus::Modulus;
+use sotto_math::tiles::{self, Selectors, Words};
+use std::sync::Arc;
+
+/// Queries in one pass over the table.
+pub const BATCH: usize = 4;
+
+/// An open table.
+pub struct Cube<F> {
+    params: Params<F>,
+    image: Arc<dyn Image>,
+    words: Words,
+    expansion: Option<Expansion>,
+}
+
+/// Sums of one query over one unit's table: a ciphertext to each column, block by block.
+pub struct Columns {
+    sums: Vec<u64>,
+    comps: usize,
+}
+
+impl<F> Cube<F> {
+    /// Opens an image.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Length`] if it is not the table of these parameters.
+    pub fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        let (want, what) = (params.grid.bytes(), "table");
+        let got = image.section(Section::Resident).map_or(0, <[u8]>::len) as u64;
+        if got != want {
+            return Err(PeerMisbehaved::Length { what, got, want }.into());
+        }
+        let words = stored(params)?;
+        Ok(Cube { params: params.clone(), image, words, expansion: crate::keyring::expansion(params) })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params<F> {
+        &self.params
+    }
+
+    /// Admits a client's keys.
+    ///
+    /// # Errors
+    /// As [`Session::admit`].
+    pub fn admit(&self, keys: &crate::Keys) -> Result<Session> {
+        Session::admit(&self.params, keys)
+    }
+
+    /// The first dimension, for up to [`BATCH`] queries in one pass: each column's sum of its rows'
+    /// polynomials times the rows' selectors. Threads of the current pool take stretches of slots.
+    ///
+    /// # Errors
+    /// Only if the image has lost its table.
+    pub fn first_dimension(&self, unit: u64, queries: &[&Prepared]) -> Result<Vec<Columns>> {
+        let layout = self.params.grid.layout();
+        let (start, bytes) = (self.params.grid.region(unit) as usize, layout.bytes() as usize);
+        let table = self.image.section(Section::Resident).and_then(|table| table.get(start..start + bytes));
+        let table = table.ok_or_else(lost)?;
+        let selectors: Vec<&Selectors> = queries.iter().map(|query| query.selectors()).collect();
+        let comps = self.params.rank() + 1;
+        let block_words = layout.cols() * comps * 8;
+        let mut sums: Vec<Vec<u64>> =
+            queries.iter().map(|_| vec![0; block_words * layout.blocks()]).collect();
+
+        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
+        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let mut parts: Vec<Vec<&mut [u64]>> = Vec::new();
+        for sums in &mut sums {
+            for (i, part) in sums.chunks_mut(stretch * block_words).enumerate() {
+                match parts.get_mut(i) {
+                    Some(parts) => parts.push(part),
+                    None => parts.push(vec![part]),
+                }
+            }
+        }
+        let tables = table.par_chunks(stretch * layout.block_bytes());
+        parts.into_par_iter().zip(tables).enumerate().for_each(|(i, (mut out, table))| {
+            let first = i * stretch;
+            let blocks = first..(first + stretch).min(layout.blocks());
+            tiles::scan(&self.words, layout, table, blocks, &selectors, &mut out);
+        });
+        Ok(sums.into_iter().map(|sums| Columns { sums, comps }).collect())
+    }
+
+    /// One unit for several queries: the first dimension together, the rest each on its own.
+    ///
+    /// # Errors
+    /// As the steps.
+    pub fn unit(&self, unit: u64, queries: &[(&Session, &Prepared)]) -> Result<Vec<UnitAnswer>> {
+        let prepared: Vec<&Prepared> = queries.iter().map(|(_, prepared)| *prepared).collect();
+        let columns = self.first_dimension(unit, &prepared)?;
+        let answers = columns
+            .into_par_iter()
+            .zip(queries)
+            .map(|(columns, (session, prepared))| self.respond(session, self.fold(columns, prepared)));
+        answers.collect()
+    }
+
+    /// Whole records for several prepared queries, up to `batch` of them in one pass; results in order.
+    pub fn answer_many(
+        &self,
+        sessions: &[&Session],
+        prepared: Vec<Result<Prepared>>,
+        batch: usize,
+    ) -> Vec<Result<Answer>> {
+        let mut answers: Vec<Result<Answer>> = prepared
+            .iter()
+            .map(|prepared| match prepared {
+                Ok(_) => Ok(Answer(Vec::with_capacity(self.params.grid.units() as usize))),
+                Err(_) => Err(Misuse::Rule("replaced below").into()),
+            })
+            .collect();
+        let good: Vec<(usize, &Session, &Prepared)> = (0..)
+            .zip(sessions)
+            .zip(&prepared)
+            .filter_map(|((i, session), prepared)| Some((i, *session, prepared.as_ref().ok()?)))
+            .collect();
+        for some in good.chunks(batch.max(1)) {
+            let queries: Vec<(&Session, &Prepared)> =
+                some.iter().map(|(_, session, query)| (*session, *query)).collect();
+            let units = (0..self.params.grid.units()).map(|unit| self.unit(unit, &queries));
+            match units.collect::<Result<Vec<_>>>() {
+                Ok(units) => {
+                    for unit in units {
+                        for ((i, ..), unit) in some.iter().zip(unit) {
+                            if let Some(Ok(Answer(units))) = answers.get_mut(*i) {
+                                units.push(unit);
+                            }
+                        }
+                    }
+                }
+                Err(_) => some.iter().for_each(|(i, ..)| {
+                    if let Some(answer) = answers.get_mut(*i) {
+                        *answer = Err(lost());
+                    }
+                }),
+            }
+        }
+        let failures = prepared.into_iter().map(Result::err);
+        answers.into_iter().zip(failures).map(|(answer, failure)| failure.map_or(answer, Err)).collect()
+    }
+
+    /// Takes one column's ciphertext out of the sums.
+    fn column(&self, columns: &Columns, col: usize) -> Cipher {
+        let mut out = Cipher::zero(&self.params.ring, Level::Main, self.params.rank());
+        for (comp, out) in out.components_mut().enumerate() {
+            tiles::gather(
+                &self.words,
+                self.params.grid.layout(),
+                columns.comps,
+                &columns.sums,
+                col,
+                comp,
+                out,
+            );
+        }
+        out
+    }
+}
+
+fn lost() -> sotto_core::Error {
+    PeerMisbehaved::Malformed { what: "image", why: "the table is gone".into() }.into()
+}
+
+/// How slots are stored in an image: residues modulo q, or modulo its two factors.
+pub(crate) fn stored(params: &Inner) -> Result<Words> {
+    let q = params.ring.q();
+    let words = match q.factors() {
+        Some([first, second]) => Modulus::new(first)
+            .zip(Modulus::new(second))
+            .and_then(|(first, second)| Words::pair(first, second)),
+        None => Words::new(q),
+    };
+    words.ok_or_else(|| Misuse::Rule("every ring's modulus has a stored form").into())
+}

@@ -1,0 +1,148 @@
+//! From a query to selectors and bits.
+
+use super::Cube;
+use crate::client::QUERY_MASKS;
+use crate::literal::{Form, Upload};
+use crate::message::Query;
+use crate::session::Session;
+use rayon::prelude::*;
+use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::encrypt::{Masks, restore};
+use sotto_lattice::expand::Leaf;
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::lower::lower;
+use sotto_lattice::pack;
+use sotto_lattice::ring::Level;
+use sotto_lattice::scratch::Scratch;
+use sotto_math::tiles::Selectors;
+
+/// A query as the server works with it: a selector for each row, a bit for each further dimension.
+pub struct Prepared {
+    selectors: Selectors,
+    pub(super) bits: Vec<Gsw>,
+}
+
+impl Prepared {
+    pub(super) fn selectors(&self) -> &Selectors {
+        &self.selectors
+    }
+}
+
+/// What becomes of a leaf of expansion.
+enum Value {
+    /// A selector modulo q, or n of them in the matrix form.
+    Selector(Vec<Cipher>),
+    /// A row m g_j, still modulo Q.
+    Bit(Cipher),
+}
+
+impl<F> Cube<F> {
+    /// Query expansion: from what was sent to selectors and RGSW encryptions of bits, both modulo q.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
+    pub fn prepare(&self, session: &Session, query: &Query) -> Result<Prepared> {
+        let (selectors, rows) = match self.params.literal.upload {
+            Upload::Expanded => self.expand(session, query)?,
+            Upload::Direct => self.received(session, query)?,
+        };
+        let layout = self.params.grid.layout();
+        let mut laid = Selectors::new(&self.words, layout, self.params.rank() + 1);
+        for (row, selector) in selectors.iter().flatten().enumerate() {
+            for (comp, slots) in selector.components().enumerate() {
+                laid.set(row, comp, slots);
+            }
+        }
+        Ok(Prepared { selectors: laid, bits: self.bits(session, rows)? })
+    }
+
+    /// The query's one ciphertext, coefficient by coefficient.
+    fn expand(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
+        let rule = Misuse::Rule("keys of the table's parameters");
+        let [left, right] = session.rounds(&self.params).ok_or(rule.clone())?;
+        let expansion = self.expansion.as_ref().ok_or(rule)?;
+        let query = self.cipher(query, 0)?;
+        let finish = |leaf, cipher: &mut Cipher| match leaf {
+            Leaf::Left(_) => Value::Selector(self.selector(session, cipher)),
+            Leaf::Right(_) => Value::Bit(cipher.clone()),
+        };
+        let (selectors, bits) = expansion.run(left, right, query, finish);
+        let selectors = selectors.into_iter().filter_map(|value| match value {
+            Value::Selector(ciphers) => Some(ciphers),
+            Value::Bit(_) => None,
+        });
+        let bits = bits.into_iter().filter_map(|value| match value {
+            Value::Bit(cipher) => Some(cipher),
+            Value::Selector(_) => None,
+        });
+        Ok((selectors.collect(), bits.collect()))
+    }
+
+    /// The query's selectors and rows as they came.
+    fn received(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
+        let rows = self.params.literal.rows as usize;
+        let selector = |i| Ok(self.selector(session, &self.cipher(query, i)?));
+        let selectors = (0..rows).into_par_iter().map(selector).collect::<Result<_>>()?;
+        let rest = (rows..query.bodies.len()).into_par_iter().map(|i| self.cipher(query, i));
+        Ok((selectors, rest.collect::<Result<_>>()?))
+    }
+
+    /// Ciphertext `i` of a query.
+    fn cipher(&self, query: &Query, i: usize) -> Result<Cipher> {
+        let (params, ring) = (&self.params, &self.params.ring);
+        let level = params.query_level();
+        let bad = || PeerMisbehaved::NotCanonical("query");
+        let body = query.bodies.get(i).ok_or_else(bad)?;
+        let body = restore(ring, level, body, params.literal.query_bits.into()).ok_or_else(bad)?;
+        let mask = Masks { seed: &query.seed, label: QUERY_MASKS, first: i as u64 }.mask(ring, level, 0);
+        Ok(Cipher::new(ring, self.tag(level), &mask, std::iter::once(body.as_slice())))
+    }
+
+    /// What the matrix form makes of a ciphertext happens before it is lowered, which there changes nothing.
+    fn tag(&self, level: Level) -> Level {
+        if self.params.literal.form == Form::Matrix { Level::Full } else { level }
+    }
+
+    /// A selector modulo q: one ciphertext, or the n columns of its matrix form, each with the message at
+    /// its own place (Spiral's scalar-to-matrix).
+    fn selector(&self, session: &Session, cipher: &Cipher) -> Vec<Cipher> {
+        let ring = &self.params.ring;
+        if cipher.level() == Level::Main {
+            return vec![cipher.clone()];
+        }
+        let mut scratch = Scratch::new(ring);
+        let mut lowered = |high: &Cipher| {
+            let mut low = Cipher::zero(ring, Level::Main, high.rank());
+            lower(ring, high, &mut low, &mut scratch);
+            low
+        };
+        if self.params.literal.form != Form::Matrix {
+            return vec![lowered(cipher)];
+        }
+        let column = |(place, key)| {
+            let mut high = Cipher::zero(ring, Level::Full, session.pack.len());
+            pack::add_at(ring, key, place, cipher, &mut high, &mut Scratch::new(ring));
+            lowered(&high)
+        };
+        (1..).zip(&session.pack).map(column).collect()
+    }
+
+    /// RGSW encryptions of the bits: converted from rows m g_j, or put together from all rows.
+    fn bits(&self, session: &Session, rows: Vec<Cipher>) -> Result<Vec<Gsw>> {
+        let Some(gadget) = &self.params.gadgets.fold else { return Ok(Vec::new()) };
+        let incomplete = || Misuse::Rule("all rows of every bit").into();
+        let ring = &self.params.ring;
+        let l = gadget.digits() as usize;
+        match &session.convert {
+            Some(key) => rows
+                .par_chunks(l)
+                .map(|rows| key.convert(ring, gadget, rows, &mut Scratch::new(ring)).ok_or_else(incomplete))
+                .collect(),
+            None => rows
+                .par_chunks(2 * l)
+                .map(|rows| Gsw::from_rows(gadget, rows.to_vec()).ok_or_else(incomplete))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! From folded ciphertexts to what is sent.
+
+use super::Cube;
+use crate::literal::Form;
+use crate::message::UnitAnswer;
+use crate::session::Session;
+use rayon::prelude::*;
+use sotto_core::Result;
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::pack;
+use sotto_lattice::ring::Level;
+use sotto_lattice::scratch::Scratch;
+use sotto_math::basis::round_to_bits;
+
+impl<F> Cube<F> {
+    /// Packs if there is something to pack, and switches to the bits that are sent.
+    ///
+    /// # Errors
+    /// None.
+    pub fn respond(&self, session: &Session, folded: Vec<Cipher>) -> Result<UnitAnswer> {
+        let columns = match self.params.literal.form {
+            Form::Plain | Form::Matrix => folded,
+            Form::Packed => self.pack(session, &folded),
+        };
+        let switched = columns.into_par_iter().map(|column| self.switch(column));
+        Ok(UnitAnswer { polynomials: switched.collect::<Vec<_>>().into_iter().flatten().collect() })
+    }
+
+    /// Column j of the unit: ciphertexts (1, j) to (n, j), under one mask.
+    fn pack(&self, session: &Session, folded: &[Cipher]) -> Vec<Cipher> {
+        let n = session.pack.len();
+        let column = |j: usize| {
+            let entries: Vec<Cipher> = folded.iter().skip(j).step_by(n).cloned().collect();
+            pack::pack(&self.params.ring, &session.pack, &entries, &mut Scratch::new(&self.params.ring))
+        };
+        (0..n).into_par_iter().map(column).collect()
+    }
+
+    /// Modulus switching to powers of two: more bits for the mask, whose rounding is multiplied by the
+    /// secret, fewer for the bodies.
+    fn switch(&self, mut column: Cipher) -> Vec<Vec<u64>> {
+        let ring = &self.params.ring;
+        let [mask, body] = self.params.literal.answer_bits.map(u32::from);
+        let rounded = |(i, slots): (usize, &mut [u64])| {
+            ring.inverse(Level::Main, slots);
+            let mut out = vec![0; slots.len()];
+            round_to_bits(ring.q(), slots, if i == 0 { mask } else { body }, &mut out);
+            out
+        };
+        column.components_mut().enumerate().map(rounded).collect()
+    }
+}

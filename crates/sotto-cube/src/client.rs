@@ -1,0 +1,254 @@
+//! The client: make keys, ask, read the answer. The same for every scheme of the family.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is
+//! refusing an index past the end.
+
+use crate::ask::Target;
+use crate::keyring::{self, Use};
+use crate::literal::{Form, Upload};
+use crate::message::{Answer, Body, Keys, Query, UnitAnswer};
+use crate::params::{Inner, Params};
+use crate::whiten::whiten;
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, Scheme};
+use sotto_lattice::automorphism::AutomorphismKey;
+use sotto_lattice::convert::ConversionKey;
+use sotto_lattice::encrypt::{Errors, Masks, encrypt, truncate};
+use sotto_lattice::expand::element;
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::pack;
+use sotto_lattice::ring::Level;
+use sotto_lattice::secret::Secret;
+use sotto_math::bits;
+use sotto_math::sample::Gaussian;
+use sotto_prg::PublicSeed;
+use zeroize::Zeroizing;
+
+/// What the masks of keys are for.
+pub(crate) const KEY_MASKS: &str = "cube key";
+/// What the masks of queries are for.
+pub(crate) const QUERY_MASKS: &str = "cube query";
+
+/// A client about to be: its keys are made at once, since no artifact is needed.
+pub struct Prepare<F> {
+    client: Client<F>,
+}
+
+impl<F, S> sotto_core::Prepare<S> for Prepare<F>
+where
+    F: crate::Family,
+    S: Scheme<Params = Params<F>, Keys = Keys, Query = Query, Answer = Answer, Client = Client<F>>,
+    Client<F>: sotto_core::Client<S>,
+{
+    fn begin(params: &Params<F>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { client: Client::new(params.clone(), rng) })
+    }
+
+    fn finish(self) -> Result<Client<F>> {
+        Ok(self.client)
+    }
+}
+
+/// A client with its secrets.
+pub struct Client<F> {
+    params: Params<F>,
+    /// Secret and error are drawn by these laws.
+    error: Gaussian,
+    /// The secret of queries.
+    secret: Secret,
+    /// The secrets of packed answers; empty in the plain form.
+    packed: Vec<Secret>,
+    keys: Keys,
+}
+
+/// The secret of one query: which record was asked for.
+pub struct Pending {
+    record: Zeroizing<u64>,
+}
+
+impl<F, S> sotto_core::Client<S> for Client<F>
+where
+    F: crate::Family,
+    S: Scheme<
+            Params = Params<F>,
+            Keys = Keys,
+            Query = Query,
+            Answer = Answer,
+            Fan<Query> = One<Query>,
+            Fan<Answer> = One<Answer>,
+        >,
+{
+    type Pending = Pending;
+
+    fn keys(&self) -> Keys {
+        self.keys.clone()
+    }
+
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let len = self.params.grid.records();
+        if index.0 >= len {
+            return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
+        }
+        Ok((One(self.ask(index.0, rng)?), Pending { record: Zeroizing::new(index.0) }))
+    }
+
+    fn recover(&mut self, pending: Pending, One(Answer(units)): One<Answer>) -> Result<Record> {
+        if units.len() as u64 != self.params.grid.units() {
+            return Err(Misuse::Foreign("ticket").into());
+        }
+        let mut record = Vec::with_capacity(self.params.literal.record_bytes as usize);
+        for (unit, answer) in (0..).zip(&units) {
+            record.extend_from_slice(&self.open(&pending, unit, answer)?);
+        }
+        Ok(Record::new(record))
+    }
+}
+
+impl<F> Client<F> {
+    /// Draws the secrets and makes every key.
+    fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
+        let set = params.set;
+        let error = Gaussian::new(set.sigma);
+        let secret = Secret::sample(&params.ring, set.law, rng);
+        let places = if params.literal.form == Form::Plain { 0 } else { params.literal.n };
+        let packed: Vec<Secret> = (0..places).map(|_| Secret::sample(&params.ring, set.law, rng)).collect();
+        let seed = PublicSeed::fresh(rng);
+        let bodies = bodies(&params, &secret, &packed, &seed, &mut Errors { law: &error, rng });
+        Client { params, error, secret, packed, keys: Keys { seed, bodies } }
+    }
+
+    /// Query: one ciphertext, or one for each selector and each row of each bit.
+    fn ask(&self, record: u64, rng: &mut dyn CryptoRng) -> Result<Query> {
+        let (params, ring) = (&*self.params, &self.params.ring);
+        let level = params.query_level();
+        let target = Target::new(params, record);
+        let seed = PublicSeed::fresh(rng);
+        let masks = |first| Masks { seed: &seed, label: QUERY_MASKS, first };
+        let mut bodies: Vec<Body> = Vec::with_capacity(params.query_polynomials());
+        let mut send = |slots: Vec<Vec<u64>>| {
+            let kept = params.literal.query_bits.into();
+            bodies.extend(slots.iter().map(|body| truncate(ring, level, body, kept)));
+        };
+        let mut next = 0;
+        let mut one = |message: &[u64], rng: &mut dyn CryptoRng| {
+            let a = masks(next).mask(ring, level, 0);
+            next += 1;
+            encrypt(ring, level, &[&self.secret], &a, &[message], &self.error, rng)
+        };
+        if params.literal.upload == Upload::Expanded {
+            let f = target.packed().ok_or(Misuse::Rule("checked parameters expand"))?;
+            let message = Zeroizing::new(ring.from_integers(level, &f));
+            send(one(&message, rng));
+            return Ok(Query { seed, bodies });
+        }
+        for selector in target.selectors() {
+            send(one(&selector, rng));
+        }
+        let mut first = u64::from(params.literal.rows);
+        for bit in target.bits() {
+            let Some(gadget) = &params.gadgets.fold else { break };
+            if params.literal.form == Form::Matrix {
+                // The server converts these: only the rows m g_j are sent.
+                for power in gadget.powers() {
+                    let mut message = bit.clone();
+                    ring.scale(level, &mut message, power);
+                    send(one(&message, rng));
+                }
+            } else {
+                let mut errors = Errors { law: &self.error, rng };
+                send(Gsw::generate(ring, level, gadget, &[&self.secret], &bit, masks(first), &mut errors));
+                first += 2 * u64::from(gadget.digits());
+            }
+        }
+        Ok(Query { seed, bodies })
+    }
+
+    /// Recover, for one unit: subtract the masks, round, and take the public mask off the data.
+    ///
+    /// # Errors
+    /// [`Misuse::Foreign`] for the answer of another shape.
+    pub fn open(&self, pending: &Pending, unit: u64, answer: &UnitAnswer) -> Result<Zeroizing<Vec<u8>>> {
+        let params = &*self.params;
+        let side = usize::from(params.literal.n);
+        let secrets: Vec<&Secret> = match params.literal.form {
+            Form::Plain => vec![&self.secret],
+            Form::Packed | Form::Matrix => self.packed.iter().collect(),
+        };
+        let columns = answer.polynomials.chunks_exact(1 + secrets.len());
+        if columns.len() * (1 + secrets.len()) != answer.polynomials.len() || columns.len() != side {
+            return Err(Misuse::Foreign("answer").into());
+        }
+        // Entry (i, j) of a unit is polynomial i n + j, and body i of column j.
+        let mut words: Vec<Zeroizing<Vec<u64>>> = vec![Zeroizing::new(Vec::new()); side * side];
+        for (j, column) in columns.enumerate() {
+            let Some((mask, bodies)) = column.split_first() else { continue };
+            let mut slots = mask.clone();
+            params.ring.forward(Level::Main, &mut slots);
+            for (i, (body, secret)) in bodies.iter().zip(&secrets).enumerate() {
+                if let Some(words) = words.get_mut(i * side + j) {
+                    *words = self.round(&slots, body, secret);
+                }
+            }
+        }
+        let grid = &params.grid;
+        let mut bytes = Zeroizing::new(Vec::with_capacity(grid.unit_bytes()));
+        let mut part = Zeroizing::new(Vec::with_capacity(grid.part_bytes()));
+        for (k, words) in words.iter().enumerate() {
+            part.clear();
+            bits::pack_words(words, params.literal.p_log2.into(), &mut part);
+            whiten(*pending.record, grid.part(unit, k), &mut part);
+            bytes.extend_from_slice(&part);
+        }
+        bytes.truncate(grid.bytes_of_unit(unit).len());
+        Ok(bytes)
+    }
+
+    /// `p (b' / 2^t_b - a' s / 2^t_a)`, to the nearest integer modulo p: the words of one polynomial.
+    ///
+    /// The product is exact modulo q: masks have at most 40 bits and the secret's norm is small, so no sum
+    /// reaches q / 2.
+    fn round(&self, mask: &[u64], body: &[u64], secret: &Secret) -> Zeroizing<Vec<u64>> {
+        let (params, ring) = (&*self.params, &self.params.ring);
+        let [mask_bits, body_bits] = params.literal.answer_bits.map(u32::from);
+        let p = u32::from(params.literal.p_log2);
+        let mut product = Zeroizing::new(secret.slots(ring, Level::Main).to_vec());
+        ring.mul(Level::Main, &mut product, mask);
+        ring.inverse(Level::Main, &mut product);
+        let half = 1u64 << (mask_bits - p - 1);
+        let words = body.iter().zip(product.iter()).map(|(body, product)| {
+            let phase = (body << (mask_bits - body_bits)).wrapping_sub(ring.q().centred(*product) as u64);
+            (phase.wrapping_add(half) & ((1 << mask_bits) - 1)) >> (mask_bits - p)
+        });
+        Zeroizing::new(words.collect())
+    }
+}
+
+/// The bodies of every key, truncated, in the order of the list.
+fn bodies(
+    params: &Inner,
+    secret: &Secret,
+    packed: &[Secret],
+    seed: &PublicSeed,
+    errors: &mut Errors<'_>,
+) -> Vec<Body> {
+    let ring = &params.ring;
+    let targets: Vec<&Secret> = packed.iter().collect();
+    let mut out = Vec::new();
+    for entry in keyring::entries(params) {
+        let masks = Masks { seed, label: KEY_MASKS, first: entry.first };
+        let (level, gadget) = (entry.level, &entry.gadget);
+        let slots = match entry.usage {
+            Use::Left(round) | Use::Right(round) => {
+                let k = element(params.n(), round);
+                AutomorphismKey::generate(ring, level, gadget, k, secret, masks, errors)
+            }
+            Use::Convert if params.literal.form == Form::Matrix => {
+                ConversionKey::generate(ring, level, gadget, secret, &targets, masks, errors)
+            }
+            Use::Convert => ConversionKey::generate(ring, level, gadget, secret, &[secret], masks, errors),
+            Use::Pack(place) => pack::generate(ring, level, gadget, (secret, place), &targets, masks, errors),
+        };
+        let kept = keyring::sent_bits(params, &entry).into();
+        out.extend(slots.iter().map(|body| truncate(ring, level, body, kept)));
+    }
+    out
+}

@@ -1,0 +1,128 @@
+//! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
+
+use crate::literal::{Form, Literal, Upload};
+use crate::noise::rounds_of;
+use crate::params::{Inner, SEED_BYTES, units_of};
+use crate::rings::RingSet;
+
+/// Costs of a literal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Bytes of a query.
+    pub query_bytes: u64,
+    /// Bytes of an answer.
+    pub answer_bytes: u64,
+    /// Bytes of a client's keys.
+    pub keys_bytes: u64,
+    /// Bytes the server holds for them.
+    pub session_bytes: u64,
+    /// Multiply-adds of an answer, in equivalents of eight bits.
+    pub server_ops: u64,
+    /// Estimated time of an answer on one thread.
+    pub nanoseconds: f64,
+}
+
+/// Polynomials of a client's keys that are sent: modulo Q, and modulo q.
+pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
+    let n = u64::from(literal.n);
+    let [l, right, convert, pack] = [literal.expand, literal.expand_right, literal.convert, literal.pack]
+        .map(|triple| u64::from(triple[0]));
+    let [left_rounds, right_rounds] = rounds_of(literal).map(|rounds| rounds as u64);
+    let trees = match literal.upload {
+        Upload::Direct => 0,
+        Upload::Expanded if literal.nu2 == 0 => l * left_rounds,
+        // The round that parts the trees takes the finer gadget; where both are one, keys are shared.
+        Upload::Expanded if literal.expand == literal.expand_right => l * (1 + left_rounds.max(right_rounds)),
+        Upload::Expanded => l * left_rounds + right * (1 + right_rounds),
+    };
+    match literal.form {
+        Form::Plain => [trees + convert, 0],
+        Form::Packed => [trees + convert, n * n * pack],
+        Form::Matrix => [trees, n * n * pack + n * convert],
+    }
+}
+
+/// Costs of checked parameters.
+pub(crate) fn of(params: &Inner) -> Cost {
+    of_literal(&params.literal, params.set)
+}
+
+/// Costs of a literal on its ring.
+pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
+    let n = ring.n as u64;
+    let polynomial = |bits: u8| (n * u64::from(bits)).div_ceil(8);
+    let [full, main] = key_polynomials(literal);
+    let units = units_of(literal, ring.n);
+    let rank = literal.rank() as u64;
+    let [mask, body] = literal.answer_bits.map(polynomial);
+    let side = u64::from(literal.n);
+    let bit_rows = literal.bit_rows() as u64;
+    let rows = u64::from(literal.rows);
+    let query_polynomials = match (literal.upload, literal.form) {
+        (Upload::Expanded, _) => 1,
+        (Upload::Direct, Form::Matrix) => rows + bit_rows,
+        (Upload::Direct, _) => rows + 2 * bit_rows,
+    };
+    let limbs = 1 + u64::from(ring.special.is_some());
+    let polynomials = units * literal.unit_polynomials() * (rows << literal.nu2);
+    Cost {
+        query_bytes: SEED_BYTES + query_polynomials * polynomial(literal.query_bits),
+        answer_bytes: units
+            * if literal.form == Form::Plain { mask + body } else { side * (mask + side * body) },
+        keys_bytes: SEED_BYTES
+            + full * polynomial(literal.key_bits)
+            + main * polynomial(literal.pack_key_bits),
+        session_bytes: 8 * n * (full * 2 * limbs + main.div_ceil(side) * (1 + side)),
+        // Seven planes of eight bits hold a word of fifty bits.
+        server_ops: polynomials.saturating_mul(n).saturating_mul(rank + 1).saturating_mul(7),
+        nanoseconds: nanoseconds(literal, ring, polynomials),
+    }
+}
+
+/// Time on one thread, from the costs of a transform, a product and a byte of the scan.
+fn nanoseconds(literal: &Literal, ring: &RingSet, polynomials: u64) -> f64 {
+    let n = ring.n as f64;
+    // Moduli of two primes take the slow kernels.
+    let slow = if ring.q.len() > 1 { 2.5 } else { 1.0 };
+    let transform = 0.07 * n * n.log2() * slow;
+    let product = 0.15 * n * slow;
+    let limbs = 1.0 + f64::from(u8::from(ring.special.is_some()));
+    let count = |triple: [u8; 3]| f64::from(triple[0]);
+    let switch = |l: f64, comps: f64, limbs: f64| limbs * (transform * (1.0 + l) + product * comps * l);
+    let rank = literal.rank() as f64;
+    let units = units_of(literal, ring.n) as f64;
+    let (rows, bits) = (f64::from(literal.rows), literal.bit_rows() as f64);
+    let expansion = match literal.upload {
+        Upload::Direct => 0.0,
+        Upload::Expanded => {
+            (rows + 8.0) * switch(count(literal.expand), 2.0, limbs)
+                + (bits + 4.0)
+                    * (switch(count(literal.expand_right), 2.0, limbs)
+                        + switch(count(literal.convert), 2.0, limbs))
+                + (rows + 2.0 * bits) * 4.0 * transform * (limbs - 1.0)
+        }
+    };
+    let scan = polynomials as f64 * n * 8.0 / SCAN_BYTES_PER_NANOSECOND * (rank + 1.0) / 2.0;
+    let folded = units * literal.unit_polynomials() as f64 / rank * ((1u64 << literal.nu2) - 1) as f64;
+    let cmux = (rank + 1.0)
+        * (transform * (1.0 + count(literal.fold)) + product * (rank + 1.0) * count(literal.fold));
+    let packing = match literal.form {
+        Form::Packed => {
+            let n = f64::from(literal.n);
+            units
+                * n
+                * n
+                * (transform * (1.0 + count(literal.pack)) + product * (n + 1.0) * count(literal.pack))
+        }
+        Form::Plain | Form::Matrix => 0.0,
+    };
+    expansion + scan + folded * cmux + packing + units * n * 20.0
+}
+
+/// What the scan reads of an encoded table.
+const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
+
+/// A number of bytes for a person.
+pub(crate) fn bytes_text(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}

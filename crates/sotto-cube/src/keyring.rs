@@ -1,0 +1,94 @@
+//! Which keys a client registers, in which order: client and server walk the same list.
+
+use crate::literal::Form;
+use crate::params::Inner;
+use sotto_lattice::expand::{Counts, Expansion};
+use sotto_lattice::ring::Level;
+use sotto_math::gadget::Gadget;
+
+/// What a key is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The automorphism of this round of expansion, towards selectors.
+    Left(u32),
+    /// The same towards bits; where both trees have one gadget there are only these.
+    Right(u32),
+    /// Conversion to RGSW.
+    Convert,
+    /// Packing into this place, counted from 1.
+    Pack(usize),
+}
+
+/// One key of the list.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// What it is for.
+    pub usage: Use,
+    /// Its gadget.
+    pub gadget: Gadget,
+    /// The modulus its rows live at.
+    pub level: Level,
+    /// Secrets it switches to.
+    pub rank: usize,
+    /// The index of its first mask in the stream of the keys' seed.
+    pub first: u64,
+}
+
+impl Entry {
+    /// Bodies that are sent.
+    pub fn bodies(&self) -> usize {
+        self.gadget.digits() as usize * self.rank
+    }
+}
+
+/// All keys, in the order in which they are sent.
+pub fn entries(params: &Inner) -> Vec<Entry> {
+    let mut out: Vec<Entry> = Vec::new();
+    let mut next = 0;
+    let mut push = |usage, gadget: &Option<Gadget>, level, rank| {
+        if let Some(gadget) = gadget {
+            out.push(Entry { usage, gadget: *gadget, level, rank, first: next });
+            next += u64::from(gadget.digits());
+        }
+    };
+    let gadgets = &params.gadgets;
+    if let Some(expansion) = expansion(params) {
+        let [left, right] = [expansion.left_rounds(), expansion.right_rounds()];
+        if shared(params) {
+            (0..left.end.max(right.end))
+                .for_each(|round| push(Use::Right(round), &gadgets.expand, Level::Full, 1));
+        } else {
+            left.for_each(|round| push(Use::Left(round), &gadgets.expand, Level::Full, 1));
+            right.for_each(|round| push(Use::Right(round), &gadgets.expand_right, Level::Full, 1));
+        }
+    }
+    // Matrices are made right after expansion, plain ciphertexts are packed at the very end.
+    let side = usize::from(params.literal.n);
+    let (level, rank) = match params.literal.form {
+        Form::Matrix => (Level::Full, side),
+        Form::Plain | Form::Packed => (Level::Main, 1),
+    };
+    push(Use::Convert, &gadgets.convert, Level::Full, rank);
+    (1..=side).for_each(|place| push(Use::Pack(place), &gadgets.pack, level, side));
+    out
+}
+
+/// Whether both trees of expansion use the same keys.
+pub(crate) fn shared(params: &Inner) -> bool {
+    params.literal.nu2 > 0 && params.gadgets.expand == params.gadgets.expand_right
+}
+
+/// The expansion of a query; `None` if queries are not expanded.
+pub fn expansion(params: &Inner) -> Option<Expansion> {
+    let counts = Counts { left: params.literal.rows as usize, right: params.literal.bit_rows() };
+    params.expands().then(|| Expansion::new(&params.ring, counts)).flatten()
+}
+
+/// Bits sent of every word of a key's bodies.
+pub(crate) fn sent_bits(params: &Inner, entry: &Entry) -> u8 {
+    match entry.usage {
+        Use::Pack(_) => params.literal.pack_key_bits,
+        Use::Convert if params.literal.form == Form::Matrix => params.literal.pack_key_bits,
+        _ => params.literal.key_bits,
+    }
+}

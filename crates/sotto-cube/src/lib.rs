@@ -1,0 +1,59 @@
+//! What Spiral (Menon, Wu, S&P 2022) and FSpiral (Luo, Wang, 2025) share.
+//!
+//! A table is a hypercube of records: a first dimension of `rows`, then nu2 dimensions of two. A query holds
+//! a selector for each row and a bit for each further dimension. The server multiplies its whole table by
+//! the selectors, which leaves one ciphertext to a column, folds the columns by one bit after the other,
+//! and sends what is left with fewer bits. The schemes of this family differ in how a query travels (one
+//! ciphertext that the server expands, or everything), in the modulus that is left after expansion, and in
+//! what a unit of a record is: a polynomial, several that are packed into one answer, or a matrix of them.
+//!
+//! The letters are Spiral's: N the degree, q the modulus, Q = q q' where there is a second one, p the
+//! plaintext modulus, nu1 and nu2 the dimensions, n the side of a unit, (l, B, A) a gadget.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`literal`] | what is written into a catalog |
+//! | [`rings`] | the rings there are |
+//! | [`template`] | parameter sets before they meet a table |
+//! | [`params`] | checked parameters, and their report |
+//! | [`noise`] | the noise of a lookup, and the probability that it is too much |
+//! | [`cost`] | bytes, and estimated time |
+//! | [`select`] | choosing parameters for a table |
+//! | [`shape`] | where records lie |
+//! | [`whiten`] | the public mask on the data |
+//! | [`message`] | keys, queries, answers, and their bits on the wire |
+//! | [`keyring`] | which keys there are, in which order |
+//! | [`ask`] | a query's messages, in constant time |
+//! | [`client`] | prepare, query, recover |
+//! | `encode`, `revise` | the image of a table, and changes to it (feature `server`) |
+//! | `session` | a client's keys as the server holds them (feature `server`) |
+//! | `answer` | expansion, first dimension, folding, answers (feature `server`) |
+//! | `stream` | the same for one unit at a time (feature `server`) |
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "server")]
+pub mod answer;
+pub mod ask;
+pub mod client;
+pub mod cost;
+#[cfg(feature = "server")]
+pub mod encode;
+pub mod keyring;
+pub mod literal;
+pub mod message;
+pub mod noise;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod rings;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod session;
+pub mod shape;
+pub mod template;
+pub mod whiten;
+
+pub use literal::{Form, Literal, Upload};
+pub use message::{Answer, Keys, Query};
+pub use params::{Family, Params};
+pub use template::Template;

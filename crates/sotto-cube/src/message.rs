@@ -1,0 +1,192 @@
+//! Keys, queries and answers, and their bits on the wire.
+//!
+//! Masks are never sent: 32 bytes of seed stand for all of a message's. Of every word of a body only the top
+//! bits are, as many as the parameters say; spec/cube.md draws the bytes.
+
+use crate::keyring::{entries, sent_bits};
+use crate::literal::Form;
+use crate::params::{Inner, Params, SEED_BYTES};
+use sotto_core::wire::exact;
+use sotto_core::{PeerMisbehaved, Result, Wire};
+use sotto_lattice::ring::Level;
+use sotto_math::bits;
+use sotto_prg::PublicSeed;
+
+/// The top bits of the coefficients of a body.
+pub type Body = Vec<u128>;
+
+/// What a client registers: the bodies of all keys, in the order of [`entries`].
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// Of the masks.
+    pub seed: PublicSeed,
+    /// The bodies.
+    pub bodies: Vec<Body>,
+}
+
+/// One query: selectors first, bits of further dimensions after them; or one body that expands to them.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// Of the masks.
+    pub seed: PublicSeed,
+    /// The bodies.
+    pub bodies: Vec<Body>,
+}
+
+/// The answer for one unit: for each column of the unit its mask and its bodies, switched to few bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnitAnswer {
+    /// Masks and bodies, column by column.
+    pub polynomials: Vec<Vec<u64>>,
+}
+
+/// The answers for all units of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer(pub Vec<UnitAnswer>);
+
+/// Length and admissible values of each body of a message.
+struct Width {
+    bits: u32,
+    /// The largest word that a coefficient of the modulus is cut to.
+    last: u128,
+}
+
+impl Width {
+    fn new(params: &Inner, level: Level, sent: u8) -> Self {
+        let cut = params.ring.bits(level).saturating_sub(sent.into());
+        Width { bits: sent.into(), last: (params.ring.modulus(level) - 1) >> cut }
+    }
+
+    fn bytes(&self, n: usize) -> usize {
+        (n * self.bits as usize).div_ceil(8)
+    }
+
+    fn take(&self, what: &'static str, n: usize, bytes: &[u8]) -> Result<Body> {
+        bits::unpack(bytes, self.bits, n)
+            .filter(|words| words.iter().all(|word| *word <= self.last))
+            .ok_or_else(|| PeerMisbehaved::NotCanonical(what).into())
+    }
+}
+
+/// The widths of the bodies of a key message, in order.
+fn key_widths(params: &Inner) -> Vec<Width> {
+    let widths = |entry| {
+        let entry: &crate::keyring::Entry = entry;
+        (0..entry.bodies())
+            .map(|_| Width::new(params, entry.level, sent_bits(params, entry)))
+            .collect::<Vec<_>>()
+    };
+    entries(params).iter().flat_map(widths).collect()
+}
+
+fn query_widths(params: &Inner) -> Vec<Width> {
+    let width = |_| Width::new(params, params.query_level(), params.literal.query_bits);
+    (0..params.query_polynomials()).map(width).collect()
+}
+
+fn put(params: &Inner, widths: &[Width], seed: &PublicSeed, bodies: &[Body], out: &mut Vec<u8>) {
+    debug_assert!(widths.len() == bodies.len() && bodies.iter().all(|body| body.len() == params.n()));
+    out.extend_from_slice(&seed.0);
+    widths.iter().zip(bodies).for_each(|(width, body)| bits::pack(body, width.bits, out));
+}
+
+fn take(
+    what: &'static str,
+    params: &Inner,
+    widths: &[Width],
+    bytes: &[u8],
+) -> Result<(PublicSeed, Vec<Body>)> {
+    let n = params.n();
+    exact(what, bytes, SEED_BYTES as usize + widths.iter().map(|width| width.bytes(n)).sum::<usize>())?;
+    let too_short = || PeerMisbehaved::NotCanonical(what);
+    let (seed, mut rest) = bytes.split_first_chunk::<32>().ok_or_else(too_short)?;
+    let mut bodies = Vec::with_capacity(widths.len());
+    for width in widths {
+        let (body, after) = rest.split_at_checked(width.bytes(n)).ok_or_else(too_short)?;
+        bodies.push(width.take(what, n, body)?);
+        rest = after;
+    }
+    Ok((PublicSeed(*seed), bodies))
+}
+
+impl<F> Wire<Params<F>> for Keys {
+    fn size(params: &Params<F>) -> usize {
+        crate::cost::of(params).keys_bytes as usize
+    }
+
+    fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {
+        put(params, &key_widths(params), &self.seed, &self.bodies, out);
+    }
+
+    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
+        let (seed, bodies) = take("keys", params, &key_widths(params), bytes)?;
+        Ok(Keys { seed, bodies })
+    }
+}
+
+impl<F> Wire<Params<F>> for Query {
+    fn size(params: &Params<F>) -> usize {
+        params.query_bytes() as usize
+    }
+
+    fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {
+        put(params, &query_widths(params), &self.seed, &self.bodies, out);
+    }
+
+    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
+        let (seed, bodies) = take("query", params, &query_widths(params), bytes)?;
+        Ok(Query { seed, bodies })
+    }
+}
+
+impl UnitAnswer {
+    /// Bits of a word of each polynomial, in order.
+    fn widths(params: &Inner) -> impl Iterator<Item = u32> + use<> {
+        let [mask, body] = params.literal.answer_bits.map(u32::from);
+        let side = usize::from(params.literal.n);
+        let (columns, bodies) = if params.literal.form == Form::Plain { (1, 1) } else { (side, side) };
+        (0..columns).flat_map(move |_| std::iter::once(mask).chain(std::iter::repeat_n(body, bodies)))
+    }
+
+    /// Appends its bytes.
+    pub fn put(&self, params: &Inner, out: &mut Vec<u8>) {
+        Self::widths(params)
+            .zip(&self.polynomials)
+            .for_each(|(width, words)| bits::pack_words(words, width, out));
+    }
+
+    /// Decodes it.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Peer`] for bytes that are none.
+    pub fn take(params: &Inner, bytes: &[u8]) -> Result<Self> {
+        let n = params.n();
+        exact("answer", bytes, params.unit_answer_bytes() as usize)?;
+        let bad = || PeerMisbehaved::NotCanonical("answer");
+        let mut rest = bytes;
+        let mut polynomials = Vec::new();
+        for width in Self::widths(params) {
+            let len = (n * width as usize).div_ceil(8);
+            let (words, after) = rest.split_at_checked(len).ok_or_else(bad)?;
+            polynomials.push(bits::unpack_words(words, width, n).ok_or_else(bad)?);
+            rest = after;
+        }
+        Ok(UnitAnswer { polynomials })
+    }
+}
+
+impl<F> Wire<Params<F>> for Answer {
+    fn size(params: &Params<F>) -> usize {
+        (params.grid.units() * params.unit_answer_bytes()) as usize
+    }
+
+    fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {
+        self.0.iter().for_each(|unit| unit.put(params, out));
+    }
+
+    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
+        exact("answer", bytes, Self::size(params))?;
+        let units = bytes.chunks_exact(params.unit_answer_bytes() as usize);
+        Ok(Answer(units.map(|unit| UnitAnswer::take(params, unit)).collect::<Result<_>>()?))
+    }
+}

@@ -1,0 +1,128 @@
+//! The noise of a whole lookup, step by step, and the probability that it is too much.
+//!
+//! Data are whitened (see [`whiten`](crate::whiten)), so the figures hold for every table, over the choice
+//! of the mask: no row can be so unlucky as to line up with a secret.
+
+use crate::literal::{Form, Literal, Upload, digits};
+use crate::rings::RingSet;
+use sotto_lattice::noise::{self, steps};
+
+/// Variances of the phase, per coefficient, in the order they come about. Units: 1 modulo the modulus at
+/// that step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Of a selector of the first dimension, as the table is multiplied by it.
+    pub selector: f64,
+    /// Of a row m g_j of an RGSW ciphertext, as folding uses it.
+    pub message_row: f64,
+    /// Of a row -s m g_j of one.
+    pub secret_row: f64,
+    /// After the first dimension.
+    pub first: f64,
+    /// After folding.
+    pub folded: f64,
+    /// After packing; that of `folded` where nothing is packed.
+    pub packed: f64,
+}
+
+impl Noise {
+    /// The noise of a literal on its ring. Total: absurd numbers give absurd noise, not a panic.
+    pub fn of(literal: &Literal, ring: &RingSet) -> Self {
+        let (n, h) = (ring.n, ring.n as f64 * ring.law.variance());
+        let (log2_q, log2_full) = (ring.log2_q(), ring.log2_full());
+        let rank = literal.rank() as u32;
+        let pack_error = steps::truncated(ring.sigma, lost(ring.main_bits(), literal.pack_key_bits));
+        let pack_switch = steps::key_switch(n, &digits(literal.pack), log2_q, pack_error, h);
+
+        let [mut selector, mut message_row, mut secret_row] = match literal.upload {
+            Upload::Direct => {
+                let sent = steps::truncated(ring.sigma, lost(ring.main_bits(), literal.query_bits));
+                [sent; 3]
+            }
+            Upload::Expanded => {
+                let error = steps::truncated(ring.sigma, lost(ring.full_bits(), literal.key_bits));
+                let switch = |triple| steps::key_switch(n, &digits(triple), log2_full, error, h);
+                let (left, right) = (switch(literal.expand), switch(literal.expand_right));
+                let sent = steps::truncated(ring.sigma, lost(ring.full_bits(), literal.query_bits));
+                let rounds =
+                    |from, count: usize, each| (0..count).fold(from, |v, _| steps::expansion_round(v, each));
+                let [left_rounds, right_rounds] = rounds_of(literal);
+                let split = if literal.nu2 > 0 { steps::expansion_round(sent, right) } else { sent };
+                let square = steps::squared(h);
+                let convert = steps::key_switch(n, &digits(literal.convert), log2_full, error, square);
+                let message = rounds(split, right_rounds, right);
+                let values =
+                    [rounds(split, left_rounds, left), message, steps::conversion(h, message, convert)];
+                match ring.special {
+                    Some(_) => values.map(|v| steps::lowered(v, log2_full - log2_q, h)),
+                    None => values,
+                }
+            }
+        };
+        if literal.form == Form::Matrix {
+            // Column i of a matrix ciphertext is a key switch to slot i; the row of secrets is the product
+            // of what was sent with them, and a key switch of their product.
+            let square = steps::key_switch(n, &digits(literal.convert), log2_q, pack_error, h * h);
+            secret_row = steps::conversion(h, message_row, square);
+            selector += pack_switch;
+            message_row += pack_switch;
+        }
+        // A matrix ciphertext multiplies a whole column of the unit's matrix.
+        let rows = u64::from(literal.rows) * u64::from(rank);
+        let first = steps::first_dimension(n, rows, literal.p_log2.into(), selector);
+        let product =
+            steps::external_product(n, rank, &digits(literal.fold), log2_q, [secret_row, message_row], h);
+        let folded = first + f64::from(literal.nu2) * product;
+        let packed = match literal.form {
+            Form::Packed => folded + f64::from(literal.n) * pack_switch,
+            Form::Plain | Form::Matrix => folded,
+        };
+        Noise { selector, message_row, secret_row, first, folded, packed }
+    }
+
+    /// log2 of a bound on the probability that any bit of a record is wrong.
+    ///
+    /// In units of one step of the message: what is left of half a step after the roundings that are
+    /// bounded for certain, against the deviation of the rest. The union bound is over every coefficient of
+    /// the record, so this is the worst coefficient's.
+    pub fn failure_log2(&self, literal: &Literal, ring: &RingSet) -> f64 {
+        let h = ring.n as f64 * ring.law.variance();
+        let p = f64::from(literal.p_log2);
+        let [mask_bits, body_bits] = literal.answer_bits.map(f64::from);
+        let step = ring.log2_q() - p;
+        // Rounding of b; and of q/p to an integer, times the largest coefficient, where nothing is lowered.
+        let body = (p - body_bits - 1.0).exp2();
+        let scale = if ring.special.is_some() { 0.0 } else { (p - 2.0 - step).exp2() };
+        let margin = 0.5 - body - scale;
+        let variance =
+            self.packed * (-2.0 * step).exp2() + (2.0 * (p - mask_bits)).exp2() * norm_bound(h, ring) / 12.0;
+        let coefficients = units(literal, ring.n) as f64 * literal.unit_polynomials() as f64 * ring.n as f64;
+        noise::failure_log2(margin, variance, coefficients)
+    }
+}
+
+/// A squared norm that a secret exceeds with probability below 2^-60: the mean and nine deviations.
+///
+/// Only rounding noise, which hangs on the norm alone, needs it; in the rest a percent is nothing.
+fn norm_bound(h: f64, ring: &RingSet) -> f64 {
+    // The square of a coefficient deviates from its mean by at most sqrt 2 of it (a Gaussian's), less for
+    // a ternary one.
+    h + 9.0 * (2.0 * ring.n as f64).sqrt() * ring.law.variance()
+}
+
+/// Bits that are not sent.
+fn lost(of: u32, kept: u8) -> u32 {
+    of.saturating_sub(kept.into())
+}
+
+/// Rounds of expansion after the one that parts the trees: to the selectors, and to the bits.
+pub(crate) fn rounds_of(literal: &Literal) -> [usize; 2] {
+    let rounds = |leaves: usize| leaves.max(1).next_power_of_two().ilog2() as usize;
+    [rounds(literal.rows as usize), rounds(literal.bit_rows())]
+}
+
+/// Units in a record.
+pub(crate) fn units(literal: &Literal, n: usize) -> u64 {
+    let unit_bits = literal.unit_polynomials() * n as u64 * u64::from(literal.p_log2);
+    literal.record_bytes.saturating_mul(8).div_ceil(unit_bits.max(1)).max(1)
+}

@@ -1,0 +1,302 @@
+//! Checked parameters, for every scheme of the family.
+
+use crate::cost;
+use crate::literal::{Form, Literal, Upload, gadget};
+use crate::noise::{self, Noise};
+use crate::rings::{self, RingSet};
+use crate::select;
+use crate::shape::Grid;
+use crate::template::Template;
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_lattice::ring::{Level, Ring};
+use sotto_math::gadget::Gadget;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// A scheme of the family: which parameter sets are its own.
+pub trait Family: Send + Sync + 'static {
+    /// Its sets, the ones that are chosen from automatically included.
+    fn templates() -> &'static [Template];
+}
+
+/// Checked parameters of a scheme `F`. Cheap to clone.
+pub struct Params<F> {
+    inner: Arc<Inner>,
+    family: PhantomData<fn() -> F>,
+}
+
+impl<F> Clone for Params<F> {
+    fn clone(&self) -> Self {
+        Params { inner: self.inner.clone(), family: PhantomData }
+    }
+}
+
+/// What a protocol needs to know. The same for every scheme of the family.
+#[derive(Debug)]
+pub struct Inner {
+    /// The numbers this was made from.
+    pub literal: Literal,
+    /// The ring, by name.
+    pub set: &'static RingSet,
+    /// The ring, with its transforms.
+    pub ring: Ring,
+    /// Where records lie.
+    pub grid: Grid,
+    /// Gadgets, where the literal has them.
+    pub gadgets: Gadgets,
+    /// The noise of a lookup.
+    pub noise: Noise,
+    security: Security,
+    failure_log2: f64,
+}
+
+/// The gadgets of a literal.
+#[derive(Debug, Clone)]
+pub struct Gadgets {
+    /// Of the tree that ends in selectors; `None` where nothing is expanded.
+    pub expand: Option<Gadget>,
+    /// Of the tree that ends in bits; `None` where nothing is expanded or there are no bits.
+    pub expand_right: Option<Gadget>,
+    /// Of the conversion to RGSW; `None` where bits are sent converted, or there are none.
+    pub convert: Option<Gadget>,
+    /// Of folding; `None` where there is one dimension only.
+    pub fold: Option<Gadget>,
+    /// Of packing, or of the conversion to matrices; `None` in the plain form.
+    pub pack: Option<Gadget>,
+}
+
+impl<F> std::ops::Deref for Params<F> {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+impl<F: Family> sotto_core::Params for Params<F> {
+    type Literal = Literal;
+
+    fn sets() -> Vec<NamedSet> {
+        F::templates().iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
+    }
+
+    fn select(shape: &Shape) -> Result<Literal> {
+        select::select(F::templates(), shape)
+    }
+
+    fn check(literal: Literal) -> Result<Self> {
+        if !F::templates().iter().any(|set| set.kin(&literal)) {
+            let why = "this scheme has no such combination of ring, upload and form".into();
+            return Err(ParamsError::Field { field: "ring, upload, form", why }.into());
+        }
+        Ok(Params { inner: Arc::new(Inner::check(literal)?), family: PhantomData })
+    }
+
+    fn literal(&self) -> &Literal {
+        &self.inner.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        self.inner.report()
+    }
+}
+
+impl Inner {
+    fn check(literal: Literal) -> Result<Self> {
+        let set = rings::find(&literal.ring)?;
+        let gadgets = in_range(&literal, set)?;
+        let grid = Grid::new(&literal, set.n)?;
+        let security = set.security()?;
+        let noise = Noise::of(&literal, set);
+        let failure_log2 = noise.failure_log2(&literal, set);
+        if failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
+            let required = REQUIRED_FAILURE_LOG2;
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        let ring = set.ring().cloned().ok_or_else(|| field("ring", "has no transforms".into()))?;
+        Ok(Inner { literal, set, ring, grid, gadgets, noise, security, failure_log2 })
+    }
+
+    /// Degree of the ring.
+    pub fn n(&self) -> usize {
+        self.set.n
+    }
+
+    /// Rank of the ciphertexts that are folded.
+    pub fn rank(&self) -> usize {
+        self.literal.rank()
+    }
+
+    /// Whether the server expands a query.
+    pub fn expands(&self) -> bool {
+        self.literal.upload == Upload::Expanded
+    }
+
+    /// The modulus queries are encrypted under: Q if they are expanded, else q.
+    pub fn query_level(&self) -> Level {
+        if self.expands() { Level::Full } else { Level::Main }
+    }
+
+    /// Polynomials in a query.
+    pub fn query_polynomials(&self) -> usize {
+        let rows = self.literal.rows as usize;
+        match (self.literal.upload, self.literal.form) {
+            (Upload::Expanded, _) => 1,
+            // Rows m g_j and -s m g_j of every bit, or the first alone where the server converts.
+            (Upload::Direct, Form::Matrix) => rows + self.literal.bit_rows(),
+            (Upload::Direct, _) => rows + 2 * self.literal.bit_rows(),
+        }
+    }
+
+    /// Bytes of a query.
+    pub fn query_bytes(&self) -> u64 {
+        SEED_BYTES + self.query_polynomials() as u64 * self.polynomial_bytes(self.literal.query_bits)
+    }
+
+    /// Bytes of a polynomial at so many bits a coefficient.
+    pub fn polynomial_bytes(&self, bits: u8) -> u64 {
+        (self.n() as u64 * u64::from(bits)).div_ceil(8)
+    }
+
+    /// Bytes of the answer for one unit.
+    pub fn unit_answer_bytes(&self) -> u64 {
+        let [mask, body] = self.literal.answer_bits.map(|bits| self.polynomial_bytes(bits));
+        match self.literal.form {
+            Form::Plain => mask + body,
+            Form::Packed | Form::Matrix => {
+                u64::from(self.literal.n) * (mask + u64::from(self.literal.n) * body)
+            }
+        }
+    }
+
+    fn report(&self) -> ParamsReport {
+        let Literal { records, record_bytes, .. } = self.literal;
+        let bits = |variance: f64| format!("2^{:.1}", variance.log2() / 2.0);
+        let triple = |[l, b, a]: [u8; 3]| match a {
+            _ if l == 0 => "none".to_owned(),
+            0 => format!("{l} digits, B = 2^{b}"),
+            a => format!("{l} digits, B = 2^{b}, A = 2^{a}"),
+        };
+        let literal = &self.literal;
+        let costs = cost::of(self);
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records,
+            record_bytes,
+            costs: Costs {
+                artifact_bytes: 0,
+                keys_bytes: costs.keys_bytes,
+                query_bytes: self.query_bytes(),
+                answer_bytes: self.grid.units() * self.unit_answer_bytes(),
+                server_ops: costs.server_ops,
+                resident_bytes: self.grid.bytes(),
+            },
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("ring", format!("{}: {}", self.set.name, self.set.about)),
+                ("N", self.n().to_string()),
+                ("log2 Q", format!("{:.3}", self.set.log2_full())),
+                ("log2 q", format!("{:.3}", self.set.log2_q())),
+                ("p", format!("2^{}", literal.p_log2)),
+                ("form", format!("{:?}, n = {}", literal.form, literal.n)),
+                ("upload", format!("{:?}", literal.upload)),
+                ("dimensions", format!("{} x 2^{}", literal.rows, literal.nu2)),
+                ("units", self.grid.units().to_string()),
+                ("expansion", triple(literal.expand)),
+                ("expansion of bits", triple(literal.expand_right)),
+                ("conversion", triple(literal.convert)),
+                ("folding", triple(literal.fold)),
+                ("packing", triple(literal.pack)),
+                (
+                    "bits of query, key, packing key",
+                    format!("{}, {}, {}", literal.query_bits, literal.key_bits, literal.pack_key_bits),
+                ),
+                ("bits of answer", format!("{} and {}", literal.answer_bits[0], literal.answer_bits[1])),
+                ("noise of selectors", bits(self.noise.selector)),
+                (
+                    "noise of bits",
+                    format!("{} and {}", bits(self.noise.message_row), bits(self.noise.secret_row)),
+                ),
+                ("noise after first dimension", bits(self.noise.first)),
+                ("noise after folding", bits(self.noise.folded)),
+                ("noise of the answer", bits(self.noise.packed)),
+                ("half a step", format!("2^{:.1}", self.set.log2_q() - f64::from(literal.p_log2) - 1.0)),
+                ("client's keys on the server", cost::bytes_text(costs.session_bytes)),
+            ],
+        }
+    }
+}
+
+/// Bytes of the seed that stands for all masks of a message.
+pub const SEED_BYTES: u64 = 32;
+
+/// Most records along the first dimension: what the scan's sums have room for.
+pub const MOST_ROWS: u32 = 4096;
+
+/// Most further dimensions.
+pub const MOST_NU2: u8 = 16;
+
+/// Checks every number of a literal against the ring, and the gadgets against what they decompose.
+fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
+    let expanded = literal.upload == Upload::Expanded;
+    let Literal { n, rows, nu2, p_log2, .. } = *literal;
+    check(
+        "n",
+        if literal.form == Form::Plain { n == 1 } else { (2..=16).contains(&n) },
+        "1 in the plain form, else 2 to 16",
+    )?;
+    check("n", literal.form != Form::Matrix || set.special.is_none(), "matrices have no second modulus")?;
+    check("rows", (1..=MOST_ROWS).contains(&rows), "1 to 4096")?;
+    check("nu2", nu2 <= MOST_NU2, "at most 16")?;
+    check("p_log2", (1..=20).contains(&p_log2), "1 to 20")?;
+    let leaves = (rows as usize).max(literal.bit_rows());
+    check("rows, nu2, fold", !expanded || 2 * leaves <= set.n, "one query has room for N/2 of either kind")?;
+    let [mask, body] = literal.answer_bits.map(u32::from);
+    let answers = u32::from(p_log2) < body && body <= mask && mask <= set.main_bits().min(40);
+    check("answer_bits", answers, "log2 p < bits of b <= bits of a <= 40 and log2 q")?;
+    let query_modulus = if expanded { set.full_bits() } else { set.main_bits() };
+    let kept = |bits: u8, modulus: u32| (8..=modulus).contains(&bits.into());
+    check("query_bits", kept(literal.query_bits, query_modulus), "8 to the bits of the modulus")?;
+    check("key_bits", kept(literal.key_bits, set.full_bits()), "8 to the bits of Q")?;
+    check("pack_key_bits", kept(literal.pack_key_bits, set.main_bits()), "8 to the bits of q")?;
+
+    let matrix = literal.form == Form::Matrix;
+    let wanted = |name, triple, wanted: bool, modulus: u32| -> Result<Option<Gadget>, ParamsError> {
+        if !wanted {
+            check(name, triple == [0; 3], "[0, 0, 0] where it is not used")?;
+            return Ok(None);
+        }
+        let gadget = gadget(name, triple)?;
+        check(name, gadget.fits(modulus), "does not reach the top of the modulus")?;
+        let used = u32::from(triple[0]) * u32::from(triple[1]) + u32::from(triple[2]);
+        check(name, used < modulus + u32::from(triple[1]), "has more digits than the modulus")?;
+        Ok(Some(gadget))
+    };
+    Ok(Gadgets {
+        expand: wanted("expand", literal.expand, expanded, set.full_bits())?,
+        expand_right: wanted("expand_right", literal.expand_right, expanded && nu2 > 0, set.full_bits())?,
+        convert: wanted(
+            "convert",
+            literal.convert,
+            nu2 > 0 && (expanded || matrix),
+            if matrix { set.main_bits() } else { set.full_bits() },
+        )?,
+        fold: wanted("fold", literal.fold, nu2 > 0, set.main_bits())?,
+        pack: wanted("pack", literal.pack, literal.form != Form::Plain, set.main_bits())?,
+    })
+}
+
+fn check(field: &'static str, holds: bool, must_be: &str) -> Result<(), ParamsError> {
+    if holds { Ok(()) } else { Err(ParamsError::Field { field, why: must_be.into() }) }
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}
+
+/// Where the noise module counts units, so does everything else.
+pub(crate) fn units_of(literal: &Literal, n: usize) -> u64 {
+    noise::units(literal, n)
+}

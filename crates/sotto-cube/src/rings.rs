@@ -1,0 +1,176 @@
+//! The rings that parameter sets may name: degree, moduli, and the laws of secret and error.
+//!
+//! A closed list. Whoever writes a catalog picks a name from it and cannot bring moduli of their own, so
+//! the transforms of a ring are made once in a process and the security gate sees four instances at most.
+
+use sotto_core::ParamsError;
+use sotto_lattice::ring::Ring;
+use sotto_lattice::secret::Law;
+use sotto_lattice::security::{self, Secret};
+use sotto_math::modulus::Modulus;
+use std::sync::OnceLock;
+
+/// A ring, and what is known of it before its transforms are made.
+#[derive(Debug)]
+pub struct RingSet {
+    /// What catalogs call it.
+    pub name: &'static str,
+    /// Where it comes from.
+    pub about: &'static str,
+    /// Degree N of X^N + 1.
+    pub n: usize,
+    /// The prime factors of q: one below 2^50, or two below 2^29.
+    pub q: &'static [u64],
+    /// q', if queries are expanded modulo Q = q q'.
+    pub special: Option<u64>,
+    /// Law of the secrets.
+    pub law: Law,
+    /// Standard deviation of the errors.
+    pub sigma: f64,
+    ring: OnceLock<Option<Ring>>,
+}
+
+impl RingSet {
+    const fn new(
+        name: &'static str,
+        about: &'static str,
+        n: usize,
+        q: &'static [u64],
+        special: Option<u64>,
+        law: Law,
+        sigma: f64,
+    ) -> Self {
+        RingSet { name, about, n, q, special, law, sigma, ring: OnceLock::new() }
+    }
+
+    /// The ring, made when first asked for. `None` only if the numbers above were no ring, which a test
+    /// excludes.
+    pub fn ring(&self) -> Option<&Ring> {
+        let make = || {
+            let q = match *self.q {
+                [q] => Modulus::new(q)?,
+                [q1, q2] => Modulus::composite(Modulus::new(q1)?, Modulus::new(q2)?)?,
+                _ => return None,
+            };
+            let special = match self.special {
+                Some(special) => Some(Modulus::new(special)?),
+                None => None,
+            };
+            Ring::new(self.n, q, special)
+        };
+        self.ring.get_or_init(make).as_ref()
+    }
+
+    /// log2 q.
+    pub fn log2_q(&self) -> f64 {
+        self.q.iter().map(|q| (*q as f64).log2()).sum()
+    }
+
+    /// log2 Q, which is log2 q where there is no q'.
+    pub fn log2_full(&self) -> f64 {
+        self.log2_q() + self.special.map_or(0.0, |special| (special as f64).log2())
+    }
+
+    /// Bits of q.
+    pub fn main_bits(&self) -> u32 {
+        bits(self.log2_q())
+    }
+
+    /// Bits of Q.
+    pub fn full_bits(&self) -> u32 {
+        bits(self.log2_full())
+    }
+
+    /// The largest modulus under which anything is encrypted decides how hard the ring is.
+    ///
+    /// # Errors
+    /// As [`security::gate`].
+    pub fn security(&self) -> Result<sotto_core::Security, ParamsError> {
+        let secret = match self.law {
+            Law::Ternary => Secret::Ternary,
+            Law::Gaussian(sigma) => Secret::Gaussian(sigma),
+        };
+        security::gate(self.n, self.log2_full(), &secret, self.sigma)
+    }
+}
+
+/// No modulus here is within rounding of a power of two from above.
+fn bits(log2: f64) -> u32 {
+    log2.ceil() as u32
+}
+
+/// The ring of that name.
+///
+/// # Errors
+/// [`ParamsError::Field`] with the names there are.
+pub fn find(name: &str) -> Result<&'static RingSet, ParamsError> {
+    RINGS.iter().find(|ring| ring.name == name).ok_or_else(|| ParamsError::Field {
+        field: "ring",
+        why: format!("must be one of {}", RINGS.each_ref().map(|ring| ring.name).join(", ")),
+    })
+}
+
+/// N = 4096 and two primes just below 2^50 (the default of FSpiral): Q has 100 bits, q 50.
+pub const LARGE: &str = "n4096-q50-q50";
+/// N = 2048 and one prime just below 2^50: the smallest queries.
+pub const SMALL: &str = "n2048-q50";
+/// FSpiral's own: q a product of two primes of 28 bits, q' of 24 bits.
+pub const FSPIRAL: &str = "n4096-q56-q24";
+/// Spiral's own modulus, with secret and error as wide as a certified set asks for.
+pub const SPIRAL: &str = "n2048-q56";
+
+/// Every ring.
+pub static RINGS: [RingSet; 4] = [
+    RingSet::new(
+        LARGE,
+        "two primes below 2^50, ternary secret",
+        4096,
+        &[1_125_899_904_679_937],
+        Some(1_125_899_903_991_809),
+        Law::Ternary,
+        3.2,
+    ),
+    RingSet::new(
+        SMALL,
+        "one prime below 2^50, ternary secret",
+        2048,
+        &[1_125_899_904_679_937],
+        None,
+        Law::Ternary,
+        3.2,
+    ),
+    RingSet::new(
+        FSPIRAL,
+        "Luo and Wang 2025: q = q1 q2 of 56 bits, q' of 24 bits, ternary secret",
+        4096,
+        &[268_369_921, 249_561_089],
+        Some(16_760_833),
+        Law::Ternary,
+        3.2,
+    ),
+    RingSet::new(
+        SPIRAL,
+        "Menon and Wu 2022: q = q1 q2 of 56 bits, Gaussian secret and error of sigma 6.4",
+        2048,
+        &[268_369_921, 249_561_089],
+        None,
+        Law::Gaussian(6.4),
+        6.4,
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ring_is_one_and_passes_the_gate() {
+        for set in &RINGS {
+            assert!(set.ring().is_some(), "{}", set.name);
+            let bits = set.security().unwrap().bits;
+            assert!(bits >= 128.0, "{}: {bits}", set.name);
+            assert_eq!(find(set.name).unwrap().n, set.n);
+        }
+        assert!(find("n64-q20").is_err());
+    }
+}

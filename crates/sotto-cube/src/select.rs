@@ -1,0 +1,110 @@
+//! Choosing parameters for a table: every set at every number of dimensions, the cheapest that is reliable.
+
+use crate::cost;
+use crate::literal::Literal;
+use crate::noise::Noise;
+use crate::params::{MOST_ROWS, units_of};
+use crate::rings::{self, RingSet};
+use crate::template::{Template, Tried};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Goal, ParamsError, Result, Shape};
+
+/// Bits of an answer's body above log2 p that are tried. One more halves the rounding; three is plenty.
+const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
+
+/// Bits of an answer's mask above log2 p that are tried.
+const MASK_BITS: std::ops::RangeInclusive<u8> = 3..=20;
+
+/// The cheapest literal for a table.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] if no set can hold it, or none of those that can is reliable.
+pub fn select(templates: &[Template], shape: &Shape) -> Result<Literal> {
+    let tried = |set: &&Template| match &shape.set {
+        Some(name) => set.name == name,
+        None => set.tried == Tried::Always || (set.tried == Tried::ForRate && shape.goal == Goal::Rate),
+    };
+    let mut best: Option<(f64, Literal)> = None;
+    for set in templates.iter().filter(tried) {
+        for candidate in candidates(set, shape)? {
+            let ring = rings::find(&candidate.ring)?;
+            let price = price(&candidate, ring, shape);
+            if best.as_ref().is_none_or(|(least, _)| price < *least) {
+                best = Some((price, candidate));
+            }
+        }
+    }
+    best.map(|(_, literal)| literal).ok_or_else(|| {
+        let why = match shape.set {
+            Some(_) => "this set has too few dimensions for it, or leaves its noise no margin; without a set named, another may do",
+            None => "it is empty, or its encoded form is larger than 2^46 bytes, or the noise leaves no margin",
+        };
+        ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into()
+    })
+}
+
+/// A set at every number of further dimensions that makes sense for the table.
+fn candidates(set: &Template, shape: &Shape) -> Result<Vec<Literal>, ParamsError> {
+    let ring = rings::find(set.ring)?;
+    let unit_bytes = set.unit_bytes()?;
+    if shape.rows == 0 || shape.row_bytes == 0 {
+        return Ok(Vec::new());
+    }
+    // As many whole rows to a record as fit one unit; a wider row takes several units.
+    let rows_per_record = (unit_bytes / shape.row_bytes).clamp(1, shape.rows);
+    let record_bytes = rows_per_record.saturating_mul(shape.row_bytes);
+    let records = shape.rows.div_ceil(rows_per_record);
+    // With fewer records than columns, columns would be empty.
+    let most = *set.nu2.end().min(&((64 - (records - 1).leading_zeros()) as u8));
+    let least = *set.nu2.start().min(&most);
+    let made = (least..=most).filter_map(|nu2| {
+        let draft = set.literal(records, record_bytes, nu2, [0; 2])?;
+        let leaves = 2 * draft.bit_rows().max(draft.rows as usize);
+        let room = set.upload == crate::literal::Upload::Direct || leaves <= ring.n;
+        let polynomials = units_of(&draft, ring.n).saturating_mul(draft.unit_polynomials());
+        let bytes =
+            polynomials.saturating_mul(u64::from(draft.rows) << nu2).saturating_mul(ring.n as u64 * 8);
+        (draft.rows <= MOST_ROWS && room && bytes <= 1 << 46).then_some(())?;
+        let answer_bits = answer_bits(&draft, ring)?;
+        Some(Literal { answer_bits, ..draft })
+    });
+    Ok(made.collect())
+}
+
+/// The fewest bits of an answer that are reliable.
+fn answer_bits(draft: &Literal, ring: &RingSet) -> Option<[u8; 2]> {
+    let noise = Noise::of(draft, ring);
+    let p = draft.p_log2;
+    let reliable = |mask: u8, body: u8| {
+        let literal = Literal { answer_bits: [mask, body], ..draft.clone() };
+        noise.failure_log2(&literal, ring) <= f64::from(REQUIRED_FAILURE_LOG2)
+    };
+    let most = ring.main_bits().min(40) as u8;
+    BODY_BITS
+        .map(|more| p + more)
+        .filter_map(|body| {
+            let masks = MASK_BITS.map(|more| p + more).filter(|mask| (body..=most).contains(mask));
+            masks.into_iter().find(|mask| reliable(*mask, body)).map(|mask| [mask, body])
+        })
+        .min_by_key(|[mask, body]| u32::from(*mask) + u32::from(*body) * u32::from(draft.n))
+}
+
+/// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 1 Gbit/s.
+const BYTE_NANOSECONDS: f64 = 8.0;
+
+/// What a goal minimises. Small terms of the others break ties.
+fn price(literal: &Literal, ring: &RingSet, shape: &Shape) -> f64 {
+    let cost = cost::of_literal(literal, ring);
+    let lookups = shape.lookups_per_client.max(1) as f64;
+    let (query, answer) = (cost.query_bytes as f64, cost.answer_bytes as f64);
+    let keys = cost.keys_bytes as f64 / lookups;
+    let time = cost.nanoseconds;
+    match shape.goal {
+        Goal::ServerTime => time + BYTE_NANOSECONDS * (query + answer + keys),
+        Goal::QueryBytes => query + (answer + keys) * 1e-3 + time * 1e-6,
+        Goal::TotalBytes => query + answer + keys * 1e-3 + time * 1e-6,
+        Goal::Rate => {
+            (answer + keys * 1e-3) * 1e3 / shape.row_bytes as f64 + (query * BYTE_NANOSECONDS + time) * 1e-9
+        }
+    }
+}

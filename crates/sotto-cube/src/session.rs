@@ -1,0 +1,75 @@
+//! A client's keys as the server holds them: every row transformed, masks made from the seed.
+
+use crate::client::KEY_MASKS;
+use crate::keyring::{self, Use};
+use crate::literal::Form;
+use crate::message::Keys;
+use crate::params::Inner;
+use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_lattice::automorphism::AutomorphismKey;
+use sotto_lattice::convert::ConversionKey;
+use sotto_lattice::encrypt::{Masks, restore};
+use sotto_lattice::expand::element;
+use sotto_lattice::keyswitch::SwitchKey;
+
+/// Admitted keys.
+pub struct Session {
+    /// Of the rounds of expansion towards selectors, where they are not among those towards bits.
+    left: Vec<AutomorphismKey>,
+    /// Of the rounds towards bits, from round 0 on.
+    right: Vec<AutomorphismKey>,
+    pub(crate) convert: Option<ConversionKey>,
+    /// Of each place of a packed answer.
+    pub(crate) pack: Vec<SwitchKey>,
+}
+
+impl Session {
+    /// Admits keys. Decoding has checked every word.
+    ///
+    /// # Errors
+    /// None for keys that [`Keys`] decoded under the same parameters.
+    pub fn admit(params: &Inner, keys: &Keys) -> Result<Self> {
+        let ring = &params.ring;
+        let mut session = Session { left: Vec::new(), right: Vec::new(), convert: None, pack: Vec::new() };
+        let (mut square, mut rest) = (None, keys.bodies.as_slice());
+        let bad = || PeerMisbehaved::NotCanonical("keys");
+        for entry in keyring::entries(params) {
+            let (bodies, after) = rest.split_at_checked(entry.bodies()).ok_or_else(bad)?;
+            rest = after;
+            let kept = keyring::sent_bits(params, &entry).into();
+            let bodies: Option<Vec<Vec<u64>>> =
+                bodies.iter().map(|body| restore(ring, entry.level, body, kept)).collect();
+            let bodies = bodies.ok_or_else(bad)?;
+            let masks = Masks { seed: &keys.seed, label: KEY_MASKS, first: entry.first };
+            let switch = || SwitchKey::assemble(ring, entry.level, &entry.gadget, entry.rank, &bodies, masks);
+            let automorphism = |round| {
+                let k = element(params.n(), round);
+                AutomorphismKey::assemble(ring, entry.level, &entry.gadget, k, &bodies, masks)
+                    .ok_or(Misuse::Rule("every round has an automorphism"))
+            };
+            match entry.usage {
+                Use::Left(round) => session.left.push(automorphism(round)?),
+                Use::Right(round) => session.right.push(automorphism(round)?),
+                Use::Convert => square = Some(switch()),
+                Use::Pack(_) => session.pack.push(switch()),
+            }
+        }
+        session.convert = match (square, params.literal.form) {
+            (Some(products), Form::Matrix) => ConversionKey::packed(products, session.pack.clone()),
+            (Some(square), _) => ConversionKey::plain(square),
+            (None, _) => None,
+        };
+        Ok(session)
+    }
+
+    /// The keys of the rounds of each tree.
+    pub(crate) fn rounds(&self, params: &Inner) -> Option<[&[AutomorphismKey]; 2]> {
+        let expansion = keyring::expansion(params)?;
+        let range = |rounds: std::ops::Range<u32>| rounds.start as usize..rounds.end as usize;
+        let [left, right] = [expansion.left_rounds(), expansion.right_rounds()].map(range);
+        if keyring::shared(params) {
+            return Some([self.right.get(left)?, self.right.get(right)?]);
+        }
+        Some([&self.left, &self.right])
+    }
+}

@@ -1,0 +1,172 @@
+//! Where a record lies: in which unit, polynomial, row and column.
+//!
+//! Record r is column `r mod 2^nu2` of row `r / 2^nu2`. A record is cut into parts of one polynomial each,
+//! log2 p bits to a coefficient; n² parts in a row are a unit. Every unit has a region of the image of its
+//! own, in the order of the units, so that a record can be answered piece by piece from the front.
+//!
+//! In the plain and packed forms a region holds `rows` by `n² 2^nu2` polynomials: polynomial k of a record's
+//! unit is in column `k 2^nu2 + column`. In the matrix form it holds `rows n` by `n 2^nu2`: entry (i, j) of
+//! the unit's matrix is in row `row n + i` and column `j 2^nu2 + column`.
+
+use crate::literal::{Form, Literal};
+use crate::params::units_of;
+use sotto_core::{ParamsError, Result};
+use sotto_math::tiles::TileLayout;
+use std::ops::Range;
+
+/// The places of a table's records.
+#[derive(Debug, Clone)]
+pub struct Grid {
+    layout: TileLayout,
+    units: u64,
+    part_bytes: u64,
+    record_bytes: u64,
+    records: u64,
+    form: Form,
+    n: usize,
+    nu2: u32,
+    rows: usize,
+}
+
+/// Where a polynomial of a unit lies in the unit's region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Row of the region.
+    pub row: usize,
+    /// Column of the region.
+    pub col: usize,
+}
+
+/// The largest image: far below where offsets could overflow.
+const MOST_BYTES: u64 = 1 << 46;
+
+impl Grid {
+    pub(crate) fn new(literal: &Literal, degree: usize) -> Result<Self> {
+        let bad = |field, why: &str| ParamsError::Field { field, why: why.into() };
+        let n = usize::from(literal.n);
+        let (records, record_bytes) = (literal.records, literal.record_bytes);
+        if records == 0 || records.div_ceil(1 << literal.nu2) != u64::from(literal.rows) {
+            return Err(bad("records", "fill the rows, and not one row less").into());
+        }
+        if record_bytes == 0 || usize::try_from(record_bytes).is_err() {
+            return Err(bad("record_bytes", "at least 1, and fits in memory").into());
+        }
+        let (rows, cols) = match literal.form {
+            Form::Plain | Form::Packed => (literal.rows as usize, n * n),
+            Form::Matrix => (literal.rows as usize * n, n),
+        };
+        let units = units_of(literal, degree);
+        let layout = TileLayout::new(degree, rows, cols << literal.nu2)
+            .filter(|layout| layout.bytes().checked_mul(units).is_some_and(|bytes| bytes <= MOST_BYTES))
+            .ok_or_else(|| bad("records, record_bytes", "the encoded table has at most 2^46 bytes"))?;
+        Ok(Grid {
+            layout,
+            units,
+            // Degrees are multiples of 64.
+            part_bytes: degree as u64 * u64::from(literal.p_log2) / 8,
+            record_bytes,
+            records,
+            form: literal.form,
+            n,
+            nu2: literal.nu2.into(),
+            rows: literal.rows as usize,
+        })
+    }
+
+    /// The layout of one unit's region.
+    pub fn layout(&self) -> &TileLayout {
+        &self.layout
+    }
+
+    /// Units in a record.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Bytes of a polynomial's data.
+    pub fn part_bytes(&self) -> usize {
+        self.part_bytes as usize
+    }
+
+    /// Bytes of a record in one unit; the last unit may have fewer.
+    pub fn unit_bytes(&self) -> usize {
+        self.part_bytes() * self.polynomials()
+    }
+
+    /// Which bytes of a record a unit holds.
+    pub fn bytes_of_unit(&self, unit: u64) -> Range<usize> {
+        self.stretch(unit, self.unit_bytes() as u64)
+    }
+
+    /// Which bytes of a record a part holds; none of them past its end.
+    pub fn bytes_of_part(&self, part: u64) -> Range<usize> {
+        self.stretch(part, self.part_bytes)
+    }
+
+    /// The number of polynomial `k` of a unit among all parts of the record.
+    pub fn part(&self, unit: u64, k: usize) -> u64 {
+        unit * self.polynomials() as u64 + k as u64
+    }
+
+    fn stretch(&self, i: u64, bytes: u64) -> Range<usize> {
+        let start = i.saturating_mul(bytes).min(self.record_bytes);
+        start as usize..start.saturating_add(bytes).min(self.record_bytes) as usize
+    }
+
+    /// Bytes of the whole image.
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes() * self.units
+    }
+
+    /// Where the region of a unit starts in the image.
+    pub fn region(&self, unit: u64) -> u64 {
+        self.layout.bytes() * unit
+    }
+
+    /// How many records there are.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Records to a row: 2^nu2.
+    pub fn columns(&self) -> usize {
+        1 << self.nu2
+    }
+
+    /// Rows of records.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Polynomials in a unit: n².
+    pub fn polynomials(&self) -> usize {
+        self.n * self.n
+    }
+
+    /// Row and column of a record.
+    pub fn place(&self, record: u64) -> (usize, usize) {
+        ((record >> self.nu2) as usize, (record & ((1 << self.nu2) - 1)) as usize)
+    }
+
+    /// The record at a place; past the end where the last row is not full.
+    pub fn record(&self, row: usize, column: usize) -> u64 {
+        ((row as u64) << self.nu2) | column as u64
+    }
+
+    /// The record and the polynomial of its unit that a cell of a region holds. The record may be past the end.
+    pub fn owner(&self, row: usize, col: usize) -> (u64, usize) {
+        let (part, column) = (col >> self.nu2, col & (self.columns() - 1));
+        match self.form {
+            Form::Plain | Form::Packed => (self.record(row, column), part),
+            Form::Matrix => (self.record(row / self.n, column), row % self.n * self.n + part),
+        }
+    }
+
+    /// Where polynomial `k` of the unit of the record at (row, column) lies.
+    pub fn cell(&self, row: usize, column: usize, k: usize) -> Cell {
+        match self.form {
+            Form::Plain | Form::Packed => Cell { row, col: (k << self.nu2) + column },
+            Form::Matrix => Cell { row: row * self.n + k / self.n, col: ((k % self.n) << self.nu2) + column },
+        }
+    }
+}

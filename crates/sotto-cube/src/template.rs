@@ -1,0 +1,93 @@
+//! Parameter sets before they meet a table: everything but how many records there are.
+
+use crate::literal::{Form, Literal, Triple, Upload};
+use crate::rings;
+use sotto_core::ParamsError;
+use std::ops::RangeInclusive;
+
+/// When a set is tried for tables that name none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// Always.
+    Always,
+    /// If the rate of answers is all that counts: its queries are megabytes.
+    ForRate,
+    /// Only by its name.
+    ByName,
+}
+
+/// A set of parameters that fits itself to a table.
+#[derive(Debug, Clone)]
+pub struct Template {
+    /// What a person types.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// When it is tried for tables that name no set.
+    pub tried: Tried,
+    /// Name of the ring.
+    pub ring: &'static str,
+    /// How selectors are sent.
+    pub upload: Upload,
+    /// What comes back.
+    pub form: Form,
+    /// n.
+    pub n: u8,
+    /// log2 p.
+    pub p_log2: u8,
+    /// How many further dimensions may be tried. The least is not binding for tables that are smaller.
+    pub nu2: RangeInclusive<u8>,
+    /// Gadgets, as in [`Literal`].
+    pub expand: Triple,
+    /// Of the bits' tree.
+    pub expand_right: Triple,
+    /// Of the conversion.
+    pub convert: Triple,
+    /// Of folding.
+    pub fold: Triple,
+    /// Of packing.
+    pub pack: Triple,
+    /// Bits sent of a word of a query, of a key modulo Q, of a key modulo q.
+    pub sent_bits: [u8; 3],
+}
+
+impl Template {
+    /// Whether a literal has the ring, upload and form of this set: then it is of the same scheme.
+    pub fn kin(&self, literal: &Literal) -> bool {
+        self.ring == literal.ring && self.upload == literal.upload && self.form == literal.form
+    }
+
+    /// Bytes of data in a unit.
+    pub fn unit_bytes(&self) -> Result<u64, ParamsError> {
+        let polynomials = u64::from(self.n) * u64::from(self.n);
+        Ok(polynomials * rings::find(self.ring)?.n as u64 * u64::from(self.p_log2) / 8)
+    }
+
+    /// The literal for `records` records of `record_bytes` bytes in 2^`nu2` columns; `None` if there are too
+    /// many. What a literal has no use for is zero in it, so that it has one form.
+    pub fn literal(&self, records: u64, record_bytes: u64, nu2: u8, answer_bits: [u8; 2]) -> Option<Literal> {
+        let rows = u32::try_from(records.div_ceil(1 << nu2)).ok()?;
+        let expands = self.upload == Upload::Expanded;
+        let used = |triple, used: bool| if used { triple } else { [0; 3] };
+        Some(Literal {
+            ring: self.ring.to_owned(),
+            upload: self.upload,
+            form: self.form,
+            n: self.n,
+            records,
+            record_bytes,
+            p_log2: self.p_log2,
+            rows,
+            nu2,
+            expand: used(self.expand, expands),
+            expand_right: used(self.expand_right, expands && nu2 > 0),
+            convert: used(self.convert, nu2 > 0 && (expands || self.form == Form::Matrix)),
+            fold: used(self.fold, nu2 > 0),
+            pack: used(self.pack, self.form != Form::Plain),
+            query_bits: self.sent_bits[0],
+            key_bits: self.sent_bits[1],
+            pack_key_bits: self.sent_bits[2],
+            answer_bits,
+        })
+    }
+}

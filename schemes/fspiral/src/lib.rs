@@ -1,0 +1,52 @@
+//! FSpiral (Luo, Wang; Cryptography 9(1), 2025): a query is expanded modulo Q = q q', where keys are large and
+//! their noise is small; what comes out is switched to q, and the table is multiplied and folded there.
+//!
+//! The machinery is [`sotto_cube`]'s, which Spiral shares. README.md has the symbol table, the parameter sets,
+//! the deviations from the paper, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`sets`] | the parameter sets: the paper's, ours, the one with the smallest queries |
+//! | `server` | encode, open, admit, answer (feature `server`) |
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "server")]
+pub mod server;
+pub mod sets;
+
+use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_cube::{Family, Params, Template, client, message};
+
+/// The scheme.
+pub struct FSpiral;
+
+impl Family for FSpiral {
+    fn templates() -> &'static [Template] {
+        &sets::SETS
+    }
+}
+
+impl Scheme for FSpiral {
+    const ID: SchemeId = SchemeId("fspiral/1");
+    const TITLE: &'static str = "FSpiral (Cryptography 2025), small queries and answers, no hint";
+    type Params = Params<FSpiral>;
+    type Fan<T> = One<T>;
+    type Keys = message::Keys;
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare<FSpiral>;
+    type Client = client::Client<FSpiral>;
+}
+
+#[cfg(feature = "server")]
+impl sotto_core::Serve for FSpiral {
+    type Server = server::Server;
+}
+
+/// What the registry knows of this scheme.
+#[cfg(feature = "server")]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<FSpiral>().with_revise::<FSpiral>();
+
+/// What the registry knows of this scheme, in builds without servers.
+#[cfg(not(feature = "server"))]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<FSpiral>();

@@ -1,0 +1,52 @@
+//! Spiral (Menon, Wu; IEEE S&P 2022), with its variants: Stream (selectors are sent, not expanded), Pack (n² plain
+//! ciphertexts are folded each on its own and packed at the end), StreamPack (both).
+//!
+//! The machinery is [`sotto_cube`]'s, which Spiral shares. README.md has the symbol table, the parameter sets,
+//! the deviations from the paper, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`sets`] | the parameter sets: the paper's, and ours |
+//! | `server` | encode, open, admit, answer (feature `server`) |
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "server")]
+pub mod server;
+pub mod sets;
+
+use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_cube::{Family, Params, Template, client, message};
+
+/// The scheme.
+pub struct Spiral;
+
+impl Family for Spiral {
+    fn templates() -> &'static [Template] {
+        &sets::SETS
+    }
+}
+
+impl Scheme for Spiral {
+    const ID: SchemeId = SchemeId("spiral/1");
+    const TITLE: &'static str = "Spiral (S&P 2022) and its Stream, Pack and StreamPack variants";
+    type Params = Params<Spiral>;
+    type Fan<T> = One<T>;
+    type Keys = message::Keys;
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare<Spiral>;
+    type Client = client::Client<Spiral>;
+}
+
+#[cfg(feature = "server")]
+impl sotto_core::Serve for Spiral {
+    type Server = server::Server;
+}
+
+/// What the registry knows of this scheme.
+#[cfg(feature = "server")]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>().with_revise::<Spiral>();
+
+/// What the registry knows of this scheme, in builds without servers.
+#[cfg(not(feature = "server"))]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>();
