@@ -1,26 +1,40 @@
 //! The one erasure. Scheme code has its own types; everything above meets only what is here: parameters
 //! as canonical JSON, messages as bytes, secrets as opaque tickets.
 //!
-//! There are two downcasts in the whole system, both below: a [`Ticket`] back to `Client::Pending`, and an
-//! [`AnySession`] back to `Server::Session`. Their failure is [`crate::Misuse::Foreign`].
+//! There are three downcasts in the whole system, all below: a [`Ticket`] back to `Client::Pending`, an
+//! [`AnySession`] back to `Server::Session`, and an [`AnyPrepared`] back to `Stream::Prepared`. Their failure is
+//! [`crate::Misuse::Foreign`].
+//!
+//! A capability that a scheme lacks is absent, not failing: `None` in the entry, and `None` where a client or a
+//! server is asked for it.
 
 mod client;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod stream;
+mod units;
 
 pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ServerEntry};
+#[cfg(feature = "server")]
+pub use stream::{AnyPrepared, AnyStream};
+pub use units::AnyUnits;
 
 use crate::{
     Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
-    Scheme, SchemeId, Shape,
+    Scheme, SchemeId, Shape, Streamed, Units,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
 ///
 /// `params` arguments are the literal's JSON as found in a catalog; each function checks it.
+<<<<<<< HEAD
 #[derive(Clone, Copy)]
+=======
+#[derive(Clone)]
+>>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 pub struct SchemeEntry {
     /// Stable on the wire.
     pub id: SchemeId,
@@ -38,6 +52,8 @@ pub struct SchemeEntry {
     pub prepare: fn(&[u8], &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>>,
     /// Patches a held artifact, where the scheme can.
     pub patch: Option<PatchFn>,
+    /// What a record consists of, where it can be fetched piece by piece.
+    pub units: Option<fn(&[u8]) -> Result<Units>>,
     /// The server's half.
     #[cfg(feature = "server")]
     pub server: ServerEntry,
@@ -59,6 +75,7 @@ impl SchemeEntry {
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: None,
+            units: None,
         }
     }
 
@@ -74,6 +91,7 @@ impl SchemeEntry {
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: None,
+            units: None,
             server: ServerEntry::new::<S>(),
         }
     }
@@ -81,6 +99,25 @@ impl SchemeEntry {
     /// Adds the [`Patch`] capability.
     pub const fn with_patch<S: Patch>(mut self) -> Self {
         self.patch = Some(patch::<S>);
+        self
+    }
+
+    /// Adds the [`Streamed`] capability, for builds without servers.
+    #[cfg(not(feature = "server"))]
+    pub const fn with_stream<S: Streamed>(self) -> Self {
+        self.with_units::<S>()
+    }
+
+    /// Adds the [`Streamed`] and [`crate::Stream`] capability.
+    #[cfg(feature = "server")]
+    pub const fn with_stream<S: crate::Stream>(mut self) -> Self {
+        self.server = self.server.with_stream::<S>();
+        self.with_units::<S>()
+    }
+
+    const fn with_units<S: Streamed>(mut self) -> Self {
+        self.units = Some(units::of::<S>);
+        self.prepare = units::prepare::<S>;
         self
     }
 

@@ -8,8 +8,8 @@
 //! | [`fan`] | one value per server, by type |
 //! | [`wire`] | messages of a size known beforehand, decoded totally |
 //! | [`artifact`] | the static, query-independent files of a table |
-//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch` |
-//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, and where bytes come from and go to |
+//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch`, `Streamed` |
+//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, and where bytes come from and go to |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
 
@@ -25,15 +25,15 @@ pub mod server;
 pub mod wire;
 
 pub use artifact::{Artifact, ArtifactNeed};
-pub use erased::{AnyClient, AnyPrepare, SchemeEntry, Ticket};
+pub use erased::{AnyClient, AnyPrepare, AnyUnits, SchemeEntry, Ticket};
 #[cfg(feature = "server")]
-pub use erased::{AnyServer, AnySession, ServerEntry};
+pub use erased::{AnyPrepared, AnyServer, AnySession, AnyStream, ServerEntry};
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
 pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
-pub use scheme::{Client, Patch, Prepare, Scheme};
+pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
-pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink};
+pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink, Stream};
 pub use wire::Wire;

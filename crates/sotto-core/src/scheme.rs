@@ -87,6 +87,41 @@ pub trait Client<S: Scheme>: Sized + Send + 'static {
     }
 }
 
+/// What a record of a [`Streamed`] scheme consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Units {
+    /// How many, at least 1.
+    pub count: u64,
+    /// Bytes of the record in each; `count * bytes` is the record's size.
+    pub bytes: u64,
+    /// Bytes of the answer about each.
+    pub answer_bytes: u64,
+}
+
+/// A scheme whose record consists of equal units, each with an answer of its own: one query fetches a record
+/// of many megabytes piece by piece, and neither end ever holds it whole.
+pub trait Streamed: Scheme {
+    /// What a server sends back about one unit.
+    type UnitAnswer: Wire<Self::Params>;
+
+    /// Units of a record, at least 1.
+    fn units(params: &Self::Params) -> u64;
+
+    /// Bytes of a record in each unit; [`Streamed::units`] of them are exactly a record.
+    fn unit_bytes(params: &Self::Params) -> usize;
+
+    /// Reads one unit. Each may be read once or several times, in any order, as long as `pending` lives.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unreadable`] at most.
+    fn open_unit(
+        client: &mut Self::Client,
+        pending: &<Self::Client as Client<Self>>::Pending,
+        unit: u64,
+        answer: Self::UnitAnswer,
+    ) -> Result<Record>;
+}
+
 /// Moves an artifact a client holds from one epoch to the next without fetching it whole.
 ///
 /// A pure function of public bytes: the caller then checks the result against the next epoch's digest.

@@ -2,7 +2,7 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Misuse, Result, Scheme, Wire};
+use crate::{Artifact, Misuse, Result, Scheme, Streamed, Wire};
 use std::sync::Arc;
 
 /// A scheme that can be served.
@@ -63,6 +63,29 @@ pub trait Revise: Serve {
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`] for a change outside the records; storage errors.
     fn revise(params: &Self::Params, changes: &[Change], out: &dyn Sink) -> Result<()>;
+}
+
+/// The server's half of a [`Streamed`] scheme.
+pub trait Stream: Serve + Streamed {
+    /// A query, expanded once for all units.
+    type Prepared: Send + Sync + 'static;
+
+    /// Does what all units have in common.
+    ///
+    /// # Errors
+    /// As [`Server::answer`].
+    fn prepare(
+        server: &Self::Server,
+        session: &<Self::Server as Server<Self>>::Session,
+        query: Self::Query,
+    ) -> Result<Self::Prepared>;
+
+    /// Answers about one unit of the record asked for; `unit` is below [`Streamed::units`]. The work does not
+    /// depend on the query's content.
+    ///
+    /// # Errors
+    /// As [`Server::answer`].
+    fn unit(server: &Self::Server, prepared: &Self::Prepared, unit: u64) -> Result<Self::UnitAnswer>;
 }
 
 /// New bytes inside one record.

@@ -29,6 +29,32 @@ pub trait TableSource: Sync {
     /// # Errors
     /// [`Misuse::IndexPastEnd`]; storage errors.
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()>;
+
+    /// Reads bytes of one row from `offset` on into `out`. Where rows can be large, implement it: this reads the
+    /// whole row first.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`]; storage errors.
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_part(row, self.rows(), offset, out, self.row_bytes())?;
+        let mut whole = vec![0; self.row_bytes()];
+        self.read(row, &mut whole)?;
+        let part = whole.iter().skip(usize::try_from(offset).unwrap_or(usize::MAX));
+        out.iter_mut().zip(part).for_each(|(out, byte)| *out = *byte);
+        Ok(())
+    }
+}
+
+/// Checks that `out` asks for bytes of an item that exist.
+pub(crate) fn check_part(item: u64, len: u64, offset: u64, out: &[u8], width: usize) -> Result<()> {
+    if item >= len {
+        return Err(Misuse::IndexPastEnd { index: item, len }.into());
+    }
+    let (end, width) = (offset.saturating_add(out.len() as u64), width as u64);
+    if end > width {
+        return Err(Misuse::IndexPastEnd { index: end, len: width }.into());
+    }
+    Ok(())
 }
 
 /// Checks that `out` asks for whole items, all of which exist.

@@ -11,7 +11,11 @@
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`storage`] | images cut short, disks full, sectors bad, records of another shape |
 //! | [`params`] | promises kept; literals damaged |
+<<<<<<< HEAD
 //! | [`sets`] | every named parameter set, at tables that use all of it |
+=======
+//! | [`units`] | records read piece by piece, where the scheme can |
+>>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 
@@ -24,6 +28,7 @@ pub mod rows;
 pub mod sets;
 pub mod storage;
 pub mod subject;
+pub mod units;
 pub mod wire;
 
 pub use subject::Subject;
@@ -80,6 +85,8 @@ macro_rules! conformance {
             a_full_disk_is_a_storage_error: storage::full_disk();
             a_bad_sector_is_a_storage_error: storage::bad_sector();
             records_of_another_shape_are_misuse: storage::other_shapes();
+            units_come_back: units::come_back();
+            damaged_units_do_no_harm: units::damaged();
             promises_are_kept: params::promises();
             absurd_tables_are_refused: params::absurd_tables();
             literals_cut_short_are_refused: params::cut_short();

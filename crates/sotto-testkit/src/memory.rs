@@ -50,6 +50,16 @@ impl Rows for MemoryRows {
         out.copy_from_slice(bytes);
         Ok(())
     }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        let end = offset.saturating_add(out.len() as u64);
+        if record >= self.records() || end > self.record_bytes as u64 {
+            return Err(Misuse::IndexPastEnd { index: record, len: self.records() }.into());
+        }
+        let start = record as usize * self.record_bytes + offset as usize;
+        out.copy_from_slice(&self.bytes[start..start + out.len()]);
+        Ok(())
+    }
 }
 
 /// Records on a disk with a sector that cannot be read.
@@ -76,6 +86,13 @@ impl Rows for BadSector {
             return Err(io::Error::from(io::ErrorKind::InvalidData).into());
         }
         self.rows.read(first, out)
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        if record == self.lost {
+            return Err(io::Error::from(io::ErrorKind::InvalidData).into());
+        }
+        self.rows.read_part(record, offset, out)
     }
 }
 

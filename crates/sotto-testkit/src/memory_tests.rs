@@ -60,4 +60,8 @@ fn rows_past_the_end_are_refused() {
         let past = rows.read(first, &mut vec![0; bytes]);
         assert!(matches!(past, Err(Error::Misuse(Misuse::IndexPastEnd { len: 3, .. }))), "{past:?}");
     }
+    assert!(rows.read_part(2, 1, &mut [0; 2]).is_ok());
+    for (record, offset) in [(2, 2), (3, 0), (0, u64::MAX), (u64::MAX, 0)] {
+        assert!(rows.read_part(record, offset, &mut [0; 2]).is_err());
+    }
 }

@@ -56,6 +56,19 @@ impl Rows for Records<'_> {
         }
         Ok(())
     }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        let end = offset.saturating_add(out.len() as u64);
+        if record >= self.records() || end > self.packing.record_bytes() {
+            return Err(Misuse::IndexPastEnd { index: record, len: self.records() }.into());
+        }
+        let (at, held) = self.extent(record);
+        let wanted = (held as u64).saturating_sub(offset).min(out.len() as u64) as usize;
+        let (rows, padding) = out.split_at_mut(wanted);
+        self.source.fill(at + offset, rows);
+        padding.fill(0);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -87,6 +100,11 @@ mod tests {
                     let mut one = vec![0; record_bytes as usize];
                     table.read(r.0, &mut one).unwrap();
                     assert_eq!(one, all[(r.0 * record_bytes) as usize..][..record_bytes as usize]);
+                    for (from, to) in [(0, one.len()), (1, one.len() - 2), (one.len() - 5, one.len())] {
+                        let mut part = vec![1; to - from];
+                        table.read_part(r.0, from as u64, &mut part).unwrap();
+                        assert_eq!(part, one[from..to]);
+                    }
                     Record::new(one)
                 };
                 let held: Vec<Record> = packing.records_of(row).unwrap().iter().map(read).collect();

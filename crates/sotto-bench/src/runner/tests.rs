@@ -112,6 +112,9 @@ impl AnyServer for Lying<'_> {
     fn answer_bytes(&self) -> usize {
         self.0.answer_bytes()
     }
+    fn session_bytes(&self) -> usize {
+        self.0.session_bytes()
+    }
     fn admit(&self, keys: &[u8]) -> sotto_core::Result<AnySession> {
         self.0.admit(keys)
     }

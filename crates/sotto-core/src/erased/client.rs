@@ -1,6 +1,6 @@
 //! Clients as bytes.
 
-use super::checked;
+use super::{AnyUnits, checked};
 use crate::{
     Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, Prepare, Record,
     RecordIndex, Result, Scheme, Wire,
@@ -8,7 +8,7 @@ use crate::{
 use std::any::Any;
 
 /// The secret of one query, opaque and unclonable.
-pub struct Ticket(Box<dyn Any + Send>);
+pub struct Ticket(pub(super) Box<dyn Any + Send>);
 
 /// A client being prepared.
 pub trait AnyPrepare: Send {
@@ -42,22 +42,36 @@ pub trait AnyClient: Send {
     fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record>;
     /// See [`Client::budget`].
     fn budget(&self) -> Budget;
+    /// What reads records piece by piece, where the scheme can.
+    fn units(&mut self) -> Option<&mut dyn AnyUnits> {
+        None
+    }
 }
 
 struct Preparing<S: Scheme> {
     params: S::Params,
     prepare: S::Prepare,
+    finish: fn(Ready<S>) -> Box<dyn AnyClient>,
 }
 
-struct Ready<S: Scheme> {
-    params: S::Params,
-    client: S::Client,
+pub(super) struct Ready<S: Scheme> {
+    pub(super) params: S::Params,
+    pub(super) client: S::Client,
 }
 
 pub(super) fn prepare<S: Scheme>(params: &[u8], rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>> {
+    prepare_as::<S>(params, rng, |ready| Box::new(ready))
+}
+
+/// Starts a client that in the end is what `finish` makes of it.
+pub(super) fn prepare_as<S: Scheme>(
+    params: &[u8],
+    rng: &mut dyn CryptoRng,
+    finish: fn(Ready<S>) -> Box<dyn AnyClient>,
+) -> Result<Box<dyn AnyPrepare>> {
     let params = checked::<S>(params)?;
     let prepare = S::Prepare::begin(&params, rng)?;
-    Ok(Box::new(Preparing::<S> { params, prepare }))
+    Ok(Box::new(Preparing::<S> { params, prepare, finish }))
 }
 
 impl<S: Scheme> AnyPrepare for Preparing<S> {
@@ -68,8 +82,8 @@ impl<S: Scheme> AnyPrepare for Preparing<S> {
         self.prepare.absorb(from, chunk)
     }
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>> {
-        let Preparing { params, prepare } = *self;
-        Ok(Box::new(Ready::<S> { params, client: prepare.finish()? }))
+        let Preparing { params, prepare, finish } = *self;
+        Ok(finish(Ready { params, client: prepare.finish()? }))
     }
 }
 

@@ -1,12 +1,16 @@
 //! Servers as bytes.
 
-use super::checked;
+use super::{AnyStream, checked, stream};
 use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Serve, Server, Sink, Wire};
 use std::any::Any;
 use std::sync::Arc;
 
 /// The server's half of a [`super::SchemeEntry`].
+<<<<<<< HEAD
 #[derive(Clone, Copy)]
+=======
+#[derive(Clone)]
+>>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 pub struct ServerEntry {
     /// See [`Server::encode`].
     pub encode: fn(&[u8], &dyn Rows, &dyn Sink) -> Result<()>,
@@ -19,6 +23,11 @@ pub struct ServerEntry {
 impl ServerEntry {
     pub(super) const fn new<S: Serve>() -> Self {
         ServerEntry { encode: encode::<S>, open: open::<S>, revise: None }
+    }
+
+    pub(super) const fn with_stream<S: crate::Stream>(mut self) -> Self {
+        self.open = stream::open::<S>;
+        self
     }
 
     pub(super) const fn with_revise<S: Revise>(mut self) -> Self {
@@ -47,23 +56,31 @@ pub trait AnyServer: Send + Sync {
     fn admit(&self, keys: &[u8]) -> Result<AnySession>;
     /// Decodes and answers queries of several clients in one go; results in order, each on its own.
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
+    /// What answers piece by piece, where the scheme can.
+    fn stream(&self) -> Option<&dyn AnyStream> {
+        None
+    }
 }
 
-struct Open<S: Serve> {
-    params: S::Params,
-    server: S::Server,
+pub(super) struct Open<S: Serve> {
+    pub(super) params: S::Params,
+    pub(super) server: S::Server,
 }
 
-type SessionOf<S> = <<S as Serve>::Server as Server<S>>::Session;
+pub(super) type SessionOf<S> = <<S as Serve>::Server as Server<S>>::Session;
 
 fn encode<S: Serve>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     S::Server::encode(&checked::<S>(params)?, rows, out)
 }
 
 fn open<S: Serve>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
+    Ok(Box::new(open_as::<S>(params, image)?))
+}
+
+pub(super) fn open_as<S: Serve>(params: &[u8], image: Arc<dyn Image>) -> Result<Open<S>> {
     let params = checked::<S>(params)?;
     let server = S::Server::open(&params, image)?;
-    Ok(Box::new(Open::<S> { params, server }))
+    Ok(Open { params, server })
 }
 
 fn revise<S: Revise>(params: &[u8], changes: &[Change], out: &dyn Sink) -> Result<()> {
@@ -71,9 +88,13 @@ fn revise<S: Revise>(params: &[u8], changes: &[Change], out: &dyn Sink) -> Resul
 }
 
 impl<S: Serve> Open<S> {
-    fn decode<'a>(&self, ask: &'a (&AnySession, &[u8])) -> Result<(&'a SessionOf<S>, S::Query)> {
-        let session = ask.0.0.downcast_ref::<SessionOf<S>>().ok_or(Misuse::Foreign("session"))?;
-        Ok((session, S::Query::take(&self.params, ask.1)?))
+    pub(super) fn decode<'a>(
+        &self,
+        session: &'a AnySession,
+        query: &[u8],
+    ) -> Result<(&'a SessionOf<S>, S::Query)> {
+        let session = session.0.downcast_ref::<SessionOf<S>>().ok_or(Misuse::Foreign("session"))?;
+        Ok((session, S::Query::take(&self.params, query)?))
     }
 }
 
@@ -98,7 +119,7 @@ impl<S: Serve> AnyServer for Open<S> {
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
         // One malformed query must not cost its neighbours their answers: decode each on its own,
         // answer the good ones together, and put the results back in order.
-        let decoded: Vec<_> = asks.iter().map(|ask| self.decode(ask)).collect();
+        let decoded: Vec<_> = asks.iter().map(|(session, query)| self.decode(session, query)).collect();
         let mut results = Vec::with_capacity(asks.len());
         let mut good = Vec::with_capacity(asks.len());
         for ask in decoded {

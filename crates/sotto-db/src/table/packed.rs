@@ -1,6 +1,6 @@
 //! Rows as records: narrow ones packed, wide ones split, the rest zero.
 
-use super::{TableSource, check_read};
+use super::{TableSource, check_part, check_read};
 use sotto_catalog::Packing;
 use sotto_core::{Misuse, Result, Rows};
 
@@ -91,5 +91,34 @@ impl Rows for Packed<'_> {
     fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
         check_read(first, out, self.record_bytes(), self.records())?;
         if self.packing.lookups() == 1 { self.read_packed(first, out) } else { self.read_split(first, out) }
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        check_part(record, self.records(), offset, out, self.record_bytes())?;
+        out.fill(0);
+        let (width, lookups) = (self.packing.row_bytes(), self.packing.lookups() as u64);
+        // A record's bytes are those of the table, from `start` on and as many as `held`, and then zeros.
+        let (start, held) = match lookups {
+            1 => {
+                let rows = self.packing.rows_per_record();
+                (record.saturating_mul(rows).saturating_mul(width), rows * width)
+            }
+            _ => {
+                let (row, before) = (record / lookups, record % lookups * self.packing.record_bytes());
+                (row.saturating_mul(width).saturating_add(before), width.saturating_sub(before))
+            }
+        };
+        let wanted = held.saturating_sub(offset).min(out.len() as u64) as usize;
+        let mut rest = out.get_mut(..wanted).ok_or(PAST_END)?;
+        let mut at = start.saturating_add(offset);
+        while !rest.is_empty() && at / width < self.table.rows() {
+            let in_row = at % width;
+            let bytes = rest.len().min((width - in_row) as usize);
+            let (part, after) = rest.split_at_mut_checked(bytes).ok_or(PAST_END)?;
+            self.table.read_part(at / width, in_row, part)?;
+            at += bytes as u64;
+            rest = after;
+        }
+        Ok(())
     }
 }

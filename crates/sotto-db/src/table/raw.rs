@@ -1,6 +1,6 @@
 //! Rows one after the other in a file, and nothing else in it.
 
-use super::{TableSource, check_read};
+use super::{TableSource, check_part, check_read};
 use crate::{DbError, Result};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -48,5 +48,10 @@ impl TableSource for RawFile {
     fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
         check_read(first, out, self.row_bytes, self.rows)?;
         Ok(self.file.read_exact_at(out, first * self.row_bytes as u64)?)
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        check_part(row, self.rows, offset, out, self.row_bytes)?;
+        Ok(self.file.read_exact_at(out, row * self.row_bytes as u64 + offset)?)
     }
 }

@@ -10,12 +10,13 @@ use sotto_core::wire::exact;
 use sotto_core::{
     Change, Client, Costs, CryptoRng, Error, Image, Misuse, One, Params, ParamsDigest, ParamsError,
     ParamsReport, PeerMisbehaved, Prepare, Record, RecordIndex, Result, Revise, Rows, Scheme, SchemeEntry,
-    SchemeId, Section, Security, Serve, Server, Sink, Wire,
+    SchemeId, Section, Security, Serve, Server, Sink, Stream, Streamed, Wire,
 };
 use std::sync::Arc;
 
 /// One server, told the index masked with a registered key; records of several units. **No privacy at all.**
-pub static CLEAR_STREAM: SchemeEntry = SchemeEntry::new::<Units>().with_revise::<Units>();
+pub static CLEAR_STREAM: SchemeEntry =
+    SchemeEntry::new::<Units>().with_revise::<Units>().with_stream::<Units>();
 
 /// The scheme.
 struct Units;
@@ -254,6 +255,22 @@ impl Client<Units> for Ready {
     }
 }
 
+impl Streamed for Units {
+    type UnitAnswer = UnitAnswer;
+
+    fn units(params: &P) -> u64 {
+        params.0.units
+    }
+
+    fn unit_bytes(params: &P) -> usize {
+        params.unit_bytes()
+    }
+
+    fn open_unit(_: &mut Ready, (): &(), unit: u64, answer: UnitAnswer) -> Result<Record> {
+        Ok(Record::new(answer.read(unit)?.to_vec()))
+    }
+}
+
 impl Serve for Units {
     type Server = Table;
 }
@@ -265,10 +282,14 @@ struct Table {
 }
 
 impl Table {
+    fn index(&self, session: &Keys, query: &Query) -> u64 {
+        let records = self.params.0.records;
+        (query.0 + records - session.0 % records) % records
+    }
+
     /// The record a query asks for.
     fn record(&self, session: &Keys, query: &Query) -> &[u8] {
-        let records = self.params.0.records;
-        let index = (query.0 + records - session.0 % records) % records;
+        let index = self.index(session, query);
         let table = self.image.section(Section::Resident).unwrap_or_default();
         table.chunks_exact(self.params.record_bytes()).nth(index as usize).unwrap_or_default()
     }
@@ -287,10 +308,13 @@ impl Server<Units> for Table {
             return Err(Misuse::Rule("records have another shape than the parameters").into());
         }
         out.reserve(Section::Resident, params.table_bytes())?;
-        let mut record = vec![0; params.record_bytes()];
+        // Unit by unit: a record may be larger than one likes to hold.
+        let mut unit = vec![0; params.unit_bytes()];
         for index in 0..params.0.records {
-            rows.read(index, &mut record)?;
-            out.write_at(Section::Resident, index * record.len() as u64, &record)?;
+            for at in (0..params.record_bytes() as u64).step_by(unit.len()) {
+                rows.read_part(index, at, &mut unit)?;
+                out.write_at(Section::Resident, index * params.record_bytes() as u64 + at, &unit)?;
+            }
             out.progress("copying records", index + 1, params.0.records);
         }
         Ok(())
@@ -312,6 +336,23 @@ impl Server<Units> for Table {
     fn answer(&self, session: &Keys, query: Query) -> Result<Answer> {
         let units = self.record(session, &query).chunks_exact(self.params.unit_bytes());
         Ok(Answer((0..).zip(units).map(|(index, unit)| UnitAnswer::of(index, unit)).collect()))
+    }
+}
+
+impl Stream for Units {
+    /// Where the record starts.
+    type Prepared = u64;
+
+    fn prepare(server: &Table, session: &Keys, query: Query) -> Result<u64> {
+        Ok(server.index(session, &query) * server.params.record_bytes() as u64)
+    }
+
+    fn unit(server: &Table, start: &u64, unit: u64) -> Result<UnitAnswer> {
+        let bytes = server.params.unit_bytes();
+        let at = usize::try_from(start + unit * bytes as u64).unwrap_or(usize::MAX);
+        let table = server.image.section(Section::Resident).unwrap_or_default();
+        let found = table.get(at..at.saturating_add(bytes));
+        Ok(UnitAnswer::of(unit, found.ok_or(Misuse::Rule("a prepared query is of this table"))?))
     }
 }
 

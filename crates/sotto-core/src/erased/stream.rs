@@ -1,0 +1,76 @@
+//! Servers that answer piece by piece.
+
+use super::server::{self, Open};
+use super::{AnyServer, AnySession, units};
+use crate::{Image, Misuse, Result, Stream, Units, Wire};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A query, expanded once for all units of its record.
+pub struct AnyPrepared(Box<dyn Any + Send + Sync>);
+
+/// Answers piece by piece.
+pub trait AnyStream: Send + Sync {
+    /// What a record consists of.
+    fn units(&self) -> Units;
+    /// Decodes a query, and does what all units have in common.
+    ///
+    /// # Errors
+    /// As [`Stream::prepare`]; [`crate::Error::Peer`] for bytes that are no query; [`Misuse::Foreign`].
+    fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyPrepared>;
+    /// The encoded answer about one unit.
+    ///
+    /// # Errors
+    /// As [`Stream::unit`]; [`Misuse::IndexPastEnd`]; [`Misuse::Foreign`].
+    fn unit(&self, prepared: &AnyPrepared, unit: u64) -> Result<Vec<u8>>;
+}
+
+pub(super) fn open<S: Stream>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
+    Ok(Box::new(Streaming(server::open_as::<S>(params, image)?)))
+}
+
+struct Streaming<S: Stream>(Open<S>);
+
+impl<S: Stream> AnyServer for Streaming<S> {
+    fn keys_bytes(&self) -> usize {
+        self.0.keys_bytes()
+    }
+    fn query_bytes(&self) -> usize {
+        self.0.query_bytes()
+    }
+    fn answer_bytes(&self) -> usize {
+        self.0.answer_bytes()
+    }
+    fn session_bytes(&self) -> usize {
+        self.0.session_bytes()
+    }
+    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+        self.0.admit(keys)
+    }
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        self.0.answer_many(asks)
+    }
+    fn stream(&self) -> Option<&dyn AnyStream> {
+        Some(self)
+    }
+}
+
+impl<S: Stream> AnyStream for Streaming<S> {
+    fn units(&self) -> Units {
+        units::units::<S>(&self.0.params)
+    }
+
+    fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyPrepared> {
+        let (session, query) = self.0.decode(session, query)?;
+        Ok(AnyPrepared(Box::new(S::prepare(&self.0.server, session, query)?)))
+    }
+
+    fn unit(&self, prepared: &AnyPrepared, unit: u64) -> Result<Vec<u8>> {
+        let params = &self.0.params;
+        units::within::<S>(params, unit)?;
+        let prepared = prepared.0.downcast_ref::<S::Prepared>().ok_or(Misuse::Foreign("prepared query"))?;
+        let mut out = Vec::with_capacity(S::UnitAnswer::size(params));
+        S::unit(&self.0.server, prepared, unit)?.put(params, &mut out);
+        Ok(out)
+    }
+}
