@@ -101,11 +101,7 @@ fn parameters_other_than_the_digest_says_are_refused() {
 
 /// The scheme in the clear, with a report that says something else.
 fn weakened(report: fn(&[u8]) -> sotto_core::Result<ParamsReport>) -> SchemeEntry {
-<<<<<<< HEAD
     SchemeEntry { report, ..CLEAR }
-=======
-    SchemeEntry { report, ..CLEAR.clone() }
->>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 }
 
 #[test]

@@ -30,11 +30,7 @@ use crate::{
 /// Everything the registry knows of a scheme: plain data and function pointers.
 ///
 /// `params` arguments are the literal's JSON as found in a catalog; each function checks it.
-<<<<<<< HEAD
 #[derive(Clone, Copy)]
-=======
-#[derive(Clone)]
->>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 pub struct SchemeEntry {
     /// Stable on the wire.
     pub id: SchemeId,

@@ -149,11 +149,7 @@ fn inspection_says_what_there_is() {
 
 /// The scheme in the clear, except that its encoder or its report is another.
 fn altered(change: impl FnOnce(&mut SchemeEntry)) -> SchemeEntry {
-<<<<<<< HEAD
     let mut entry = CLEAR;
-=======
-    let mut entry = CLEAR.clone();
->>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
     change(&mut entry);
     entry
 }

@@ -29,11 +29,7 @@ fn child() {
         open: CLEAR.server.open,
         revise: None,
     };
-<<<<<<< HEAD
     let entry = sotto_core::SchemeEntry { patch: None, server, ..CLEAR };
-=======
-    let entry = sotto_core::SchemeEntry { server, patch: None, ..CLEAR.clone() };
->>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
     let dir = TableDir::open(std::path::Path::new(&dir)).unwrap();
     encode(&dir, &entry, &Memory::numbered(10, 4)).unwrap();
 }

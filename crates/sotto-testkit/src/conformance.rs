@@ -11,11 +11,8 @@
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`storage`] | images cut short, disks full, sectors bad, records of another shape |
 //! | [`params`] | promises kept; literals damaged |
-<<<<<<< HEAD
 //! | [`sets`] | every named parameter set, at tables that use all of it |
-=======
 //! | [`units`] | records read piece by piece, where the scheme can |
->>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The scheme in the clear with something about it changed.
 fn broken(change: impl FnOnce(&mut SchemeEntry)) -> Subject {
-    let mut entry = CLEAR.clone();
+    let mut entry = CLEAR;
     change(&mut entry);
     Subject::in_the_clear(Box::leak(Box::new(entry)))
 }

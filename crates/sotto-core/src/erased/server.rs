@@ -6,11 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 /// The server's half of a [`super::SchemeEntry`].
-<<<<<<< HEAD
 #[derive(Clone, Copy)]
-=======
-#[derive(Clone)]
->>>>>>> 5e1991e (Records in units: a scheme may answer and read them piece by piece; tables are read in part)
 pub struct ServerEntry {
     /// See [`Server::encode`].
     pub encode: fn(&[u8], &dyn Rows, &dyn Sink) -> Result<()>,
