@@ -1,6 +1,6 @@
 //! The pass, and the answer's polynomials out of its sums.
 //!
-//! Each run of a block (64 rows by 4 columns) is multiplied by its rows' selectors, the
+//! Each run of a block (32 rows by 4 columns) is multiplied by its rows' selectors, the
 //! products are summed in registers without a reduction, and at its end the sums are reduced and
 //! added to those of the runs above. So there is no limit to the rows, and what lies in memory
 //! is always reduced.

@@ -6,7 +6,7 @@
 //! are at most 16 sums, which is enough to hide the latency of the product; of 24 the
 //! compiler keeps some in memory.
 //!
-//! **In memory.** The bundles take turns on one run of the table, 16 KiB, while the next is
+//! **In memory.** The bundles take turns on one run of the table, 8 KiB, while the next is
 //! fetched, a share by each: so memory is read once however many queries there are, and is
 //! busy all the time. Fetching has to be even: bursts of 16 lines gave 22 GB/s, and the same
 //! lines, four with each row, 34.

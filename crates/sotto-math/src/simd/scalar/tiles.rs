@@ -35,7 +35,7 @@ fn add_runs(
     }
 }
 
-/// At most 64 products below 2^100, so that nothing but the end needs a reduction.
+/// At most 32 products below 2^100, so that nothing but the end needs a reduction.
 fn residue(form: &Residue, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
     let mut wide = sum.map(u128::from);
     for [a, b] in factors {
@@ -46,7 +46,7 @@ fn residue(form: &Residue, sum: &mut Line, factors: &mut dyn Iterator<Item = [Li
     *sum = wide.map(|x| form.reduce(x));
 }
 
-/// At most 64 products below 2^56, for each half.
+/// At most 32 products below 2^56, for each half.
 fn pair(form: &Pair, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
     let (mut low, mut high) = ([0; 8], [0; 8]);
     for [a, b] in factors {

@@ -116,7 +116,7 @@ impl Case {
 #[test]
 fn awkward_shapes() {
     for form in forms() {
-        for rows in [1, 2, 63, 64, 65, 130] {
+        for rows in [1, 2, 31, 32, 33, 70] {
             for cols in [1, 2, 3, 4, 5, 7, 10] {
                 for comps in [1, 2, 3] {
                     Case::new(form, (64, rows, cols), (1, comps), mix).check();

@@ -92,7 +92,7 @@ impl Sums {
         }
     }
 
-    /// A sum of at most 64 products, as a reduced word.
+    /// A sum of at most 32 products, as a reduced word.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn close<const PAIR: bool>(&self, sum: [__m512i; 2]) -> __m512i {
@@ -110,8 +110,8 @@ impl Sums {
     fn close_residue(&self, [lo, hi]: [__m512i; 2]) -> __m512i {
         let zero = _mm512_setzero_si512();
         let [q, minus_q] = [self.q[0], self.minus_q[0]];
-        // 64 factors below q < 2^50 have upper halves below 2^48: with the carry, the sum is
-        // below 5 * 2^52, and its bits from the 52nd on are an index of the multiples.
+        // 32 products of factors below 2^50 have upper halves below 2^48: with the carry, the sum
+        // is below 3 * 2^52, and its bits from the 52nd on are an index of the multiples.
         let hi = _mm512_add_epi64(hi, _mm512_srli_epi64::<52>(lo));
         let top = _mm512_permutexvar_epi64(_mm512_srli_epi64::<52>(hi), self.fold_twice);
         // Shoup's product, below 2q; the multiplier reads the low 52 bits alone.
