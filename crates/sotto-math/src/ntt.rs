@@ -23,7 +23,6 @@ use crate::modulus::Modulus;
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
 pub(crate) use accumulator::{Cell, Room};
-pub(crate) use automorphism::brev3;
 pub use automorphism::{Automorphism, substitute};
 pub(crate) use tables::{Factor, Tables, transpose};
 #[cfg(target_arch = "x86_64")]

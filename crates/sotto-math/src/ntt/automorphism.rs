@@ -17,6 +17,7 @@
 use crate::simd::{self, Kernels};
 
 /// The automorphism X -> X^k for one length, as an order of slots.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     k: usize,
@@ -26,6 +27,10 @@ pub struct Automorphism {
     pub(crate) lanes: [Lanes; 8],
     /// By the carry: the lanes whose rows turn by 1, by 2 and by 4.
     pub(crate) turns: Vec<[u8; 3]>,
+    /// The rows of a square that take what was turned, in the order of `h`: `k h` in reversed bits.
+    pub(crate) rows: [usize; 8],
+    /// By the carry: the slot that each slot of a square comes from, all of the above in one.
+    pub(crate) orders: Vec<[u8; 64]>,
 }
 
 /// Which square is taken, and what is carried into it.
@@ -60,8 +65,17 @@ impl Automorphism {
             let turned = |lane: usize| ((image(lane, carry) / 8) & by).min(1) << lane;
             lanes.map(turned).into_iter().sum::<usize>() as u8
         };
+        let order = |carry: usize| {
+            std::array::from_fn(|slot| {
+                let (row, lane) = (brev3(slot / 8), slot % 8);
+                let lane_image = image(lane, carry);
+                (8 * brev3((k * row + lane_image / 8) % 8) + brev3(lane_image % 8)) as u8
+            })
+        };
         Some(Automorphism {
             k,
+            rows: lanes.map(|h| brev3(k * h % 8)),
+            orders: (0..64).map(order).collect(),
             squares: (0..squares).map(origin).collect(),
             lanes: lanes.map(|carry| Lanes(lanes.map(|lane| brev3(image(lane, carry) % 8) as u64))),
             turns: (0..64).map(|carry| [1, 2, 4].map(|by| turn(carry, by))).collect(),
@@ -86,15 +100,10 @@ impl Automorphism {
         assert_eq!(out.len(), 64 * self.squares.len(), "a slice of the plan's length");
         kernels.permute(self, x, out);
     }
-
-    /// Where a row of a square comes from when no carry turns it: `k h` in reversed bits.
-    pub(crate) fn row(&self, row: usize) -> usize {
-        brev3(self.k * brev3(row) % 8)
-    }
 }
 
 /// Reverses three bits.
-pub(crate) fn brev3(i: usize) -> usize {
+fn brev3(i: usize) -> usize {
     (i & 1) << 2 | i & 2 | i >> 2 & 1
 }
 

@@ -1,4 +1,4 @@
-//! 32-byte registers: AVX2, which every x86 processor of the last ten years has.
+//! 32-byte registers: AVX2 and FMA, which every x86 processor of the last ten years has.
 
 mod bytes;
 mod dot;
@@ -13,23 +13,23 @@ use super::{Kernels, Planes, scalar};
 use crate::ntt::{Room, Tables};
 use crate::tiles::{Block, Words};
 
-/// Proof that this processor has AVX2. Only the probe makes one.
+/// Proof that this processor has AVX2 and FMA. Only the probe makes one.
 pub(crate) struct Avx2(());
 
 impl Avx2 {
     pub(crate) fn probe() -> Option<&'static dyn Kernels> {
         static PROVEN: Avx2 = Avx2(());
-        is_x86_feature_detected!("avx2").then_some(&PROVEN)
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(&PROVEN)
     }
 }
 
-/// Proof that this processor has AVX2 and AVX-VNNI. Only the probe makes one.
+/// Proof that this processor has AVX2, FMA and AVX-VNNI. Only the probe makes one.
 pub(crate) struct AvxVnni(());
 
 impl AvxVnni {
     pub(crate) fn probe() -> Option<&'static dyn Kernels> {
         static PROVEN: AvxVnni = AvxVnni(());
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("avxvnni")).then_some(&PROVEN)
+        (Avx2::probe().is_some() && is_x86_feature_detected!("avxvnni")).then_some(&PROVEN)
     }
 }
 
@@ -47,17 +47,17 @@ macro_rules! kernels {
             }
 
             fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
-                // SAFETY: self proves AVX2.
+                // SAFETY: self proves AVX2 and FMA.
                 unsafe { ntt::forward(t, x) }
             }
 
             fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
-                // SAFETY: self proves AVX2.
+                // SAFETY: self proves AVX2 and FMA.
                 unsafe { ntt::inverse(t, x) }
             }
 
             fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
-                // SAFETY: self proves AVX2.
+                // SAFETY: self proves AVX2 and FMA.
                 unsafe { ntt::forward_i8(t, bytes, out) }
             }
 

@@ -3,7 +3,7 @@
 //! | folder | needs |
 //! |---|---|
 //! | `scalar` | nothing; it is what the others are tested against |
-//! | `avx2` | AVX2; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
+//! | `avx2` | AVX2 and FMA; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
 //!
 //! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, and

@@ -2,7 +2,7 @@
 
 use super::lanes::{load, store};
 use super::products::{Constants, Product, below, every, times};
-use crate::ntt::{Automorphism, Tables, brev3};
+use crate::ntt::{Automorphism, Tables};
 use core::arch::x86_64::*;
 
 type Row = [u64; 8];
@@ -18,7 +18,6 @@ const SIDE_BY_SIDE: usize = 4;
 #[target_feature(enable = "avx512f")]
 pub(super) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
     let x = x.as_chunks::<8>().0.as_chunks::<8>().0;
-    let to: [usize; 8] = std::array::from_fn(|h| a.row(brev3(h)));
     for (out, origin) in out.as_chunks_mut::<8>().0.as_chunks_mut::<8>().0.iter_mut().zip(&a.squares) {
         let lanes = load(&a.lanes[usize::from(origin.carry % 8)].0);
         // In the order of h, which is that of reversed row numbers.
@@ -29,7 +28,7 @@ pub(super) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
         }
         let [by_1, by_2, by_4] = a.turns[usize::from(origin.carry)];
         let rows = turned::<4>(turned::<2>(turned::<1>(rows, by_1), by_2), by_4);
-        for (&to, row) in to.iter().zip(rows) {
+        for (&to, row) in a.rows.iter().zip(rows) {
             store(&mut out[to], row);
         }
     }

@@ -12,10 +12,29 @@ pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
 pub(in crate::simd) fn decompose_from(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
     let n = x.len();
     let half = d.modulus.value() / 2;
+    if d.gadget.bits() <= 62 && d.gadget.is_small(&d.modulus) {
+        return decompose_64(start, d, x, out);
+    }
     for (i, &x) in x.iter().enumerate().skip(start) {
         let u = u128::from(d.modulus.add(x, half)) + d.offset;
         for j in 0..d.gadget.digits() {
             out[j as usize * n + i] = residue(&d.modulus, &d.gadget, digit(&d.gadget, u, j));
+        }
+    }
+}
+
+/// The same digit by digit, in 64 bits: compilers put several numbers in a register.
+#[inline(always)]
+pub(in crate::simd) fn decompose_64(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
+    let q = d.modulus.value();
+    let base = 1 << d.gadget.base_log2();
+    for (j, out) in (0..d.gadget.digits()).zip(out.chunks_exact_mut(x.len().max(1))) {
+        let down = d.gadget.drop_log2() + j * d.gadget.base_log2();
+        let mask = if j + 1 < d.gadget.digits() { base - 1 } else { u64::MAX };
+        for (&x, out) in x.iter().zip(out).skip(start) {
+            let u = d.modulus.add(x, q / 2) + d.offset as u64;
+            let digit = (u >> down & mask).wrapping_sub(base / 2);
+            *out = digit.min(digit.wrapping_add(q));
         }
     }
 }

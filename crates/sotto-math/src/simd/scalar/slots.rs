@@ -1,6 +1,6 @@
 //! Arithmetic between slots, one slot at a time.
 
-use crate::ntt::{Automorphism, Tables, brev3};
+use crate::ntt::{Automorphism, Tables};
 
 /// Products below 2^120, so many that their sum fits 128 bits.
 const ROOM: usize = 1 << 8;
@@ -8,16 +8,9 @@ const ROOM: usize = 1 << 8;
 pub(in crate::simd) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
     let x = x.as_chunks::<64>().0;
     for (out, origin) in out.as_chunks_mut::<64>().0.iter_mut().zip(&a.squares) {
-        let from = x[origin.square as usize].as_chunks::<8>().0;
-        let lanes = &a.lanes[usize::from(origin.carry % 8)].0;
-        let turns = a.turns[usize::from(origin.carry)];
-        for (row, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-            let row = brev3(a.row(row));
-            for (lane, out) in out.iter_mut().enumerate() {
-                let turn = |i: usize| usize::from(turns[i] >> lane & 1) << i;
-                let turned = (row + turn(0) + turn(1) + turn(2)) % 8;
-                *out = from[brev3(turned)][lanes[lane] as usize];
-            }
+        let from = &x[origin.square as usize];
+        for (out, &slot) in out.iter_mut().zip(&a.orders[usize::from(origin.carry)]) {
+            *out = from[usize::from(slot % 64)];
         }
     }
 }

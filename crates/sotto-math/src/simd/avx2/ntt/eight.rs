@@ -1,16 +1,15 @@
-//! The transform of primes below 2^31, eight slots to a register.
+//! The transform of moduli below 2^31, eight slots to a register.
 //!
 //! Slots are packed to 32 bits on entry, into the first half of the slice they came in, and
 //! spread again on exit. In between, the shape is that of the AVX-512 transform: levels of long
 //! blocks two at a time through memory, the last six in eight registers, a square of 64 slots
 //! that is transposed in the middle. Values are always reduced.
 
-use super::{load, store};
+use super::{Row, load, store};
 use crate::ntt::{Factor, ShortFactors, Tables};
 use core::arch::x86_64::*;
 
-/// Eight slots of 32 bits when packed, four of 64 when not.
-type Row = [u64; 4];
+/// Rows hold eight slots of 32 bits when packed, four of 64 when not.
 type Square = [Row; 8];
 
 /// A factor and its quotient by 32 bits, in every lane or one for each.
