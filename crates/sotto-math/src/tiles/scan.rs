@@ -21,7 +21,7 @@ pub(crate) struct Block<'a> {
     pub(crate) comps: usize,
 }
 
-/// Sums table times selectors for some blocks of a table and any number of queries, which all share one pass.
+/// Multiplies some blocks of a table by the selectors of any number of queries, in one pass.
 ///
 /// `tiles` are the bytes of those blocks alone, so that several threads can take disjoint
 /// blocks of one table. `out[i]` gets the sums of query `i` as stored words, in lines of
@@ -29,8 +29,8 @@ pub(crate) struct Block<'a> {
 ///
 /// # Panics
 /// If `tiles` is not as long as those blocks or there are no such blocks, a query has
-/// another form, shape or number of components than the others, there are not as many outputs as queries, or
-/// an output is not `8 cols comps` words for each block.
+/// another form, shape or number of components than the others, there are not as many
+/// outputs as queries, or an output is not `8 cols comps` words for each block.
 pub fn scan(
     form: &Words,
     layout: &TileLayout,

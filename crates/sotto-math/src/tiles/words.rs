@@ -2,7 +2,8 @@
 //!
 //! Modulo a number below 2^50 the word is the residue. Modulo a larger product of two
 //! primes below 2^28 it is both residues, `(x mod q1) + 2^32 (x mod q2)`: a product of words
-//! is then two 32-bit multiplications, and 32 such products are summed before anything is reduced.
+//! is then two 32-bit multiplications, and 32 such products are summed before anything is
+//! reduced.
 
 use crate::modulus::Modulus;
 
