@@ -39,6 +39,13 @@ pub(crate) struct PairDigits {
     pub(crate) offset: u128,
 }
 
+impl Digits {
+    /// Whether numbers with their offset fit 64 bits, and digits are residues but for their sign.
+    pub(crate) fn fits_64(&self) -> bool {
+        self.gadget.bits() <= 62 && self.gadget.is_small(&self.modulus)
+    }
+}
+
 impl Gadget {
     /// A gadget, or `None` unless there are digits of 1 to 62 bits, and 126 bits at most in all.
     pub fn new(digits: u32, base_log2: u32, drop_log2: u32) -> Option<Self> {

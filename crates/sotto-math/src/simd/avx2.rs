@@ -7,9 +7,11 @@ mod lanes;
 mod ntt;
 mod read;
 mod scan;
+mod slots;
 mod tiles;
 
 use super::{Kernels, Planes, scalar};
+use crate::gadget::Digits;
 use crate::ntt::{Room, Tables};
 use crate::tiles::{Block, Words};
 
@@ -92,6 +94,36 @@ macro_rules! kernels {
             fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
                 // SAFETY: self proves AVX2.
                 unsafe { gauss::gauss(thresholds, uniform, out) }
+            }
+
+            fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { slots::add(t, x, y) }
+            }
+
+            fn sub(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { slots::sub(t, x, y) }
+            }
+
+            fn mul(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { slots::mul(t, x, y) }
+            }
+
+            fn split(&self, t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { slots::split(t, c, s, m, odd) }
+            }
+
+            fn sum_of_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { slots::sum_of_products(t, a, b, add, out) }
+            }
+
+            fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { slots::decompose(d, x, out) }
             }
         }
     };

@@ -17,7 +17,7 @@ use crate::tiles::{Block, Words};
 // their instructions do not make faster.
 pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
-pub(super) use digits::{decompose_from, decompose_pair_from};
+pub(super) use digits::{decompose_64, decompose_from, decompose_pair_from};
 #[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]

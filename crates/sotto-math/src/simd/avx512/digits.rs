@@ -19,7 +19,7 @@ type Rows = [[u64; 8]; TOGETHER];
 /// Numbers modulo q, whether narrow or wide, as long as they fit 62 bits with their offset.
 #[target_feature(enable = "avx512f")]
 pub(super) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
-    if d.gadget.bits() > 62 || !d.gadget.is_small(&d.modulus) {
+    if !d.fits_64() {
         return scalar::decompose(d, x, out);
     }
     let n = x.len();

@@ -12,7 +12,7 @@ pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
 pub(in crate::simd) fn decompose_from(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
     let n = x.len();
     let half = d.modulus.value() / 2;
-    if d.gadget.bits() <= 62 && d.gadget.is_small(&d.modulus) {
+    if d.fits_64() {
         return decompose_64(start, d, x, out);
     }
     for (i, &x) in x.iter().enumerate().skip(start) {
@@ -28,11 +28,12 @@ pub(in crate::simd) fn decompose_from(start: usize, d: &Digits, x: &[u64], out: 
 pub(in crate::simd) fn decompose_64(start: usize, d: &Digits, x: &[u64], out: &mut [u64]) {
     let q = d.modulus.value();
     let base = 1 << d.gadget.base_log2();
+    let offset = d.offset as u64;
     for (j, out) in (0..d.gadget.digits()).zip(out.chunks_exact_mut(x.len().max(1))) {
         let down = d.gadget.drop_log2() + j * d.gadget.base_log2();
         let mask = if j + 1 < d.gadget.digits() { base - 1 } else { u64::MAX };
-        for (&x, out) in x.iter().zip(out).skip(start) {
-            let u = d.modulus.add(x, q / 2) + d.offset as u64;
+        for (&x, out) in x[start..].iter().zip(&mut out[start..]) {
+            let u = d.modulus.add(x, q / 2) + offset;
             let digit = (u >> down & mask).wrapping_sub(base / 2);
             *out = digit.min(digit.wrapping_add(q));
         }

@@ -15,12 +15,14 @@ pub(in crate::simd) fn permute(a: &Automorphism, x: &[u64], out: &mut [u64]) {
     }
 }
 
+#[inline(always)]
 pub(in crate::simd) fn add(t: &Tables, x: &mut [u64], y: &[u64]) {
     for (x, &y) in x.iter_mut().zip(y) {
         *x = t.modulus.add(*x, y);
     }
 }
 
+#[inline(always)]
 pub(in crate::simd) fn sub(t: &Tables, x: &mut [u64], y: &[u64]) {
     for (x, &y) in x.iter_mut().zip(y) {
         *x = t.modulus.sub(*x, y);

@@ -17,14 +17,14 @@ use core::arch::x86_64::*;
 
 /// A factor, and the factor over q, in every lane or one for each.
 #[derive(Clone, Copy)]
-struct Factors {
+pub(in crate::simd::avx2) struct Factors {
     w: __m256d,
     over_q: __m256d,
 }
 
 /// The modulus and its inverse, in every lane.
 #[derive(Clone, Copy)]
-struct Constants {
+pub(in crate::simd::avx2) struct Constants {
     q: __m256d,
     inverse: __m256d,
 }
@@ -135,7 +135,7 @@ fn inverse_butterfly(u: &mut Row, v: &mut Row, c: Constants, f: Factors) {
 impl Constants {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn new(t: &Tables) -> Self {
+    pub(in crate::simd::avx2) fn new(t: &Tables) -> Self {
         // Below 2^50, so that the conversion is exact.
         let q = t.modulus.value() as f64;
         Constants { q: _mm256_set1_pd(q), inverse: _mm256_set1_pd(1.0 / q) }
@@ -145,7 +145,12 @@ impl Constants {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn every(self, f: Factor) -> Factors {
-        let w = _mm256_set1_pd(f.w as f64);
+        self.factors(_mm256_set1_pd(f.w as f64))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(in crate::simd::avx2) fn factors(self, w: __m256d) -> Factors {
         Factors { w, over_q: _mm256_mul_pd(w, self.inverse) }
     }
 
@@ -154,18 +159,15 @@ impl Constants {
     #[target_feature(enable = "avx2,fma")]
     fn lanes(self, w: &[u64; 8]) -> [Factors; 2] {
         let halves = w.as_chunks::<4>().0;
-        let (left, right) = (from_integers(load(&halves[0])), from_integers(load(&halves[1])));
-        [
-            Factors { w: left, over_q: _mm256_mul_pd(left, self.inverse) },
-            Factors { w: right, over_q: _mm256_mul_pd(right, self.inverse) },
-        ]
+        let [left, right] = [from_integers(load(&halves[0])), from_integers(load(&halves[1]))];
+        [self.factors(left), self.factors(right)]
     }
 
     /// `x w` modulo q. The upper part of the product less the quotient's multiple of q is exact,
     /// and so is adding the lower part to it, because both are small integers.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn times(self, x: __m256d, f: Factors) -> __m256d {
+    pub(in crate::simd::avx2) fn times(self, x: __m256d, f: Factors) -> __m256d {
         let upper = _mm256_mul_pd(x, f.w);
         let lower = _mm256_fmsub_pd(x, f.w, upper);
         let quotient = nearest(_mm256_mul_pd(x, f.over_q));
@@ -175,7 +177,7 @@ impl Constants {
     /// `x` modulo q, from -q/2 to q/2.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
-    fn reduced(self, x: __m256d) -> __m256d {
+    pub(in crate::simd::avx2) fn reduced(self, x: __m256d) -> __m256d {
         _mm256_fnmadd_pd(nearest(_mm256_mul_pd(x, self.inverse)), self.q, x)
     }
 }
@@ -203,7 +205,7 @@ fn two_52() -> __m256d {
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn from_integers(x: __m256i) -> __m256d {
+pub(in crate::simd::avx2) fn from_integers(x: __m256i) -> __m256d {
     let shifted = _mm256_or_si256(x, _mm256_castpd_si256(two_52()));
     _mm256_sub_pd(_mm256_castsi256_pd(shifted), two_52())
 }
@@ -211,7 +213,7 @@ fn from_integers(x: __m256i) -> __m256d {
 /// The residues of integers from -q/2 to q/2.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn to_integers(c: Constants, x: __m256d) -> __m256i {
+pub(in crate::simd::avx2) fn to_integers(c: Constants, x: __m256d) -> __m256i {
     let negative = _mm256_cmp_pd::<_CMP_LT_OQ>(x, _mm256_setzero_pd());
     let x = _mm256_add_pd(x, _mm256_and_pd(negative, c.q));
     _mm256_castpd_si256(_mm256_xor_pd(_mm256_add_pd(x, two_52()), two_52()))
