@@ -108,59 +108,38 @@ impl<F> Cube<F> {
     /// One unit for several queries: the first dimension together, the rest each on its own.
     ///
     /// # Errors
-    /// As the steps.
-    pub fn unit(&self, unit: u64, queries: &[(&Session, &Prepared)]) -> Result<Vec<UnitAnswer>> {
-        let prepared: Vec<&Prepared> = queries.iter().map(|(_, prepared)| *prepared).collect();
-        let columns = self.first_dimension(unit, &prepared)?;
-        let answers = columns
-            .into_par_iter()
-            .zip(queries)
-            .map(|(columns, (session, prepared))| self.respond(session, self.fold(columns, prepared)));
-        answers.collect()
+    /// As [`Cube::first_dimension`].
+    pub fn unit(&self, unit: u64, queries: &[&Prepared]) -> Result<Vec<UnitAnswer>> {
+        let columns = self.first_dimension(unit, queries)?;
+        let one = |(columns, query): (Columns, &&Prepared)| self.respond(self.fold(columns, query), query);
+        Ok(columns.into_par_iter().zip(queries).map(one).collect())
     }
 
-    /// Whole records for several prepared queries, up to `batch` of them in one pass; results in order.
-    pub fn answer_many(
-        &self,
-        sessions: &[&Session],
-        prepared: Vec<Result<Prepared>>,
-        batch: usize,
-    ) -> Vec<Result<Answer>> {
-        let mut answers: Vec<Result<Answer>> = prepared
-            .iter()
-            .map(|prepared| match prepared {
-                Ok(_) => Ok(Answer(Vec::with_capacity(self.params.grid.units() as usize))),
-                Err(_) => Err(Misuse::Rule("replaced below").into()),
-            })
-            .collect();
-        let good: Vec<(usize, &Session, &Prepared)> = (0..)
-            .zip(sessions)
-            .zip(&prepared)
-            .filter_map(|((i, session), prepared)| Some((i, *session, prepared.as_ref().ok()?)))
-            .collect();
-        for some in good.chunks(batch.max(1)) {
-            let queries: Vec<(&Session, &Prepared)> =
-                some.iter().map(|(_, session, query)| (*session, *query)).collect();
-            let units = (0..self.params.grid.units()).map(|unit| self.unit(unit, &queries));
-            match units.collect::<Result<Vec<_>>>() {
-                Ok(units) => {
-                    for unit in units {
-                        for ((i, ..), unit) in some.iter().zip(unit) {
-                            if let Some(Ok(Answer(units))) = answers.get_mut(*i) {
-                                units.push(unit);
-                            }
-                        }
-                    }
-                }
-                Err(_) => some.iter().for_each(|(i, ..)| {
-                    if let Some(answer) = answers.get_mut(*i) {
-                        *answer = Err(lost());
-                    }
-                }),
+    /// Whole records for several queries, [`BATCH`] of them in one pass; answers in order.
+    ///
+    /// # Errors
+    /// As [`Cube::first_dimension`].
+    pub fn units(&self, queries: &[&Prepared]) -> Result<Vec<Answer>> {
+        let mut answers = Vec::with_capacity(queries.len());
+        for queries in queries.chunks(BATCH) {
+            let mut some: Vec<Answer> = queries.iter().map(|_| Answer(Vec::new())).collect();
+            for unit in 0..self.params.grid.units() {
+                let units = self.unit(unit, queries)?;
+                some.iter_mut().zip(units).for_each(|(answer, unit)| answer.0.push(unit));
             }
+            answers.append(&mut some);
         }
-        let failures = prepared.into_iter().map(Result::err);
-        answers.into_iter().zip(failures).map(|(answer, failure)| failure.map_or(answer, Err)).collect()
+        Ok(answers)
+    }
+
+    /// Prepares many queries and answers those that could be; results in order.
+    pub fn answer_many(&self, asks: &[(&Session, crate::Query)]) -> Vec<Result<Answer>> {
+        let prepare = |(session, query): &(&Session, crate::Query)| self.prepare(session, query);
+        let prepared: Vec<Result<Prepared>> = asks.iter().map(prepare).collect();
+        let good: Vec<&Prepared> = prepared.iter().filter_map(|prepared| prepared.as_ref().ok()).collect();
+        // Only an image that lost its table fails here, and then no query has an answer.
+        let mut answers = self.units(&good).unwrap_or_default().into_iter();
+        prepared.into_iter().map(|prepared| prepared.and_then(|_| answers.next().ok_or_else(lost))).collect()
     }
 
     /// Takes one column's ciphertext out of the sums.

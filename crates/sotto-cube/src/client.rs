@@ -97,7 +97,7 @@ where
         }
         let mut record = Vec::with_capacity(self.params.literal.record_bytes as usize);
         for (unit, answer) in (0..).zip(&units) {
-            record.extend_from_slice(&self.open(&pending, unit, answer)?);
+            record.extend_from_slice(self.open(&pending, unit, answer)?.bytes());
         }
         Ok(Record::new(record))
     }
@@ -166,7 +166,7 @@ impl<F> Client<F> {
     ///
     /// # Errors
     /// [`Misuse::Foreign`] for the answer of another shape.
-    pub fn open(&self, pending: &Pending, unit: u64, answer: &UnitAnswer) -> Result<Zeroizing<Vec<u8>>> {
+    pub fn open(&self, pending: &Pending, unit: u64, answer: &UnitAnswer) -> Result<Record> {
         let params = &*self.params;
         let side = usize::from(params.literal.n);
         let secrets: Vec<&Secret> = match params.literal.form {
@@ -190,7 +190,7 @@ impl<F> Client<F> {
             }
         }
         let grid = &params.grid;
-        let mut bytes = Zeroizing::new(Vec::with_capacity(grid.unit_bytes()));
+        let mut bytes = Vec::with_capacity(grid.unit_bytes());
         let mut part = Zeroizing::new(Vec::with_capacity(grid.part_bytes()));
         for (k, words) in words.iter().enumerate() {
             part.clear();
@@ -199,7 +199,7 @@ impl<F> Client<F> {
             bytes.extend_from_slice(&part);
         }
         bytes.truncate(grid.bytes_of_unit(unit).len());
-        Ok(bytes)
+        Ok(Record::new(bytes))
     }
 
     /// `p (b' / 2^t_b - a' s / 2^t_a)`, to the nearest integer modulo p: the words of one polynomial.

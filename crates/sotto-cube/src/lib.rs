@@ -54,6 +54,6 @@ pub mod template;
 pub mod whiten;
 
 pub use literal::{Form, Literal, Upload};
-pub use message::{Answer, Keys, Query};
+pub use message::{Answer, Keys, Query, UnitAnswer};
 pub use params::{Family, Params};
 pub use template::Template;

@@ -148,18 +148,13 @@ impl UnitAnswer {
         (0..columns).flat_map(move |_| std::iter::once(mask).chain(std::iter::repeat_n(body, bodies)))
     }
 
-    /// Appends its bytes.
-    pub fn put(&self, params: &Inner, out: &mut Vec<u8>) {
+    fn put_words(&self, params: &Inner, out: &mut Vec<u8>) {
         Self::widths(params)
             .zip(&self.polynomials)
             .for_each(|(width, words)| bits::pack_words(words, width, out));
     }
 
-    /// Decodes it.
-    ///
-    /// # Errors
-    /// [`sotto_core::Error::Peer`] for bytes that are none.
-    pub fn take(params: &Inner, bytes: &[u8]) -> Result<Self> {
+    fn take_words(params: &Inner, bytes: &[u8]) -> Result<Self> {
         let n = params.n();
         exact("answer", bytes, params.unit_answer_bytes() as usize)?;
         let bad = || PeerMisbehaved::NotCanonical("answer");
@@ -175,18 +170,32 @@ impl UnitAnswer {
     }
 }
 
+impl<F> Wire<Params<F>> for UnitAnswer {
+    fn size(params: &Params<F>) -> usize {
+        params.unit_answer_bytes() as usize
+    }
+
+    fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {
+        self.put_words(params, out);
+    }
+
+    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
+        UnitAnswer::take_words(params, bytes)
+    }
+}
+
 impl<F> Wire<Params<F>> for Answer {
     fn size(params: &Params<F>) -> usize {
         (params.grid.units() * params.unit_answer_bytes()) as usize
     }
 
     fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {
-        self.0.iter().for_each(|unit| unit.put(params, out));
+        self.0.iter().for_each(|unit| unit.put_words(params, out));
     }
 
     fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
         exact("answer", bytes, Self::size(params))?;
         let units = bytes.chunks_exact(params.unit_answer_bytes() as usize);
-        Ok(Answer(units.map(|unit| UnitAnswer::take(params, unit)).collect::<Result<_>>()?))
+        Ok(Answer(units.map(|unit| UnitAnswer::take_words(params, unit)).collect::<Result<_>>()?))
     }
 }

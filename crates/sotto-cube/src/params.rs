@@ -154,6 +154,11 @@ impl Inner {
         SEED_BYTES + self.query_polynomials() as u64 * self.polynomial_bytes(self.literal.query_bits)
     }
 
+    /// Bytes that a client's admitted keys take on the server.
+    pub fn session_bytes(&self) -> u64 {
+        cost::of(self).session_bytes
+    }
+
     /// Bytes of a polynomial at so many bits a coefficient.
     pub fn polynomial_bytes(&self, bits: u8) -> u64 {
         (self.n() as u64 * u64::from(bits)).div_ceil(8)

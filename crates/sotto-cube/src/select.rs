@@ -50,9 +50,12 @@ fn candidates(set: &Template, shape: &Shape) -> Result<Vec<Literal>, ParamsError
     if shape.rows == 0 || shape.row_bytes == 0 {
         return Ok(Vec::new());
     }
-    // As many whole rows to a record as fit one unit; a wider row takes several units.
+    // As many whole rows to a record as fit one unit; a wider row takes several whole units.
     let rows_per_record = (unit_bytes / shape.row_bytes).clamp(1, shape.rows);
-    let record_bytes = rows_per_record.saturating_mul(shape.row_bytes);
+    let record_bytes = match shape.row_bytes.div_ceil(unit_bytes) {
+        1 => rows_per_record.saturating_mul(shape.row_bytes),
+        units => units.saturating_mul(unit_bytes),
+    };
     let records = shape.rows.div_ceil(rows_per_record);
     // With fewer records than columns, columns would be empty.
     let most = *set.nu2.end().min(&((64 - (records - 1).leading_zeros()) as u8));

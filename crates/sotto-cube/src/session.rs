@@ -11,6 +11,7 @@ use sotto_lattice::convert::ConversionKey;
 use sotto_lattice::encrypt::{Masks, restore};
 use sotto_lattice::expand::element;
 use sotto_lattice::keyswitch::SwitchKey;
+use std::sync::Arc;
 
 /// Admitted keys.
 pub struct Session {
@@ -19,8 +20,8 @@ pub struct Session {
     /// Of the rounds towards bits, from round 0 on.
     right: Vec<AutomorphismKey>,
     pub(crate) convert: Option<ConversionKey>,
-    /// Of each place of a packed answer.
-    pub(crate) pack: Vec<SwitchKey>,
+    /// Of each place of a packed answer; queries that were prepared share them.
+    pub(crate) pack: Arc<Vec<SwitchKey>>,
 }
 
 impl Session {
@@ -30,7 +31,9 @@ impl Session {
     /// None for keys that [`Keys`] decoded under the same parameters.
     pub fn admit(params: &Inner, keys: &Keys) -> Result<Self> {
         let ring = &params.ring;
-        let mut session = Session { left: Vec::new(), right: Vec::new(), convert: None, pack: Vec::new() };
+        let mut session =
+            Session { left: Vec::new(), right: Vec::new(), convert: None, pack: Arc::default() };
+        let mut pack = Vec::new();
         let (mut square, mut rest) = (None, keys.bodies.as_slice());
         let bad = || PeerMisbehaved::NotCanonical("keys");
         for entry in keyring::entries(params) {
@@ -51,14 +54,15 @@ impl Session {
                 Use::Left(round) => session.left.push(automorphism(round)?),
                 Use::Right(round) => session.right.push(automorphism(round)?),
                 Use::Convert => square = Some(switch()),
-                Use::Pack(_) => session.pack.push(switch()),
+                Use::Pack(_) => pack.push(switch()),
             }
         }
         session.convert = match (square, params.literal.form) {
-            (Some(products), Form::Matrix) => ConversionKey::packed(products, session.pack.clone()),
+            (Some(products), Form::Matrix) => ConversionKey::packed(products, pack.clone()),
             (Some(square), _) => ConversionKey::plain(square),
             (None, _) => None,
         };
+        session.pack = Arc::new(pack);
         Ok(session)
     }
 

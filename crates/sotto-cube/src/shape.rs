@@ -51,6 +51,12 @@ impl Grid {
         if record_bytes == 0 || usize::try_from(record_bytes).is_err() {
             return Err(bad("record_bytes", "at least 1, and fits in memory").into());
         }
+        // Degrees are multiples of 64.
+        let part_bytes = degree as u64 * u64::from(literal.p_log2) / 8;
+        let unit_bytes = part_bytes * literal.unit_polynomials();
+        if record_bytes > unit_bytes && !record_bytes.is_multiple_of(unit_bytes) {
+            return Err(bad("record_bytes", "of several units fill all of them").into());
+        }
         let (rows, cols) = match literal.form {
             Form::Plain | Form::Packed => (literal.rows as usize, n * n),
             Form::Matrix => (literal.rows as usize * n, n),
@@ -62,8 +68,7 @@ impl Grid {
         Ok(Grid {
             layout,
             units,
-            // Degrees are multiples of 64.
-            part_bytes: degree as u64 * u64::from(literal.p_log2) / 8,
+            part_bytes,
             record_bytes,
             records,
             form: literal.form,

@@ -29,8 +29,17 @@ fn run(set: &str, rows: u64, row_bytes: u64) -> Result<(), Box<dyn Error + Send 
     let shape = Shape { set: Some(set.to_owned()), ..Shape::new(rows, row_bytes, 1000) };
     let params: Params<FSpiral> = sotto_core::Params::check(Params::<FSpiral>::select(&shape)?)?;
     let report = params.report();
-    println!("{set}: {} x 2^{}, {} records of {} bytes", params.literal.rows, params.literal.nu2, report.records, report.record_bytes);
-    println!("query {} B, answer {} B, keys {} B, image {} MiB", report.costs.query_bytes, report.costs.answer_bytes, report.costs.keys_bytes, report.costs.resident_bytes >> 20);
+    println!(
+        "{set}: {} x 2^{}, {} records of {} bytes",
+        params.literal.rows, params.literal.nu2, report.records, report.record_bytes
+    );
+    println!(
+        "query {} B, answer {} B, keys {} B, image {} MiB",
+        report.costs.query_bytes,
+        report.costs.answer_bytes,
+        report.costs.keys_bytes,
+        report.costs.resident_bytes >> 20
+    );
     let mut bytes = vec![0; (report.records * report.record_bytes) as usize];
     rng.fill_bytes(&mut bytes);
     let rows = MemoryRows::new(report.record_bytes as usize, bytes.clone());
@@ -38,7 +47,11 @@ fn run(set: &str, rows: u64, row_bytes: u64) -> Result<(), Box<dyn Error + Send 
     let start = Instant::now();
     encode::encode(&params, &rows, &sink)?;
     let gib = bytes.len() as f64 / (1u64 << 30) as f64;
-    println!("encode            {:9.3} s, {:.2} s per GiB", start.elapsed().as_secs_f64(), start.elapsed().as_secs_f64() / gib);
+    println!(
+        "encode            {:9.3} s, {:.2} s per GiB",
+        start.elapsed().as_secs_f64(),
+        start.elapsed().as_secs_f64() / gib
+    );
     let image = Arc::new(sink.into_image());
     let cube = Cube::open(&params, image.clone())?;
 
@@ -51,7 +64,17 @@ fn run(set: &str, rows: u64, row_bytes: u64) -> Result<(), Box<dyn Error + Send 
     let session = cube.admit(&keys)?;
     println!("admit             {:9.3} ms", start.elapsed().as_secs_f64() * 1e3);
 
-    let names = ["client: query", "expand, convert", "first dimension", "fold", "respond", "answer", "client: recover", "read of the image", "first dim. of 4"];
+    let names = [
+        "client: query",
+        "expand, convert",
+        "first dimension",
+        "fold",
+        "respond",
+        "answer",
+        "client: recover",
+        "read of the image",
+        "first dim. of 4",
+    ];
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); names.len()];
     for round in 0..ROUNDS as u64 {
         let index = round * 7919 % report.records;
@@ -61,7 +84,8 @@ fn run(set: &str, rows: u64, row_bytes: u64) -> Result<(), Box<dyn Error + Send 
             stage += 1;
         };
         let start = Instant::now();
-        let (One(query), pending) = sotto_core::Client::<FSpiral>::query(&mut client, RecordIndex(index), rng)?;
+        let (One(query), pending) =
+            sotto_core::Client::<FSpiral>::query(&mut client, RecordIndex(index), rng)?;
         lap(start);
         let begin = Instant::now();
         let prepared = cube.prepare(&session, &query)?;
@@ -76,7 +100,7 @@ fn run(set: &str, rows: u64, row_bytes: u64) -> Result<(), Box<dyn Error + Send 
             let folded = cube.fold(columns, &prepared);
             fold += ms(start);
             let start = Instant::now();
-            units.push(cube.respond(&session, folded)?);
+            units.push(cube.respond(folded, &prepared));
             respond += ms(start);
         }
         let whole = ms(begin);

@@ -14,7 +14,7 @@
 pub mod server;
 pub mod sets;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
 use sotto_cube::{Family, Params, Template, client, message};
 
 /// The scheme.
@@ -38,6 +38,27 @@ impl Scheme for FSpiral {
     type Client = client::Client<FSpiral>;
 }
 
+impl Streamed for FSpiral {
+    type UnitAnswer = message::UnitAnswer;
+
+    fn units(params: &Self::Params) -> u64 {
+        params.grid.units()
+    }
+
+    fn unit_bytes(params: &Self::Params) -> usize {
+        params.grid.bytes_of_unit(0).len()
+    }
+
+    fn open_unit(
+        client: &mut Self::Client,
+        pending: &client::Pending,
+        unit: u64,
+        answer: message::UnitAnswer,
+    ) -> Result<Record> {
+        client.open(pending, unit, &answer)
+    }
+}
+
 #[cfg(feature = "server")]
 impl sotto_core::Serve for FSpiral {
     type Server = server::Server;
@@ -45,8 +66,9 @@ impl sotto_core::Serve for FSpiral {
 
 /// What the registry knows of this scheme.
 #[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<FSpiral>().with_revise::<FSpiral>();
+pub const ENTRY: SchemeEntry =
+    SchemeEntry::new::<FSpiral>().with_revise::<FSpiral>().with_stream::<FSpiral>();
 
 /// What the registry knows of this scheme, in builds without servers.
 #[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<FSpiral>();
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<FSpiral>().with_stream::<FSpiral>();

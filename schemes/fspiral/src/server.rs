@@ -1,10 +1,10 @@
 //! The server: expansion modulo Q, the switch to q, one pass over the table for up to four queries, folding.
 
 use crate::FSpiral;
-use sotto_core::{Change, Image, Misuse, Result, Revise, Rows, Sink};
-use sotto_cube::answer::{BATCH, Cube, Prepared};
+use sotto_core::{Change, Image, Misuse, Result, Revise, Rows, Sink, Stream};
+use sotto_cube::answer::{Cube, Prepared};
 use sotto_cube::session::Session;
-use sotto_cube::{Answer, Keys, Params, Query, encode, revise};
+use sotto_cube::{Answer, Keys, Params, Query, UnitAnswer, encode, revise};
 use std::sync::Arc;
 
 /// An open table.
@@ -14,6 +14,10 @@ pub struct Server {
 
 impl sotto_core::Server<FSpiral> for Server {
     type Session = Session;
+
+    fn session_bytes(params: &Params<FSpiral>) -> usize {
+        params.session_bytes() as usize
+    }
 
     fn encode(params: &Params<FSpiral>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
         encode::encode(params, rows, out)
@@ -36,17 +40,27 @@ impl sotto_core::Server<FSpiral> for Server {
             let columns = self.cube.first_dimension(unit, &[&query])?.pop();
             let columns = columns.ok_or(Misuse::Rule("one query has one answer"))?;
             let folded = self.cube.fold(columns, &query);
-            self.cube.respond(session, folded)
+            Ok(self.cube.respond(folded, &query))
         };
         Ok(Answer((0..self.cube.params().grid.units()).map(unit).collect::<Result<_>>()?))
     }
 
+    /// The same for several queries, up to four in one pass over the table.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let (sessions, queries): (Vec<&Session>, Vec<Query>) = asks.into_iter().unzip();
-        let prepared =
-            sessions.iter().zip(&queries).map(|(session, query)| self.cube.prepare(session, query));
-        let prepared: Vec<Result<Prepared>> = prepared.collect();
-        self.cube.answer_many(&sessions, prepared, BATCH)
+        self.cube.answer_many(&asks)
+    }
+}
+
+/// One query, answered unit by unit: the setting of SpiralStream.
+impl Stream for FSpiral {
+    type Prepared = Prepared;
+
+    fn prepare(server: &Server, session: &Session, query: Query) -> Result<Prepared> {
+        server.cube.prepare(session, &query)
+    }
+
+    fn unit(server: &Server, query: &Prepared, unit: u64) -> Result<UnitAnswer> {
+        server.cube.unit(unit, &[query])?.pop().ok_or_else(|| Misuse::Rule("one query has one answer").into())
     }
 }
 

@@ -14,7 +14,7 @@
 pub mod server;
 pub mod sets;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
 use sotto_cube::{Family, Params, Template, client, message};
 
 /// The scheme.
@@ -38,6 +38,27 @@ impl Scheme for Spiral {
     type Client = client::Client<Spiral>;
 }
 
+impl Streamed for Spiral {
+    type UnitAnswer = message::UnitAnswer;
+
+    fn units(params: &Self::Params) -> u64 {
+        params.grid.units()
+    }
+
+    fn unit_bytes(params: &Self::Params) -> usize {
+        params.grid.bytes_of_unit(0).len()
+    }
+
+    fn open_unit(
+        client: &mut Self::Client,
+        pending: &client::Pending,
+        unit: u64,
+        answer: message::UnitAnswer,
+    ) -> Result<Record> {
+        client.open(pending, unit, &answer)
+    }
+}
+
 #[cfg(feature = "server")]
 impl sotto_core::Serve for Spiral {
     type Server = server::Server;
@@ -45,8 +66,8 @@ impl sotto_core::Serve for Spiral {
 
 /// What the registry knows of this scheme.
 #[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>().with_revise::<Spiral>();
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>().with_revise::<Spiral>().with_stream::<Spiral>();
 
 /// What the registry knows of this scheme, in builds without servers.
 #[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>();
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>().with_stream::<Spiral>();

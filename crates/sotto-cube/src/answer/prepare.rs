@@ -11,16 +11,20 @@ use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::{Masks, restore};
 use sotto_lattice::expand::Leaf;
 use sotto_lattice::gsw::Gsw;
+use sotto_lattice::keyswitch::SwitchKey;
 use sotto_lattice::lower::lower;
 use sotto_lattice::pack;
 use sotto_lattice::ring::Level;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::tiles::Selectors;
+use std::sync::Arc;
 
 /// A query as the server works with it: a selector for each row, a bit for each further dimension.
 pub struct Prepared {
     selectors: Selectors,
     pub(super) bits: Vec<Gsw>,
+    /// The client's keys for packing the answer.
+    pub(super) pack: Arc<Vec<SwitchKey>>,
 }
 
 impl Prepared {
@@ -54,7 +58,7 @@ impl<F> Cube<F> {
                 laid.set(row, comp, slots);
             }
         }
-        Ok(Prepared { selectors: laid, bits: self.bits(session, rows)? })
+        Ok(Prepared { selectors: laid, bits: self.bits(session, rows)?, pack: session.pack.clone() })
     }
 
     /// The query's one ciphertext, coefficient by coefficient.
@@ -125,7 +129,7 @@ impl<F> Cube<F> {
             pack::add_at(ring, key, place, cipher, &mut high, &mut Scratch::new(ring));
             lowered(&high)
         };
-        (1..).zip(&session.pack).map(column).collect()
+        (1..).zip(session.pack.iter()).map(column).collect()
     }
 
     /// RGSW encryptions of the bits: converted from rows m g_j, or put together from all rows.

@@ -1,11 +1,9 @@
 //! From folded ciphertexts to what is sent.
 
-use super::Cube;
+use super::{Cube, Prepared};
 use crate::literal::Form;
 use crate::message::UnitAnswer;
-use crate::session::Session;
 use rayon::prelude::*;
-use sotto_core::Result;
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::pack;
 use sotto_lattice::ring::Level;
@@ -14,24 +12,21 @@ use sotto_math::basis::round_to_bits;
 
 impl<F> Cube<F> {
     /// Packs if there is something to pack, and switches to the bits that are sent.
-    ///
-    /// # Errors
-    /// None.
-    pub fn respond(&self, session: &Session, folded: Vec<Cipher>) -> Result<UnitAnswer> {
+    pub fn respond(&self, folded: Vec<Cipher>, query: &Prepared) -> UnitAnswer {
         let columns = match self.params.literal.form {
             Form::Plain | Form::Matrix => folded,
-            Form::Packed => self.pack(session, &folded),
+            Form::Packed => self.pack(&folded, query),
         };
         let switched = columns.into_par_iter().map(|column| self.switch(column));
-        Ok(UnitAnswer { polynomials: switched.collect::<Vec<_>>().into_iter().flatten().collect() })
+        UnitAnswer { polynomials: switched.collect::<Vec<_>>().into_iter().flatten().collect() }
     }
 
     /// Column j of the unit: ciphertexts (1, j) to (n, j), under one mask.
-    fn pack(&self, session: &Session, folded: &[Cipher]) -> Vec<Cipher> {
-        let n = session.pack.len();
+    fn pack(&self, folded: &[Cipher], query: &Prepared) -> Vec<Cipher> {
+        let n = query.pack.len();
         let column = |j: usize| {
             let entries: Vec<Cipher> = folded.iter().skip(j).step_by(n).cloned().collect();
-            pack::pack(&self.params.ring, &session.pack, &entries, &mut Scratch::new(&self.params.ring))
+            pack::pack(&self.params.ring, &query.pack, &entries, &mut Scratch::new(&self.params.ring))
         };
         (0..n).into_par_iter().map(column).collect()
     }
