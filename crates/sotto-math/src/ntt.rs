@@ -1,10 +1,11 @@
 //! The negacyclic number-theoretic transform, and products under it.
 //!
-//! For a prime `q` with `q = 1 mod 2n`, or a product of two such primes, a polynomial of `Z_q[X]/(X^n + 1)` is turned into
-//! its values at the `n` odd powers of a root of unity of order `2n`, where the product
-//! of polynomials is a product slot by slot. The algorithm is the merged transform of
-//! Longa and Naehrig (2016), with the multiplication by constants of Shoup as given by
-//! Harvey (2014), but with 52-bit quotients: those are what AVX-512 IFMA computes.
+//! For a prime `q` with `q = 1 mod 2n`, or a product of two such primes, a polynomial of
+//! `Z_q[X]/(X^n + 1)` is turned into its values at the `n` odd powers of a root of unity of
+//! order `2n`, where the product of polynomials is a product slot by slot. The algorithm is the
+//! merged transform of Longa and Naehrig (2016), with the multiplication by constants of Shoup
+//! as given by Harvey (2014), but with 52-bit quotients: those are what AVX-512 IFMA computes.
+//! Products of 2^50 or more are *wide*: they have 64-bit quotients and kernels of their own.
 //!
 //! **Slot order.** Let `psi` be the root and `brev` the reversal of the `log2 n` index
 //! bits. Slot `64 b + 8 i + j` (with `i, j` in `0..8`) holds the value at
