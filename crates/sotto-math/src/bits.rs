@@ -45,9 +45,35 @@ pub fn unpack(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u128>> {
 
 /// [`unpack`] for words of at most 64 bits.
 pub fn unpack_words(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
+    if (1..=WINDOW).contains(&width) {
+        return unpack_windows(bytes, width, count);
+    }
     let mut reader = Reader::new(bytes, width, 64, count)?;
     let words = (0..count).map(|_| reader.take(width)).collect();
     reader.ends_in_zeros().then_some(words)
+}
+
+/// The widest word that eight bytes from the one it starts in always hold whole.
+const WINDOW: u32 = 57;
+
+/// Each word on its own out of the eight bytes it starts in, so that no word waits for the one before.
+fn unpack_windows(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
+    if bytes.len() != packed_len(width, count)? {
+        return None;
+    }
+    // A word of sixteen bits is two bytes; this is how tables are read, by the gigabyte.
+    if width == 16 {
+        return Some(bytes.as_chunks().0.iter().map(|pair| u64::from(u16::from_le_bytes(*pair))).collect());
+    }
+    let window = |at: usize| match bytes.get(at..at + 8).and_then(|window| window.first_chunk()) {
+        Some(window) => u64::from_le_bytes(*window),
+        None => bytes.iter().skip(at).rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let width = width as usize;
+    let word = |i: usize| window(i * width / 8) >> (i * width % 8) & mask(width as u32);
+    let padding = bytes.len() * 8 - count * width;
+    let clean = bytes.last().is_none_or(|last| u32::from(*last) >> (8 - padding) == 0);
+    clean.then(|| (0..count).map(word).collect())
 }
 
 /// How many bytes `count` words take, or `None` if no memory holds them.
