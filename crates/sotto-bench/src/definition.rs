@@ -3,6 +3,7 @@
 //! than its author believes.
 
 mod fields;
+mod lines;
 mod parse;
 mod shipped;
 #[cfg(test)]
@@ -12,6 +13,7 @@ pub use parse::DefinitionError;
 pub use shipped::{Shipped, shipped};
 
 use serde_json::{Map, Value};
+use sotto_core::Goal;
 use std::path::Path;
 
 /// A checked benchmark definition.
@@ -28,10 +30,18 @@ pub struct Definition {
 /// One scheme on one table shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
+    /// Cases of one turn are the lines of one `[[case]]`: they share a table and run in turns.
+    pub turn: usize,
     /// The comparison shape it stands for, such as `C1` (design note on the community's shapes).
     pub compare: Option<String>,
+    /// What reports call it, instead of scheme and set.
+    pub name: Option<String>,
     /// Name of the scheme, with or without its version: `simplepir` or `simplepir/1`.
     pub scheme: String,
+    /// One of the scheme's named parameter sets, instead of whichever is best for the goal.
+    pub set: Option<String>,
+    /// What parameters are selected for.
+    pub goal: Goal,
     /// Rows as the community counts them.
     pub rows: u64,
     /// Bits in such a row.
@@ -82,6 +92,26 @@ impl Case {
     /// Bytes of the whole table.
     pub fn table_bytes(&self) -> u64 {
         self.stored_rows().saturating_mul(self.stored_row_bytes())
+    }
+
+    /// What reports call it: its own name, or those of the scheme and of what its parameters are chosen by.
+    pub fn title(&self) -> String {
+        if let Some(name) = &self.name {
+            return name.clone();
+        }
+        let scheme = self.scheme.split('/').next().unwrap_or(&self.scheme);
+        match (&self.set, self.goal) {
+            (Some(set), _) => format!("{scheme} {set}"),
+            (None, Goal::ServerTime) => scheme.to_owned(),
+            (None, goal) => format!("{scheme}, {}", goal.name()),
+        }
+    }
+}
+
+impl Definition {
+    /// The cases, those that run in turns together.
+    pub fn turns(&self) -> impl Iterator<Item = &[Case]> {
+        self.cases.chunk_by(|a, b| a.turn == b.turn)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::definition::Case;
 use crate::error::BenchError;
-use crate::report::{Modelled, Table, Traffic};
-use crate::{Options, machine, report};
+use crate::report::{Modelled, Table, Traffic, Way};
+use crate::{Options, report};
 use serde_json::Value;
 use sotto_catalog::Packing;
 use sotto_core::{ParamsReport, SchemeEntry, Shape};
@@ -49,10 +49,12 @@ impl<'a> Plan<'a> {
         options: &Options,
     ) -> Result<Ready<'a>, BenchError> {
         let table = table(case);
-        let label = format!("{} {}", case.scheme, table.shape);
+        let label = format!("{} {}", case.title(), table.shape);
         let entry = find(case, schemes, &label)?;
         let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
+        check_set(case, entry, &label)?;
         let shape = Shape::new(case.stored_rows(), case.stored_row_bytes(), case.lookups_per_client);
+        let shape = Shape { goal: case.goal, set: case.set.clone(), ..shape };
         let selected = match (entry.select)(&shape) {
             Ok(params) => params,
             Err(sotto_core::Error::Params(why)) => return Ok(Ready::NoFit(why.to_string())),
@@ -77,20 +79,22 @@ impl<'a> Plan<'a> {
         })))
     }
 
-    /// Memory this case needs at once: the image and as much again of the artifacts for the client that holds
-    /// them, the buffer of the read passes, and what an encoder may take on top of its image.
-    pub(crate) fn needed_memory(&self) -> u64 {
+    /// What this case holds while it is asked: the image, and the artifacts for the client that holds them.
+    fn held_memory(&self) -> u64 {
         let costs = &self.report.costs;
-        let image = costs.resident_bytes.max(self.case.table_bytes());
-        let encoding = image.saturating_mul(13) / 10;
-        let asking = image.saturating_add(costs.artifact_bytes).saturating_add(1 << 30);
-        encoding.max(asking).saturating_add(MARGIN_BYTES)
+        costs.resident_bytes.max(self.case.table_bytes()).saturating_add(costs.artifact_bytes)
+    }
+
+    /// What an encoder may take on top of its image.
+    fn encoding_memory(&self) -> u64 {
+        self.report.costs.resident_bytes.max(self.case.table_bytes()).saturating_mul(3) / 10
     }
 
     /// Why the case is not run here, if it is not.
-    pub(crate) fn refusal(&self, options: &Options) -> Option<String> {
-        if let Some(available) = machine::available_memory().filter(|free| *free < self.needed_memory()) {
-            let (needs, has) = (report::bytes(self.needed_memory()), report::bytes(available));
+    pub(crate) fn refusal(&self, options: &Options, available: Option<u64>) -> Option<String> {
+        let needed = needed_memory([self]);
+        if let Some(available) = available.filter(|free| *free < needed) {
+            let (needs, has) = (report::bytes(needed), report::bytes(available));
             return Some(format!("does not fit: needs {needs} of memory, {has} are available"));
         }
         (self.case.full && !options.full).then(|| "takes minutes: run with --full".to_owned())
@@ -101,13 +105,23 @@ impl<'a> Plan<'a> {
         serde_json::from_slice(&self.params).unwrap_or_default()
     }
 
+    /// What the report calls this case.
+    pub(crate) fn way(&self) -> Way {
+        Way {
+            scheme: self.entry.id.to_string(),
+            set: self.case.set.clone(),
+            goal: self.case.goal.name(),
+            title: self.case.title(),
+        }
+    }
+
     /// What travels, by the parameters.
     pub(crate) fn modelled(&self) -> Modelled {
         let costs = &self.report.costs;
         let queries = (self.packing.lookups() * self.entry.servers) as u64;
         Modelled {
             table: self.table.clone(),
-            scheme: self.entry.id.to_string(),
+            way: self.way(),
             traffic: Traffic::new(
                 costs.artifact_bytes,
                 costs.keys_bytes.saturating_mul(self.entry.servers as u64),
@@ -121,6 +135,45 @@ impl<'a> Plan<'a> {
             failure_log2: self.packing.failure_log2(self.report.failure_log2),
         }
     }
+}
+
+/// Memory that cases in turns need at once: what each holds, and on top of it what is larger, the space one of
+/// them encodes in or the buffer of the read passes.
+pub(crate) fn needed_memory<'p, 'a: 'p>(plans: impl IntoIterator<Item = &'p Plan<'a>>) -> u64 {
+    let mut held = 0u64;
+    let mut working = 1u64 << 30;
+    for plan in plans {
+        held = held.saturating_add(plan.held_memory());
+        working = working.max(plan.encoding_memory());
+    }
+    held.saturating_add(working).saturating_add(MARGIN_BYTES)
+}
+
+/// Cases in turns, parted where memory is at an end: as many together as fit, in their order.
+pub(crate) fn part<'a>(plans: Vec<Box<Plan<'a>>>, available: Option<u64>) -> Vec<Vec<Box<Plan<'a>>>> {
+    let mut parts: Vec<Vec<Box<Plan<'a>>>> = Vec::new();
+    for plan in plans {
+        let fits = |part: &&mut Vec<Box<Plan<'a>>>| {
+            let together = part.iter().chain(std::iter::once(&plan)).map(|plan| &**plan);
+            available.is_none_or(|free| needed_memory(together) <= free)
+        };
+        match parts.last_mut().filter(fits) {
+            Some(part) => part.push(plan),
+            None => parts.push(vec![plan]),
+        }
+    }
+    parts
+}
+
+/// A set that the scheme does not have is a mistake of the definition, not a table without parameters.
+fn check_set(case: &Case, entry: &SchemeEntry, label: &str) -> Result<(), BenchError> {
+    let Some(wanted) = &case.set else { return Ok(()) };
+    let names: Vec<&str> = (entry.sets)().iter().map(|set| set.name).collect();
+    if names.contains(&wanted.as_str()) {
+        return Ok(());
+    }
+    let why = format!("{} has no set {wanted}; it has: {}", entry.id, names.join(", "));
+    Err(BenchError::Params { case: label.to_owned(), why })
 }
 
 /// A definition may leave the version out, so that it outlives the next one.

@@ -37,6 +37,19 @@ pub struct PublishedRow {
     pub machine: String,
     /// Where it is printed.
     pub source: String,
+    /// Whether narrower rows are packed into its rows.
+    pub packs: bool,
+}
+
+impl PublishedRow {
+    /// Whether it stands beside figures for a table: of the same rows, or of rows that would be packed into its own.
+    fn beside(&self, table: &Table) -> bool {
+        let bits = |rows: u64, row_bits: u64| u128::from(rows) * u128::from(row_bits);
+        let packed = self.packs
+            && self.row_bits.is_multiple_of(table.row_bits.max(1))
+            && bits(self.rows_count, self.row_bits) == bits(table.rows_count, table.row_bits);
+        packed || (table.rows_count == self.rows_count && table.row_bits == self.row_bits)
+    }
 }
 
 #[derive(Deserialize)]
@@ -51,6 +64,8 @@ struct SourceText {
     name: String,
     machine: String,
     threads: u64,
+    #[serde(default)]
+    packs: bool,
     row: Vec<RowText>,
 }
 
@@ -74,10 +89,10 @@ pub(crate) fn all() -> Result<Vec<PublishedRow>, BenchError> {
     parse(TEXT)
 }
 
-/// The published rows for shapes among `tables`.
+/// The published rows that stand beside any of `tables`.
 pub(crate) fn for_tables(tables: &[Table]) -> Result<Vec<PublishedRow>, BenchError> {
     let mut rows = all()?;
-    rows.retain(|row| tables.iter().any(|t| t.rows_count == row.rows_count && t.row_bits == row.row_bits));
+    rows.retain(|row| tables.iter().any(|table| row.beside(table)));
     sort(&mut rows);
     Ok(rows)
 }
@@ -114,6 +129,7 @@ fn parse(text: &str) -> Result<Vec<PublishedRow>, BenchError> {
                 total_bytes: bytes(row.total_kb),
                 machine: source.machine.clone(),
                 source: source.name.clone(),
+                packs: source.packs,
             });
         }
     }
@@ -129,7 +145,8 @@ mod tests {
         let rows = all().unwrap();
         assert!(rows.len() >= 30);
         for row in &rows {
-            assert!(row.source.contains("eprint") || row.source.contains("USENIX"), "{row:?}");
+            let origins = ["eprint", "USENIX", "run by this project"];
+            assert!(origins.iter().any(|origin| row.source.contains(origin)), "{row:?}");
             assert!(!row.machine.is_empty() && row.threads_count == 1, "{row:?}");
             assert!(row.server_ms.is_some_and(|ms| ms > 0.0), "{row:?}");
         }
@@ -147,7 +164,12 @@ mod tests {
         let tables = [table(1 << 20, 2048)];
         let rows = for_tables(&tables).unwrap();
         assert!(rows.iter().any(|r| r.scheme == "Spiral"));
-        assert!(rows.iter().all(|r| r.rows_count == 1 << 20 && r.row_bits == 2048));
+        assert!(rows.iter().all(|r| r.packs || (r.rows_count == 1 << 20 && r.row_bits == 2048)));
+        // Programs that were run on records of 8 KiB, into each of which 32 such rows are packed.
+        assert!(rows.iter().any(|r| r.scheme == "spiral-rs" && r.row_bits == 65536));
+        assert!(rows.iter().all(|r| r.rows_count * r.row_bits == 1 << 31));
+        assert!(for_tables(&[table(1 << 21, 1024)]).unwrap().iter().all(|r| r.packs));
+        assert!(!for_tables(&[table(1 << 14, 1 << 17)]).unwrap().iter().any(|r| r.packs), "wider rows");
         assert_eq!(for_tables(&[table(3, 8)]).unwrap(), []);
     }
 

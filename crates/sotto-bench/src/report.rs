@@ -5,6 +5,7 @@
 
 mod machine;
 mod modelled;
+mod names;
 mod svg;
 mod table;
 mod tables;
@@ -78,13 +79,27 @@ pub struct Table {
     pub table_bytes: u64,
 }
 
+/// How the rows of a table are fetched.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Way {
+    /// By which scheme.
+    pub scheme: String,
+    /// With which of its named parameter sets, if one was named.
+    pub set: Option<String>,
+    /// What its parameters were selected for otherwise.
+    pub goal: &'static str,
+    /// What tables and drawings call it.
+    pub title: String,
+}
+
 /// One case, measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measured {
     /// Which table.
     pub table: Table,
-    /// Which scheme.
-    pub scheme: String,
+    /// Which scheme, and how its parameters were chosen.
+    #[serde(flatten)]
+    pub way: Way,
     /// Digest of scheme and parameters.
     pub params_digest: String,
     /// The literal parameters themselves.
@@ -99,8 +114,8 @@ pub struct Measured {
     pub queries_per_lookup_count: usize,
     /// Work done once per table.
     pub offline: Offline,
-    /// A client getting ready: absorbing its artifacts, before the first query.
-    pub prepare_ms: f64,
+    /// A client getting ready, before its first query.
+    pub joining: Joining,
     /// Median time to make the queries of one lookup.
     pub client_query_ms: f64,
     /// Median time to read the answers of one lookup.
@@ -109,6 +124,8 @@ pub struct Measured {
     pub batches: Vec<Batch>,
     /// What travels.
     pub traffic: Traffic,
+    /// Bytes of a row, over bytes of the answers that bring it.
+    pub rate_ratio: f64,
     /// Memory the server added to the process: mapped image after one full read, and buffers while answering.
     pub server_memory_bytes: Option<u64>,
     /// Estimated security.
@@ -132,7 +149,11 @@ pub struct Offline {
     pub total_s: f64,
     /// Its stages, in order.
     pub stages: Vec<Stage>,
-    /// Of that, time in which rows were generated, summed over threads. Not the scheme's work.
+    /// The scheme's own work: that of its encoder, less the time in which rows were generated.
+    pub scheme_s: f64,
+    /// The same, for a table of one GiB.
+    pub scheme_per_gib_s: f64,
+    /// Time in which rows were generated, summed over threads. Not the scheme's work.
     pub generating_s: f64,
     /// Bytes of all sections.
     pub image_bytes: u64,
@@ -140,6 +161,19 @@ pub struct Offline {
     pub peak_memory_bytes: Option<u64>,
     /// Opening the image.
     pub open_ms: f64,
+}
+
+/// A client getting ready, before its first query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Joining {
+    /// The client's work: absorbing artifacts, and making keys.
+    pub prepare_ms: f64,
+    /// Of that, making keys. Zero if the scheme has none.
+    pub keygen_ms: f64,
+    /// The server admitting them.
+    pub admit_ms: f64,
+    /// What the server then holds for this client.
+    pub session_bytes: u64,
 }
 
 /// Moving a table to its next epoch.
@@ -153,11 +187,11 @@ pub struct Update {
     pub total_s: f64,
     /// Its stages, in order.
     pub stages: Vec<Stage>,
-    /// What a client fetches to follow.
+    /// What a client fetches to follow; nothing where it holds nothing.
     pub delta_bytes: u64,
     /// What it would fetch otherwise.
     pub held_bytes: u64,
-    /// A client applying the delta.
+    /// A client applying the delta, if there is one.
     pub patch_ms: f64,
     /// Answers of the new epoch compared with its rows, changed ones among them; all were right.
     pub checked_answers_count: u64,
@@ -183,6 +217,8 @@ pub struct Batch {
     pub server_ms: f64,
     /// Fastest pass.
     pub server_least_ms: f64,
+    /// The median pass, over the lookups it answers.
+    pub per_lookup_ms: f64,
     /// Table bytes, times queries of the batch, per second of the server.
     pub aggregate_gb_per_s: f64,
     /// Aggregate, over that of the single lookup.
@@ -245,8 +281,9 @@ pub struct Baseline {
 pub struct Modelled {
     /// Which table.
     pub table: Table,
-    /// Which scheme.
-    pub scheme: String,
+    /// Which scheme, and how its parameters were chosen.
+    #[serde(flatten)]
+    pub way: Way,
     /// What travels.
     pub traffic: Traffic,
     /// Bytes the server keeps resident.
@@ -266,8 +303,8 @@ pub struct Modelled {
 pub struct Skipped {
     /// Which table.
     pub table: Table,
-    /// Which scheme.
-    pub scheme: String,
+    /// Which scheme, and how its parameters were chosen, in words.
+    pub case: String,
     /// Why not, and what would change it.
     pub reason: String,
 }

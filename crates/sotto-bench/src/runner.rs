@@ -14,11 +14,12 @@ mod update;
 use crate::content::Source;
 use crate::definition::{Case, Definition};
 use crate::error::BenchError;
-use crate::machine::MachineFacts;
+use crate::machine::{MachineFacts, available_memory};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::{self, Plan, Ready};
 use crate::published;
 use crate::report::{Measured, Purpose, Report, Skipped, UNITS};
+use offline::Encoded;
 use sotto_core::SchemeEntry;
 
 /// Runs every case of a definition and checks every answer.
@@ -50,20 +51,28 @@ pub(crate) fn run_with(
         modelled: Vec::new(),
         skipped: Vec::new(),
     };
-    for case in &definition.cases {
-        let refused = match Plan::of(case, schemes, options)? {
-            Ready::NoFit(why) => Some(format!("no parameters: {why}")),
-            Ready::Plan(plan) => {
-                report.modelled.push(plan.modelled());
-                let refusal = plan.refusal(options);
-                if refusal.is_none() {
-                    report.measured.push(measure(&plan, options, watcher)?);
+    for turn in definition.turns() {
+        // Asked for once, so that every line of a case is judged by the same memory.
+        let available = available_memory();
+        let mut plans = Vec::with_capacity(turn.len());
+        for case in turn {
+            let refused = match Plan::of(case, schemes, options)? {
+                Ready::NoFit(why) => Some(format!("no parameters: {why}")),
+                Ready::Plan(plan) => {
+                    report.modelled.push(plan.modelled());
+                    let refusal = plan.refusal(options, available);
+                    if refusal.is_none() {
+                        plans.push(plan);
+                    }
+                    refusal
                 }
-                refusal
+            };
+            if let Some(reason) = refused {
+                report.skipped.push(Skipped { table: plan::table(case), case: case.title(), reason });
             }
-        };
-        if let Some(reason) = refused {
-            report.skipped.push(Skipped { table: plan::table(case), scheme: case.scheme.clone(), reason });
+        }
+        for plans in plan::part(plans, available) {
+            report.measured.extend(measure(plans, options, watcher)?);
         }
     }
     let measured = &report.measured;
@@ -71,17 +80,39 @@ pub(crate) fn run_with(
     Ok(report)
 }
 
-fn measure(plan: &Plan<'_>, options: &Options, watcher: Watcher<'_>) -> Result<Measured, BenchError> {
-    let source = Source::new(plan.case);
-    check_rows(plan, plan.case, &source)?;
+/// A line of a case: encoded, with the rows to check answers against.
+struct Line<'a> {
+    plan: Box<Plan<'a>>,
+    source: Source,
+    encoded: Encoded,
+}
+
+/// Encodes every line of a case, then asks them in turns.
+fn measure(
+    plans: Vec<Box<Plan<'_>>>,
+    options: &Options,
+    watcher: Watcher<'_>,
+) -> Result<Vec<Measured>, BenchError> {
     // The folder goes when it is dropped, on every way out of this function.
     let folder = match &options.scratch {
         Some(parent) => tempfile::Builder::new().prefix("sotto-bench-").tempdir_in(parent)?,
         None => tempfile::Builder::new().prefix("sotto-bench-").tempdir()?,
     };
-    let encoded = offline::encode(plan, &source, folder.path(), watcher)?;
-    let mut measured = online::measure(plan, &source, &encoded, options, watcher)?;
-    measured.update = update::measure(plan, &source, &encoded, folder.path(), watcher)?;
+    let folder = |line: usize| folder.path().join(line.to_string());
+    let mut lines = Vec::with_capacity(plans.len());
+    for (i, plan) in plans.into_iter().enumerate() {
+        let source = Source::new(plan.case);
+        if i == 0 {
+            check_rows(&plan, plan.case, &source)?;
+        }
+        std::fs::create_dir(folder(i))?;
+        let encoded = offline::encode(&plan, &source, &folder(i), watcher)?;
+        lines.push(Line { plan, source, encoded });
+    }
+    let mut measured = online::measure(&lines, options, watcher)?;
+    for (i, (measured, line)) in measured.iter_mut().zip(&lines).enumerate() {
+        measured.update = update::measure(&line.plan, &line.source, &line.encoded, &folder(i), watcher)?;
+    }
     Ok(measured)
 }
 

@@ -1,11 +1,37 @@
 //! The definition that ships for tests, end to end: generate, encode, map, ask, answer, recover, compare.
 
-use sotto_bench::{Options, load, run};
+// Clippy knows tests by their attribute, and what they share has none.
+#![allow(clippy::unwrap_used)]
+
+use sotto_bench::{Options, Report, load, run};
 use std::sync::Mutex;
 
 #[test]
 fn the_quick_definition_runs_and_every_answer_is_right() {
-    let definition = load("quick").unwrap();
+    check("quick");
+}
+
+/// Schemes with keys, several sets and goals on one table, in turns.
+#[test]
+fn the_quick_definition_of_the_spiral_family_runs_too() {
+    let report = check("spiral-quick");
+    let find = |title: &str| report.measured.iter().find(|m| m.way.title == title).unwrap();
+    let (ours, theirs, hint) = (find("fspiral"), find("Spiral, paper"), find("simplepir"));
+    for keyed in [ours, theirs] {
+        assert!(keyed.traffic.keys_bytes > 0 && keyed.joining.session_bytes > 0, "{}", keyed.way.title);
+        assert!(keyed.joining.keygen_ms > 0.0 && keyed.joining.keygen_ms <= keyed.joining.prepare_ms);
+        assert_eq!(keyed.traffic.once_bytes, 0, "no hint");
+    }
+    assert_eq!((hint.traffic.keys_bytes, hint.joining.session_bytes), (0, 0));
+    assert_eq!((theirs.way.set.as_deref(), theirs.way.scheme.as_str()), (Some("paper-1m-256"), "spiral/1"));
+    let fewest = find("fspiral, query-bytes");
+    assert!(fewest.traffic.up_bytes <= ours.traffic.up_bytes);
+    let widest = report.table().lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(110), "{widest:?} columns");
+}
+
+fn check(name: &str) -> Report {
+    let definition = load(name).unwrap();
     let scratch = tempfile::tempdir().unwrap();
     let options = Options { quick: true, scratch: Some(scratch.path().to_owned()), ..Options::default() };
     let steps = Mutex::new(Vec::new());
@@ -20,6 +46,7 @@ fn the_quick_definition_runs_and_every_answer_is_right() {
         assert!(measured.batches.iter().all(|b| b.server_ms > 0.0 && b.read_memory_gb_per_s > 0.0));
         assert_eq!(measured.update.is_some(), case.changes.is_some());
         assert!(measured.offline.stages.iter().any(|s| s.name == "digest"));
+        assert!(measured.batches.iter().all(|b| b.per_lookup_ms <= b.server_ms && b.per_lookup_ms > 0.0));
     }
     for (measured, modelled) in report.measured.iter().zip(&report.modelled) {
         assert_eq!(measured.traffic, modelled.traffic, "the model's bytes are those of the messages");
@@ -29,4 +56,5 @@ fn the_quick_definition_runs_and_every_answer_is_right() {
     assert!(steps.iter().any(|s| s.contains("preparing a client")), "{steps:?}");
     let left: Vec<_> = std::fs::read_dir(scratch.path()).unwrap().collect();
     assert!(left.is_empty(), "images are removed: {left:?}");
+    report
 }

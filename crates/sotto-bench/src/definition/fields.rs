@@ -1,6 +1,7 @@
 //! Field types that check themselves while they are read, so that the parser can point at the line.
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use sotto_core::Goal;
 use std::fmt;
 
 /// A count of at least 1, written as a number or as a power: `1048576` or `"2^20"`.
@@ -58,5 +59,18 @@ impl<'de> Deserialize<'de> for Digest {
         } else {
             Err(D::Error::custom("a digest is 64 lower-case hexadecimal digits"))
         }
+    }
+}
+
+/// A goal by its name, such as `query-bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Wish(pub(super) Goal);
+
+impl<'de> Deserialize<'de> for Wish {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let known = || Goal::ALL.map(Goal::name).join(", ");
+        let found = Goal::ALL.into_iter().find(|goal| goal.name() == text);
+        found.map(Wish).ok_or_else(|| D::Error::custom(format!("{text:?} is no goal; there are {}", known())))
     }
 }

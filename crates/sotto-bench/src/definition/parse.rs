@@ -1,9 +1,11 @@
 //! From TOML text to a checked definition.
 
-use super::fields::{Count, Digest};
+use super::fields::{Count, Digest, Wish};
+use super::lines::{self, Inline, LineText};
 use super::{Case, Content, Definition};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use sotto_core::Goal;
 use toml::Spanned;
 
 /// Largest table a definition may describe: 16 TiB. Beyond it products of sizes could overflow.
@@ -60,7 +62,11 @@ struct DefinitionText {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CaseText {
-    scheme: String,
+    scheme: Option<String>,
+    name: Option<String>,
+    set: Option<String>,
+    goal: Option<Wish>,
+    lines: Option<Vec<LineText>>,
     rows: Count,
     row_bytes: Option<Count>,
     row_bits: Option<Count>,
@@ -91,9 +97,9 @@ impl Definition {
             return Err(DefinitionError::Syntax { path: path.to_owned(), why });
         }
         let mut cases = Vec::with_capacity(read.case.len());
-        for case in read.case {
+        for (turn, case) in read.case.into_iter().enumerate() {
             let start = case.span().start;
-            cases.push(check(case.into_inner()).map_err(|why| DefinitionError::Case {
+            cases.extend(check(turn, case.into_inner()).map_err(|why| DefinitionError::Case {
                 path: path.to_owned(),
                 line: 1 + text.bytes().take(start).filter(|b| *b == b'\n').count(),
                 why,
@@ -103,7 +109,7 @@ impl Definition {
     }
 }
 
-fn check(text: CaseText) -> Result<Case, String> {
+fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
     let row_bits = match (text.row_bytes, text.row_bits) {
         (Some(bytes), None) => bytes.0.checked_mul(8).ok_or("row_bytes is too large")?,
         (None, Some(bits)) => bits.0,
@@ -121,9 +127,15 @@ fn check(text: CaseText) -> Result<Case, String> {
     let one = |n: Option<Count>, default: u64, max, name| -> Result<usize, String> {
         Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
     };
+    let CaseText { scheme, name, set, goal, params, .. } = text;
+    let lines = lines::of(Inline { scheme, name, set, goal, params }, text.lines)?;
     let case = Case {
+        turn,
         compare: text.compare,
-        scheme: text.scheme,
+        name: None,
+        scheme: String::new(),
+        set: None,
+        goal: Goal::default(),
         rows: text.rows.0,
         row_bits,
         threads: one(text.threads, 1, MAX_THREADS, "threads")?,
@@ -131,7 +143,7 @@ fn check(text: CaseText) -> Result<Case, String> {
         lookups: one(text.lookups, 9, MAX_LOOKUPS, "lookups")?,
         lookups_per_client: text.lookups_per_client.map_or(1000, |n| n.0),
         content: text.content.unwrap_or(Content::Random),
-        params: text.params,
+        params: Map::new(),
         rows_blake3: text.rows_blake3.map(|digest| digest.0),
         changes: text.changes.map(|n| n.0),
         full: text.full,
@@ -142,7 +154,15 @@ fn check(text: CaseText) -> Result<Case, String> {
     if case.changes.is_some_and(|changes| changes > case.stored_rows() / 2) {
         return Err("changes is more than half of the rows: that is a table to encode afresh".to_owned());
     }
-    Ok(case)
+    let with = |line: lines::Line| Case {
+        scheme: line.scheme,
+        name: line.name,
+        set: line.set,
+        goal: line.goal,
+        params: line.params,
+        ..case.clone()
+    };
+    Ok(lines.into_iter().map(with).collect())
 }
 
 fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {

@@ -20,5 +20,24 @@ macro_rules! definitions {
 
 /// Every definition that ships with the toolkit.
 pub fn shipped() -> &'static [Shipped] {
-    definitions!["quick", "scan-1gib", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"]
+    definitions![
+        "quick",
+        "scan-1gib",
+        "c1",
+        "c2",
+        "c3",
+        "c4",
+        "c5",
+        "c6",
+        "c7",
+        "c8",
+        "c9",
+        "spiral-quick",
+        "spiral-family",
+        "spiral-256mib",
+        "spiral-1gib",
+        "spiral-small",
+        "spiral-growth",
+        "spiral-stream",
+    ]
 }

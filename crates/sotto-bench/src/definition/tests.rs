@@ -78,3 +78,36 @@ fn a_missing_file_names_the_alternatives() {
     let why = load("no-such-definition").unwrap_err().to_string();
     assert!(why.contains("no-such-definition") && why.contains("scan-1gib"), "{why}");
 }
+
+#[test]
+fn lines_share_a_table_and_a_turn() {
+    let text = MINIMAL.replace(
+        "scheme = \"simplepir\"",
+        "lines = [{ scheme = \"a\", set = \"s\" }, { scheme = \"b/1\", goal = \"query-bytes\" }, { scheme = \"c\", name = \"C\" }]",
+    ) + "\n[[case]]\nscheme = \"d\"\nrows = 9\nrow_bytes = 1\n";
+    let definition = Definition::parse("d.toml", &text).unwrap();
+    let titles: Vec<String> = definition.cases.iter().map(Case::title).collect();
+    assert_eq!(titles, ["a s", "b, query-bytes", "C", "d"]);
+    assert!(definition.cases[..3].iter().all(|case| (case.rows, case.row_bits) == (1 << 20, 2048)));
+    assert_eq!(definition.turns().map(<[Case]>::len).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!((definition.cases[1].goal, definition.cases[0].goal), (Goal::QueryBytes, Goal::ServerTime));
+}
+
+#[test]
+fn a_case_is_one_scheme_or_several_lines() {
+    let scheme = "scheme = \"simplepir\"";
+    for (with, says) in [
+        ("", "either scheme"),
+        ("lines = []", "either scheme"),
+        ("set = \"s\"\nlines = [{ scheme = \"a\" }]", "either scheme"),
+        ("scheme = \"a\"\nlines = [{ scheme = \"a\" }]", "either scheme"),
+        ("scheme = \"a\"\nset = \"s\"\ngoal = \"rate\"", "either set or goal"),
+        ("scheme = \"a\"\nname = \"\"", "printable"),
+        ("scheme = \"a\"\nname = \"a name that no column of a report has room for\"", "28"),
+        ("scheme = \"a\"\ngoal = \"speed\"", "server-time, query-bytes"),
+        ("lines = [{ scheme = \"a\", lookups = 3 }]", "lookups"),
+    ] {
+        let why = error(&MINIMAL.replace(scheme, with));
+        assert!(why.contains("line") && why.contains(says), "{with}: {why}");
+    }
+}

@@ -40,8 +40,7 @@ fn colour(i: usize) -> &'static str {
 
 /// A case in a few words.
 fn label(case: &super::Measured) -> String {
-    let scheme = case.scheme.split('/').next().unwrap_or_default();
     let threads =
         if case.threads_count > 1 { format!(", {} threads", case.threads_count) } else { String::new() };
-    format!("{scheme}, {}{threads}", case.table.shape)
+    format!("{}, {}{threads}", case.way.title, case.table.shape)
 }

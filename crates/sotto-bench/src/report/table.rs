@@ -1,17 +1,26 @@
 //! A report for people: one table per question, one tier per table.
 
 use super::words::wrapped;
-use super::{Report, tables};
+use super::{Report, names, tables};
 use std::fmt::Write;
 
 /// The widest line of a report.
 pub(super) const WIDTH: usize = 110;
 
+const COMPARED: &str = "\
+Side by side, in turns: the tables below say more. s/GiB: the scheme's encoder, for a table of one GiB.
+keys: what travels once, artifacts included. rate: row bytes over answer bytes. client: query and recover.
+server, GB/s: of a single lookup.";
+
+const CLIENT: &str = "\
+Once per session: making keys, the server admitting them, and what it then holds in memory for that client.
+Medians per lookup: making the query, and reading the answer. rate: row bytes over answer bytes.";
+
 const ONLINE: &str = "\
-Medians. query, recover: the client's time per lookup. server: one pass for the whole batch. GB/s: table bytes
-times queries of the batch, per second. of map, of mem: table bytes per second of one pass, over a plain read
-of the same mapped bytes, and of anonymous memory on huge pages, both in turns with the server. vs 1: GB/s,
-over that of the single lookup.";
+Medians. server: one pass for the whole batch. each: the same, per lookup. GB/s: table bytes times queries of
+the batch, per second. of map, of mem: table bytes per second of one pass, over a plain read of the same
+mapped bytes, and of anonymous memory on huge pages, both in turns with the server. vs 1: GB/s, over that of
+the single lookup.";
 
 const TRAFFIC: &str = "\
 Bytes of the messages, HTTP framing excluded. once: artifacts and keys. 1st, 100th: everything up to and
@@ -19,16 +28,18 @@ including that lookup. The ways that are no scheme: reading the table once to se
 server, which learns every row that is asked for.";
 
 const OFFLINE: &str = "\
-Seconds from rows to a finished image on disk, and those of its stages. rows: the part in which the rows
-themselves were generated, summed over threads; no work of the scheme.";
+Seconds from rows to a finished image on disk, and those of its stages. s/GiB: the scheme's encoder alone,
+for a table of one GiB. rows: the part in which the rows themselves were generated, summed over threads; no
+work of the scheme.";
 
 const MEMORY: &str = "\
 encoding, serving: memory this process gained at its highest, mapped pages included, over the image. ready: a
-client absorbing its artifacts.";
+client's work before its first query, absorbing artifacts and making keys.";
 
 const UPDATES: &str = "\
 Every byte of that many random rows changed. next: from changed rows to a finished image. scheme: the part in
-which the scheme re-encodes what changed. delta: what a client fetches instead of a new hint.";
+which the scheme re-encodes what changed. delta: what a client fetches instead of a new hint; a
+dash where clients hold nothing.";
 
 const PUBLISHED: &str = "\
 As printed in the papers, each on its own machine: compare shapes and orders of magnitude, not digits.";
@@ -46,7 +57,11 @@ impl Report {
         }
         paragraph(&mut out, &self.machine.line());
         if !self.measured.is_empty() {
+            if names::compares(&self.measured) {
+                section(&mut out, "MEASURED: side by side", tables::compared(&self.measured), COMPARED);
+            }
             section(&mut out, "MEASURED: asking and answering", tables::online(&self.measured), ONLINE);
+            section(&mut out, "MEASURED: the client", tables::client(&self.measured), CLIENT);
             section(&mut out, "MEASURED: what travels", tables::traffic(&self.measured), TRAFFIC);
             section(&mut out, "MEASURED: once per table", tables::offline(&self.measured), OFFLINE);
             section(&mut out, "MEASURED: memory", tables::memory(&self.measured), MEMORY);
@@ -71,10 +86,7 @@ impl Report {
         if !self.skipped.is_empty() {
             line(&mut out, "\nNOT RUN");
             for skipped in &self.skipped {
-                paragraph(
-                    &mut out,
-                    &format!("{} {}: {}", skipped.scheme, skipped.table.shape, skipped.reason),
-                );
+                paragraph(&mut out, &format!("{} {}: {}", skipped.case, skipped.table.shape, skipped.reason));
             }
         }
         out

@@ -1,7 +1,8 @@
 //! The grids of a report, one function per question.
 
+use super::names::{self, Named};
 use super::units::{bytes, decimal, digits, percent, time};
-use super::{Measured, Modelled, PublishedRow, Table as Shape};
+use super::{Measured, Modelled, PublishedRow, Traffic, Update};
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
@@ -19,60 +20,106 @@ fn grid(header: &[&str], names: usize) -> Table {
     table
 }
 
-/// The shape, after its comparison id if it has one.
-fn with_id(table: &Shape) -> String {
-    table.compare.as_ref().map_or(table.shape.clone(), |id| format!("{id}: {}", table.shape))
+/// Adds a line, and above it the heading that is due.
+fn add(table: &mut Table, named: Named, cells: impl IntoIterator<Item = String>) {
+    if let Some(heading) = named.heading {
+        table.add_row([heading]);
+    }
+    table.add_row(std::iter::once(named.name).chain(cells));
 }
 
-fn name(scheme: &str, table: &Shape, threads: usize) -> String {
-    let scheme = scheme.split('/').next().unwrap_or(scheme);
-    let threads = if threads > 1 { format!(", {threads} thr") } else { String::new() };
-    format!("{scheme} {}{threads}", table.shape)
+/// What a person compares schemes by, one line to a scheme: as the papers' own tables have it.
+pub(super) fn compared(measured: &[Measured]) -> Table {
+    let header = ["case", "s/GiB", "keys", "up", "down", "rate", "client", "server", "GB/s"];
+    let mut table = grid(&header, 1);
+    for (named, case) in names::measured(measured).into_iter().zip(measured) {
+        let t = &case.traffic;
+        let first = case.batches.first();
+        let cells = [
+            digits(case.offline.scheme_per_gib_s),
+            bytes(t.once_bytes.saturating_add(t.keys_bytes)),
+            bytes(t.up_bytes),
+            bytes(t.down_bytes),
+            digits(case.rate_ratio),
+            time(case.client_query_ms + case.client_recover_ms),
+            first.map_or("-".to_owned(), |batch| time(batch.server_ms)),
+            first.map_or("-".to_owned(), |batch| digits(batch.aggregate_gb_per_s)),
+        ];
+        add(&mut table, named, cells);
+    }
+    table
+}
+
+/// What a client does and has, and what the server holds for it.
+pub(super) fn client(measured: &[Measured]) -> Table {
+    let header = ["case", "keygen", "keys", "admit", "held", "query", "recover", "rate"];
+    let mut table = grid(&header, 1);
+    for (named, case) in names::measured(measured).into_iter().zip(measured) {
+        let (joining, t) = (&case.joining, &case.traffic);
+        let keyed = |text: String| if t.keys_bytes > 0 { text } else { "-".to_owned() };
+        let cells = [
+            keyed(time(joining.keygen_ms)),
+            keyed(bytes(t.keys_bytes)),
+            keyed(time(joining.admit_ms)),
+            keyed(bytes(joining.session_bytes)),
+            time(case.client_query_ms),
+            time(case.client_recover_ms),
+            digits(case.rate_ratio),
+        ];
+        add(&mut table, named, cells);
+    }
+    table
 }
 
 pub(super) fn online(measured: &[Measured]) -> Table {
-    let header = ["case", "batch", "query", "server", "recover", "GB/s", "of map", "of mem", "vs 1"];
+    let header = ["case", "batch", "server", "each", "GB/s", "of map", "of mem", "vs 1"];
     let mut table = grid(&header, 1);
-    for case in measured {
-        for (i, batch) in case.batches.iter().enumerate() {
-            // The client's work does not depend on who is answered along with it, so it is said once.
-            let once = |text: String| if i == 0 { text } else { String::new() };
-            table.add_row([
-                once(name(&case.scheme, &case.table, case.threads_count)),
+    for (named, case) in names::measured(measured).into_iter().zip(measured) {
+        let mut named = Some(named);
+        for batch in &case.batches {
+            let cells = [
                 batch.batch_count.to_string(),
-                once(time(case.client_query_ms)),
                 time(batch.server_ms),
-                once(time(case.client_recover_ms)),
+                time(batch.per_lookup_ms),
                 digits(batch.aggregate_gb_per_s),
                 percent(batch.of_read_mapped_ratio),
                 percent(batch.of_read_memory_ratio),
                 digits(batch.batching_ratio),
-            ]);
+            ];
+            // The name is said once, before the first batch size.
+            let blank = || Named { heading: None, name: String::new() };
+            add(&mut table, named.take().unwrap_or_else(blank), cells);
         }
     }
     table
 }
 
 pub(super) fn traffic(measured: &[Measured]) -> Table {
-    let mut table = grid(&["table", "way", "server", "once", "up", "down", "1st", "100th"], 2);
-    for case in measured {
-        let server_ms = case.batches.first().map_or(f64::NAN, |b| b.server_ms);
-        let threads =
-            if case.threads_count > 1 { format!(", {} thr", case.threads_count) } else { String::new() };
-        let own = (with_id(&case.table), format!("{}{threads}", case.scheme), server_ms, &case.traffic);
-        let others =
-            case.baselines.iter().map(|b| (String::new(), b.name.to_owned(), b.server_ms, &b.traffic));
-        for (shape, way, server_ms, t) in std::iter::once(own).chain(others) {
-            table.add_row([
-                shape,
-                way,
-                time(server_ms),
-                bytes(t.once_bytes + t.keys_bytes),
-                bytes(t.up_bytes),
-                bytes(t.down_bytes),
-                bytes(t.total_1st_bytes),
-                bytes(t.total_100th_bytes),
-            ]);
+    let mut table = grid(&["way", "server", "once", "up", "down", "1st", "100th"], 1);
+    let line = |way: &str, server_ms: f64, t: &Traffic| {
+        let totals = [
+            t.once_bytes.saturating_add(t.keys_bytes),
+            t.up_bytes,
+            t.down_bytes,
+            t.total_1st_bytes,
+            t.total_100th_bytes,
+        ];
+        let mut row = vec![format!(" {way}"), time(server_ms)];
+        row.extend(totals.map(bytes));
+        row
+    };
+    for cases in measured.chunk_by(|a, b| a.table == b.table) {
+        let Some(last) = cases.last() else { continue };
+        table.add_row([format!("{}:", names::with_id(&last.table))]);
+        for case in cases {
+            let server_ms = case.batches.first().map_or(f64::NAN, |b| b.server_ms);
+            let threads =
+                if case.threads_count > 1 { format!(", {} thr", case.threads_count) } else { String::new() };
+            table.add_row(line(&format!("{}{threads}", case.way.title), server_ms, &case.traffic));
+        }
+        // What costs the same whatever the scheme is said once.
+        for baseline in &last.baselines {
+            table.add_row(line(baseline.name, baseline.server_ms, &baseline.traffic));
         }
     }
     table
@@ -87,55 +134,58 @@ pub(super) fn offline(measured: &[Measured]) -> Table {
         }
     }
     let header: Vec<&str> =
-        ["case", "encode s"].into_iter().chain(stages.iter().copied()).chain(["rows"]).collect();
+        ["case", "encode s", "s/GiB"].into_iter().chain(stages.iter().copied()).chain(["rows"]).collect();
     let mut table = grid(&header, 1);
-    for case in measured {
+    for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let offline = &case.offline;
-        let mut row =
-            vec![name(case.scheme.as_str(), &case.table, case.threads_count), digits(offline.total_s)];
+        let mut row = vec![digits(offline.total_s), digits(offline.scheme_per_gib_s)];
         row.extend(stages.iter().map(|name| {
             let found = offline.stages.iter().find(|stage| stage.name == *name);
             found.map_or_else(String::new, |stage| digits(stage.total_s))
         }));
         row.push(digits(offline.generating_s));
-        table.add_row(row);
+        add(&mut table, named, row);
     }
     table
 }
 
 pub(super) fn memory(measured: &[Measured]) -> Table {
     let mut table = grid(&["case", "image", "encoding", "serving", "open ms", "ready ms"], 1);
-    for case in measured {
+    for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let offline = &case.offline;
         let over_image = |memory: Option<u64>| {
             memory
                 .map_or("-".to_owned(), |m| format!("{:.2} x", m as f64 / offline.image_bytes.max(1) as f64))
         };
-        table.add_row([
-            name(&case.scheme, &case.table, case.threads_count),
+        let cells = [
             bytes(offline.image_bytes),
             over_image(offline.peak_memory_bytes),
             over_image(case.server_memory_bytes),
             digits(offline.open_ms),
-            digits(case.prepare_ms),
-        ]);
+            digits(case.joining.prepare_ms),
+        ];
+        add(&mut table, named, cells);
     }
     table
 }
 
 pub(super) fn updates(measured: &[Measured]) -> Table {
     let mut table = grid(&["case", "rows changed", "next s", "scheme s", "delta", "hint", "patch ms"], 1);
-    for case in measured {
-        let Some(update) = &case.update else { continue };
-        table.add_row([
-            name(&case.scheme, &case.table, case.threads_count),
+    let updated: Vec<(&Measured, &Update)> =
+        measured.iter().filter_map(|case| Some((case, case.update.as_ref()?))).collect();
+    let names = names::of(updated.iter().map(|(case, _)| names::line(case)).collect());
+    for (named, (_, update)) in names.into_iter().zip(&updated) {
+        // Where clients hold nothing, there is nothing to move along.
+        let held = |text: String| if update.held_bytes > 0 { text } else { "-".to_owned() };
+        let cells = [
             update.changed_rows_count.to_string(),
             digits(update.total_s),
             digits(update.revise_s),
-            bytes(update.delta_bytes),
-            bytes(update.held_bytes),
-            digits(update.patch_ms),
-        ]);
+            held(bytes(update.delta_bytes)),
+            held(bytes(update.held_bytes)),
+            held(digits(update.patch_ms)),
+        ];
+        add(&mut table, named, cells);
     }
     table
 }
@@ -143,10 +193,9 @@ pub(super) fn updates(measured: &[Measured]) -> Table {
 pub(super) fn modelled(modelled: &[Modelled]) -> Table {
     let header = ["case", "once", "up", "down", "resident", "floor ms", "fails", "security"];
     let mut table = grid(&header, 1);
-    for case in modelled {
+    for (named, case) in names::modelled(modelled).into_iter().zip(modelled) {
         let t = &case.traffic;
-        table.add_row([
-            name(&case.scheme, &case.table, 1),
+        let cells = [
             bytes(t.once_bytes.saturating_add(t.keys_bytes)),
             bytes(t.up_bytes),
             bytes(t.down_bytes),
@@ -154,7 +203,8 @@ pub(super) fn modelled(modelled: &[Modelled]) -> Table {
             case.read_floor_ms.map_or("-".to_owned(), digits),
             power(case.failure_log2),
             security(case.security_bits),
-        ]);
+        ];
+        add(&mut table, named, cells);
     }
     table
 }

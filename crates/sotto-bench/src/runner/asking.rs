@@ -20,8 +20,12 @@ pub(super) struct Asking<'a> {
     client: Box<dyn AnyClient>,
     session: AnySession,
     pub(super) keys_bytes: u64,
-    /// How long the client took to get ready.
+    /// How long the client took to get ready, artifacts and keys included.
     pub(super) prepared: Duration,
+    /// Of that, making its keys and writing them down.
+    pub(super) keygen: Duration,
+    /// How long the server took to admit them.
+    pub(super) admitted: Duration,
     pub(super) tally: Tally,
 }
 
@@ -56,10 +60,12 @@ impl<'a> Asking<'a> {
     ) -> Result<Self, BenchError> {
         let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
         let start = Instant::now();
-        let client = prepare(plan, image, rng).map_err(|why| fail("preparing a client", why))?;
-        let prepared = start.elapsed();
+        let (client, absorbing) = prepare(plan, image, rng).map_err(|why| fail("preparing a client", why))?;
         let keys = client.keys();
+        let prepared = start.elapsed();
+        let start = Instant::now();
         let session = server.admit(&keys).map_err(|why| fail("admitting keys", why))?;
+        let admitted = start.elapsed();
         let keys_bytes = (keys.len() * plan.entry.servers) as u64;
         Ok(Asking {
             plan,
@@ -70,6 +76,8 @@ impl<'a> Asking<'a> {
             session,
             keys_bytes,
             prepared,
+            keygen: if keys.is_empty() { Duration::ZERO } else { prepared.saturating_sub(absorbing) },
+            admitted: if keys.is_empty() { Duration::ZERO } else { admitted },
             tally: Tally::default(),
         })
     }
@@ -144,16 +152,19 @@ impl<'a> Asking<'a> {
     }
 }
 
+/// A client, and how long it took to absorb its artifacts.
 fn prepare(
     plan: &Plan<'_>,
     image: &dyn Image,
     rng: &mut dyn CryptoRng,
-) -> sotto_core::Result<Box<dyn AnyClient>> {
+) -> sotto_core::Result<(Box<dyn AnyClient>, Duration)> {
     let mut prepare = (plan.entry.prepare)(&plan.params, rng)?;
+    let start = Instant::now();
     for need in prepare.needs() {
         for chunk in image.section(Section::Public(need.artifact)).unwrap_or_default().chunks(CHUNK) {
             prepare.absorb(need.artifact, chunk)?;
         }
     }
-    prepare.finish()
+    let absorbing = start.elapsed();
+    Ok((prepare.finish()?, absorbing))
 }

@@ -40,9 +40,12 @@ pub(super) fn encode(
     let clock = StageClock::start(&plan.label, watcher);
     let tell = |p: sotto_db::Progress| clock.report(p.stage, p.done, p.total);
     let mut writer = ImageWriter::create(&path, &tell).map_err(image_fault)?;
+    let encoding = Instant::now();
     reader
         .install(|| (plan.entry.server.encode)(&plan.params, &rows, &writer))
         .map_err(|why| BenchError::Scheme { case: plan.label.clone(), step: "encoding", why })?;
+    let generating_s = source.spent().as_secs_f64();
+    let scheme_s = (encoding.elapsed().as_secs_f64() - generating_s / plan.threads as f64).max(0.0);
     let artifacts = reader.install(|| writer.digest(None)).map_err(image_fault)?;
     let signed = sign(plan, Epoch(1), artifacts)?;
     writer.finish(&signed).map_err(image_fault)?;
@@ -57,7 +60,9 @@ pub(super) fn encode(
     let offline = Offline {
         total_s: total.as_secs_f64(),
         stages,
-        generating_s: source.spent().as_secs_f64(),
+        scheme_s,
+        scheme_per_gib_s: scheme_s * (1u64 << 30) as f64 / plan.table.table_bytes.max(1) as f64,
+        generating_s,
         image_bytes: std::fs::metadata(&path)?.len(),
         peak_memory_bytes,
         open_ms,

@@ -1,145 +1,213 @@
 //! Asking and answering, timed. Server passes take turns with plain reads, so that both meet the same
-//! neighbours on a shared machine.
+//! neighbours on a shared machine; and so do the lines of a case, for the same reason.
 
 use super::asking::Asking;
-use super::baseline;
 use super::offline::Encoded;
-use crate::content::Source;
+use super::{Line, baseline};
 use crate::error::BenchError;
 use crate::machine::{HugeBuffer, Peak, Reader, available_memory, resident_memory};
 use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::Plan;
-use crate::report::{Batch, Measured, Offline, Traffic};
-use sotto_core::{CryptoRng, Image, Section};
+use crate::report::{Batch, Joining, Measured, Offline, Traffic};
+use sotto_core::{AnyServer, CryptoRng, Image, Section};
 use std::time::{Duration, Instant};
 
-/// Everything one case measures online.
+/// Everything the lines of a case measure online.
 pub(super) fn measure(
-    plan: &Plan<'_>,
-    source: &Source,
-    encoded: &Encoded,
+    lines: &[Line<'_>],
     options: &Options,
     watcher: Watcher<'_>,
-) -> Result<Measured, BenchError> {
-    let tell = |step| watcher(Progress { case: &plan.label, step, done: 0, total: 0 });
+) -> Result<Vec<Measured>, BenchError> {
+    let Some(first) = lines.first() else { return Ok(Vec::new()) };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
-
-    tell("opening");
-    let reader = Reader::new(plan.threads)?;
-    let before = resident_memory();
-    let start = Instant::now();
-    let server = (plan.entry.server.open)(&plan.params, encoded.image.clone())
-        .map_err(|why| BenchError::Scheme { case: plan.label.clone(), step: "opening", why })?;
-    let open_ms = encoded.offline.open_ms + ms(start.elapsed());
-    let table = encoded.image.section(Section::Resident).unwrap_or_default();
-    reader.pass(table);
-    let opened = before.zip(resident_memory()).map(|(before, after)| after.saturating_sub(before));
-
-    tell("preparing a client");
-    let truth = |row| source.row(row);
-    let image = encoded.image.as_ref();
-    let mut asking = Asking::begin(plan, server.as_ref(), image, &reader, &truth, &mut rng)?;
-
-    let memory = HugeBuffer::new(read_buffer(options, table))?;
-    let peak = Peak::watch();
-    let mut turns = Turns { plan, reader: &reader, table, memory: memory.bytes(), watcher };
-    let mut batches: Vec<Batch> = Vec::new();
-    for &batch in &plan.case.batches {
-        let single = batches.first().map(|b| b.aggregate_gb_per_s);
-        batches.push(turns.batch(&mut asking, batch, single, &mut rng)?);
+    let reader = Reader::new(first.plan.threads)?;
+    let opened =
+        lines.iter().map(|line| Opened::open(line, &reader, watcher)).collect::<Result<Vec<_>, _>>()?;
+    let truths: Vec<_> = lines.iter().map(|line| |row| line.source.row(row)).collect();
+    let mut seats = Vec::with_capacity(lines.len());
+    for ((line, opened), truth) in lines.iter().zip(&opened).zip(&truths) {
+        watcher(Progress { case: &line.plan.label, step: "preparing a client", done: 0, total: 0 });
+        let image = line.encoded.image.as_ref();
+        let asking = Asking::begin(&line.plan, opened.server.as_ref(), image, &reader, truth, &mut rng)?;
+        seats.push(Seat {
+            plan: &line.plan,
+            table: table(&line.encoded),
+            asking,
+            grown: Some(0),
+            batches: Vec::new(),
+        });
     }
-    let server_memory_bytes = opened.zip(peak.growth()).map(|(open, answering)| open + answering);
-    let baselines = baseline::of(plan, table, &reader, plan.lookups, &mut rng);
+    let longest = seats.iter().map(|seat| seat.table.len()).max().unwrap_or_default();
+    let memory = HugeBuffer::new(read_buffer(options, longest))?;
+    for &batch in &first.plan.case.batches {
+        turns(&mut seats, batch, &reader, memory.bytes(), watcher, &mut rng)?;
+    }
+    let mut measured = Vec::with_capacity(lines.len());
+    for ((line, opened), seat) in lines.iter().zip(&opened).zip(seats) {
+        measured.push(seat.measured(line, opened, &reader, &mut rng));
+    }
+    Ok(measured)
+}
 
-    let tally = &asking.tally;
-    let once = plan.report.costs.artifact_bytes;
-    Ok(Measured {
-        table: plan.table.clone(),
-        scheme: plan.entry.id.to_string(),
-        params_digest: plan.report.digest.to_string(),
-        params: plan.literal(),
-        threads_count: plan.threads,
-        records_count: plan.report.records,
-        record_bytes: plan.report.record_bytes,
-        queries_per_lookup_count: plan.packing.lookups(),
-        offline: Offline { open_ms, ..encoded.offline.clone() },
-        prepare_ms: ms(asking.prepared),
-        client_query_ms: ms(tally.query.median()),
-        client_recover_ms: ms(tally.recover.median()),
-        batches,
-        traffic: Traffic::new(once, asking.keys_bytes, tally.up, tally.down),
-        server_memory_bytes,
-        security_bits: plan.report.security.bits,
-        security_model: plan.report.security.model.clone(),
-        failure_log2: plan.packing.failure_log2(plan.report.failure_log2),
-        checked_answers_count: tally.checked,
-        baselines,
-        update: None,
-    })
+/// The part of an image that is scanned.
+fn table(encoded: &Encoded) -> &[u8] {
+    encoded.image.section(Section::Resident).unwrap_or_default()
 }
 
 /// Large enough not to lie in a cache, no larger than the table when that is larger than any cache.
-fn read_buffer(options: &Options, table: &[u8]) -> usize {
+fn read_buffer(options: &Options, table: usize) -> usize {
     let least: u64 = if options.quick { 64 << 20 } else { 256 << 20 };
-    let wish = (table.len() as u64).clamp(least, 1 << 30);
+    let wish = (table as u64).clamp(least, 1 << 30);
     wish.min(available_memory().map_or(u64::MAX, |free| free / 2)) as usize
 }
 
-/// Server and plain reads in turns.
-struct Turns<'a> {
-    plan: &'a Plan<'a>,
-    reader: &'a Reader,
-    table: &'a [u8],
-    memory: &'a [u8],
-    watcher: Watcher<'a>,
+/// A server that has its image open.
+struct Opened {
+    server: Box<dyn AnyServer>,
+    open_ms: f64,
+    /// Memory it took, the whole image read once.
+    grown: Option<u64>,
 }
 
-impl Turns<'_> {
-    /// One batch size, repeated.
-    fn batch(
-        &mut self,
-        asking: &mut Asking<'_>,
-        batch: usize,
-        single: Option<f64>,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Batch, BenchError> {
-        let (step, total) = (format!("{batch} at once"), self.plan.lookups as u64);
-        let (mut server, mut mapped_samples, mut plain) = Default::default();
-        // The first pass meets cold caches and unmapped pages. It is checked like any other, not timed.
-        asking.pass(&self.rows(batch, rng), rng)?;
-        for done in 0..total {
-            (self.watcher)(Progress { case: &self.plan.label, step: &step, done, total });
-            Samples::push(&mut server, asking.pass(&self.rows(batch, rng), rng)?);
-            Samples::push(&mut mapped_samples, self.reader.pass(self.table));
-            Samples::push(&mut plain, self.reader.pass(self.memory));
+impl Opened {
+    fn open(line: &Line<'_>, reader: &Reader, watcher: Watcher<'_>) -> Result<Self, BenchError> {
+        let plan = &line.plan;
+        watcher(Progress { case: &plan.label, step: "opening", done: 0, total: 0 });
+        let before = resident_memory();
+        let start = Instant::now();
+        let server = (plan.entry.server.open)(&plan.params, line.encoded.image.clone())
+            .map_err(|why| BenchError::Scheme { case: plan.label.clone(), step: "opening", why })?;
+        let open_ms = line.encoded.offline.open_ms + ms(start.elapsed());
+        reader.pass(table(&line.encoded));
+        let grown = before.zip(resident_memory()).map(|(before, after)| after.saturating_sub(before));
+        Ok(Opened { server, open_ms, grown })
+    }
+}
+
+/// A line of a case, ready to be asked.
+struct Seat<'a> {
+    plan: &'a Plan<'a>,
+    table: &'a [u8],
+    asking: Asking<'a>,
+    /// Memory that answering took on top of what was held before, at its highest.
+    grown: Option<u64>,
+    batches: Vec<Batch>,
+}
+
+/// Times of one batch size: of the server, of plain reads of the same bytes, and of plain reads of memory.
+#[derive(Default)]
+struct Times {
+    server: Samples,
+    mapped: Samples,
+    plain: Samples,
+}
+
+/// One batch size, repeated: every line in turn, each followed by the plain reads.
+fn turns(
+    seats: &mut [Seat<'_>],
+    batch: usize,
+    reader: &Reader,
+    memory: &[u8],
+    watcher: Watcher<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<(), BenchError> {
+    // The first pass meets cold caches and unmapped pages. It is checked like any other, not timed.
+    for seat in &mut *seats {
+        let peak = Peak::watch();
+        seat.pass(batch, rng)?;
+        seat.grown = seat.grown.zip(peak.growth()).map(|(before, now)| before.max(now));
+    }
+    let step = format!("{batch} at once");
+    let total = seats.first().map_or(0, |seat| seat.plan.lookups);
+    let mut times: Vec<Times> = seats.iter().map(|_| Times::default()).collect();
+    for done in 0..total {
+        for (seat, times) in seats.iter_mut().zip(&mut times) {
+            let (done, total) = (done as u64, total as u64);
+            watcher(Progress { case: &seat.plan.label, step: &step, done, total });
+            times.server.push(seat.pass(batch, rng)?);
+            times.mapped.push(reader.pass(seat.table));
+            times.plain.push(reader.pass(memory));
         }
+    }
+    for (seat, times) in seats.iter_mut().zip(&times) {
+        let figures = seat.figures(batch, times, memory.len());
+        seat.batches.push(figures);
+    }
+    Ok(())
+}
+
+impl Seat<'_> {
+    /// Asks for random rows, all in one pass.
+    fn pass(&mut self, batch: usize, rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
+        let rows: Vec<u64> = (0..batch).map(|_| rng.next_u64() % self.plan.packing.rows()).collect();
+        self.asking.pass(&rows, rng)
+    }
+
+    fn figures(&self, batch: usize, times: &Times, memory_bytes: usize) -> Batch {
         let rate = |bytes: f64, time: Duration| bytes / time.as_nanos().max(1) as f64;
         let scanned = self.plan.table.table_bytes as f64 * self.plan.packing.lookups() as f64;
-        let (own, aggregate) =
-            (rate(scanned, server.median()), rate(scanned * batch as f64, server.median()));
-        let (mapped, plain) = (
-            rate(self.table.len() as f64, mapped_samples.median()),
-            rate(self.memory.len() as f64, plain.median()),
-        );
-        let best = rate(self.table.len() as f64, mapped_samples.least());
+        let pass = times.server.median();
+        let (own, aggregate) = (rate(scanned, pass), rate(scanned * batch as f64, pass));
+        let single = self.batches.first().map_or(aggregate, |first| first.aggregate_gb_per_s);
+        let table = self.table.len() as f64;
+        let (mapped, plain) =
+            (rate(table, times.mapped.median()), rate(memory_bytes as f64, times.plain.median()));
         let of = |read: f64| if read > 0.0 { own / read } else { f64::NAN };
-        Ok(Batch {
+        Batch {
             batch_count: batch,
             repeated_count: self.plan.lookups,
-            server_ms: ms(server.median()),
-            server_least_ms: ms(server.least()),
+            server_ms: ms(pass),
+            server_least_ms: ms(times.server.least()),
+            per_lookup_ms: ms(pass) / batch as f64,
             aggregate_gb_per_s: aggregate,
-            batching_ratio: aggregate / single.unwrap_or(aggregate),
+            batching_ratio: aggregate / single,
             read_mapped_gb_per_s: mapped,
-            read_mapped_best_gb_per_s: best,
+            read_mapped_best_gb_per_s: rate(table, times.mapped.least()),
             read_memory_gb_per_s: plain,
             of_read_mapped_ratio: of(mapped),
             of_read_memory_ratio: of(plain),
-        })
+        }
     }
 
-    fn rows(&self, batch: usize, rng: &mut dyn CryptoRng) -> Vec<u64> {
-        (0..batch).map(|_| rng.next_u64() % self.plan.packing.rows()).collect()
+    fn measured(
+        self,
+        line: &Line<'_>,
+        opened: &Opened,
+        reader: &Reader,
+        rng: &mut dyn CryptoRng,
+    ) -> Measured {
+        let Seat { plan, table, asking, grown, batches } = self;
+        let tally = &asking.tally;
+        let costs = &plan.report.costs;
+        Measured {
+            table: plan.table.clone(),
+            way: plan.way(),
+            params_digest: plan.report.digest.to_string(),
+            params: plan.literal(),
+            threads_count: plan.threads,
+            records_count: plan.report.records,
+            record_bytes: plan.report.record_bytes,
+            queries_per_lookup_count: plan.packing.lookups(),
+            offline: Offline { open_ms: opened.open_ms, ..line.encoded.offline.clone() },
+            joining: Joining {
+                prepare_ms: ms(asking.prepared),
+                keygen_ms: ms(asking.keygen),
+                admit_ms: ms(asking.admitted),
+                session_bytes: if asking.keys_bytes > 0 { opened.server.session_bytes() as u64 } else { 0 },
+            },
+            client_query_ms: ms(tally.query.median()),
+            client_recover_ms: ms(tally.recover.median()),
+            batches,
+            traffic: Traffic::new(costs.artifact_bytes, asking.keys_bytes, tally.up, tally.down),
+            rate_ratio: plan.case.stored_row_bytes() as f64 / tally.down.max(1) as f64,
+            server_memory_bytes: opened.grown.zip(grown).map(|(open, answering)| open + answering),
+            security_bits: plan.report.security.bits,
+            security_model: plan.report.security.model.clone(),
+            failure_log2: plan.packing.failure_log2(plan.report.failure_log2),
+            checked_answers_count: tally.checked,
+            baselines: baseline::of(plan, table, reader, plan.lookups, rng),
+            update: None,
+        }
     }
 }

@@ -94,6 +94,50 @@ fn parameters_can_be_overwritten_but_not_invented() {
 }
 
 #[test]
+fn lines_run_in_turns_as_long_as_memory_holds_them() {
+    let lines = "lines = [{ scheme = \"clear\" }, { scheme = \"clear-keyed\", name = \"K\" }, { scheme = \"clear-two\" }]";
+    let definition =
+        definition(&[&format!("{lines}\nrows = 900\nrow_bytes = 9\nbatch = [1, 3]\nlookups = 2")]);
+    let steps = std::sync::Mutex::new(Vec::new());
+    let report = run_with(&definition, CLEAR_SCHEMES, &quick(), &|p| {
+        if p.step == "1 at once" {
+            steps.lock().unwrap().push(p.case.to_owned());
+        }
+    })
+    .unwrap();
+    let [a, k, t] = ["clear 900 x 9 B", "K 900 x 9 B", "clear-two 900 x 9 B"];
+    assert_eq!(steps.into_inner().unwrap(), [a, k, t, a, k, t]);
+    assert!(report.measured.iter().all(|measured| measured.checked_answers_count == 3 * (1 + 3)));
+    let held: Vec<u64> = report.measured.iter().map(|measured| measured.joining.session_bytes).collect();
+    assert!(held[0] == 0 && held[1] > 0 && held[2] == 0, "{held:?}");
+    let text = report.table();
+    for words in ["side by side", "900 x 9 B:", "|  K "] {
+        assert!(text.contains(words), "no {words} in {text}");
+    }
+
+    let plans = || {
+        definition.cases.iter().map(|case| match Plan::of(case, CLEAR_SCHEMES, &quick()).unwrap() {
+            Ready::Plan(plan) => plan,
+            Ready::NoFit(why) => panic!("{why}"),
+        })
+    };
+    let parted =
+        |available| plan::part(plans().collect(), available).iter().map(Vec::len).collect::<Vec<_>>();
+    let two: Vec<_> = plans().take(2).collect();
+    let two = plan::needed_memory(two.iter().map(|plan| &**plan));
+    assert_eq!(parted(None), [3]);
+    assert_eq!(parted(Some(two)), [2, 1]);
+    assert_eq!(parted(Some(0)), [1, 1, 1]);
+}
+
+#[test]
+fn a_set_that_is_not_there_is_a_mistake() {
+    let case = "scheme = \"clear\"\nset = \"large\"\nrows = 1\nrow_bytes = 1";
+    let error = clear(&definition(&[case])).unwrap_err().to_string();
+    assert!(error.contains("has no set large"), "{error}");
+}
+
+#[test]
 fn an_unknown_scheme_names_those_there_are() {
     let error = clear(&definition(&["scheme = \"foo\"\nrows = 1\nrow_bytes = 1"])).unwrap_err().to_string();
     assert!(error.contains("foo") && error.contains("clear/1, clear-keyed/1"), "{error}");

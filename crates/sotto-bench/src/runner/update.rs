@@ -30,9 +30,7 @@ pub(super) fn measure(
     folder: &Path,
     watcher: Watcher<'_>,
 ) -> Result<Option<Update>, BenchError> {
-    let (Some(count), Some(revise), Some(patch)) =
-        (plan.case.changes, plan.entry.server.revise, plan.entry.patch)
-    else {
+    let (Some(count), Some(revise)) = (plan.case.changes, plan.entry.server.revise) else {
         return Ok(None);
     };
     let image_fault = |why| BenchError::Image { case: plan.label.clone(), why: Box::new(why) };
@@ -69,7 +67,9 @@ pub(super) fn measure(
         |image: &ImageFile, artifact| image.section(Section::Public(artifact)).unwrap_or_default().to_vec();
     let (mut held, delta) = (section(&encoded.image, Artifact::Hint), section(&next, Artifact::HintDelta));
     let start = Instant::now();
-    patch(&plan.params, Artifact::Hint, &mut held, &delta).map_err(|why| fail("patching a hint", why))?;
+    if let Some(patch) = plan.entry.patch {
+        patch(&plan.params, Artifact::Hint, &mut held, &delta).map_err(|why| fail("patching a hint", why))?;
+    }
     let patch_ms = ms(start.elapsed());
     if held != section(&next, Artifact::Hint) {
         return Err(BenchError::WrongPatch { case: plan.label.clone() });
