@@ -7,6 +7,7 @@
 //! | [`mod@conformance`] | the whole contract, run on one scheme by [`conformance!`] |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
+//! | [`vectors`] | known answers of a scheme with keys and without artifacts |
 #![forbid(unsafe_code)]
 
 pub mod clear;
@@ -14,5 +15,7 @@ pub mod clear;
 pub mod conformance;
 pub mod memory;
 pub mod rng;
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
+pub mod vectors;
 
 pub use clear::{CLEAR, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO};
