@@ -46,6 +46,8 @@ targets! {
     ask: wire, asks;
     answer: wire, answers;
     keys: wire, keyses;
+    stream: wire, streams;
+    stream_answer: wire, stream_answers;
     problem: wire, problems;
     timing: wire, timings;
     signed_catalog: catalog, signed_catalogs;

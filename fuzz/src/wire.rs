@@ -1,6 +1,6 @@
 //! Frames, refusals and headers. What is taken is written again and must be the same bytes.
 
-use sotto_core::{Epoch, ParamsDigest};
+use sotto_core::{Epoch, ParamsDigest, Units};
 use sotto_wire::{Code, Pin, Problem, SessionId, Timing};
 
 /// Items of this many bytes, in every frame here.
@@ -55,6 +55,41 @@ pub fn keys(data: &[u8]) -> bool {
 /// Keys, right and short.
 pub fn keyses() -> Vec<Vec<u8>> {
     vec![sotto_wire::keys::encode(&pin(), &[7; ITEM])]
+}
+
+/// A request for a record in units.
+pub fn stream(data: &[u8]) -> bool {
+    let Ok(head) = sotto_wire::stream::Head::parse(data) else { return false };
+    let Ok(query) = head.query(data, ITEM) else { return false };
+    assert!(sotto_wire::stream::encode(&head, query) == data);
+    let units = Units { count: 9, bytes: 1, answer_bytes: u64::MAX / 4 };
+    if head.check(&units).is_ok() {
+        assert!(head.units >= 1 && head.units <= 9 && head.first <= 9 - head.units);
+        assert!(head.answer_bytes(&units) >= units.answer_bytes);
+    }
+    true
+}
+
+/// Requests for all units, and for the last.
+pub fn streams() -> Vec<Vec<u8>> {
+    let head =
+        |first, units| sotto_wire::stream::Head { pin: pin(), session: SessionId([3; 16]), first, units };
+    [(0, 9), (8, 1)]
+        .map(|(first, units)| sotto_wire::stream::encode(&head(first, units), &[7; ITEM]))
+        .to_vec()
+}
+
+/// The head of a response in units: there is one that is right.
+pub fn stream_answer(data: &[u8]) -> bool {
+    let Ok(head) = data.try_into() else { return false };
+    let taken = sotto_wire::stream::check_answer_head(head, &pin()).is_ok();
+    assert_eq!(taken, data == sotto_wire::stream::answer_head(&pin()));
+    taken
+}
+
+/// That one.
+pub fn stream_answers() -> Vec<Vec<u8>> {
+    vec![sotto_wire::stream::answer_head(&pin())]
 }
 
 /// A refusal's body. Everything is taken: a body that is not ours has a meaning too.

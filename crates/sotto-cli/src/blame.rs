@@ -25,9 +25,10 @@ pub(crate) fn client(error: ClientError) -> Failure {
         ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,
         ClientError::Catalog(CatalogError::KeyText { .. }) => Exit::Usage,
         ClientError::Refused(problem) => refusal(problem),
-        ClientError::Transport(TransportError::Address { .. }) | ClientError::TooManyRows { .. } => {
-            Exit::Usage
-        }
+        ClientError::Transport(TransportError::Address { .. })
+        | ClientError::TooManyRows { .. }
+        | ClientError::CannotStream { .. } => Exit::Usage,
+        ClientError::Output(_) => Exit::Storage,
         ClientError::EpochChanged { .. } => Exit::Refused,
         ClientError::UnknownScheme { .. } | ClientError::Servers { .. } => Exit::Params,
         ClientError::NoEntropy => Exit::Internal,
@@ -51,7 +52,7 @@ pub(crate) fn contract(error: &Error) -> Exit {
 
 fn refusal(problem: &sotto_wire::Problem) -> Exit {
     match problem.code {
-        Code::NoSuchTable | Code::NoSuchArtifact | Code::NoSuchRoute => Exit::Missing,
+        Code::NoSuchTable | Code::NoSuchArtifact | Code::NoSuchRoute | Code::CannotStream => Exit::Missing,
         Code::Internal | Code::Malformed | Code::BadQuery | Code::BadKeys | Code::WrongMethod => Exit::Peer,
         _ => Exit::Refused,
     }

@@ -83,6 +83,15 @@ pub enum ClientError {
         /// Rows one ask holds.
         most: usize,
     },
+    /// A table whose rows cannot be streamed.
+    #[error("the table cannot be streamed: {why}")]
+    CannotStream {
+        /// Why not.
+        why: &'static str,
+    },
+    /// What a streamed row was written to.
+    #[error("the row cannot be written: {0}")]
+    Output(std::io::Error),
     /// The operating system gave no randomness.
     #[error("the operating system gives no randomness, and no query can be made without")]
     NoEntropy,
@@ -122,6 +131,8 @@ impl ClientError {
             ClientError::Servers { .. } => "several-servers",
             ClientError::MissingArtifact { .. } => "missing-artifact",
             ClientError::TooManyRows { .. } => "too-many-rows",
+            ClientError::CannotStream { .. } => "cannot-stream",
+            ClientError::Output(_) => "output",
             ClientError::NoEntropy => "no-entropy",
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.code(),
@@ -135,16 +146,18 @@ impl ClientError {
             ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => {
                 Fault::Caller
             }
-            ClientError::TooManyRows { .. } | ClientError::Transport(TransportError::Address { .. }) => {
-                Fault::Caller
-            }
+            ClientError::TooManyRows { .. }
+            | ClientError::CannotStream { .. }
+            | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
             ClientError::Transport(
                 TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
             ) => Fault::Network,
             ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
             ClientError::EpochChanged { .. } => Fault::Network,
             ClientError::UnknownScheme { .. } | ClientError::Servers { .. } => Fault::Machine,
-            ClientError::Core(Error::Storage(_)) | ClientError::NoEntropy => Fault::Machine,
+            ClientError::Core(Error::Storage(_)) | ClientError::Output(_) | ClientError::NoEntropy => {
+                Fault::Machine
+            }
             #[cfg(feature = "cache")]
             ClientError::Cache(_) => Fault::Machine,
             _ => Fault::Server,
@@ -174,6 +187,8 @@ impl ClientError {
             ClientError::TooManyRows { .. } => {
                 "make several requests; how many is visible to the server either way"
             }
+            ClientError::CannotStream { .. } => "look the row up whole",
+            ClientError::Output(_) => "check the disk, or where the row is to go",
             ClientError::NoEntropy => "mend the system's random device",
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.fix(),

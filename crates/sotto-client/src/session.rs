@@ -7,6 +7,7 @@
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
+//! | [`stream`] | a record of many megabytes, unit by unit |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
 //!
 //! No sockets, files, clocks or threads, and randomness is passed in, so a session runs in a browser or in a
@@ -32,10 +33,12 @@ mod assembly;
 mod gather;
 mod keys;
 pub mod opening;
+pub mod stream;
 pub mod trust;
 
 pub use ask::{Ask, Session};
 pub use opening::{Action, Config, Fetch, Opening, Recall};
+pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
 
 use crate::{ClientError, Result, transport::Response};

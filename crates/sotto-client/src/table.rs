@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`builder`] | which table, whom to trust, where to keep things |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
+//! | `stream` | a row of many megabytes, written down while it comes |
 //! | [`stats`] | bytes and time, seen from here |
 //!
 //! Blocking, one lookup at a time, over any [`Transport`]. What it hides and what it does not: the server
@@ -13,9 +14,10 @@
 pub mod builder;
 mod drive;
 pub mod stats;
+mod stream;
 
 pub use builder::Builder;
-pub use stats::{LookupStats, Progress, Stage, Stats, Traffic};
+pub use stats::{LookupStats, Progress, Stage, Stats, StreamStats, Traffic};
 
 use crate::cache::Cache;
 use crate::session::{Ask, Config, Opening, Session, Trust};

@@ -93,6 +93,23 @@ pub trait Transport: Send {
     /// [`TransportError`] if no whole response of at most `request.limit` bytes came.
     fn call(&mut self, request: &Request) -> Result<Response, TransportError>;
 
+    /// As [`Transport::call`], but hands the body of a success to `take` as it comes, in pieces of any size; the
+    /// response then has none. Once `take` says `false`, no more is read. A refusal comes whole.
+    ///
+    /// # Errors
+    /// As [`Transport::call`]. What `take` was given before is valid all the same.
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let mut response = self.call(request)?;
+        if response.is_success() {
+            take(&std::mem::take(&mut response.body));
+        }
+        Ok(response)
+    }
+
     /// Which server this is: what a cache keeps its memory under.
     fn origin(&self) -> String;
 

@@ -191,3 +191,17 @@ fn keys_evicted_between_registration_and_ask_are_registered_again() {
     // There is room for one: each ask finds the other's keys in its place.
     assert_eq!((one.stats().keys.requests, other.stats().keys.requests), (4, 4));
 }
+
+#[test]
+fn a_row_of_megabytes_is_streamed_over_http() {
+    let server = server_of("clear-stream/1", 3, 5_000_001);
+    let (_running, url) = start(&server);
+    let mut table = Table::connect(&url, NAME).resolve(common::resolve).open().unwrap();
+    for row in [2, 1] {
+        let mut out = Vec::new();
+        let stats = table.stream(row, &mut out).unwrap();
+        assert!(out == value(row, 5_000_001));
+        assert_eq!((stats.requests, stats.row_bytes), (1, 5_000_001));
+    }
+    assert_eq!(table.get(1).unwrap().len(), 5_000_001);
+}

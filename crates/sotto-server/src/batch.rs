@@ -9,12 +9,24 @@
 //!
 //! An ask of more queries than a pass takes is spread over several, and goes to the end of the queue in between,
 //! so that large asks do not hold up small ones.
+//!
+//! Streams take turns with the passes, a unit at a time, and with each other. One whose client does not read has
+//! no turn until it does.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `queue` | the asks that wait, and which of them go into the next pass |
+//! | `flow` | a stream on its way |
+//! | `worker` | the thread that makes the passes and the units |
 
+mod flow;
 mod queue;
 mod worker;
 
 use crate::metrics::Metrics;
 use crate::{Config, LiveTable, StartError};
+use flow::Flow;
+pub(crate) use flow::{Ask as StreamAsk, Units};
 use queue::Queue;
 use sotto_core::AnySession;
 use sotto_wire::{Code, Timing, ask};
@@ -49,6 +61,8 @@ pub(crate) struct Limits {
     pub(crate) max_queries: usize,
     pub(crate) max_wait: Duration,
     pub(crate) deadline: Duration,
+    /// How long a stream may wait for its client to read.
+    pub(crate) stall: Duration,
 }
 
 impl Limits {
@@ -58,6 +72,7 @@ impl Limits {
             max_queries: config.batch.max_queries,
             max_wait: Duration::from_micros(config.batch.max_wait_us),
             deadline: Duration::from_millis(config.deadline_ms),
+            stall: config.idle_timeout(),
         }
     }
 }
@@ -94,6 +109,16 @@ impl Batch {
     /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`Batch::finish`].
     pub(crate) fn submit(&self, ask: Ask) -> Result<oneshot::Receiver<Reply>, Code> {
         self.queue.push(ask, Instant::now())
+    }
+
+    /// Queues a stream. The receiver gives its units once its query is prepared.
+    ///
+    /// # Errors
+    /// [`Code::ShuttingDown`] after [`Batch::finish`].
+    pub(crate) fn flow(&self, ask: flow::Ask) -> Result<oneshot::Receiver<Result<Units, Code>>, Code> {
+        let (flow, receiver) = Flow::new(ask, self.queue.clone(), Instant::now());
+        self.queue.push_flow(flow)?;
+        Ok(receiver)
     }
 
     /// Takes no more asks; the worker answers those queued and ends.

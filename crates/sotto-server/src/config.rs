@@ -25,12 +25,14 @@ pub struct Config {
     pub max_in_flight_mib: u64,
     /// Asks that may wait for a pass; more get `busy`.
     pub max_queue: usize,
+    /// Streams open at once, each with its prepared query in memory; more get `busy`.
+    pub max_streams: usize,
     /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
     pub deadline_ms: u64,
     /// How long the body of a request may take to arrive, in milliseconds.
     pub read_timeout_ms: u64,
-    /// How long a connection may be open without a request, and how long the head of one may take, in
-    /// milliseconds.
+    /// How long a connection may be open without a request, how long the head of one may take, and how long a
+    /// stream may wait for its client to read, in milliseconds.
     pub idle_timeout_ms: u64,
     /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
     pub reload_seconds: u64,
@@ -118,6 +120,7 @@ impl Default for Config {
             max_connections: 1024,
             max_in_flight_mib: 256,
             max_queue: 128,
+            max_streams: 8,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
             idle_timeout_ms: 60_000,
@@ -207,6 +210,7 @@ impl Config {
             ("max_connections", self.max_connections as u64),
             ("max_in_flight_mib", self.max_in_flight_mib),
             ("max_queue", self.max_queue as u64),
+            ("max_streams", self.max_streams as u64),
             ("deadline_ms", self.deadline_ms),
             ("read_timeout_ms", self.read_timeout_ms),
             ("idle_timeout_ms", self.idle_timeout_ms),
@@ -242,7 +246,7 @@ mod tests {
         let config = Config::parse(include_str!("../example.toml")).unwrap();
         assert_eq!(config.listen.port(), 8443);
         assert_eq!(config.batch, BatchConfig { max_wait_us: 300, max_queries: 4 });
-        assert_eq!(config.load, Load::Copy);
+        assert_eq!((config.load, config.max_streams), (Load::Copy, 4));
         assert_eq!(config.sessions.ttl_seconds, 60);
         assert_eq!((config.sessions.per_client, config.sessions.per_minute), (4, 30));
         assert_eq!(config.state.as_deref(), Some(Path::new("state")));

@@ -59,6 +59,11 @@ impl Live {
             .map(|live| (live.sizes().max_ask_bytes(), live.sizes().keys_frame_bytes()))
             .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
     }
+
+    /// The longest request for units any live epoch takes.
+    pub(crate) fn max_stream(&self) -> u64 {
+        self.all().map(|live| live.sizes().stream_bytes()).max().unwrap_or(0)
+    }
 }
 
 /// A table: its name, where its epochs come from, and those that are live.

@@ -9,7 +9,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// A request, by what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -30,6 +32,25 @@ struct Table {
 struct Which {
     table: String,
     which: &'static str,
+}
+
+/// An open stream's place, and its share of the gauge.
+pub(crate) struct Open {
+    _place: OwnedSemaphorePermit,
+    metrics: Arc<Metrics>,
+}
+
+impl Open {
+    pub(crate) fn new(place: OwnedSemaphorePermit, metrics: Arc<Metrics>) -> Self {
+        metrics.open_streams.inc();
+        Open { _place: place, metrics }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.metrics.open_streams.dec();
+    }
 }
 
 /// Why a session is not held any more, or not in memory.
@@ -65,6 +86,9 @@ pub(crate) struct Metrics {
     asks: Family<Table, Counter>,
     queries: Family<Table, Counter>,
     passes: Family<Table, Counter>,
+    streams: Family<Table, Counter>,
+    units: Family<Table, Counter>,
+    open_streams: Gauge,
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,
@@ -80,7 +104,7 @@ pub(crate) struct Metrics {
     pub(crate) store_failures: Counter,
     /// Asks that wait for a pass.
     pub(crate) queue_depth: Gauge,
-    /// Asks dropped because their client hung up.
+    /// Asks and streams dropped because their client hung up, or did not read.
     pub(crate) gone: Counter,
     /// Bytes of frames read.
     pub(crate) bytes_in: Counter,
@@ -100,6 +124,9 @@ impl Metrics {
             asks: Family::default(),
             queries: Family::default(),
             passes: Family::default(),
+            streams: Family::default(),
+            units: Family::default(),
+            open_streams: Gauge::default(),
             batch: Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]),
             queue_wait: seconds(),
             answer: seconds(),
@@ -127,6 +154,9 @@ impl Metrics {
         r.register("asks", "Asks answered", self.asks.clone());
         r.register("queries", "Queries in passes", self.queries.clone());
         r.register("passes", "Passes over a table", self.passes.clone());
+        r.register("streams", "Streams begun", self.streams.clone());
+        r.register("units", "Units made for streams", self.units.clone());
+        r.register("open_streams", "Streams that are open", self.open_streams.clone());
         r.register("batch_queries", "Queries in one pass", self.batch.clone());
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
@@ -143,7 +173,11 @@ impl Metrics {
             self.refused_epochs.clone(),
         );
         r.register("queue_depth", "Asks that wait for a pass", self.queue_depth.clone());
-        r.register("gone", "Asks dropped because their client hung up", self.gone.clone());
+        r.register(
+            "gone",
+            "Asks and streams dropped because their client hung up, or did not read",
+            self.gone.clone(),
+        );
         r.register("request_bytes", "Bytes of frames read", self.bytes_in.clone());
         r.register("response_bytes", "Bytes of responses, as announced", self.bytes_out.clone());
         r.register("connections", "Open public connections", self.connections.clone());
@@ -158,6 +192,14 @@ impl Metrics {
         self.passes.get_or_create(&table).inc();
         self.queries.get_or_create(&table).inc_by(queries as u64);
         self.batch.observe(queries as f64);
+    }
+
+    pub(crate) fn stream(&self, table: &str) {
+        self.streams.get_or_create(&Table { table: table.to_owned() }).inc();
+    }
+
+    pub(crate) fn unit(&self, table: &str) {
+        self.units.get_or_create(&Table { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn answered(&self, table: &str, queue: Duration, total: Duration) {

@@ -5,6 +5,7 @@
 //! | [`tables`] | the list of tables, and their catalogs |
 //! | [`artifacts`] | static files, in ranges |
 //! | [`ask`] | queries in, answers out |
+//! | [`stream`] | a query in, the units of its record out |
 //! | [`keys`] | keys in, a session id out |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
@@ -13,6 +14,7 @@ mod ask;
 mod keys;
 mod range;
 mod session;
+mod stream;
 mod tables;
 mod tags;
 
@@ -35,6 +37,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::ARTIFACT, get(artifacts::get))
         .route(routes::KEYS, post(keys::register))
         .route(routes::ASK, post(ask::ask))
+        .route(routes::STREAM, post(stream::stream))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
@@ -51,6 +54,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::ARTIFACT) => "artifact",
         Some(routes::KEYS) => "keys",
         Some(routes::ASK) => "ask",
+        Some(routes::STREAM) => "stream",
         _ => "none",
     };
     let response = next.run(request).await;

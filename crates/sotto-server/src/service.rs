@@ -3,7 +3,7 @@
 use crate::admission::{self, Sessions};
 use crate::batch::{Batch, Limits};
 use crate::epochs::{Reloaded, Tables};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Open};
 use crate::refusal::Refusal;
 use crate::{Config, Source, StartError};
 use sotto_wire::Code;
@@ -20,6 +20,7 @@ pub(crate) struct Service {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) read_timeout: Duration,
     bodies: Arc<Semaphore>,
+    streams: Arc<Semaphore>,
     room: u32,
     stopping: AtomicBool,
 }
@@ -42,6 +43,7 @@ impl Service {
             sessions,
             metrics,
             read_timeout: config.read_timeout(),
+            streams: Arc::new(Semaphore::new(config.max_streams.min(Semaphore::MAX_PERMITS))),
             bodies: Arc::new(Semaphore::new(room as usize)),
             room,
             stopping: AtomicBool::new(false),
@@ -59,6 +61,16 @@ impl Service {
         }
         let wanted = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).clamp(1, self.room);
         self.bodies.clone().try_acquire_many_owned(wanted).map_err(|_| Code::Busy.into())
+    }
+
+    /// A place among the open streams, until it is dropped.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(crate) fn place_for_stream(&self) -> Result<Open, Refusal> {
+        let busy = |_| Refusal::new(Code::Busy, "as many streams are open as may be");
+        let place = self.streams.clone().try_acquire_owned().map_err(busy)?;
+        Ok(Open::new(place, self.metrics.clone()))
     }
 
     /// From now on, takes no new work.

@@ -7,6 +7,7 @@
 //! | [`pin`] | the fixed head of every frame: server, epoch, parameters |
 //! | [`ask`] | queries, on their way to a server |
 //! | [`answer`] | answers, on their way back |
+//! | [`stream`] | one query, and the units of its record, one after the other |
 //! | [`keys`] | a client's keys, and the session id they are exchanged for |
 //! | [`sizes`] | how large a body may be, known before its first byte |
 //! | [`problem`] | refusals: a stable code, whose fault, what to do |
@@ -25,6 +26,7 @@ pub mod pin;
 pub mod problem;
 pub mod routes;
 pub mod sizes;
+pub mod stream;
 pub mod timing;
 
 pub use keys::SessionId;

@@ -52,6 +52,12 @@ pub enum FrameError {
         /// Bytes due.
         want: u64,
     },
+    /// No units, or some that a record does not have.
+    #[error("the frame asks for no units, or for some past the {len} of a record")]
+    Units {
+        /// How many a record has.
+        len: u64,
+    },
     /// The frame is of another epoch.
     #[error("the frame is of epoch {got}, expected {want}")]
     Epoch {

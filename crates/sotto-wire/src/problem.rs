@@ -59,6 +59,9 @@ codes! {
     /// No live artifact of that digest.
     NoSuchArtifact = 404 "no-such-artifact",
         "fetch the catalog again: artifacts of old epochs are dropped";
+    /// A table whose scheme answers whole records only.
+    CannotStream = 404 "cannot-stream",
+        "ask for the whole record instead";
     /// A path that exists, asked with another method.
     WrongMethod = 405 "wrong-method",
         "see spec/wire.md for the method of each route";

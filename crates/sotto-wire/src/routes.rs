@@ -14,6 +14,8 @@ pub const TABLE: &str = "/v1/tables/{table}";
 pub const KEYS: &str = "/v1/tables/{table}/keys";
 /// `POST`: asks; answered by an answer frame.
 pub const ASK: &str = "/v1/tables/{table}/ask";
+/// `POST`: asks for a record in units; answered by them, as they are made.
+pub const STREAM: &str = "/v1/tables/{table}/stream";
 /// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
 pub const ARTIFACT: &str = "/v1/artifacts/{digest}";
 
@@ -52,6 +54,11 @@ pub fn keys(table: &str) -> String {
 /// The path asks are posted to.
 pub fn ask(table: &str) -> String {
     format!("/v1/tables/{table}/ask")
+}
+
+/// The path requests for a record in units are posted to.
+pub fn stream(table: &str) -> String {
+    format!("/v1/tables/{table}/stream")
 }
 
 /// The path of an artifact.

@@ -1,6 +1,6 @@
 //! How large a body may be, known from a table's parameters before its first byte.
 
-use crate::{answer, ask, keys};
+use crate::{answer, ask, keys, stream};
 use sotto_core::Costs;
 
 /// Queries one ask may always hold. Sixty-four lookups at once are more than a page needs, and bound what
@@ -46,6 +46,11 @@ impl Sizes {
     /// Bytes of an ask of `count` queries.
     pub fn ask_bytes(&self, count: u16) -> u64 {
         self.query_bytes.saturating_mul(u64::from(count)).saturating_add(ask::HEAD_BYTES as u64)
+    }
+
+    /// Bytes of a request for a record in units.
+    pub fn stream_bytes(&self) -> u64 {
+        self.query_bytes.saturating_add(stream::HEAD_BYTES as u64)
     }
 
     /// Bytes of the largest ask.

@@ -1,8 +1,8 @@
 //! Laws of the frames: what is encoded is decoded; nothing else is, and nothing panics.
 
 use proptest::prelude::*;
-use sotto_core::{Epoch, ParamsDigest};
-use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, keys};
+use sotto_core::{Epoch, ParamsDigest, Units};
+use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, keys, stream};
 
 fn pin() -> impl Strategy<Value = Pin> {
     (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| Pin {
@@ -44,6 +44,28 @@ proptest! {
     }
 
     #[test]
+    fn stream_round_trips(
+        pin in pin(), session in any::<[u8; 16]>(), first in any::<u64>(), units in any::<u64>(),
+        query in prop::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let head = stream::Head { pin, session: SessionId(session), first, units };
+        let body = stream::encode(&head, &query);
+        prop_assert_eq!(stream::Head::parse(&body).unwrap(), head);
+        prop_assert_eq!(head.query(&body, query.len()).unwrap(), &query[..]);
+        for len in 0..body.len() {
+            let cut = stream::Head::parse(&body[..len]);
+            prop_assert!(cut.and_then(|head| head.query(&body[..len], query.len()).map(drop)).is_err());
+        }
+        let answer: [u8; 48] = stream::answer_head(&pin).try_into().unwrap();
+        prop_assert_eq!(stream::check_answer_head(&answer, &pin), Ok(()));
+        for bit in 0..answer.len() * 8 {
+            let mut flipped = answer;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(stream::check_answer_head(&flipped, &pin).is_err());
+        }
+    }
+
+    #[test]
     fn every_truncation_and_extension_is_refused(pin in pin(), items in equal_items(), extra in 1usize..9) {
         let each = items[0].len();
         let count = items.len() as u16;
@@ -70,13 +92,14 @@ proptest! {
 
     #[test]
     fn any_bytes_are_judged_without_panic(body in prop::collection::vec(any::<u8>(), 0..200), pin in pin(), each in 0usize..50) {
-        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC] {
+        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC, stream::MAGIC] {
             let mut body = body.clone();
             for (at, byte) in magic.iter().chain(&[1]).enumerate().take(body.len()) {
                 body[at] = *byte;
             }
             let _ = ask::Head::parse(&body).map(|head| head.queries(&body, each).map(|q| q.len()));
             let _ = keys::Head::parse(&body).map(|head| head.keys(&body, each).map(<[u8]>::len));
+            let _ = stream::Head::parse(&body).map(|head| head.query(&body, each).map(<[u8]>::len));
             let _ = answer::decode(&body, &pin, 3, each).map(|a| a.len());
         }
     }
@@ -102,6 +125,17 @@ fn the_bytes_are_those_of_the_spec() {
     want.extend([9; 32]);
     want.extend(b"keys");
     assert_eq!(keys::encode(&PIN, b"keys"), want);
+
+    let mut want = b"sots\x01\x00\x01\x00\x07\0\0\0\0\0\0\0".to_vec();
+    want.extend([9; 32]);
+    want.extend([5; 16]);
+    want.extend(b"\x03\0\0\0\0\0\0\0\x04\0\0\0\0\0\0\0aa");
+    let head = stream::Head { pin: PIN, session: SessionId([5; 16]), first: 3, units: 4 };
+    assert_eq!(stream::encode(&head, b"aa"), want);
+
+    let mut want = b"sotu\x01\x00\x00\x00\x07\0\0\0\0\0\0\0".to_vec();
+    want.extend([9; 32]);
+    assert_eq!(stream::answer_head(&PIN), want);
 }
 
 #[test]
@@ -124,6 +158,31 @@ fn each_field_is_refused_by_name() {
     let mut reserved = keys::encode(&PIN, b"");
     reserved[6] = 1;
     assert_eq!(keys::Head::parse(&reserved), Err(FrameError::Reserved));
+}
+
+#[test]
+fn units_past_the_record_are_refused() {
+    let units = Units { count: 5, bytes: 2, answer_bytes: 10 };
+    let head = |first, units| stream::Head { pin: PIN, session: SessionId::NONE, first, units };
+    for (first, count) in [(0, 5), (4, 1), (0, 1)] {
+        assert_eq!(head(first, count).check(&units), Ok(()));
+        assert_eq!(head(first, count).answer_bytes(&units), 48 + 10 * count);
+    }
+    for (first, count) in [(0, 0), (0, 6), (5, 1), (4, 2), (u64::MAX, 1), (1, u64::MAX)] {
+        assert_eq!(head(first, count).check(&units), Err(FrameError::Units { len: 5 }));
+    }
+    assert_eq!(FrameError::Units { len: 5 }.code(), Code::Malformed);
+    let good = stream::encode(&head(0, 5), b"aa");
+    for (at, byte, error) in [
+        (0, b'S', FrameError::Magic),
+        (4, 2, FrameError::Version(2)),
+        (6, 2, FrameError::Count { got: 2 }),
+        (6, 0, FrameError::Count { got: 0 }),
+    ] {
+        let mut bad = good.clone();
+        bad[at] = byte;
+        assert_eq!(stream::Head::parse(&bad), Err(error));
+    }
 }
 
 #[test]

@@ -22,7 +22,8 @@ fn the_spec_lists_every_code_with_its_status() {
         let row = format!("| {} | `{}` |", code.status(), code.text());
         assert!(spec.contains(&row), "spec/wire.md lacks a row `{row}`");
     }
-    for route in [routes::TABLES, routes::TABLE, routes::KEYS, routes::ASK, routes::ARTIFACT] {
+    for route in [routes::TABLES, routes::TABLE, routes::KEYS, routes::ASK, routes::STREAM, routes::ARTIFACT]
+    {
         assert!(spec.contains(route), "spec/wire.md lacks {route}");
     }
 }

@@ -1,4 +1,10 @@
 //! `sotto get`: looks rows up. The server learns that somebody asked, how much and when; not what.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `stream` | a row of many megabytes, written to a file while it comes |
+
+mod stream;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -21,7 +27,8 @@ learns which tables you use, not which rows.
 
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
-  sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...";
+  sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...
+  sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
 
 /// Arguments of `sotto get`.
 #[derive(Debug, clap::Args)]
@@ -34,11 +41,17 @@ pub(crate) struct Get {
     #[arg(long, value_name = "NAME")]
     table: TableName,
     /// A row by its number, counted from 0; may be repeated
-    #[arg(long = "row", value_name = "N", required_unless_present = "keys")]
+    #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present = "keys")]
     rows: Vec<u64>,
     /// A row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
+    /// Fetch one row piece by piece and write it to a file, for rows of many megabytes
+    #[arg(long, requires = "output")]
+    stream: bool,
+    /// The file a streamed row goes to; it appears when it is whole
+    #[arg(short, long, value_name = "FILE", requires = "stream")]
+    output: Option<PathBuf>,
     /// Accept a table signed by this key only (`sotto encode` printed it)
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
@@ -59,6 +72,9 @@ pub(crate) struct Get {
 impl Get {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let bars = Arc::new(screen.bars());
+        if let (true, Some(file)) = (self.stream, &self.output) {
+            return self.stream(screen, &bars, file);
+        }
         let mut table = self.open(&bars)?;
         let looked_up = self.look_up(&mut table);
         bars.finish();
@@ -116,7 +132,7 @@ impl Get {
     }
 }
 
-/// Draws the opening of a table.
+/// Draws the opening of a table, and a row that is streamed.
 pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
     let bars = Arc::clone(bars);
     move |at| {
@@ -125,6 +141,7 @@ pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
             Stage::Waiting => "waiting",
             Stage::Artifact(artifact) => artifact.name(),
             Stage::Keys => "keys",
+            Stage::Row => "row",
             _ => return,
         };
         bars.at(name, at.done, at.total, Unit::Bytes);

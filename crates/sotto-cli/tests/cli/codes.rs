@@ -23,6 +23,8 @@ fn usage_is_2() {
             "--timeout",
             "18446744073709551615",
         ],
+        &["get", "--server", "http://x", "--table", "t", "--row", "0", "--stream"],
+        &["get", "--server", "http://x", "--table", "t", "--row", "0", "-o", "f"],
         &["serve"],
         &["frobnicate"],
     ] {
@@ -131,6 +133,38 @@ fn what_is_not_there_is_7() {
     let changes = folder.write("changes.csv", "0,new\n");
     sotto(&["update", &dir, &changes]).fails(7, &["signing.key", "the table's own"]);
     assert!(!key.exists(), "another key would be of no use");
+}
+
+#[test]
+fn a_table_of_whole_records_is_not_streamed() {
+    let folder = Folder::new();
+    let server = Served::start(&[&folder.words(10)]);
+    let file = folder.text("row");
+    let stream = |more: &[&str], file: &str| {
+        let common =
+            ["get", "--server", &server.url, "--table", "words", "--no-cache", "--stream", "-o", file];
+        sotto(&[&common[..], more].concat())
+    };
+    stream(&["--index", "1"], &file).fails(2, &["whole records", "fix:"]);
+    stream(&["--row", "1", "--row", "2"], &file).fails(2, &["one row"]);
+    stream(&["--row", "1"], &folder.text("none/row")).fails(7, &["none/row"]);
+    let left = std::fs::read_dir(folder.at(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        left.filter(|name| name != "words" && name != "words.csv").count(),
+        0,
+        "nothing is left behind"
+    );
+}
+
+#[test]
+fn a_state_directory_with_something_else_in_it_is_8() {
+    let folder = Folder::new();
+    let dir = folder.words(10);
+    let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log", "error"];
+    let serve = |state: &str| sotto(&[&["serve", &dir, "--state", state][..], &ports].concat());
+    std::fs::create_dir(folder.at("state")).unwrap();
+    folder.write("state/sessions.redb", "dear diary");
+    serve(&folder.text("state")).fails(8, &["sessions.redb", "delete the file"]);
 }
 
 #[cfg(unix)]

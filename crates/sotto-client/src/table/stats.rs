@@ -34,6 +34,8 @@ pub struct Stats {
     pub keys: Traffic,
     /// Asks.
     pub asks: Traffic,
+    /// Streams.
+    pub streams: Traffic,
     /// Bytes of artifacts that came from the cache.
     pub cached_bytes: u64,
     /// Bytes of artifacts that came from an older epoch's and a delta.
@@ -71,6 +73,27 @@ pub struct LookupStats {
     pub seen: Vec<u8>,
 }
 
+/// One row, streamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StreamStats {
+    /// The number of the epoch that was asked.
+    pub epoch: u64,
+    /// Bytes of the row.
+    pub row_bytes: u64,
+    /// Units that came.
+    pub units: u64,
+    /// Requests it took: one, unless connections broke or keys had to be registered again.
+    pub requests: u64,
+    /// Bytes of the requests.
+    pub up: u64,
+    /// Bytes of the responses.
+    pub down: u64,
+    /// Making the query.
+    pub query: Duration,
+    /// From the start of that to the last unit.
+    pub time: Duration,
+}
+
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,9 +108,11 @@ pub enum Stage {
     Keys,
     /// Ready to be asked.
     Ready,
+    /// Fetching a row piece by piece.
+    Row,
 }
 
-/// How far an opening is.
+/// How far an opening is, or a row that is streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// What is being done.

@@ -20,6 +20,9 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 /// The only value of `user-agent`: a version would split the crowd.
 const USER_AGENT: &str = "sotto";
 
+/// Bytes of a body read at once.
+const PIECE: usize = 64 << 10;
+
 /// How long to wait, and whom to trust.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -119,8 +122,12 @@ impl Http {
     }
 }
 
-impl Transport for Http {
-    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+/// A response whose body is still on its way.
+type Arriving = ureq::http::Response<ureq::Body>;
+
+impl Http {
+    /// Sends a request, and gives the head of its response, and the most bytes its body may have.
+    fn send(&mut self, request: &Request) -> Result<(Arriving, Response, u64), TransportError> {
         let url = format!("{}{}", self.base, request.path);
         let sent = match request.method {
             Method::Get => {
@@ -136,9 +143,9 @@ impl Transport for Http {
                 self.agent.post(&url).header("content-type", routes::OCTETS).send(request.body.as_slice())
             }
         };
-        let mut response = sent.map_err(|e| self.error(e))?;
+        let response = sent.map_err(|e| self.error(e))?;
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let mut out = Response {
+        let head = Response {
             status: response.status().as_u16(),
             body: Vec::new(),
             retry_after: header(routes::RETRY_AFTER)
@@ -146,18 +153,57 @@ impl Transport for Http {
                 .map(Duration::from_secs),
             server_timing: header(routes::SERVER_TIMING).map(str::to_owned),
         };
-        let limit = if out.is_success() { request.limit } else { MAX_PROBLEM_BYTES };
+        let limit = if head.is_success() { request.limit } else { MAX_PROBLEM_BYTES };
         let declared = response.body().content_length();
         if declared.is_some_and(|bytes| bytes > limit) {
             return Err(TransportError::TooLarge { limit });
         }
+        Ok((response, head, limit))
+    }
+
+    /// Reads a body whole.
+    fn read(&self, mut response: Arriving, limit: u64) -> Result<Vec<u8>, TransportError> {
+        let mut body = Vec::new();
         // One byte more than allowed tells a body that ends there from one that goes on.
         let reader = response.body_mut().with_config().limit(u64::MAX).reader();
-        reader.take(limit.saturating_add(1)).read_to_end(&mut out.body).map_err(|e| self.error(e.into()))?;
-        if out.body.len() as u64 > limit {
+        reader.take(limit.saturating_add(1)).read_to_end(&mut body).map_err(|e| self.error(e.into()))?;
+        if body.len() as u64 > limit {
             return Err(TransportError::TooLarge { limit });
         }
-        Ok(out)
+        Ok(body)
+    }
+}
+
+impl Transport for Http {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let (response, head, limit) = self.send(request)?;
+        Ok(Response { body: self.read(response, limit)?, ..head })
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let (mut response, head, limit) = self.send(request)?;
+        if !head.is_success() {
+            return Ok(Response { body: self.read(response, limit)?, ..head });
+        }
+        let mut reader = response.body_mut().with_config().limit(u64::MAX).reader();
+        let mut piece = vec![0; PIECE];
+        let mut left = limit;
+        loop {
+            let read = match reader.read(&mut piece) {
+                Ok(0) => return Ok(head),
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(self.error(error.into())),
+            };
+            left = left.checked_sub(read as u64).ok_or(TransportError::TooLarge { limit })?;
+            if !take(piece.get(..read).unwrap_or_default()) {
+                return Ok(head);
+            }
+        }
     }
 
     fn origin(&self) -> String {

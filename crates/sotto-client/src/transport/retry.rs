@@ -73,6 +73,27 @@ impl<T: Transport> Transport for Retrying<T> {
         }
     }
 
+    /// Tries again only as long as nothing has come: what follows a broken stream is another request.
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let mut attempt = 0;
+        loop {
+            let mut begun = false;
+            let outcome = self.inner.call_in_pieces(request, &mut |bytes| {
+                begun = true;
+                take(bytes)
+            });
+            let pause = self.pause(attempt, &outcome).filter(|_| !begun);
+            let Some(pause) = pause else { return outcome };
+            std::thread::sleep(pause);
+            self.retries += 1;
+            attempt += 1;
+        }
+    }
+
     fn origin(&self) -> String {
         self.inner.origin()
     }

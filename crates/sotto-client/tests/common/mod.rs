@@ -11,7 +11,7 @@ use sotto_client::transport::{Method, Request, Response, Transport, TransportErr
 use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{CLEAR, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO, rng};
-use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys};
+use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, stream};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -196,6 +196,7 @@ impl World {
             }
             (Method::Post, path) if path == format!("{base}/keys") => self.admit(&request.body),
             (Method::Post, path) if path == format!("{base}/ask") => self.answer(&request.body),
+            (Method::Post, path) if path == format!("{base}/stream") => self.stream(&request.body),
             _ => self.refuse(Code::NoSuchRoute),
         }
     }
@@ -234,6 +235,25 @@ impl World {
         let asks: Vec<_> = queries.into_iter().map(|query| (session, query)).collect();
         let answers: Vec<_> = server.answer_many(&asks).into_iter().map(Result::unwrap).collect();
         Response::new(200, answer::encode(&head.pin, &answers).unwrap())
+    }
+
+    fn stream(&mut self, body: &[u8]) -> Response {
+        let server = self.open();
+        let head = stream::Head::parse(body).unwrap();
+        if let Err(error) = self.pinned().admit(&head.pin) {
+            return self.refuse(error.code());
+        }
+        let Some(scheme) = server.stream() else { return self.refuse(Code::CannotStream) };
+        head.check(&scheme.units()).unwrap();
+        let Some(session) = self.sessions.get(&head.session.0) else {
+            return self.refuse(Code::SessionExpired);
+        };
+        let prepared = scheme.prepare(session, head.query(body, server.query_bytes()).unwrap()).unwrap();
+        let mut out = stream::answer_head(&head.pin);
+        for unit in head.first..head.first + head.units {
+            out.extend(scheme.unit(&prepared, unit).unwrap());
+        }
+        Response::new(200, out)
     }
 
     pub fn call(&mut self, request: &Request) -> Result<Response, TransportError> {

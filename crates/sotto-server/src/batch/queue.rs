@@ -1,5 +1,6 @@
-//! The asks that wait, and which of them go into the next pass.
+//! The asks that wait, and which of them go into the next pass; and the streams between the passes.
 
+use super::flow::{Flow, Ready};
 use super::{Ask, Limits, Reply};
 use crate::LiveTable;
 use crate::metrics::Metrics;
@@ -31,9 +32,28 @@ pub(super) struct Pass {
     pub(super) parts: Vec<(Waiting, usize)>,
 }
 
+/// What the worker does next.
+pub(super) enum Work {
+    Pass(Pass),
+    /// The next step of a stream, which then goes to the end of its queue.
+    Unit(Box<Flow>),
+}
+
+/// What the worker has just done.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Done {
+    /// A pass, which took so long.
+    Pass(Duration),
+    /// A step of a stream.
+    Unit,
+    /// Nothing yet.
+    Nothing,
+}
+
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
+    flows: VecDeque<Box<Flow>>,
     closed: bool,
 }
 
@@ -80,16 +100,52 @@ impl Queue {
         self.state().waiting.push_back(waiting);
     }
 
+    pub(super) fn push_flow(&self, flow: Flow) -> Result<(), Code> {
+        let mut state = self.state();
+        if state.closed {
+            return Err(Code::ShuttingDown);
+        }
+        state.flows.push_back(Box::new(flow));
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// How long an ask, or the query of a stream, may wait.
+    pub(super) fn deadline(&self) -> Duration {
+        self.limits.deadline
+    }
+
+    /// Puts a stream back that goes on.
+    pub(super) fn put_flow_back(&self, flow: Box<Flow>) {
+        self.state().flows.push_back(flow);
+    }
+
+    /// Makes the worker look at the streams again: a client has read, or is gone.
+    pub(super) fn nudge(&self) {
+        // Taken and given back, so that a worker which is about to sleep sleeps before it is woken.
+        drop(self.state());
+        self.changed.notify_one();
+    }
+
     pub(super) fn close(&self) {
         self.state().closed = true;
         self.changed.notify_one();
     }
 
-    /// The next pass; waits for one. `None` once the queue is closed and empty.
+    /// What to do next; waits for it. `None` once the queue is closed and empty.
     ///
-    /// `last_pass` is how long the pass took that has just ended.
-    pub(super) fn next(&self, last_pass: Duration) -> Option<Pass> {
+    /// Passes and streams take turns, as long as there are both.
+    pub(super) fn next(&self, done: Done) -> Option<Work> {
         let mut state = self.state();
+        if matches!(done, Done::Pass(_))
+            && let (Some(flow), _) = self.take_flow(&mut state.flows, Instant::now())
+        {
+            return Some(Work::Unit(flow));
+        }
+        let last_pass = match done {
+            Done::Pass(took) => took,
+            Done::Unit | Done::Nothing => Duration::ZERO,
+        };
         // Waiting longer than a fraction of a pass could not pay for itself on a small table.
         let patience = self.limits.max_wait.min(last_pass / 2);
         let ended = Instant::now();
@@ -103,14 +159,51 @@ impl Queue {
         loop {
             if let Some(pass) = self.take(&mut state.waiting, Instant::now()) {
                 self.metrics.queue_depth.set(state.waiting.len() as i64);
-                return Some(pass);
+                return Some(Work::Pass(pass));
             }
             self.metrics.queue_depth.set(0);
-            if state.closed {
+            let (flow, wait) = self.take_flow(&mut state.flows, Instant::now());
+            if let Some(flow) = flow {
+                return Some(Work::Unit(flow));
+            }
+            if state.closed && state.flows.is_empty() {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match wait {
+                Some(wait) => {
+                    let waited = self.changed.wait_timeout(state, wait);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
         }
+    }
+
+    /// Takes the stream whose turn it is, and drops those that end here. If none can go on, says how long to wait
+    /// for one of them at most.
+    fn take_flow(
+        &self,
+        flows: &mut VecDeque<Box<Flow>>,
+        now: Instant,
+    ) -> (Option<Box<Flow>>, Option<Duration>) {
+        let mut wait = None;
+        for _ in 0..flows.len() {
+            let Some(flow) = flows.pop_front() else { break };
+            match flow.ready(now, self.limits.stall) {
+                Ready::Yes => return (Some(flow), None),
+                Ready::Never => {
+                    self.metrics.gone.inc();
+                }
+                Ready::Later => {
+                    let left = (flow.since + self.limits.stall).saturating_duration_since(now);
+                    // A little later than the limit, when the wait is over it.
+                    let left = left + Duration::from_millis(1);
+                    wait = Some(wait.map_or(left, |wait: Duration| wait.min(left)));
+                    flows.push_back(flow);
+                }
+            }
+        }
+        (None, wait)
     }
 
     /// Takes what goes into one pass: the oldest ask, and others about the same epoch. Drops asks whose

@@ -1,14 +1,15 @@
-//! The thread that makes the passes.
+//! The thread that makes the passes, and the units of streams between them.
 
-use super::queue::{Pass, Queue, Waiting};
+use super::flow::{Flow, Stage};
+use super::queue::{Done, Pass, Queue, Waiting, Work};
 use super::{Answered, Reply};
 use crate::LiveTable;
 use crate::metrics::Metrics;
 use sotto_core::{AnySession, Error};
-use sotto_wire::{Code, Timing, ask};
+use sotto_wire::{Code, Timing, ask, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub(super) struct Worker {
     pub(super) queue: Arc<Queue>,
@@ -21,11 +22,78 @@ type Answers = Vec<sotto_core::Result<Vec<u8>>>;
 impl Worker {
     /// Makes passes until the queue is closed and empty.
     pub(super) fn run(self) {
-        let mut last_pass = Duration::ZERO;
-        while let Some(pass) = self.queue.next(last_pass) {
+        let mut done = Done::Nothing;
+        while let Some(work) = self.queue.next(done) {
             let began = Instant::now();
-            self.make(pass);
-            last_pass = began.elapsed();
+            done = match work {
+                Work::Pass(pass) => {
+                    self.make(pass);
+                    Done::Pass(began.elapsed())
+                }
+                Work::Unit(flow) => {
+                    self.step(flow, began);
+                    Done::Unit
+                }
+            };
+        }
+    }
+
+    /// One step of a stream: its query is prepared, or a unit is made. Whatever goes wrong after the first step
+    /// ends the stream, and its client sees the connection break.
+    fn step(&self, mut flow: Box<Flow>, now: Instant) {
+        let live = flow.live.clone();
+        let Some(scheme) = live.server().stream() else { return flow.refuse(Code::Internal) };
+        match &mut flow.stage {
+            Stage::Asked { frame, .. } => {
+                if now.saturating_duration_since(flow.since) > self.queue.deadline() {
+                    return flow.refuse(Code::Deadline);
+                }
+                let query = frame.get(stream::HEAD_BYTES..).unwrap_or_default();
+                match self.guarded(&live, || scheme.prepare(&flow.session, query)) {
+                    Ok(prepared) => {
+                        if let Some(flow) = flow.start(prepared, scheme.units().answer_bytes) {
+                            self.queue.put_flow_back(Box::new(flow));
+                        }
+                    }
+                    Err(code) => flow.refuse(code),
+                }
+            }
+            Stage::Running { prepared, next, out } => {
+                let Ok(unit) = self.guarded(&live, || scheme.unit(prepared, *next)) else { return };
+                if unit.len() as u64 != scheme.units().answer_bytes {
+                    return tracing::error!(table = ?live, "the scheme gave a unit of the wrong size");
+                }
+                // There was room before the unit was made, and nobody else sends.
+                if out.try_send(unit.into()).is_err() {
+                    return;
+                }
+                *next += 1;
+                flow.since = now;
+                self.metrics.unit(live.catalog().table.as_str());
+                if *next < flow.head.first.saturating_add(flow.head.units) {
+                    self.queue.put_flow_back(flow);
+                }
+            }
+        }
+    }
+
+    /// Runs a step of a scheme on the pool's threads.
+    fn guarded<T: Send>(
+        &self,
+        live: &LiveTable,
+        step: impl FnOnce() -> sotto_core::Result<T> + Send,
+    ) -> Result<T, Code> {
+        match catch_unwind(AssertUnwindSafe(|| self.pool.install(step))) {
+            Ok(Ok(made)) => Ok(made),
+            Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
+            Ok(Err(error)) => {
+                tracing::error!(table = ?live, %error, "the scheme could not answer");
+                Err(Code::Internal)
+            }
+            Err(_) => {
+                tracing::error!(table = ?live, "the scheme panicked; its stream ends");
+                Err(Code::Internal)
+            }
         }
     }
 

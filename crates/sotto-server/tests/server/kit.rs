@@ -33,6 +33,11 @@ pub(crate) fn record(index: u64, epoch: u64) -> Vec<u8> {
     (index * 4..index * 4 + 4).flat_map(|i| row(i, epoch)).collect()
 }
 
+/// A row of many bytes, no two parts of which are equal.
+pub(crate) fn wide(index: u64, bytes: u64) -> Vec<u8> {
+    (0..bytes / 8).flat_map(|i| (i << 8 | index).to_le_bytes()).collect()
+}
+
 /// How a table of the kit is made.
 #[derive(Clone)]
 pub(crate) struct Made {
@@ -40,20 +45,27 @@ pub(crate) struct Made {
     pub(crate) name: &'static str,
     pub(crate) epoch: u64,
     pub(crate) probe: Arc<Probe>,
+    /// Bytes of a row: 8, or more for a table of two rows, each [`wide`].
+    pub(crate) row_bytes: u64,
 }
 
 impl Made {
     pub(crate) fn clear(epoch: u64, probe: &Arc<Probe>) -> Self {
-        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone() }
+        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), row_bytes: 8 }
     }
 
     pub(crate) fn parts(&self) -> Parts {
-        let params = (self.scheme.select)(&Shape::new(ROWS, 8, 1)).unwrap();
-        let rows = (0..RECORDS).flat_map(|index| record(index, self.epoch)).collect();
-        let sink = MemorySink::new();
-        (self.scheme.server.encode)(&params, &MemoryRows::new(RECORD, rows), &sink).unwrap();
-        let image = Arc::new(sink.into_image());
+        let rows = if self.row_bytes == 8 { ROWS } else { 2 };
+        let params = (self.scheme.select)(&Shape::new(rows, self.row_bytes, 1)).unwrap();
         let report = (self.scheme.report)(&params).unwrap();
+        let records = match self.row_bytes {
+            8 => (0..RECORDS).flat_map(|index| record(index, self.epoch)).collect(),
+            bytes => (0..2).flat_map(|index| wide(index, bytes)).collect(),
+        };
+        let records = MemoryRows::new(report.record_bytes as usize, records);
+        let sink = MemorySink::new();
+        (self.scheme.server.encode)(&params, &records, &sink).unwrap();
+        let image = Arc::new(sink.into_image());
         let hint = image.section(Section::Public(Artifact::Hint));
         let artifacts = hint.map(|hint| ArtifactEntry::of(Artifact::Hint, hint, None));
         let catalog = Catalog {
@@ -62,8 +74,8 @@ impl Made {
             epoch: Epoch(self.epoch),
             kind: TableKind::Index,
             value: ValueKind::Bytes,
-            rows: ROWS,
-            row_bytes: 8,
+            rows,
+            row_bytes: self.row_bytes,
             scheme: self.scheme.id.0.into(),
             params: serde_json::from_slice(&params).unwrap(),
             params_digest: report.digest.into(),

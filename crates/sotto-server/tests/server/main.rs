@@ -8,6 +8,7 @@
 //! | `batching` | asks are merged; full queue, deadline, panic, clients that hang up |
 //! | `epochs` | swaps, stale epochs, bad images |
 //! | `sessions` | keys are registered, expire, are evicted |
+//! | `streams` | records in units: sent as they are made, between the passes, as fast as clients read |
 //! | `stopping` | graceful shutdown, ports in use |
 //! | `transport` | HTTP/2, TLS, slow clients |
 //! | `files` | a real scheme from a real table directory |
@@ -21,4 +22,5 @@ mod kit;
 mod reading;
 mod sessions;
 mod stopping;
+mod streams;
 mod transport;

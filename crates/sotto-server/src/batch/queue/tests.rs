@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn queue(max_queries: usize) -> Arc<Queue> {
-    let limits = Limits { max_queue: 10, max_queries, max_wait: HOUR, deadline: HOUR };
+    let limits = Limits { max_queue: 10, max_queries, max_wait: HOUR, deadline: HOUR, stall: HOUR };
     Arc::new(Queue::new(limits, Arc::new(Metrics::new())))
 }
 
@@ -18,6 +18,13 @@ fn ask(live: &Arc<LiveTable>, count: u64) -> Ask {
     Ask { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, _room: room }
 }
 
+fn pass(queue: &Queue, done: Done) -> Pass {
+    match queue.next(done) {
+        Some(Work::Pass(pass)) => pass,
+        _ => panic!("there is an ask and no stream"),
+    }
+}
+
 fn sizes(pass: &Pass) -> Vec<usize> {
     pass.parts.iter().map(|(_, take)| *take).collect()
 }
@@ -26,7 +33,7 @@ fn sizes(pass: &Pass) -> Vec<usize> {
 fn an_idle_worker_takes_what_there_is() {
     let (queue, live) = (queue(8), clear_table(1));
     let _reply = queue.push(ask(&live, 3), Instant::now()).unwrap();
-    assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [3]);
+    assert_eq!(sizes(&pass(&queue, Done::Nothing)), [3]);
 }
 
 #[test]
@@ -36,7 +43,7 @@ fn a_worker_fresh_from_a_pass_waits_for_company() {
     let worker = std::thread::spawn({
         let queue = queue.clone();
         // After a pass of hours it has patience for hours: only a full pass ends the wait.
-        move || sizes(&queue.next(2 * HOUR).unwrap())
+        move || sizes(&pass(&queue, Done::Pass(2 * HOUR)))
     });
     let _second = queue.push(ask(&live, 1), Instant::now()).unwrap();
     let _third = queue.push(ask(&live, 4), Instant::now()).unwrap();
@@ -49,8 +56,8 @@ fn closing_ends_the_wait_and_then_the_work() {
     let _reply = queue.push(ask(&live, 1), Instant::now()).unwrap();
     queue.close();
     assert_eq!(queue.push(ask(&live, 1), Instant::now()).err(), Some(Code::ShuttingDown));
-    assert_eq!(sizes(&queue.next(2 * HOUR).unwrap()), [1]);
-    assert!(queue.next(Duration::ZERO).is_none());
+    assert_eq!(sizes(&pass(&queue, Done::Pass(2 * HOUR))), [1]);
+    assert!(queue.next(Done::Nothing).is_none());
 }
 
 #[test]
@@ -58,7 +65,7 @@ fn a_pass_is_about_one_epoch_and_the_oldest_ask_goes_first() {
     let (queue, old, new) = (queue(8), clear_table(1), clear_table(2));
     let pushed = [&old, &new, &old, &new].map(|live| queue.push(ask(live, 1), Instant::now()).unwrap());
     for live in [&old, &new] {
-        let pass = queue.next(Duration::ZERO).unwrap();
+        let pass = pass(&queue, Done::Nothing);
         assert!(Arc::ptr_eq(&pass.live, live));
         assert_eq!(sizes(&pass), [1, 1]);
     }
@@ -67,13 +74,14 @@ fn a_pass_is_about_one_epoch_and_the_oldest_ask_goes_first() {
 
 #[test]
 fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
-    let limits = Limits { max_queue: 10, max_queries: 8, max_wait: HOUR, deadline: Duration::ZERO };
+    let limits =
+        Limits { max_queue: 10, max_queries: 8, max_wait: HOUR, deadline: Duration::ZERO, stall: HOUR };
     let (queue, live) = (Queue::new(limits, Arc::new(Metrics::new())), clear_table(1));
     let now = Instant::now();
     let mut late = queue.push(ask(&live, 4), now).unwrap();
     drop(queue.push(ask(&live, 2), now + HOUR).unwrap());
     let mut good = queue.push(ask(&live, 1), now + HOUR).unwrap();
-    assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [1]);
+    assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1]);
     assert_eq!(late.try_recv().unwrap().err(), Some(Code::Deadline));
     assert!(good.try_recv().is_err(), "it is in the pass, and not answered yet");
 }
@@ -85,7 +93,7 @@ fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
     drop(queue.push(Ask { _room: room, ..ask(&live, 1) }, Instant::now()).unwrap());
     assert_eq!(bodies.available_permits(), 0, "its frame is still in the queue");
     let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
-    assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [1]);
+    assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1]);
     assert_eq!(bodies.available_permits(), 1);
     drop(good);
 }
@@ -95,7 +103,7 @@ fn a_full_queue_takes_no_more() {
     let (queue, live) = (queue(8), clear_table(1));
     let held: Vec<_> = (0..10).map(|_| queue.push(ask(&live, 1), Instant::now()).unwrap()).collect();
     assert_eq!(queue.push(ask(&live, 1), Instant::now()).err(), Some(Code::Busy));
-    assert_eq!(sizes(&queue.next(Duration::ZERO).unwrap()), [1; 8]);
+    assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1; 8]);
     assert!(queue.push(ask(&live, 1), Instant::now()).is_ok());
     drop(held);
 }

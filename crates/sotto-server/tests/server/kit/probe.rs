@@ -1,6 +1,6 @@
 //! A scheme that can be held up, watched, and made to panic.
 
-use sotto_core::{AnyServer, AnySession, Result};
+use sotto_core::{AnyPrepared, AnyServer, AnySession, AnyStream, Result, Units};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -64,5 +64,31 @@ impl AnyServer for Probed {
         let held = self.probe.held.lock().unwrap();
         drop(self.probe.freed.wait_while(held, |held| *held).unwrap());
         self.inner.answer_many(asks)
+    }
+    fn stream(&self) -> Option<&dyn AnyStream> {
+        self.inner.stream().map(|_| self as &dyn AnyStream)
+    }
+}
+
+impl Probed {
+    fn inner_stream(&self) -> &dyn AnyStream {
+        self.inner.stream().unwrap()
+    }
+}
+
+impl AnyStream for Probed {
+    fn units(&self) -> Units {
+        self.inner_stream().units()
+    }
+    fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyPrepared> {
+        self.inner_stream().prepare(session, query)
+    }
+    /// Steps of streams are batches of none.
+    fn unit(&self, prepared: &AnyPrepared, unit: u64) -> Result<Vec<u8>> {
+        self.probe.batches.lock().unwrap().push(0);
+        assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
+        let held = self.probe.held.lock().unwrap();
+        drop(self.probe.freed.wait_while(held, |held| *held).unwrap());
+        self.inner_stream().unit(prepared, unit)
     }
 }

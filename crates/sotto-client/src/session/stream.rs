@@ -1,0 +1,199 @@
+//! A record of many megabytes, unit by unit: one query, and its answer read while it comes.
+//!
+//! Nothing here holds more than one unit. Bytes that are handed on are those of the row asked for; what the
+//! record has beyond them is dropped here.
+
+use super::accepted;
+use super::ask::Session;
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Ticket, Units};
+use sotto_wire::{Pin, routes, stream};
+use std::fmt;
+
+/// A row on its way. Not `Clone`: its query is sent, perhaps several times with the same bytes. Dropping it
+/// wipes the secret.
+pub struct Streaming {
+    request: Request,
+    query: Vec<u8>,
+    pin: Pin,
+    units: Units,
+    row_bytes: u64,
+    ticket: Ticket,
+    /// Units that are there, and the bytes of the next thing to come: the response's head, then a unit.
+    received: u64,
+    head_seen: bool,
+    partial: Vec<u8>,
+}
+
+impl Streaming {
+    /// What to send. To try again is to send these bytes again, or those of [`Session::resume`].
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Units that were read.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// What a record consists of.
+    pub fn units(&self) -> Units {
+        self.units
+    }
+
+    /// Bytes of the row that were handed on.
+    pub fn done_bytes(&self) -> u64 {
+        self.received.saturating_mul(self.units.bytes).min(self.row_bytes)
+    }
+
+    /// Bytes of the row.
+    pub fn row_bytes(&self) -> u64 {
+        self.row_bytes
+    }
+
+    /// Whether all is there.
+    pub fn is_done(&self) -> bool {
+        self.received == self.units.count
+    }
+
+    /// Bytes of the next thing to come.
+    fn due(&self) -> Option<usize> {
+        let bytes = match (self.head_seen, self.is_done()) {
+            (false, _) => return Some(stream::ANSWER_HEAD_BYTES),
+            (true, true) => return None,
+            (true, false) => self.units.answer_bytes,
+        };
+        usize::try_from(bytes).ok()
+    }
+}
+
+impl Session {
+    /// What a row consists of when it is streamed.
+    ///
+    /// # Errors
+    /// [`ClientError::CannotStream`] for a scheme without units, and for rows that are not records of their own.
+    pub fn stream_units(&self) -> Result<Units> {
+        let cannot = |why| Err(ClientError::CannotStream { why });
+        let Some(units) = self.scheme().units else {
+            return cannot("its scheme answers whole records only");
+        };
+        if self.packing().rows_per_record() > 1 {
+            return cannot("its rows are narrow: several of them share a record, which comes whole");
+        }
+        if self.packing().lookups() > 1 {
+            return cannot("its rows are split over several records, each with a query of its own");
+        }
+        Ok(units(&self.agreed.params)?)
+    }
+
+    /// Asks for a row, to be read while it comes. The request has one size, and asks for every unit, whichever row
+    /// it is.
+    ///
+    /// # Errors
+    /// As [`Session::stream_units`] and [`Session::ask`]. Nothing was sent then.
+    pub fn stream(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<Streaming> {
+        let units = self.stream_units()?;
+        let records = self.packing().records_of(row)?;
+        let [record] = records.as_slice() else {
+            return Err(Error::from(Misuse::Rule("a row that is streamed is one record")).into());
+        };
+        let (mut queries, ticket) = self.client.query(*record, rng)?;
+        let query = queries.pop().unwrap_or_default();
+        let pin = self.agreed.pin();
+        let row_bytes = self.packing().row_bytes();
+        let request = self.stream_request(&query, 0, &units);
+        let (received, head_seen, partial) = (0, false, Vec::new());
+        Ok(Streaming { request, query, pin, units, row_bytes, ticket, received, head_seen, partial })
+    }
+
+    /// Makes a stream that broke off ask for what has not come: the same query, bit for bit, under the session's
+    /// present id.
+    ///
+    /// # Errors
+    /// [`Misuse::Foreign`] for a stream of another epoch: its units are not of this one's rows.
+    pub fn resume(&self, streaming: &mut Streaming) -> Result<()> {
+        if streaming.pin != self.agreed.pin() {
+            return Err(Error::from(Misuse::Foreign("stream")).into());
+        }
+        streaming.request = self.stream_request(&streaming.query, streaming.received, &streaming.units);
+        streaming.head_seen = false;
+        streaming.partial.clear();
+        Ok(())
+    }
+
+    fn stream_request(&self, query: &[u8], first: u64, units: &Units) -> Request {
+        let left = units.count.saturating_sub(first);
+        let head = stream::Head { pin: self.agreed.pin(), session: self.id, first, units: left };
+        let path = routes::stream(self.catalog().table.as_str());
+        Request::post(path, stream::encode(&head, query), head.answer_bytes(units))
+    }
+
+    /// Takes the next bytes of a successful response, however many, and hands on what of the row is complete.
+    ///
+    /// An answer that cannot be read ([`Error::Unreadable`]) ends the stream, and is the caller's to know and
+    /// nobody else's.
+    ///
+    /// # Errors
+    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`]; what
+    /// `out` gives.
+    pub fn take(
+        &mut self,
+        streaming: &mut Streaming,
+        mut bytes: &[u8],
+        out: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        while !bytes.is_empty() {
+            let Some(due) = streaming.due() else {
+                let (got, want) = (streaming.request.limit + bytes.len() as u64, streaming.request.limit);
+                return Err(Error::from(PeerMisbehaved::Length { what: "stream", got, want }).into());
+            };
+            let (next, rest) = bytes.split_at(bytes.len().min(due.saturating_sub(streaming.partial.len())));
+            streaming.partial.extend_from_slice(next);
+            bytes = rest;
+            if streaming.partial.len() == due {
+                self.take_whole(streaming, out)?;
+                streaming.partial.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the head of a response, or a unit.
+    fn take_whole(
+        &mut self,
+        streaming: &mut Streaming,
+        out: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        if !streaming.head_seen {
+            if let Ok(head) = streaming.partial.as_slice().try_into() {
+                stream::check_answer_head(head, &streaming.pin)?;
+            }
+            streaming.head_seen = true;
+            return Ok(());
+        }
+        let reader = self.client.units().ok_or(Error::from(Misuse::Foreign("stream")))?;
+        let unit = reader.open_unit(&streaming.ticket, streaming.received, &streaming.partial)?;
+        let left = streaming.row_bytes - streaming.done_bytes();
+        let kept = unit.bytes().len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        // Padding after the row is not handed on; a unit of nothing else still counts.
+        out(unit.bytes().get(..kept).unwrap_or_default())?;
+        streaming.received += 1;
+        Ok(())
+    }
+
+    /// The error that a response to a stream's request stands for, if it is a refusal.
+    ///
+    /// # Errors
+    /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`].
+    pub fn check_stream(&self, response: &Response) -> Result<()> {
+        accepted(response, Some(self.epoch())).map(drop)
+    }
+}
+
+/// Nothing that could tell what is asked.
+impl fmt::Debug for Streaming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Streaming({} of {} units of epoch {})", self.received, self.units.count, self.pin.epoch)
+    }
+}

@@ -1,0 +1,158 @@
+//! A stream on its way: first its query is prepared, then one unit is made at a time, as fast as the client
+//! reads and no faster.
+
+use super::queue::Queue;
+use crate::LiveTable;
+use crate::metrics::Open;
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use sotto_core::{AnyPrepared, AnySession};
+use sotto_wire::{Code, stream};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+
+/// Units that are made before the client has read the one before them: enough that neither end waits for
+/// the other's every step.
+const AHEAD: usize = 2;
+
+/// A checked request for a record in units.
+pub(crate) struct Ask {
+    pub(crate) live: Arc<LiveTable>,
+    pub(crate) session: Arc<AnySession>,
+    pub(crate) head: stream::Head,
+    pub(crate) frame: Vec<u8>,
+    /// The memory the frame takes; given back with it, once the query is prepared.
+    pub(crate) room: OwnedSemaphorePermit,
+    /// A place among the streams that may be open.
+    pub(crate) open: Open,
+}
+
+/// A stream in the queue.
+pub(super) struct Flow {
+    pub(super) live: Arc<LiveTable>,
+    pub(super) session: Arc<AnySession>,
+    pub(super) head: stream::Head,
+    pub(super) stage: Stage,
+    /// When it last got anywhere.
+    pub(super) since: Instant,
+    queue: Arc<Queue>,
+    _open: Open,
+}
+
+pub(super) enum Stage {
+    /// Its query waits.
+    Asked { frame: Vec<u8>, _room: OwnedSemaphorePermit, reply: oneshot::Sender<Result<Units, Code>> },
+    /// Its units are made.
+    Running { prepared: AnyPrepared, next: u64, out: mpsc::Sender<Bytes> },
+}
+
+/// What a stream in the queue can do.
+pub(super) enum Ready {
+    /// Something.
+    Yes,
+    /// Nothing, until its client has read.
+    Later,
+    /// Nothing any more: its client is gone, or has not read for too long.
+    Never,
+}
+
+impl Flow {
+    pub(super) fn new(
+        ask: Ask,
+        queue: Arc<Queue>,
+        now: Instant,
+    ) -> (Self, oneshot::Receiver<Result<Units, Code>>) {
+        let Ask { live, session, head, frame, room, open } = ask;
+        let (reply, receiver) = oneshot::channel();
+        let stage = Stage::Asked { frame, _room: room, reply };
+        (Flow { live, session, head, stage, since: now, queue, _open: open }, receiver)
+    }
+
+    pub(super) fn ready(&self, now: Instant, stall: Duration) -> Ready {
+        match &self.stage {
+            Stage::Asked { reply, .. } if reply.is_closed() => Ready::Never,
+            Stage::Asked { .. } => Ready::Yes,
+            Stage::Running { out, .. } if out.is_closed() => Ready::Never,
+            Stage::Running { out, .. } if out.capacity() > 0 => Ready::Yes,
+            Stage::Running { .. } if now.saturating_duration_since(self.since) > stall => Ready::Never,
+            Stage::Running { .. } => Ready::Later,
+        }
+    }
+
+    /// Goes on to the units, and tells the client that they come. `None` if it is gone.
+    pub(super) fn start(mut self, prepared: AnyPrepared, each: u64) -> Option<Self> {
+        let (out, units) = mpsc::channel(AHEAD);
+        let running = Stage::Running { prepared, next: self.head.first, out };
+        let Stage::Asked { reply, .. } = std::mem::replace(&mut self.stage, running) else { return None };
+        let head = Some(Bytes::from(stream::answer_head(&self.head.pin)));
+        let body = Units { head, units, left: self.head.units, each, queue: self.queue.clone() };
+        reply.send(Ok(body)).ok()?;
+        self.since = Instant::now();
+        Some(self)
+    }
+
+    /// Ends a stream whose units do not come yet.
+    pub(super) fn refuse(self, code: Code) {
+        if let Stage::Asked { reply, .. } = self.stage {
+            // A send fails only if the client is gone, which is no loss.
+            let _ = reply.send(Err(code));
+        }
+    }
+}
+
+/// The body of a response: its head, and the units as they come.
+pub(crate) struct Units {
+    head: Option<Bytes>,
+    units: mpsc::Receiver<Bytes>,
+    left: u64,
+    each: u64,
+    queue: Arc<Queue>,
+}
+
+impl http_body::Body for Units {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if let Some(head) = self.head.take() {
+            return Poll::Ready(Some(Ok(Frame::data(head))));
+        }
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        match self.units.poll_recv(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Some(unit)) => {
+                self.left -= 1;
+                self.queue.nudge();
+                Poll::Ready(Some(Ok(Frame::data(unit))))
+            }
+            // Cuts the connection, so that the client does not take what it has for all there is.
+            Poll::Ready(None) => Poll::Ready(Some(Err(io::Error::other("the stream was given up")))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.head.is_none() && self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let head = self.head.as_ref().map_or(0, |head| head.len() as u64);
+        SizeHint::with_exact(head.saturating_add(self.left.saturating_mul(self.each)))
+    }
+}
+
+impl Drop for Units {
+    /// A client that hangs up frees its place at once.
+    fn drop(&mut self) {
+        self.units.close();
+        self.queue.nudge();
+    }
+}

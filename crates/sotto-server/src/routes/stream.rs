@@ -1,0 +1,59 @@
+//! A query in, the units of its record out, as they are made.
+
+use super::session;
+use crate::batch::StreamAsk;
+use crate::body::Reader;
+use crate::epochs::Slot;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use sotto_wire::{Code, routes, stream};
+use std::sync::Arc;
+
+/// `POST /v1/tables/{table}/stream`
+pub(super) async fn stream(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Response<Body>, Refusal> {
+    let slot = service.tables.get(&name)?;
+    let (parts, body) = request.into_parts();
+    let limit = slot.live().max_stream();
+    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
+    let ask = match read(&service, slot, &mut reader).await {
+        Ok(read) => read,
+        Err(refusal) => {
+            reader.drain().await;
+            return Err(refusal);
+        }
+    };
+    service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
+    let (epoch, units) = (ask.head.pin.epoch, ask.head.units);
+    // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
+    let answer = service.batch.flow(ask)?.await.unwrap_or(Err(Code::Internal))?;
+    service.metrics.stream(&name);
+    tracing::debug!(table = name, %epoch, units, "a stream begins");
+    let mut response = Response::new(Body::new(answer));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Reads a request in two steps: the head, which says where a wrong one is refused; then the query.
+async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<StreamAsk, Refusal> {
+    let room = service.room_for(reader.most())?;
+    let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
+    let live = slot.live().admit(&head.pin)?.clone();
+    let Some(scheme) = live.server().stream() else {
+        return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
+    };
+    head.check(&scheme.units())?;
+    let open = service.place_for_stream()?;
+    let place = session::find(service, &live, &head.session)?;
+    let frame = reader.exactly(live.sizes().stream_bytes()).await?;
+    let session = session::bring(service, &live, &head.session, place).await?;
+    Ok(StreamAsk { live, session, head, frame, room, open })
+}

@@ -1,0 +1,105 @@
+//! One query on its way to a server, and the units of its record on their way back.
+//!
+//! Whoever lost the connection asks again with the same query, from the first unit that has not come: the
+//! server learns how far the first try got, which whoever cut the connection knew.
+
+use crate::{FrameError, Pin, SessionId, bytes::Fields, pin};
+use sotto_core::Units;
+
+/// The first bytes of a request.
+pub const MAGIC: &[u8; 4] = b"sots";
+/// The first bytes of a response.
+pub const ANSWER_MAGIC: &[u8; 4] = b"sotu";
+
+/// Bytes before the query.
+pub const HEAD_BYTES: usize = pin::PIN_BYTES + 32;
+/// Bytes before the first unit's answer.
+pub const ANSWER_HEAD_BYTES: usize = pin::PIN_BYTES;
+
+/// The fixed part of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Server, epoch and parameters the query was made for.
+    pub pin: Pin,
+    /// The session whose keys the query needs; [`SessionId::NONE`] for schemes without keys.
+    pub session: SessionId,
+    /// The first unit wanted.
+    pub first: u64,
+    /// How many, at least 1.
+    pub units: u64,
+}
+
+/// Encodes a request for some units of the record a query asks for.
+pub fn encode(head: &Head, query: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEAD_BYTES + query.len());
+    pin::put_head(&mut out, MAGIC, &head.pin, 1);
+    out.extend_from_slice(&head.session.0);
+    out.extend_from_slice(&head.first.to_le_bytes());
+    out.extend_from_slice(&head.units.to_le_bytes());
+    out.extend_from_slice(query);
+    out
+}
+
+impl Head {
+    /// Reads the head at the start of `body`, whatever follows it.
+    ///
+    /// # Errors
+    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
+        let mut fields = Fields::new(body);
+        let (pin, count) = pin::take_head(&mut fields, MAGIC)?;
+        if count != 1 {
+            return Err(FrameError::Count { got: u64::from(count) });
+        }
+        let session = SessionId(fields.take()?);
+        let [first, units] = [fields.take()?, fields.take()?].map(u64::from_le_bytes);
+        Ok(Head { pin, session, first, units })
+    }
+
+    /// Refuses units that a record does not have, and none at all.
+    ///
+    /// # Errors
+    /// [`FrameError::Units`].
+    pub fn check(&self, units: &Units) -> Result<(), FrameError> {
+        let end = self.first.checked_add(self.units).filter(|end| *end <= units.count);
+        match end {
+            Some(_) if self.units > 0 => Ok(()),
+            _ => Err(FrameError::Units { len: units.count }),
+        }
+    }
+
+    /// The query of the frame `body` this head was parsed from.
+    ///
+    /// # Errors
+    /// [`FrameError::Length`] unless exactly `query_bytes` bytes follow the head.
+    pub fn query<'a>(&self, body: &'a [u8], query_bytes: usize) -> Result<&'a [u8], FrameError> {
+        let query = body.get(HEAD_BYTES..).ok_or(FrameError::Short)?;
+        if query.len() == query_bytes {
+            return Ok(query);
+        }
+        Err(FrameError::Length { got: query.len() as u64, want: query_bytes as u64 })
+    }
+
+    /// Bytes of the response.
+    pub fn answer_bytes(&self, units: &Units) -> u64 {
+        self.units.saturating_mul(units.answer_bytes).saturating_add(ANSWER_HEAD_BYTES as u64)
+    }
+}
+
+/// The head of a response; as many units as were asked for follow it.
+pub fn answer_head(pin: &Pin) -> Vec<u8> {
+    let mut out = Vec::with_capacity(ANSWER_HEAD_BYTES);
+    pin::put_head(&mut out, ANSWER_MAGIC, pin, 0);
+    out
+}
+
+/// Checks the head of a response to a request pinned to `expected`.
+///
+/// # Errors
+/// [`FrameError`] for a response from another server, epoch or scheme.
+pub fn check_answer_head(head: &[u8; ANSWER_HEAD_BYTES], expected: &Pin) -> Result<(), FrameError> {
+    match pin::take_head(&mut Fields::new(head), ANSWER_MAGIC)? {
+        (pin, 0) => expected.admit(&pin),
+        _ => Err(FrameError::Reserved),
+    }
+}
