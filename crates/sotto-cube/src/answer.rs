@@ -10,6 +10,7 @@
 mod fold;
 mod prepare;
 mod respond;
+mod spare;
 
 use crate::message::{Answer, UnitAnswer};
 use crate::params::{Inner, Params};
@@ -21,7 +22,9 @@ use sotto_lattice::cipher::Cipher;
 use sotto_lattice::expand::Expansion;
 use sotto_lattice::ring::Level;
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::{self, Selectors, Words};
+use sotto_math::tiles::{self, Room, Selectors, Words};
+use spare::Spare;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Queries in one pass over the table.
@@ -33,12 +36,29 @@ pub struct Cube<F> {
     image: Arc<dyn Image>,
     words: Words,
     expansion: Option<Expansion>,
+    spare: Arc<Rooms>,
 }
+
+/// Memory between answers.
+struct Rooms {
+    selectors: Spare<Room>,
+    sums: Spare<Vec<u64>>,
+}
+
+/// Buffers of each kind that are kept: for one full pass, and for the queries that are prepared meanwhile.
+const KEPT: usize = 2 * BATCH;
 
 /// Sums of one query over one unit's table: a ciphertext to each column, block by block.
 pub struct Columns {
     sums: Vec<u64>,
     comps: usize,
+    spare: Arc<Rooms>,
+}
+
+impl Drop for Columns {
+    fn drop(&mut self) {
+        self.spare.sums.keep(std::mem::take(&mut self.sums));
+    }
 }
 
 impl<F> Cube<F> {
@@ -53,7 +73,8 @@ impl<F> Cube<F> {
             return Err(PeerMisbehaved::Length { what, got, want }.into());
         }
         let words = stored(params)?;
-        Ok(Cube { params: params.clone(), image, words, expansion: crate::keyring::expansion(params) })
+        let spare = Arc::new(Rooms { selectors: Spare::new(KEPT), sums: Spare::new(KEPT) });
+        Ok(Cube { params: params.clone(), image, words, expansion: crate::keyring::expansion(params), spare })
     }
 
     /// The parameters.
@@ -102,7 +123,7 @@ impl<F> Cube<F> {
             let blocks = first..(first + stretch).min(layout.blocks());
             tiles::scan(&self.words, layout, table, blocks, &selectors, &mut out);
         });
-        Ok(sums.into_iter().map(|sums| Columns { sums, comps }).collect())
+        Ok(sums.into_iter().map(|sums| Columns { sums, comps, spare: self.spare.clone() }).collect())
     }
 
     /// One unit for several queries: the first dimension together, the rest each on its own.
@@ -142,21 +163,14 @@ impl<F> Cube<F> {
         prepared.into_iter().map(|prepared| prepared.and_then(|_| answers.next().ok_or_else(lost))).collect()
     }
 
-    /// Takes one column's ciphertext out of the sums.
-    fn column(&self, columns: &Columns, col: usize) -> Cipher {
-        let mut out = Cipher::zero(&self.params.ring, Level::Main, self.params.rank());
-        for (comp, out) in out.components_mut().enumerate() {
-            tiles::gather(
-                &self.words,
-                self.params.grid.layout(),
-                columns.comps,
-                &columns.sums,
-                col,
-                comp,
-                out,
-            );
-        }
-        out
+    /// Takes the ciphertexts of some columns out of the sums.
+    fn columns(&self, columns: &Columns, cols: Range<usize>) -> Vec<Cipher> {
+        let zero = Cipher::zero(&self.params.ring, Level::Main, self.params.rank());
+        let mut ciphers = vec![zero; cols.len()];
+        let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Cipher::components_mut).collect();
+        let layout = self.params.grid.layout();
+        tiles::gather(&self.words, layout, columns.comps, &columns.sums, cols, &mut out);
+        ciphers
     }
 }
 

@@ -23,6 +23,6 @@ pub(crate) use scan::Block;
 pub use scan::{gather, scan};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use selectors::Line;
-pub use selectors::Selectors;
+pub use selectors::{Room, Selectors};
 pub use words::Words;
 pub(crate) use words::{Form, Pair, Residue};

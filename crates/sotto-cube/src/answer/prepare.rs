@@ -1,6 +1,6 @@
 //! From a query to selectors and bits.
 
-use super::Cube;
+use super::{Cube, Rooms};
 use crate::client::QUERY_MASKS;
 use crate::literal::{Form, Upload};
 use crate::message::Query;
@@ -25,6 +25,13 @@ pub struct Prepared {
     pub(super) bits: Vec<Gsw>,
     /// The client's keys for packing the answer.
     pub(super) pack: Arc<Vec<SwitchKey>>,
+    spare: Arc<Rooms>,
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        self.spare.selectors.keep(self.selectors.take_room());
+    }
 }
 
 impl Prepared {
@@ -32,6 +39,9 @@ impl Prepared {
         &self.selectors
     }
 }
+
+/// Selectors laid out together: four of two components are runs of 512 bytes.
+const TOGETHER: usize = 4;
 
 /// What becomes of a leaf of expansion.
 enum Value {
@@ -52,13 +62,16 @@ impl<F> Cube<F> {
             Upload::Direct => self.received(session, query)?,
         };
         let layout = self.params.grid.layout();
-        let mut laid = Selectors::new(&self.words, layout, self.params.rank() + 1);
-        for (row, selector) in selectors.iter().flatten().enumerate() {
-            for (comp, slots) in selector.components().enumerate() {
-                laid.set(row, comp, slots);
-            }
+        // Every line of them is set below, so what is in the room does not matter.
+        let room = self.spare.selectors.take().unwrap_or_default();
+        let mut laid = Selectors::in_room(&self.words, layout, self.params.rank() + 1, room);
+        let selectors: Vec<&Cipher> = selectors.iter().flatten().collect();
+        for (i, some) in selectors.chunks(TOGETHER).enumerate() {
+            let polynomials: Vec<&[u64]> = some.iter().flat_map(|selector| selector.components()).collect();
+            laid.set_rows(i * TOGETHER, &polynomials);
         }
-        Ok(Prepared { selectors: laid, bits: self.bits(session, rows)?, pack: session.pack.clone() })
+        let bits = self.bits(session, rows)?;
+        Ok(Prepared { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
     }
 
     /// The query's one ciphertext, coefficient by coefficient.

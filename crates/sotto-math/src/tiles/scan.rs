@@ -71,28 +71,33 @@ pub(crate) fn scan_with(
     }
 }
 
-/// Takes one polynomial of the answer out of one query's sums, as reduced slots.
+/// Takes polynomials of the answer out of one query's sums, as reduced slots: those of some columns, column
+/// after column and component after component.
+///
+/// Polynomials lie in the sums a line at a time, each on another page. Columns taken together share those
+/// pages, which is most of what taking them costs.
 ///
 /// # Panics
-/// If `sums` are not those of all blocks, there is no such column or component, or `out` is not
-/// `n` long.
+/// If `sums` are not those of all blocks, there are no such columns, or `out` is not `n` words for each
+/// component of each of them.
 pub fn gather(
     form: &Words,
     layout: &TileLayout,
     comps: usize,
     sums: &[u64],
-    col: usize,
-    comp: usize,
-    out: &mut [u64],
+    cols: Range<usize>,
+    out: &mut [&mut [u64]],
 ) {
     assert_eq!(sums.len(), layout.n() * layout.cols() * comps, "the sums of all blocks");
-    assert!(col < layout.cols() && comp < comps, "a polynomial of the answer");
-    assert_eq!(out.len(), layout.n(), "a polynomial of n slots");
-    let lines = sums.as_chunks::<LINE>().0[col * comps + comp..].iter().step_by(layout.cols() * comps);
-    for (out, line) in out.as_chunks_mut::<LINE>().0.iter_mut().zip(lines) {
-        *out = *line;
+    assert!(cols.end <= layout.cols() && out.len() == cols.len() * comps, "polynomials of the answer");
+    assert!(out.iter().all(|out| out.len() == layout.n()), "polynomials of n slots");
+    let blocks = sums.as_chunks::<LINE>().0.chunks_exact(layout.cols() * comps);
+    for (block, lines) in blocks.enumerate() {
+        for (out, line) in out.iter_mut().zip(&lines[cols.start * comps..]) {
+            out.as_chunks_mut::<LINE>().0[block] = *line;
+        }
     }
-    form.restore(out);
+    out.iter_mut().for_each(|out| form.restore(out));
 }
 
 #[cfg(test)]

@@ -25,6 +25,12 @@ pub struct Selectors {
     lines: Vec<Line>,
 }
 
+/// Memory for selectors.
+#[derive(Debug, Default)]
+pub struct Room {
+    lines: Vec<Line>,
+}
+
 impl Selectors {
     /// Selectors for the rows of a table, all zero.
     ///
@@ -36,17 +42,52 @@ impl Selectors {
         Selectors { form: *form, n, rows, comps, lines: vec![Line([0; LINE]); n / LINE * rows * comps] }
     }
 
+    /// The same in the room that other selectors left, which saves fetching memory from the operating
+    /// system. What was in it stays until [`set`](Self::set) replaces it.
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn in_room(form: &Words, layout: &TileLayout, comps: usize, room: Room) -> Self {
+        assert!(comps > 0, "ciphertexts of at least one polynomial");
+        let (n, rows) = (layout.n(), layout.rows());
+        let mut lines = room.lines;
+        lines.resize(n / LINE * rows * comps, Line([0; LINE]));
+        Selectors { form: *form, n, rows, comps, lines }
+    }
+
+    /// Takes the room of selectors that are not needed any more. They must not be used after that.
+    pub fn take_room(&mut self) -> Room {
+        Room { lines: std::mem::take(&mut self.lines) }
+    }
+
     /// Sets one polynomial of the selector of `row`, given as reduced slots.
     ///
     /// # Panics
     /// If there is no such row or component, or `slots` is not `n` long.
     pub fn set(&mut self, row: usize, comp: usize, slots: &[u64]) {
         assert!(row < self.rows && comp < self.comps, "a polynomial of these selectors");
-        assert_eq!(slots.len(), self.n, "a polynomial of n slots");
-        let lines = self.lines[row * self.comps + comp..].iter_mut().step_by(self.rows * self.comps);
-        for (line, slots) in lines.zip(slots.as_chunks::<LINE>().0) {
-            line.0 = *slots;
-            self.form.store(&mut line.0);
+        self.put(row * self.comps + comp, &[slots]);
+    }
+
+    /// Sets the selectors of consecutive rows, all components of each. Lines of one block that lie together
+    /// are written together, which is faster than row by row.
+    ///
+    /// # Panics
+    /// If there are no such rows, or a polynomial is not `n` long.
+    pub fn set_rows(&mut self, first: usize, polynomials: &[&[u64]]) {
+        let end = first * self.comps + polynomials.len();
+        assert!(end <= self.rows * self.comps, "polynomials of these selectors");
+        self.put(first * self.comps, polynomials);
+    }
+
+    fn put(&mut self, first: usize, polynomials: &[&[u64]]) {
+        assert!(polynomials.iter().all(|slots| slots.len() == self.n), "polynomials of n slots");
+        let form = self.form;
+        for (block, lines) in self.lines.chunks_exact_mut(self.rows * self.comps).enumerate() {
+            for (line, slots) in lines[first..].iter_mut().zip(polynomials) {
+                line.0 = slots.as_chunks::<LINE>().0[block];
+                form.store(&mut line.0);
+            }
         }
     }
 
