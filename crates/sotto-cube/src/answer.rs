@@ -19,7 +19,6 @@ pub use prepare::Prepared;
 use rayon::prelude::*;
 use sotto_core::{Image, Misuse, PeerMisbehaved, Result, Section};
 use sotto_lattice::cipher::Cipher;
-use sotto_lattice::expand::Expansion;
 use sotto_lattice::ring::Level;
 use sotto_math::modulus::Modulus;
 use sotto_math::tiles::{self, Room, Selectors, Words};
@@ -35,7 +34,6 @@ pub struct Cube<F> {
     params: Params<F>,
     image: Arc<dyn Image>,
     words: Words,
-    expansion: Option<Expansion>,
     spare: Arc<Rooms>,
 }
 
@@ -74,7 +72,7 @@ impl<F> Cube<F> {
         }
         let words = stored(params)?;
         let spare = Arc::new(Rooms { selectors: Spare::new(KEPT), sums: Spare::new(KEPT) });
-        Ok(Cube { params: params.clone(), image, words, expansion: crate::keyring::expansion(params), spare })
+        Ok(Cube { params: params.clone(), image, words, spare })
     }
 
     /// The parameters.

@@ -1,7 +1,6 @@
 //! A query's messages: which coefficient holds what. Constant time: every place is written whatever the
 //! index, with a mask of zeroes or ones.
 
-use crate::keyring::expansion;
 use crate::params::Inner;
 use sotto_lattice::ring::{Level, Ring};
 use sotto_math::modulus::Modulus;
@@ -50,7 +49,7 @@ impl<'a> Target<'a> {
     /// factor q' that the switch to q takes off again.
     pub(crate) fn packed(&self) -> Option<Zeroizing<Vec<u128>>> {
         let (params, ring) = (self.params, &self.params.ring);
-        let expansion = expansion(params)?;
+        let expansion = params.expansion()?;
         let mut f = Zeroizing::new(vec![0; params.n()]);
         let stride = if params.literal.nu2 > 0 { 2 } else { 1 };
         let selector = divided(ring, self.step(Level::Full), expansion.left_rounds().end);

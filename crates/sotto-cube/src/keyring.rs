@@ -2,7 +2,6 @@
 
 use crate::literal::Form;
 use crate::params::Inner;
-use sotto_lattice::expand::{Counts, Expansion};
 use sotto_lattice::ring::Level;
 use sotto_math::gadget::Gadget;
 
@@ -52,7 +51,7 @@ pub fn entries(params: &Inner) -> Vec<Entry> {
         }
     };
     let gadgets = &params.gadgets;
-    if let Some(expansion) = expansion(params) {
+    if let Some(expansion) = params.expansion() {
         let [left, right] = [expansion.left_rounds(), expansion.right_rounds()];
         if shared(params) {
             (0..left.end.max(right.end))
@@ -76,12 +75,6 @@ pub fn entries(params: &Inner) -> Vec<Entry> {
 /// Whether both trees of expansion use the same keys.
 pub(crate) fn shared(params: &Inner) -> bool {
     params.literal.nu2 > 0 && params.gadgets.expand == params.gadgets.expand_right
-}
-
-/// The expansion of a query; `None` if queries are not expanded.
-pub fn expansion(params: &Inner) -> Option<Expansion> {
-    let counts = Counts { left: params.literal.rows as usize, right: params.literal.bit_rows() };
-    params.expands().then(|| Expansion::new(&params.ring, counts)).flatten()
 }
 
 /// Bits sent of every word of a key's bodies.

@@ -9,10 +9,11 @@ use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_lattice::expand::{Counts, Expansion};
 use sotto_lattice::ring::{Level, Ring};
 use sotto_math::gadget::Gadget;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A scheme of the family: which parameter sets are its own.
 pub trait Family: Send + Sync + 'static {
@@ -49,6 +50,8 @@ pub struct Inner {
     pub noise: Noise,
     security: Security,
     failure_log2: f64,
+    /// Made when first asked for: checking parameters does without it.
+    expansion: OnceLock<Option<Expansion>>,
 }
 
 /// The gadgets of a literal.
@@ -115,7 +118,8 @@ impl Inner {
             return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
         }
         let ring = set.ring().cloned().ok_or_else(|| field("ring", "has no transforms".into()))?;
-        Ok(Inner { literal, set, ring, grid, gadgets, noise, security, failure_log2 })
+        let expansion = OnceLock::new();
+        Ok(Inner { literal, set, ring, grid, gadgets, noise, security, failure_log2, expansion })
     }
 
     /// Degree of the ring.
@@ -131,6 +135,15 @@ impl Inner {
     /// Whether the server expands a query.
     pub fn expands(&self) -> bool {
         self.literal.upload == Upload::Expanded
+    }
+
+    /// The expansion of a query; `None` if queries are not expanded.
+    pub fn expansion(&self) -> Option<&Expansion> {
+        let make = || {
+            let counts = Counts { left: self.literal.rows as usize, right: self.literal.bit_rows() };
+            self.expands().then(|| Expansion::new(&self.ring, counts)).flatten()
+        };
+        self.expansion.get_or_init(make).as_ref()
     }
 
     /// The modulus queries are encrypted under: Q if they are expanded, else q.

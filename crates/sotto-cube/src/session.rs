@@ -68,7 +68,7 @@ impl Session {
 
     /// The keys of the rounds of each tree.
     pub(crate) fn rounds(&self, params: &Inner) -> Option<[&[AutomorphismKey]; 2]> {
-        let expansion = keyring::expansion(params)?;
+        let expansion = params.expansion()?;
         let range = |rounds: std::ops::Range<u32>| rounds.start as usize..rounds.end as usize;
         let [left, right] = [expansion.left_rounds(), expansion.right_rounds()].map(range);
         if keyring::shared(params) {

@@ -78,7 +78,7 @@ impl<F> Cube<F> {
     fn expand(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
         let rule = Misuse::Rule("keys of the table's parameters");
         let [left, right] = session.rounds(&self.params).ok_or(rule.clone())?;
-        let expansion = self.expansion.as_ref().ok_or(rule)?;
+        let expansion = self.params.expansion().ok_or(rule)?;
         let query = self.cipher(query, 0)?;
         let finish = |leaf, cipher: &mut Cipher| match leaf {
             Leaf::Left(_) => Value::Selector(self.selector(session, cipher)),
