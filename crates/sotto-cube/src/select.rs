@@ -92,8 +92,8 @@ fn answer_bits(draft: &Literal, ring: &RingSet) -> Option<[u8; 2]> {
         .min_by_key(|[mask, body]| u32::from(*mask) + u32::from(*body) * u32::from(draft.n))
 }
 
-/// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 1 Gbit/s.
-const BYTE_NANOSECONDS: f64 = 8.0;
+/// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 100 Mbit/s.
+const BYTE_NANOSECONDS: f64 = 80.0;
 
 /// What a goal minimises. Small terms of the others break ties.
 fn price(literal: &Literal, ring: &RingSet, shape: &Shape) -> f64 {
