@@ -187,3 +187,6 @@ pub(crate) fn stored(params: &Inner) -> Result<Words> {
     };
     words.ok_or_else(|| Misuse::Rule("every ring's modulus has a stored form").into())
 }
+
+#[cfg(test)]
+mod tests;

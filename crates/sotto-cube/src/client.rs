@@ -54,9 +54,9 @@ pub struct Client<F> {
     /// Secret and error are drawn by these laws.
     error: Gaussian,
     /// The secret of queries.
-    secret: Secret,
+    pub(crate) secret: Secret,
     /// The secrets of packed answers; empty in the plain form.
-    packed: Vec<Secret>,
+    pub(crate) packed: Vec<Secret>,
     keys: Keys,
 }
 

@@ -22,7 +22,7 @@ impl<F> Cube<F> {
     }
 
     /// Column j of the unit: ciphertexts (1, j) to (n, j), under one mask.
-    fn pack(&self, folded: &[Cipher], query: &Prepared) -> Vec<Cipher> {
+    pub(super) fn pack(&self, folded: &[Cipher], query: &Prepared) -> Vec<Cipher> {
         let n = query.pack.len();
         let column = |j: usize| {
             let entries: Vec<Cipher> = folded.iter().skip(j).step_by(n).cloned().collect();

@@ -1,0 +1,229 @@
+//! The noise of whole lookups, measured with the secret at hand, against the model: within 0.3 bit.
+
+use super::Cube;
+use crate::client::{Client, Prepare};
+use crate::literal::{Form, Upload};
+use crate::params::{Family, Params};
+use crate::rings;
+use crate::template::{Template, Tried};
+use crate::whiten::whiten;
+use crate::{Answer, Keys, Query, encode, message};
+use rand_core::Rng;
+use sotto_core::{One, Params as _, RecordIndex, Scheme, SchemeId, Shape};
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::encrypt::phase;
+use sotto_lattice::ring::Level;
+use sotto_lattice::secret::Secret;
+use sotto_math::bits;
+use sotto_testkit::memory::{MemoryRows, MemorySink};
+use sotto_testkit::rng::seeded;
+use std::sync::Arc;
+
+/// A scheme that has the sets below.
+struct Measured;
+
+impl Scheme for Measured {
+    const ID: SchemeId = SchemeId("measured/1");
+    const TITLE: &'static str = "for measuring noise";
+    type Params = Params<Measured>;
+    type Fan<T> = One<T>;
+    type Keys = Keys;
+    type Query = Query;
+    type Answer = message::Answer;
+    type Prepare = Prepare<Measured>;
+    type Client = Client<Measured>;
+}
+
+const LARGE: Template = Template {
+    name: "large",
+    about: "",
+    tried: Tried::ByName,
+    ring: rings::LARGE,
+    upload: Upload::Expanded,
+    form: Form::Plain,
+    n: 1,
+    p_log2: 16,
+    nu2: 3..=3,
+    expand: [2, 31, 38],
+    expand_right: [2, 31, 38],
+    convert: [2, 31, 38],
+    fold: [2, 17, 16],
+    pack: [2, 17, 16],
+    sent_bits: [66, 90, 50],
+};
+const SMALL: Template = Template {
+    name: "small",
+    ring: rings::SMALL,
+    p_log2: 9,
+    expand: [8, 7, 0],
+    expand_right: [10, 5, 0],
+    convert: [6, 9, 0],
+    fold: [4, 10, 10],
+    pack: [3, 13, 11],
+    sent_bits: [50, 50, 50],
+    ..LARGE
+};
+const WIDE: Template = Template {
+    name: "fspiral",
+    ring: rings::FSPIRAL,
+    p_log2: 18,
+    expand: [6, 15, 0],
+    expand_right: [6, 15, 0],
+    convert: [7, 10, 10],
+    fold: [4, 14, 0],
+    pack: [4, 14, 0],
+    sent_bits: [80, 80, 56],
+    ..LARGE
+};
+const MATRIX: Template = Template {
+    name: "matrix",
+    ring: rings::SPIRAL,
+    form: Form::Matrix,
+    n: 2,
+    p_log2: 8,
+    expand: [8, 7, 0],
+    expand_right: [14, 4, 0],
+    convert: [4, 14, 0],
+    fold: [8, 7, 0],
+    pack: [4, 14, 0],
+    sent_bits: [56, 56, 56],
+    ..LARGE
+};
+
+static SETS: [Template; 8] = [
+    LARGE,
+    Template { name: "large-pack", form: Form::Packed, n: 2, ..LARGE },
+    Template { name: "large-stream", upload: Upload::Direct, sent_bits: [50, 90, 50], ..LARGE },
+    SMALL,
+    Template { name: "small-pack", form: Form::Packed, n: 2, ..SMALL },
+    WIDE,
+    MATRIX,
+    Template { name: "matrix-stream", upload: Upload::Direct, fold: [5, 12, 0], ..MATRIX },
+];
+
+impl Family for Measured {
+    fn templates() -> &'static [Template] {
+        &SETS
+    }
+}
+
+/// Mean squares of the errors of some steps.
+#[derive(Default)]
+struct Squares {
+    sum: f64,
+    count: f64,
+}
+
+impl Squares {
+    /// Adds what a polynomial's phase is off from q / p times its data.
+    fn add(
+        &mut self,
+        params: &Params<Measured>,
+        secret: &Secret,
+        cipher: &Cipher,
+        body: usize,
+        data: &[u64],
+    ) {
+        let ring = &params.ring;
+        let phase = phase(ring, Level::Main, secret, cipher.comp(0), cipher.comp(body));
+        let (q, p) = (ring.q().value() as i128, 1i128 << params.literal.p_log2);
+        for (phase, word) in phase.iter().zip(data) {
+            // p phase - q data, modulo p q, over p.
+            let off = (p * phase - q * i128::from(*word)).rem_euclid(p * q);
+            let off = if off > p * q / 2 { off - p * q } else { off } as f64 / p as f64;
+            self.sum += off * off;
+            self.count += 1.0;
+        }
+    }
+
+    /// log2 of measured over predicted deviation.
+    fn off(&self, variance: f64) -> f64 {
+        (self.sum / self.count / variance).log2() / 2.0
+    }
+}
+
+fn measure(set: &str) -> [f64; 3] {
+    let rng = &mut seeded(set);
+    let shape = Shape { set: Some(set.to_owned()), ..Shape::new(150, 2000, 1) };
+    let shape = Shape {
+        row_bytes: SETS.iter().find(|known| known.name == set).unwrap().unit_bytes().unwrap(),
+        ..shape
+    };
+    let params: Params<Measured> = Params::check(Params::<Measured>::select(&shape).unwrap()).unwrap();
+    let (records, width) = (params.grid.records(), params.literal.record_bytes as usize);
+    let mut bytes = vec![0; records as usize * width];
+    rng.fill_bytes(&mut bytes);
+    let sink = MemorySink::new();
+    encode::encode(&params, &MemoryRows::new(width, bytes.clone()), &sink).unwrap();
+    let cube = Cube::open(&params, Arc::new(sink.into_image())).unwrap();
+    let data = |record: u64, k: usize| {
+        let part = params.grid.bytes_of_part(k as u64);
+        let mut part = bytes[record as usize * width..][part].to_vec();
+        whiten(record, k as u64, &mut part);
+        bits::unpack_words(&part, params.literal.p_log2.into(), params.n()).unwrap()
+    };
+
+    let [mut first, mut folded, mut packed] = [(); 3].map(|()| Squares::default());
+    for _ in 0..4 {
+        let prepare = <Prepare<Measured> as sotto_core::Prepare<Measured>>::begin(&params, rng).unwrap();
+        let mut client = <Prepare<Measured> as sotto_core::Prepare<Measured>>::finish(prepare).unwrap();
+        let session = cube.admit(&sotto_core::Client::<Measured>::keys(&client)).unwrap();
+        let record = 77;
+        let (One(query), pending) =
+            sotto_core::Client::<Measured>::query(&mut client, RecordIndex(record), rng).unwrap();
+        let query = cube.prepare(&session, &query).unwrap();
+        let columns = cube.first_dimension(0, &[&query]).unwrap().remove(0);
+        let (row, _) = params.grid.place(record);
+        let side = usize::from(params.literal.n);
+        let secrets: Vec<&Secret> = match params.literal.form {
+            Form::Matrix => client.packed.iter().collect(),
+            Form::Plain | Form::Packed => vec![&client.secret],
+        };
+        // In the plain and packed forms a group of columns is a polynomial of the unit, in the matrix form a
+        // column of it, whose entries are bodies.
+        let k = |group: usize, body: usize| if secrets.len() > 1 { body * side + group } else { group };
+        let groups = params.grid.layout().cols() / params.grid.columns();
+        for group in 0..groups {
+            let start = group * params.grid.columns();
+            for (column, cipher) in
+                cube.columns(&columns, start..start + params.grid.columns()).iter().enumerate()
+            {
+                let there = params.grid.record(row, column);
+                if there >= records {
+                    continue;
+                }
+                for (body, secret) in secrets.iter().enumerate() {
+                    first.add(&params, secret, cipher, body + 1, &data(there, k(group, body)));
+                }
+            }
+        }
+        let ciphers = cube.fold(columns, &query);
+        for (group, cipher) in ciphers.iter().enumerate() {
+            for (body, secret) in secrets.iter().enumerate() {
+                folded.add(&params, secret, cipher, body + 1, &data(record, k(group, body)));
+            }
+        }
+        if params.literal.form == Form::Packed {
+            for (j, cipher) in cube.pack(&ciphers, &query).iter().enumerate() {
+                for (i, secret) in client.packed.iter().enumerate() {
+                    packed.add(&params, secret, cipher, i + 1, &data(record, i * side + j));
+                }
+            }
+        }
+        let answer = cube.respond(ciphers, &query);
+        let answer = sotto_core::Client::<Measured>::recover(&mut client, pending, One(Answer(vec![answer])));
+        assert!(answer.unwrap().bytes() == &bytes[record as usize * width..][..width], "{set}");
+    }
+    let noise = &params.noise;
+    let packed = if packed.count > 0.0 { packed.off(noise.packed) } else { 0.0 };
+    [first.off(noise.first), folded.off(noise.folded), packed]
+}
+
+#[test]
+fn measured_noise_is_within_a_third_of_a_bit_of_the_model() {
+    for set in &SETS {
+        let off = measure(set.name);
+        println!("{}: first {:+.2}, folded {:+.2}, packed {:+.2}", set.name, off[0], off[1], off[2]);
+        assert!(off.iter().all(|off| off.abs() < 0.3), "{}: {off:?}", set.name);
+    }
+}
