@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`wire`] | frames, refusals, headers |
 //! | [`catalog`] | catalogs, signed and plain; keys |
-//! | [`scheme`] | every registered scheme's messages, artifacts and literals |
+//! | [`scheme`] | every registered scheme's keys, messages, artifacts and literals |
 //! | [`image`] | image files and their first page |
 //! | [`ingest`] | source files of every format, and files of changes |
 //! | [`text`] | server configurations and bench definitions |
@@ -55,8 +55,10 @@ targets! {
     public_key: catalog, public_keys;
     signing_key: catalog, signing_keys;
     scheme_params: scheme, paramses;
+    scheme_keys: scheme, keyses;
     scheme_query: scheme, queries;
     scheme_answer: scheme, answers;
+    scheme_unit: scheme, units;
     scheme_hint: scheme, hints;
     scheme_delta: scheme, deltas;
     image_header: image, headers;

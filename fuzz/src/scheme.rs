@@ -1,10 +1,10 @@
-//! Every registered scheme's messages, artifacts and literals. Sizes are fixed by parameters, so input of
-//! a wrong size is fed as it is and once more, cut or repeated to the size that lets it in.
+//! Every registered scheme's keys, messages, artifacts and literals. Sizes are fixed by parameters, so input
+//! of a wrong size is fed as it is and once more, cut or repeated to the size that lets it in.
 
-use sotto_core::{AnyClient, AnySession, Artifact, Error, RecordIndex, Result};
-use sotto_registry::SCHEMES;
+use sotto_core::{AnyClient, AnySession, Artifact, Error, RecordIndex, Result, SchemeEntry};
+use sotto_registry::{SCHEMES, find};
 use sotto_testkit::conformance::Subject;
-use sotto_testkit::conformance::subject::{NARROW, Table, changes, single};
+use sotto_testkit::conformance::subject::{Case, Fill, NARROW, Table, changes, single};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 use std::sync::{LazyLock, Mutex};
@@ -16,20 +16,34 @@ struct Fixture {
     delta: Option<Vec<u8>>,
 }
 
+/// Sets whose messages have another form than those of their scheme's first choice: packed answers, a query
+/// of many ciphertexts, matrices.
+const FORMS: [(&str, &str); 3] =
+    [("fspiral/1", "pack-2"), ("spiral/1", "stream-pack-4"), ("spiral/1", "paper-256k-30k")];
+
+/// A table of three records at least, so that there is something to fold.
+const WIDE: Case = Case { rows: 3, row_bytes: 8192, fill: Fill::Random };
+
 static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
-    let fixture = |entry| {
-        let table = Subject::private(entry).fresh_table(NARROW);
-        let client = table.client(&mut seeded("fuzz"));
-        let session = table.session(client.as_ref());
-        let delta = table.entry.server.revise.and_then(|revise| {
-            let sink = MemorySink::holding(table.image.clone());
-            revise(&table.params, &changes(&table.packing, 3, &[1, 2, 3, 4, 5, 6, 7]), &sink).unwrap();
-            sink.into_image().artifact(Artifact::HintDelta).map(<[u8]>::to_vec)
-        });
-        Fixture { table, client: Mutex::new(client), session, delta }
-    };
-    SCHEMES.iter().copied().map(fixture).collect()
+    let first_choices = SCHEMES.iter().map(|entry| fixture(Subject::private(entry).fresh_table(NARROW)));
+    let forms = FORMS.iter().filter_map(|(id, set)| {
+        let entry: &'static SchemeEntry = find(id)?;
+        Some(fixture(Table::encode_set(entry, WIDE, Some(set))))
+    });
+    first_choices.chain(forms).collect()
 });
+
+fn fixture(table: Table) -> Fixture {
+    let client = table.client(&mut seeded("fuzz"));
+    let session = table.session(client.as_ref());
+    let delta = table.entry.server.revise.and_then(|revise| {
+        let sink = MemorySink::holding(table.image.clone());
+        let row = table.case.rows - 1;
+        revise(&table.params, &changes(&table.packing, row, table.row(0)), &sink).unwrap();
+        sink.into_image().artifact(Artifact::HintDelta).map(<[u8]>::to_vec)
+    });
+    Fixture { table, client: Mutex::new(client), session, delta }
+}
 
 /// Feeds all schemes; says whether one took the bytes.
 fn each(feed: impl Fn(&Fixture) -> bool) -> bool {
@@ -78,6 +92,23 @@ pub fn paramses() -> Vec<Vec<u8>> {
     collect(|fixture| Some(fixture.table.params.clone()))
 }
 
+/// Keys.
+pub fn scheme_keys(data: &[u8]) -> bool {
+    each(|Fixture { table, .. }| {
+        let fitted = fit(data, table.server.keys_bytes());
+        assert!(fitted == data || !taken(table.server.admit(data)), "keys of a wrong size were taken");
+        taken(table.server.admit(&fitted))
+    })
+}
+
+/// Keys, cut short; the rest repeats them.
+pub fn keyses() -> Vec<Vec<u8>> {
+    collect(|fixture| {
+        let keys = fixture.client.lock().unwrap().keys();
+        (!keys.is_empty()).then(|| keys[..keys.len().min(4096)].to_vec())
+    })
+}
+
 /// A query.
 pub fn scheme_query(data: &[u8]) -> bool {
     each(|Fixture { table, session, .. }| {
@@ -120,11 +151,40 @@ pub fn answers() -> Vec<Vec<u8>> {
     })
 }
 
+/// The answer about one unit of a record.
+pub fn scheme_unit(data: &[u8]) -> bool {
+    each(|Fixture { table, client, .. }| {
+        let mut client = client.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (_, ticket) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
+        let (Some(stream), Some(units)) = (table.server.stream(), client.units()) else { return false };
+        let fitted = fit(data, stream.units().answer_bytes as usize);
+        assert!(
+            fitted == data || !taken(units.open_unit(&ticket, 0, data)),
+            "a unit of a wrong size was taken"
+        );
+        taken(units.open_unit(&ticket, 0, &fitted))
+    })
+}
+
+/// Answers about first units.
+pub fn units() -> Vec<Vec<u8>> {
+    collect(|fixture| {
+        let stream = fixture.table.server.stream()?;
+        let mut client = fixture.client.lock().unwrap();
+        let (queries, _) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
+        let prepared = stream.prepare(&fixture.session, &queries[0]).unwrap();
+        Some(stream.unit(&prepared, 0).unwrap())
+    })
+}
+
 /// An artifact.
 pub fn scheme_hint(data: &[u8]) -> bool {
     each(|Fixture { table, session, .. }| {
         let rng = &mut seeded("hint");
         let mut prepare = (table.entry.prepare)(&table.params, rng).unwrap();
+        if prepare.needs().is_empty() {
+            return false;
+        }
         for need in prepare.needs() {
             let bytes = fit(data, need.bytes as usize);
             if !taken(prepare.absorb(need.artifact, &bytes)) {
