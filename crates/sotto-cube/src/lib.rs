@@ -27,8 +27,7 @@
 //! | [`client`] | prepare, query, recover |
 //! | `encode`, `revise` | the image of a table, and changes to it (feature `server`) |
 //! | `session` | a client's keys as the server holds them (feature `server`) |
-//! | `answer` | expansion, first dimension, folding, answers (feature `server`) |
-//! | `stream` | the same for one unit at a time (feature `server`) |
+//! | `answer` | expansion, first dimension, folding, answers, a whole record's or one unit's (feature `server`) |
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "server")]

@@ -19,7 +19,7 @@ pub struct RingSet {
     pub about: &'static str,
     /// Degree N of X^N + 1.
     pub n: usize,
-    /// The prime factors of q: one below 2^50, or two below 2^29.
+    /// The prime factors of q: one below 2^50, or two below 2^28.
     pub q: &'static [u64],
     /// q', if queries are expanded modulo Q = q q'.
     pub special: Option<u64>,

@@ -1,7 +1,7 @@
 //! Spiral (Menon, Wu; IEEE S&P 2022), with its variants: Stream (selectors are sent, not expanded), Pack (n² plain
 //! ciphertexts are folded each on its own and packed at the end), StreamPack (both).
 //!
-//! The machinery is [`sotto_cube`]'s, which Spiral shares. README.md has the symbol table, the parameter sets,
+//! The machinery is [`sotto_cube`]'s, which FSpiral shares. README.md has the symbol table, the parameter sets,
 //! the deviations from the paper, and figures.
 //!
 //! | module | what lives there |
