@@ -15,7 +15,7 @@ pub const MAX_CATALOG_BYTES: usize = 4 << 20;
 pub const MAX_ROWS: u64 = 1 << 40;
 
 /// Most bytes of a row.
-pub const MAX_ROW_BYTES: u64 = 1 << 26;
+pub const MAX_ROW_BYTES: u64 = 1 << 30;
 
 /// Most artifacts of a table.
 pub const MAX_ARTIFACTS: usize = 16;
@@ -157,7 +157,7 @@ impl Catalog {
             return refuse("rows", "1 to 2^40 rows");
         }
         if !(1..=MAX_ROW_BYTES).contains(&self.row_bytes) {
-            return refuse("row_bytes", "1 to 2^26 bytes");
+            return refuse("row_bytes", "1 to 2^30 bytes");
         }
         self.kind.check(self.rows, self.row_bytes)?;
         if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {

@@ -54,7 +54,7 @@ fn limits_are_kept() {
         ("/rows", json!((1u64 << 40) + 1)),
         ("/rows", json!(16_777_217)), // past the last IPv4 address
         ("/row_bytes", json!(0)),
-        ("/row_bytes", json!((1 << 26) + 1)),
+        ("/row_bytes", json!((1 << 30) + 1)),
         ("/row_bytes", json!(1)), // narrower than the empty value
         ("/scheme", json!("")),
         ("/scheme", json!("s".repeat(65))),

@@ -32,7 +32,7 @@ pub(crate) fn build(
     columns.extend(&options.row);
     let mut reader = Reader::open(path, file, &columns, watch)?;
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
-        return Err(reader.fault_at(0, Some(0), Problem::Options("a row has 1 to 2^26 bytes")).into());
+        return Err(reader.fault_at(0, Some(0), Problem::Options("a row has 1 to 2^30 bytes")).into());
     }
     // No file is longer.
     let most = MAX_ROWS.min(i64::MAX as u64 / width as u64);

@@ -81,7 +81,7 @@ pub(crate) fn build(
     let width =
         options.values.width.or(options.values.encoding.fixed_width()).unwrap_or(values.widest.max(1));
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
-        return Err(reader.fault_at(0, Some(2), Problem::Options("a row has 1 to 2^26 bytes")).into());
+        return Err(reader.fault_at(0, Some(2), Problem::Options("a row has 1 to 2^30 bytes")).into());
     }
     if values.numbers.len() as u64 * width as u64 > MOST_VALUE_BYTES {
         let why = "over 4 GiB of different values, filled up to one width: take a smaller one, or shorten \

@@ -112,10 +112,19 @@ impl Rows for Packed<'_> {
         let mut rest = out.get_mut(..wanted).ok_or(PAST_END)?;
         let mut at = start.saturating_add(offset);
         while !rest.is_empty() && at / width < self.table.rows() {
-            let in_row = at % width;
-            let bytes = rest.len().min((width - in_row) as usize);
+            let (row, in_row) = (at / width, at % width);
+            // Whole rows are read together; only at the ends there may be a part of one.
+            let whole = (rest.len() as u64 / width).min(self.table.rows() - row);
+            let whole = if in_row == 0 { whole } else { 0 };
+            let bytes = match whole {
+                0 => rest.len().min((width - in_row) as usize),
+                whole => (whole * width) as usize,
+            };
             let (part, after) = rest.split_at_mut_checked(bytes).ok_or(PAST_END)?;
-            self.table.read_part(at / width, in_row, part)?;
+            match whole {
+                0 => self.table.read_part(row, in_row, part)?,
+                _ => self.table.read(row, part)?,
+            }
             at += bytes as u64;
             rest = after;
         }
