@@ -281,6 +281,9 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     check("pack_key_bits", kept(literal.pack_key_bits, set.main_bits()), "8 to the bits of q")?;
 
     let matrix = literal.form == Form::Matrix;
+    // The keys of packing and of conversion take the same digits of the same masks.
+    let alike = !matrix || nu2 == 0 || literal.convert == literal.pack;
+    check("convert", alike, "equal to pack in the matrix form")?;
     let wanted = |name, triple, wanted: bool, modulus: u32| -> Result<Option<Gadget>, ParamsError> {
         if !wanted {
             check(name, triple == [0; 3], "[0, 0, 0] where it is not used")?;

@@ -109,10 +109,10 @@ fn widths_that_ask_for_too_much_memory() {
         let options = RangeOptions { values, ..RangeOptions::new(KeyKind::U32, 1) };
         complaint(read(&lines, options).map(drop).unwrap_err()).to_string()
     };
-    for width in [(1 << 26) + 1, usize::MAX] {
-        assert!(with(width).contains("1 to 2^26 bytes"), "{width}");
+    for width in [(1 << 30) + 1, usize::MAX] {
+        assert!(with(width).contains("1 to 2^30 bytes"), "{width}");
     }
-    assert!(with(1 << 26).contains("over 4 GiB"));
+    assert!(with(1 << 30).contains("over 4 GiB"));
 }
 
 #[test]
