@@ -15,7 +15,8 @@
 //! | [`literal`] | what is written into a catalog |
 //! | [`rings`] | the rings there are |
 //! | [`template`] | parameter sets before they meet a table |
-//! | [`params`] | checked parameters, and their report |
+//! | [`params`] | checked parameters |
+//! | `report` | what they promise and cost, for a person |
 //! | [`noise`] | the noise of a lookup, and the probability that it is too much |
 //! | [`cost`] | bytes, and estimated time |
 //! | [`select`] | choosing parameters for a table |
@@ -42,6 +43,7 @@ pub mod literal;
 pub mod message;
 pub mod noise;
 pub mod params;
+mod report;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod rings;

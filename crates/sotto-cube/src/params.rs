@@ -3,12 +3,13 @@
 use crate::cost;
 use crate::literal::{Form, Literal, Upload, gadget};
 use crate::noise::{self, Noise};
+use crate::report;
 use crate::rings::{self, RingSet};
 use crate::select;
 use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
 use sotto_lattice::expand::{Counts, Expansion};
 use sotto_lattice::ring::{Level, Ring};
 use sotto_math::gadget::Gadget;
@@ -48,8 +49,8 @@ pub struct Inner {
     pub gadgets: Gadgets,
     /// The noise of a lookup.
     pub noise: Noise,
-    security: Security,
-    failure_log2: f64,
+    pub(crate) security: Security,
+    pub(crate) failure_log2: f64,
     /// Made when first asked for: checking parameters does without it.
     expansion: OnceLock<Option<Expansion>>,
 }
@@ -101,7 +102,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
     }
 
     fn report(&self) -> ParamsReport {
-        self.inner.report()
+        report::of(&self.inner, F::templates())
     }
 }
 
@@ -185,64 +186,6 @@ impl Inner {
             Form::Packed | Form::Matrix => {
                 u64::from(self.literal.n) * (mask + u64::from(self.literal.n) * body)
             }
-        }
-    }
-
-    fn report(&self) -> ParamsReport {
-        let Literal { records, record_bytes, .. } = self.literal;
-        let bits = |variance: f64| format!("2^{:.1}", variance.log2() / 2.0);
-        let triple = |[l, b, a]: [u8; 3]| match a {
-            _ if l == 0 => "none".to_owned(),
-            0 => format!("{l} digits, B = 2^{b}"),
-            a => format!("{l} digits, B = 2^{b}, A = 2^{a}"),
-        };
-        let literal = &self.literal;
-        let costs = cost::of(self);
-        ParamsReport {
-            digest: ParamsDigest([0; 32]),
-            records,
-            record_bytes,
-            costs: Costs {
-                artifact_bytes: 0,
-                keys_bytes: costs.keys_bytes,
-                query_bytes: self.query_bytes(),
-                answer_bytes: self.grid.units() * self.unit_answer_bytes(),
-                server_ops: costs.server_ops,
-                resident_bytes: self.grid.bytes(),
-            },
-            security: self.security.clone(),
-            failure_log2: self.failure_log2,
-            details: vec![
-                ("ring", format!("{}: {}", self.set.name, self.set.about)),
-                ("N", self.n().to_string()),
-                ("log2 Q", format!("{:.3}", self.set.log2_full())),
-                ("log2 q", format!("{:.3}", self.set.log2_q())),
-                ("p", format!("2^{}", literal.p_log2)),
-                ("form", format!("{:?}, n = {}", literal.form, literal.n)),
-                ("upload", format!("{:?}", literal.upload)),
-                ("dimensions", format!("{} x 2^{}", literal.rows, literal.nu2)),
-                ("units", self.grid.units().to_string()),
-                ("expansion", triple(literal.expand)),
-                ("expansion of bits", triple(literal.expand_right)),
-                ("conversion", triple(literal.convert)),
-                ("folding", triple(literal.fold)),
-                ("packing", triple(literal.pack)),
-                (
-                    "bits of query, key, packing key",
-                    format!("{}, {}, {}", literal.query_bits, literal.key_bits, literal.pack_key_bits),
-                ),
-                ("bits of answer", format!("{} and {}", literal.answer_bits[0], literal.answer_bits[1])),
-                ("noise of selectors", bits(self.noise.selector)),
-                (
-                    "noise of bits",
-                    format!("{} and {}", bits(self.noise.message_row), bits(self.noise.secret_row)),
-                ),
-                ("noise after first dimension", bits(self.noise.first)),
-                ("noise after folding", bits(self.noise.folded)),
-                ("noise of the answer", bits(self.noise.packed)),
-                ("half a step", format!("2^{:.1}", self.set.log2_q() - f64::from(literal.p_log2) - 1.0)),
-                ("client's keys on the server", cost::bytes_text(costs.session_bytes)),
-            ],
         }
     }
 }

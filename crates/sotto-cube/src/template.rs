@@ -57,6 +57,12 @@ impl Template {
         self.ring == literal.ring && self.upload == literal.upload && self.form == literal.form
     }
 
+    /// Whether this set makes a literal, for as many records of that size in as many columns.
+    pub fn makes(&self, literal: &Literal) -> bool {
+        let Literal { records, record_bytes, nu2, answer_bits, .. } = *literal;
+        self.literal(records, record_bytes, nu2, answer_bits).is_some_and(|made| made == *literal)
+    }
+
     /// Bytes of data in a unit.
     pub fn unit_bytes(&self) -> Result<u64, ParamsError> {
         let polynomials = u64::from(self.n) * u64::from(self.n);
