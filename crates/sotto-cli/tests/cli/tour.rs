@@ -27,15 +27,21 @@ fn a_demo_of_what_is_no_address_does_no_work() {
 fn the_demo_gives_right_answers() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ip-country/asn-country-ipv4-num.csv.gz");
     let demo = sotto(&["demo", "--data", data, "--ip", "9.9.9.9", "--clients", "2", "--json"]).json();
-    let lookups = demo["lookups"].as_array().unwrap();
-    assert_eq!(lookups.len(), 7, "five well-known ones, ours, and the first one again");
-    assert!(lookups.iter().all(|lookup| lookup["right"] == true), "{demo}");
-    assert_eq!(lookups[0]["answer"], "US");
-    assert_eq!(lookups[4]["answer"], "", "an address reserved for documentation is nobody's");
-    let (first, again) = (&lookups[0], &lookups[6]);
-    assert_eq!(first["address"], again["address"]);
-    assert_ne!(first["seen"], again["seen"], "the same question never looks the same");
-    assert_eq!(first["up_bytes"], again["up_bytes"]);
+    for scheme in ["hinted", "keyed"] {
+        let lookups = demo[scheme]["lookups"].as_array().unwrap();
+        assert_eq!(lookups.len(), 7, "five well-known ones, ours, and the first one again");
+        assert!(lookups.iter().all(|lookup| lookup["right"] == true), "{demo}");
+        assert_eq!(lookups[0]["answer"], "US");
+        assert_eq!(lookups[4]["answer"], "", "an address reserved for documentation is nobody's");
+        let (first, again) = (&lookups[0], &lookups[6]);
+        assert_eq!(first["address"], again["address"]);
+        assert_ne!(first["seen"], again["seen"], "the same question never looks the same");
+        assert_eq!(first["up_bytes"], again["up_bytes"]);
+    }
+    let once = |scheme: &str, what: &str| demo[scheme]["once"][what].as_u64().unwrap();
+    assert!(once("hinted", "artifact_bytes") > 0 && once("hinted", "keys_bytes") == 0, "{demo}");
+    assert!(once("keyed", "artifact_bytes") == 0 && once("keyed", "keys_bytes") > 0, "{demo}");
+    assert_ne!(demo["hinted"]["public_key"], demo["keyed"]["public_key"]);
     assert!(demo["crowd"]["lookups_per_second"].as_f64() > Some(0.0));
     assert_eq!(demo["download"]["down_bytes"], 2 << 24);
 }
@@ -53,7 +59,10 @@ fn a_demo_of_other_data() {
     let data = folder.write("two.csv.gz", both);
     let demo =
         sotto(&["demo", "--data", &data, "--ip", "255.255.255.255", "--clients", "1", "--json"]).json();
-    assert_eq!((&demo["lookups"][0]["answer"], &demo["lookups"][5]["answer"]), (&"".into(), &"BB".into()));
+    for scheme in ["hinted", "keyed"] {
+        let lookups = &demo[scheme]["lookups"];
+        assert_eq!((&lookups[0]["answer"], &lookups[5]["answer"]), (&"".into(), &"BB".into()));
+    }
 }
 
 #[test]

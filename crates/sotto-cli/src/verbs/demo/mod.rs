@@ -3,17 +3,21 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`country`] | the data in the clear, read by code of its own |
-//! | [`stage`] | encode, serve, open: what an operator and a user would do |
+//! | [`stage`] | encode for both schemes, serve, open: what an operator and a user would do |
 //! | [`lookups`] | private lookups, each checked |
+//! | [`played`] | what a scheme's lookups took in all |
 //! | [`crowd`] | many clients at once |
 //! | [`baseline`] | downloading everything, and asking in the clear |
 //! | [`story`] | what is printed |
+//! | [`script`] | the same for a script |
 //! | [`tidy`] | leaving nothing behind when interrupted |
 
 mod baseline;
 mod country;
 mod crowd;
 mod lookups;
+mod played;
+mod script;
 mod stage;
 mod story;
 mod tidy;
@@ -24,18 +28,20 @@ use crate::screen::Screen;
 use crate::screen::bars::Bars;
 use country::Countries;
 use lookups::Lookup;
+use played::Played;
 use sotto_core::{Costs, Shape};
-use stage::Stage;
+use stage::{Encoded, HINTED, KEYED, Play, Stage};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use story::Story;
+use story::{Reading, Story};
 
 const EXAMPLE: &str = "\
 Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the country each is registered in; \
 serves it on loopback; looks a few addresses up privately over HTTP, and compares every answer with the data \
-in the clear. Then the same lookup the other ways: downloading the table, and asking in the clear. The data \
+in the clear. All of it with two schemes, of which one has its clients fetch a hint and the other has them \
+register keys. Then the same lookup the other ways: downloading the table, and asking in the clear. The data \
 is that of the regional registries (NRO, CC BY 4.0) and has known errors.
 
 Example:
@@ -58,7 +64,8 @@ pub(crate) struct Demo {
     /// The data [default: data/ip-country/asn-country-ipv4-num.csv.gz of the project]
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Keep the encoded table in this directory [default: a temporary one, removed in the end]
+    /// Keep the encoded table in this directory, and the other scheme's next to it as DIR-fspiral [default:
+    /// temporary ones, removed in the end]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Threads of the server's pass over the table
@@ -75,11 +82,12 @@ impl Demo {
         let plain = Countries::read(&data)?;
         let story = Story { screen };
         story.data(&data, plain.len())?;
-        let (done, scratch) = Stage::set(&self, &data, screen)?;
-        story.encoded(&done)?;
-        let stage = Stage::serve(done, scratch, self.threads.into())?;
+        let encoded = Encoded::new(&self, &data, screen)?;
+        story.encoded(&encoded.hinted)?;
+        story.encoded_too(&encoded.keyed)?;
+        let stage = Stage::serve(encoded, self.threads.into())?;
         story.served(&stage, self.threads)?;
-        let mut table = stage.client(screen.bars())?;
+        let mut table = stage.hinted(screen.bars())?;
         story.opened(&table)?;
 
         let lookups = lookups::run(&mut table, &self.addresses(), &plain)?;
@@ -87,17 +95,25 @@ impl Demo {
         let reading = stage.read_pass()?;
         story.scan(&lookups, reading)?;
 
+        let mut keyed = stage.keyed(screen.bars())?;
+        let again = lookups::run(&mut keyed, &self.addresses(), &plain)?;
+        let larger = Larger { hinted: larger(HINTED)?, keyed: larger(KEYED)? };
+        let both = [Played::new(HINTED, &table, &lookups), Played::new(KEYED, &keyed, &again)];
+        story.side_by_side(&both, &larger)?;
+
         let example = lookups.first().ok_or_else(|| Failure::internal("no address was looked up"))?;
         let ways = others(&plain, example)?;
         let source_bytes = std::fs::metadata(&data).map_or(0, |file| file.len());
-        story.compare(&lookups, &table, &ways, source_bytes)?;
+        story.compare(&both, &ways, source_bytes)?;
 
-        let clients = (0..self.clients).map(|_| stage.client(Bars::quiet())).collect::<Result<Vec<_>>>()?;
+        let clients = (0..self.clients).map(|_| stage.hinted(Bars::quiet())).collect::<Result<Vec<_>>>()?;
         let crowd = crowd::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
         story.crowd(&crowd, &lookups)?;
         story.end(&stage, self.dir.as_deref())?;
-        screen.report(&story::json(&stage, &table, &lookups, reading, &ways, &crowd))?;
-        check(&lookups)
+        let ended = Ended { both: &both, reading, ways: &ways, larger: &larger, crowd: &crowd };
+        screen.report(&script::json(&stage, &ended))?;
+        check(&lookups)?;
+        check(&again)
     }
 
     /// The well-known addresses, those asked for, and the first once more: to show that the same question
@@ -118,8 +134,21 @@ struct Ways {
     download: baseline::Cost,
     /// The block that asking in the clear tells the server.
     told: String,
-    /// What [`LARGER`] would cost privately, by its parameters.
-    larger: Costs,
+}
+
+/// What [`LARGER`] would cost privately, by its parameters.
+struct Larger {
+    hinted: Costs,
+    keyed: Costs,
+}
+
+/// Everything that was shown.
+struct Ended<'a> {
+    both: &'a [Played; 2],
+    reading: Reading,
+    ways: &'a Ways,
+    larger: &'a Larger,
+    crowd: &'a crowd::Outcome,
 }
 
 fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
@@ -134,11 +163,11 @@ fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {
     }
     let download = baseline::download(&table).map_err(failed)?;
     let told = format!("{first}/24");
-    Ok(Ways { clear, download, told, larger: larger()? })
+    Ok(Ways { clear, download, told })
 }
 
-fn larger() -> Result<Costs> {
-    let entry = stage::scheme()?;
+fn larger(play: Play) -> Result<Costs> {
+    let entry = play.entry()?;
     let report = (entry.select)(&LARGER).and_then(|params| (entry.report)(&params));
     report
         .map(|report| report.costs)

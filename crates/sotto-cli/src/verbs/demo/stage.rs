@@ -9,49 +9,49 @@ use crate::screen::Screen;
 use crate::screen::bars::Bars;
 use crate::verbs::encode::{Done, Job};
 use crate::verbs::get;
-use sotto_catalog::{KeyKind, TableName};
+use sotto_catalog::KeyKind;
 use sotto_client::Table;
 use sotto_core::{Goal, Image, SchemeEntry, Section};
 use sotto_db::IngestOptions;
 use sotto_db::ingest::{FileOptions, Format, Layout, RangeOptions};
 use sotto_server::{Config, Running, Server, TableConfig};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The table's name.
-const NAME: &str = "ip-country";
+/// The scheme with a hint, and its table's name.
+pub(super) const HINTED: Play = Play { scheme: "simplepir/1", table: "ip-country" };
 
-const ATTRIBUTION: &str = "Statistics of the regional internet registries, published by the Number Resource \
-                           Organization (nro.net) under CC BY 4.0, as merged by @ip-location-db/asn-country";
+/// The scheme with keys instead, and its table's name.
+pub(super) const KEYED: Play = Play { scheme: "fspiral/1", table: "ip-country-fspiral" };
 
-/// Lookups by one client that the parameters are chosen for: about those of this demo.
-pub(super) const LOOKUPS: u64 = 100;
-
-/// An encoded table on a running server.
-pub(super) struct Stage {
-    pub(super) done: Done,
-    running: Running,
-    /// Holds the clients' cache, and the table too if nobody wants to keep it. Dropped last.
-    scratch: tempfile::TempDir,
+/// A scheme that is shown, on a table of its own with the same rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Play {
+    scheme: &'static str,
+    table: &'static str,
 }
 
-impl Stage {
+impl Play {
+    /// The scheme.
+    pub(super) fn entry(self) -> Result<&'static SchemeEntry> {
+        sotto_registry::find(self.scheme)
+            .ok_or_else(|| Failure::new(Exit::Params, format!("this build does not carry {}", self.scheme)))
+    }
+
+    /// What is printed of it: its name without the version.
+    pub(super) fn name(self) -> &'static str {
+        self.scheme.split('/').next().unwrap_or(self.scheme)
+    }
+
     /// Encodes the data.
-    pub(super) fn set(args: &Demo, data: &Path, screen: Screen) -> Result<(Done, tempfile::TempDir)> {
-        let scratch = tempfile::Builder::new().prefix("sotto-demo-").tempdir();
-        let scratch = scratch.map_err(|error| {
-            Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
-        })?;
-        tidy::on_signal(scratch.path().to_owned())
-            .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
-        let inside = scratch.path().join(NAME);
+    fn encode(self, data: &Path, out: &Path, screen: Screen) -> Result<Done> {
         let job = Job {
             input: data,
-            out: args.dir.as_deref().unwrap_or(&inside),
-            name: name()?,
-            scheme: scheme()?,
+            out,
+            name: self.table.parse().map_err(|error| Failure::internal(format!("{error}")))?,
+            scheme: self.entry()?,
             source: IngestOptions {
                 file: FileOptions { format: Some(Format::Csv), ..FileOptions::default() },
                 layout: Layout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
@@ -63,19 +63,61 @@ impl Stage {
             key: None,
             attribution: Some(ATTRIBUTION.to_owned()),
         };
-        Ok((job.run(screen)?, scratch))
+        job.run(screen)
     }
+}
 
-    /// Serves it, on free ports of the loopback interface.
-    pub(super) fn serve(done: Done, scratch: tempfile::TempDir, threads: usize) -> Result<Self> {
-        let config = Config {
-            tables: vec![TableConfig::path(&done.summary.image)],
-            threads,
-            reload_seconds: 0,
-            ..Config::on_free_ports()
-        };
+const ATTRIBUTION: &str = "Statistics of the regional internet registries, published by the Number Resource \
+                           Organization (nro.net) under CC BY 4.0, as merged by @ip-location-db/asn-country";
+
+/// Lookups by one client that the parameters are chosen for: about those of this demo.
+pub(super) const LOOKUPS: u64 = 100;
+
+/// The data, encoded for both schemes.
+pub(super) struct Encoded {
+    pub(super) hinted: Done,
+    pub(super) keyed: Done,
+    /// Holds the clients' cache, and the tables too if nobody wants to keep them. Dropped last.
+    scratch: tempfile::TempDir,
+}
+
+impl Encoded {
+    /// Encodes the data twice.
+    pub(super) fn new(args: &Demo, data: &Path, screen: Screen) -> Result<Self> {
+        let scratch = tempfile::Builder::new().prefix("sotto-demo-").tempdir();
+        let scratch = scratch.map_err(|error| {
+            Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
+        })?;
+        tidy::on_signal(scratch.path().to_owned())
+            .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
+        let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
+        let hinted = HINTED.encode(data, &out, screen)?;
+        let keyed = KEYED.encode(data, &beside(&out), screen)?;
+        Ok(Encoded { hinted, keyed, scratch })
+    }
+}
+
+/// Where the second table lies: next to the first.
+pub(super) fn beside(first: &Path) -> PathBuf {
+    let mut name = first.file_name().unwrap_or_default().to_owned();
+    name.push("-");
+    name.push(KEYED.name());
+    first.with_file_name(name)
+}
+
+/// The encoded tables on a running server.
+pub(super) struct Stage {
+    pub(super) encoded: Encoded,
+    running: Running,
+}
+
+impl Stage {
+    /// Serves them, on free ports of the loopback interface.
+    pub(super) fn serve(encoded: Encoded, threads: usize) -> Result<Self> {
+        let images = [&encoded.hinted, &encoded.keyed].map(|done| TableConfig::path(&done.summary.image));
+        let config = Config { tables: images.into(), threads, reload_seconds: 0, ..Config::on_free_ports() };
         let running = Server::start(&config).map_err(blame::start)?;
-        Ok(Stage { done, running, scratch })
+        Ok(Stage { encoded, running })
     }
 
     pub(super) fn url(&self) -> String {
@@ -87,11 +129,20 @@ impl Stage {
     }
 
     /// A client over HTTP that pins the key. The first one fetches the hint, the others find it in the cache.
-    pub(super) fn client(&self, bars: Bars) -> Result<Table> {
+    pub(super) fn hinted(&self, bars: Bars) -> Result<Table> {
+        self.client(HINTED, &self.encoded.hinted, bars)
+    }
+
+    /// A client of the other table. It makes keys instead, and registers them.
+    pub(super) fn keyed(&self, bars: Bars) -> Result<Table> {
+        self.client(KEYED, &self.encoded.keyed, bars)
+    }
+
+    fn client(&self, play: Play, done: &Done, bars: Bars) -> Result<Table> {
         let bars = Arc::new(bars);
-        let table = Table::connect(&self.url(), NAME)
-            .pin(self.done.public_key)
-            .cache_dir(self.scratch.path().join("cache"))
+        let table = Table::connect(&self.url(), play.table)
+            .pin(done.public_key)
+            .cache_dir(self.encoded.scratch.path().join("cache"))
             .progress(get::on(&bars))
             .open();
         bars.finish();
@@ -100,7 +151,7 @@ impl Stage {
 
     /// Reads, and does nothing else with, the bytes a pass reads: what no scan can beat.
     pub(super) fn read_pass(&self) -> Result<Reading> {
-        let resident = self.done.image.section(Section::Resident);
+        let resident = self.encoded.hinted.image.section(Section::Resident);
         let resident = resident.ok_or_else(|| Failure::internal("the image has no resident section"))?;
         let one = |_| {
             let began = Instant::now();
@@ -112,14 +163,4 @@ impl Stage {
         let time = super::lookups::median((0..5).map(|_| one(())));
         Ok(Reading { bytes: resident.len() as u64, time: time.max(Duration::from_nanos(1)) })
     }
-}
-
-/// The demo's scheme.
-pub(super) fn scheme() -> Result<&'static SchemeEntry> {
-    sotto_registry::find("simplepir/1")
-        .ok_or_else(|| Failure::new(Exit::Params, "this build does not carry simplepir/1"))
-}
-
-fn name() -> Result<TableName> {
-    NAME.parse().map_err(|error| Failure::internal(format!("{error}")))
 }

@@ -1,14 +1,15 @@
 //! What the demo prints: one paragraph per step, in a hundred columns, readable without colour.
 
-use super::Ways;
 use super::crowd::Outcome;
 use super::lookups::{Lookup, median};
+use super::played::Played;
 use super::stage::Stage;
+use super::{Larger, Ways};
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::{self, Done};
-use serde_json::json;
 use sotto_client::Table;
+use sotto_core::Costs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -49,6 +50,21 @@ impl Story {
             units::bytes(done.image_bytes),
             units::security(scheme.security_bits),
             scheme.security_model,
+            units::at_most(scheme.failure_log2),
+        ))
+    }
+
+    pub(super) fn encoded_too(self, done: &Done) -> Result<()> {
+        let (summary, scheme) = (&done.summary, &done.scheme);
+        self.screen.say(format!(
+            "           and once more, in {}, for {}:\n           \
+             {} records of {} bytes, image of {}; security {}, wrong with probability {}",
+            units::time(done.took),
+            scheme.title,
+            units::count(scheme.records),
+            units::count(scheme.record_bytes),
+            units::bytes(summary.image_bytes),
+            units::security(scheme.security_bits),
             units::at_most(scheme.failure_log2),
         ))
     }
@@ -122,11 +138,44 @@ impl Story {
         ))
     }
 
-    pub(super) fn compare(self, lookups: &[Lookup], table: &Table, ways: &Ways, source: u64) -> Result<()> {
-        let Some(first) = lookups.first() else { return Ok(()) };
-        let stats = table.stats();
-        let once = stats.catalog.down + stats.artifacts.down;
-        let trip = median(lookups.iter().map(|lookup| lookup.client + lookup.round_trip));
+    pub(super) fn side_by_side(self, both: &[Played; 2], larger: &Larger) -> Result<()> {
+        let columns = [
+            ("scheme", false),
+            ("right", true),
+            ("hint", true),
+            ("keys", true),
+            ("query", true),
+            ("answer", true),
+            ("100th in all", true),
+            ("open ms", true),
+            ("client ms", true),
+            ("server ms", true),
+        ];
+        let rows = both.iter().map(|played| {
+            let mut row =
+                vec![played.play.name().to_owned(), format!("{} of {}", played.right, played.asked)];
+            let bytes = [played.hint(), played.keys(), played.up, played.down, played.up_to(100)];
+            row.extend(bytes.map(|n| if n == 0 { "-".to_owned() } else { units::bytes(n) }));
+            row.extend([played.opening(), played.client, played.pass].map(units::millis));
+            row
+        });
+        self.screen
+            .say("The same addresses by two schemes, from tables with the same rows on the same server:\n")?;
+        self.screen.say(grid::grid(&columns, rows))?;
+        let line = |costs: &Costs| {
+            let once = costs.artifact_bytes + costs.keys_bytes;
+            [units::bytes(once), units::bytes(costs.query_bytes + costs.answer_bytes)]
+        };
+        let ([hint, each], [keys, keyed_each]) = (line(&larger.hinted), line(&larger.keyed));
+        let [hinted, keyed] = both.each_ref().map(|played| played.play.name());
+        self.screen.say(format!(
+            "\nA hint is fetched for every epoch and makes answers cheap; keys are sent once and hold for all\n\
+             epochs. By its parameters a table of 1 GiB (2^24 rows of 64 bytes) takes {hint} once and {each}\n\
+             per lookup with {hinted}, {keys} once and {keyed_each} per lookup with {keyed}.\n"
+        ))
+    }
+
+    pub(super) fn compare(self, both: &[Played; 2], ways: &Ways, source: u64) -> Result<()> {
         let columns = [
             ("way", false),
             ("up", true),
@@ -144,20 +193,20 @@ impl Story {
             row.extend([units::millis(time), learns.to_owned()]);
             row
         };
-        let rows = [
-            row("private", (first.up, first.down, once), trip, "that somebody asks"),
+        let private = both.iter().map(|played| {
+            let bytes = (played.up, played.down, played.once());
+            row(played.play.name(), bytes, played.trip, "that somebody asks")
+        });
+        let others = [
             row("download", (0, 0, ways.download.down), ways.download.time, "that somebody has it"),
             row("in the clear", (ways.clear.up, ways.clear.down, 0), ways.clear.time, &ways.told),
         ];
-        self.screen.say("The same lookup, three ways (over loopback, HTTP headers not counted):\n")?;
-        self.screen.say(grid::grid(&columns, rows))?;
+        self.screen.say("The same lookup, four ways (over loopback, HTTP headers not counted):\n")?;
+        self.screen.say(grid::grid(&columns, private.chain(others)))?;
         self.screen.say(format!(
             "\nThis table compresses to {}: whoever can should download it. Private lookups are for tables\n\
-             one cannot hold or may not have. By its parameters, one of 1 GiB (2^24 rows of 64 bytes) takes\n\
-             {} once and {} per lookup.\n",
+             one cannot hold or may not have.\n",
             units::bytes(source),
-            units::bytes(ways.larger.artifact_bytes),
-            units::bytes(ways.larger.query_bytes + ways.larger.answer_bytes),
         ))
     }
 
@@ -178,8 +227,8 @@ impl Story {
         self.screen.say(format!(
             "\nThe table is kept in {dir}. Next:\n  sotto serve {dir}\n  \
              sotto get --server http://127.0.0.1:8080 --table {} --key 8.8.8.8 --pin {}",
-            stage.done.image.catalog().table,
-            stage.done.public_key,
+            stage.encoded.hinted.image.catalog().table,
+            stage.encoded.hinted.public_key,
             dir = dir.display(),
         ))
     }
@@ -198,48 +247,7 @@ impl Reading {
     }
 }
 
-fn share(reading: Reading, pass: Duration) -> f64 {
+/// The plain read, as a share of the pass.
+pub(super) fn share(reading: Reading, pass: Duration) -> f64 {
     reading.time.as_secs_f64() / pass.as_secs_f64().max(1e-9)
-}
-
-/// All of it for a script.
-pub(super) fn json(
-    stage: &Stage,
-    table: &Table,
-    lookups: &[Lookup],
-    reading: Reading,
-    ways: &Ways,
-    crowd: &Outcome,
-) -> serde_json::Value {
-    let stats = table.stats();
-    let pass = median(lookups.iter().map(|lookup| lookup.pass));
-    let cost = |cost: super::baseline::Cost| json!({ "up_bytes": cost.up, "down_bytes": cost.down, "ms": cost.time.as_secs_f64() * 1e3 });
-    json!({
-        "encode": stage.done.summary,
-        "scheme": stage.done.scheme,
-        "stages_s": encode::stages_json(&stage.done.stages),
-        "server": stage.url(),
-        "public_key": stage.done.public_key.to_string(),
-        "once": { "catalog_bytes": stats.catalog.down, "artifact_bytes": stats.artifacts.down },
-        "lookups": lookups.iter().map(Lookup::json).collect::<Vec<_>>(),
-        "scan": {
-            "bytes": reading.bytes,
-            "pass_ms": pass.as_secs_f64() * 1e3,
-            "read_ms": reading.time.as_secs_f64() * 1e3,
-            "of_read_ratio": share(reading, pass),
-        },
-        "in_the_clear": cost(ways.clear),
-        "download": cost(ways.download),
-        "larger": {
-            "table_bytes": super::LARGER.rows * super::LARGER.row_bytes,
-            "artifact_bytes": ways.larger.artifact_bytes,
-            "query_bytes": ways.larger.query_bytes,
-            "answer_bytes": ways.larger.answer_bytes,
-        },
-        "crowd": {
-            "clients": crowd.clients,
-            "lookups_per_second": crowd.per_second,
-            "queries_per_pass": crowd.batch,
-        },
-    })
 }
