@@ -3,10 +3,12 @@
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::verbs::encode::list::Question;
 use crate::verbs::{
     bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, serve::Serve, update::Update,
 };
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 const ABOUT: &str = "\
@@ -56,6 +58,11 @@ enum Verb {
 
 /// Runs the command this process was started as.
 pub(crate) fn run() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    if let Some(question) = Question::of(&args) {
+        let json = args.iter().any(|arg| arg == "--json");
+        return code(question.answer(Screen::new(json)), json);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // Nothing was parsed, so the wish for JSON is looked for by hand. Help and version are no errors.
@@ -68,11 +75,16 @@ pub(crate) fn run() -> ExitCode {
         Err(error) => error.exit(),
     };
     let screen = Screen::new(cli.json);
-    match cli.verb.run(screen) {
+    code(cli.verb.run(screen), cli.json)
+}
+
+/// The exit code of what was done; a failure is said.
+fn code(result: Result<()>, json: bool) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.unread => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{}", failure.render(cli.json));
+            eprintln!("{}", failure.render(json));
             ExitCode::from(failure.exit as u8)
         }
     }

@@ -29,12 +29,43 @@ pub(crate) fn grid(columns: &[(&str, bool)], rows: impl IntoIterator<Item = Vec<
     table.trim_fmt()
 }
 
-/// Facts, one to a line: `  name    value`.
+/// Where lines of facts are broken.
+const WIDTH: usize = 100;
+
+/// Facts, one to a line: `  name    value`. A value that does not fit goes on below itself; an empty line parts
+/// groups, which are what names share before a colon.
 pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let rows: Vec<_> = rows.into_iter().collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let lines: Vec<_> = rows.iter().map(|(name, value)| format!("  {name:<width$}  {value}")).collect();
+    let group = |name: &'a str| name.split_once(": ").map(|(group, _)| group);
+    let mut lines = Vec::with_capacity(rows.len());
+    for (i, (name, value)) in rows.iter().enumerate() {
+        let above = i.checked_sub(1).and_then(|above| rows.get(above));
+        if above.is_some_and(|(above, _)| group(above) != group(name)) {
+            lines.push(String::new());
+        }
+        let mut value = broken(value, WIDTH.saturating_sub(width + 4)).into_iter();
+        lines.push(format!("  {name:<width$}  {}", value.next().unwrap_or_default()));
+        lines.extend(value.map(|more| format!("  {:<width$}  {more}", "")));
+    }
     lines.join("\n")
+}
+
+/// Text in lines of at most `width` characters, but for words that are longer.
+fn broken(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -54,5 +85,16 @@ mod tests {
     fn facts_line_up() {
         let text = facts([("a", "1".to_owned()), ("long", "2".to_owned())]);
         assert_eq!(text, "  a     1\n  long  2");
+    }
+    #[test]
+    fn long_facts_go_on_below_themselves_and_groups_stand_apart() {
+        let long = "word ".repeat(30);
+        let text = facts([("a", long.clone()), ("b: c", "1".to_owned()), ("b: d", "2".to_owned())]);
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(lines[1].starts_with("        word"), "{text}");
+        assert_eq!(lines[2..], ["", "  b: c  1", "  b: d  2"]);
+        assert_eq!(broken(&long, 9).concat().matches("word").count(), 30);
+        assert_eq!(broken("unbreakably long", 5), ["unbreakably", "long"]);
     }
 }

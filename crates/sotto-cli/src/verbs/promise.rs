@@ -1,9 +1,12 @@
 //! What a table promises and costs, in lines a person reads; the same after `encode` and in `inspect`.
 
-use crate::screen::units;
+use crate::screen::{grid, units};
 use sotto_catalog::{Catalog, KeyKind, TableKind, ValueKind};
 use sotto_db::inspect::SchemeInfo;
 use std::net::Ipv4Addr;
+
+/// The detail that names the set of parameters, in schemes that have several.
+const SET: &str = "set";
 
 /// The lines: (name, value).
 pub(super) fn lines(
@@ -40,18 +43,32 @@ pub(super) fn lines(
     lines
 }
 
+/// What the scheme itself says of its parameters; nothing for one that has nothing to say.
+pub(super) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
+    let details = &scheme.filter(|scheme| !scheme.details.is_empty())?.details;
+    // The set stands above already, next to the scheme.
+    let facts = details.iter().filter(|(name, _)| *name != SET).map(|(name, value)| (*name, value.clone()));
+    Some(format!("\nparameters\n\n{}", grid::facts(facts)))
+}
+
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
     let per_lookup = match scheme.lookups {
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
     };
-    let mut once = format!("{} down per epoch", units::bytes(scheme.artifact_bytes));
-    if scheme.keys_bytes > 0 {
-        once.push_str(&format!(", {} of keys up per session", units::bytes(scheme.keys_bytes)));
-    }
+    let hint = format!("{} down per epoch", units::bytes(scheme.artifact_bytes));
+    let keys = format!("{} of keys up per session", units::bytes(scheme.keys_bytes));
+    let once = match (scheme.artifact_bytes, scheme.keys_bytes) {
+        (0, 0) => "nothing".to_owned(),
+        (_, 0) => hint,
+        (0, _) => keys,
+        _ => format!("{hint}, {keys}"),
+    };
+    let set = scheme.details.iter().find(|(name, _)| *name == SET).map(|(_, set)| (SET, set.clone()));
     let room = scheme.capacity.saturating_sub(catalog.rows);
-    vec![
-        ("scheme", format!("{}: {}", catalog.scheme, scheme.title)),
+    let mut lines = vec![("scheme", format!("{}: {}", catalog.scheme, scheme.title))];
+    lines.extend(set);
+    lines.extend([
         ("records", format!("{} of {}", units::count(scheme.records), units::bytes(scheme.record_bytes))),
         (
             "a lookup",
@@ -71,7 +88,8 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
                 false => "by encoding afresh".to_owned(),
             },
         ),
-    ]
+    ]);
+    lines
 }
 
 fn value(kind: ValueKind) -> &'static str {

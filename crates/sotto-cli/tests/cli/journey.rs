@@ -148,3 +148,43 @@ fn people_read_what_was_decided_and_what_to_type_next() {
     let longest = [&encoded, &got, &inspected].iter().flat_map(|o| o.stderr.lines()).next();
     assert_eq!(longest, None, "progress is for terminals, and errors for failures");
 }
+
+#[test]
+fn a_scheme_with_keys_says_its_set_and_its_noise_step_by_step() {
+    let folder = Folder::new();
+    let lines: String = (0..9000).map(|row| format!("row {row}\n")).collect();
+    let source = folder.write("rows.csv", lines);
+    let dir = folder.text("rows");
+    let encode = ["encode", &source, "--value", "1", "--row-bytes", "64", "--scheme", "fspiral", "--set"];
+    let encoded = sotto(&[encode.as_slice(), &["default", "--out", &dir]].concat());
+    for words in ["  set             default: N = 4096", "of keys up per session", "with keys"] {
+        assert!(encoded.stdout.contains(words), "no {words:?} in:\n{}{}", encoded.stdout, encoded.stderr);
+    }
+    let server = Served::start(&[&dir]);
+    for target in [&dir, &server.url] {
+        let shown = sotto(&["inspect", target]).stdout;
+        for words in
+            ["parameters", "noise: of selectors", "noise: after folding", "noise: room for it", "security"]
+        {
+            assert!(shown.contains(words), "no {words:?} in:\n{shown}");
+        }
+        let facts = shown.lines().filter(|line| line.starts_with("  "));
+        assert_eq!(facts.filter(|line| line.chars().count() > 100).collect::<Vec<_>>(), [""; 0]);
+    }
+    let wrong = sotto(&[encode.as_slice(), &["nosuch", "--out", &folder.text("none")]].concat());
+    wrong.fails(4, &["no set of that name", "default"]);
+}
+
+#[test]
+fn what_can_be_chosen_is_listed_without_a_file() {
+    let schemes = sotto(&["encode", "--scheme", "?"]);
+    assert_eq!(schemes.code, 0, "{}", schemes.stderr);
+    assert!(schemes.stdout.contains("fspiral/1") && schemes.stdout.contains("--set ?"), "{}", schemes.stdout);
+    let sets = sotto(&["encode", "--scheme", "spiral", "--set", "?", "--json"]).json();
+    let names: Vec<_> =
+        sets["schemes"][0]["sets"].as_array().unwrap().iter().map(|set| &set["name"]).collect();
+    assert!(names.contains(&&"paper-1m-256".into()), "{sets}");
+    let all = sotto(&["encode", "--set=?"]).stdout;
+    assert!(all.contains("simplepir/1 has no named sets") && all.contains("stream-pack-16"), "{all}");
+    sotto(&["encode", "--scheme", "nosuch", "--set", "?"]).fails(2, &["fspiral/1"]);
+}

@@ -2,9 +2,11 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`list`] | which schemes and parameter sets there are |
 //! | [`source`] | which file, which columns, which kind of table |
 //! | [`traces`] | what is removed again if nothing comes of it |
 
+pub(crate) mod list;
 pub(crate) mod source;
 mod traces;
 
@@ -233,11 +235,13 @@ impl Encode {
 fn chosen_for(lookups: u64, done: &Done) -> String {
     let scheme = &done.scheme;
     let each = scheme.query_bytes.saturating_add(scheme.answer_bytes);
-    let all = scheme.artifact_bytes.saturating_add(lookups.saturating_mul(each));
+    let once = scheme.artifact_bytes.saturating_add(scheme.keys_bytes);
+    let all = once.saturating_add(lookups.saturating_mul(each));
     format!(
-        "{} lookups by one client per epoch (--lookups): {} in all, hint included",
+        "{} in all for {} lookups by one client per epoch (--lookups), with {}",
+        units::bytes(all),
         units::count(lookups),
-        units::bytes(all)
+        if scheme.keys_bytes > 0 { "keys" } else { "the hint" },
     )
 }
 

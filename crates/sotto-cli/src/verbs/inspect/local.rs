@@ -48,9 +48,8 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
     screen.say(format!("{} ({})\n", found.path.display(), units::bytes(found.bytes)))?;
     let lines = promise::lines(&found.catalog, found.scheme.as_ref(), &found.public_key);
     screen.say(grid::facts(lines))?;
-    if let Some(scheme) = &found.scheme {
-        screen.say("\nparameters\n")?;
-        screen.say(grid::facts(scheme.details.iter().map(|(name, value)| (*name, value.clone()))))?;
+    if let Some(text) = promise::parameters(found.scheme.as_ref()) {
+        screen.say(text)?;
     }
     screen.say("")?;
     let columns = [("section", false), ("offset", true), ("bytes", true), ("BLAKE3", false)];

@@ -96,6 +96,12 @@ fn damaged(entry: &ArtifactEntry) -> Failure {
 
 fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, screen: Screen) -> Result<()> {
     screen.say(grid::facts(promise::lines(catalog, scheme, public_key)))?;
+    if let Some(text) = promise::parameters(scheme) {
+        screen.say(text)?;
+    }
+    if catalog.artifacts.is_empty() {
+        return screen.say("");
+    }
     let columns = [("static file", false), ("bytes", true), ("from epoch", true), ("BLAKE3", false)];
     let rows = catalog.artifacts.iter().map(|entry| {
         let from = entry.from_epoch.map_or_else(|| "-".to_owned(), |epoch| epoch.to_string());
