@@ -17,10 +17,10 @@ Once per session: making keys, the server admitting them, and what it then holds
 Medians per lookup: making the query, and reading the answer. rate: row bytes over answer bytes.";
 
 const ONLINE: &str = "\
-Medians. server: one pass for the whole batch. each: the same, per lookup. GB/s: table bytes times queries of
-the batch, per second. of map, of mem: table bytes per second of one pass, over a plain read of the same
-mapped bytes, and of anonymous memory on huge pages, both in turns with the server. vs 1: GB/s, over that of
-the single lookup.";
+Medians. server: one pass for the whole batch. best: the fastest of them. each: the median, per lookup. GB/s:
+table bytes times queries of the batch, per second. of map, of mem: table bytes per second of one pass, over a
+plain read of the same mapped bytes, and of anonymous memory on huge pages, both in turns with the server.
+vs 1: GB/s, over that of the single lookup.";
 
 const TRAFFIC: &str = "\
 Bytes of the messages, HTTP framing excluded. once: artifacts and keys. 1st, 100th: everything up to and

@@ -72,7 +72,7 @@ pub(super) fn client(measured: &[Measured]) -> Table {
 }
 
 pub(super) fn online(measured: &[Measured]) -> Table {
-    let header = ["case", "batch", "server", "each", "GB/s", "of map", "of mem", "vs 1"];
+    let header = ["case", "batch", "server", "best", "each", "GB/s", "of map", "of mem", "vs 1"];
     let mut table = grid(&header, 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let mut named = Some(named);
@@ -80,6 +80,7 @@ pub(super) fn online(measured: &[Measured]) -> Table {
             let cells = [
                 batch.batch_count.to_string(),
                 time(batch.server_ms),
+                time(batch.server_least_ms),
                 time(batch.per_lookup_ms),
                 digits(batch.aggregate_gb_per_s),
                 percent(batch.of_read_mapped_ratio),
