@@ -204,8 +204,7 @@ impl<F> Client<F> {
 
     /// `p (b' / 2^t_b - a' s / 2^t_a)`, to the nearest integer modulo p: the words of one polynomial.
     ///
-    /// The product is exact modulo q: masks have at most 40 bits and the secret's norm is small, so no sum
-    /// reaches q / 2.
+    /// The product is exact modulo q: see [`MOST_MASK_BITS`](crate::params::MOST_MASK_BITS).
     fn round(&self, mask: &[u64], body: &[u64], secret: &Secret) -> Zeroizing<Vec<u64>> {
         let (params, ring) = (&*self.params, &self.params.ring);
         let [mask_bits, body_bits] = params.literal.answer_bits.map(u32::from);

@@ -199,6 +199,10 @@ pub const MOST_ROWS: u32 = 4096;
 /// Most further dimensions.
 pub const MOST_NU2: u8 = 16;
 
+/// Most bits of an answer's mask: N times such a word times the largest coefficient of a secret is below q / 2
+/// in every ring, so that clients multiply modulo q without a wrap.
+pub const MOST_MASK_BITS: u32 = 36;
+
 /// Checks every number of a literal against the ring, and the gadgets against what they decompose.
 fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     let expanded = literal.upload == Upload::Expanded;
@@ -215,8 +219,8 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     let leaves = (rows as usize).max(literal.bit_rows());
     check("rows, nu2, fold", !expanded || 2 * leaves <= set.n, "one query has room for N/2 of either kind")?;
     let [mask, body] = literal.answer_bits.map(u32::from);
-    let answers = u32::from(p_log2) < body && body <= mask && mask <= set.main_bits().min(40);
-    check("answer_bits", answers, "log2 p < bits of b <= bits of a <= 40 and log2 q")?;
+    let answers = u32::from(p_log2) < body && body <= mask && mask <= set.main_bits().min(MOST_MASK_BITS);
+    check("answer_bits", answers, "log2 p < bits of b <= bits of a <= 36 and log2 q")?;
     let query_modulus = if expanded { set.full_bits() } else { set.main_bits() };
     let kept = |bits: u8, modulus: u32| (8..=modulus).contains(&bits.into());
     check("query_bits", kept(literal.query_bits, query_modulus), "8 to the bits of the modulus")?;

@@ -164,6 +164,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn masks_times_secrets_do_not_wrap() {
+        for set in &RINGS {
+            let largest = match set.law {
+                Law::Ternary => 1,
+                Law::Gaussian(sigma) => sotto_math::sample::Gaussian::new(sigma).bound(),
+            };
+            let sum = (set.n as f64 * f64::from(largest)).log2() + f64::from(crate::params::MOST_MASK_BITS);
+            assert!(sum < set.log2_q() - 1.0, "{}: 2^{sum}", set.name);
+        }
+    }
+
+    #[test]
     fn every_ring_is_one_and_passes_the_gate() {
         for set in &RINGS {
             assert!(set.ring().is_some(), "{}", set.name);

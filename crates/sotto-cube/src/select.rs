@@ -3,7 +3,7 @@
 use crate::cost;
 use crate::literal::Literal;
 use crate::noise::Noise;
-use crate::params::{MOST_ROWS, units_of};
+use crate::params::{MOST_MASK_BITS, MOST_ROWS, units_of};
 use crate::rings::{self, RingSet};
 use crate::template::{Template, Tried};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
@@ -82,7 +82,7 @@ fn answer_bits(draft: &Literal, ring: &RingSet) -> Option<[u8; 2]> {
         let literal = Literal { answer_bits: [mask, body], ..draft.clone() };
         noise.failure_log2(&literal, ring) <= f64::from(REQUIRED_FAILURE_LOG2)
     };
-    let most = ring.main_bits().min(40) as u8;
+    let most = ring.main_bits().min(MOST_MASK_BITS) as u8;
     BODY_BITS
         .map(|more| p + more)
         .filter_map(|body| {
