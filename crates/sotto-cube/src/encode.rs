@@ -80,21 +80,21 @@ impl Writer<'_> {
         buffer.resize(block_bytes * layout.blocks(), 0);
         let start = layout.line(0, rows.start, cols.start);
         let mut polynomial = Polynomial::new(self.params);
-        for row in rows.clone() {
-            for col in cols.clone() {
-                let Some(slots) = polynomial.read(self.rows, self.unit, row, col, self.words)? else {
-                    continue;
-                };
-                let inside = (layout.line(0, row, col) - start) as usize;
-                for (line, block) in
-                    slots.as_chunks::<LINE>().0.iter().zip(buffer.chunks_exact_mut(block_bytes))
-                {
-                    let Some(room) = block.get_mut(inside..inside + LINE * 8) else { continue };
-                    for (room, word) in room.as_chunks_mut::<8>().0.iter_mut().zip(line) {
-                        *room = word.to_le_bytes();
-                    }
+        let mut some = Vec::with_capacity(TOGETHER);
+        for col in cols.clone().step_by(TileLayout::GROUP_COLS) {
+            let group = col..cols.end.min(col + TileLayout::GROUP_COLS);
+            // Lines of one block lie in this order, so that those of several polynomials are one stretch.
+            for (row, col) in rows.clone().flat_map(|row| group.clone().map(move |col| (row, col))) {
+                if let Some(slots) = polynomial.read(self.rows, self.unit, row, col, self.words)? {
+                    some.push(((layout.line(0, row, col) - start) as usize, slots));
+                }
+                if some.len() == TOGETHER {
+                    scatter(&some, buffer, block_bytes);
+                    some.clear();
                 }
             }
+            scatter(&some, buffer, block_bytes);
+            some.clear();
         }
         let region = self.params.grid.region(self.unit);
         for (block, bytes) in buffer.chunks_exact(block_bytes).enumerate() {
@@ -102,6 +102,25 @@ impl Writer<'_> {
             self.out.write_at(Section::Resident, offset, bytes)?;
         }
         Ok(())
+    }
+}
+
+/// Polynomials that are put into a strip together. The same line of each is written before the next line of any:
+/// blocks are so far apart that each line would be a cache miss and a page of its own.
+const TOGETHER: usize = 8;
+
+/// Writes lines of polynomials to where in a block they go, block after block.
+fn scatter(polynomials: &[(usize, Vec<u64>)], buffer: &mut [u8], block_bytes: usize) {
+    for (i, block) in buffer.chunks_exact_mut(block_bytes).enumerate() {
+        for (inside, slots) in polynomials {
+            let line = slots.as_chunks::<LINE>().0.get(i);
+            let room = block.get_mut(*inside..*inside + LINE * 8);
+            for (room, word) in
+                room.into_iter().flat_map(|room| room.as_chunks_mut::<8>().0).zip(line.into_iter().flatten())
+            {
+                *room = word.to_le_bytes();
+            }
+        }
     }
 }
 
