@@ -183,8 +183,12 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             units::time(timing.queue)
         )
     });
+    let keys = match stats.keys.up {
+        0 => "nothing".to_owned(),
+        up => format!("{} of keys up", units::bytes(up)),
+    };
     let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
-        (0, _, 0) => "nothing".to_owned(),
+        (0, _, 0) => keys,
         (0, _, cached) => format!("nothing ({} came from the cache)", units::bytes(cached)),
         (down, 0, _) => units::bytes(down),
         (down, patched, _) => {

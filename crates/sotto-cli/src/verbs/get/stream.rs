@@ -68,6 +68,7 @@ fn facts(table: &Table, stats: &StreamStats, file: &Path) -> String {
                 units::digits(expansion)
             ),
         ),
+        ("once", format!("{} of keys up", units::bytes(table.stats().keys.up))),
     ])
 }
 
