@@ -230,6 +230,13 @@ fn a_damaged_unit_ends_the_stream_and_is_not_told() {
     server.heard();
     assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
     assert_eq!(server.heard().len(), 1, "a retry would tell the server");
+
+    // Nor does it see a response that is not read to its end, or a broken line that is not taken up again.
+    let mut table = breaking(&server, &[48 + 2 * 1032]);
+    server.heard();
+    assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
+    assert_eq!(asked(&server).iter().map(|(first, _)| *first).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(table.stats().streams.down, 2 * (48 + 2 * 1032));
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub struct Streaming {
     received: u64,
     head_seen: bool,
     partial: Vec<u8>,
+    /// Whether some unit could not be read.
+    unreadable: bool,
 }
 
 impl Streaming {
@@ -103,8 +105,18 @@ impl Session {
         let pin = self.agreed.pin();
         let row_bytes = self.packing().row_bytes();
         let request = self.stream_request(&query, 0, &units);
-        let (received, head_seen, partial) = (0, false, Vec::new());
-        Ok(Streaming { request, query, pin, units, row_bytes, ticket, received, head_seen, partial })
+        Ok(Streaming {
+            request,
+            query,
+            pin,
+            units,
+            row_bytes,
+            ticket,
+            received: 0,
+            head_seen: false,
+            partial: Vec::new(),
+            unreadable: false,
+        })
     }
 
     /// Makes a stream that broke off ask for what has not come: the same query, bit for bit, under the session's
@@ -131,8 +143,9 @@ impl Session {
 
     /// Takes the next bytes of a successful response, however many, and hands on what of the row is complete.
     ///
-    /// An answer that cannot be read ([`Error::Unreadable`]) ends the stream, and is the caller's to know and
-    /// nobody else's.
+    /// An answer that cannot be read ([`Error::Unreadable`]) is the caller's to know and nobody else's. To hang up
+    /// over it would tell the server which unit it was; so what follows is taken like any other, handed on no more,
+    /// and the error comes with the last unit.
     ///
     /// # Errors
     /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`]; what
@@ -173,13 +186,23 @@ impl Session {
             return Ok(());
         }
         let reader = self.client.units().ok_or(Error::from(Misuse::Foreign("stream")))?;
-        let unit = reader.open_unit(&streaming.ticket, streaming.received, &streaming.partial)?;
-        let left = streaming.row_bytes - streaming.done_bytes();
-        let kept = unit.bytes().len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        // Padding after the row is not handed on; a unit of nothing else still counts.
-        out(unit.bytes().get(..kept).unwrap_or_default())?;
+        match reader.open_unit(&streaming.ticket, streaming.received, &streaming.partial) {
+            Err(Error::Unreadable) => streaming.unreadable = true,
+            unit => {
+                let unit = unit?;
+                let left = streaming.row_bytes - streaming.done_bytes();
+                let kept = unit.bytes().len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                if !streaming.unreadable {
+                    // Padding after the row is not handed on; a unit of nothing else still counts.
+                    out(unit.bytes().get(..kept).unwrap_or_default())?;
+                }
+            }
+        }
         streaming.received += 1;
-        Ok(())
+        match streaming.unreadable && streaming.is_done() {
+            true => Err(Error::Unreadable.into()),
+            false => Ok(()),
+        }
     }
 
     /// The error that a response to a stream's request stands for, if it is a refusal.
