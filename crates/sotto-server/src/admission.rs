@@ -49,7 +49,7 @@ pub(crate) struct Sessions {
     sweep: Duration,
     /// Keys are brought back from the disk one at a time: a flood of asks for sessions that are not in
     /// memory must not read and expand megabytes for each of them at once.
-    pub(crate) bringing_back: tokio::sync::Mutex<()>,
+    pub(crate) bringing_back: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// Where a session is.
@@ -98,7 +98,7 @@ impl Sessions {
             store,
             metrics,
             sweep,
-            bringing_back: tokio::sync::Mutex::default(),
+            bringing_back: Arc::default(),
         };
         sessions.sweep(now);
         Ok(sessions)

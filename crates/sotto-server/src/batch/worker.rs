@@ -68,7 +68,7 @@ impl Worker {
                     return;
                 }
                 *next += 1;
-                flow.since = now;
+                flow.since = Instant::now();
                 self.metrics.unit(live.catalog().table.as_str());
                 if *next < flow.head.first.saturating_add(flow.head.units) {
                     self.queue.put_flow_back(flow);

@@ -23,12 +23,9 @@ pub(super) async fn register(
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    if !service.sessions.may_register(peer, admission::now()) {
-        return Err(Refusal::new(Code::Busy, "too many registrations from one address within a minute"));
-    }
     let (_, limit) = slot.live().max_body();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let (live, frame, room) = match read(&service, slot, &mut reader).await {
+    let (live, frame, room) = match read(&service, slot, peer, &mut reader).await {
         Ok(read) => read,
         Err(refusal) => {
             reader.drain().await;
@@ -59,8 +56,12 @@ pub(super) async fn register(
 async fn read(
     service: &Service,
     slot: &Slot,
+    peer: Peer,
     reader: &mut Reader,
 ) -> Result<(Arc<LiveTable>, Vec<u8>, OwnedSemaphorePermit), Refusal> {
+    if !service.sessions.may_register(peer, admission::now()) {
+        return Err(Refusal::new(Code::Busy, "too many registrations from one address within a minute"));
+    }
     let room = service.room_for(reader.most())?;
     let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();

@@ -34,13 +34,15 @@ pub(super) async fn bring(
     if let Place::Memory(session) = place {
         return Ok(session);
     }
-    let _turn = service.sessions.bringing_back.lock().await;
+    let turn = service.sessions.bringing_back.clone().lock_owned().await;
     // Another ask of the same session may have brought it while this one waited for its turn.
     if let Place::Memory(session) = find(service, live, id)? {
         return Ok(session);
     }
     let (bringing, live, id) = (service.clone(), live.clone(), *id);
     let brought = tokio::task::spawn_blocking(move || {
+        // The task is not taken back when the client hangs up, so its turn ends where it does, and not before.
+        let _turn = turn;
         let sessions = &bringing.sessions;
         let keys = sessions.keys(&id)?;
         match live.server().admit(&keys) {
