@@ -27,12 +27,15 @@ pub struct Config {
     pub max_queue: usize,
     /// Streams open at once, each with its prepared query in memory; more get `busy`.
     pub max_streams: usize,
+    /// Streams of one client open at once, clients being told apart as in [`SessionConfig::per_client`]; more get
+    /// `busy`. 0: any number.
+    pub streams_per_client: usize,
     /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
     pub deadline_ms: u64,
     /// How long the body of a request may take to arrive, in milliseconds.
     pub read_timeout_ms: u64,
     /// How long a connection may be open without a request, how long the head of one may take, and how long a
-    /// stream may wait for its client to read, in milliseconds.
+    /// response may wait for its client to read, in milliseconds.
     pub idle_timeout_ms: u64,
     /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
     pub reload_seconds: u64,
@@ -121,6 +124,7 @@ impl Default for Config {
             max_in_flight_mib: 256,
             max_queue: 128,
             max_streams: 8,
+            streams_per_client: 4,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
             idle_timeout_ms: 60_000,
@@ -246,7 +250,7 @@ mod tests {
         let config = Config::parse(include_str!("../example.toml")).unwrap();
         assert_eq!(config.listen.port(), 8443);
         assert_eq!(config.batch, BatchConfig { max_wait_us: 300, max_queries: 4 });
-        assert_eq!((config.load, config.max_streams), (Load::Copy, 4));
+        assert_eq!((config.load, config.max_streams, config.streams_per_client), (Load::Copy, 4, 2));
         assert_eq!(config.sessions.ttl_seconds, 60);
         assert_eq!((config.sessions.per_client, config.sessions.per_minute), (4, 30));
         assert_eq!(config.state.as_deref(), Some(Path::new("state")));

@@ -11,6 +11,7 @@
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | `batch` | asks of many clients, answered in one pass over the data |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
+//! | `places` | places for open streams, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics and reload, on a port of their own |
@@ -37,6 +38,7 @@ mod files;
 mod listen;
 pub mod live;
 mod metrics;
+mod places;
 mod refusal;
 mod routes;
 pub mod server;

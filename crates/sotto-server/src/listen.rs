@@ -1,5 +1,6 @@
 //! Sockets, TLS, connections, graceful shutdown.
 
+mod stall;
 mod tls;
 
 use crate::admission::Peer;
@@ -10,6 +11,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use stall::Stall;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -115,6 +117,7 @@ impl Door {
             if let Some(metrics) = &metrics {
                 metrics.connections.inc();
             }
+            let stream = Stall::new(stream, timeout);
             match tls {
                 None => http(stream, peer, router, timeout, stop).await,
                 Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {

@@ -9,9 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// A request, by what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -32,25 +30,6 @@ struct Table {
 struct Which {
     table: String,
     which: &'static str,
-}
-
-/// An open stream's place, and its share of the gauge.
-pub(crate) struct Open {
-    _place: OwnedSemaphorePermit,
-    metrics: Arc<Metrics>,
-}
-
-impl Open {
-    pub(crate) fn new(place: OwnedSemaphorePermit, metrics: Arc<Metrics>) -> Self {
-        metrics.open_streams.inc();
-        Open { _place: place, metrics }
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.metrics.open_streams.dec();
-    }
 }
 
 /// Why a session is not held any more, or not in memory.
@@ -88,7 +67,7 @@ pub(crate) struct Metrics {
     passes: Family<Table, Counter>,
     streams: Family<Table, Counter>,
     units: Family<Table, Counter>,
-    open_streams: Gauge,
+    pub(crate) open_streams: Gauge,
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,

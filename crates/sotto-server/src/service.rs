@@ -3,7 +3,8 @@
 use crate::admission::{self, Sessions};
 use crate::batch::{Batch, Limits};
 use crate::epochs::{Reloaded, Tables};
-use crate::metrics::{Metrics, Open};
+use crate::metrics::Metrics;
+use crate::places::Places;
 use crate::refusal::Refusal;
 use crate::{Config, Source, StartError};
 use sotto_wire::Code;
@@ -18,9 +19,9 @@ pub(crate) struct Service {
     pub(crate) batch: Batch,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) places: Arc<Places>,
     pub(crate) read_timeout: Duration,
     bodies: Arc<Semaphore>,
-    streams: Arc<Semaphore>,
     room: u32,
     stopping: AtomicBool,
 }
@@ -41,9 +42,9 @@ impl Service {
             tables,
             batch,
             sessions,
+            places: Places::new(config.max_streams, config.streams_per_client, metrics.clone()),
             metrics,
             read_timeout: config.read_timeout(),
-            streams: Arc::new(Semaphore::new(config.max_streams.min(Semaphore::MAX_PERMITS))),
             bodies: Arc::new(Semaphore::new(room as usize)),
             room,
             stopping: AtomicBool::new(false),
@@ -61,16 +62,6 @@ impl Service {
         }
         let wanted = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).clamp(1, self.room);
         self.bodies.clone().try_acquire_many_owned(wanted).map_err(|_| Code::Busy.into())
-    }
-
-    /// A place among the open streams, until it is dropped.
-    ///
-    /// # Errors
-    /// [`Code::Busy`].
-    pub(crate) fn place_for_stream(&self) -> Result<Open, Refusal> {
-        let busy = |_| Refusal::new(Code::Busy, "as many streams are open as may be");
-        let place = self.streams.clone().try_acquire_owned().map_err(busy)?;
-        Ok(Open::new(place, self.metrics.clone()))
     }
 
     /// From now on, takes no new work.

@@ -4,11 +4,22 @@
 //! either; not from whoever has the key too, which lies beside it: there are few addresses to try.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// Where a connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer(pub(crate) IpAddr);
+
+impl Peer {
+    /// What clients are told apart by. An IPv6 address counts by its first 64 bits: whoever has one has all that
+    /// start so.
+    pub(crate) fn network(self) -> IpAddr {
+        match self.0.to_canonical() {
+            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+            v4 => v4,
+        }
+    }
+}
 
 /// A client, by the hash of its address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,10 +33,9 @@ impl Hasher {
         Hasher(key)
     }
 
-    /// An IPv6 address counts by its first 64 bits: whoever has one has all that start so.
-    pub(super) fn client(&self, Peer(address): Peer) -> Client {
+    pub(super) fn client(&self, peer: Peer) -> Client {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        match address.to_canonical() {
+        match peer.network() {
             IpAddr::V4(address) => hasher.update(&address.octets()),
             IpAddr::V6(address) => hasher.update(&(address.to_bits() >> 64).to_be_bytes()),
         };

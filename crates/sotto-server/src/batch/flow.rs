@@ -3,7 +3,7 @@
 
 use super::queue::Queue;
 use crate::LiveTable;
-use crate::metrics::Open;
+use crate::places::Open;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_core::{AnyPrepared, AnySession};

@@ -1,6 +1,7 @@
 //! A query in, the units of its record out, as they are made.
 
 use super::session;
+use crate::admission::Peer;
 use crate::batch::StreamAsk;
 use crate::body::Reader;
 use crate::epochs::Slot;
@@ -20,9 +21,10 @@ pub(super) async fn stream(
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
+    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
     let limit = slot.live().max_stream();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let ask = match read(&service, slot, &mut reader).await {
+    let ask = match read(&service, slot, peer, &mut reader).await {
         Ok(read) => read,
         Err(refusal) => {
             reader.drain().await;
@@ -43,7 +45,12 @@ pub(super) async fn stream(
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the query.
-async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<StreamAsk, Refusal> {
+async fn read(
+    service: &Arc<Service>,
+    slot: &Slot,
+    peer: Peer,
+    reader: &mut Reader,
+) -> Result<StreamAsk, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
@@ -51,7 +58,7 @@ async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Resul
         return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
     };
     head.check(&scheme.units())?;
-    let open = service.place_for_stream()?;
+    let open = service.places.take(peer)?;
     let place = session::find(service, &live, &head.session)?;
     let frame = reader.exactly(live.sizes().stream_bytes()).await?;
     let session = session::bring(service, &live, &head.session, place).await?;

@@ -166,6 +166,8 @@ fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
     scene.world.until("sotto_open_streams", 1.0);
     scene.world.until("sotto_open_streams", 0.0);
     assert!(scene.world.metric("sotto_units_total{table=\"t\"}") < 2.0 * scene.units.count as f64);
+    // And its connection, though it has not hung up.
+    scene.world.until("sotto_connections", 0.0);
     drop(stuck);
 }
 

@@ -1,0 +1,92 @@
+//! Places for open streams: so many in all, each with a prepared query in memory, and so many of one client, so that
+//! nobody takes them all and then reads a unit a minute.
+
+use crate::admission::Peer;
+use crate::metrics::Metrics;
+use crate::refusal::Refusal;
+use sotto_wire::Code;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The places there are, and who has them.
+pub(crate) struct Places {
+    most: usize,
+    per_client: usize,
+    taken: Mutex<HashMap<IpAddr, usize>>,
+    metrics: Arc<Metrics>,
+}
+
+/// A place, given back when it is dropped.
+pub(crate) struct Open {
+    places: Arc<Places>,
+    client: IpAddr,
+}
+
+impl Places {
+    /// `most` in all, and `per_client` of one client; 0 for any number.
+    pub(crate) fn new(most: usize, per_client: usize, metrics: Arc<Metrics>) -> Arc<Self> {
+        let per_client = if per_client == 0 { usize::MAX } else { per_client };
+        Arc::new(Places { most, per_client, taken: Mutex::default(), metrics })
+    }
+
+    /// Takes a place.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(crate) fn take(self: &Arc<Self>, peer: Peer) -> Result<Open, Refusal> {
+        let client = peer.network();
+        let mut taken = self.taken();
+        if taken.values().sum::<usize>() >= self.most {
+            return Err(Refusal::new(Code::Busy, "as many streams are open as may be"));
+        }
+        if taken.get(&client).is_some_and(|own| *own >= self.per_client) {
+            return Err(Refusal::new(Code::Busy, "as many streams are open as one address may have"));
+        }
+        *taken.entry(client).or_default() += 1;
+        self.metrics.open_streams.inc();
+        Ok(Open { places: self.clone(), client })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken();
+        if let Some(own) = taken.get_mut(&self.client) {
+            *own -= 1;
+            if *own == 0 {
+                taken.remove(&self.client);
+            }
+        }
+        self.places.metrics.open_streams.dec();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_in_all_and_so_many_of_one() {
+        let peer = |address: &str| Peer(address.parse().unwrap());
+        let (one, other, third) = (peer("192.0.2.1"), peer("2001:db8::1"), peer("192.0.2.3"));
+        let places = Places::new(3, 2, Arc::new(Metrics::new()));
+        let take = |peer| places.take(peer).map_err(|refusal| refusal.0.code);
+        let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
+        assert_eq!(take(one).err(), Some(Code::Busy), "a third of one client");
+        let others = take(other).ok().unwrap();
+        assert_eq!(take(third).err(), Some(Code::Busy), "a fourth in all");
+        drop(held);
+        let held = [take(third).ok().unwrap(), take(peer("2001:db8::2")).ok().unwrap()];
+        assert_eq!(take(other).err(), Some(Code::Busy), "an IPv6 network is one client");
+        drop((held, others));
+        assert!(places.taken().is_empty());
+        let any = Places::new(100, 0, Arc::new(Metrics::new()));
+        let held: Vec<_> = (0..100).map(|_| any.take(one).ok().unwrap()).collect();
+        assert!(any.take(one).is_err() && held.len() == 100);
+    }
+}
