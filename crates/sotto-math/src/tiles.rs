@@ -11,7 +11,7 @@
 //! | [`layout`] | where each polynomial's slots lie |
 //! | [`words`] | one slot as one stored word |
 //! | [`selectors`] | a query, in the order the pass reads it |
-//! | [`scan`] | the pass, and the answer's polynomials out of its sums |
+//! | [`scan`](mod@scan) | the pass, and the answer's polynomials out of its sums |
 
 pub mod layout;
 pub mod scan;
