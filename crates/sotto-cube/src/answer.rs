@@ -101,8 +101,13 @@ impl<F> Cube<F> {
         let selectors: Vec<&Selectors> = queries.iter().map(|query| query.selectors()).collect();
         let comps = self.params.rank() + 1;
         let block_words = layout.cols() * comps * 8;
-        let mut sums: Vec<Vec<u64>> =
-            queries.iter().map(|_| vec![0; block_words * layout.blocks()]).collect();
+        // The pass clears them before it adds, so what is in the room does not matter.
+        let room = |_| {
+            let mut sums = self.spare.sums.take().unwrap_or_default();
+            sums.resize(block_words * layout.blocks(), 0);
+            sums
+        };
+        let mut sums: Vec<Vec<u64>> = queries.iter().map(room).collect();
 
         // One stretch of blocks to a thread: more streams at once than that slow the memory down.
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);

@@ -42,6 +42,23 @@ pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
     }
 }
 
+/// Bytes of a polynomial at so many bits a coefficient.
+fn polynomial_bytes(n: usize, bits: u8) -> u64 {
+    (n as u64 * u64::from(bits)).div_ceil(8)
+}
+
+/// Bytes of a query.
+pub(crate) fn query_bytes(literal: &Literal, n: usize) -> u64 {
+    SEED_BYTES + literal.query_polynomials() as u64 * polynomial_bytes(n, literal.query_bits)
+}
+
+/// Bytes of the answer for one unit.
+pub(crate) fn unit_answer_bytes(literal: &Literal, n: usize) -> u64 {
+    let [mask, body] = literal.answer_bits.map(|bits| polynomial_bytes(n, bits));
+    let side = u64::from(literal.n);
+    if literal.form == Form::Plain { mask + body } else { side * (mask + side * body) }
+}
+
 /// Costs of checked parameters.
 pub(crate) fn of(params: &Inner) -> Cost {
     of_literal(&params.literal, params.set)
@@ -50,28 +67,18 @@ pub(crate) fn of(params: &Inner) -> Cost {
 /// Costs of a literal on its ring.
 pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     let n = ring.n as u64;
-    let polynomial = |bits: u8| (n * u64::from(bits)).div_ceil(8);
     let [full, main] = key_polynomials(literal);
     let units = units_of(literal, ring.n);
     let rank = literal.rank() as u64;
-    let [mask, body] = literal.answer_bits.map(polynomial);
     let side = u64::from(literal.n);
-    let bit_rows = literal.bit_rows() as u64;
-    let rows = u64::from(literal.rows);
-    let query_polynomials = match (literal.upload, literal.form) {
-        (Upload::Expanded, _) => 1,
-        (Upload::Direct, Form::Matrix) => rows + bit_rows,
-        (Upload::Direct, _) => rows + 2 * bit_rows,
-    };
     let limbs = 1 + u64::from(ring.special.is_some());
-    let polynomials = units * literal.unit_polynomials() * (rows << literal.nu2);
+    let polynomials = units * literal.unit_polynomials() * (u64::from(literal.rows) << literal.nu2);
     Cost {
-        query_bytes: SEED_BYTES + query_polynomials * polynomial(literal.query_bits),
-        answer_bytes: units
-            * if literal.form == Form::Plain { mask + body } else { side * (mask + side * body) },
+        query_bytes: query_bytes(literal, ring.n),
+        answer_bytes: units * unit_answer_bytes(literal, ring.n),
         keys_bytes: SEED_BYTES
-            + full * polynomial(literal.key_bits)
-            + main * polynomial(literal.pack_key_bits),
+            + full * polynomial_bytes(ring.n, literal.key_bits)
+            + main * polynomial_bytes(ring.n, literal.pack_key_bits),
         session_bytes: 8 * n * (full * 2 * limbs + main.div_ceil(side) * (1 + side)),
         // Seven planes of eight bits hold a word of fifty bits.
         server_ops: polynomials.saturating_mul(n).saturating_mul(rank + 1).saturating_mul(7),

@@ -102,4 +102,14 @@ impl Literal {
     pub fn bit_rows(&self) -> usize {
         usize::from(self.fold[0]) * usize::from(self.nu2)
     }
+    /// Polynomials in a query.
+    pub fn query_polynomials(&self) -> usize {
+        let rows = self.rows as usize;
+        match (self.upload, self.form) {
+            (Upload::Expanded, _) => 1,
+            // Rows m g_j and -s m g_j of every bit, or the first alone where the server converts.
+            (Upload::Direct, Form::Matrix) => rows + self.bit_rows(),
+            (Upload::Direct, _) => rows + 2 * self.bit_rows(),
+        }
+    }
 }

@@ -154,18 +154,12 @@ impl Inner {
 
     /// Polynomials in a query.
     pub fn query_polynomials(&self) -> usize {
-        let rows = self.literal.rows as usize;
-        match (self.literal.upload, self.literal.form) {
-            (Upload::Expanded, _) => 1,
-            // Rows m g_j and -s m g_j of every bit, or the first alone where the server converts.
-            (Upload::Direct, Form::Matrix) => rows + self.literal.bit_rows(),
-            (Upload::Direct, _) => rows + 2 * self.literal.bit_rows(),
-        }
+        self.literal.query_polynomials()
     }
 
     /// Bytes of a query.
     pub fn query_bytes(&self) -> u64 {
-        SEED_BYTES + self.query_polynomials() as u64 * self.polynomial_bytes(self.literal.query_bits)
+        cost::query_bytes(&self.literal, self.n())
     }
 
     /// Bytes that a client's admitted keys take on the server.
@@ -173,20 +167,9 @@ impl Inner {
         cost::of(self).session_bytes
     }
 
-    /// Bytes of a polynomial at so many bits a coefficient.
-    pub fn polynomial_bytes(&self, bits: u8) -> u64 {
-        (self.n() as u64 * u64::from(bits)).div_ceil(8)
-    }
-
     /// Bytes of the answer for one unit.
     pub fn unit_answer_bytes(&self) -> u64 {
-        let [mask, body] = self.literal.answer_bits.map(|bits| self.polynomial_bytes(bits));
-        match self.literal.form {
-            Form::Plain => mask + body,
-            Form::Packed | Form::Matrix => {
-                u64::from(self.literal.n) * (mask + u64::from(self.literal.n) * body)
-            }
-        }
+        cost::unit_answer_bytes(&self.literal, self.n())
     }
 }
 

@@ -26,10 +26,12 @@ pub fn revise(params: &Inner, changes: &[Change], out: &dyn Sink) -> Result<()> 
     let mut parts: BTreeMap<(u64, u64), Edits<'_>> = BTreeMap::new();
     for change in changes {
         let end = change.offset.saturating_add(change.bytes.len() as u64);
-        for (index, len) in [(change.record, grid.records()), (end, params.literal.record_bytes + 1)] {
-            if index >= len {
-                return Err(Misuse::IndexPastEnd { index, len: len - u64::from(index == end) }.into());
-            }
+        let (records, len) = (grid.records(), params.literal.record_bytes);
+        if change.record >= records {
+            return Err(Misuse::IndexPastEnd { index: change.record, len: records }.into());
+        }
+        if end > len {
+            return Err(Misuse::IndexPastEnd { index: end, len }.into());
         }
         let (mut at, mut bytes) = (change.offset as usize, change.bytes.as_slice());
         while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Where the time of an answer goes: `cargo run --release -p fspiral --example stages -- [SET] [MiB] [ROW BYTES]`.
+//! Where the time of an answer goes: `cargo run --release -p fspiral --example passes -- [SET] [MiB] [ROW BYTES]`.
 //!
 //! One thread. Each stage's median over several queries; every record is compared with the table.
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 }
 
 fn run(set: &str, rows: u64, row_bytes: u64) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let rng = &mut seeded("stages");
+    let rng = &mut seeded("passes");
     let shape = Shape { set: Some(set.to_owned()), ..Shape::new(rows, row_bytes, 1000) };
     let params: Params<FSpiral> = sotto_core::Params::check(Params::<FSpiral>::select(&shape)?)?;
     let report = params.report();
