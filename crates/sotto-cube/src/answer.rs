@@ -6,6 +6,8 @@
 //! | first dimension | [`first_dimension`](Cube::first_dimension) | the one pass over a unit's table, for several queries at once |
 //! | further dimensions | [`fold`](Cube::fold) | columns are halved by one bit after the other |
 //! | packing, switching | [`respond`](Cube::respond) | what is left becomes the few bits that are sent |
+//!
+//! Large buffers go from one answer to the next: see `spare`.
 
 mod fold;
 mod prepare;

@@ -12,6 +12,7 @@
 //! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
 //! | [`scratch`] | the working memory of all these |
+//! | `words` | words that start on a cache line |
 //!
 //! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`. The feature `server` lets expansion use the
 //! current rayon pool.
