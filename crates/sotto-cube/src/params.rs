@@ -176,7 +176,8 @@ impl Inner {
 /// Bytes of the seed that stands for all masks of a message.
 pub const SEED_BYTES: u64 = 32;
 
-/// Most records along the first dimension: what the scan's sums have room for.
+/// Most records along the first dimension: an expanded query has room for no more, and one that is sent selector
+/// by selector stays near a hundred megabytes.
 pub const MOST_ROWS: u32 = 4096;
 
 /// Most further dimensions.

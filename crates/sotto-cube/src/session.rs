@@ -57,12 +57,12 @@ impl Session {
                 Use::Pack(_) => pack.push(switch()),
             }
         }
+        session.pack = Arc::new(pack);
         session.convert = match (square, params.literal.form) {
-            (Some(products), Form::Matrix) => ConversionKey::packed(products, pack.clone()),
+            (Some(products), Form::Matrix) => ConversionKey::packed(products, session.pack.clone()),
             (Some(square), _) => ConversionKey::plain(square),
             (None, _) => None,
         };
-        session.pack = Arc::new(pack);
         Ok(session)
     }
 

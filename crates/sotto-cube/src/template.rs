@@ -70,7 +70,7 @@ impl Template {
     }
 
     /// The literal for `records` records of `record_bytes` bytes in 2^`nu2` columns; `None` if there are too
-    /// many. What a literal has no use for is zero in it, so that it has one form.
+    /// many. Gadgets that it has no use for are zero in it.
     pub fn literal(&self, records: u64, record_bytes: u64, nu2: u8, answer_bits: [u8; 2]) -> Option<Literal> {
         let rows = u32::try_from(records.div_ceil(1 << nu2)).ok()?;
         let expands = self.upload == Upload::Expanded;

@@ -5,7 +5,8 @@
 //! uniform, whatever its publisher filled it with: noise grows with the table's coefficients, and a table of
 //! equal bytes, which is a polynomial with all its weight on few frequencies, could line up with a secret.
 //! So the noise model's assumption is made true instead of being assumed, and p²/12 stands where the worst
-//! table would have p²/4 and a heavy tail.
+//! table would have p²/4 and a heavy tail. The mask is fixed, so a publisher can still make a table against it, and
+//! have lookups in that table fail; who publishes a table can always spoil it.
 
 use sotto_prg::PublicSeed;
 

@@ -17,13 +17,14 @@ use crate::ring::{Level, Ring};
 use crate::scratch::Scratch;
 use crate::secret::Secret;
 use sotto_math::gadget::Gadget;
+use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// The key that makes rows `(0, j)`, and at rank above 1 the packing keys that make the others.
 #[derive(Debug, Clone)]
 pub struct ConversionKey {
     products: SwitchKey,
-    packing: Vec<SwitchKey>,
+    packing: Arc<Vec<SwitchKey>>,
 }
 
 impl ConversionKey {
@@ -45,12 +46,12 @@ impl ConversionKey {
 
     /// The key for rank 1, where the target secret is that of the ciphertexts; `None` if `square` is of another rank.
     pub fn plain(square: SwitchKey) -> Option<Self> {
-        (square.rank() == 1).then(|| ConversionKey { products: square, packing: Vec::new() })
+        (square.rank() == 1).then(|| ConversionKey { products: square, packing: Arc::default() })
     }
 
     /// The key for several secrets, with the packing keys of all places in order; `None` if the keys are not of one
-    /// rank, level and gadget.
-    pub fn packed(products: SwitchKey, packing: Vec<SwitchKey>) -> Option<Self> {
+    /// rank, level and gadget. Selectors are packed with the same keys, which are megabytes: so they are shared.
+    pub fn packed(products: SwitchKey, packing: Arc<Vec<SwitchKey>>) -> Option<Self> {
         let fits = packing.iter().all(|key| key.rank() == products.rank() && key.splits_like(&products));
         (fits && packing.len() == products.rank()).then_some(ConversionKey { products, packing })
     }

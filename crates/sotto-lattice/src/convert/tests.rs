@@ -81,8 +81,8 @@ fn converted_ciphertexts_of_higher_rank_multiply() {
             SwitchKey::assemble(&ring, level, &gadget, 2, &bodies, masks)
         };
         let packing: Vec<SwitchKey> = (1..=2).map(packing).collect();
-        assert!(ConversionKey::packed(products.clone(), packing[1..].to_vec()).is_none());
+        assert!(ConversionKey::packed(products.clone(), packing[1..].to_vec().into()).is_none());
         assert!(ConversionKey::plain(products.clone()).is_none());
-        check(&ring, &ConversionKey::packed(products, packing).unwrap(), &from, &targets);
+        check(&ring, &ConversionKey::packed(products, packing.into()).unwrap(), &from, &targets);
     }
 }
