@@ -6,7 +6,7 @@
 use sotto_core::ParamsError;
 use sotto_lattice::ring::Ring;
 use sotto_lattice::secret::Law;
-use sotto_lattice::security::{self, Secret};
+use sotto_lattice::security;
 use sotto_math::modulus::Modulus;
 use std::sync::OnceLock;
 
@@ -86,11 +86,7 @@ impl RingSet {
     /// # Errors
     /// As [`security::gate`].
     pub fn security(&self) -> Result<sotto_core::Security, ParamsError> {
-        let secret = match self.law {
-            Law::Ternary => Secret::Ternary,
-            Law::Gaussian(sigma) => Secret::Gaussian(sigma),
-        };
-        security::gate(self.n, self.log2_full(), &secret, self.sigma)
+        security::gate(self.n, self.log2_full(), &self.law.into(), self.sigma)
     }
 }
 
