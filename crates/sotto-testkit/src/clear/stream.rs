@@ -4,13 +4,16 @@
 //! Keys without an artifact are what the schemes with large keys have: such a client is good for every epoch
 //! of one parameter digest.
 
+mod message;
+
 use super::one::{KEY_BYTES, Keys};
+use message::{Answer, Query, SUM, UnitAnswer};
 use serde::{Deserialize, Serialize};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Change, Client, Costs, CryptoRng, Error, Image, Misuse, One, Params, ParamsDigest, ParamsError,
-    ParamsReport, PeerMisbehaved, Prepare, Record, RecordIndex, Result, Revise, Rows, Scheme, SchemeEntry,
-    SchemeId, Section, Security, Serve, Server, Sink, Stream, Streamed, Wire,
+    Change, Client, Costs, CryptoRng, Image, Misuse, One, Params, ParamsDigest, ParamsError, ParamsReport,
+    PeerMisbehaved, Prepare, Record, RecordIndex, Result, Revise, Rows, Scheme, SchemeEntry, SchemeId,
+    Section, Security, Serve, Server, Sink, Stream, Streamed,
 };
 use std::sync::Arc;
 
@@ -36,9 +39,6 @@ pub struct UnitsLiteral {
 /// Checked parameters.
 #[derive(Clone)]
 struct P(UnitsLiteral);
-
-/// Bytes of the checksum in front of a unit's bytes.
-const SUM: usize = 8;
 
 impl P {
     fn unit_bytes(&self) -> usize {
@@ -122,97 +122,6 @@ impl Scheme for Units {
     type Answer = Answer;
     type Prepare = Ready;
     type Client = Ready;
-}
-
-impl Wire<P> for Keys {
-    fn size(_: &P) -> usize {
-        KEY_BYTES
-    }
-    fn put(&self, _: &P, out: &mut Vec<u8>) {
-        self.put_proven(out);
-    }
-    fn take(_: &P, bytes: &[u8]) -> Result<Self> {
-        Keys::take_proven(bytes)
-    }
-}
-
-/// The index plus the mask, modulo the number of records.
-struct Query(u64);
-
-impl Wire<P> for Query {
-    fn size(_: &P) -> usize {
-        8
-    }
-
-    fn put(&self, _: &P, out: &mut Vec<u8>) {
-        out.extend(self.0.to_le_bytes());
-    }
-
-    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
-        exact("query", bytes, 8)?;
-        let index = bytes.first_chunk().map(|index| u64::from_le_bytes(*index)).unwrap_or_default();
-        if index >= params.0.records {
-            return Err(PeerMisbehaved::NotCanonical("query").into());
-        }
-        Ok(Query(index))
-    }
-}
-
-/// A unit's bytes, and a checksum of them and of which unit they are.
-struct UnitAnswer(Vec<u8>);
-
-impl UnitAnswer {
-    fn of(unit: u64, bytes: &[u8]) -> Self {
-        UnitAnswer([&sum(unit, bytes)[..], bytes].concat())
-    }
-
-    /// The bytes, if they are those of this unit.
-    fn read(&self, unit: u64) -> Result<&[u8]> {
-        match self.0.split_first_chunk::<SUM>() {
-            Some((found, bytes)) if *found == sum(unit, bytes) => Ok(bytes),
-            _ => Err(Error::Unreadable),
-        }
-    }
-}
-
-fn sum(unit: u64, bytes: &[u8]) -> [u8; SUM] {
-    let mut sum = [0; SUM];
-    blake3::Hasher::new().update(&unit.to_le_bytes()).update(bytes).finalize_xof().fill(&mut sum);
-    sum
-}
-
-impl Wire<P> for UnitAnswer {
-    fn size(params: &P) -> usize {
-        params.unit_answer_bytes()
-    }
-
-    fn put(&self, _: &P, out: &mut Vec<u8>) {
-        out.extend(&self.0);
-    }
-
-    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
-        exact("answer of a unit", bytes, params.unit_answer_bytes())?;
-        Ok(UnitAnswer(bytes.to_vec()))
-    }
-}
-
-/// The answers of all units, in order.
-struct Answer(Vec<UnitAnswer>);
-
-impl Wire<P> for Answer {
-    fn size(params: &P) -> usize {
-        params.0.units as usize * params.unit_answer_bytes()
-    }
-
-    fn put(&self, params: &P, out: &mut Vec<u8>) {
-        self.0.iter().for_each(|unit| unit.put(params, out));
-    }
-
-    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
-        exact("answer", bytes, Self::size(params))?;
-        let units = bytes.chunks_exact(params.unit_answer_bytes());
-        Ok(Answer(units.map(|unit| UnitAnswer::take(params, unit)).collect::<Result<_>>()?))
-    }
 }
 
 /// A client, which needs nothing but the parameters and its mask.
