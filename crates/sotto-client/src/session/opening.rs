@@ -259,6 +259,7 @@ impl Opening {
     }
 
     /// Whose catalog it is, and why that is believed.
+    #[cfg(feature = "cache")]
     pub(crate) fn signer(&self) -> Option<(PublicKey, Trust)> {
         self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
     }
