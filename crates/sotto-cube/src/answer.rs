@@ -45,8 +45,16 @@ struct Rooms {
     sums: Spare<Vec<u64>>,
 }
 
-/// Buffers of each kind that are kept: for one full pass, and for the queries that are prepared meanwhile.
+/// Buffers of each kind that are kept at most: for one full pass, and for the queries that are prepared meanwhile.
 const KEPT: usize = 2 * BATCH;
+
+/// Bytes of each kind that are kept at most.
+const KEPT_BYTES: u64 = 256 << 20;
+
+/// How many buffers of this size are kept.
+fn kept(bytes: u64) -> usize {
+    KEPT.min((KEPT_BYTES / bytes.max(1)) as usize)
+}
 
 /// Sums of one query over one unit's table: a ciphertext to each column, block by block.
 pub struct Columns {
@@ -73,7 +81,10 @@ impl<F> Cube<F> {
             return Err(PeerMisbehaved::Length { what, got, want }.into());
         }
         let words = stored(params)?;
-        let spare = Arc::new(Rooms { selectors: Spare::new(KEPT), sums: Spare::new(KEPT) });
+        let sums = (params.grid.layout().cols() * (params.rank() + 1) * params.n() * 8) as u64;
+        let spare =
+            Rooms { selectors: Spare::new(kept(params.prepared_bytes())), sums: Spare::new(kept(sums)) };
+        let spare = Arc::new(spare);
         Ok(Cube { params: params.clone(), image, words, spare })
     }
 

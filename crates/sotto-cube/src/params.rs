@@ -162,6 +162,11 @@ impl Inner {
         cost::query_bytes(&self.literal, self.n())
     }
 
+    /// Bytes of a query's selectors as the server works with them.
+    pub fn prepared_bytes(&self) -> u64 {
+        selector_bytes(&self.literal, self.n())
+    }
+
     /// Bytes that a client's admitted keys take on the server.
     pub fn session_bytes(&self) -> u64 {
         cost::of(self).session_bytes
@@ -187,6 +192,15 @@ pub const MOST_NU2: u8 = 16;
 /// in every ring, so that clients multiply modulo q without a wrap.
 pub const MOST_MASK_BITS: u32 = 36;
 
+/// Most bytes of a query's selectors as the server works with them.
+pub const MOST_PREPARED_BYTES: u64 = 1 << 30;
+
+/// A ciphertext for each row, or in the matrix form one for each row and each of its n columns.
+fn selector_bytes(literal: &Literal, degree: usize) -> u64 {
+    let rank = literal.rank() as u64;
+    u64::from(literal.rows) * rank * (rank + 1) * degree as u64 * 8
+}
+
 /// Checks every number of a literal against the ring, and the gadgets against what they decompose.
 fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     let expanded = literal.upload == Upload::Expanded;
@@ -198,6 +212,8 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     )?;
     check("n", literal.form != Form::Matrix || set.special.is_none(), "matrices have no second modulus")?;
     check("rows", (1..=MOST_ROWS).contains(&rows), "1 to 4096")?;
+    let prepared = selector_bytes(literal, set.n);
+    check("rows, n", prepared <= MOST_PREPARED_BYTES, "selectors take at most 2^30 bytes")?;
     check("nu2", nu2 <= MOST_NU2, "at most 16")?;
     check("p_log2", (1..=20).contains(&p_log2), "1 to 20")?;
     let leaves = (rows as usize).max(literal.bit_rows());

@@ -74,13 +74,17 @@ fn candidates(set: &Template, shape: &Shape) -> Result<Vec<Literal>, ParamsError
     Ok(made.collect())
 }
 
+/// Bits of failure probability kept back for what the bound averages over: with digits of few bits, the noise of key
+/// switches varies from one client's keys to another's.
+const RESERVE: f64 = 1.0;
+
 /// The fewest bits of an answer that are reliable.
 fn answer_bits(draft: &Literal, ring: &RingSet) -> Option<[u8; 2]> {
     let noise = Noise::of(draft, ring);
     let p = draft.p_log2;
     let reliable = |mask: u8, body: u8| {
         let literal = Literal { answer_bits: [mask, body], ..draft.clone() };
-        noise.failure_log2(&literal, ring) <= f64::from(REQUIRED_FAILURE_LOG2)
+        noise.failure_log2(&literal, ring) <= f64::from(REQUIRED_FAILURE_LOG2) - RESERVE
     };
     let most = ring.main_bits().min(MOST_MASK_BITS) as u8;
     BODY_BITS
