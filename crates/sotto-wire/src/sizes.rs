@@ -3,9 +3,13 @@
 use crate::{answer, ask, keys, stream};
 use sotto_core::Costs;
 
-/// Queries one ask may always hold. Sixty-four lookups at once are more than a page needs, and bound what
-/// a stranger can make a server buffer.
+/// Queries one ask may hold where their answers are small. Sixty-four lookups at once are more than a page needs,
+/// and bound what a stranger can make a server buffer.
 pub const MAX_QUERIES: u16 = 64;
+
+/// Bytes of answers to one ask, unless a single lookup takes more: a query of kilobytes may stand for a record of
+/// many megabytes.
+pub const MAX_ANSWERS_BYTES: u64 = 64 << 20;
 
 /// Largest catalog a client reads. Chunk digests of a 4 GiB artifact take 256 KiB.
 pub const MAX_CATALOG_BYTES: u64 = 16 << 20;
@@ -32,14 +36,17 @@ pub struct Sizes {
 impl Sizes {
     /// Sizes of a table whose every lookup takes `lookups` queries.
     ///
-    /// One lookup must always fit in one ask, so a table of wide rows allows more than [`MAX_QUERIES`].
+    /// As many as [`MAX_QUERIES`] and [`MAX_ANSWERS_BYTES`] both allow. One lookup must always fit in one ask, so a
+    /// table of wide rows allows more than either.
     pub fn new(costs: &Costs, lookups: usize) -> Self {
-        let lookups = u16::try_from(lookups).unwrap_or(u16::MAX);
+        let lookups = u16::try_from(lookups).unwrap_or(u16::MAX).max(1);
+        let fitting = MAX_ANSWERS_BYTES / costs.answer_bytes.max(1);
+        let fitting = u16::try_from(fitting).unwrap_or(MAX_QUERIES).min(MAX_QUERIES);
         Sizes {
             query_bytes: costs.query_bytes,
             answer_bytes: costs.answer_bytes,
             keys_bytes: costs.keys_bytes,
-            max_queries: lookups.max(MAX_QUERIES),
+            max_queries: lookups.max(fitting),
         }
     }
 

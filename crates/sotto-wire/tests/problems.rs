@@ -67,8 +67,11 @@ fn sizes_are_exact_and_do_not_overflow() {
     assert_eq!((sizes.ask_bytes(2), sizes.answer_frame_bytes(2), sizes.keys_frame_bytes()), (264, 68, 53));
     assert_eq!(sizes.max_queries, 64);
     assert_eq!(Sizes::new(&costs, 128).max_queries, 128);
+    let of_a_film = Costs { answer_bytes: 20 << 20, ..costs };
+    assert_eq!([1, 2, 5].map(|lookups| Sizes::new(&of_a_film, lookups).max_queries), [3, 3, 5]);
     let huge = Costs { query_bytes: u64::MAX, answer_bytes: u64::MAX, keys_bytes: u64::MAX, ..costs };
     assert_eq!(Sizes::new(&huge, usize::MAX).max_ask_bytes(), u64::MAX);
+    assert_eq!(Sizes::new(&huge, 1).max_queries, 1);
 }
 
 proptest! {
