@@ -63,13 +63,14 @@ impl Worker {
                 if unit.len() as u64 != scheme.units().answer_bytes {
                     return tracing::error!(table = ?live, "the scheme gave a unit of the wrong size");
                 }
+                // Counted first, so that whoever has read a stream finds its units in the metrics.
+                self.metrics.unit(live.catalog().table.as_str());
                 // There was room before the unit was made, and nobody else sends.
                 if out.try_send(unit.into()).is_err() {
                     return;
                 }
                 *next += 1;
                 flow.since = Instant::now();
-                self.metrics.unit(live.catalog().table.as_str());
                 if *next < flow.head.first.saturating_add(flow.head.units) {
                     self.queue.put_flow_back(flow);
                 }
