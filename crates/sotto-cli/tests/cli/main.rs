@@ -8,6 +8,7 @@
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`tour`] | help, `bench`, `demo` |
+//! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
 
 // Clippy knows tests by their attribute, and what they share has none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -18,3 +19,4 @@ mod harness;
 mod journey;
 mod sources;
 mod tour;
+mod variants;
