@@ -79,13 +79,11 @@ impl ArtifactEntry {
         if matches!(self.chunks.as_slice(), [only] if *only != self.digest) {
             return refuse("artifacts.chunks", "an only chunk has the digest of the whole");
         }
-        match (self.artifact, self.from_epoch) {
-            (Artifact::HintDelta, Some(from)) if from.0 >= 1 && from < epoch => Ok(()),
-            (Artifact::HintDelta, _) => {
-                refuse("artifacts.from_epoch", "a delta starts from an earlier epoch")
-            }
-            (_, None) => Ok(()),
-            (_, Some(_)) => refuse("artifacts.from_epoch", "only a delta starts from an epoch"),
+        match (self.artifact.is_delta(), self.from_epoch) {
+            (true, Some(from)) if from.0 >= 1 && from < epoch => Ok(()),
+            (true, _) => refuse("artifacts.from_epoch", "a delta starts from an earlier epoch"),
+            (false, None) => Ok(()),
+            (false, Some(_)) => refuse("artifacts.from_epoch", "only a delta starts from an epoch"),
         }
     }
 }

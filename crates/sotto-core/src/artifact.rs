@@ -11,6 +11,10 @@ pub enum Artifact {
     Hint,
     /// What turns the previous epoch's [`Artifact::Hint`] into this one's.
     HintDelta,
+    /// The records themselves, one after the other: what a client streams once to make its own hints.
+    Rows,
+    /// What changed in [`Artifact::Rows`] since an earlier epoch.
+    RowsDelta,
 }
 
 impl Artifact {
@@ -19,7 +23,14 @@ impl Artifact {
         match self {
             Artifact::Hint => "hint",
             Artifact::HintDelta => "hint-delta",
+            Artifact::Rows => "rows",
+            Artifact::RowsDelta => "rows-delta",
         }
+    }
+
+    /// Whether it leads from an earlier epoch to this one, and is of no use by itself.
+    pub fn is_delta(self) -> bool {
+        matches!(self, Artifact::HintDelta | Artifact::RowsDelta)
     }
 }
 

@@ -11,20 +11,26 @@
 mod client;
 #[cfg(feature = "server")]
 mod server;
+mod state;
 #[cfg(feature = "server")]
 mod stream;
 mod units;
+mod upkeep;
 
 pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ServerEntry};
+pub use state::{AnyCheckpoint, AnyState, StateEntry};
 #[cfg(feature = "server")]
 pub use stream::{AnyPrepared, AnyStream};
 pub use units::AnyUnits;
+#[cfg(feature = "server")]
+pub use upkeep::AnySupplier;
+pub use upkeep::{AnyUpkeep, UpkeepEntry};
 
 use crate::{
     Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
-    Scheme, SchemeId, Shape, Streamed, Units,
+    Scheme, SchemeId, Shape, Stateful, Streamed, Units,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
@@ -36,8 +42,10 @@ pub struct SchemeEntry {
     pub id: SchemeId,
     /// Name and paper, one line.
     pub title: &'static str,
-    /// How many servers a query goes to.
+    /// How many servers there are.
     pub servers: usize,
+    /// How many of them a query goes to: the first so many.
+    pub queried: usize,
     /// The parameter sets that can be asked for by name.
     pub sets: fn() -> Vec<NamedSet>,
     /// Chooses parameters for a table; gives canonical JSON.
@@ -50,6 +58,10 @@ pub struct SchemeEntry {
     pub patch: Option<PatchFn>,
     /// What a record consists of, where it can be fetched piece by piece.
     pub units: Option<fn(&[u8]) -> Result<Units>>,
+    /// How a client's state is read back, where it has one that must survive.
+    pub state: Option<StateEntry>,
+    /// Which server makes hints, where one does.
+    pub upkeep: Option<UpkeepEntry>,
     /// The server's half.
     #[cfg(feature = "server")]
     pub server: ServerEntry,
@@ -66,12 +78,15 @@ impl SchemeEntry {
             id: S::ID,
             title: S::TITLE,
             servers: <S::Fan<()> as Fan<()>>::SERVERS,
+            queried: <S::Fan<()> as Fan<()>>::SERVERS,
             sets: <S::Params as Params>::sets,
             select: select::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: None,
             units: None,
+            state: None,
+            upkeep: None,
         }
     }
 
@@ -82,12 +97,15 @@ impl SchemeEntry {
             id: S::ID,
             title: S::TITLE,
             servers: <S::Fan<()> as Fan<()>>::SERVERS,
+            queried: <S::Fan<()> as Fan<()>>::SERVERS,
             sets: <S::Params as Params>::sets,
             select: select::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: None,
             units: None,
+            state: None,
+            upkeep: None,
             server: ServerEntry::new::<S>(),
         }
     }
@@ -114,6 +132,36 @@ impl SchemeEntry {
     const fn with_units<S: Streamed>(mut self) -> Self {
         self.units = Some(units::of::<S>);
         self.prepare = units::prepare::<S>;
+        self
+    }
+
+    /// Adds the [`Stateful`] capability.
+    pub const fn with_state<S: Stateful>(mut self) -> Self {
+        self.state = Some(StateEntry::new::<S>());
+        self.prepare = state::prepare::<S>;
+        self
+    }
+
+    /// Adds the [`Stateful`] and [`crate::Upkeep`] capabilities, for builds without servers.
+    #[cfg(not(feature = "server"))]
+    pub const fn with_upkeep<S: crate::Upkeep>(self) -> Self {
+        self.with_orders::<S>()
+    }
+
+    /// Adds the [`Stateful`], [`crate::Upkeep`] and [`crate::Supplier`] capabilities.
+    #[cfg(feature = "server")]
+    pub const fn with_upkeep<S: crate::Supplier>(mut self) -> Self {
+        self.server = self.server.with_upkeep::<S>();
+        self.with_orders::<S>()
+    }
+
+    const fn with_orders<S: crate::Upkeep>(mut self) -> Self {
+        self.state = Some(upkeep::state_entry::<S>());
+        self.upkeep = Some(UpkeepEntry::new::<S>());
+        self.prepare = upkeep::prepare::<S>;
+        if self.servers <= S::HELPER {
+            self.servers = S::HELPER + 1;
+        }
         self
     }
 

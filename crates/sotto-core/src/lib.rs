@@ -9,6 +9,7 @@
 //! | [`wire`] | messages of a size known beforehand, decoded totally |
 //! | [`artifact`] | the static, query-independent files of a table |
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch`, `Streamed` |
+//! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
 //! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, and where bytes come from and go to |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
@@ -22,12 +23,16 @@ pub mod params;
 pub mod scheme;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod stateful;
 pub mod wire;
 
 pub use artifact::{Artifact, ArtifactNeed};
-pub use erased::{AnyClient, AnyPrepare, AnyUnits, SchemeEntry, Ticket};
+pub use erased::{
+    AnyCheckpoint, AnyClient, AnyPrepare, AnyState, AnyUnits, AnyUpkeep, SchemeEntry, StateEntry, Ticket,
+    UpkeepEntry,
+};
 #[cfg(feature = "server")]
-pub use erased::{AnyPrepared, AnyServer, AnySession, AnyStream, ServerEntry};
+pub use erased::{AnyPrepared, AnyServer, AnySession, AnyStream, AnySupplier, ServerEntry};
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
@@ -35,5 +40,6 @@ pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
-pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink, Stream};
+pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink, Stream, Supplier};
+pub use stateful::{PendingOf, Stateful, Upkeep};
 pub use wire::Wire;

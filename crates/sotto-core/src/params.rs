@@ -145,4 +145,8 @@ pub struct Costs {
     pub server_ops: u64,
     /// Bytes the server keeps resident for the table, artifacts included.
     pub resident_bytes: u64,
+    /// Bytes of state a client keeps and must not lose; 0 if it can be made anew from the artifacts at any time.
+    pub client_bytes: u64,
+    /// Queries a client can make before it has to prepare again; 0 for as many as it likes.
+    pub budget: u64,
 }

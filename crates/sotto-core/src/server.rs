@@ -2,7 +2,7 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Misuse, Result, Scheme, Streamed, Wire};
+use crate::{Artifact, Misuse, Result, Scheme, Streamed, Upkeep, Wire};
 use std::sync::Arc;
 
 /// A scheme that can be served.
@@ -86,6 +86,15 @@ pub trait Stream: Serve + Streamed {
     /// # Errors
     /// As [`Server::answer`].
     fn unit(server: &Self::Server, prepared: &Self::Prepared, unit: u64) -> Result<Self::UnitAnswer>;
+}
+
+/// The server's half of an [`Upkeep`] scheme.
+pub trait Supplier: Serve + Upkeep {
+    /// Makes hints to order. May take seconds: not for the worker that answers queries.
+    ///
+    /// # Errors
+    /// As [`Server::answer`].
+    fn supply(server: &Self::Server, order: Self::Order) -> Result<Self::Supply>;
 }
 
 /// New bytes inside one record.

@@ -21,6 +21,7 @@ pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
             answer_bytes: params.grid.units() * params.unit_answer_bytes(),
             server_ops: costs.server_ops,
             resident_bytes: params.grid.bytes(),
+            ..Costs::default()
         },
         security: params.security.clone(),
         failure_log2: params.failure_log2,

@@ -141,6 +141,7 @@ impl sotto_core::Params for Params {
                 answer_bytes: packed_bytes(record_bytes, answer_bits),
                 server_ops: self.matrix_bytes() * self.planes() as u64,
                 resident_bytes: self.matrix_bytes() + self.hint_bytes(),
+                ..Costs::default()
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,

@@ -146,13 +146,13 @@ impl Line {
         Ok(response.body)
     }
 
-    /// The place on disk of what is fetched. A delta has none: it is of use once.
+    /// The place on disk of what is fetched. Only a hint has one: deltas and rows are of use once.
     fn slot<'a>(
         &mut self,
         fetch: &Fetch,
         held: &'a mut Option<(Hex32, Slot)>,
     ) -> Result<Option<&'a mut Slot>> {
-        let Some(cache) = self.cache.as_ref().filter(|_| fetch.artifact != Artifact::HintDelta) else {
+        let Some(cache) = self.cache.as_ref().filter(|_| fetch.artifact == Artifact::Hint) else {
             return Ok(None);
         };
         if held.as_ref().is_none_or(|(digest, _)| *digest != fetch.digest) {

@@ -1,6 +1,6 @@
 //! Clients as bytes.
 
-use super::{AnyUnits, checked};
+use super::{AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, checked};
 use crate::{
     Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, Prepare, Record,
     RecordIndex, Result, Scheme, Wire,
@@ -24,6 +24,10 @@ pub trait AnyPrepare: Send {
     /// # Errors
     /// As there.
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>>;
+    /// What writes it down half done, where the scheme can.
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        None
+    }
 }
 
 /// A prepared client.
@@ -46,12 +50,21 @@ pub trait AnyClient: Send {
     fn units(&mut self) -> Option<&mut dyn AnyUnits> {
         None
     }
+    /// The state that must survive, where the scheme has one. Whoever asks without keeping it may ask as long as
+    /// nothing crashes.
+    fn state(&mut self) -> Option<&mut dyn AnyState> {
+        None
+    }
+    /// What orders hints, where a server makes them.
+    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
+        None
+    }
 }
 
-struct Preparing<S: Scheme> {
-    params: S::Params,
-    prepare: S::Prepare,
-    finish: fn(Ready<S>) -> Box<dyn AnyClient>,
+pub(super) struct Preparing<S: Scheme> {
+    pub(super) params: S::Params,
+    pub(super) prepare: S::Prepare,
+    pub(super) finish: fn(Ready<S>) -> Box<dyn AnyClient>,
 }
 
 pub(super) struct Ready<S: Scheme> {
@@ -69,9 +82,24 @@ pub(super) fn prepare_as<S: Scheme>(
     rng: &mut dyn CryptoRng,
     finish: fn(Ready<S>) -> Box<dyn AnyClient>,
 ) -> Result<Box<dyn AnyPrepare>> {
+    Ok(Box::new(preparing::<S>(params, rng, finish)?))
+}
+
+pub(super) fn preparing<S: Scheme>(
+    params: &[u8],
+    rng: &mut dyn CryptoRng,
+    finish: fn(Ready<S>) -> Box<dyn AnyClient>,
+) -> Result<Preparing<S>> {
     let params = checked::<S>(params)?;
     let prepare = S::Prepare::begin(&params, rng)?;
-    Ok(Box::new(Preparing::<S> { params, prepare, finish }))
+    Ok(Preparing { params, prepare, finish })
+}
+
+impl<S: Scheme> Preparing<S> {
+    pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
+        let Preparing { params, prepare, finish } = self;
+        Ok(finish(Ready { params, client: prepare.finish()? }))
+    }
 }
 
 impl<S: Scheme> AnyPrepare for Preparing<S> {
@@ -82,8 +110,7 @@ impl<S: Scheme> AnyPrepare for Preparing<S> {
         self.prepare.absorb(from, chunk)
     }
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>> {
-        let Preparing { params, prepare, finish } = *self;
-        Ok(finish(Ready { params, client: prepare.finish()? }))
+        Preparing::finish(*self)
     }
 }
 

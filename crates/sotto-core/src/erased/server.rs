@@ -1,6 +1,6 @@
 //! Servers as bytes.
 
-use super::{AnyStream, checked, stream};
+use super::{AnyStream, AnySupplier, checked, stream, upkeep};
 use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Serve, Server, Sink, Wire};
 use std::any::Any;
 use std::sync::Arc;
@@ -23,6 +23,11 @@ impl ServerEntry {
 
     pub(super) const fn with_stream<S: crate::Stream>(mut self) -> Self {
         self.open = stream::open::<S>;
+        self
+    }
+
+    pub(super) const fn with_upkeep<S: crate::Supplier>(mut self) -> Self {
+        self.open = upkeep::open::<S>;
         self
     }
 
@@ -54,6 +59,10 @@ pub trait AnyServer: Send + Sync {
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
     /// What answers piece by piece, where the scheme can.
     fn stream(&self) -> Option<&dyn AnyStream> {
+        None
+    }
+    /// What makes hints to order, where the scheme can.
+    fn supplier(&self) -> Option<&dyn AnySupplier> {
         None
     }
 }

@@ -58,7 +58,7 @@ impl Part {
     /// A multiple of this is its offset: a page for what is scanned, a cache line for the rest.
     pub fn alignment(self) -> u64 {
         match self {
-            Part::Scheme(Section::Resident) => 4096,
+            Part::Scheme(Section::Resident | Section::Public(Artifact::Rows)) => 4096,
             _ => 64,
         }
     }
@@ -69,6 +69,8 @@ impl Part {
             Part::Scheme(Section::Resident) => Some(2),
             Part::Scheme(Section::Public(Artifact::Hint)) => Some(3),
             Part::Scheme(Section::Public(Artifact::HintDelta)) => Some(4),
+            Part::Scheme(Section::Public(Artifact::Rows)) => Some(5),
+            Part::Scheme(Section::Public(Artifact::RowsDelta)) => Some(6),
             // An artifact newer than this format; the writer refuses to reserve it.
             Part::Scheme(Section::Public(_)) => None,
         }
@@ -80,6 +82,8 @@ impl Part {
             Part::Scheme(Section::Resident),
             Part::Scheme(Section::Public(Artifact::Hint)),
             Part::Scheme(Section::Public(Artifact::HintDelta)),
+            Part::Scheme(Section::Public(Artifact::Rows)),
+            Part::Scheme(Section::Public(Artifact::RowsDelta)),
         ];
         known.into_iter().find(|part| part.code() == Some(code))
     }

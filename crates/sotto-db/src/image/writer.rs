@@ -9,7 +9,7 @@ use super::header::{Entry, HEADER_BYTES, Header, Part};
 use crate::progress::{Progress, Stage, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, SignedCatalog};
-use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
+use sotto_core::{Epoch, Misuse, Section, Sink};
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -71,8 +71,8 @@ impl<'a> ImageWriter<'a> {
     pub fn create_from(destination: &Path, old: &ImageFile, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
         let kept = old.header().entries.iter().filter(|entry| {
-            let dropped = [Part::Catalog, Part::Scheme(Section::Public(Artifact::HintDelta))];
-            !dropped.contains(&entry.part)
+            let delta = matches!(entry.part, Part::Scheme(Section::Public(artifact)) if artifact.is_delta());
+            entry.part != Part::Catalog && !delta
         });
         let kept: Vec<_> = kept.copied().collect();
         let stage = Stage::new(watch, "copy", kept.iter().map(|entry| entry.bytes).sum());
@@ -114,7 +114,7 @@ impl<'a> ImageWriter<'a> {
         for place in places {
             let digest = match place.part {
                 Part::Scheme(Section::Public(artifact)) => {
-                    let from = from_epoch.filter(|_| artifact == Artifact::HintDelta);
+                    let from = from_epoch.filter(|_| artifact.is_delta());
                     digest::of_artifact(file, (place.offset, place.bytes), artifact, from, &stage).map(
                         |entry| {
                             let digest = entry.digest.0;

@@ -37,6 +37,7 @@ impl<const KEYED: bool> Flavour for Clear<KEYED> {
             answer_bytes: literal.record_bytes,
             server_ops: 1,
             resident_bytes: literal.records * literal.record_bytes + artifact_bytes,
+            ..Costs::default()
         }
     }
 

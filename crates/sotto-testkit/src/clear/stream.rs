@@ -101,6 +101,7 @@ impl Params for P {
                 answer_bytes: self.0.units * self.unit_answer_bytes() as u64,
                 server_ops: 1,
                 resident_bytes: self.table_bytes(),
+                ..Costs::default()
             },
             security: Security {
                 bits: f64::INFINITY,

@@ -28,6 +28,7 @@ impl Flavour for Shares {
             answer_bytes: literal.record_bytes,
             server_ops: table,
             resident_bytes: table,
+            ..Costs::default()
         }
     }
 
