@@ -2,6 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | [`aes`] | AES-128 over whole slices: a pseudo-random function, and trees of seeds |
 //! | [`modulus`] | primes below 2^50, products of two, and arithmetic modulo them |
 //! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
 //! | [`basis`] | numbers modulo two moduli at once, and how to leave one behind |
@@ -9,6 +10,7 @@
 //! | [`bits`] | words of any width as bytes |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
+//! | [`find`] | where a word lies in a list, in constant time |
 //! | [`sample`] | the discrete Gaussian, in constant time |
 //! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
 //!
@@ -17,8 +19,10 @@
 //! forces one. All `unsafe` of the crate lives in the private module `simd`.
 #![deny(unsafe_code)]
 
+pub mod aes;
 pub mod basis;
 pub mod bits;
+pub mod find;
 pub mod gadget;
 pub mod machine;
 pub mod matrix;

@@ -1,5 +1,6 @@
 //! 32-byte registers: AVX2 and FMA, which every x86 processor of the last ten years has.
 
+pub(super) mod aes;
 mod bytes;
 mod dot;
 mod gauss;
@@ -10,7 +11,7 @@ mod scan;
 mod slots;
 mod tiles;
 
-use super::{Kernels, Planes, scalar};
+use super::{Blocks, Kernels, Planes, scalar};
 use crate::gadget::Digits;
 use crate::ntt::{Room, Tables};
 use crate::tiles::{Block, Words};
@@ -94,6 +95,10 @@ macro_rules! kernels {
             fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
                 // SAFETY: self proves AVX2.
                 unsafe { gauss::gauss(thresholds, uniform, out) }
+            }
+
+            fn aes(&self) -> &'static dyn Blocks {
+                aes::AesNi::probe().unwrap_or(&scalar::Plain)
             }
 
             fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {

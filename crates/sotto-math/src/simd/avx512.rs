@@ -1,7 +1,9 @@
 //! 64-byte registers: AVX-512 with byte products (VNNI) and 52-bit products (IFMA).
 
+mod aes;
 mod digits;
 mod dot;
+mod find;
 mod gauss;
 mod lanes;
 mod ntt;
@@ -11,8 +13,10 @@ mod scan;
 mod slots;
 mod tiles;
 
-use super::{Kernels, Planes, scalar};
+use super::avx2::aes::AesNi;
+use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
+use crate::find::Either;
 use crate::gadget::{Digits, PairDigits};
 use crate::ntt::{Automorphism, Room, Tables};
 use crate::tiles::{Block, Words};
@@ -94,6 +98,15 @@ impl Kernels for Avx512 {
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         // SAFETY: self proves the features.
         unsafe { gauss::gauss(thresholds, uniform, out) }
+    }
+
+    fn aes(&self) -> &'static dyn Blocks {
+        aes::Vaes::probe().or_else(AesNi::probe).unwrap_or(&scalar::Plain)
+    }
+
+    fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
+        // SAFETY: self proves the features.
+        unsafe { find::either16(sought, base, room, count) }
     }
 
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {

@@ -6,8 +6,8 @@
 //! | `avx2` | AVX2 and FMA; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
 //!
-//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, and
-//! `slots` and `digits` where it has something faster than scalar code. A backend is a
+//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, `aes`, and
+//! `slots`, `digits` and `find` where it has something faster than scalar code. A backend is a
 //! value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
@@ -21,7 +21,9 @@ mod scalar;
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
+use crate::aes::Aes;
 use crate::basis::Pair;
+use crate::find::Either;
 use crate::gadget::{Digits, PairDigits};
 use crate::ntt::{Automorphism, Room, Tables};
 use crate::tiles::{Block, Words};
@@ -81,6 +83,17 @@ pub(crate) trait Kernels: Sync {
 
     // What follows is scalar code where a backend has nothing faster.
 
+    /// AES, as fast as the processor has it: its instructions come apart from those of the backend.
+    fn aes(&self) -> &'static dyn Blocks {
+        &scalar::Plain
+    }
+
+    /// Writes positions from `room[count]` on, and returns the new count. `room` has
+    /// [`SPARE`](crate::find::SPARE) words more than are kept.
+    fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
+        scalar::either16(sought, base, room, count)
+    }
+
     /// Slots in another order.
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
         scalar::permute(a, x, out);
@@ -130,6 +143,21 @@ pub(crate) trait Kernels: Sync {
     fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
         scalar::lower(p, x, correction);
     }
+}
+
+/// AES-128 over slices whose lengths the safe callers check; what is said of [`Kernels`] holds here too.
+pub(crate) trait Blocks: Sync {
+    /// Encrypts pairs of numbers from `from` on, in rows of `ny`, which is not zero.
+    fn grid(&self, key: &Aes, from: [u64; 2], ny: u64, out: &mut [[u8; 16]]);
+
+    /// The encryption of each input, plus the input.
+    fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]);
+
+    /// `mmo` of each seed under both keys.
+    fn double(&self, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]);
+
+    /// `mmo` of each seed with 0, 1, 2 and 3 added to its first byte without carry.
+    fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]);
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;

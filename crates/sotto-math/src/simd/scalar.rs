@@ -1,7 +1,9 @@
 //! Plain Rust: the definition of every kernel, and the fallback everywhere.
 
+mod aes;
 mod digits;
 mod dot;
+mod find;
 mod gauss;
 mod ntt;
 mod read;
@@ -15,9 +17,13 @@ use crate::tiles::{Block, Words};
 
 // What the vector backends leave to scalar code: what does not fill a register, and what
 // their instructions do not make faster.
+#[cfg(target_arch = "x86_64")]
+pub(super) use aes::Pairs;
+pub(super) use aes::Plain;
 pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use digits::{decompose_64, decompose_from, decompose_pair_from};
+pub(super) use find::either16;
 #[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,112 @@
+//! AES-128 over whole slices: a pseudo-random function of two numbers, and a generator that grows trees.
+//!
+//! Everything here is a fixed number of rounds on blocks that do not meet each other, so a processor with AES
+//! instructions keeps eight registers in flight and is limited by nothing else. Without them the code is bit-sliced.
+//! Neither has a table, a branch or an address that depends on a key or a block.
+
+#[cfg(target_arch = "x86_64")]
+mod schedule;
+
+use crate::simd::{self, Blocks};
+use ::aes::cipher::KeyInit;
+use core::fmt;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroize;
+
+/// AES-128 under one key, wiped on drop.
+pub struct Aes {
+    /// Encrypts without vector instructions, and wipes itself.
+    pub(crate) plain: ::aes::Aes128,
+    /// The round keys of FIPS 197, section 5.2, for those who have instructions for a round.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) rounds: [[u8; 16]; 11],
+}
+
+impl Aes {
+    /// Expands a key.
+    pub fn new(key: &[u8; 16]) -> Self {
+        Aes {
+            plain: ::aes::Aes128::new(key.into()),
+            #[cfg(target_arch = "x86_64")]
+            rounds: schedule::expand(key),
+        }
+    }
+
+    /// Encrypts all pairs of `nx` numbers from `x` on and `ny` from `y` on, the second moving faster.
+    ///
+    /// `out[a * ny + b]` is the block of `x + a` and `y + b`, each as eight little-endian bytes and modulo 2^64.
+    ///
+    /// # Panics
+    /// If `out` is not `nx * ny` long.
+    pub fn grid(&self, x: u64, nx: usize, y: u64, ny: usize, out: &mut [[u8; 16]]) {
+        grid_with(simd::kernels().aes(), self, [x, y], [nx, ny], out);
+    }
+
+    /// `out[i]` is the encryption of `input[i]`, plus `input[i]`: a function that nobody can invert even if the
+    /// key is known (Matyas, Meyer and Oseas).
+    ///
+    /// # Panics
+    /// If there are not as many outputs as inputs.
+    pub fn mmo(&self, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
+        mmo_with(simd::kernels().aes(), self, input, out);
+    }
+}
+
+impl fmt::Debug for Aes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Aes(..)")
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for Aes {
+    fn drop(&mut self) {
+        self.rounds.zeroize();
+    }
+}
+
+/// Two blocks of each seed, one below the other in a binary tree.
+///
+/// `out[2 * i]` is what [`Aes::mmo`] makes of `seeds[i]` under `left`, and `out[2 * i + 1]` under `right`.
+///
+/// # Panics
+/// If there are not twice as many outputs as seeds.
+pub fn double(left: &Aes, right: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    double_with(simd::kernels().aes(), [left, right], seeds, out);
+}
+
+/// Four blocks of each seed, for leaves of 512 bits.
+///
+/// `out[4 * i + t]` is what [`Aes::mmo`] makes of `seeds[i]` with `t` added to its first byte without carry.
+///
+/// # Panics
+/// If there are not four times as many outputs as seeds.
+pub fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    widen_with(simd::kernels().aes(), key, seeds, out);
+}
+
+fn grid_with(blocks: &dyn Blocks, key: &Aes, from: [u64; 2], count: [usize; 2], out: &mut [[u8; 16]]) {
+    assert_eq!(count[0].checked_mul(count[1]), Some(out.len()), "one block for each pair");
+    // A grid without columns has no pair, and no next row either.
+    if !out.is_empty() {
+        blocks.grid(key, from, count[1] as u64, out);
+    }
+}
+
+fn mmo_with(blocks: &dyn Blocks, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    assert_eq!(input.len(), out.len(), "one block for each input");
+    blocks.mmo(key, input, out);
+}
+
+fn double_with(blocks: &dyn Blocks, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    assert_eq!(seeds.len().checked_mul(2), Some(out.len()), "two blocks for each seed");
+    blocks.double(keys, seeds, out);
+}
+
+fn widen_with(blocks: &dyn Blocks, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    assert_eq!(seeds.len().checked_mul(4), Some(out.len()), "four blocks for each seed");
+    blocks.widen(key, seeds, out);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! AES by the crate `aes`: its own instructions where a processor has them, bit-sliced where not.
+
+use crate::aes::Aes;
+use crate::simd::Blocks;
+use ::aes::cipher::BlockCipherEncrypt;
+use ::aes::cipher::array::Array;
+use zeroize::Zeroize;
+
+/// Outputs at a time where what is encrypted does not lie side by side in the output.
+const BATCH: usize = 32;
+
+/// AES without any instruction that is not there.
+pub(in crate::simd) struct Plain;
+
+impl Blocks for Plain {
+    fn grid(&self, key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+        let mut pairs = Pairs { x, b: 0, y, ny };
+        for out in out.iter_mut() {
+            *out = pairs.next_block();
+        }
+        encrypt(key, out);
+    }
+
+    fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
+        out.copy_from_slice(input);
+        encrypt(key, out);
+        out.iter_mut().zip(input).for_each(|(out, input)| xor(out, input));
+    }
+
+    fn double(&self, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+        let mut side = [[0; 16]; BATCH];
+        for (seeds, out) in seeds.chunks(BATCH).zip(out.chunks_mut(2 * BATCH)) {
+            let side = &mut side[..seeds.len()];
+            for (at, key) in keys.into_iter().enumerate() {
+                self.mmo(key, seeds, side);
+                out.iter_mut().skip(at).step_by(2).zip(&*side).for_each(|(out, side)| *out = *side);
+            }
+        }
+        side.zeroize();
+    }
+
+    fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+        let mut inputs = [[0; 16]; BATCH];
+        for (seeds, out) in seeds.chunks(BATCH / 4).zip(out.chunks_mut(BATCH)) {
+            let inputs = &mut inputs[..out.len()];
+            for (seed, inputs) in seeds.iter().zip(inputs.as_chunks_mut::<4>().0) {
+                for (input, t) in inputs.iter_mut().zip(0..) {
+                    *input = *seed;
+                    input[0] ^= t;
+                }
+            }
+            self.mmo(key, inputs, out);
+        }
+        inputs.zeroize();
+    }
+}
+
+/// The blocks of a grid, one after the other.
+pub(in crate::simd) struct Pairs {
+    pub(in crate::simd) x: u64,
+    /// How far the second number is beyond `y`, below `ny`.
+    pub(in crate::simd) b: u64,
+    pub(in crate::simd) y: u64,
+    pub(in crate::simd) ny: u64,
+}
+
+impl Pairs {
+    #[inline]
+    pub(in crate::simd) fn next_pair(&mut self) -> [u64; 2] {
+        let pair = [self.x, self.y.wrapping_add(self.b)];
+        self.b += 1;
+        if self.b == self.ny {
+            (self.x, self.b) = (self.x.wrapping_add(1), 0);
+        }
+        pair
+    }
+
+    fn next_block(&mut self) -> [u8; 16] {
+        let [x, y] = self.next_pair();
+        (u128::from(y) << 64 | u128::from(x)).to_le_bytes()
+    }
+}
+
+fn encrypt(key: &Aes, blocks: &mut [[u8; 16]]) {
+    key.plain.encrypt_blocks(Array::cast_slice_from_core_mut(blocks));
+}
+
+fn xor(out: &mut [u8; 16], other: &[u8; 16]) {
+    *out = (u128::from_ne_bytes(*out) ^ u128::from_ne_bytes(*other)).to_ne_bytes();
+}
