@@ -9,6 +9,9 @@
 //! | [`gadget`] | numbers as few small digits |
 //! | [`bits`] | words of any width as bytes |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
+//! | [`gather`] | one row of each partition of a table, as two parities |
+//! | [`fold`] | the rows of a few partitions, added to many parities |
+//! | [`rank`] | which of many bytes are the smaller half |
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
 //! | [`find`] | where a word lies in a list, in constant time |
 //! | [`sample`] | the discrete Gaussian, in constant time |
@@ -23,11 +26,14 @@ pub mod aes;
 pub mod basis;
 pub mod bits;
 pub mod find;
+pub mod fold;
 pub mod gadget;
+pub mod gather;
 pub mod machine;
 pub mod matrix;
 pub mod modulus;
 pub mod ntt;
+pub mod rank;
 pub mod sample;
 #[allow(unsafe_code)]
 mod simd;

@@ -1,32 +1,40 @@
-//! 32-byte registers: AVX2 and FMA, which every x86 processor of the last ten years has.
+//! 32-byte registers: AVX2, FMA and POPCNT, which every x86 processor of the last ten years has.
 
 pub(super) mod aes;
 mod bytes;
 mod dot;
+mod fold;
+mod gather;
 mod gauss;
 mod lanes;
 mod ntt;
+mod rank;
 mod read;
 mod scan;
 mod slots;
 mod tiles;
 
 use super::{Blocks, Kernels, Planes, scalar};
+use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
+use crate::gather::{Picks, Rows};
 use crate::ntt::{Room, Tables};
 use crate::tiles::{Block, Words};
 
-/// Proof that this processor has AVX2 and FMA. Only the probe makes one.
+/// Proof that this processor has AVX2, FMA and POPCNT. Only the probe makes one.
 pub(crate) struct Avx2(());
 
 impl Avx2 {
     pub(crate) fn probe() -> Option<&'static dyn Kernels> {
         static PROVEN: Avx2 = Avx2(());
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(&PROVEN)
+        let has = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("popcnt");
+        has.then_some(&PROVEN)
     }
 }
 
-/// Proof that this processor has AVX2, FMA and AVX-VNNI. Only the probe makes one.
+/// Proof that this processor has AVX2, FMA, POPCNT and AVX-VNNI. Only the probe makes one.
 pub(crate) struct AvxVnni(());
 
 impl AvxVnni {
@@ -99,6 +107,26 @@ macro_rules! kernels {
 
             fn aes(&self) -> &'static dyn Blocks {
                 aes::AesNi::probe().unwrap_or(&scalar::Plain)
+            }
+
+            fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+                // SAFETY: self proves AVX2.
+                unsafe { gather::gather(rows, picks, parities) }
+            }
+
+            fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+                // SAFETY: self proves AVX2 and POPCNT.
+                unsafe { rank::tally(values, x, equal) }
+            }
+
+            fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
+                // SAFETY: self proves AVX2.
+                unsafe { rank::compare(values, bounds, less, equal) }
+            }
+
+            fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+                // SAFETY: self proves AVX2.
+                unsafe { fold::add_rows(from, places, parities) }
             }
 
             fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {

@@ -4,10 +4,13 @@ mod aes;
 mod digits;
 mod dot;
 mod find;
+mod fold;
+mod gather;
 mod gauss;
 mod lanes;
 mod ntt;
 mod products;
+mod rank;
 mod read;
 mod scan;
 mod slots;
@@ -17,11 +20,13 @@ use super::avx2::aes::AesNi;
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
 use crate::find::Either;
+use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
+use crate::gather::{Picks, Rows};
 use crate::ntt::{Automorphism, Room, Tables};
 use crate::tiles::{Block, Words};
 
-/// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA. Only the probe makes one.
+/// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT. Only the probe makes one.
 pub(crate) struct Avx512(());
 
 impl Avx512 {
@@ -32,7 +37,8 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vnni")
-            && is_x86_feature_detected!("avx512ifma");
+            && is_x86_feature_detected!("avx512ifma")
+            && is_x86_feature_detected!("popcnt");
         has.then_some(&PROVEN)
     }
 }
@@ -107,6 +113,31 @@ impl Kernels for Avx512 {
     fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
         // SAFETY: self proves the features.
         unsafe { find::either16(sought, base, room, count) }
+    }
+
+    fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+        // SAFETY: self proves the features.
+        unsafe { gather::gather(rows, picks, parities) }
+    }
+
+    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+        // SAFETY: self proves the features.
+        unsafe { rank::tally(values, x, equal) }
+    }
+
+    fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
+        // SAFETY: self proves the features.
+        unsafe { rank::compare(values, bounds, less, equal) }
+    }
+
+    fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+        // SAFETY: self proves the features.
+        unsafe { fold::add_rows(from, places, parities) }
+    }
+
+    fn places(&self, lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
+        // SAFETY: self proves the features.
+        unsafe { fold::places(lanes, first, chosen, out) }
     }
 
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {

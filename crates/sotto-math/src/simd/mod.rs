@@ -3,8 +3,8 @@
 //! | folder | needs |
 //! |---|---|
 //! | `scalar` | nothing; it is what the others are tested against |
-//! | `avx2` | AVX2 and FMA; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
-//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA |
+//! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
+//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT |
 //!
 //! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, `aes`, and
 //! `slots`, `digits` and `find` where it has something faster than scalar code. A backend is a
@@ -24,7 +24,9 @@ pub(crate) use scalar::Scalar;
 use crate::aes::Aes;
 use crate::basis::Pair;
 use crate::find::Either;
+use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
+use crate::gather::{Picks, Rows};
 use crate::ntt::{Automorphism, Room, Tables};
 use crate::tiles::{Block, Words};
 use std::sync::OnceLock;
@@ -80,6 +82,18 @@ pub(crate) trait Kernels: Sync {
     /// For each uniform word, how many thresholds do not exceed its upper 63 bits, with
     /// the sign from its lowest bit.
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
+
+    /// Replaces the parities by that of all picked rows and that of half 1.
+    fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]);
+
+    /// How many values are less than `x`; `equal` gets a bit for each that equals it.
+    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize;
+
+    /// Sixteen values of each set against its bound, as bits.
+    fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
+
+    /// Adds the rows at each set's places to its parity.
+    fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
 
     // What follows is scalar code where a backend has nothing faster.
 
@@ -142,6 +156,12 @@ pub(crate) trait Kernels: Sync {
     /// `(x - correction)` over the special modulus.
     fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
         scalar::lower(p, x, correction);
+    }
+
+    /// For each set the places of its rows, then that of the zeros. The first set's offsets are in
+    /// block `first` of each partition.
+    fn places(&self, lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
+        scalar::places(lanes, first, chosen, out);
     }
 }
 

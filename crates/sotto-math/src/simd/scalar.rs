@@ -4,14 +4,19 @@ mod aes;
 mod digits;
 mod dot;
 mod find;
+mod fold;
+mod gather;
 mod gauss;
 mod ntt;
+mod rank;
 mod read;
 mod scan;
 mod slots;
 mod tiles;
 
 use super::{Kernels, Planes};
+use crate::fold::{LANES, Sources};
+use crate::gather::{Picks, Rows};
 use crate::ntt::{Room, Tables};
 use crate::tiles::{Block, Words};
 
@@ -24,10 +29,15 @@ pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use digits::{decompose_64, decompose_from, decompose_pair_from};
 pub(super) use find::either16;
+pub(super) use fold::places;
+#[cfg(target_arch = "x86_64")]
+pub(super) use gather::gather_from;
 #[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};
+#[cfg(target_arch = "x86_64")]
+pub(super) use rank::tally;
 #[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
 pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
@@ -90,5 +100,21 @@ impl Kernels for Scalar {
 
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         gauss::gauss(thresholds, uniform, out);
+    }
+
+    fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+        gather::gather(rows, picks, parities);
+    }
+
+    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+        rank::tally(values, x, equal)
+    }
+
+    fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
+        rank::compare(values, bounds, less, equal);
+    }
+
+    fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+        fold::add_rows(from, places, parities);
     }
 }

@@ -1,0 +1,77 @@
+//! Two parities out of one table: one row of each partition, by halves.
+//!
+//! A table is cut into partitions of equally many rows. For every partition one row is named,
+//! and a bit says to which of two halves it belongs; the rows of each half are added without
+//! carry. That is all that a server of S3PIR does for a query, and it is bound by the latency
+//! of memory: every row lies in another page. So rows are asked for well ahead of their use,
+//! and the kernels keep the sum of all rows and that of one half, since choosing between two
+//! sums would be a branch that cannot be predicted.
+
+use crate::simd::{self, Kernels};
+
+/// The rows of a table, partition after partition.
+///
+/// The last partitions may lack rows: those count as zeros.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// The rows, one after the other.
+    pub bytes: &'a [u8],
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Rows of a partition: a power of two, at most 2^16.
+    pub partition_rows: usize,
+}
+
+/// One row of each partition, and its half.
+#[derive(Clone, Copy, Debug)]
+pub struct Picks<'a> {
+    /// For each partition a row. Only the bits count that number the rows of a partition.
+    pub offsets: &'a [u16],
+    /// For each partition, from the lowest bit of the first byte on, its half.
+    pub halves: &'a [u8],
+}
+
+impl Picks<'_> {
+    /// The half of partition `k`: 0 or 1.
+    #[inline(always)]
+    pub(crate) fn half(&self, k: usize) -> u8 {
+        self.halves[k / 8] >> (k % 8) & 1
+    }
+}
+
+impl Rows<'_> {
+    /// Where the row `offset` of partition `k` begins.
+    #[inline(always)]
+    pub(crate) fn at(&self, k: usize, offset: u16) -> usize {
+        (k * self.partition_rows + (usize::from(offset) & (self.partition_rows - 1))) * self.row_bytes
+    }
+}
+
+/// The exclusive or of the named rows of half 0, and of those of half 1.
+///
+/// # Panics
+/// If `rows` is not whole rows of at least one byte, partitions are not of a power of two up to
+/// 2^16 rows, there are not as many bits as offsets (up to a whole byte), or a parity is not
+/// as long as a row.
+pub fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+    gather_with(simd::kernels(), rows, picks, parities);
+}
+
+pub(crate) fn gather_with(
+    kernels: &dyn Kernels,
+    rows: Rows<'_>,
+    picks: Picks<'_>,
+    [zero, one]: [&mut [u8]; 2],
+) {
+    assert!(rows.row_bytes > 0 && rows.bytes.len().is_multiple_of(rows.row_bytes), "whole rows");
+    assert!(rows.partition_rows.is_power_of_two() && rows.partition_rows <= 1 << 16, "a power of two");
+    assert_eq!(picks.halves.len(), picks.offsets.len().div_ceil(8), "a bit for each partition");
+    assert!(zero.len() == rows.row_bytes && one.len() == rows.row_bytes, "parities of a row's size");
+    kernels.gather(rows, picks, [zero, one]);
+    for (zero, one) in zero.iter_mut().zip(one) {
+        *zero ^= *one;
+    }
+}
+
+#[cfg(test)]
+mod tests;

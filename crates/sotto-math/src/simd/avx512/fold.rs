@@ -1,0 +1,165 @@
+//! Places of rows by transposing offsets and moving the chosen ones together, and rows added
+//! to parities in registers.
+
+use super::lanes::{load, store};
+use crate::fold::{ALWAYS, LANES, Lanes, Sources};
+use core::arch::x86_64::*;
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
+    let valid = u16::MAX >> (LANES - lanes.count);
+    let zeros = _mm512_set1_epi32(lanes.zeros() as i32);
+    let mask = _mm512_set1_epi32(lanes.rows as i32 - 1);
+    let order = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    let starts = _mm512_mullo_epi32(order, _mm512_set1_epi32(lanes.rows as i32));
+    // Of two registers with four partitions each, the words of one set and those of the next; the
+    // upper half of each set's words gets them from two others.
+    let from: [u16; 32] = std::array::from_fn(|p| {
+        let (set, k) = (p / 16, p % 8);
+        (k / 4 * 32 + k % 4 * 8 + set) as u16
+    });
+    let from = load(&from);
+    for (b, (chosen, out)) in chosen.chunks(8).zip(out.chunks_mut(8)).enumerate() {
+        let mut blocks = [[0; 16]; LANES];
+        for (k, block) in blocks[..lanes.count].iter_mut().enumerate() {
+            *block = lanes.offsets[k * lanes.blocks + first + b];
+        }
+        let quads = blocks.as_flattened().as_chunks::<64>().0;
+        let quads = [load(&quads[0]), load(&quads[1]), load(&quads[2]), load(&quads[3])];
+        for (t, (chosen, out)) in chosen.chunks(2).zip(out.chunks_mut(2)).enumerate() {
+            let from = _mm512_add_epi16(from, _mm512_set1_epi16(2 * t as i16));
+            let lower = _mm512_permutex2var_epi16(quads[0], from, quads[1]);
+            let upper = _mm512_permutex2var_epi16(quads[2], from, quads[3]);
+            let both = _mm512_mask_blend_epi16(0xFF00_FF00, lower, upper);
+            let sets = [_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64::<1>(both)];
+            for ((set, &chosen), out) in sets.into_iter().zip(chosen).zip(out) {
+                let offsets = _mm512_and_si512(_mm512_cvtepu16_epi32(set), mask);
+                let places = _mm512_add_epi32(offsets, starts);
+                store(out, _mm512_mask_compress_epi32(zeros, chosen & valid, places));
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+pub(super) fn add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+    match (from.stride, from.lanes > ALWAYS) {
+        (8, _) => eighths(from, places, parities),
+        (16, _) => quarters(from, places, parities),
+        (32, _) => halves(from, places, parities),
+        (stride, _) => {
+            let mut at = 0;
+            while at < stride {
+                at += match stride - at {
+                    512.. => lines::<8>(at, from, places, parities),
+                    256.. => lines::<4>(at, from, places, parities),
+                    128.. => lines::<2>(at, from, places, parities),
+                    _ => lines::<1>(at, from, places, parities),
+                };
+            }
+        }
+    }
+}
+
+/// Goes through the places of each set: those that are always added, and the others if there are any.
+macro_rules! each {
+    ($from:ident, $places:ident, $place:ident, $add:expr) => {
+        if $from.lanes <= 8 {
+            for &$place in &$places[..8] {
+                $add
+            }
+        } else {
+            for &$place in &$places[..ALWAYS] {
+                $add
+            }
+            if $places[ALWAYS] != $from.zeros() {
+                for &$place in &$places[ALWAYS..] {
+                    $add
+                }
+            }
+        }
+    };
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn halves(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+    let rows = from.rows.as_chunks::<32>().0;
+    for (places, parity) in places.iter().zip(parities.as_chunks_mut::<32>().0) {
+        // SAFETY: the array is the 32 bytes that this load reads, and it needs no alignment.
+        let mut sum = unsafe { _mm256_loadu_si256(parity.as_ptr().cast()) };
+        each!(from, places, place, {
+            if let Some(row) = rows.get(place as usize) {
+                // SAFETY: as above.
+                let row = unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+                sum = _mm256_xor_si256(sum, row);
+            }
+        });
+        // SAFETY: the array is the 32 bytes that this store writes, and it needs no alignment.
+        unsafe { _mm256_storeu_si256(parity.as_mut_ptr().cast(), sum) }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn quarters(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+    let rows = from.rows.as_chunks::<16>().0;
+    for (places, parity) in places.iter().zip(parities.as_chunks_mut::<16>().0) {
+        // SAFETY: the array is the 16 bytes that this load reads, and it needs no alignment.
+        let mut sum = unsafe { _mm_loadu_si128(parity.as_ptr().cast()) };
+        each!(from, places, place, {
+            if let Some(row) = rows.get(place as usize) {
+                // SAFETY: as above.
+                let row = unsafe { _mm_loadu_si128(row.as_ptr().cast()) };
+                sum = _mm_xor_si128(sum, row);
+            }
+        });
+        // SAFETY: the array is the 16 bytes that this store writes, and it needs no alignment.
+        unsafe { _mm_storeu_si128(parity.as_mut_ptr().cast(), sum) }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+fn eighths(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+    let rows = from.rows.as_chunks::<8>().0;
+    for (places, parity) in places.iter().zip(parities.as_chunks_mut::<8>().0) {
+        let mut sum = u64::from_ne_bytes(*parity);
+        each!(from, places, place, {
+            if let Some(row) = rows.get(place as usize) {
+                sum ^= u64::from_ne_bytes(*row);
+            }
+        });
+        *parity = sum.to_ne_bytes();
+    }
+}
+
+/// `K` lines of each parity, from byte `at` on.
+#[target_feature(enable = "avx512f")]
+fn lines<const K: usize>(
+    at: usize,
+    from: Sources<'_>,
+    places: &[[u32; LANES]],
+    parities: &mut [u8],
+) -> usize {
+    let stride = from.stride / 64;
+    let rows = from.rows.as_chunks::<64>().0;
+    let parities = parities.as_chunks_mut::<64>().0.chunks_exact_mut(stride);
+    for (places, parity) in places.iter().zip(parities) {
+        let Some(parity) = parity[at / 64..].first_chunk_mut::<K>() else { continue };
+        let mut sums = [_mm512_setzero_si512(); K];
+        for i in 0..K {
+            sums[i] = load(&parity[i]);
+        }
+        each!(from, places, place, {
+            if let Some(row) =
+                rows.get(place as usize * stride + at / 64..).and_then(|r| r.first_chunk::<K>())
+            {
+                for i in 0..K {
+                    sums[i] = _mm512_xor_si512(sums[i], load(&row[i]));
+                }
+            }
+        });
+        for i in 0..K {
+            store(&mut parity[i], sums[i]);
+        }
+    }
+    K * 64
+}

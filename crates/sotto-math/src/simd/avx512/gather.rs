@@ -1,0 +1,139 @@
+//! The gather: up to eight registers of each row at a time, fetched ahead.
+
+use super::lanes::{load, prefetch, store};
+use crate::gather::{Picks, Rows};
+use core::arch::x86_64::*;
+
+/// How many partitions ahead rows are fetched.
+const AHEAD: usize = 32;
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) {
+    let mut at = 0;
+    while at < rows.row_bytes {
+        let out = [&mut all[at..], &mut one[at..]];
+        at += match rows.row_bytes - at {
+            512.. => lines::<8>(at, rows, picks, out),
+            256.. => lines::<4>(at, rows, picks, out),
+            128.. => lines::<2>(at, rows, picks, out),
+            64.. => lines::<1>(at, rows, picks, out),
+            32.. => half(at, rows, picks, out),
+            16.. => quarter(at, rows, picks, out),
+            left => part(at, left, rows, picks, out),
+        };
+    }
+}
+
+/// Asks for the lines of `bytes` bytes, which may lie across one line more than they fill.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fetch(k: usize, at: usize, bytes: usize, rows: &Rows<'_>, picks: &Picks<'_>) {
+    if let Some(&offset) = picks.offsets.get(k + AHEAD) {
+        let from = rows.bytes.as_ptr().wrapping_add(rows.at(k + AHEAD, offset) + at);
+        for line in (0..bytes).step_by(64) {
+            prefetch(from.wrapping_add(line));
+        }
+        if !rows.row_bytes.is_multiple_of(bytes) || bytes > 64 {
+            prefetch(from.wrapping_add(bytes - 1));
+        }
+    }
+}
+
+/// The `N` bytes from byte `at` on of a row, if it is stored.
+#[inline(always)]
+fn bytes<'a, const N: usize>(k: usize, at: usize, rows: &Rows<'a>, picks: &Picks<'_>) -> Option<&'a [u8; N]> {
+    rows.bytes.get(rows.at(k, picks.offsets[k]) + at..)?.first_chunk()
+}
+
+#[target_feature(enable = "avx512f")]
+fn lines<const K: usize>(
+    at: usize,
+    rows: Rows<'_>,
+    picks: Picks<'_>,
+    [all_out, one_out]: [&mut [u8]; 2],
+) -> usize {
+    let mut all = [_mm512_setzero_si512(); K];
+    let mut one = [_mm512_setzero_si512(); K];
+    for k in 0..picks.offsets.len() {
+        fetch(k, at, K * 64, &rows, &picks);
+        let mask = 0u8.wrapping_sub(picks.half(k));
+        let Some(row) = rows.bytes.get(rows.at(k, picks.offsets[k]) + at..) else { continue };
+        let Some(row) = row.as_chunks::<64>().0.first_chunk::<K>() else { continue };
+        for i in 0..K {
+            let row = load(&row[i]);
+            all[i] = _mm512_xor_si512(all[i], row);
+            one[i] = _mm512_mask_xor_epi64(one[i], mask, one[i], row);
+        }
+    }
+    for (out, sums) in [(all_out, all), (one_out, one)] {
+        for (out, sum) in out.as_chunks_mut::<64>().0.iter_mut().zip(sums) {
+            store(out, sum);
+        }
+    }
+    K * 64
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn half(at: usize, rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) -> usize {
+    let mut sums = [_mm256_setzero_si256(); 2];
+    for k in 0..picks.offsets.len() {
+        fetch(k, at, 32, &rows, &picks);
+        let mask = 0u8.wrapping_sub(picks.half(k));
+        let Some(row) = bytes::<32>(k, at, &rows, &picks) else { continue };
+        // SAFETY: the array is the 32 bytes that this load reads, and it needs no alignment.
+        let row = unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
+        sums[0] = _mm256_xor_si256(sums[0], row);
+        sums[1] = _mm256_mask_xor_epi64(sums[1], mask, sums[1], row);
+    }
+    for (out, sum) in out.into_iter().zip(sums) {
+        if let Some(out) = out.first_chunk_mut::<32>() {
+            // SAFETY: the array is the 32 bytes that this store writes, and it needs no alignment.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), sum) }
+        }
+    }
+    32
+}
+
+#[target_feature(enable = "avx512f,avx512vl")]
+fn quarter(at: usize, rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) -> usize {
+    let mut sums = [_mm_setzero_si128(); 2];
+    for k in 0..picks.offsets.len() {
+        fetch(k, at, 16, &rows, &picks);
+        let mask = 0u8.wrapping_sub(picks.half(k));
+        let Some(row) = bytes::<16>(k, at, &rows, &picks) else { continue };
+        // SAFETY: the array is the 16 bytes that this load reads, and it needs no alignment.
+        let row = unsafe { _mm_loadu_si128(row.as_ptr().cast()) };
+        sums[0] = _mm_xor_si128(sums[0], row);
+        sums[1] = _mm_mask_xor_epi64(sums[1], mask, sums[1], row);
+    }
+    for (out, sum) in out.into_iter().zip(sums) {
+        if let Some(out) = out.first_chunk_mut::<16>() {
+            // SAFETY: the array is the 16 bytes that this store writes, and it needs no alignment.
+            unsafe { _mm_storeu_si128(out.as_mut_ptr().cast(), sum) }
+        }
+    }
+    16
+}
+
+/// The last bytes of a row, fewer than 16.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+fn part(at: usize, left: usize, rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) -> usize {
+    let lanes = !(u16::MAX << left);
+    let mut sums = [_mm_setzero_si128(); 2];
+    for k in 0..picks.offsets.len() {
+        fetch(k, at, left, &rows, &picks);
+        let mask = 0u8.wrapping_sub(picks.half(k));
+        let from = rows.at(k, picks.offsets[k]) + at;
+        let Some(row) = rows.bytes.get(from..from + left) else { continue };
+        // SAFETY: this load reads the lanes of its mask alone, which are the bytes of the slice.
+        let row = unsafe { _mm_maskz_loadu_epi8(lanes, row.as_ptr().cast()) };
+        sums[0] = _mm_xor_si128(sums[0], row);
+        sums[1] = _mm_mask_xor_epi64(sums[1], mask, sums[1], row);
+    }
+    for (out, sum) in out.into_iter().zip(sums) {
+        let out = &mut out[..left];
+        // SAFETY: this store writes the lanes of its mask alone, which are the bytes of the slice.
+        unsafe { _mm_mask_storeu_epi8(out.as_mut_ptr().cast(), lanes, sum) }
+    }
+    left
+}

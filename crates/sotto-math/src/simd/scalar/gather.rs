@@ -1,0 +1,42 @@
+//! The gather, in arrays that compilers put into registers.
+
+use crate::gather::{Picks, Rows};
+
+/// Replaces the parities by that of all rows and that of half 1.
+pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+    gather_from(0, rows, picks, parities);
+}
+
+/// From byte `at` of each row on, which is where a backend leaves what does not fill a register.
+pub(in crate::simd) fn gather_from(at: usize, rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) {
+    let at = pieces::<32>(at, rows, picks, [all, one]);
+    let at = pieces::<8>(at, rows, picks, [all, one]);
+    pieces::<1>(at, rows, picks, [all, one]);
+}
+
+/// As many pieces of `S` bytes as there are from byte `at` on, and where they end.
+fn pieces<const S: usize>(at: usize, rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) -> usize {
+    let alls = all[at..].as_chunks_mut::<S>().0;
+    let ones = one[at..].as_chunks_mut::<S>().0;
+    let mut at = at;
+    for (all, one) in alls.iter_mut().zip(ones) {
+        [*all, *one] = piece(at, rows, picks);
+        at += S;
+    }
+    at
+}
+
+fn piece<const S: usize>(at: usize, rows: Rows<'_>, picks: Picks<'_>) -> [[u8; S]; 2] {
+    let (mut all, mut one) = ([0; S], [0; S]);
+    for (k, &offset) in picks.offsets.iter().enumerate() {
+        let Some(row) = rows.bytes.get(rows.at(k, offset) + at..).and_then(|b| b.first_chunk::<S>()) else {
+            continue;
+        };
+        let mask = 0u8.wrapping_sub(picks.half(k));
+        for i in 0..S {
+            all[i] ^= row[i];
+            one[i] ^= row[i] & mask;
+        }
+    }
+    [all, one]
+}

@@ -1,0 +1,22 @@
+//! Comparisons of bytes.
+
+/// How many values are less than `x`; `equal` gets a bit for each that equals it.
+pub(in crate::simd) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+    let mut below = 0;
+    for (values, equal) in values.chunks(64).zip(equal) {
+        // A sum of bytes over 64 values does not wrap.
+        below += usize::from(values.iter().map(|&v| u8::from(v < x)).sum::<u8>());
+        *equal = values.iter().zip(0..).fold(0, |bits, (&v, i)| bits | u64::from(v == x) << i);
+    }
+    below
+}
+
+pub(super) fn compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
+    for (((values, &bound), less), equal) in values.iter().zip(bounds).zip(less).zip(equal) {
+        let bits = |is: &dyn Fn(u8) -> bool| {
+            values.iter().zip(0..).fold(0, |bits, (&v, k)| bits | u16::from(is(v)) << k)
+        };
+        *less = bits(&|v| v < bound);
+        *equal = bits(&|v| v == bound);
+    }
+}
