@@ -1,0 +1,55 @@
+//! How often a lookup fails, how many hints a query has to look at, and what security rests on.
+//!
+//! A hint holds c/2 + 1 of the c partitions, and one of the w rows of each. So it contains a given row with probability
+//! (c/2 + 1)/(c w), a little more than 1/(2w), and README.md proves that this stays so whatever was asked before.
+
+use crate::params::Params;
+use std::f64::consts::LN_2;
+
+/// How many ids the bounds assume to be void: 2^-32 for each partition of each id is expected, and fewer than 64 and
+/// four times that are had but for 2^-128.
+pub(crate) fn voids(ids: u64, c: u64) -> u64 {
+    64 + (ids * c).div_ceil(1 << 30)
+}
+
+/// log2 of a bound on the probability that there is a query, of all the P a client makes, whose row is in no hint.
+pub(crate) fn failure_log2(hints: u64, pairs: u64, c: u64, w: u64) -> f64 {
+    let live = hints.saturating_sub(voids(hints + pairs, c)) as f64;
+    (pairs as f64).log2() + live * miss_log2(w)
+}
+
+/// The fewest hints for which [`failure_log2`] is at most `target`.
+pub(crate) fn least_hints(pairs: u64, target: f64, w: u64, c: impl Fn(u64) -> u64) -> u64 {
+    let live = (((pairs as f64).log2() - target) / -miss_log2(w)).ceil() as u64 + 1;
+    let mut hints = live;
+    // The margin grows by a fraction of what is added to M, so this ends after a few turns.
+    while hints - live < voids(hints + pairs, c(w)) {
+        hints = live + voids(hints + pairs, c(w));
+    }
+    hints
+}
+
+/// log2 of a bound on the probability that one hint lacks a given row, 1 - 1/(2w).
+fn miss_log2(w: u64) -> f64 {
+    (-0.5 / w as f64).ln_1p() / LN_2
+}
+
+/// How many candidates a query has room for. Those are the ids whose offset in the partition is the row's, selected or
+/// not (1/w), those that have the row as their extra entry, and those whose extra entry only has the row's tag (1/65535).
+/// That is a sum of nearly independent rare events: twelve deviations and 32 above its mean leave 2^-100.
+pub(crate) fn candidates(hints: u64, pairs: u64, c: u64, w: u64) -> u64 {
+    let (ids, hints, c, w) = ((hints + pairs) as f64, hints as f64, c as f64, w as f64);
+    let mean = ids / w + hints * (c / 2.0 + 1.0) / (c * w) + ids / 65535.0;
+    (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64
+}
+
+/// What 128 bits means here.
+pub(crate) fn security_model(params: &Params) -> String {
+    // Blocks whose output is in some request, c (1 + 1/16 + 1/4) for each of P; switching from a permutation to a
+    // function costs q^2 / 2^129.
+    let blocks = params.pairs() as f64 * params.partitions() as f64 * 1.3125;
+    let switching = 2.0 * blocks.log2() - 129.0;
+    format!(
+        "search for a key of AES-128, taken for a random permutation; telling it from a function over all queries of one client: 2^{switching:.0}"
+    )
+}
