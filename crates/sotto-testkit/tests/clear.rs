@@ -9,6 +9,10 @@ mod clear_keyed {
     sotto_testkit::conformance!(sotto_testkit::CLEAR_KEYED, in_the_clear);
 }
 
+mod clear_rows {
+    sotto_testkit::conformance!(sotto_testkit::CLEAR_ROWS, in_the_clear);
+}
+
 mod clear_stream {
     sotto_testkit::conformance!(sotto_testkit::CLEAR_STREAM, in_the_clear);
 }

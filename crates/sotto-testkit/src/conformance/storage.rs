@@ -2,24 +2,28 @@
 
 use super::subject::{MIDDLE, NARROW, Subject};
 use crate::memory::{BadSector, FullDisk, MemoryRows, MemorySink};
-use sotto_core::{Change, Error, Image, Result, Section};
+use sotto_core::{Artifact, Change, Error, Image, Result, Section};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// An image whose resident section is missing, shorter or longer than the parameters say.
+/// An image whose section to answer from (the resident one, or where there is none the rows) is missing, shorter or
+/// longer than the parameters say.
 pub fn cut_short(subject: &Subject) {
     for case in [NARROW, MIDDLE] {
         let table = subject.table(case);
-        let resident = table.image.section(Section::Resident).unwrap();
+        let sections = table.image.sections();
+        let has_resident = sections.contains(&Section::Resident);
+        let scanned = if has_resident { Section::Resident } else { Section::Public(Artifact::Rows) };
+        let resident = table.image.section(scanned).expect("a server answers from one of the two");
         let len = resident.len();
         let longer = [resident, &[0; 64]].concat();
-        let mut images = vec![table.image.without(Section::Resident)];
+        let mut images = vec![table.image.without(scanned)];
         images.extend(
             [&[][..], &resident[..len / 2], &resident[..len - 1], &longer]
-                .map(|bytes| table.image.with(Section::Resident, bytes)),
+                .map(|bytes| table.image.with(scanned, bytes)),
         );
         for image in images {
-            let len = image.section(Section::Resident).map(<[u8]>::len);
+            let len = image.section(scanned).map(<[u8]>::len);
             match (subject.entry.server.open)(&table.params, Arc::new(image)) {
                 Err(Error::Peer(_)) => {}
                 other => panic!("a section of {len:?} bytes gave {:?}", other.map(|_| "a server")),
