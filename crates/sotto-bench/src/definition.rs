@@ -62,6 +62,8 @@ pub struct Case {
     pub rows_blake3: Option<String>,
     /// Rows to change after measuring, to measure the step to the next epoch.
     pub changes: Option<u64>,
+    /// Lookups to make one after the other, with nothing in between: what a client of a scheme that prepares once sees.
+    pub series: Option<usize>,
     /// Takes minutes or many gigabytes: runs only when asked for.
     pub full: bool,
 }

@@ -6,12 +6,14 @@
 mod bandwidth;
 mod buffer;
 mod facts;
+mod memory;
 mod process;
 mod scan;
 
 pub(crate) use bandwidth::Reader;
 pub(crate) use buffer::HugeBuffer;
 pub use facts::MachineFacts;
+pub(crate) use memory::InMemory;
 pub(crate) use process::{Peak, available_memory, resident_memory};
 pub use scan::ScanRate;
 

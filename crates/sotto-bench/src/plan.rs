@@ -82,7 +82,10 @@ impl<'a> Plan<'a> {
     /// What this case holds while it is asked: the image, and the artifacts for the client that holds them.
     fn held_memory(&self) -> u64 {
         let costs = &self.report.costs;
-        costs.resident_bytes.max(self.case.table_bytes()).saturating_add(costs.artifact_bytes)
+        let held = costs.resident_bytes.max(self.case.table_bytes());
+        // Rows that are the table itself are one copy; a hint is another beside it.
+        let artifacts = if costs.client_bytes > 0 { costs.client_bytes } else { costs.artifact_bytes };
+        held.saturating_add(artifacts)
     }
 
     /// What an encoder may take on top of its image.
@@ -118,13 +121,13 @@ impl<'a> Plan<'a> {
     /// What travels, by the parameters.
     pub(crate) fn modelled(&self) -> Modelled {
         let costs = &self.report.costs;
-        let queries = (self.packing.lookups() * self.entry.servers) as u64;
+        let queries = (self.packing.lookups() * self.entry.queried) as u64;
         Modelled {
             table: self.table.clone(),
             way: self.way(),
             traffic: Traffic::new(
                 costs.artifact_bytes,
-                costs.keys_bytes.saturating_mul(self.entry.servers as u64),
+                costs.keys_bytes.saturating_mul(self.entry.queried as u64),
                 costs.query_bytes.saturating_mul(queries),
                 costs.answer_bytes.saturating_mul(queries),
             ),

@@ -6,6 +6,7 @@
 mod machine;
 mod modelled;
 mod names;
+mod series;
 mod svg;
 mod table;
 mod tables;
@@ -15,6 +16,7 @@ mod units;
 mod words;
 
 pub use crate::published::PublishedRow;
+pub use series::{Series, Supplied};
 
 use crate::machine::MachineFacts;
 use crate::published;
@@ -138,6 +140,8 @@ pub struct Measured {
     pub checked_answers_count: u64,
     /// What the same lookup costs without this scheme.
     pub baselines: Vec<Baseline>,
+    /// Lookups in a row, if the definition asks for them.
+    pub series: Option<Series>,
     /// Moving to the next epoch, if the definition asks for changes and the scheme can.
     pub update: Option<Update>,
 }

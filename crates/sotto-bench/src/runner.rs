@@ -6,6 +6,7 @@ mod baseline;
 mod offline;
 mod online;
 mod records;
+mod series;
 mod stages;
 #[cfg(test)]
 mod tests;

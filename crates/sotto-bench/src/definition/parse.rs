@@ -80,6 +80,7 @@ struct CaseText {
     params: Map<String, Value>,
     rows_blake3: Option<Digest>,
     changes: Option<Count>,
+    series: Option<Count>,
     #[serde(default)]
     full: bool,
 }
@@ -141,6 +142,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         threads: one(text.threads, 1, MAX_THREADS, "threads")?,
         batches,
         lookups: one(text.lookups, 9, MAX_LOOKUPS, "lookups")?,
+        series: text.series.map(|n| one(Some(n), 1, MAX_LOOKUPS, "series")).transpose()?,
         lookups_per_client: text.lookups_per_client.map_or(1000, |n| n.0),
         content: text.content.unwrap_or(Content::Random),
         params: Map::new(),

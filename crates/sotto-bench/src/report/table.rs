@@ -36,6 +36,12 @@ const MEMORY: &str = "\
 encoding, serving: memory this process gained at its highest, mapped pages included, over the image. ready: a
 client's work before its first query, absorbing artifacts and making keys.";
 
+const SERIES: &str = "\
+Lookups one after the other, nothing in between, each of a new random row; medians. keeps: state a client must not
+lose, or artifacts it holds. before: what travels before the first lookup; prepare: the client's work on it; helper:
+the work of a server that makes hints to order. online: query, server and recover together. good for: lookups until
+preparing again. each: a lookup with its share of all that, time and bytes.";
+
 const UPDATES: &str = "\
 Every byte of that many random rows changed. next: from changed rows to a finished image. scheme: the part in
 which the scheme re-encodes what changed. delta: what a client fetches instead of a new hint; a
@@ -43,6 +49,10 @@ dash where clients hold nothing.";
 
 const PUBLISHED: &str = "\
 As printed in the papers, each on its own machine: compare shapes and orders of magnitude, not digits.";
+
+const PUBLISHED_SERIES: &str = "\
+keeps: state of the client. before: what travels first; prepare: work on it. online: client and server, for one lookup.
+travels: both ways, per lookup. each B: with its share of what travels before.";
 
 const MODELLED: &str = "\
 Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
@@ -62,6 +72,9 @@ impl Report {
             }
             section(&mut out, "MEASURED: asking and answering", tables::online(&self.measured), ONLINE);
             section(&mut out, "MEASURED: the client", tables::client(&self.measured), CLIENT);
+            if self.measured.iter().any(|m| m.series.is_some()) {
+                section(&mut out, "MEASURED: lookups in a row", tables::series(&self.measured), SERIES);
+            }
             section(&mut out, "MEASURED: what travels", tables::traffic(&self.measured), TRAFFIC);
             section(&mut out, "MEASURED: once per table", tables::offline(&self.measured), OFFLINE);
             section(&mut out, "MEASURED: memory", tables::memory(&self.measured), MEMORY);
@@ -78,7 +91,13 @@ impl Report {
             section(&mut out, "MODELLED", tables::modelled(&self.modelled), MODELLED);
         }
         if !self.published.is_empty() {
-            section(&mut out, "PUBLISHED", tables::published(&self.published), PUBLISHED);
+            if self.published.iter().any(|row| row.online_ms.is_none()) {
+                section(&mut out, "PUBLISHED", tables::published(&self.published), PUBLISHED);
+            }
+            if self.published.iter().any(|row| row.online_ms.is_some()) {
+                let table = tables::published_series(&self.published);
+                section(&mut out, "PUBLISHED: clients that prepare once", table, PUBLISHED_SERIES);
+            }
             for source in tables::sources(&self.published) {
                 paragraph(&mut out, &source);
             }

@@ -2,9 +2,10 @@
 
 use crate::error::BenchError;
 use crate::machine::Reader;
-use crate::median::Samples;
+use crate::median::{Samples, ms};
 use crate::plan::Plan;
-use sotto_core::{AnyClient, AnyServer, AnySession, CryptoRng, Error, Image, Section, Ticket};
+use crate::report::Supplied;
+use sotto_core::{AnyClient, AnyServer, AnySession, CryptoRng, Error, Image, Misuse, Section, Ticket};
 use std::time::{Duration, Instant};
 
 /// Bytes given to `absorb` at once, as a client reads them from the network.
@@ -26,6 +27,8 @@ pub(super) struct Asking<'a> {
     pub(super) keygen: Duration,
     /// How long the server took to admit them.
     pub(super) admitted: Duration,
+    /// What a server made for it, where one makes hints.
+    pub(super) supplied: Option<Supplied>,
     pub(super) tally: Tally,
 }
 
@@ -56,17 +59,19 @@ impl<'a> Asking<'a> {
         image: &dyn Image,
         reader: &'a Reader,
         truth: &'a dyn Fn(u64) -> Vec<u8>,
-        rng: &mut dyn CryptoRng,
     ) -> Result<Self, BenchError> {
         let fail = |step, why| BenchError::Scheme { case: plan.label.clone(), step, why };
         let start = Instant::now();
-        let (client, absorbing) = prepare(plan, image, rng).map_err(|why| fail("preparing a client", why))?;
+        let (mut client, absorbing) =
+            reader.install(|| prepare(plan, image)).map_err(|why| fail("preparing a client", why))?;
         let keys = client.keys();
         let prepared = start.elapsed();
+        let supplied = upkeep(server, client.as_mut(), reader).map_err(|why| fail("making hints", why))?;
+        let prepared = prepared + supplied.as_ref().map_or(Duration::ZERO, |(_, own)| *own);
         let start = Instant::now();
         let session = server.admit(&keys).map_err(|why| fail("admitting keys", why))?;
         let admitted = start.elapsed();
-        let keys_bytes = (keys.len() * plan.entry.servers) as u64;
+        let keys_bytes = (keys.len() * plan.entry.queried) as u64;
         Ok(Asking {
             plan,
             server,
@@ -78,8 +83,14 @@ impl<'a> Asking<'a> {
             prepared,
             keygen: if keys.is_empty() { Duration::ZERO } else { prepared.saturating_sub(absorbing) },
             admitted: if keys.is_empty() { Duration::ZERO } else { admitted },
+            supplied: supplied.map(|(supplied, _)| supplied),
             tally: Tally::default(),
         })
+    }
+
+    /// The client, for what only some have.
+    pub(super) fn client(&mut self) -> &mut dyn AnyClient {
+        self.client.as_mut()
     }
 
     /// Asks for `rows`, answers them in one pass, checks them. Gives the server's time.
@@ -94,7 +105,7 @@ impl<'a> Asking<'a> {
         let mut slowest = Duration::ZERO;
         let mut answers: Vec<Vec<Vec<Vec<u8>>>> =
             asked.iter().map(|ask| vec![Vec::new(); ask.tickets.len()]).collect();
-        for server in 0..self.plan.entry.servers {
+        for server in 0..self.plan.entry.queried {
             let asks: Vec<(&AnySession, &[u8])> = asked
                 .iter()
                 .flat_map(|ask| &ask.queries)
@@ -152,13 +163,36 @@ impl<'a> Asking<'a> {
     }
 }
 
+/// Has the server make hints until no more are due. Gives what that took it, and the time the client spent on them.
+fn upkeep(
+    server: &dyn AnyServer,
+    client: &mut dyn AnyClient,
+    reader: &Reader,
+) -> sotto_core::Result<Option<(Supplied, Duration)>> {
+    let (Some(supplier), Some(upkeep)) = (server.supplier(), client.upkeep()) else { return Ok(None) };
+    let mut supplied = Supplied { server_ms: 0.0, up_bytes: 0, down_bytes: 0, orders_count: 0 };
+    let mut own = Duration::ZERO;
+    loop {
+        let start = Instant::now();
+        let order = upkeep.order()?;
+        own += start.elapsed();
+        let Some(order) = order else { return Ok(Some((supplied, own))) };
+        let start = Instant::now();
+        let supply = reader.install(|| supplier.supply(&order))?;
+        supplied.server_ms += ms(start.elapsed());
+        supplied.up_bytes += order.len() as u64;
+        supplied.down_bytes += supply.len() as u64;
+        supplied.orders_count += 1;
+        let start = Instant::now();
+        upkeep.stock(&supply)?;
+        own += start.elapsed();
+    }
+}
+
 /// A client, and how long it took to absorb its artifacts.
-fn prepare(
-    plan: &Plan<'_>,
-    image: &dyn Image,
-    rng: &mut dyn CryptoRng,
-) -> sotto_core::Result<(Box<dyn AnyClient>, Duration)> {
-    let mut prepare = (plan.entry.prepare)(&plan.params, rng)?;
+fn prepare(plan: &Plan<'_>, image: &dyn Image) -> sotto_core::Result<(Box<dyn AnyClient>, Duration)> {
+    let mut rng = sotto_prg::system_rng().map_err(|_| Misuse::Rule("a client needs randomness"))?;
+    let mut prepare = (plan.entry.prepare)(&plan.params, &mut rng)?;
     let start = Instant::now();
     for need in prepare.needs() {
         for chunk in image.section(Section::Public(need.artifact)).unwrap_or_default().chunks(CHUNK) {

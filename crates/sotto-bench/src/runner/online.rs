@@ -3,14 +3,15 @@
 
 use super::asking::Asking;
 use super::offline::Encoded;
+use super::series;
 use super::{Line, baseline};
 use crate::error::BenchError;
-use crate::machine::{HugeBuffer, Peak, Reader, available_memory, resident_memory};
+use crate::machine::{HugeBuffer, InMemory, Peak, Reader, available_memory, resident_memory};
 use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::Plan;
-use crate::report::{Batch, Joining, Measured, Offline, Traffic};
-use sotto_core::{AnyServer, CryptoRng, Image, Section};
+use crate::report::{Batch, Joining, Measured, Offline, Series, Traffic};
+use sotto_core::{AnyServer, Artifact, CryptoRng, Image, Section};
 use std::time::{Duration, Instant};
 
 /// Everything the lines of a case measure online.
@@ -29,19 +30,23 @@ pub(super) fn measure(
     for ((line, opened), truth) in lines.iter().zip(&opened).zip(&truths) {
         watcher(Progress { case: &line.plan.label, step: "preparing a client", done: 0, total: 0 });
         let image = line.encoded.image.as_ref();
-        let asking = Asking::begin(&line.plan, opened.server.as_ref(), image, &reader, truth, &mut rng)?;
+        let asking = Asking::begin(&line.plan, opened.server.as_ref(), image, &reader, truth)?;
         seats.push(Seat {
             plan: &line.plan,
             table: table(&line.encoded),
             asking,
             grown: Some(0),
             batches: Vec::new(),
+            series: None,
         });
     }
     let longest = seats.iter().map(|seat| seat.table.len()).max().unwrap_or_default();
     let memory = HugeBuffer::new(read_buffer(options, longest))?;
     for &batch in &first.plan.case.batches {
         turns(&mut seats, batch, &reader, memory.bytes(), watcher, &mut rng)?;
+    }
+    for seat in &mut seats {
+        seat.series = series::measure(seat.plan, &mut seat.asking, watcher, &mut rng)?;
     }
     let mut measured = Vec::with_capacity(lines.len());
     for ((line, opened), seat) in lines.iter().zip(&opened).zip(seats) {
@@ -50,9 +55,10 @@ pub(super) fn measure(
     Ok(measured)
 }
 
-/// The part of an image that is scanned.
+/// The part of an image that is scanned, or whose rows are.
 fn table(encoded: &Encoded) -> &[u8] {
-    encoded.image.section(Section::Resident).unwrap_or_default()
+    let sections = [Section::Resident, Section::Public(Artifact::Rows)];
+    sections.into_iter().find_map(|section| encoded.image.section(section)).unwrap_or_default()
 }
 
 /// Large enough not to lie in a cache, no larger than the table when that is larger than any cache.
@@ -75,9 +81,13 @@ impl Opened {
         let plan = &line.plan;
         watcher(Progress { case: &plan.label, step: "opening", done: 0, total: 0 });
         let before = resident_memory();
+        let image = InMemory::of(line.encoded.image.clone())?;
         let start = Instant::now();
-        let server = (plan.entry.server.open)(&plan.params, line.encoded.image.clone())
-            .map_err(|why| BenchError::Scheme { case: plan.label.clone(), step: "opening", why })?;
+        let server = (plan.entry.server.open)(&plan.params, image).map_err(|why| BenchError::Scheme {
+            case: plan.label.clone(),
+            step: "opening",
+            why,
+        })?;
         let open_ms = line.encoded.offline.open_ms + ms(start.elapsed());
         reader.pass(table(&line.encoded));
         let grown = before.zip(resident_memory()).map(|(before, after)| after.saturating_sub(before));
@@ -93,6 +103,7 @@ struct Seat<'a> {
     /// Memory that answering took on top of what was held before, at its highest.
     grown: Option<u64>,
     batches: Vec<Batch>,
+    series: Option<Series>,
 }
 
 /// Times of one batch size: of the server, of plain reads of the same bytes, and of plain reads of memory.
@@ -177,7 +188,7 @@ impl Seat<'_> {
         reader: &Reader,
         rng: &mut dyn CryptoRng,
     ) -> Measured {
-        let Seat { plan, table, asking, grown, batches } = self;
+        let Seat { plan, table, asking, grown, batches, series } = self;
         let tally = &asking.tally;
         let costs = &plan.report.costs;
         Measured {
@@ -207,6 +218,7 @@ impl Seat<'_> {
             failure_log2: plan.packing.failure_log2(plan.report.failure_log2),
             checked_answers_count: tally.checked,
             baselines: baseline::of(plan, table, reader, plan.lookups, rng),
+            series,
             update: None,
         }
     }

@@ -42,6 +42,19 @@ fn packed_split_and_padded_rows_all_come_back() {
 }
 
 #[test]
+fn lookups_in_a_row_are_checked_and_counted() {
+    let case = |series: &str| format!("scheme = \"clear\"\nrows = 100\nrow_bytes = 9\n{series}");
+    let report = clear(&definition(&[&case("series = 70"), &case("")])).unwrap();
+    let [with, without] = report.measured.as_slice() else { panic!("two cases") };
+    assert_eq!(with.checked_answers_count, without.checked_answers_count + 70);
+    let series = with.series.as_ref().unwrap();
+    assert_eq!((series.lookups_count, series.budget_count, series.amortized_ms), (70, 0, None));
+    assert!(without.series.is_none());
+    assert!(report.table().contains("lookups in a row"));
+    assert!(series.online_ms >= series.server_ms);
+}
+
+#[test]
 fn threads_may_be_overruled() {
     let definition = definition(&["scheme = \"clear\"\nrows = 10\nrow_bytes = 9\nthreads = 2"]);
     let options = Options { threads: Some(3), ..quick() };
@@ -188,7 +201,7 @@ fn one_wrong_bit_in_one_answer_ends_the_run() {
     let reader = Reader::new(1).unwrap();
     let mut rng = sotto_prg::system_rng().unwrap();
     let truth = |row| source.row(row);
-    let mut asking = Asking::begin(&plan, &lying, encoded.image.as_ref(), &reader, &truth, &mut rng).unwrap();
+    let mut asking = Asking::begin(&plan, &lying, encoded.image.as_ref(), &reader, &truth).unwrap();
     asking.pass(&[5, 63], &mut rng).unwrap();
     let error = asking.pass(&[5, 63, 0], &mut rng).unwrap_err();
     assert!(matches!(error, BenchError::WrongAnswer { row: 0, .. }), "{error}");

@@ -65,19 +65,33 @@ pub(super) fn measure(
     let next = ImageFile::open(&path).map_err(image_fault)?;
     let section =
         |image: &ImageFile, artifact| image.section(Section::Public(artifact)).unwrap_or_default().to_vec();
-    let (mut held, delta) = (section(&encoded.image, Artifact::Hint), section(&next, Artifact::HintDelta));
+    let (mut held, mut delta) =
+        (section(&encoded.image, Artifact::Hint), section(&next, Artifact::HintDelta));
     let start = Instant::now();
     if let Some(patch) = plan.entry.patch {
         patch(&plan.params, Artifact::Hint, &mut held, &delta).map_err(|why| fail("patching a hint", why))?;
     }
-    let patch_ms = ms(start.elapsed());
+    let mut patch_ms = ms(start.elapsed());
     if held != section(&next, Artifact::Hint) {
         return Err(BenchError::WrongPatch { case: plan.label.clone() });
     }
 
     let server = (plan.entry.server.open)(&plan.params, next.clone()).map_err(|why| fail("opening", why))?;
     let truth = |row| if changed.contains(&row) { changed_row(row) } else { source.row(row) };
-    let mut asking = Asking::begin(plan, server.as_ref(), next.as_ref(), &reader, &truth, &mut rng)?;
+    // A client with hints of its own makes them of the old rows and follows; any other is made of the new image.
+    let (from, follows) = match plan.entry.state {
+        Some(_) => (encoded.image.as_ref(), true),
+        None => (next.as_ref(), false),
+    };
+    let mut asking = Asking::begin(plan, server.as_ref(), from, &reader, &truth)?;
+    let mut held_bytes = held.len() as u64;
+    if let Some(state) = asking.client().state().filter(|_| follows) {
+        delta = section(&next, Artifact::RowsDelta);
+        let start = Instant::now();
+        state.follow(&delta).map_err(|why| fail("following a delta", why))?;
+        patch_ms = ms(start.elapsed());
+        held_bytes = plan.report.costs.client_bytes;
+    }
     let mut rows: Vec<u64> = changed.iter().copied().take(CHECKED).collect();
     rows.extend(choose(source.rows(), CHECKED.min(plan.packing.rows() as usize) as u64, &mut rng));
     asking.pass(&rows, &mut rng)?;
@@ -87,7 +101,7 @@ pub(super) fn measure(
         total_s,
         stages: clock.stop(),
         delta_bytes: delta.len() as u64,
-        held_bytes: held.len() as u64,
+        held_bytes,
         patch_ms,
         checked_answers_count: asking.tally.checked,
     }))

@@ -1,0 +1,85 @@
+//! Lookups one after the other. No other bytes are read in between, so that what a client and a server have in their
+//! caches is what they would have if they did nothing else; every lookup is of a new random row and makes a new query.
+
+use super::asking::Asking;
+use crate::error::BenchError;
+use crate::median::{Samples, ms};
+use crate::options::{Progress, Watcher};
+use crate::plan::Plan;
+use crate::report::Series;
+use sotto_core::CryptoRng;
+use std::io::Write;
+
+/// Makes the series, if the definition asks for one.
+pub(super) fn measure(
+    plan: &Plan<'_>,
+    asking: &mut Asking<'_>,
+    watcher: Watcher<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Series>, BenchError> {
+    let Some(lookups) = plan.case.series else { return Ok(None) };
+    // What the batches before have timed met caches that plain reads had emptied.
+    asking.tally.query = Samples::default();
+    asking.tally.recover = Samples::default();
+    let mut server = Samples::default();
+    for done in 0..lookups {
+        if done % 64 == 0 {
+            let (done, total) = (done as u64, lookups as u64);
+            watcher(Progress { case: &plan.label, step: "in a row", done, total });
+        }
+        let row = rng.next_u64() % plan.packing.rows();
+        server.push(asking.pass(&[row], rng)?);
+    }
+    let (query_ms, recover_ms) = (ms(asking.tally.query.median()), ms(asking.tally.recover.median()));
+    let server_ms = ms(server.median());
+    let costs = &plan.report.costs;
+    let supplied = asking.supplied.clone();
+    let prepare_ms = ms(asking.prepared);
+    let prepare_bytes =
+        costs.artifact_bytes + asking.keys_bytes + supplied.as_ref().map_or(0, |supplied| supplied.bytes());
+    let budget_count = costs.budget;
+    let share = |whole: f64| (budget_count > 0).then(|| whole / budget_count as f64);
+    let offline_ms = prepare_ms + supplied.as_ref().map_or(0.0, |supplied| supplied.server_ms);
+    let online_ms = query_ms + server_ms + recover_ms;
+    Ok(Some(Series {
+        lookups_count: lookups,
+        query_ms,
+        server_ms,
+        recover_ms,
+        online_ms,
+        budget_count,
+        state_bytes: state_bytes(asking, plan)?,
+        prepare_ms,
+        prepare_bytes,
+        supplied,
+        amortized_ms: share(offline_ms).map(|share| share + online_ms),
+        amortized_bytes: share(prepare_bytes as f64)
+            .map(|share| share + (asking.tally.up + asking.tally.down) as f64),
+    }))
+}
+
+/// What the client keeps: its state as written, or the artifacts it has to hold.
+fn state_bytes(asking: &mut Asking<'_>, plan: &Plan<'_>) -> Result<u64, BenchError> {
+    let Some(state) = asking.client().state() else { return Ok(plan.report.costs.artifact_bytes) };
+    let mut count = Count(0);
+    state.save(&mut count).map_err(|why| BenchError::Scheme {
+        case: plan.label.clone(),
+        step: "saving a client",
+        why,
+    })?;
+    Ok(count.0)
+}
+
+/// Counts what is written to it.
+struct Count(u64);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
