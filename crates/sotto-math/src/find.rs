@@ -65,8 +65,8 @@ impl Drop for Found {
 
 /// Appends `base + i`, modulo 2^32, for every `i` with `a[i] & mask == x` or `b[i] == y`.
 ///
-/// Time depends on lengths alone. Every position is written and the list's end moves on or does not, so the only
-/// address that depends on content is that of the end, within the list.
+/// Time depends on lengths alone, and on whether the list overflows. Every position is written and the list's end
+/// moves on or does not, so the only address that depends on content is that of the end, within the list.
 ///
 /// # Panics
 /// If `a` and `b` differ in length.

@@ -30,6 +30,14 @@ impl Lane for i32 {}
 impl Lane for u32 {}
 impl Lane for u64 {}
 
+/// Sixteen 16-bit lanes.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load_half(from: &[u16; 16]) -> __m256i {
+    // SAFETY: the array is the 32 bytes that this load reads, and it needs no alignment.
+    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+}
+
 /// Eight signed bytes as 64-bit lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
