@@ -11,11 +11,34 @@
 //! constant in time. It happens before there is a query.
 
 use crate::simd::{self, Kernels};
+use zeroize::Zeroize;
 
 /// Partitions of a window at most: the bits of a choice.
 pub const LANES: usize = 16;
 /// Sets whose places are looked up together.
 const TOGETHER: usize = 64;
+
+/// Room for the places of rows while they are added; wiped on drop.
+pub struct Places([[u32; LANES]; TOGETHER]);
+
+impl Places {
+    /// Room that can be used again and again.
+    pub fn new() -> Self {
+        Places([[0; LANES]; TOGETHER])
+    }
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
 
 /// A run of whole partitions, as a stream brings them.
 pub struct Window {
@@ -58,9 +81,14 @@ impl Window {
         self.stride
     }
 
+    /// The bytes of rows of a partition.
+    pub fn partition_bytes(&self) -> usize {
+        self.partition_rows * self.row_bytes
+    }
+
     /// The bytes of rows that make the window full.
     fn capacity(&self) -> usize {
-        self.lanes * self.partition_rows * self.row_bytes
+        self.lanes * self.partition_bytes()
     }
 
     /// Whether all rows are there.
@@ -120,8 +148,8 @@ impl Window {
     ///
     /// # Panics
     /// If the window is not full, or there are not as many offsets or parities as choices.
-    pub fn add(&self, offsets: &[[u8; 16]], chosen: &[u16], parities: &mut [u8]) {
-        self.add_with(simd::kernels(), offsets, chosen, parities);
+    pub fn add(&self, offsets: &[[u8; 16]], chosen: &[u16], parities: &mut [u8], room: &mut Places) {
+        self.add_with(simd::kernels(), offsets, chosen, parities, room);
     }
 
     pub(crate) fn add_with(
@@ -130,6 +158,7 @@ impl Window {
         offsets: &[[u8; 16]],
         chosen: &[u16],
         parities: &mut [u8],
+        room: &mut Places,
     ) {
         let blocks = chosen.len().div_ceil(8);
         assert!(self.is_full(), "a full window");
@@ -137,9 +166,8 @@ impl Window {
         assert_eq!(parities.len(), chosen.len() * self.stride, "a parity for each set");
         let lanes = Lanes { count: self.lanes, rows: self.partition_rows, offsets, blocks };
         let rows = &self.bytes[self.start..][..(self.lanes * self.partition_rows + 1) * self.stride];
-        let mut places = [[0; LANES]; TOGETHER];
         for (i, chosen) in chosen.chunks(TOGETHER).enumerate() {
-            let places = &mut places[..chosen.len()];
+            let places = &mut room.0[..chosen.len()];
             kernels.places(lanes, i * TOGETHER / 8, chosen, places);
             let parities = &mut parities[i * TOGETHER * self.stride..][..chosen.len() * self.stride];
             kernels.add_rows(Sources { rows, stride: self.stride, lanes: self.lanes }, places, parities);

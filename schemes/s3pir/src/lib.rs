@@ -11,9 +11,11 @@
 //! | [`select`] | choosing partitions, hints and pairs for a table |
 //! | [`bound`] | how often a lookup fails |
 //! | [`prf`] | hints as a function of a key and an id |
+//! | [`offline`] | the one pass over the table, from which all parities come |
 #![forbid(unsafe_code)]
 
 pub mod bound;
+pub mod offline;
 pub mod params;
 pub mod prf;
 pub mod select;

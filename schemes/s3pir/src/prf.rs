@@ -68,6 +68,11 @@ impl Prf {
         &self.aes
     }
 
+    /// Partitions of the table, c.
+    pub fn partitions(&self) -> usize {
+        self.partitions
+    }
+
     /// What offsets are masked with.
     pub fn mask(&self) -> u16 {
         self.mask

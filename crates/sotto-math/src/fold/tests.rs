@@ -60,7 +60,7 @@ impl Case {
         let offsets = self.offsets();
         for kernels in available() {
             let mut parities = before.clone();
-            window.add_with(kernels, &offsets, &chosen, &mut parities);
+            window.add_with(kernels, &offsets, &chosen, &mut parities, &mut Places::new());
             let shape = (self.row_bytes, self.partition_rows, self.lanes, self.sets, stored);
             assert_eq!(parities, expected, "{shape:?} by {}", kernels.name());
         }
@@ -127,7 +127,7 @@ fn a_window_takes_what_fits_and_folds_when_full() {
     window.clear();
     assert_eq!(window.absorb(&[1; 4]), 4);
     let refused = std::panic::catch_unwind(move || {
-        window.add(&[[0; 16]; 2], &[0], &mut [0; 8]);
+        window.add(&[[0; 16]; 2], &[0], &mut [0; 8], &mut Places::new());
     });
     assert!(refused.is_err());
 }

@@ -1,0 +1,117 @@
+//! Extra entries: of each hint one row in a partition that is not in its half.
+//!
+//! A hint tries places until one lies outside of its half ([`Prf::extra`]); about half of them do. Tries of many hints are
+//! made together, those that found none going on to the next block.
+
+use super::{blocks, each, input};
+use crate::prf::{EXTRA, Place, Prf, RANK, part};
+use std::ops::Range;
+use zeroize::Zeroizing;
+
+/// Hints that try together.
+const PART: usize = 512;
+
+/// The extra entries of as many hints as there is room for, from id `first` on, given their cuts.
+pub fn extras(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
+    let parts = cuts.chunks(PART).zip(out.chunks_mut(PART)).enumerate().collect();
+    each(parts, |(part, (cuts, out)): (usize, (&[u32], &mut [Place]))| {
+        // Ids are numbers of 32 bits, and so are those before the last.
+        together(prf, first + (part * PART) as u32, cuts, out);
+    });
+}
+
+fn together(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
+    let mut searching: Vec<u32> = (0..cuts.len() as u32).collect();
+    let mut inputs = Zeroizing::new(Vec::new());
+    let (mut tries, mut tops) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+    for x in EXTRA.. {
+        if searching.is_empty() {
+            return;
+        }
+        inputs.clear();
+        inputs.extend(searching.iter().map(|i| input(x, u64::from(first + i))));
+        blocks(prf.aes(), &inputs, &mut tries);
+        let places: Vec<[Option<Place>; 2]> = tries.iter().map(|block| both(prf, block)).collect();
+        // Top bytes of the ranks of what was tried; where nothing was, of no matter what.
+        inputs.clear();
+        for (i, places) in searching.iter().zip(&places) {
+            let x = places.map(|place| RANK + place.map_or(0, |place| u64::from(place.partition) / 16));
+            inputs.extend(x.map(|x| input(x, u64::from(first + i))));
+        }
+        blocks(prf.aes(), &inputs, &mut tops);
+        let mut rest = Vec::new();
+        for ((&i, places), tops) in searching.iter().zip(&places).zip(tops.as_chunks::<2>().0) {
+            let cut = cuts[i as usize];
+            let outside = |(place, tops): (&Option<Place>, &[u8; 16])| {
+                let place = (*place)?;
+                let top = u32::from(tops[usize::from(place.partition % 16)]);
+                // One in 256 is not decided by the top byte.
+                let is = if top == cut >> 24 {
+                    prf.rank(first + i, place.partition) >= cut
+                } else {
+                    top > cut >> 24
+                };
+                is.then_some(place)
+            };
+            match places.iter().zip(tops).find_map(outside) {
+                Some(place) => out[i as usize] = place,
+                None => rest.push(i),
+            }
+        }
+        searching = rest;
+    }
+}
+
+/// The two places that a block tries, where their partitions exist.
+fn both(prf: &Prf, block: &[u8; 16]) -> [Option<Place>; 2] {
+    let wide = prf.partitions().next_power_of_two() - 1;
+    [0, 64].map(|from| {
+        let words = part(u128::from_le_bytes(*block), from);
+        let partition = words as u32 as usize & wide;
+        // Below c, which is at most 2^16.
+        let place = Place { partition: partition as u16, offset: (words >> 32) as u16 & prf.mask() };
+        (partition < prf.partitions()).then_some(place)
+    })
+}
+
+/// Hints by the partition of their extra entry.
+pub(super) struct ByPartition {
+    /// Hints counted from the first, partition after partition.
+    order: Vec<u32>,
+    /// Where in `order` those of each partition begin, and where the last end.
+    starts: Vec<u32>,
+}
+
+impl ByPartition {
+    /// Sorts by counting.
+    pub(super) fn new(extras: &[Place], partitions: usize) -> Self {
+        let mut starts = vec![0u32; partitions + 1];
+        for place in extras {
+            starts[usize::from(place.partition) + 1] += 1;
+        }
+        for k in 0..partitions {
+            starts[k + 1] += starts[k];
+        }
+        let mut next = starts.clone();
+        let mut order = vec![0; extras.len()];
+        for (place, i) in extras.iter().zip(0..) {
+            let at = &mut next[usize::from(place.partition)];
+            order[*at as usize] = i;
+            *at += 1;
+        }
+        ByPartition { order, starts }
+    }
+
+    /// The hints of a partition.
+    pub(super) fn of(&self, partition: usize) -> &[u32] {
+        let Range { start, end } = self.starts[partition]..self.starts[partition + 1];
+        &self.order[start as usize..end as usize]
+    }
+}
+
+impl Drop for ByPartition {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.order);
+        zeroize::Zeroize::zeroize(&mut self.starts);
+    }
+}
