@@ -11,11 +11,65 @@
 //! | [`select`] | choosing partitions, hints and pairs for a table |
 //! | [`bound`] | how often a lookup fails |
 //! | [`prf`] | hints as a function of a key and an id |
+//! | [`hints`] | what a client keeps of them: standing, extra entries, parities |
 //! | [`offline`] | the one pass over the table, from which all parities come |
+//! | [`choose`] | a hint that contains a row |
+//! | [`request`] | a request made of it |
+//! | [`message`] | request and answer on the wire |
+//! | [`prepare`] | becoming a client |
+//! | [`client`] | query, recover |
+//! | [`journal`] | what is written down before a request leaves |
+//! | [`state`] | the whole state as bytes |
+//! | [`follow`] | hints of the next epoch |
+//! | `server` | encode, open, answer (feature `server`) |
+//! | `revise` | changed rows (feature `server`) |
 #![forbid(unsafe_code)]
 
 pub mod bound;
+mod choose;
+pub mod client;
+mod follow;
+mod hints;
+mod journal;
+pub mod message;
 pub mod offline;
 pub mod params;
+pub mod prepare;
 pub mod prf;
+mod request;
+#[cfg(feature = "server")]
+mod revise;
 pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+mod state;
+
+use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct S3pir;
+
+impl Scheme for S3pir {
+    const ID: SchemeId = SchemeId("s3pir/1");
+    const TITLE: &'static str = "S3PIR (CCS 2024), one server";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = prepare::Prepare;
+    type Client = client::Client;
+}
+
+#[cfg(feature = "server")]
+impl sotto_core::Serve for S3pir {
+    type Server = server::Server;
+}
+
+/// What the registry knows of this scheme.
+#[cfg(feature = "server")]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<S3pir>().with_revise::<S3pir>().with_state::<S3pir>();
+
+/// What the registry knows of this scheme, in builds without servers.
+#[cfg(not(feature = "server"))]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<S3pir>().with_state::<S3pir>();

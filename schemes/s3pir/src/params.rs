@@ -4,6 +4,7 @@
 //! bounded, c is the only number of partitions that N and w allow, and M and P are what they have to be at most.
 
 use crate::bound;
+use crate::state::HEAD_BYTES;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
@@ -182,7 +183,7 @@ pub(crate) fn least_partitions(rows: u64, w: u64) -> u64 {
 
 /// Bytes of the state a client starts with, as it is saved.
 fn client_bytes(literal: &ParamsLiteral) -> u64 {
-    literal.hints * (literal.row_bytes + 9) + literal.pairs * (2 * literal.row_bytes + 4)
+    HEAD_BYTES + literal.hints * (literal.row_bytes + 9) + literal.pairs * (2 * literal.row_bytes + 4)
 }
 
 fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {

@@ -18,6 +18,7 @@
 
 use crate::params::Params;
 use sotto_math::aes::Aes;
+use zeroize::Zeroizing;
 
 /// Top bytes of ranks.
 pub const RANK: u64 = 1 << 56;
@@ -83,6 +84,26 @@ impl Prf {
         let mut out = [[0; 16]];
         self.aes.grid(x, 1, y, 1, &mut out);
         u128::from_le_bytes(out[0])
+    }
+
+    /// The blocks of several inputs for each of many ids.
+    pub(crate) fn blocks<const N: usize>(
+        &self,
+        ids: &[u32],
+        inputs: impl Fn(u64) -> [(u64, u64); N],
+    ) -> Zeroizing<Vec<[u128; N]>> {
+        let inputs =
+            ids.iter().map(|id| inputs(u64::from(*id)).map(|(x, y)| u128::from(x) | u128::from(y) << 64));
+        let mut blocks: Zeroizing<Vec<[u128; N]>> = Zeroizing::new(inputs.collect());
+        let bytes = blocks.as_flattened().iter().map(|input| input.to_le_bytes());
+        let bytes: Zeroizing<Vec<[u8; 16]>> = Zeroizing::new(bytes.collect());
+        let mut out = Zeroizing::new(vec![[0; 16]; bytes.len()]);
+        self.aes.mmo(&bytes, &mut out);
+        // What `mmo` adds to a block is the input.
+        for (block, out) in blocks.as_flattened_mut().iter_mut().zip(out.iter()) {
+            *block ^= u128::from_le_bytes(*out);
+        }
+        blocks
     }
 
     /// The rank of partition k for id j, v and u together.
