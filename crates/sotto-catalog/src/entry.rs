@@ -35,6 +35,10 @@ pub struct ArtifactEntry {
     /// For a delta: the epoch it starts from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_epoch: Option<Epoch>,
+    /// For a rows delta: the digest of the rows it starts from. Whoever follows it does not hold the result, and so cannot
+    /// check it; but knows which rows the state at hand was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_digest: Option<Hex32>,
 }
 
 impl ArtifactEntry {
@@ -49,6 +53,7 @@ impl ArtifactEntry {
             chunk_bytes,
             chunks: bytes.chunks(size).map(|chunk| blake3::hash(chunk).into()).collect(),
             from_epoch,
+            from_digest: None,
         }
     }
 
@@ -78,6 +83,12 @@ impl ArtifactEntry {
         }
         if matches!(self.chunks.as_slice(), [only] if *only != self.digest) {
             return refuse("artifacts.chunks", "an only chunk has the digest of the whole");
+        }
+        if self.from_digest.is_some() != (self.artifact == Artifact::RowsDelta) {
+            return refuse(
+                "artifacts.from_digest",
+                "a rows delta names the rows it starts from, and nothing else does",
+            );
         }
         match (self.artifact.is_delta(), self.from_epoch) {
             (true, Some(from)) if from.0 >= 1 && from < epoch => Ok(()),

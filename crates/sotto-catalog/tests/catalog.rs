@@ -73,6 +73,7 @@ fn limits_are_kept() {
         ("/artifacts/1/from_epoch", json!(3)),
         ("/artifacts/1/from_epoch", json!(0)),
         ("/artifacts/1/artifact", json!("hint")),
+        ("/artifacts/1/artifact", json!("rows-delta")),
         ("/artifacts/1/digest", json!("ab".repeat(32))),
         ("/kind/range/block", json!(0)),
         ("/kind/range/first", json!(256)),
@@ -95,6 +96,21 @@ fn two_entries_for_one_artifact_are_refused() {
     assert!(matches!(catalog.to_text(), Err(CatalogError::Invalid { field: "artifacts", .. })));
     catalog.artifacts[2] = ArtifactEntry::of(Artifact::HintDelta, b"older", Some(Epoch(1)));
     assert!(catalog.to_text().is_ok(), "deltas from several epochs may stand side by side");
+}
+
+#[test]
+fn a_rows_delta_and_nothing_else_names_the_rows_it_starts_from() {
+    let mut catalog = plain();
+    let rows = Some(blake3::hash(b"the rows before").into());
+    let delta = ArtifactEntry::of(Artifact::RowsDelta, b"changes", Some(Epoch(1)));
+    catalog.artifacts.push(ArtifactEntry { from_digest: rows, ..delta.clone() });
+    let text = catalog.to_text().unwrap();
+    assert_eq!(Catalog::parse(text.as_bytes()).unwrap(), catalog);
+    catalog.artifacts[2] = delta;
+    assert!(matches!(catalog.to_text(), Err(CatalogError::Invalid { field: "artifacts.from_digest", .. })));
+    catalog.artifacts.pop();
+    catalog.artifacts[1].from_digest = rows;
+    assert!(matches!(catalog.to_text(), Err(CatalogError::Invalid { field: "artifacts.from_digest", .. })));
 }
 
 #[test]

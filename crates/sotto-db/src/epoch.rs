@@ -3,12 +3,13 @@
 //! ```text
 //! DIR/epoch-00000001.sotto   the images, one per epoch, never changed once there
 //! DIR/epoch-00000002.sotto
+//! DIR/epoch-00000001.delta   what is left of an older one: its catalog, and what changed in it
 //! DIR/signing.key            signs the catalogs; mode 0600
 //! DIR/write.lock             held by the one process that writes
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
-use crate::{DbError, ImageFile, Result};
+use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_catalog::SigningKey;
 use sotto_core::{CryptoRng, Epoch};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -24,6 +25,7 @@ pub const LOCK: &str = "write.lock";
 pub const KEY: &str = "signing.key";
 const IMAGE_PREFIX: &str = "epoch-";
 const IMAGE_SUFFIX: &str = ".sotto";
+const REMNANT_SUFFIX: &str = ".delta";
 
 /// A table's folder. Reading needs no lock: images appear whole and never change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,13 +69,25 @@ impl TableDir {
     /// # Errors
     /// [`DbError::Io`].
     pub fn epochs(&self) -> Result<Vec<Epoch>> {
+        self.numbered(IMAGE_SUFFIX)
+    }
+
+    /// The epochs of which a remnant is in the folder, oldest first.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn remnants(&self) -> Result<Vec<Epoch>> {
+        self.numbered(REMNANT_SUFFIX)
+    }
+
+    fn numbered(&self, suffix: &str) -> Result<Vec<Epoch>> {
         let failed = |e| DbError::io("reading the table's folder", &self.path, e);
         let mut epochs = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             let digits = name
                 .to_str()
-                .and_then(|name| name.strip_prefix(IMAGE_PREFIX)?.strip_suffix(IMAGE_SUFFIX))
+                .and_then(|name| name.strip_prefix(IMAGE_PREFIX)?.strip_suffix(suffix))
                 .filter(|digits| digits.len() >= 8 && digits.bytes().all(|c| c.is_ascii_digit()));
             if let Some(epoch) = digits.and_then(|digits| digits.parse().ok()) {
                 epochs.push(Epoch(epoch));
@@ -96,6 +110,24 @@ impl TableDir {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{IMAGE_SUFFIX}", epoch.0))
     }
 
+    /// Where the remnant of `epoch` is, or would be.
+    pub fn remnant_path(&self, epoch: Epoch) -> PathBuf {
+        self.path.join(format!("{IMAGE_PREFIX}{:08}{REMNANT_SUFFIX}", epoch.0))
+    }
+
+    /// Opens what there is of `epoch`: its remnant, or else its image. Of either only the catalog and the rows delta are
+    /// read.
+    ///
+    /// # Errors
+    /// As [`TableDir::open_epoch`].
+    pub fn open_past(&self, epoch: Epoch) -> Result<Arc<ImageFile>> {
+        let path = self.remnant_path(epoch);
+        if !path.exists() {
+            return self.open_epoch(epoch);
+        }
+        of_epoch(ImageFile::open_remnant(&path)?, epoch)
+    }
+
     /// Opens the image of `epoch`.
     ///
     /// # Errors
@@ -105,12 +137,7 @@ impl TableDir {
         if !path.exists() {
             return Err(DbError::NoEpoch { dir: self.path.clone(), epoch });
         }
-        let image = ImageFile::open(&path)?;
-        if image.catalog().epoch != epoch {
-            let problem = crate::ImageProblem::Malformed { why: "the file's name says another epoch" };
-            return Err(DbError::Image { path, problem });
-        }
-        Ok(image)
+        of_epoch(ImageFile::open(&path)?, epoch)
     }
 
     /// Opens the newest image.
@@ -177,7 +204,9 @@ impl WriteLock {
     /// # Errors
     /// [`DbError::Io`].
     pub fn next(&self) -> Result<Epoch> {
-        Ok(Epoch(self.dir.latest()?.map_or(1, |epoch| epoch.0.saturating_add(1))))
+        // The number of an epoch of which only a remnant is left was given to clients, and means that epoch.
+        let last = self.dir.latest()?.max(self.dir.remnants()?.pop());
+        Ok(Epoch(last.map_or(1, |epoch| epoch.0.saturating_add(1))))
     }
 
     /// Only the holder of the lock writes images, so unfinished ones are of dead processes. A file of rows
@@ -192,6 +221,15 @@ impl WriteLock {
         }
         Ok(())
     }
+}
+
+/// Refuses a file of another epoch than its name says.
+fn of_epoch(image: Arc<ImageFile>, epoch: Epoch) -> Result<Arc<ImageFile>> {
+    if image.catalog().epoch == epoch {
+        return Ok(image);
+    }
+    let problem = ImageProblem::Malformed { why: "the file's name says another epoch" };
+    Err(DbError::Image { path: image.path().to_owned(), problem })
 }
 
 /// Whether `path` still names this file.

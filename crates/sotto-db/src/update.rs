@@ -6,8 +6,8 @@ use crate::ingest::{Column, Encoding, FileOptions, Format};
 use crate::progress::Watcher;
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
-use sotto_catalog::{Packing, SignedCatalog, SigningKey, TableKind};
-use sotto_core::{Change, Epoch, SchemeEntry};
+use sotto_catalog::{ArtifactEntry, Hex32, Packing, SignedCatalog, SigningKey, TableKind};
+use sotto_core::{Artifact, Change, Epoch, SchemeEntry};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -105,7 +105,11 @@ pub fn update_table(
     let written_bytes = writer.written();
 
     catalog.rows = rows;
+    let rows_before = rows_digest(&catalog.artifacts);
     catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
+    for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
+        entry.from_digest = rows_before;
+    }
     catalog.created = unix_seconds();
     catalog.terms(entry)?;
     let artifact_bytes = bytes_of(&catalog.artifacts);
@@ -129,6 +133,11 @@ pub fn update_table(
         revise_seconds,
         total_seconds: begin.elapsed().as_secs_f64(),
     })
+}
+
+/// The digest of the rows among a catalog's artifacts.
+fn rows_digest(artifacts: &[ArtifactEntry]) -> Option<Hex32> {
+    artifacts.iter().find(|entry| entry.artifact == Artifact::Rows).map(|entry| entry.digest)
 }
 
 fn usual_columns(path: &Path, options: &UpdateOptions<'_>, kind: &TableKind) -> Vec<Column> {

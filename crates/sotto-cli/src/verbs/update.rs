@@ -8,7 +8,7 @@ use crate::screen::{Screen, grid, units};
 use serde_json::json;
 use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
-use sotto_db::{TableDir, UpdateOptions, UpdateSummary, update_table};
+use sotto_db::{Retention, TableDir, UpdateOptions, UpdateSummary, retain, update_table};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
@@ -16,6 +16,9 @@ The file has two columns, the row's number and its new value; for range tables t
 value. Rows past the end are appended while there is room. A running `sotto serve` picks the new epoch up by \
 itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
 can work out from it something of what changed: the scheme's README says what.
+
+Old epochs stay in the directory until --keep says otherwise; a server needs the two newest. What shrinks keeps \
+only its catalog and its rows delta (epoch-N.delta), for clients that hold state of their own and were away.
 
 Example:
   sotto update tables/words today.csv
@@ -58,6 +61,12 @@ pub(crate) struct Update {
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
+    /// Afterwards, shrink or remove all but the newest N images [default: keep all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    keep: Option<u16>,
+    /// With --keep: of how many epochs at least the rows delta stays
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "keep")]
+    keep_deltas: u64,
     /// The signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
@@ -99,12 +108,21 @@ impl Update {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
         let done = update_table(entry, &lock, &self.changes, &options, &watch).map_err(blame::db)?;
+        let keep =
+            self.keep.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas });
+        let retained = keep.map(|keep| retain(&lock, keep, &watch)).transpose().map_err(blame::db)?;
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
         screen.say(grid::facts(lines(&done, &stages)))?;
+        if let Some(retained) = &retained {
+            let (shrunk, removed) = (retained.shrunk.len(), retained.removed.len());
+            let freed = units::bytes(retained.freed_bytes);
+            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
+        }
         screen.say("\nnext: nothing; a running `sotto serve` picks it up by itself")?;
         screen.report(&json!({
             "summary": done,
+            "retained": retained,
             "public_key": key.public().to_string(),
             "stages_s": encode::stages_json(&stages),
         }))

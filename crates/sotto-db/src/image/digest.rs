@@ -4,6 +4,7 @@
 //! enough work for several threads.
 
 use crate::progress::Stage;
+use rayon::prelude::*;
 use sotto_catalog::{ArtifactEntry, Hex32, entry::chunk_bytes_for};
 use sotto_core::{Artifact, Epoch};
 use std::fs::File;
@@ -25,30 +26,56 @@ pub(crate) fn of_file(file: &File, offset: u64, bytes: u64, stage: &Stage<'_>) -
 /// The entry of the artifact that lies there.
 pub(crate) fn of_artifact(
     file: &File,
-    (offset, bytes): (u64, u64),
+    place: (u64, u64),
     artifact: Artifact,
     from_epoch: Option<Epoch>,
     stage: &Stage<'_>,
 ) -> io::Result<ArtifactEntry> {
-    let chunk_bytes = chunk_bytes_for(bytes);
+    let (bytes, chunk_bytes) = (place.1, chunk_bytes_for(place.1));
+    let (digest, chunks) = with_chunks(file, place, chunk_bytes, BLOCK, stage)?;
+    Ok(ArtifactEntry { artifact, bytes, digest, chunk_bytes, chunks, from_epoch, from_digest: None })
+}
+
+/// The digest of all of a place, and of each chunk of it. `chunk_bytes` and `block_bytes` are powers of two, so that a block
+/// is whole chunks or lies within one.
+///
+/// BLAKE3 mixes in where a byte lies, so the digest of a chunk is no part of the digest of all, and each byte is hashed
+/// twice; but it is read once.
+fn with_chunks(
+    file: &File,
+    (offset, bytes): (u64, u64),
+    chunk_bytes: u64,
+    block_bytes: u64,
+    stage: &Stage<'_>,
+) -> io::Result<(Hex32, Vec<Hex32>)> {
     let (mut whole, mut chunk) = (blake3::Hasher::new(), blake3::Hasher::new());
     let (mut chunks, mut in_chunk) = (Vec::new(), 0);
-    // Both are powers of two, so a block never reaches across the end of a chunk.
-    blocks(file, offset, bytes, BLOCK.min(chunk_bytes), |block| {
-        whole.update_rayon(block);
-        chunk.update_rayon(block);
-        in_chunk += block.len() as u64;
-        if in_chunk == chunk_bytes {
-            chunks.push(Hex32::from(chunk.finalize()));
-            chunk.reset();
-            in_chunk = 0;
+    blocks(file, offset, bytes, block_bytes, |block| {
+        let all = || {
+            whole.update_rayon(block);
+        };
+        if chunk_bytes <= block_bytes {
+            let each = || block.par_chunks(chunk_bytes as usize).map(blake3::hash).collect::<Vec<_>>();
+            let ((), made) = rayon::join(all, each);
+            chunks.extend(made.into_iter().map(Hex32::from));
+        } else {
+            let part = || {
+                chunk.update_rayon(block);
+            };
+            rayon::join(all, part);
+            in_chunk += block.len() as u64;
+            if in_chunk == chunk_bytes {
+                chunks.push(chunk.finalize().into());
+                chunk.reset();
+                in_chunk = 0;
+            }
         }
         stage.add(block.len() as u64);
     })?;
     if in_chunk > 0 {
         chunks.push(chunk.finalize().into());
     }
-    Ok(ArtifactEntry { artifact, bytes, digest: whole.finalize().into(), chunk_bytes, chunks, from_epoch })
+    Ok((whole.finalize().into(), chunks))
 }
 
 fn blocks(file: &File, offset: u64, bytes: u64, block: u64, mut each: impl FnMut(&[u8])) -> io::Result<()> {
@@ -62,4 +89,30 @@ fn blocks(file: &File, offset: u64, bytes: u64, block: u64, mut each: impl FnMut
         at += want as u64;
     }
     Ok(())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::progress::silent;
+    use std::io::Write;
+
+    #[test]
+    fn chunks_are_the_same_in_blocks_of_any_size() {
+        let bytes: Vec<u8> = (0..100_000u32).map(|i| (i / 3) as u8).collect();
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&bytes).unwrap();
+        for chunk in [1024, 4096, 16_384, 131_072] {
+            for block in [1024, 4096, 32_768, 262_144] {
+                let stage = Stage::new(&silent, "test", 0);
+                let part = bytes.get(10..99_000).unwrap();
+                let (whole, chunks) = with_chunks(&file, (10, 98_990), chunk, block, &stage).unwrap();
+                assert!(whole == blake3::hash(part).into());
+                let want: Vec<Hex32> =
+                    part.chunks(chunk as usize).map(|chunk| blake3::hash(chunk).into()).collect();
+                assert!(chunks == want, "chunks of {chunk} in blocks of {block}");
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::map::Map;
 use crate::progress::{Stage, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{Catalog, SignedCatalog};
-use sotto_core::{Image, Section};
+use sotto_core::{Artifact, Image, Section};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +26,20 @@ impl ImageFile {
     /// # Errors
     /// [`DbError::Io`], [`DbError::Image`].
     pub fn open(path: &Path) -> Result<Arc<Self>> {
+        ImageFile::open_holding(path, |_| true)
+    }
+
+    /// Opens what is left of an image once only the way to it from the epoch before is kept: its catalog and its rows
+    /// delta.
+    ///
+    /// # Errors
+    /// As [`ImageFile::open`].
+    pub fn open_remnant(path: &Path) -> Result<Arc<Self>> {
+        ImageFile::open_holding(path, |artifact| artifact == Artifact::RowsDelta)
+    }
+
+    /// Opens a file that has, of the artifacts its catalog names, those that `holds` says.
+    fn open_holding(path: &Path, holds: fn(Artifact) -> bool) -> Result<Arc<Self>> {
         let io = |e| DbError::io("opening", path, e);
         let refuse = |problem| DbError::Image { path: path.to_owned(), problem };
         let file = File::open(path).map_err(io)?;
@@ -38,7 +52,7 @@ impl ImageFile {
         let bytes = map.bytes();
         let page = bytes.get(..bytes.len().min(HEADER_BYTES)).unwrap_or_default();
         let header = Header::parse(page, bytes.len() as u64).map_err(refuse)?;
-        let (signed, catalog) = read_catalog(bytes, &header).map_err(refuse)?;
+        let (signed, catalog) = read_catalog(bytes, &header, holds).map_err(refuse)?;
         Ok(Arc::new(ImageFile { path: path.to_owned(), map, header, signed, catalog }))
     }
 
@@ -82,9 +96,12 @@ impl ImageFile {
         Ok(())
     }
 
-    /// Asks the system to read the resident section in, so that the first answers are not slow.
+    /// Asks the system to read in what a server answers from, the resident section or else the rows, so that the first
+    /// answers are not slow.
     pub fn warm(&self) {
-        if let Some(entry) = self.header.entry(Part::Scheme(Section::Resident)) {
+        let sections = [Section::Resident, Section::Public(Artifact::Rows)];
+        if let Some(entry) = sections.into_iter().find_map(|section| self.header.entry(Part::Scheme(section)))
+        {
             self.map.will_need(entry.offset as usize, entry.bytes as usize);
         }
     }
@@ -114,7 +131,11 @@ fn slice<'a>(bytes: &'a [u8], entry: &Entry) -> Option<&'a [u8]> {
     bytes.get(start..start.checked_add(usize::try_from(entry.bytes).ok()?)?)
 }
 
-fn read_catalog(bytes: &[u8], header: &Header) -> Result<(SignedCatalog, Catalog), ImageProblem> {
+fn read_catalog(
+    bytes: &[u8],
+    header: &Header,
+    holds: fn(Artifact) -> bool,
+) -> Result<(SignedCatalog, Catalog), ImageProblem> {
     let entry = header.entry(Part::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
     let text = slice(bytes, entry).unwrap_or_default();
     let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
@@ -127,10 +148,11 @@ fn read_catalog(bytes: &[u8], header: &Header) -> Result<(SignedCatalog, Catalog
     let catalog = signed.verify(None).map_err(refuse)?;
 
     let named = |entry: &&Entry| matches!(entry.part, Part::Scheme(Section::Public(_)));
-    if header.entries.iter().filter(named).count() != catalog.artifacts.len() {
+    let held: Vec<_> = catalog.artifacts.iter().filter(|entry| holds(entry.artifact)).collect();
+    if header.entries.iter().filter(named).count() != held.len() {
         return Err(ImageProblem::Malformed { why: "the catalog names other artifacts than the file holds" });
     }
-    for artifact in &catalog.artifacts {
+    for artifact in held {
         let entry = header.entry(Part::Scheme(Section::Public(artifact.artifact)));
         if !entry.is_some_and(|entry| entry.bytes == artifact.bytes && entry.digest == artifact.digest.0) {
             return Err(ImageProblem::Malformed { why: "an artifact is not the one the catalog names" });
