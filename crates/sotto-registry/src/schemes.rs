@@ -11,6 +11,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]
     &spiral::ENTRY,
+    #[cfg(feature = "s3pir")]
+    &s3pir::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.
