@@ -14,6 +14,7 @@
 //! | [`rank`] | which of many bytes are the smaller half |
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
 //! | [`find`] | where a word lies in a list, in constant time |
+//! | [`slices`] | records in bit slices, and the one pass that adds up the selected ones |
 //! | [`sample`] | the discrete Gaussian, in constant time |
 //! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
 //!
@@ -37,4 +38,5 @@ pub mod rank;
 pub mod sample;
 #[allow(unsafe_code)]
 mod simd;
+pub mod slices;
 pub mod tiles;

@@ -13,6 +13,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &spiral::ENTRY,
     #[cfg(feature = "s3pir")]
     &s3pir::ENTRY,
+    #[cfg(feature = "dpf")]
+    &dpf::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

@@ -11,6 +11,7 @@ mod ntt;
 mod rank;
 mod read;
 mod scan;
+mod select;
 mod slots;
 mod tiles;
 
@@ -19,6 +20,7 @@ use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Room, Tables};
+use crate::slices::Matrices;
 use crate::tiles::{Block, Words};
 
 /// Proof that this processor has AVX2, FMA and POPCNT. Only the probe makes one.
@@ -93,6 +95,17 @@ macro_rules! kernels {
             fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
                 // SAFETY: self proves AVX2.
                 unsafe { tiles::tiles(form, block, sums) }
+            }
+
+            fn select(
+                &self,
+                blocks: &[[u8; 64]],
+                queries: usize,
+                selections: &[Matrices],
+                sums: &mut [[u8; 64]],
+            ) {
+                // SAFETY: self proves AVX2.
+                unsafe { select::select(blocks, queries, selections, sums) }
             }
 
             fn read(&self, bytes: &[u8]) -> u64 {

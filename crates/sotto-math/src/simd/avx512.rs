@@ -13,6 +13,7 @@ mod products;
 mod rank;
 mod read;
 mod scan;
+mod select;
 mod slots;
 mod tiles;
 
@@ -24,6 +25,7 @@ use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Automorphism, Room, Tables};
+use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
 
 /// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT. Only the probe makes one.
@@ -96,6 +98,15 @@ impl Kernels for Avx512 {
         unsafe { tiles::tiles(form, block, sums) }
     }
 
+    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]) {
+        if is_x86_feature_detected!("gfni") {
+            // SAFETY: self proves AVX-512, and GFNI was asked for.
+            unsafe { select::select(blocks, queries, selections, sums) }
+        } else {
+            scalar::select(blocks, queries, selections, sums);
+        }
+    }
+
     fn read(&self, bytes: &[u8]) -> u64 {
         // SAFETY: self proves the features.
         unsafe { read::read(bytes) }
@@ -138,6 +149,11 @@ impl Kernels for Avx512 {
     fn places(&self, lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
         // SAFETY: self proves the features.
         unsafe { fold::places(lanes, first, chosen, out) }
+    }
+
+    fn matrices(&self, shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
+        // SAFETY: self proves the features.
+        unsafe { select::matrices(shares, step, out) }
     }
 
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {

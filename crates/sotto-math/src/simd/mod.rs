@@ -28,6 +28,7 @@ use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Automorphism, Room, Tables};
+use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
 use std::sync::OnceLock;
 
@@ -76,6 +77,10 @@ pub(crate) trait Kernels: Sync {
     /// before and after.
     fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
 
+    /// Adds the records in bit slices that each query selects to its bits of the sums: one block of sums for each
+    /// eight queries.
+    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
+
     /// The exclusive or of all 64-bit words.
     fn read(&self, bytes: &[u8]) -> u64;
 
@@ -106,6 +111,11 @@ pub(crate) trait Kernels: Sync {
     /// [`SPARE`](crate::find::SPARE) words more than are kept.
     fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
         scalar::either16(sought, base, room, count)
+    }
+
+    /// The selections of up to eight queries as matrices, one in every `step` places.
+    fn matrices(&self, shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
+        scalar::matrices(shares, step, out);
     }
 
     /// Slots in another order.

@@ -11,6 +11,7 @@ mod ntt;
 mod rank;
 mod read;
 mod scan;
+mod select;
 mod slots;
 mod tiles;
 
@@ -18,6 +19,7 @@ use super::{Kernels, Planes};
 use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Room, Tables};
+use crate::slices::Matrices;
 use crate::tiles::{Block, Words};
 
 // What the vector backends leave to scalar code: what does not fill a register, and what
@@ -40,6 +42,7 @@ pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_
 pub(super) use rank::tally;
 #[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
+pub(super) use select::{matrices, select};
 pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
 #[cfg(target_arch = "x86_64")]
 pub(super) use tiles::tiles;
@@ -92,6 +95,10 @@ impl Kernels for Scalar {
 
     fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
         tiles::tiles(form, block, sums);
+    }
+
+    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]) {
+        select::select(blocks, queries, selections, sums);
     }
 
     fn read(&self, bytes: &[u8]) -> u64 {

@@ -1,0 +1,228 @@
+//! Selected records, by 8 x 8 bit matrices times bytes (`vgf2p8affineqb` of GFNI): one instruction multiplies a line of
+//! 64 bytes by the selections of eight queries.
+//!
+//! **In registers.** A *tile* is up to four lines of a block for up to six groups of queries: 24 sums in registers,
+//! which leaves room for the eight lines of a turn. The products of two blocks are added with one three-way
+//! exclusive or.
+//!
+//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. Otherwise tiles
+//! take turns on a few blocks, which the caches hold, and the first of them fetches what is needed next: so memory is
+//! read once however many queries there are.
+
+use super::lanes::{load, prefetch, store};
+use crate::slices::{Matrices, Share};
+use core::arch::x86_64::*;
+
+type Line = [u8; 64];
+
+/// Lines in a tile.
+const TILE: usize = 4;
+/// Groups in a tile.
+const GROUPS: usize = 6;
+/// Lines of a block that are gone through before those beyond. Their sums, for six groups, are 96 KiB.
+const STRIP: usize = 256;
+/// Lines on which tiles take turns, if eight blocks have no more.
+const PART: usize = 256;
+/// How many bytes ahead a tile fetches that goes through memory in order.
+const AHEAD: usize = 8192;
+/// The same where eight wide blocks are read in turn, each in order.
+const ALONG: usize = 1024;
+
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], sums: &mut [Line]) {
+    let groups = queries.div_ceil(8);
+    let lines = sums.len() / groups;
+    if lines <= TILE && groups <= GROUPS {
+        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead: AHEAD };
+        return shaped(blocks, at, lines, groups, selections, sums);
+    }
+    let depth = (PART / lines).next_power_of_two().clamp(8, 64);
+    let ahead = if depth * lines <= PART { depth * lines * 64 } else { ALONG };
+    for strip in (0..lines).step_by(STRIP) {
+        let end = lines.min(strip + STRIP);
+        for (run, selections) in blocks.chunks(64 * lines).zip(selections.chunks_exact(groups)) {
+            for (part, first) in run.chunks(depth * lines).zip((0..64).step_by(depth)) {
+                for line in (strip..end).step_by(TILE) {
+                    for group in (0..groups).step_by(GROUPS) {
+                        let ahead = if group == 0 { ahead } else { 0 };
+                        let at = Place { lines, line, groups, group, first, ahead };
+                        shaped(part, at, TILE.min(end - line), GROUPS.min(groups - group), selections, sums);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where a tile lies.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Lines in a block.
+    lines: usize,
+    /// The first of the tile's.
+    line: usize,
+    /// Groups of queries.
+    groups: usize,
+    /// The first of the tile's.
+    group: usize,
+    /// Which of its run's blocks is the first.
+    first: usize,
+    /// How many bytes ahead it fetches; 0 if another tile does.
+    ahead: usize,
+}
+
+/// One tile, with every shape a loop of its own.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn shaped(
+    blocks: &[Line],
+    at: Place,
+    width: usize,
+    groups: usize,
+    selections: &[Matrices],
+    sums: &mut [Line],
+) {
+    match width {
+        1 => wide::<1, 4>(blocks, at, groups, selections, sums),
+        2 => wide::<2, 2>(blocks, at, groups, selections, sums),
+        3 => wide::<3, 1>(blocks, at, groups, selections, sums),
+        _ => wide::<TILE, 1>(blocks, at, groups, selections, sums),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn wide<const T: usize, const P: usize>(
+    blocks: &[Line],
+    at: Place,
+    groups: usize,
+    selections: &[Matrices],
+    sums: &mut [Line],
+) {
+    match groups {
+        1 => tile::<T, P, 1>(blocks, at, selections, sums),
+        2 => tile::<T, P, 2>(blocks, at, selections, sums),
+        3 => tile::<T, P, 3>(blocks, at, selections, sums),
+        4 => tile::<T, P, 4>(blocks, at, selections, sums),
+        5 => tile::<T, P, 5>(blocks, at, selections, sums),
+        _ => tile::<T, P, GROUPS>(blocks, at, selections, sums),
+    }
+}
+
+/// `T` lines of each block and `G` groups; `2 P` blocks in a turn.
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn tile<const T: usize, const P: usize, const G: usize>(
+    blocks: &[Line],
+    at: Place,
+    selections: &[Matrices],
+    sums: &mut [Line],
+) {
+    let mut acc = [[_mm512_setzero_si512(); T]; G];
+    for (g, acc) in acc.iter_mut().enumerate() {
+        for (acc, sum) in acc.iter_mut().zip(&sums[(at.group + g) * at.lines + at.line..]) {
+            *acc = load(sum);
+        }
+    }
+    for (run, selections) in blocks.chunks(64 * at.lines).zip(selections.chunks_exact(at.groups)) {
+        let selections: &[Matrices; G] = &selections[at.group..].as_chunks::<G>().0[0];
+        let turns = run.chunks_exact(2 * P * at.lines);
+        let last = turns.remainder();
+        let mut k = at.first;
+        for turn in turns {
+            // In the order of memory, all of them first: the processor fetches ahead best so.
+            let mut x = [[[_mm512_setzero_si512(); T]; 2]; P];
+            if at.ahead > 0 {
+                for b in 0..2 * P {
+                    for t in 0..T {
+                        prefetch(turn[b * at.lines + at.line + t].as_ptr().wrapping_add(at.ahead));
+                    }
+                }
+            }
+            for p in 0..P {
+                for half in 0..2 {
+                    let block: &[Line; T] =
+                        &turn[(2 * p + half) * at.lines + at.line..].as_chunks::<T>().0[0];
+                    for t in 0..T {
+                        x[p][half][t] = load(&block[t]);
+                    }
+                }
+            }
+            for [a, b] in x {
+                // Always below 64, which is to be seen here.
+                let even = k & 62;
+                for t in 0..T {
+                    for g in 0..G {
+                        let (m, n) = (selections[g][even] as i64, selections[g][even + 1] as i64);
+                        let x = _mm512_gf2p8affine_epi64_epi8::<0>(a[t], _mm512_set1_epi64(m));
+                        let y = _mm512_gf2p8affine_epi64_epi8::<0>(b[t], _mm512_set1_epi64(n));
+                        acc[g][t] = _mm512_ternarylogic_epi64::<0x96>(acc[g][t], x, y);
+                    }
+                }
+                k += 2;
+            }
+        }
+        for block in last.chunks_exact(at.lines) {
+            let block: &[Line; T] = &block[at.line..].as_chunks::<T>().0[0];
+            for t in 0..T {
+                for g in 0..G {
+                    let matrix = _mm512_set1_epi64(selections[g][k & 63] as i64);
+                    let x = _mm512_gf2p8affine_epi64_epi8::<0>(load(&block[t]), matrix);
+                    acc[g][t] = _mm512_xor_si512(acc[g][t], x);
+                }
+            }
+            k += 1;
+        }
+    }
+    for (g, acc) in acc.iter().enumerate() {
+        for (acc, sum) in acc.iter().zip(&mut sums[(at.group + g) * at.lines + at.line..]) {
+            store(sum, *acc);
+        }
+    }
+}
+
+/// An 8 x 8 transposition of bytes in each of 64 places: three rounds of interleaving, within quarters of the
+/// registers, then the quarters change places.
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
+    let words: [__m512i; 8] = std::array::from_fn(|i| match shares.get(7 - i) {
+        Some(share) => load(share.word),
+        None => _mm512_setzero_si512(),
+    });
+    for run in 0..shares[0].masks.len() {
+        let mut x = [_mm512_setzero_si512(); 8];
+        for i in 0..8 {
+            if let Some(share) = shares.get(7 - i) {
+                let mask = _mm512_set1_epi8(share.masks[run] as i8);
+                // bytes ^ (mask & word)
+                x[i] = _mm512_ternarylogic_epi64::<0x78>(load(&share.bytes[run]), mask, words[i]);
+            }
+        }
+        let mut y = x;
+        for i in 0..4 {
+            y[2 * i] = _mm512_unpacklo_epi8(x[2 * i], x[2 * i + 1]);
+            y[2 * i + 1] = _mm512_unpackhi_epi8(x[2 * i], x[2 * i + 1]);
+        }
+        // Words of two rows' bytes; of rows 0-3 in the first half, 4-7 in the second.
+        for i in [0, 4] {
+            x[i] = _mm512_unpacklo_epi16(y[i], y[i + 2]);
+            x[i + 1] = _mm512_unpackhi_epi16(y[i], y[i + 2]);
+            x[i + 2] = _mm512_unpacklo_epi16(y[i + 1], y[i + 3]);
+            x[i + 3] = _mm512_unpackhi_epi16(y[i + 1], y[i + 3]);
+        }
+        for i in 0..4 {
+            y[2 * i] = _mm512_unpacklo_epi32(x[i], x[i + 4]);
+            y[2 * i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 4]);
+        }
+        // Quarter l of register j now holds places 16 l + 2 j and 16 l + 2 j + 1.
+        let out = out[run * step].as_chunks_mut::<8>().0;
+        for half in 0..2 {
+            let [a, b, c, d] = [y[4 * half], y[4 * half + 1], y[4 * half + 2], y[4 * half + 3]];
+            let (ab, cd) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0x44>(c, d));
+            let (ef, gh) = (_mm512_shuffle_i64x2::<0xEE>(a, b), _mm512_shuffle_i64x2::<0xEE>(c, d));
+            store(&mut out[half], _mm512_shuffle_i64x2::<0x88>(ab, cd));
+            store(&mut out[2 + half], _mm512_shuffle_i64x2::<0xDD>(ab, cd));
+            store(&mut out[4 + half], _mm512_shuffle_i64x2::<0x88>(ef, gh));
+            store(&mut out[6 + half], _mm512_shuffle_i64x2::<0xDD>(ef, gh));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Two-server PIR by distributed point functions (Boyle, Gilboa, Ishai; "Function Secret Sharing: Improvements and
+//! Extensions", CCS 2016).
+//!
+//! A client wants record i of N. It makes two short keys, one for each of two servers that do not collude. Either
+//! key alone looks random; each grows, by a tree of pseudo-random seeds, into one bit for every record, and the two
+//! strings of bits differ at i alone. A server answers with the exclusive or of the records whose bit is set, and the
+//! exclusive or of both answers is the record. Nothing is prepared, kept or downloaded. README.md has the
+//! symbol table and the deviations from the paper.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | how many rows a record holds |
+//! | [`generator`] | from a seed to two seeds and two bits, and from a leaf's seed to its 512 bits |
+//! | [`message`] | key and answer, and their bytes on the wire |
+//! | [`client`] | making two keys, adding two answers |
+//! | `tree` | growing a key (feature `server`) |
+//! | `server` | open, answer (feature `server`) |
+//! | `encode` | the table in bit slices, and changes to it (feature `server`) |
+#![forbid(unsafe_code)]
+
+pub mod client;
+#[cfg(feature = "server")]
+pub mod encode;
+pub mod generator;
+pub mod message;
+pub mod params;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
+pub mod tree;
+
+use sotto_core::{Scheme, SchemeEntry, SchemeId, Two};
+
+/// The scheme.
+pub struct Dpf;
+
+impl Scheme for Dpf {
+    const ID: SchemeId = SchemeId("dpf/1");
+    const TITLE: &'static str = "DPF-PIR, two servers (CCS 2016)";
+    type Params = params::Params;
+    type Fan<T> = Two<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Client;
+    type Client = client::Client;
+}
+
+#[cfg(feature = "server")]
+impl sotto_core::Serve for Dpf {
+    type Server = server::Server;
+}
+
+/// What the registry knows of this scheme.
+#[cfg(feature = "server")]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<Dpf>().with_revise::<Dpf>();
+
+/// What the registry knows of this scheme, in builds without servers.
+#[cfg(not(feature = "server"))]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<Dpf>();

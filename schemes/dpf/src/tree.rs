@@ -1,0 +1,175 @@
+//! Growing a key: the paper's EvalAll with early termination (sections 3.2.1 and 3.2.3).
+//!
+//! A tree is grown from the left, a *bough* of at most 1,024 leaves at a time, so that it fits a cache however large
+//! the table is. Boughs grow from nodes that are grown in boughs themselves, ten levels higher.
+
+use crate::generator::{Generator, Seed};
+use crate::message::Query;
+
+/// Levels of a bough.
+const LEVELS: usize = 10;
+
+/// A query's tree.
+pub struct Tree {
+    generator: Generator,
+    levels: Vec<Level>,
+    word: [u8; 64],
+    /// Boughs above each other, the root's first.
+    boughs: Vec<Bough>,
+    leaves: Vec<[u8; 16]>,
+}
+
+/// A level's correction word, with bits as masks.
+struct Level {
+    seed: [u64; 2],
+    left: u8,
+    right: u8,
+}
+
+/// The lowest nodes of a part of the tree.
+struct Bough {
+    /// The levels it spans.
+    top: usize,
+    bottom: usize,
+    /// Which node of its top level it grows from; none before it has grown.
+    grown: Option<u64>,
+    nodes: Nodes,
+}
+
+/// Nodes of one level, and room to grow them.
+#[derive(Default)]
+struct Nodes {
+    seeds: Vec<Seed>,
+    /// Control bits, as 0x00 and 0xFF.
+    masks: Vec<u8>,
+    seeds_below: Vec<Seed>,
+    masks_below: Vec<u8>,
+    control: Vec<[u8; 16]>,
+}
+
+impl Tree {
+    /// The tree of a key.
+    pub fn new(query: &Query) -> Self {
+        let mask = |bit: u8| 0u8.wrapping_sub(bit);
+        let levels = query.levels.iter();
+        let levels: Vec<Level> = levels
+            .map(|level| Level { seed: words(&level.seed), left: mask(level.left), right: mask(level.right) })
+            .collect();
+        let depth = levels.len();
+        let root =
+            Bough { top: 0, bottom: 0, grown: Some(0), nodes: Nodes::one(query.root, mask(query.party)) };
+        let tops = (0..depth).rev().filter(|top| (depth - top).is_multiple_of(LEVELS) || *top == 0);
+        let mut spans: Vec<usize> = tops.collect();
+        spans.reverse();
+        let mut boughs = vec![root];
+        for (i, top) in spans.iter().enumerate() {
+            let bottom = spans.get(i + 1).copied().unwrap_or(depth);
+            boughs.push(Bough { top: *top, bottom, grown: None, nodes: Nodes::default() });
+        }
+        Tree { generator: Generator::new(&query.salt), levels, word: query.leaf, boughs, leaves: Vec::new() }
+    }
+
+    /// The bits of `count` leaves from `first` on. All of them lie in one bough: `first` is a multiple of a power of
+    /// two that is neither below `count` nor above 1,024.
+    pub fn leaves(&mut self, first: u64, count: usize) -> Leaves<'_> {
+        let depth = self.levels.len();
+        let mut above: Option<&Bough> = None;
+        for bough in &mut self.boughs {
+            if let Some(above) = above {
+                let number = first >> (depth - bough.top);
+                if bough.grown != Some(number) {
+                    bough.grow(above, number, &self.levels, &self.generator);
+                }
+            }
+            above = Some(bough);
+        }
+        let Some(Bough { top, nodes, .. }) = above else {
+            return Leaves { bytes: &[], masks: &[], word: &self.word };
+        };
+        let within = (first & ((1 << (depth - top)) - 1)) as usize;
+        let range = within..within + count;
+        let seeds = nodes.seeds.get(range.clone()).unwrap_or_default();
+        self.leaves.resize(4 * seeds.len(), [0; 16]);
+        self.generator.leaves(seeds, &mut self.leaves);
+        Leaves {
+            bytes: self.leaves.as_flattened().as_chunks().0,
+            masks: nodes.masks.get(range).unwrap_or_default(),
+            word: &self.word,
+        }
+    }
+}
+
+/// Bits of some leaves; the word is to be added where the mask says so.
+pub struct Leaves<'a> {
+    /// 512 bits of each leaf.
+    pub bytes: &'a [[u8; 64]],
+    /// 0x00 or 0xFF for each leaf.
+    pub masks: &'a [u8],
+    /// The leaves' correction word.
+    pub word: &'a [u8; 64],
+}
+
+impl Bough {
+    /// Grows from node `number` of the top level, which is among the lowest of the bough above.
+    fn grow(&mut self, above: &Bough, number: u64, levels: &[Level], generator: &Generator) {
+        let within = (number & ((1 << (above.bottom - above.top)) - 1)) as usize;
+        let node = above.nodes.seeds.get(within).zip(above.nodes.masks.get(within));
+        let Some((seed, mask)) = node else { return };
+        self.nodes.set(*seed, *mask);
+        for level in levels.get(self.top..self.bottom).unwrap_or_default() {
+            self.nodes.descend(level, generator);
+        }
+        self.grown = Some(number);
+    }
+}
+
+impl Nodes {
+    fn one(seed: Seed, mask: u8) -> Self {
+        let mut nodes = Nodes::default();
+        nodes.set(seed, mask);
+        nodes
+    }
+
+    fn set(&mut self, seed: Seed, mask: u8) {
+        self.seeds.clear();
+        self.seeds.push(seed);
+        self.masks.clear();
+        self.masks.push(mask);
+    }
+
+    /// From all nodes of a level to all of the next.
+    fn descend(&mut self, level: &Level, generator: &Generator) {
+        let count = self.seeds.len();
+        self.seeds_below.resize(2 * count, [0; 16]);
+        self.control.resize(count, [0; 16]);
+        self.masks_below.resize(2 * count, 0);
+        generator.children(&self.seeds, &mut self.seeds_below);
+        generator.control(&self.seeds, &mut self.control);
+        let below = self.seeds_below.as_chunks_mut::<2>().0.iter_mut();
+        let masks_below = self.masks_below.as_chunks_mut::<2>().0.iter_mut();
+        for (((children, masks), mask), [control, ..]) in
+            below.zip(masks_below).zip(&self.masks).zip(&self.control)
+        {
+            let wide = 0u64.wrapping_sub(u64::from(mask & 1));
+            for child in children {
+                let [low, high] = words(child);
+                let corrected = [low ^ level.seed[0] & wide, high ^ level.seed[1] & wide];
+                child
+                    .as_chunks_mut::<8>()
+                    .0
+                    .iter_mut()
+                    .zip(corrected)
+                    .for_each(|(c, w)| *c = w.to_le_bytes());
+            }
+            let own = [0u8.wrapping_sub(control & 1), 0u8.wrapping_sub(control >> 1 & 1)];
+            *masks = [own[0] ^ mask & level.left, own[1] ^ mask & level.right];
+        }
+        std::mem::swap(&mut self.seeds, &mut self.seeds_below);
+        std::mem::swap(&mut self.masks, &mut self.masks_below);
+    }
+}
+
+fn words(seed: &Seed) -> [u64; 2] {
+    let [low, high] = *seed.as_chunks::<8>().0 else { return [0; 2] };
+    [u64::from_le_bytes(low), u64::from_le_bytes(high)]
+}
