@@ -20,17 +20,19 @@ pub(crate) fn client(error: ClientError) -> Failure {
         // The index is not repeated: what is looked up is private, and messages end up in logs.
         return Failure::missing(format!("no such row: the table has {len}")).fix("rows are counted from 0");
     }
-    let exit = match &error {
+    let exit = match error.root() {
         ClientError::Core(error) | ClientError::Catalog(CatalogError::Params(error)) => contract(error),
         ClientError::Catalog(CatalogError::NoSuchRow { .. }) => Exit::Missing,
         ClientError::Catalog(CatalogError::KeyText { .. }) => Exit::Usage,
         ClientError::Refused(problem) => refusal(problem),
         ClientError::Transport(TransportError::Address { .. })
         | ClientError::TooManyRows { .. }
+        | ClientError::Servers { .. }
+        | ClientError::SameEndpoint { .. }
         | ClientError::CannotStream { .. } => Exit::Usage,
         ClientError::Output(_) => Exit::Storage,
-        ClientError::EpochChanged { .. } => Exit::Refused,
-        ClientError::UnknownScheme { .. } | ClientError::Servers { .. } => Exit::Params,
+        ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. } => Exit::Refused,
+        ClientError::UnknownScheme { .. } => Exit::Params,
         ClientError::NoEntropy => Exit::Internal,
         ClientError::Cache(_) => Exit::Storage,
         _ => Exit::Peer,
@@ -80,6 +82,7 @@ fn source(error: &SourceError) -> Exit {
             exit => exit,
         },
         SourceError::UnknownScheme(_) => Exit::Params,
+        SourceError::Role { .. } => Exit::Usage,
         SourceError::Unreadable(_) => Exit::Storage,
         _ => Exit::Input,
     }

@@ -5,7 +5,7 @@ use crate::cache::CacheError;
 use crate::transport::TransportError;
 use sotto_catalog::{CatalogError, TableName};
 use sotto_core::{Epoch, Error};
-use sotto_wire::{FrameError, Problem};
+use sotto_wire::{Code, FrameError, Problem};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;
@@ -59,13 +59,53 @@ pub enum ClientError {
         /// The scheme's id.
         id: String,
     },
-    /// A scheme that asks several servers.
-    #[error("scheme {id:?} asks {servers} servers, this client talks to one")]
+    /// A table whose scheme asks more servers than there are, or fewer.
+    #[error("the table's scheme {id:?} asks {servers} server(s), and the address(es) of {given} were given")]
     Servers {
         /// The scheme's id.
         id: String,
         /// How many servers it asks.
         servers: usize,
+        /// How many there are.
+        given: u8,
+    },
+    /// Two servers of a table that are one.
+    #[error(
+        "{first} and {second} are one endpoint ({why}): it would see both halves of every question, and what is asked"
+    )]
+    SameEndpoint {
+        /// One address.
+        first: String,
+        /// The other.
+        second: String,
+        /// What they have in common.
+        why: String,
+    },
+    /// A server that shows another catalog than the first one does.
+    #[error("server {server} shows another catalog for epoch {epoch} of the table than server 0")]
+    CatalogsDiffer {
+        /// The server, counted from 0.
+        server: u8,
+        /// The epoch.
+        epoch: Epoch,
+    },
+    /// A server that has left behind the newest epoch another one has reached.
+    #[error(
+        "server {server} does not serve epoch {epoch} of the table, the newest that another of its servers has"
+    )]
+    NoCommonEpoch {
+        /// The server, counted from 0.
+        server: u8,
+        /// The epoch.
+        epoch: Epoch,
+    },
+    /// What went wrong at one of several servers.
+    #[error("server {server}: {error}")]
+    Server {
+        /// The server, counted from 0.
+        server: u8,
+        /// What went wrong.
+        error: Box<ClientError>,
     },
     /// An artifact the scheme needs is not in the catalog, or has another size there.
     #[error("the catalog lacks the {artifact} of {bytes} bytes that its scheme needs")]
@@ -115,6 +155,28 @@ pub enum Fault {
 }
 
 impl ClientError {
+    /// The same, with the server it happened at, where there are several. That an epoch is over is left as it is:
+    /// it is mended at all servers, whichever has said so.
+    pub(crate) fn of_server(self, server: u8, servers: u8) -> Self {
+        match self {
+            ClientError::EpochChanged { .. }
+            | ClientError::Servers { .. }
+            | ClientError::CatalogsDiffer { .. }
+            | ClientError::NoCommonEpoch { .. }
+            | ClientError::Server { .. } => self,
+            error if servers > 1 => ClientError::Server { server, error: Box::new(error) },
+            error => error,
+        }
+    }
+
+    /// What went wrong, without the server it happened at.
+    pub fn root(&self) -> &ClientError {
+        match self {
+            ClientError::Server { error, .. } => error.root(),
+            error => error,
+        }
+    }
+
     /// A stable name for programs. A refusal has the name the server gave it (`spec/wire.md`).
     pub fn code(&self) -> &'static str {
         match self {
@@ -128,7 +190,11 @@ impl ClientError {
             ClientError::Rollback { .. } => "rollback",
             ClientError::WrongTable { .. } => "wrong-table",
             ClientError::UnknownScheme { .. } => "unknown-scheme",
-            ClientError::Servers { .. } => "several-servers",
+            ClientError::Servers { .. } => "number-of-servers",
+            ClientError::SameEndpoint { .. } => "same-endpoint",
+            ClientError::CatalogsDiffer { .. } => "catalogs-differ",
+            ClientError::NoCommonEpoch { .. } => "no-common-epoch",
+            ClientError::Server { error, .. } => error.code(),
             ClientError::MissingArtifact { .. } => "missing-artifact",
             ClientError::TooManyRows { .. } => "too-many-rows",
             ClientError::CannotStream { .. } => "cannot-stream",
@@ -146,15 +212,18 @@ impl ClientError {
             ClientError::Catalog(CatalogError::NoSuchRow { .. } | CatalogError::KeyText { .. }) => {
                 Fault::Caller
             }
+            ClientError::Server { error, .. } => error.fault(),
             ClientError::TooManyRows { .. }
+            | ClientError::Servers { .. }
+            | ClientError::SameEndpoint { .. }
             | ClientError::CannotStream { .. }
             | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
             ClientError::Transport(
                 TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
             ) => Fault::Network,
             ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
-            ClientError::EpochChanged { .. } => Fault::Network,
-            ClientError::UnknownScheme { .. } | ClientError::Servers { .. } => Fault::Machine,
+            ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. } => Fault::Network,
+            ClientError::UnknownScheme { .. } => Fault::Machine,
             ClientError::Core(Error::Storage(_)) | ClientError::Output(_) | ClientError::NoEntropy => {
                 Fault::Machine
             }
@@ -182,7 +251,25 @@ impl ClientError {
             }
             ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
             ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",
-            ClientError::Servers { .. } => "use a table of a scheme with one server",
+            ClientError::Servers { .. } => {
+                "give the address of each server its scheme asks, server 0 first; several must be run by parties that do \
+                 not share what they see"
+            }
+            ClientError::SameEndpoint { .. } => {
+                "give the addresses of servers run by parties that do not share what they see"
+            }
+            ClientError::CatalogsDiffer { .. } => {
+                "tell the operators: all servers of the table have to serve the same image"
+            }
+            ClientError::NoCommonEpoch { .. } => {
+                "try again; if it stays so, tell the operators: one server is behind the others by several epochs"
+            }
+            ClientError::Server { error, .. } => match error.as_ref() {
+                ClientError::Refused(problem) if problem.code == Code::WrongServer => {
+                    "give the addresses in the order of the servers' roles, server 0 first"
+                }
+                error => error.fix(),
+            },
             ClientError::MissingArtifact { .. } => "tell the publisher to encode the table afresh",
             ClientError::TooManyRows { .. } => {
                 "make several requests; how many is visible to the server either way"

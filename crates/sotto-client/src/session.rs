@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`opening`] | from a table's name to a session, step by step |
+//! | `accord` | one catalog for all servers of a table |
 //! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
@@ -17,17 +18,21 @@
 //! let mut opening = Opening::new(config);
 //! loop {
 //!     match opening.next() {
-//!         Action::Catalog(request) | Action::Keys(request) => opening.feed(&send(request), rng)?,
+//!         Action::Catalog { server, request } | Action::Keys { server, request } => {
+//!             opening.feed(&send(server, request), rng)?
+//!         }
 //!         Action::Recall(_) => opening.recalled(None)?,          // or the artifact of an older epoch
-//!         Action::Fetch(fetch) => opening.feed(&send(fetch.request), rng)?,
+//!         Action::Fetch(fetch) => opening.feed(&send(0, fetch.request), rng)?,
 //!         Action::Ready => break,
 //!     }
 //! }
 //! let mut session = opening.finish()?;
 //! let ask = session.ask(&[12345], rng)?;
-//! let rows = session.recover(ask, &send(ask.request()))?;
+//! let responses = ask.requests().iter().enumerate().map(|(server, request)| send(server, request)).collect();
+//! let rows = session.recover(ask, &responses)?;
 //! ```
 
+mod accord;
 pub mod ask;
 mod assembly;
 mod gather;
@@ -51,12 +56,13 @@ fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
         return Ok(&response.body);
     }
     let problem = Problem::read(response.status, &response.body);
-    let over = matches!(
-        problem.code,
-        Code::StaleEpoch | Code::WrongParams | Code::EpochExpired | Code::NoSuchArtifact
-    );
     match epoch {
-        Some(asked) if over => Err(ClientError::EpochChanged { asked, newest: problem.epoch }),
+        Some(asked) if is_over(&problem) => Err(ClientError::EpochChanged { asked, newest: problem.epoch }),
         _ => Err(ClientError::Refused(problem)),
     }
+}
+
+/// Whether a refusal says that the server has moved on to other epochs.
+fn is_over(problem: &Problem) -> bool {
+    matches!(problem.code, Code::StaleEpoch | Code::WrongParams | Code::EpochExpired | Code::NoSuchArtifact)
 }

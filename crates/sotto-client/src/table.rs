@@ -3,26 +3,30 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`builder`] | which table, whom to trust, where to keep things |
+//! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
 //! | `stream` | a row of many megabytes, written down while it comes |
 //! | [`stats`] | bytes and time, seen from here |
 //!
-//! Blocking, one lookup at a time, over any [`Transport`]. What it hides and what it does not: the server
+//! Blocking, one lookup at a time, over any [`Transport`]. What it hides and what it does not: a server
 //! learns that, when and how often this client asks, of which table, and how many rows at once. It does not
-//! learn which.
+//! learn which. With a scheme of two servers that holds as long as they do not put together what they see: they must
+//! be run by parties that do not, which nothing here can check.
 
 pub mod builder;
 mod drive;
+mod servers;
 pub mod stats;
 mod stream;
 
 pub use builder::Builder;
-pub use stats::{LookupStats, Progress, Stage, Stats, StreamStats, Traffic};
+pub use stats::{LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
 
 use crate::cache::Cache;
 use crate::session::{Ask, Config, Opening, Session, Trust};
-use crate::transport::{Response, Transport};
+use crate::transport::{Request, Response, Transport};
 use crate::{ClientError, Result};
+use servers::Servers;
 use sotto_catalog::{Catalog, CatalogError};
 use sotto_core::ParamsReport;
 use sotto_prg::{SystemRng, system_rng};
@@ -43,7 +47,7 @@ pub struct Table {
 
 /// What lies between a session and the world.
 pub(crate) struct Line {
-    transport: Box<dyn Transport>,
+    servers: Servers,
     cache: Option<Cache>,
     /// How long to wait for another process that downloads the same artifact.
     patience: Duration,
@@ -56,18 +60,32 @@ impl Table {
     /// A table at a server, over HTTP. Nothing is sent before [`Builder::open`].
     #[cfg(feature = "http")]
     pub fn connect(url: &str, table: &str) -> Builder {
-        Builder::connect(url, table)
+        Builder::connect(&[url], table)
+    }
+
+    /// A table whose scheme asks several servers, over HTTP: their addresses in the order of their roles.
+    ///
+    /// No two of them may be one endpoint ([`ClientError::SameEndpoint`]). That they are run by parties which do not
+    /// share what they see is the caller's to know: together they would see what is asked.
+    #[cfg(feature = "http")]
+    pub fn connect_all(urls: &[&str], table: &str) -> Builder {
+        Builder::connect(urls, table)
     }
 
     /// A table over any transport.
     pub fn over(transport: impl Transport + 'static, table: &str) -> Builder {
-        Builder::over(transport, table)
+        Builder::over(vec![Box::new(transport)], table)
     }
 
-    fn open(transport: Box<dyn Transport>, options: builder::Options) -> Result<Self> {
+    /// A table whose scheme asks several servers, over any transports, in the order of the servers' roles.
+    pub fn over_all(transports: Vec<Box<dyn Transport>>, table: &str) -> Builder {
+        Builder::over(transports, table)
+    }
+
+    fn open(servers: Servers, options: builder::Options) -> Result<Self> {
         let builder::Options { mut config, cache, patience, progress } = options;
         let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
-        let mut line = Line { transport, cache, patience, progress, rng, stats: Stats::default() };
+        let mut line = Line { servers, cache, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;
         let session = line.open_settled(&config)?;
         let mut table = Table { line, config, session, last: None };
@@ -117,7 +135,9 @@ impl Table {
     /// As [`Builder::open`]. The table stays open as it was.
     pub fn refresh(&mut self) -> Result<bool> {
         let mut opening = Opening::succeeding(self.config.clone(), &self.session);
-        self.line.step(&mut opening)?;
+        while opening.catalog().is_none() {
+            self.line.step(&mut opening)?;
+        }
         if opening.catalog() == Some(self.session.catalog()) {
             return Ok(false);
         }
@@ -148,7 +168,7 @@ impl Table {
 
     /// Bytes and time so far, openings included.
     pub fn stats(&self) -> Stats {
-        Stats { retries: self.line.transport.retries(), ..self.line.stats }
+        Stats { retries: self.line.servers.retries(), ..self.line.stats }
     }
 
     /// The last lookup.
@@ -187,37 +207,39 @@ impl Table {
         let start = Instant::now();
         let mut ask = self.session.ask(rows, &mut self.line.rng)?;
         let made = Instant::now();
-        let mut response = self.line.transport.call(ask.request())?;
-        if self.session.is_forgotten(&response) {
-            self.line.stats.asks.add(ask.request().body.len() as u64, response.body.len() as u64);
-            self.line.register(&mut self.session)?;
-            self.session.readdress(&mut ask)?;
-            response = self.line.transport.call(ask.request())?;
-        }
+        let responses = self.line.ask(&mut self.session, &mut ask)?;
         let returned = Instant::now();
-        let mut stats = self.measured(&ask, &response, rows.len());
-        let values = self.session.recover(ask, &response);
+        let mut stats = self.measured(&ask, &responses, rows.len());
+        let values = self.session.recover(ask, &responses);
         stats.query = made - start;
         stats.round_trip = returned - made;
         stats.recover = returned.elapsed();
-        self.line.stats.asks.add(stats.up, stats.down);
+        for share in &stats.servers {
+            self.line.stats.asks.add(share.up, share.down);
+        }
         let values = values?;
         self.line.stats.rows += values.len() as u64;
         self.last = Some(stats);
         Ok(values)
     }
 
-    fn measured(&self, ask: &Ask, response: &Response, rows: usize) -> LookupStats {
+    fn measured(&self, ask: &Ask, responses: &[Response], rows: usize) -> LookupStats {
+        let share = |(request, response): (&Request, &Response)| Share {
+            up: request.body.len() as u64,
+            down: response.body.len() as u64,
+            timing: response.server_timing.as_deref().and_then(Timing::parse),
+        };
+        let servers: Vec<Share> = ask.requests().iter().zip(responses).map(share).collect();
         LookupStats {
             epoch: self.session.epoch(),
             rows,
             queries: ask.queries(),
-            up: ask.request().body.len() as u64,
-            down: response.body.len() as u64,
+            up: servers.iter().map(|share| share.up).sum(),
+            down: servers.iter().map(|share| share.down).sum(),
+            servers,
             query: Duration::ZERO,
             round_trip: Duration::ZERO,
             recover: Duration::ZERO,
-            server: response.server_timing.as_deref().and_then(Timing::parse),
             seen: ask.seen(SEEN_BYTES).to_vec(),
         }
     }

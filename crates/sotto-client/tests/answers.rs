@@ -163,7 +163,7 @@ fn an_ask_of_another_session_is_refused() {
         let mut opening = sotto_client::Opening::new(server.config());
         loop {
             let request = match opening.next() {
-                sotto_client::session::Action::Catalog(request) => request,
+                sotto_client::session::Action::Catalog { request, .. } => request,
                 sotto_client::session::Action::Fetch(fetch) => fetch.request,
                 sotto_client::session::Action::Recall(_) => {
                     opening.recalled(None).unwrap();
@@ -179,5 +179,5 @@ fn an_ask_of_another_session_is_refused() {
     });
     let ask = sessions[0].ask(&[1], &mut rng).unwrap();
     let response = Response::new(200, Vec::new());
-    assert_eq!(sessions[1].recover(ask, &response).unwrap_err().code(), "misuse");
+    assert_eq!(sessions[1].recover(ask, &[response]).unwrap_err().code(), "misuse");
 }

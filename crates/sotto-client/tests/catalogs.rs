@@ -89,7 +89,7 @@ fn schemes_this_client_cannot_speak_are_named() {
     let server = server(10, 2);
     server.with(|world| world.catalog.scheme = "enigma/1".to_owned());
     assert_eq!(refused(&server), "unknown-scheme");
-    assert_eq!(refused(&server_of("clear-two/1", 10, 2)), "several-servers");
+    assert_eq!(refused(&server_of("clear-two/1", 10, 2)), "number-of-servers");
 }
 
 #[test]

@@ -30,6 +30,7 @@ impl Source for Shelf {
             let image = Arc::new(world.image.clone());
             let params = world.catalog.params.to_string();
             Ok::<_, SourceError>(Parts {
+                scheme: world.scheme,
                 signed: SignedCatalog::sign(&world.catalog, &world.key)?,
                 catalog: world.catalog.clone(),
                 report: terms.report,
@@ -38,7 +39,7 @@ impl Source for Shelf {
                 image,
             })
         })?;
-        LiveTable::new(parts, 0)
+        LiveTable::new(parts, self.0.with(|world| world.role))
     }
 }
 
@@ -62,7 +63,7 @@ fn a_table_is_opened_asked_updated_and_asked_again() {
     let mut table = Table::connect(&url, NAME).pin(pin).cache_dir(dir.path()).open().unwrap();
     assert_eq!(table.get(19_999).unwrap(), value(19_999, 8));
     let last = table.last().unwrap();
-    let timing = last.server.unwrap();
+    let timing = last.timing().unwrap();
     assert!(timing.pass <= last.round_trip, "the server's part is a part");
     assert_eq!(table.get_many(&[3, 3, 0]).unwrap(), [value(3, 8), value(3, 8), value(0, 8)]);
 
@@ -204,4 +205,42 @@ fn a_row_of_megabytes_is_streamed_over_http() {
         assert_eq!((stats.requests, stats.row_bytes), (1, 5_000_001));
     }
     assert_eq!(table.get(1).unwrap().len(), 5_000_001);
+}
+
+/// Two servers of one table over HTTP, each with its role and a copy of its own.
+fn pair() -> [(Server, Running, String); 2] {
+    [0, 1].map(|role| {
+        let server = server_of("clear-two/1", 300, 8);
+        server.with(|world| world.role = role);
+        let (running, url) = start(&server);
+        (server, running, url)
+    })
+}
+
+#[test]
+fn two_servers_are_asked_through_several_epochs() {
+    let [first, second] = pair();
+    let mut table = Table::connect_all(&[&first.2, &second.2], NAME).resolve(common::resolve).open().unwrap();
+    assert_eq!(table.get_many(&[299, 0, 7]).unwrap(), [value(299, 8), value(0, 8), value(7, 8)]);
+    let last = table.last().unwrap();
+    assert!(last.servers.iter().all(|share| share.timing.is_some()));
+    for epoch in 2..5 {
+        // One server after the other goes on. A client that comes in between meets them where both are.
+        for (i, (server, running, _)) in [&first, &second].into_iter().enumerate() {
+            server.with(|world| world.update(&[epoch]));
+            assert!(running.reload());
+            assert_eq!(table.get(299).unwrap(), value(299, 8), "epoch {epoch}, server {i}");
+            let urls = [first.2.as_str(), second.2.as_str()];
+            let fresh = Table::connect_all(&urls, NAME).resolve(common::resolve).open().unwrap();
+            assert_eq!(fresh.catalog().epoch.0, epoch - 1 + i as u64);
+        }
+        assert!(table.refresh().unwrap() || table.catalog().epoch.0 == epoch);
+        assert_eq!(table.get(epoch).unwrap(), [0xEE; 8]);
+    }
+    let swapped = Table::connect_all(&[&second.2, &first.2], NAME).resolve(common::resolve).open();
+    assert_eq!(swapped.unwrap().get(1).unwrap_err().code(), "wrong-server");
+    second.1.shutdown();
+    let error = table.get(1).unwrap_err();
+    assert_eq!(error.code(), "no-connection");
+    assert!(error.to_string().starts_with("server 1: "), "{error}");
 }

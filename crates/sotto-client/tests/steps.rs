@@ -17,7 +17,7 @@ fn respond(server: &Server, request: &Request) -> Response {
 /// Takes the step of fetching the catalog.
 fn begun(server: &Server) -> Opening {
     let mut opening = Opening::new(server.config());
-    let Action::Catalog(request) = opening.next() else { panic!("the catalog comes first") };
+    let Action::Catalog { request, .. } = opening.next() else { panic!("the catalog comes first") };
     opening.feed(&respond(server, &request), &mut rng::seeded("steps")).unwrap();
     opening
 }
@@ -30,14 +30,15 @@ fn catalog_artifacts_keys_ready() {
     let Action::Fetch(fetch) = opening.next() else { panic!("a hint is needed") };
     assert_eq!(fetch.range, 0..320_000, "all of it fits in one fetch");
     opening.feed(&respond(&server, &fetch.request), &mut rng).unwrap();
-    let Action::Keys(request) = opening.next() else { panic!("the scheme has keys") };
+    let Action::Keys { request, .. } = opening.next() else { panic!("the scheme has keys") };
     opening.feed(&respond(&server, &request), &mut rng).unwrap();
     assert!(matches!(opening.next(), Action::Ready));
     let mut session = opening.finish().unwrap();
     let ask = session.ask(&[39_999, 0], &mut rng).unwrap();
-    assert_eq!(ask.request().limit, session.sizes().answer_frame_bytes(2));
-    let answer = respond(&server, ask.request());
-    assert_eq!(session.recover(ask, &answer).unwrap(), [value(39_999, 32), value(0, 32)]);
+    let [request] = ask.requests() else { panic!("there is one server") };
+    assert_eq!(request.limit, session.sizes().answer_frame_bytes(2));
+    let answer = respond(&server, request);
+    assert_eq!(session.recover(ask, &[answer]).unwrap(), [value(39_999, 32), value(0, 32)]);
 }
 
 #[test]
@@ -60,7 +61,7 @@ fn a_step_that_failed_can_be_tried_again() {
     let server = server(40_000, 32);
     let mut rng = rng::seeded("again");
     let mut opening = Opening::new(server.config());
-    let Action::Catalog(request) = opening.next() else { panic!("the catalog comes first") };
+    let Action::Catalog { request, .. } = opening.next() else { panic!("the catalog comes first") };
     opening.feed(&Response::new(200, b"{}".to_vec()), &mut rng).unwrap_err();
     opening.feed(&Response::new(503, Vec::new()), &mut rng).unwrap_err();
     opening.feed(&respond(&server, &request), &mut rng).unwrap();
@@ -101,7 +102,7 @@ fn a_session_id_has_sixteen_bytes() {
         let error = opening.feed(&Response::new(200, vec![1; len]), &mut rng).unwrap_err();
         assert_eq!(error.code(), "peer-misbehaved");
     }
-    assert!(matches!(opening.next(), Action::Keys(_)));
+    assert!(matches!(opening.next(), Action::Keys { server: 0, .. }));
 }
 
 #[test]

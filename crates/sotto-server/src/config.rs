@@ -17,6 +17,9 @@ pub struct Config {
     pub admin_listen: SocketAddr,
     /// What is served.
     pub tables: Vec<TableConfig>,
+    /// Which of a scheme's servers this one is, counted from 0, for every table that does not say so itself. The servers
+    /// of a table are to be run by parties that do not share what they see: nobody runs two of them.
+    pub role: u8,
     /// Threads of a pass over a table; 0 means one per core.
     pub threads: usize,
     /// Connections open at once; more wait to be accepted.
@@ -61,8 +64,8 @@ pub struct TableConfig {
     pub dir: Option<PathBuf>,
     /// A single image file.
     pub path: Option<PathBuf>,
-    /// Which of the scheme's servers this one is; 0 for single-server schemes.
-    pub server: u8,
+    /// Which of the scheme's servers this one is, if not [`Config::role`]; 0 for schemes of one server.
+    pub role: Option<u8>,
 }
 
 /// Where the bytes a pass reads lie.
@@ -119,6 +122,7 @@ impl Default for Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             admin_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8081)),
             tables: Vec::new(),
+            role: 0,
             threads: 0,
             max_connections: 1024,
             max_in_flight_mib: 256,
@@ -255,6 +259,7 @@ mod tests {
         assert_eq!((config.sessions.per_client, config.sessions.per_minute), (4, 30));
         assert_eq!(config.state.as_deref(), Some(Path::new("state")));
         assert!(config.tls.is_some() && config.tables.len() == 2);
+        assert_eq!((config.role, config.tables[0].role, config.tables[1].role), (1, None, Some(0)));
     }
 
     #[test]

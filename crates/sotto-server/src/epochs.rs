@@ -7,7 +7,8 @@ use crate::{LiveTable, Source, SourceError, StartError};
 use arc_swap::ArcSwap;
 use sotto_catalog::TableName;
 use sotto_core::Epoch;
-use sotto_wire::{Code, Pin, Problem};
+use sotto_wire::routes::TableList;
+use sotto_wire::{Code, FrameError, Pin, Problem};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -40,6 +41,12 @@ impl Live {
     /// The problem that says where to go.
     pub(crate) fn admit(&self, pin: &Pin) -> Result<&Arc<LiveTable>, Problem> {
         let newest = self.newest.pin().epoch;
+        // Every epoch is served in one role, so a frame for another server is refused whatever its epoch.
+        let role = self.newest.pin().server;
+        if pin.server != role {
+            let error = FrameError::Server { got: pin.server, want: role };
+            return Err(Problem::new(error.code(), error.to_string()));
+        }
         let Some(live) = self.find(pin.epoch) else {
             let (code, when) = match pin.epoch > newest {
                 true => (Code::EpochAhead, "not served yet"),
@@ -212,8 +219,13 @@ impl Tables {
         Ok(Tables(tables))
     }
 
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.0.keys().cloned().collect()
+    /// The names of all, and which server this is of those whose schemes ask several.
+    pub(crate) fn list(&self) -> TableList {
+        let role = |(name, slot): (&String, &Slot)| Some((name.clone(), slot.live().newest.role()?));
+        TableList {
+            tables: self.0.keys().cloned().collect(),
+            roles: self.0.iter().filter_map(role).collect(),
+        }
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Slot> {

@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// What a configuration says of how an image is opened.
 #[derive(Debug, Clone)]
 struct How {
-    server: u8,
+    role: u8,
     load: Load,
 }
 
 impl How {
     fn of(config: &Config, table: &TableConfig) -> Self {
-        How { server: table.server, load: config.load }
+        How { role: table.role.unwrap_or(config.role), load: config.load }
     }
 
     /// Checks the image's catalog with the scheme it names, and opens it.
@@ -36,8 +36,8 @@ impl How {
         };
         let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
-        let parts = Parts { signed, catalog, report, packing, server, image };
-        LiveTable::new(parts, self.server)
+        let parts = Parts { scheme: entry, signed, catalog, report, packing, server, image };
+        LiveTable::new(parts, self.role)
     }
 }
 

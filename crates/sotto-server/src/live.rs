@@ -4,8 +4,8 @@ use crate::SourceError;
 use crate::admission::Owner;
 use bytes::Bytes;
 use sotto_catalog::{Catalog, Hex32, Packing, SignedCatalog};
-use sotto_core::{AnyServer, AnySession, Artifact, Image, ParamsDigest, ParamsReport, Section};
-use sotto_wire::{Pin, Sizes};
+use sotto_core::{AnyServer, AnySession, Artifact, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::Arc;
 
 /// An open epoch. Immutable.
@@ -19,10 +19,14 @@ pub struct LiveTable {
     server: Box<dyn AnyServer>,
     image: Arc<dyn Image>,
     keyless: Option<Arc<AnySession>>,
+    /// Whether this is one of the servers that queries go to.
+    is_queried: bool,
 }
 
 /// What a table is opened from: the parts an image file gives, or a test makes.
 pub struct Parts {
+    /// Its scheme.
+    pub scheme: &'static SchemeEntry,
     /// The catalog as it is served.
     pub signed: SignedCatalog,
     /// The same catalog, verified and parsed.
@@ -41,13 +45,13 @@ impl LiveTable {
     /// Puts the parts together.
     ///
     /// # Errors
-    /// [`SourceError::Inconsistent`] if an artifact of the catalog is not in the image, or the scheme
-    /// disagrees with the report about a size.
-    pub fn new(parts: Parts, server_index: u8) -> Result<Self, SourceError> {
-        let Parts { signed, catalog, report, packing, server, image } = parts;
-        if u32::from(server_index) >= catalog.servers {
-            let why = format!("it is for {} server(s), counted from 0", catalog.servers);
-            return Err(SourceError::Inconsistent(format!("server = {server_index}, but {why}")));
+    /// [`SourceError::Role`] if the scheme asks no server of this role; [`SourceError::Inconsistent`] if an artifact of
+    /// the catalog is not in the image, or the scheme disagrees with the report about a size.
+    pub fn new(parts: Parts, role: u8) -> Result<Self, SourceError> {
+        let Parts { scheme, signed, catalog, report, packing, server, image } = parts;
+        if u32::from(role) >= catalog.servers {
+            let (scheme, servers) = (catalog.scheme.clone(), catalog.servers);
+            return Err(SourceError::Role { scheme, servers, role });
         }
         for entry in &catalog.artifacts {
             let bytes = image.section(Section::Public(entry.artifact)).map(|bytes| bytes.len() as u64);
@@ -65,8 +69,8 @@ impl LiveTable {
             0 => Some(Arc::new(server.admit(&[])?)),
             _ => None,
         };
-        let pin =
-            Pin { server: server_index, epoch: catalog.epoch, digest: ParamsDigest(catalog.params_digest.0) };
+        let digest = ParamsDigest(catalog.params_digest.0);
+        let pin = Pin { server: role, epoch: catalog.epoch, digest };
         // The signature is as good a name for the catalog's bytes as a digest would be, and is at hand.
         let signature = signed.signature.to_string();
         Ok(LiveTable {
@@ -77,6 +81,7 @@ impl LiveTable {
             server,
             image,
             keyless,
+            is_queried: usize::from(role) < scheme.queried,
             table: catalog.table.as_str().into(),
             catalog,
         })
@@ -92,6 +97,11 @@ impl LiveTable {
         &self.pin
     }
 
+    /// Which of its scheme's servers this is, where there are several.
+    pub(crate) fn role(&self) -> Option<u8> {
+        (self.catalog.servers > 1).then_some(self.pin.server)
+    }
+
     /// Message sizes.
     pub fn sizes(&self) -> &Sizes {
         &self.sizes
@@ -105,6 +115,18 @@ impl LiveTable {
     /// The opened scheme.
     pub(crate) fn server(&self) -> &dyn AnyServer {
         self.server.as_ref()
+    }
+
+    /// Refuses a frame with queries if they are for others of the scheme's servers: this one must not see any.
+    ///
+    /// # Errors
+    /// [`Code::WrongServer`].
+    pub(crate) fn check_queried(&self) -> Result<(), Problem> {
+        if self.is_queried {
+            return Ok(());
+        }
+        let message = format!("server {} of this table is not asked for rows", self.pin.server);
+        Err(Problem::new(Code::WrongServer, message))
     }
 
     /// The session of asks about a scheme without keys.
@@ -130,7 +152,11 @@ impl LiveTable {
 
 impl std::fmt::Debug for LiveTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "LiveTable({} epoch {})", self.catalog.table, self.catalog.epoch)
+        write!(f, "LiveTable({} epoch {}", self.catalog.table, self.catalog.epoch)?;
+        match self.catalog.servers {
+            1 => write!(f, ")"),
+            servers => write!(f, ", server {} of {servers})", self.pin.server),
+        }
     }
 }
 

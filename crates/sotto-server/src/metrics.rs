@@ -72,6 +72,7 @@ pub(crate) struct Metrics {
     queue_wait: Histogram,
     answer: Histogram,
     live: Family<Which, Gauge>,
+    roles: Family<Table, Gauge>,
     sessions: Family<Table, Gauge>,
     admitted: Family<Table, Gauge>,
     session_bytes: Family<Place, Gauge>,
@@ -110,6 +111,7 @@ impl Metrics {
             queue_wait: seconds(),
             answer: seconds(),
             live: Family::default(),
+            roles: Family::default(),
             sessions: Family::default(),
             admitted: Family::default(),
             session_bytes: Family::default(),
@@ -140,6 +142,7 @@ impl Metrics {
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
         r.register("live_epoch", "Number of a live epoch", self.live.clone());
+        r.register("role", "Which of its scheme's servers this is, from 0", self.roles.clone());
         r.register("sessions", "Sessions held, in memory or on disk", self.sessions.clone());
         r.register("sessions_in_memory", "Sessions whose keys are in memory", self.admitted.clone());
         r.register("session_bytes", "Bytes of held keys", self.session_bytes.clone());
@@ -216,6 +219,8 @@ impl Metrics {
                 let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
                 self.live.get_or_create(&Which { table: table.clone(), which }).set(epoch);
             };
+            let role = i64::from(live.newest().pin().server);
+            self.roles.get_or_create(&Table { table: table.clone() }).set(role);
             epoch("newest", live.newest().pin().epoch.0);
             epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
             let count = counts.get(&table).copied().unwrap_or_default();

@@ -38,6 +38,18 @@ pub enum SourceError {
     /// This build does not have its scheme.
     #[error("its scheme is {0}, which this build does not have; build with it, or encode with another")]
     UnknownScheme(String),
+    /// Its scheme does not ask a server of this role.
+    #[error(
+        "its scheme {scheme} asks {servers} server(s), counted from 0, and this one is set up as server {role}; set `role` for it"
+    )]
+    Role {
+        /// The scheme's id.
+        scheme: String,
+        /// How many servers it asks.
+        servers: u32,
+        /// The role of this one.
+        role: u8,
+    },
     /// Its parts contradict each other.
     #[error("the image contradicts itself: {0}; encode it again")]
     Inconsistent(String),

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
+use std::collections::BTreeMap;
 
 /// `GET`: the list of tables, a [`TableList`].
 pub const TABLES: &str = "/v1/tables";
@@ -31,11 +32,14 @@ pub const RETRY_AFTER: &str = "retry-after";
 /// How long the server took; see [`crate::Timing`].
 pub const SERVER_TIMING: &str = "server-timing";
 
-/// The names of the tables a server serves.
+/// The tables a server serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableList {
-    /// In alphabetical order.
+    /// Their names, in alphabetical order.
     pub tables: Vec<String>,
+    /// Which of the scheme's servers this one is, for each table whose scheme asks several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<String, u8>,
 }
 
 /// The path of a table's catalog.

@@ -25,18 +25,23 @@ which. Static files (hints) are fetched once per epoch and kept in the cache, wh
 table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache \
 learns which tables you use, not which rows.
 
+Schemes such as dpf ask two servers, and hide a row from each as long as the two do not put together what they \
+see: give --server twice, server 0 first, and only servers of operators you trust not to do that. One operator \
+of both would see every question. Naming one server twice is refused; who runs a server no program can tell.
+
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
   sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...
+  sotto get --server https://one.example --server https://other.example --table people --row 7
   sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
 
 /// Arguments of `sotto get`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Get {
-    /// The server's address, as `sotto serve` printed it
-    #[arg(long, value_name = "URL")]
-    server: String,
+    /// The server's address, as `sotto serve` printed it; one for each role of a table that has several
+    #[arg(long = "server", value_name = "URL", required = true)]
+    servers: Vec<String>,
     /// The table's name
     #[arg(long, value_name = "NAME")]
     table: TableName,
@@ -85,13 +90,14 @@ impl Get {
         }
         if let Some(last) = table.last() {
             screen.say(facts(&table, last))?;
-            screen.report(&report(&table, last, &rows, &values, &shown))?;
+            screen.report(&report(&self.servers, &table, last, (&rows, &values, &shown)))?;
         }
         Ok(())
     }
 
     fn open(&self, bars: &Arc<Bars>) -> Result<Table> {
-        let mut builder = Table::connect(&self.server, self.table.as_str())
+        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let mut builder = Table::connect_all(&servers, self.table.as_str())
             .timeout(Duration::from_secs(self.timeout))
             .progress(on(bars));
         if let Some(key) = self.pin {
@@ -176,9 +182,10 @@ fn trust(trust: Trust) -> &'static str {
 
 fn facts(table: &Table, last: &LookupStats) -> String {
     let stats = table.stats();
-    let server = last.server.map(|timing| {
+    let who = if last.servers.len() > 1 { "slowest server" } else { "server" };
+    let server = last.timing().map(|timing| {
         format!(
-            " (server {}, of which {} queued)",
+            " ({who} {}, of which {} queued)",
             units::time(timing.queue + timing.pass),
             units::time(timing.queue)
         )
@@ -215,11 +222,10 @@ fn facts(table: &Table, last: &LookupStats) -> String {
 }
 
 fn report(
+    servers: &[String],
     table: &Table,
     last: &LookupStats,
-    rows: &[u64],
-    values: &[Vec<u8>],
-    shown: &[String],
+    (rows, values, shown): (&[u64], &[Vec<u8>], &[String]),
 ) -> serde_json::Value {
     let stats = table.stats();
     let answers: Vec<_> = rows
@@ -228,6 +234,16 @@ fn report(
         .map(|(row, (value, shown))| json!({ "row": row, "hex": units::hex(value), "value": shown }))
         .collect();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let timing = last.timing();
+    let each = servers.iter().zip(&last.servers).map(|(url, share)| {
+        json!({
+            "server": url,
+            "up_bytes": share.up,
+            "down_bytes": share.down,
+            "queue_ms": share.timing.map(|timing| ms(timing.queue)),
+            "pass_ms": share.timing.map(|timing| ms(timing.pass)),
+        })
+    });
     json!({
         "table": table.catalog().table,
         "epoch": last.epoch,
@@ -251,8 +267,9 @@ fn report(
         "query_ms": ms(last.query),
         "round_trip_ms": ms(last.round_trip),
         "recover_ms": ms(last.recover),
-        "server_queue_ms": last.server.map(|timing| ms(timing.queue)),
-        "server_pass_ms": last.server.map(|timing| ms(timing.pass)),
+        "server_queue_ms": timing.map(|timing| ms(timing.queue)),
+        "server_pass_ms": timing.map(|timing| ms(timing.pass)),
+        "servers": each.collect::<Vec<_>>(),
         "retries": stats.retries,
     })
 }

@@ -52,9 +52,13 @@ pub(super) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
 }
 
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
-    let per_lookup = match scheme.lookups {
+    let queries = match scheme.lookups {
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
+    };
+    let per_lookup = match catalog.servers {
+        1 => queries,
+        servers => format!("{queries} to each of {servers} servers"),
     };
     let hint = format!("{} down per epoch", units::bytes(scheme.artifact_bytes));
     let keys = format!("{} of keys up per session", units::bytes(scheme.keys_bytes));
@@ -68,6 +72,10 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     let room = scheme.capacity.saturating_sub(catalog.rows);
     let mut lines = vec![("scheme", format!("{}: {}", catalog.scheme, scheme.title))];
     lines.extend(set);
+    if catalog.servers > 1 {
+        let who = "each for another operator: together they would see what is asked";
+        lines.push(("servers", format!("{}, {who}", catalog.servers)));
+    }
     lines.extend([
         ("records", format!("{} of {}", units::count(scheme.records), units::bytes(scheme.record_bytes))),
         (

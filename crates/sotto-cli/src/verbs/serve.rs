@@ -17,12 +17,17 @@ Directories are watched: the epoch that `sotto update` makes goes live by itself
 live for clients that are not there yet. Health, metrics and reload are on the admin address, which has no \
 password: keep it off the public network. Ctrl-C or SIGTERM finishes what is in flight, then ends.
 
+A scheme such as dpf asks two servers, and hides a row from each of them as long as they do not put together what \
+they see. So they are for two operators: serve the same image under --role 0 and, elsewhere, by somebody else, \
+under --role 1. One operator of both would see every question.
+
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
   tables = [{ dir = \"tables/ip-country\" }]
 
 Example:
   sotto serve tables/ip-country
+  sotto serve tables/people --role 1
   sotto serve --config sotto.toml --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem";
 
 /// Arguments of `sotto serve`.
@@ -35,6 +40,9 @@ pub(crate) struct Serve {
     /// A TOML file; unknown keys in it are refused
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Which of a scheme's servers this one is [default: 0]; the others are for other operators
+    #[arg(long, value_name = "N")]
+    role: Option<u8>,
     /// Where clients connect [default: 127.0.0.1:8080]; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -72,12 +80,14 @@ pub(crate) struct Serve {
 struct Announced {
     catalog: Catalog,
     key: PublicKey,
+    role: u8,
 }
 
 impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         log(&self.log, screen.is_json());
         let config = self.settings()?;
+        let announce = |table| announce(table, config.role);
         let announced = config.tables.iter().map(announce).collect::<Result<Vec<_>>>()?;
         let running = Server::start(&config).map_err(blame::start)?;
         let scheme = if config.tls.is_some() { "https" } else { "http" };
@@ -119,6 +129,7 @@ impl Serve {
             config.tls = Some(TlsConfig { cert: cert.clone(), key: key.clone() });
         }
         config.state = self.state.clone().or(config.state);
+        config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin_listen = self.admin_listen.unwrap_or(config.admin_listen);
         config.threads = self.threads.unwrap_or(config.threads);
@@ -136,13 +147,14 @@ fn log(level: &str, json: bool) {
     if json { builder.json().init() } else { builder.with_ansi(false).init() }
 }
 
-fn announce(table: &TableConfig) -> Result<Announced> {
+fn announce(table: &TableConfig, role: u8) -> Result<Announced> {
     let image = match (&table.dir, &table.path) {
         (Some(dir), _) => newest(dir)?,
         (None, Some(path)) => ImageFile::open(path).map_err(blame::db)?,
         (None, None) => return Err(Failure::input("one of [[tables]] has neither dir nor path")),
     };
-    Ok(Announced { catalog: image.catalog().clone(), key: image.signed_catalog().public_key() })
+    let role = table.role.unwrap_or(role);
+    Ok(Announced { catalog: image.catalog().clone(), key: image.signed_catalog().public_key(), role })
 }
 
 /// The newest image of a table directory.
@@ -154,14 +166,24 @@ impl Announced {
     fn line(&self) -> String {
         let catalog = &self.catalog;
         let (name, rows) = (&catalog.table, units::count(catalog.rows));
+        let role = match catalog.servers {
+            1 => String::new(),
+            servers => format!(", server {} of {servers}", self.role),
+        };
         format!(
-            "table {name}: epoch {}, {rows} rows of {} bytes, {}\n  pin {}",
+            "table {name}: epoch {}, {rows} rows of {} bytes, {}{role}\n  pin {}",
             catalog.epoch, catalog.row_bytes, catalog.scheme, self.key
         )
     }
 
     fn next(&self, public: &str) -> String {
-        format!("next: sotto get --server {public} --table {} --row 0 --pin {}", self.catalog.table, self.key)
+        let server = |server| match server == u32::from(self.role) {
+            true => format!("--server {public}"),
+            false => format!("--server (the address of server {server}, of another operator)"),
+        };
+        let servers: Vec<_> = (0..self.catalog.servers).map(server).collect();
+        let (servers, table) = (servers.join(" "), &self.catalog.table);
+        format!("next: sotto get {servers} --table {table} --row 0 --pin {}", self.key)
     }
 
     fn json(&self) -> serde_json::Value {
@@ -171,6 +193,8 @@ impl Announced {
             "rows": self.catalog.rows,
             "row_bytes": self.catalog.row_bytes,
             "scheme": self.catalog.scheme,
+            "servers": self.catalog.servers,
+            "role": self.role,
             "public_key": self.key.to_string(),
         })
     }

@@ -1,4 +1,4 @@
-//! One request for rows, and the secret that reads its answer.
+//! One request for rows, and the secret that reads its answers.
 
 use super::accepted;
 use super::opening::Agreed;
@@ -17,13 +17,15 @@ use zeroize::Zeroizing;
 pub struct Session {
     pub(super) agreed: Agreed,
     pub(super) client: Box<dyn AnyClient>,
-    pub(super) id: SessionId,
+    /// What each server that is sent queries calls this client's keys.
+    pub(super) ids: Vec<SessionId>,
 }
 
-/// A request for rows, and what reads its answer. Not `Clone`: it is sent, perhaps several times with the
-/// same bytes, and then consumed. Dropping it wipes the secret.
+/// A request for rows to each server, and what reads their answers. Not `Clone`: it is sent, perhaps several times
+/// with the same bytes, and then consumed. Dropping it wipes the secret.
 pub struct Ask {
-    request: Request,
+    requests: Vec<Request>,
+    /// The pin of the first server.
     pin: Pin,
     count: u16,
     rows: Zeroizing<Vec<u64>>,
@@ -31,31 +33,36 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// What to send. To try again is to send these bytes again.
-    pub fn request(&self) -> &Request {
-        &self.request
+    /// What to send, to each server in turn; those past the end are not asked. To try again is to send these bytes again. No server may see what
+    /// another one is sent.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
     }
 
-    /// Puts another session's id in, if the ask is one of `pin`; gives whether it is.
+    /// Puts another session's id into what the server of `pin` is sent, if the ask is one of that epoch; gives
+    /// whether it is.
     pub(super) fn address(&mut self, pin: &Pin, id: &SessionId) -> bool {
-        self.pin == *pin && ask::readdress(&mut self.request.body, id)
+        let request = self.requests.get_mut(usize::from(pin.server));
+        let same = Pin { server: pin.server, ..self.pin } == *pin;
+        same && request.is_some_and(|request| ask::readdress(&mut request.body, id))
     }
 
-    /// How many queries it holds: all the server learns of how much was asked.
+    /// How many queries each server is sent: all it learns of how much was asked.
     pub fn queries(&self) -> u16 {
         self.count
     }
 
-    /// The first bytes of the first query, after the frame's head: what the server sees of the question.
+    /// The first bytes of the first query, after the frame's head: what the first server sees of the question.
     pub fn seen(&self, bytes: usize) -> &[u8] {
-        let queries = self.request.body.get(ask::HEAD_BYTES..).unwrap_or_default();
+        let body = self.requests.first().map(|request| request.body.as_slice()).unwrap_or_default();
+        let queries = body.get(ask::HEAD_BYTES..).unwrap_or_default();
         queries.get(..bytes).unwrap_or(queries)
     }
 }
 
 impl Session {
-    pub(super) fn new(agreed: Agreed, client: Box<dyn AnyClient>, id: SessionId) -> Self {
-        Session { agreed, client, id }
+    pub(super) fn new(agreed: Agreed, client: Box<dyn AnyClient>, ids: Vec<SessionId>) -> Self {
+        Session { agreed, client, ids }
     }
 
     /// The table's catalog.
@@ -76,6 +83,11 @@ impl Session {
     /// Its scheme.
     pub fn scheme(&self) -> &'static SchemeEntry {
         self.agreed.scheme
+    }
+
+    /// How many servers there are.
+    pub fn servers(&self) -> u8 {
+        self.agreed.servers()
     }
 
     /// The epoch every answer is of.
@@ -108,7 +120,7 @@ impl Session {
         usize::from(self.sizes().max_queries) / self.packing().lookups()
     }
 
-    /// Asks for rows by their index, all in one frame.
+    /// Asks for rows by their index, all in one frame to each server.
     ///
     /// The server sees how many queries there are, and so how many rows were wanted: whoever minds asks for
     /// a fixed number and fills it up with any rows. It sees nothing of which, nor whether two are the same.
@@ -117,30 +129,38 @@ impl Session {
     /// [`Misuse::IndexPastEnd`], [`ClientError::TooManyRows`], or [`Error::Exhausted`]. Nothing was sent then.
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
         let most = self.max_rows();
+        let too_many = |rows| ClientError::TooManyRows { rows, most };
         if rows.is_empty() || rows.len() > most {
-            return Err(ClientError::TooManyRows { rows: rows.len(), most });
+            return Err(too_many(rows.len()));
         }
         let mut records = Vec::with_capacity(rows.len() * self.packing().lookups());
         for &row in rows {
             records.extend(self.packing().records_of(row)?);
         }
-        let mut queries = Vec::with_capacity(records.len());
+        let count = u16::try_from(records.len()).map_err(|_| too_many(records.len()))?;
+        let mut for_each = vec![Vec::with_capacity(records.len()); self.ids.len()];
         let mut tickets = Vec::with_capacity(records.len());
         for record in records {
-            let (mut each, ticket) = self.client.query(record, rng)?;
-            queries.append(&mut each);
+            let (queries, ticket) = self.client.query(record, rng)?;
+            for (all, query) in for_each.iter_mut().zip(queries) {
+                all.push(query);
+            }
             tickets.push(ticket);
         }
-        let pin = self.agreed.pin();
-        let body = ask::encode(&pin, &self.id, &queries)?;
-        let count = ask::Head::parse(&body)?.count;
         let limit = self.sizes().answer_frame_bytes(count);
-        let path = routes::ask(self.agreed.catalog.table.as_str());
-        let request = Request::post(path, body, limit);
-        Ok(Ask { request, pin, count, rows: Zeroizing::new(rows.to_vec()), tickets })
+        let mut requests = Vec::with_capacity(for_each.len());
+        for ((server, id), queries) in (0..).zip(&self.ids).zip(&for_each) {
+            let body = ask::encode(&self.agreed.pin(server), id, queries)?;
+            let path = routes::ask(self.agreed.catalog.table.as_str());
+            requests.push(Request::post(path, body, limit));
+        }
+        let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(rows.to_vec()));
+        Ok(Ask { requests, pin, count, rows, tickets })
     }
 
-    /// Reads the response to an ask: one value per row, in order.
+    /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in order.
+    ///
+    /// If one of them is no answer, no other is looked into.
     ///
     /// The secret of the ask is spent whatever comes of it. An answer that cannot be read
     /// ([`Error::Unreadable`]) is the caller's to know and nobody else's: to ask for the same row again at
@@ -149,17 +169,15 @@ impl Session {
     /// # Errors
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
     /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`].
-    pub fn recover(&mut self, ask: Ask, response: &Response) -> Result<Vec<Vec<u8>>> {
-        if ask.pin != self.agreed.pin() {
+    pub fn recover(&mut self, ask: Ask, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
+        if ask.pin != self.agreed.pin(0) {
             return Err(Error::from(Misuse::Foreign("ask")).into());
         }
-        let body = accepted(response, Some(self.epoch()))?;
-        let each = usize::try_from(self.sizes().answer_bytes)
-            .map_err(|_| Error::from(Misuse::Rule("an answer fits in memory")))?;
-        let answers = answer::decode(body, &ask.pin, ask.count, each)?;
-        let mut records = Vec::with_capacity(answers.len());
-        for (ticket, answer) in ask.tickets.into_iter().zip(&answers) {
-            records.push(self.client.recover(ticket, &[answer.to_vec()])?);
+        let by_server = self.answers(ask.count, responses)?;
+        let mut records = Vec::with_capacity(ask.tickets.len());
+        for (i, ticket) in ask.tickets.into_iter().enumerate() {
+            let answers = by_server.iter().filter_map(|answers| answers.get(i)).map(|answer| answer.to_vec());
+            records.push(self.client.recover(ticket, &answers.collect::<Vec<_>>())?);
         }
         let lookups = self.packing().lookups();
         let (got, want) = (records.len() as u64, (ask.rows.len() * lookups) as u64);
@@ -168,6 +186,35 @@ impl Session {
         }
         let each_row = ask.rows.iter().zip(records.chunks(lookups));
         each_row.map(|(&row, records)| Ok(self.packing().extract(row, records)?)).collect()
+    }
+
+    /// The answers in each server's response, in the order of their queries.
+    fn answers<'a>(&self, count: u16, responses: &'a [Response]) -> Result<Vec<Vec<&'a [u8]>>> {
+        if responses.len() != self.ids.len() {
+            return Err(
+                Error::from(Misuse::Rule("there is one response from each server that is asked")).into()
+            );
+        }
+        let each = usize::try_from(self.sizes().answer_bytes)
+            .map_err(|_| Error::from(Misuse::Rule("an answer fits in memory")))?;
+        let mut bodies = Vec::with_capacity(responses.len());
+        let mut refused = None;
+        for (server, response) in (0..).zip(responses) {
+            match accepted(response, Some(self.epoch())) {
+                Ok(body) => bodies.push(body),
+                // That the table has moved on comes before what else is wrong: whoever hears it asks anew.
+                Err(changed @ ClientError::EpochChanged { .. }) => return Err(changed),
+                Err(error) => drop(refused.get_or_insert(error.of_server(server, self.servers()))),
+            }
+        }
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        let read = |(server, body)| {
+            let answers = answer::decode(body, &self.agreed.pin(server), count, each);
+            answers.map_err(|error| ClientError::from(error).of_server(server, self.servers()))
+        };
+        (0..).zip(bodies).map(read).collect()
     }
 }
 

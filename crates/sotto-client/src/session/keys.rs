@@ -1,11 +1,11 @@
 //! Keys after the first time: registered again when a server has dropped them, and carried on when the table
 //! moves to an epoch of the same parameters. What either saves is an upload of megabytes.
 
-use super::opening::{Opening, SESSION_BYTES};
+use super::opening::{Agreed, Opening};
 use super::{Ask, Session, accepted};
 use crate::Result;
 use crate::transport::{Request, Response};
-use sotto_core::{Budget, Error, Misuse, ParamsDigest, wire};
+use sotto_core::{AnyClient, Budget, Error, Misuse, ParamsDigest, wire};
 use sotto_wire::{Code, Problem, SessionId, keys, routes};
 
 impl Session {
@@ -17,31 +17,32 @@ impl Session {
             && Problem::read(response.status, &response.body).code == Code::SessionExpired
     }
 
-    /// The request that registers the keys again; `None` for schemes without keys.
-    pub fn registration(&self) -> Option<Request> {
-        if self.sizes().keys_bytes == 0 {
-            return None;
-        }
-        let body = keys::encode(&self.agreed.pin(), &self.client.keys());
-        Some(Request::post(routes::keys(self.catalog().table.as_str()), body, SESSION_BYTES as u64))
+    /// The request that registers the keys with a server again; `None` for schemes without keys.
+    pub fn registration(&self, server: u8) -> Option<Request> {
+        let has_keys = self.sizes().keys_bytes > 0;
+        has_keys.then(|| registration(&self.agreed, self.client.as_ref(), server))
     }
 
     /// Takes the response to [`Session::registration`].
     ///
     /// # Errors
     /// [`crate::ClientError::EpochChanged`] if the table has moved on; other refusals; [`Error::Peer`].
-    pub fn registered(&mut self, response: &Response) -> Result<()> {
-        self.id = session_id(accepted(response, Some(self.epoch()))?)?;
+    pub fn registered(&mut self, server: u8, response: &Response) -> Result<()> {
+        let id = accepted(response, Some(self.epoch())).and_then(session_id);
+        let id = id.map_err(|error| error.of_server(server, self.servers()))?;
+        let place = self.ids.get_mut(usize::from(server));
+        *place.ok_or(Error::from(Misuse::Rule("a table has as many servers as its scheme asks")))? = id;
         Ok(())
     }
 
-    /// Puts the session's new id into an ask that was made before it had one. The queries stay as they are,
-    /// bit for bit: keys are the same, so a second query would only tell more than one.
+    /// Puts the session's new id into what an ask that was made before sends to a server. The queries stay as they
+    /// are, bit for bit: keys are the same, so a second query would only tell more than one.
     ///
     /// # Errors
     /// [`Misuse::Foreign`] for an ask of another epoch.
-    pub fn readdress(&self, ask: &mut Ask) -> Result<()> {
-        if !ask.address(&self.agreed.pin(), &self.id) {
+    pub fn readdress(&self, server: u8, ask: &mut Ask) -> Result<()> {
+        let id = self.ids.get(usize::from(server)).copied().unwrap_or(SessionId::NONE);
+        if !ask.address(&self.agreed.pin(server), &id) {
             return Err(Error::from(Misuse::Foreign("ask")).into());
         }
         Ok(())
@@ -62,8 +63,17 @@ impl Session {
     pub(super) fn lasting(&self) -> Option<ParamsDigest> {
         let costs = &self.report().costs;
         let lasts = costs.keys_bytes > 0 && costs.artifact_bytes == 0;
-        (lasts && self.client.budget() == Budget::Unlimited).then(|| self.agreed.pin().digest)
+        (lasts && self.client.budget() == Budget::Unlimited).then(|| self.agreed.pin(0).digest)
     }
+}
+
+/// Bytes of a session id.
+const SESSION_BYTES: usize = 16;
+
+/// The request that registers a client's keys with a server.
+pub(super) fn registration(agreed: &Agreed, client: &dyn AnyClient, server: u8) -> Request {
+    let body = keys::encode(&agreed.pin(server), &client.keys());
+    Request::post(routes::keys(agreed.catalog.table.as_str()), body, SESSION_BYTES as u64)
 }
 
 /// Reads what a registration is answered with.

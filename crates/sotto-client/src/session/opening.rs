@@ -1,17 +1,18 @@
-//! From a table's name to a session, step by step: catalog, artifacts, keys.
+//! From a table's name to a session, step by step: catalogs, artifacts, keys.
 //!
 //! Every step is on bytes that are the same for every client, keys excepted, so nothing here depends on
 //! what will be asked.
 
+use super::accord::Accord;
 use super::gather::Gathering;
+use super::keys::{self, session_id};
 use super::trust::{self, Remembered, Trust};
-use super::{Session, accepted, keys::session_id};
+use super::{Session, accepted};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::{Catalog, Hex32, PublicKey, TableName, Terms};
 use sotto_core::{AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry};
-use sotto_wire::{Pin, SessionId, Sizes, keys, routes};
+use sotto_wire::{Pin, SessionId, Sizes};
 use std::ops::Range;
 
 /// What to open, and whom to believe.
@@ -23,28 +24,40 @@ pub struct Config {
     pub pin: Option<PublicKey>,
     /// What an earlier session learnt.
     pub remembered: Option<Remembered>,
+    /// How many servers there are to ask; the table's scheme has to ask just as many.
+    pub servers: u8,
     /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
 
 impl Config {
-    /// A table of which nothing is known.
+    /// A table at one server, of which nothing is known.
     pub fn new(table: TableName) -> Self {
-        Config { table, pin: None, remembered: None, resolve: sotto_registry::find }
+        Config { table, pin: None, remembered: None, servers: 1, resolve: sotto_registry::find }
     }
 }
 
 /// What to do next.
 #[derive(Debug)]
 pub enum Action {
-    /// Send this, and feed the response: the catalog.
-    Catalog(Request),
+    /// Send this to the server of this number, and feed the response: the catalog.
+    Catalog {
+        /// Which server, counted from 0.
+        server: u8,
+        /// What to send.
+        request: Request,
+    },
     /// Look for an artifact of an older epoch, and say [`Opening::recalled`].
     Recall(Recall),
-    /// Offer these bytes if they are held, or send the request and feed the response.
+    /// Offer these bytes if they are held, or send the request to any server and feed the response.
     Fetch(Fetch),
-    /// Send this, and feed the response: the keys.
-    Keys(Request),
+    /// Send this to the server of this number, and feed the response: the keys.
+    Keys {
+        /// Which server, counted from 0.
+        server: u8,
+        /// What to send.
+        request: Request,
+    },
     /// Nothing: [`Opening::finish`].
     Ready,
 }
@@ -91,13 +104,19 @@ pub(super) struct Agreed {
 }
 
 impl Agreed {
-    fn new(body: &[u8], config: &Config) -> Result<Self> {
+    /// Judges a catalog; one of a server that comes after another is held to the `key` of that one.
+    ///
+    /// # Errors
+    /// [`ClientError`] for whatever is wrong with it; [`ClientError::Servers`].
+    pub(super) fn new(body: &[u8], config: &Config, key: Option<PublicKey>) -> Result<Self> {
+        let pin = key.or(config.pin);
         let (catalog, key, trust) =
-            trust::judge(body, &config.table, config.pin.as_ref(), config.remembered.as_ref())?;
+            trust::judge(body, &config.table, pin.as_ref(), config.remembered.as_ref())?;
         let scheme = (config.resolve)(&catalog.scheme)
             .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
-        if scheme.servers != 1 {
-            return Err(ClientError::Servers { id: catalog.scheme, servers: scheme.servers });
+        if scheme.servers != usize::from(config.servers) {
+            let given = config.servers;
+            return Err(ClientError::Servers { id: catalog.scheme, servers: scheme.servers, given });
         }
         // The scheme checks security and failure bounds again: a signature says who made the parameters,
         // not that they are sound.
@@ -110,9 +129,20 @@ impl Agreed {
         Sizes::new(&self.terms.report.costs, self.terms.packing.lookups())
     }
 
-    pub(super) fn pin(&self) -> Pin {
+    /// What frames for this server start with.
+    pub(super) fn pin(&self, server: u8) -> Pin {
         let digest = ParamsDigest(self.catalog.params_digest.0);
-        Pin { server: 0, epoch: self.catalog.epoch, digest }
+        Pin { server, epoch: self.catalog.epoch, digest }
+    }
+
+    /// How many servers there are.
+    pub(super) fn servers(&self) -> u8 {
+        u8::try_from(self.scheme.servers).unwrap_or(u8::MAX)
+    }
+
+    /// No session yet with each server that is sent queries.
+    fn no_sessions(&self) -> Vec<SessionId> {
+        vec![SessionId::NONE; self.scheme.queried]
     }
 }
 
@@ -131,18 +161,25 @@ pub struct Opening {
 }
 
 enum Stage {
-    Catalog,
+    Catalog(Accord),
     Gather(Box<Gathering>),
-    Keys(Box<dyn AnyClient>),
+    /// Keys, and the sessions that servers have given for them so far.
+    Keys(Box<dyn AnyClient>, Vec<SessionId>),
     /// The caller's session goes on.
     Continued,
-    Ready(Box<dyn AnyClient>, SessionId),
+    Ready(Box<dyn AnyClient>, Vec<SessionId>),
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Stage::Catalog(Accord::default())
+    }
 }
 
 impl Opening {
     /// Starts.
     pub fn new(config: Config) -> Self {
-        Opening { config, lasting: None, agreed: None, stage: Stage::Catalog, patched: None }
+        Opening { config, lasting: None, agreed: None, stage: Stage::default(), patched: None }
     }
 
     /// Starts, for someone who has a session of an earlier epoch. If its keys are as good for this one, the opening
@@ -159,17 +196,20 @@ impl Opening {
 
     /// What to do next. Asking twice changes nothing.
     pub fn next(&self) -> Action {
-        let table = self.config.table.as_str();
-        match (&self.stage, &self.agreed) {
-            (Stage::Gather(gathering), _) => gathering.next(),
-            (Stage::Keys(client), Some(agreed)) => {
-                let body = keys::encode(&agreed.pin(), &client.keys());
-                Action::Keys(Request::post(routes::keys(table), body, SESSION_BYTES as u64))
-            }
-            (Stage::Ready(..) | Stage::Continued, _) => Action::Ready,
-            (Stage::Catalog | Stage::Keys(_), _) => {
-                Action::Catalog(Request::get(routes::table(table, None), MAX_SIGNED_BYTES as u64))
-            }
+        match &self.stage {
+            Stage::Catalog(accord) => match accord.next(&self.config) {
+                Some((server, request)) => Action::Catalog { server, request },
+                None => Action::Ready,
+            },
+            Stage::Gather(gathering) => gathering.next(),
+            Stage::Keys(client, ids) => match &self.agreed {
+                Some(agreed) => {
+                    let server = u8::try_from(ids.len()).unwrap_or(u8::MAX);
+                    Action::Keys { server, request: keys::registration(agreed, client.as_ref(), server) }
+                }
+                None => Action::Ready,
+            },
+            Stage::Ready(..) | Stage::Continued => Action::Ready,
         }
     }
 
@@ -180,9 +220,9 @@ impl Opening {
     pub fn feed(&mut self, response: &Response, rng: &mut dyn CryptoRng) -> Result<()> {
         let epoch = self.agreed.as_ref().map(|agreed| agreed.catalog.epoch);
         match &mut self.stage {
-            Stage::Catalog => {
-                let agreed = Agreed::new(accepted(response, None)?, &self.config)?;
-                if self.lasting == Some(agreed.pin().digest) {
+            Stage::Catalog(accord) => {
+                let Some(agreed) = accord.feed(response, &self.config)? else { return Ok(()) };
+                if self.lasting == Some(agreed.pin(0).digest) {
                     self.stage = Stage::Continued;
                     self.agreed = Some(agreed);
                     return Ok(());
@@ -196,10 +236,16 @@ impl Opening {
                 let fed = gathering.feed(accepted(response, epoch));
                 self.after(fed)
             }
-            Stage::Keys(_) => {
-                let id = session_id(accepted(response, epoch)?)?;
-                if let Stage::Keys(client) = std::mem::replace(&mut self.stage, Stage::Catalog) {
-                    self.stage = Stage::Ready(client, id);
+            Stage::Keys(_, ids) => {
+                let server = u8::try_from(ids.len()).unwrap_or(u8::MAX);
+                let id = accepted(response, epoch).and_then(session_id);
+                ids.push(id.map_err(|error| error.of_server(server, self.config.servers))?);
+                let queried = self.agreed.as_ref().map_or(0, |agreed| agreed.scheme.queried);
+                if ids.len() < queried {
+                    return Ok(());
+                }
+                if let Stage::Keys(client, ids) = std::mem::take(&mut self.stage) {
+                    self.stage = Stage::Ready(client, ids);
                 }
                 Ok(())
             }
@@ -234,7 +280,7 @@ impl Opening {
         self.patched.take()
     }
 
-    /// The catalog, once it is believed.
+    /// The catalog, once it is believed, and every server shows the same.
     pub fn catalog(&self) -> Option<&Catalog> {
         self.agreed.as_ref().map(|agreed| &agreed.catalog)
     }
@@ -245,7 +291,7 @@ impl Opening {
     /// [`Misuse::Rule`] before [`Action::Ready`].
     pub fn finish(self) -> Result<Session> {
         match (self.stage, self.agreed) {
-            (Stage::Ready(client, id), Some(agreed)) => Ok(Session::new(agreed, client, id)),
+            (Stage::Ready(client, ids), Some(agreed)) => Ok(Session::new(agreed, client, ids)),
             _ => Err(out_of_order()),
         }
     }
@@ -253,7 +299,7 @@ impl Opening {
     /// What the session with these lasting parameters goes on with.
     pub(super) fn continued(self, lasting: Option<ParamsDigest>) -> Result<Agreed> {
         match (self.stage, self.agreed) {
-            (Stage::Continued, Some(agreed)) if lasting == Some(agreed.pin().digest) => Ok(agreed),
+            (Stage::Continued, Some(agreed)) if lasting == Some(agreed.pin(0).digest) => Ok(agreed),
             _ => Err(out_of_order()),
         }
     }
@@ -267,7 +313,7 @@ impl Opening {
     /// Goes on after bytes were taken, or starts over if the preparation is spoiled.
     fn after<T>(&mut self, taken: Result<T>) -> Result<T> {
         if matches!(&self.stage, Stage::Gather(gathering) if gathering.spoiled) {
-            self.stage = Stage::Catalog;
+            self.stage = Stage::default();
         }
         let taken = taken?;
         self.advance()?;
@@ -281,18 +327,18 @@ impl Opening {
         if !gathering.is_done() {
             return Ok(());
         }
-        let Stage::Gather(gathering) = std::mem::replace(&mut self.stage, Stage::Catalog) else {
+        let Stage::Gather(gathering) = std::mem::take(&mut self.stage) else {
             return Ok(());
         };
         let client = gathering.finish()?;
-        let has_keys = self.agreed.as_ref().is_some_and(|agreed| agreed.sizes().keys_bytes > 0);
-        self.stage = if has_keys { Stage::Keys(client) } else { Stage::Ready(client, SessionId::NONE) };
+        let Some(agreed) = &self.agreed else { return Err(out_of_order()) };
+        self.stage = match agreed.sizes().keys_bytes {
+            0 => Stage::Ready(client, agreed.no_sessions()),
+            _ => Stage::Keys(client, Vec::new()),
+        };
         Ok(())
     }
 }
-
-/// Bytes of a session id.
-pub(super) const SESSION_BYTES: usize = 16;
 
 fn out_of_order() -> ClientError {
     Error::from(Misuse::Rule("the opening was told something else than its next step asks for")).into()

@@ -8,7 +8,7 @@ use super::ask::Session;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Ticket, Units};
-use sotto_wire::{Pin, routes, stream};
+use sotto_wire::{Pin, SessionId, routes, stream};
 use std::fmt;
 
 /// A row on its way. Not `Clone`: its query is sent, perhaps several times with the same bytes. Dropping it
@@ -77,6 +77,9 @@ impl Session {
     /// [`ClientError::CannotStream`] for a scheme without units, and for rows that are not records of their own.
     pub fn stream_units(&self) -> Result<Units> {
         let cannot = |why| Err(ClientError::CannotStream { why });
+        if self.servers() > 1 {
+            return cannot("its scheme asks several servers, and reads their answers together");
+        }
         let Some(units) = self.scheme().units else {
             return cannot("its scheme answers whole records only");
         };
@@ -102,7 +105,7 @@ impl Session {
         };
         let (mut queries, ticket) = self.client.query(*record, rng)?;
         let query = queries.pop().unwrap_or_default();
-        let pin = self.agreed.pin();
+        let pin = self.agreed.pin(0);
         let row_bytes = self.packing().row_bytes();
         let request = self.stream_request(&query, 0, &units);
         Ok(Streaming {
@@ -125,7 +128,7 @@ impl Session {
     /// # Errors
     /// [`Misuse::Foreign`] for a stream of another epoch: its units are not of this one's rows.
     pub fn resume(&self, streaming: &mut Streaming) -> Result<()> {
-        if streaming.pin != self.agreed.pin() {
+        if streaming.pin != self.agreed.pin(0) {
             return Err(Error::from(Misuse::Foreign("stream")).into());
         }
         streaming.request = self.stream_request(&streaming.query, streaming.received, &streaming.units);
@@ -136,7 +139,8 @@ impl Session {
 
     fn stream_request(&self, query: &[u8], first: u64, units: &Units) -> Request {
         let left = units.count.saturating_sub(first);
-        let head = stream::Head { pin: self.agreed.pin(), session: self.id, first, units: left };
+        let session = self.ids.first().copied().unwrap_or(SessionId::NONE);
+        let head = stream::Head { pin: self.agreed.pin(0), session, first, units: left };
         let path = routes::stream(self.catalog().table.as_str());
         Request::post(path, stream::encode(&head, query), head.answer_bytes(units))
     }

@@ -1,9 +1,10 @@
 //! Which table, whom to trust, where to keep things.
 
+use super::servers::Servers;
 use super::{Progress, Table};
 use crate::cache::Cache;
 use crate::session::Config;
-use crate::transport::Transport;
+use crate::transport::{Transport, TransportError};
 #[cfg(feature = "http")]
 use crate::transport::{
     http::{Http, Settings},
@@ -29,28 +30,47 @@ pub struct Builder {
 
 enum To {
     #[cfg(feature = "http")]
-    Url {
-        url: String,
+    Urls {
+        urls: Vec<String>,
         settings: Settings,
         root: Option<PathBuf>,
     },
-    Transport(Box<dyn Transport>),
+    Transports(Vec<Box<dyn Transport>>),
 }
 
 impl To {
-    fn transport(self) -> Result<Box<dyn Transport>> {
-        match self {
-            To::Transport(transport) => Ok(transport),
+    fn servers(self) -> Result<Servers> {
+        let transports = match self {
+            To::Transports(transports) => transports,
             #[cfg(feature = "http")]
-            To::Url { url, settings, root } => {
-                let settings = match root {
-                    Some(path) => settings.trust_file(&path)?,
-                    None => settings,
-                };
-                Ok(Box::new(Retrying::new(Http::new(&url, &settings)?, Policy::default())))
+            To::Urls { urls, settings, root } => over_http(&urls, settings, root.as_deref())?,
+        };
+        let mut transports = transports.into_iter();
+        let none =
+            || TransportError::Address { url: "nothing".to_owned(), why: "no server was given".to_owned() };
+        let first = transports.next().ok_or_else(none)?;
+        Ok(Servers::new(first, transports.collect()))
+    }
+}
+
+/// A transport to each address, no two of which may be one endpoint.
+#[cfg(feature = "http")]
+fn over_http(urls: &[String], settings: Settings, root: Option<&Path>) -> Result<Vec<Box<dyn Transport>>> {
+    let settings = match root {
+        Some(path) => settings.trust_file(path)?,
+        None => settings,
+    };
+    let servers = urls.iter().map(|url| Http::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
+    for (i, second) in servers.iter().enumerate() {
+        for first in servers.iter().take(i) {
+            if let Some(why) = first.shared(second) {
+                let (first, second) = (first.origin(), second.origin());
+                return Err(ClientError::SameEndpoint { first, second, why });
             }
         }
     }
+    let retrying = |http| Box::new(Retrying::new(http, Policy::default())) as Box<dyn Transport>;
+    Ok(servers.into_iter().map(retrying).collect())
 }
 
 pub(super) struct Options {
@@ -62,12 +82,13 @@ pub(super) struct Options {
 
 impl Builder {
     #[cfg(feature = "http")]
-    pub(super) fn connect(url: &str, table: &str) -> Self {
-        Builder::new(To::Url { url: url.to_owned(), settings: Settings::default(), root: None }, table)
+    pub(super) fn connect(urls: &[&str], table: &str) -> Self {
+        let urls = urls.iter().map(|&url| url.to_owned()).collect();
+        Builder::new(To::Urls { urls, settings: Settings::default(), root: None }, table)
     }
 
-    pub(super) fn over(transport: impl Transport + 'static, table: &str) -> Self {
-        Builder::new(To::Transport(Box::new(transport)), table)
+    pub(super) fn over(transports: Vec<Box<dyn Transport>>, table: &str) -> Self {
+        Builder::new(To::Transports(transports), table)
     }
 
     fn new(to: To, table: &str) -> Self {
@@ -102,7 +123,7 @@ impl Builder {
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.patience = limit;
         #[cfg(feature = "http")]
-        if let To::Url { settings, .. } = &mut self.to {
+        if let To::Urls { settings, .. } = &mut self.to {
             settings.overall = limit;
             settings.connect = settings.connect.min(limit);
         }
@@ -112,7 +133,7 @@ impl Builder {
     /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
     #[cfg(feature = "http")]
     pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
-        if let To::Url { root, .. } = &mut self.to {
+        if let To::Urls { root, .. } = &mut self.to {
             *root = Some(pem.as_ref().to_owned());
         }
         self
@@ -139,8 +160,9 @@ impl Builder {
         let mut config = Config::new(self.table.parse()?);
         config.pin = self.pin;
         config.resolve = self.resolve;
-        let transport = self.to.transport()?;
+        let servers = self.to.servers()?;
+        config.servers = servers.count();
         let cache = self.cache_dir.map(|dir| Cache::open(&dir)).transpose().map_err(ClientError::from)?;
-        Table::open(transport, Options { config, cache, patience: self.patience, progress: self.progress })
+        Table::open(servers, Options { config, cache, patience: self.patience, progress: self.progress })
     }
 }

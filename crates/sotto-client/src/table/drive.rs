@@ -1,9 +1,9 @@
-//! Carries out what an [`Opening`] says, with a cache and a transport.
+//! Carries out what an [`Opening`] says, with a cache and transports.
 
 use super::{Line, Progress, Stage};
 use crate::cache::{Cache, Known, Slot};
-use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
-use crate::transport::Request;
+use crate::session::{Action, Ask, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
+use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, Hex32};
 use sotto_core::Artifact;
@@ -22,7 +22,9 @@ impl Line {
     /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
     pub(super) fn open_settled(&mut self, config: &Config) -> Result<Session> {
         let opened = match self.open(Opening::new(config.clone())) {
-            Err(ClientError::EpochChanged { .. }) => self.open(Opening::new(config.clone())),
+            Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
+                self.open(Opening::new(config.clone()))
+            }
             outcome => outcome,
         };
         opened?.finish()
@@ -31,7 +33,7 @@ impl Line {
     /// Moves a session to the newest epoch, in the same way.
     pub(super) fn renew_settled(&mut self, config: &Config, session: &mut Session) -> Result<()> {
         match self.renew(Opening::succeeding(config.clone(), session), session) {
-            Err(ClientError::EpochChanged { .. }) => {
+            Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
                 self.renew(Opening::succeeding(config.clone(), session), session)
             }
             outcome => outcome,
@@ -48,15 +50,32 @@ impl Line {
         Ok(())
     }
 
-    /// Registers a session's keys again.
-    pub(super) fn register(&mut self, session: &mut Session) -> Result<()> {
-        let Some(request) = session.registration() else { return Ok(()) };
+    /// Registers a session's keys with a server again.
+    pub(super) fn register(&mut self, session: &mut Session, server: u8) -> Result<()> {
+        let Some(request) = session.registration(server) else { return Ok(()) };
         self.tell(Stage::Keys, 0, 0);
-        let response = self.transport.call(&request)?;
+        let response = self.servers.call(server, &request)?;
         self.stats.keys.add(request.body.len() as u64, response.body.len() as u64);
-        session.registered(&response)?;
+        session.registered(server, &response)?;
         self.tell(Stage::Ready, 0, 0);
         Ok(())
+    }
+
+    /// Sends an ask to all servers. One that has dropped this client's keys gets them, and then its queries, again.
+    pub(super) fn ask(&mut self, session: &mut Session, ask: &mut Ask) -> Result<Vec<Response>> {
+        let mut responses = self.servers.call_all(ask.requests())?;
+        for (server, response) in (0..).zip(&mut responses) {
+            if !session.is_forgotten(response) {
+                continue;
+            }
+            self.register(session, server)?;
+            session.readdress(server, ask)?;
+            if let Some(request) = ask.requests().get(usize::from(server)) {
+                self.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
+                *response = self.servers.call(server, request)?;
+            }
+        }
+        Ok(responses)
     }
 
     /// Takes an opening to its end, and remembers what it led to.
@@ -71,7 +90,7 @@ impl Line {
                     opening.recalled(held)?;
                 }
                 Action::Fetch(fetch) => self.fetch(&mut opening, &fetch, &mut slot)?,
-                Action::Catalog(_) | Action::Keys(_) => self.step(&mut opening)?,
+                Action::Catalog { .. } | Action::Keys { .. } => self.step(&mut opening)?,
             }
             self.keep_patched(&mut opening)?;
         }
@@ -83,13 +102,13 @@ impl Line {
 
     /// Takes one step that needs nothing but the network.
     pub(super) fn step(&mut self, opening: &mut Opening) -> Result<()> {
-        let (stage, request) = match opening.next() {
-            Action::Catalog(request) => (Stage::Catalog, request),
-            Action::Keys(request) => (Stage::Keys, request),
+        let (stage, server, request) = match opening.next() {
+            Action::Catalog { server, request } => (Stage::Catalog, server, request),
+            Action::Keys { server, request } => (Stage::Keys, server, request),
             _ => return Ok(()),
         };
         self.tell(stage, 0, 0);
-        let response = self.transport.call(&request)?;
+        let response = self.servers.call(server, &request)?;
         let (up, down) = (request.body.len() as u64, response.body.len() as u64);
         let traffic = if stage == Stage::Keys { &mut self.stats.keys } else { &mut self.stats.catalog };
         traffic.add(up, down);
@@ -140,7 +159,7 @@ impl Line {
 
     /// Fetches a part of an artifact, and gives it once the opening has found it right.
     fn call_for(&mut self, opening: &mut Opening, request: &Request) -> Result<Vec<u8>> {
-        let response = self.transport.call(request)?;
+        let response = self.servers.call(0, request)?;
         self.stats.artifacts.add(0, response.body.len() as u64);
         opening.feed(&response, &mut self.rng)?;
         Ok(response.body)
@@ -183,7 +202,7 @@ impl Line {
 
     fn known(&self, table: &str) -> Result<Option<Known>> {
         let Some(cache) = &self.cache else { return Ok(None) };
-        Ok(cache.known(&self.transport.origin(), table)?)
+        Ok(cache.known(&self.servers.origin(), table)?)
     }
 
     /// Remembers key, epoch and artifacts, and drops the artifacts that were remembered before.
@@ -205,7 +224,7 @@ impl Line {
         }
         let whole = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
         cache.remember(&Known {
-            origin: self.transport.origin(),
+            origin: self.servers.origin(),
             table: catalog.table.to_string(),
             public_key: found.to_string(),
             epoch: catalog.epoch,

@@ -57,20 +57,39 @@ pub struct LookupStats {
     pub rows: usize,
     /// Queries sent for them.
     pub queries: u16,
-    /// Bytes of the ask.
+    /// Bytes of the ask, to all servers.
     pub up: u64,
-    /// Bytes of the answer.
+    /// Bytes of the answers of all servers.
     pub down: u64,
+    /// The part of each server, in their order.
+    pub servers: Vec<Share>,
     /// Making the query.
     pub query: Duration,
     /// From the first byte sent to the last received, retries included.
     pub round_trip: Duration,
     /// Reading the answer.
     pub recover: Duration,
-    /// What the server says of its own time, if it does.
-    pub server: Option<Timing>,
-    /// The first bytes of the query, as the server saw them.
+    /// The first bytes of the query, as the first server saw them.
     pub seen: Vec<u8>,
+}
+
+impl LookupStats {
+    /// What the slowest server says of its own time; `None` if one of them says nothing.
+    pub fn timing(&self) -> Option<Timing> {
+        let each = self.servers.iter().map(|share| share.timing).collect::<Option<Vec<_>>>();
+        each.and_then(|each| each.into_iter().max_by_key(|timing| timing.queue + timing.pass))
+    }
+}
+
+/// What one server had to do with a lookup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Bytes it was sent.
+    pub up: u64,
+    /// Bytes it sent.
+    pub down: u64,
+    /// What it says of its own time, if it does.
+    pub timing: Option<Timing>,
 }
 
 /// One row, streamed.

@@ -111,7 +111,7 @@ impl Line {
         let request = streaming.request().clone();
         let (mut failed, mut down) = (None, 0);
         let progress = &mut self.progress;
-        let response = self.transport.call_in_pieces(&request, &mut |bytes| {
+        let response = self.servers.first().call_in_pieces(&request, &mut |bytes| {
             down += bytes.len() as u64;
             let before = streaming.received();
             let taken =
@@ -133,7 +133,7 @@ impl Line {
         }
         match response {
             Ok(response) if session.is_forgotten(&response) => {
-                self.register(session)?;
+                self.register(session, 0)?;
                 session.check_stream(&response).map_or_else(Ok, |()| Ok(ended_early()))
             }
             Ok(response) => session.check_stream(&response).map(|()| ended_early()),

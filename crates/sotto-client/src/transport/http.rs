@@ -7,10 +7,10 @@
 //! A proxy named by `ALL_PROXY`, `HTTPS_PROXY` or `HTTP_PROXY` is used, SOCKS (Tor) included, except for
 //! servers on this machine and those in `NO_PROXY`.
 
+use super::endpoint::Endpoint;
 use super::{Method, Request, Response, Transport, TransportError};
 use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
 use std::io::{ErrorKind, Read};
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,6 +57,7 @@ impl Settings {
 pub struct Http {
     agent: ureq::Agent,
     base: String,
+    endpoint: Endpoint,
 }
 
 impl Http {
@@ -78,6 +79,7 @@ impl Http {
         if rest.contains(['?', '#', '@']) || rest.contains(char::is_whitespace) {
             return Err(bad("it may hold a host, a port and a path, and nothing else"));
         }
+        let endpoint = Endpoint::of(&base).ok_or_else(|| bad("its port is no number below 65536"))?;
         let roots = match &settings.roots {
             None => RootCerts::WebPki,
             Some(pem) => RootCerts::Specific(Arc::new(certificates(pem)?)),
@@ -93,10 +95,22 @@ impl Http {
             .accept(AutoHeaderValue::Provided(Arc::new("*/*".to_owned())))
             .accept_encoding(AutoHeaderValue::None)
             .tls_config(tls);
-        if is_this_machine(rest) {
+        if endpoint.is_this_machine() {
             config = config.proxy(None);
         }
-        Ok(Http { agent: config.build().new_agent(), base })
+        Ok(Http { agent: config.build().new_agent(), base, endpoint })
+    }
+
+    /// What this server and another one have in common, if that makes them one endpoint. May look their names up; see
+    /// the notes of `transport/endpoint.rs` for what is compared and what is not.
+    pub fn shared(&self, other: &Http) -> Option<String> {
+        self.endpoint.shared(&other.endpoint, self.looks_up() && other.looks_up())
+    }
+
+    /// Whether this machine finds the server's network address, and not a proxy.
+    fn looks_up(&self) -> bool {
+        let Some(proxy) = self.agent.config().proxy() else { return true };
+        proxy.resolve_target() || self.base.parse().is_ok_and(|uri| proxy.is_no_proxy(&uri))
     }
 
     fn error(&self, error: ureq::Error) -> TransportError {
@@ -209,16 +223,6 @@ impl Transport for Http {
     fn origin(&self) -> String {
         self.base.clone()
     }
-}
-
-/// Whether an address without its scheme is of this machine, which no proxy can reach.
-fn is_this_machine(address: &str) -> bool {
-    let authority = address.split('/').next().unwrap_or_default();
-    let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, _)) => host,
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<ureq::tls::Certificate<'static>>, TransportError> {

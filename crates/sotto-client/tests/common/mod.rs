@@ -38,6 +38,10 @@ pub struct World {
     pub image: MemoryImage,
     pub artifacts: HashMap<String, Vec<u8>>,
     pub scheme: &'static SchemeEntry,
+    /// Which of the scheme's servers it is.
+    pub role: u8,
+    /// Catalogs of earlier epochs that can still be fetched.
+    pub earlier: Vec<(Epoch, Vec<u8>)>,
     /// All it was sent, in order.
     pub log: Vec<Request>,
     /// What is done to a response on its way.
@@ -103,6 +107,8 @@ pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
         image: sink.into_image(),
         artifacts: HashMap::new(),
         scheme,
+        role: 0,
+        earlier: Vec::new(),
         log: Vec::new(),
         tamper: None,
         sessions: HashMap::new(),
@@ -182,6 +188,15 @@ impl World {
         let base = format!("/v1/tables/{NAME}");
         match (request.method, request.path.as_str()) {
             (Method::Get, path) if path == base => Response::new(200, self.signed()),
+            (Method::Get, path) if path.starts_with(&format!("{base}?epoch=")) => {
+                let epoch = path.rsplit('=').next().and_then(|epoch| epoch.parse().ok()).map(Epoch);
+                let newest = (self.catalog.epoch, self.signed());
+                let mut live = self.earlier.iter().chain([&newest]);
+                match live.find(|(live, _)| Some(*live) == epoch) {
+                    Some((_, signed)) => Response::new(200, signed.clone()),
+                    None => self.refuse(Code::EpochExpired),
+                }
+            }
             (Method::Get, path) => {
                 let artifact =
                     path.strip_prefix("/v1/artifacts/").and_then(|digest| self.artifacts.get(digest));
@@ -203,7 +218,7 @@ impl World {
 
     fn pinned(&self) -> Pin {
         let digest = sotto_core::ParamsDigest(self.catalog.params_digest.0);
-        Pin { server: 0, epoch: self.catalog.epoch, digest }
+        Pin { server: self.role, epoch: self.catalog.epoch, digest }
     }
 
     fn open(&self) -> Box<dyn sotto_core::AnyServer> {

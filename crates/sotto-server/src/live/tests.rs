@@ -35,6 +35,6 @@ pub(crate) fn clear_table(epoch: u64) -> Arc<LiveTable> {
     let signed = SignedCatalog::sign(&catalog, &SigningKey::generate(&mut seeded("publisher"))).unwrap();
     let packing = catalog.packing(&report).unwrap();
     let server = (CLEAR.server.open)(&params, image.clone()).unwrap();
-    let parts = Parts { signed, catalog, report, packing, server, image };
+    let parts = Parts { scheme: &CLEAR, signed, catalog, report, packing, server, image };
     Arc::new(LiveTable::new(parts, 0).unwrap())
 }

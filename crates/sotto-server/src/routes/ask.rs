@@ -53,6 +53,7 @@ async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Resul
     let room = service.room_for(reader.most())?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
+    live.check_queried()?;
     let most = live.sizes().max_queries;
     if head.count > most {
         let message = format!("{} queries in one ask, at most {most} are allowed", head.count);

@@ -65,6 +65,7 @@ async fn read(
     let room = service.room_for(reader.most())?;
     let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
+    live.check_queried()?;
     if live.keyless().is_some() {
         return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
     }

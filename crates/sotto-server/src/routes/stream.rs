@@ -54,6 +54,7 @@ async fn read(
     let room = service.room_for(reader.most())?;
     let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = slot.live().admit(&head.pin)?.clone();
+    live.check_queried()?;
     let Some(scheme) = live.server().stream() else {
         return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
     };

@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 /// `GET /v1/tables`
 pub(super) async fn list(State(service): State<Arc<Service>>) -> Result<Response<Body>, Refusal> {
-    let list = routes::TableList { tables: service.tables.names() };
-    let body = serde_json::to_vec(&list).map_err(|_| Code::Internal)?;
+    let body = serde_json::to_vec(&service.tables.list()).map_err(|_| Code::Internal)?;
     Ok(json(Body::from(body)))
 }
 

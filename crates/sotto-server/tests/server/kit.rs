@@ -47,11 +47,13 @@ pub(crate) struct Made {
     pub(crate) probe: Arc<Probe>,
     /// Bytes of a row: 8, or more for a table of two rows, each [`wide`].
     pub(crate) row_bytes: u64,
+    /// Which of the scheme's servers serves it.
+    pub(crate) role: u8,
 }
 
 impl Made {
     pub(crate) fn clear(epoch: u64, probe: &Arc<Probe>) -> Self {
-        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), row_bytes: 8 }
+        Made { scheme: &CLEAR, name: "t", epoch, probe: probe.clone(), row_bytes: 8, role: 0 }
     }
 
     pub(crate) fn parts(&self) -> Parts {
@@ -79,7 +81,7 @@ impl Made {
             scheme: self.scheme.id.0.into(),
             params: serde_json::from_slice(&params).unwrap(),
             params_digest: report.digest.into(),
-            servers: 1,
+            servers: self.scheme.servers as u32,
             artifacts: artifacts.into_iter().collect(),
             layers: vec![],
             sidecar: None,
@@ -90,12 +92,16 @@ impl Made {
         let packing = catalog.packing(&report).unwrap();
         let open = (self.scheme.server.open)(&params, image.clone()).unwrap();
         let server = Box::new(probe::Probed { inner: open, probe: self.probe.clone() });
-        Parts { signed, catalog, report, packing, server, image }
+        Parts { scheme: self.scheme, signed, catalog, report, packing, server, image }
     }
 
     pub(crate) fn pin(&self) -> Pin {
         let catalog = self.parts().catalog;
-        Pin { server: 0, epoch: catalog.epoch, digest: sotto_core::ParamsDigest(catalog.params_digest.0) }
+        Pin {
+            server: self.role,
+            epoch: catalog.epoch,
+            digest: sotto_core::ParamsDigest(catalog.params_digest.0),
+        }
     }
 }
 
@@ -114,7 +120,7 @@ impl Shelf {
 
     /// Puts a table on the shelf, under a number that may not be its own.
     pub(crate) fn put(&self, epoch: u64, made: Made) {
-        let open = move || LiveTable::new(made.parts(), 0);
+        let open = move || LiveTable::new(made.parts(), made.role);
         self.0.lock().unwrap().insert(epoch, Box::new(open));
     }
 

@@ -5,13 +5,13 @@
 use super::params::{ClearParams, Flavour, Literal, resident, same_shape};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Client, Costs, CryptoRng, Image, Misuse, PeerMisbehaved, Prepare, Record, RecordIndex, Result, Rows,
-    Scheme, SchemeEntry, SchemeId, Section, Security, Serve, Server, Sink, Two, Wire,
+    Change, Client, Costs, CryptoRng, Image, Misuse, PeerMisbehaved, Prepare, Record, RecordIndex, Result,
+    Revise, Rows, Scheme, SchemeEntry, SchemeId, Section, Security, Serve, Server, Sink, Two, Wire,
 };
 use std::sync::Arc;
 
 /// Two servers, each sent a random half of the question. Private if they do not collude.
-pub static CLEAR_TWO: SchemeEntry = SchemeEntry::new::<Shares>();
+pub static CLEAR_TWO: SchemeEntry = SchemeEntry::new::<Shares>().with_revise::<Shares>();
 
 /// The scheme.
 struct Shares;
@@ -180,5 +180,19 @@ impl Server<Shares> for Table {
             sum.iter_mut().zip(record).for_each(|(sum, byte)| *sum ^= byte & mask);
         }
         Ok(Answer(sum))
+    }
+}
+
+impl Revise for Shares {
+    fn revise(params: &P, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        let bytes = params.record_bytes() as u64;
+        for change in changes {
+            let end = change.offset.saturating_add(change.bytes.len() as u64);
+            if change.record >= params.records() || end > bytes {
+                return Err(Misuse::IndexPastEnd { index: change.record, len: params.records() }.into());
+            }
+            out.write_at(Section::Resident, change.record * bytes + change.offset, &change.bytes)?;
+        }
+        Ok(())
     }
 }

@@ -5,7 +5,8 @@
 //! askers post those bytes again and again. To the server they are queries like any other. Every answer
 //! must be, byte for byte, the first one to its query, whatever else shared the pass. The first ones are the
 //! same from both servers, and are decrypted: another query for the row, under another secret, must read the
-//! same bytes, which answers that are wrong do not.
+//! same bytes, which answers that are wrong do not. Of a scheme that asks several servers the first is measured; the
+//! others run beside it, to be asked what is decrypted.
 
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -104,9 +105,10 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(blame::db)?;
     let catalog = image.catalog().clone();
     let threads = options.threads.unwrap_or(1);
-    let start = |max_queries| {
+    let start = |max_queries, role| {
         let mut config = Config {
             tables: vec![TableConfig::path(image.path())],
+            role,
             threads,
             reload_seconds: 0,
             ..Config::on_free_ports()
@@ -116,8 +118,11 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
         config.deadline_ms = 60_000;
         Server::start(&config).map_err(blame::start)
     };
-    let (alone, shared) = (start(1)?, start(SHARED)?);
-    let mut session = open(&shared, &catalog.table)?;
+    let (alone, shared) = (start(1, 0)?, start(SHARED, 0)?);
+    let others = (1..u8::try_from(catalog.servers).unwrap_or(u8::MAX)).map(|role| start(SHARED, role));
+    let others = others.collect::<Result<Vec<_>>>()?;
+    let servers: Vec<&Running> = std::iter::once(&shared).chain(&others).collect();
+    let mut session = open(&servers, &catalog.table)?;
     let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
     let row = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9) % catalog.rows;
     let mut requests = Vec::new();
@@ -125,14 +130,19 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
     for i in 0..clients {
         let mut look_up = || -> Result<(Request, Vec<u8>, Vec<Vec<u8>>)> {
             let ask = session.ask(&[row(i)], &mut rng).map_err(blame::client)?;
-            let request = ask.request().clone();
-            let answer = post(&mut http(&shared)?, &request)?;
+            let asked = servers.iter().zip(ask.requests());
+            let answers = asked.map(|(server, request)| post(&mut http(server)?, request));
+            let answers = answers.collect::<Result<Vec<_>>>()?;
+            let (Some(request), Some(answer)) = (ask.requests().first().cloned(), answers.first().cloned())
+            else {
+                return Err(Failure::internal("a query that is for no server"));
+            };
             if post(&mut http(&alone)?, &request)?.body != answer.body {
                 return Err(Failure::internal(
                     "two servers of one table gave different answers to one query",
                 ));
             }
-            let rows = session.recover(ask, &answer).map_err(blame::client)?;
+            let rows = session.recover(ask, &answers).map_err(blame::client)?;
             Ok((request, answer.body, rows))
         };
         let (request, answer, rows) = look_up()?;
@@ -253,21 +263,25 @@ fn post(http: &mut Http, request: &Request) -> Result<Response> {
 }
 
 /// A session that keeps nothing.
-fn open(server: &Running, table: &sotto_catalog::TableName) -> Result<Session> {
-    let mut http = http(server)?;
+fn open(servers: &[&Running], table: &sotto_catalog::TableName) -> Result<Session> {
+    let mut https = servers.iter().map(|server| http(server)).collect::<Result<Vec<_>>>()?;
     let mut rng = sotto_prg::system_rng().map_err(|_| blame::client(ClientError::NoEntropy))?;
-    let mut opening = Opening::new(Opens::new(table.clone()));
+    let count = u8::try_from(servers.len()).unwrap_or(u8::MAX);
+    let mut opening = Opening::new(Opens { servers: count, ..Opens::new(table.clone()) });
     loop {
-        let request = match opening.next() {
-            Action::Catalog(request) | Action::Keys(request) => request,
-            Action::Fetch(fetch) => fetch.request,
+        let (server, request) = match opening.next() {
+            Action::Catalog { server, request } | Action::Keys { server, request } => (server, request),
+            Action::Fetch(fetch) => (0, fetch.request),
             Action::Recall(_) => {
                 opening.recalled(None).map_err(blame::client)?;
                 continue;
             }
             Action::Ready => return opening.finish().map_err(blame::client),
         };
-        let response = post(&mut http, &request)?;
+        let Some(http) = https.get_mut(usize::from(server)) else {
+            return Err(Failure::internal("a request that is for no server"));
+        };
+        let response = post(http, &request)?;
         opening.feed(&response, &mut rng).map_err(blame::client)?;
     }
 }

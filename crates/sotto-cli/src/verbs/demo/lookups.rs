@@ -55,7 +55,7 @@ fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Lo
         expected: expected.map(|country| String::from_utf8_lossy(&country).into_owned()).unwrap_or_default(),
         mixed: plain.of(address) != expected,
         client: time(|last| last.query + last.recover),
-        pass: time(|last| last.server.map(|timing| timing.pass).unwrap_or_default()),
+        pass: time(|last| last.timing().map(|timing| timing.pass).unwrap_or_default()),
         round_trip: time(|last| last.round_trip),
         up: last.as_ref().map_or(0, |last| last.up),
         down: last.as_ref().map_or(0, |last| last.down),

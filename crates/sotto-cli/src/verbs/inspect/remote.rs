@@ -23,9 +23,10 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     }
     let mut server =
         Http::new(&args.target, &Settings::default()).map_err(|error| blame::client(error.into()))?;
+    let list = list(&mut server)?;
     let names = match &args.table {
         Some(name) => vec![name.clone()],
-        None => list(&mut server)?,
+        None => list.tables,
     };
     let mut tables = Vec::new();
     for name in &names {
@@ -40,7 +41,11 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
             verify(&mut server, &catalog, screen)?;
         }
         print(&catalog, scheme.as_ref(), &public_key, screen)?;
-        tables.push(json!({ "public_key": public_key, "catalog": catalog, "scheme": scheme }));
+        let role = list.roles.get(name.as_str()).copied();
+        if let Some(role) = role {
+            screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
+        }
+        tables.push(json!({ "public_key": public_key, "catalog": catalog, "scheme": scheme, "role": role }));
     }
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
@@ -48,13 +53,12 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     screen.report(&json!({ "server": args.target, "tables": tables, "verified": args.verify }))
 }
 
-fn list(server: &mut Http) -> Result<Vec<String>> {
+fn list(server: &mut Http) -> Result<TableList> {
     let body = fetch(server, Request::get(routes::TABLES.to_owned(), MAX_TABLES_BYTES))?;
-    let list: TableList = serde_json::from_slice(&body).map_err(|error| {
+    serde_json::from_slice(&body).map_err(|error| {
         Failure::new(Exit::Peer, format!("what came back is no list of tables: {error}"))
             .fix("check that the address is a sotto server's")
-    })?;
-    Ok(list.tables)
+    })
 }
 
 fn fetch(server: &mut Http, request: Request) -> Result<Vec<u8>> {

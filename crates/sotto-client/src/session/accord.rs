@@ -1,0 +1,98 @@
+//! One epoch for all servers of a table: the newest that each of them has.
+//!
+//! A query is split over servers that must answer about the same rows, so they have to show the same catalog, byte
+//! for byte. While a table moves to its next epoch, one server has it before another; each still serves the one
+//! before, and so the first round asks every server for its newest catalog, and the second asks those that are ahead
+//! for the epoch that the last one has reached.
+
+use super::opening::{Agreed, Config};
+use super::{accepted, is_over};
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_catalog::signed::MAX_SIGNED_BYTES;
+use sotto_core::Epoch;
+use sotto_wire::{Problem, routes};
+
+/// The catalogs that servers have shown so far, in their order.
+#[derive(Default)]
+pub(super) struct Accord {
+    offers: Vec<Offer>,
+}
+
+struct Offer {
+    signed: Vec<u8>,
+    agreed: Agreed,
+}
+
+impl Offer {
+    fn epoch(&self) -> Epoch {
+        self.agreed.catalog.epoch
+    }
+}
+
+/// A catalog that is to be fetched.
+struct Wanted {
+    server: u8,
+    /// The newest, if none is named.
+    epoch: Option<Epoch>,
+}
+
+impl Accord {
+    /// What to fetch next. `None` once every server has shown a catalog of one epoch.
+    fn wanted(&self, config: &Config) -> Option<Wanted> {
+        let asked = u8::try_from(self.offers.len()).unwrap_or(u8::MAX);
+        if asked < config.servers || asked == 0 {
+            return Some(Wanted { server: asked, epoch: None });
+        }
+        let common = self.offers.iter().map(Offer::epoch).min();
+        let ahead = (0..).zip(&self.offers).find(|(_, offer)| Some(offer.epoch()) != common);
+        ahead.map(|(server, _)| Wanted { server, epoch: common })
+    }
+
+    /// The next request, and the server it is for.
+    pub(super) fn next(&self, config: &Config) -> Option<(u8, Request)> {
+        let Wanted { server, epoch } = self.wanted(config)?;
+        let path = routes::table(config.table.as_str(), epoch);
+        Some((server, Request::get(path, MAX_SIGNED_BYTES as u64)))
+    }
+
+    /// Takes the response to [`Accord::next`]. Gives what all servers agree on, once they do.
+    ///
+    /// # Errors
+    /// As [`Agreed::new`]; [`ClientError::NoCommonEpoch`], [`ClientError::CatalogsDiffer`].
+    pub(super) fn feed(&mut self, response: &Response, config: &Config) -> Result<Option<Agreed>> {
+        let Some(Wanted { server, epoch }) = self.wanted(config) else { return Ok(None) };
+        let offer = self.read(server, epoch, response, config);
+        let offer = offer.map_err(|error| error.of_server(server, config.servers))?;
+        match self.offers.get_mut(usize::from(server)) {
+            Some(ahead) => *ahead = offer,
+            None => self.offers.push(offer),
+        }
+        if self.wanted(config).is_some() {
+            return Ok(None);
+        }
+        // Whatever comes of it, these catalogs are used up: a step that is tried again begins with the first.
+        let mut offers = std::mem::take(&mut self.offers).into_iter();
+        let Some(first) = offers.next() else { return Ok(None) };
+        match (1..).zip(offers).find(|(_, other)| other.signed != first.signed) {
+            Some((server, _)) => Err(ClientError::CatalogsDiffer { server, epoch: first.epoch() }),
+            None => Ok(Some(first.agreed)),
+        }
+    }
+
+    fn read(&self, server: u8, epoch: Option<Epoch>, response: &Response, config: &Config) -> Result<Offer> {
+        let elsewhere = |epoch| ClientError::NoCommonEpoch { server, epoch };
+        if let Some(epoch) = epoch.filter(|_| !response.is_success()) {
+            let problem = Problem::read(response.status, &response.body);
+            return Err(if is_over(&problem) { elsewhere(epoch) } else { ClientError::Refused(problem) });
+        }
+        let signed = accepted(response, None)?;
+        // Every further server is held to the key of the first.
+        let key = self.offers.first().map(|first| first.agreed.key);
+        let agreed = Agreed::new(signed, config, key.filter(|_| server > 0))?;
+        match epoch {
+            Some(epoch) if epoch != agreed.catalog.epoch => Err(elsewhere(epoch)),
+            _ => Ok(Offer { signed: signed.to_vec(), agreed }),
+        }
+    }
+}

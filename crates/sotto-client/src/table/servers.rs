@@ -1,0 +1,85 @@
+//! The servers of a table: a transport to each, and requests to all of them at once.
+//!
+//! Every server is asked at the same moment, whatever the others say, and each transport tries again for itself, with
+//! the same bytes. So what one server sees of a lookup does not depend on how the other one answered it.
+
+use crate::transport::{Request, Response, Transport, TransportError};
+use crate::{ClientError, Result};
+use sotto_core::{Error, Misuse};
+use std::thread;
+
+/// A transport to each server, the first one apart: there is always one.
+pub(crate) struct Servers {
+    first: Box<dyn Transport>,
+    others: Vec<Box<dyn Transport>>,
+}
+
+type Outcome = Result<Response, TransportError>;
+
+impl Servers {
+    pub(super) fn new(first: Box<dyn Transport>, others: Vec<Box<dyn Transport>>) -> Self {
+        Servers { first, others }
+    }
+
+    /// How many there are; 255 for more than any scheme asks.
+    pub(super) fn count(&self) -> u8 {
+        u8::try_from(self.others.len()).unwrap_or(u8::MAX).saturating_add(1)
+    }
+
+    /// The first server, which has all that any of them has to give away.
+    pub(super) fn first(&mut self) -> &mut dyn Transport {
+        self.first.as_mut()
+    }
+
+    /// Sends a request to one server.
+    pub(super) fn call(&mut self, server: u8, request: &Request) -> Result<Response> {
+        let servers = self.count();
+        let outcome = match usize::from(server).checked_sub(1) {
+            None => self.first.call(request),
+            Some(other) => match self.others.get_mut(other) {
+                Some(transport) => transport.call(request),
+                None => {
+                    return Err(
+                        Error::from(Misuse::Rule("a table has as many servers as its scheme asks")).into()
+                    );
+                }
+            },
+        };
+        outcome.map_err(|error| ClientError::from(error).of_server(server, servers))
+    }
+
+    /// Sends each server its request, to all at once, and gives the responses in the same order once the last one
+    /// is done.
+    ///
+    /// # Errors
+    /// That of the first server which did not answer. What the others said is dropped unread.
+    pub(super) fn call_all(&mut self, requests: &[Request]) -> Result<Vec<Response>> {
+        let servers = self.count();
+        let outcomes: Vec<Outcome> = thread::scope(|scope| {
+            let (mine, theirs) = requests.split_first().unzip();
+            let theirs = self.others.iter_mut().zip(theirs.unwrap_or_default());
+            let asked: Vec<_> =
+                theirs.map(|(transport, request)| scope.spawn(move || transport.call(request))).collect();
+            let mine = mine.map(|request| self.first.call(request));
+            // A transport that panics does so here as it would have done without a thread of its own.
+            let joined = asked
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            mine.into_iter().chain(joined).collect()
+        });
+        let each = (0..).zip(outcomes).map(|(server, outcome)| {
+            outcome.map_err(|error| ClientError::from(error).of_server(server, servers))
+        });
+        each.collect()
+    }
+
+    /// What a cache keeps its memory under: the first server.
+    pub(super) fn origin(&self) -> String {
+        self.first.origin()
+    }
+
+    /// How many times requests were sent again so far, to any of them.
+    pub(super) fn retries(&self) -> u64 {
+        self.others.iter().map(|other| other.retries()).sum::<u64>() + self.first.retries()
+    }
+}

@@ -1,0 +1,86 @@
+//! A server plays one role: it answers what is for that one, says which it is, and does not start with one it cannot
+//! have.
+
+use crate::kit::*;
+use sotto_core::{ParamsDigest, SchemeEntry};
+use sotto_server::{Config, LiveTable, SourceError};
+use sotto_testkit::{CLEAR, CLEAR_TWO};
+use sotto_wire::{Code, Pin, SessionId, answer, ask, routes};
+
+fn made(scheme: &'static SchemeEntry, role: u8) -> Made {
+    Made { scheme, role, ..Made::clear(1, &Probe::new()) }
+}
+
+/// A query of the scheme with two shares: the sum of these records is asked for.
+fn share(records: &[u64]) -> Vec<u8> {
+    let mut bits = vec![0; RECORDS.div_ceil(8) as usize];
+    records.iter().for_each(|record| bits[(record / 8) as usize] ^= 1 << (record % 8));
+    bits
+}
+
+#[test]
+fn each_server_answers_what_is_for_its_role_and_nothing_else() {
+    for role in [0, 1] {
+        let made = made(&CLEAR_TWO, role);
+        let running = start(&config(), &Shelf::with(made.clone()));
+        let ask = |pin: &Pin| {
+            let frame = ask::encode(pin, &SessionId::NONE, &[share(&[3])]).unwrap();
+            post(running.public, &routes::ask("t"), &frame)
+        };
+        let response = ask(&made.pin());
+        assert_eq!(response.status, 200, "{}", response.text());
+        assert_eq!(answer::decode(&response.body, &made.pin(), 1, RECORD).unwrap(), [record(3, 1)]);
+        for server in [1 - role, 2, 255] {
+            assert_refused(&ask(&Pin { server, ..made.pin() }), Code::WrongServer);
+        }
+        assert_eq!(made.probe.batches(), [1]);
+    }
+}
+
+#[test]
+fn a_server_says_which_it_is() {
+    let shelves = |role| -> Vec<Box<dyn sotto_server::Source>> {
+        let single = Made { name: "single", ..made(&CLEAR, 0) };
+        vec![Box::new(Shelf::with(made(&CLEAR_TWO, role))), Box::new(Shelf::with(single))]
+    };
+    for role in [0, 1] {
+        let running = sotto_server::Server::start_with(&config(), shelves(role)).unwrap();
+        let response = get(running.public, routes::TABLES);
+        let list: routes::TableList = serde_json::from_slice(&response.body).unwrap();
+        assert_eq!(list.tables, ["single", "t"]);
+        assert_eq!(list.roles.into_iter().collect::<Vec<_>>(), [("t".to_owned(), role)]);
+        let metrics = get(running.admin, "/metrics").text();
+        assert!(metrics.contains(&format!("sotto_role{{table=\"t\"}} {role}\n")), "{metrics}");
+    }
+    // What is known of tables with one server is what it was before there were others.
+    let running = start(&config(), &Shelf::with(made(&CLEAR, 0)));
+    assert_eq!(get(running.public, routes::TABLES).text(), r#"{"tables":["t"]}"#);
+}
+
+#[test]
+fn a_role_the_scheme_does_not_have_is_refused() {
+    for (scheme, role) in [(&CLEAR, 1), (&CLEAR_TWO, 2), (&CLEAR_TWO, 255)] {
+        let error = LiveTable::new(made(scheme, role).parts(), role).unwrap_err();
+        assert!(matches!(error, SourceError::Role { .. }));
+        let said = error.to_string();
+        assert!(said.contains(scheme.id.0) && said.contains(&format!("as server {role}")), "{said}");
+    }
+}
+
+#[test]
+fn the_role_of_a_table_outweighs_that_of_the_server() {
+    let text = "role = 1\ntables = [{ dir = \"two\" }, { dir = \"one\", role = 0 }]";
+    let config = Config::parse(text).unwrap();
+    assert_eq!((config.role, config.tables[0].role, config.tables[1].role), (1, None, Some(0)));
+    assert!(Config::parse("role = 256\ntables = []").is_err());
+}
+
+#[test]
+fn a_frame_is_judged_by_its_role_before_anything_is_read() {
+    let made = made(&CLEAR_TWO, 1);
+    let running = start(&config(), &Shelf::with(made.clone()));
+    // A frame for the first server, of other parameters, without a payload: the role comes first.
+    let pin = Pin { server: 0, digest: ParamsDigest([0; 32]), ..made.pin() };
+    let frame = ask::encode(&pin, &SessionId::NONE, &[[0u8; 1]]).unwrap();
+    assert_refused(&post(running.public, &routes::ask("t"), &frame), Code::WrongServer);
+}
