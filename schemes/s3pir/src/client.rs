@@ -69,7 +69,7 @@ impl sotto_core::Client<S3pir> for Client {
         let empty = Hint::default();
         let hint = |id: u32| (id, self.hints.of.get(id as usize).unwrap_or(&empty));
         let real = Real::choose(found, hint(chosen), hint(pair), row.partition);
-        let query = build(&self.params, &self.prf, &real, coin);
+        let query = build(&self.params, &self.prf, &real, coin)?;
 
         self.events.push(Event::Asked { number: self.next, chosen, row, coin });
         let number = self.spend(chosen, pair, row, coin);

@@ -43,6 +43,8 @@ pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 mod state;
+#[cfg(all(test, feature = "server"))]
+mod tests;
 
 use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
 

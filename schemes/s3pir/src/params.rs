@@ -94,20 +94,9 @@ impl Params {
     pub fn request_bytes(&self) -> usize {
         self.partitions.div_ceil(8) + (self.partitions / 2 * self.offset_bits() as usize).div_ceil(8)
     }
-}
 
-impl sotto_core::Params for Params {
-    type Literal = ParamsLiteral;
-
-    fn sets() -> Vec<NamedSet> {
-        crate::select::SETS.iter().map(|set| set.named).collect()
-    }
-
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
-        crate::select::select(shape)
-    }
-
-    fn check(literal: ParamsLiteral) -> Result<Self> {
+    /// Checks everything but the failure bound.
+    pub(crate) fn of(literal: ParamsLiteral) -> Result<Self> {
         let ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs } = literal;
         in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
         let row_bytes = in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
@@ -129,10 +118,6 @@ impl sotto_core::Params for Params {
         let hints = in_range("hints", hints, MOST_IDS)?;
         let pairs = in_range("pairs", pairs, MOST_IDS)?;
         let failure_log2 = bound::failure_log2(literal.hints, literal.pairs, c, w);
-        if failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
-            let required = REQUIRED_FAILURE_LOG2;
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
         // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
         if usize::try_from(client_bytes(&literal).max(rows * literal.row_bytes)).is_err() {
             return Err(field("rows", "table or client state is too large for this machine".into()));
@@ -140,6 +125,27 @@ impl sotto_core::Params for Params {
         let candidates = bound::candidates(literal.hints, literal.pairs, c, w);
         let candidates = candidates.min(literal.hints + literal.pairs) as usize;
         Ok(Params { literal, row_bytes, partitions, partition_rows, hints, pairs, candidates, failure_log2 })
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn sets() -> Vec<NamedSet> {
+        crate::select::SETS.iter().map(|set| set.named).collect()
+    }
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        let params = Params::of(literal)?;
+        if params.failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
+            let required = REQUIRED_FAILURE_LOG2;
+            return Err(ParamsError::Unreliable { log2: params.failure_log2, required }.into());
+        }
+        Ok(params)
     }
 
     fn literal(&self) -> &ParamsLiteral {

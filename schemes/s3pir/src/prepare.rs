@@ -66,7 +66,7 @@ impl sotto_core::Prepare<S3pir> for Prepare {
 }
 
 impl Prepare {
-    fn new(params: &Params, key: Zeroizing<[u8; 16]>) -> Self {
+    pub(crate) fn new(params: &Params, key: Zeroizing<[u8; 16]>) -> Self {
         Prepare { params: params.clone(), prf: Prf::new(params, &key), key, fold: None }
     }
 

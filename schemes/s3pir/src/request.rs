@@ -7,6 +7,8 @@ use crate::hints::{Hint, OUTSIDE, place};
 use crate::message::Query;
 use crate::params::Params;
 use crate::prf::{OFFSET, Prf, RANK, TIE, joined};
+use crate::state::malformed;
+use sotto_core::Result;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Partitions that are looked at together: their blocks stay in the processor's first cache.
@@ -49,7 +51,11 @@ impl Real {
 }
 
 /// The request for a real set. With `coin` 0 it is set 1 of the request, with 1 it is set 0.
-pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8) -> Query {
+///
+/// # Errors
+/// If the set has not c/2 partitions. Only a state that was damaged has such hints, and what it would send could tell
+/// the sets apart.
+pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8) -> Result<Query> {
     let c = params.partitions();
     let mut ones = vec![0; c.div_ceil(8)];
     // One place more: what is not real after the last real one is written there.
@@ -69,11 +75,14 @@ pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8) -> Query 
             *byte = real.iter().rev().fold(0, |bits, is| bits << 1 | (is ^ coin));
         }
     }
+    if count != c / 2 {
+        return Err(malformed("a hint that is not of half of the partitions"));
+    }
     offsets.truncate(c / 2);
     if let Some(last) = ones.last_mut().filter(|_| !c.is_multiple_of(8)) {
         *last &= (1 << (c % 8)) - 1;
     }
-    Query { ones, offsets }
+    Ok(Query { ones, offsets })
 }
 
 /// What is known of one stretch of partitions, wiped in the end.

@@ -1,0 +1,116 @@
+//! What the server sees: every request is uniform, whatever is asked and whatever was asked before.
+//!
+//! Four partitions of four rows have 6 * 16 requests, few enough to count them. A sum of squares over a few hundred cells
+//! and 30,000 clients moves by more than four of its deviations if the cells' probabilities differ from uniform ones by
+//! 7 % (root mean square). Keys and coins are fixed, so a test passes always or never.
+
+use super::setup::Table;
+use crate::client::Client;
+use crate::hints::{Hint, Hints, KNOWN, LIVE, number};
+use crate::message::Query;
+use crate::offline::cuts::cuts;
+use crate::offline::extras::extras;
+use crate::params::Params;
+use crate::prf::{Place, Prf, VOID};
+use sotto_core::{Client as _, One, RecordIndex};
+use sotto_testkit::rng::seeded;
+use zeroize::Zeroizing;
+
+const CLIENTS: u64 = 30_000;
+
+/// A client of a table of zeros: what it sends does not depend on rows, and its hints are made fast.
+fn client(params: &Params, key: u64) -> Client {
+    let key = Zeroizing::new((u128::from(key) << 64 | 5).to_le_bytes());
+    let prf = Prf::new(params, &key);
+    let mut all = vec![0; params.ids()];
+    cuts(&prf, 0, &mut all);
+    let (main, pairs) = all.split_at(params.hints());
+    let mut places = vec![Place { partition: 0, offset: 0 }; main.len()];
+    extras(&prf, 0, main, &mut places);
+    let main = main.iter().zip(&places).map(|(cut, extra)| match *cut {
+        VOID => Hint::default(),
+        cut => Hint { cut, extra: number(*extra), mark: LIVE | KNOWN },
+    });
+    let hints: Vec<Hint> =
+        main.chain(pairs.iter().map(|cut| Hint { cut: *cut, ..Hint::default() })).collect();
+    let parities = vec![0; (params.ids() + params.pairs()) * params.row_bytes()];
+    let hints = Hints::new(params, &prf, Zeroizing::new(hints), Zeroizing::new(parities), 0);
+    Client::new(params.clone(), key, hints)
+}
+
+/// Which of the 96 requests.
+fn number_of(query: &Query) -> usize {
+    let halves = [0b0011, 0b0101, 0b0110, 0b1001, 0b1010, 0b1100];
+    let half = halves.iter().position(|half| *half == query.ones[0]).unwrap();
+    half * 16 + usize::from(query.offsets[0]) * 4 + usize::from(query.offsets[1])
+}
+
+/// The sum of squares less its mean, in its deviations.
+fn off(seen: &[u32]) -> f64 {
+    let expected = f64::from(seen.iter().sum::<u32>()) / seen.len() as f64;
+    let sum: f64 = seen.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
+    let freedom = (seen.len() - 1) as f64;
+    (sum - freedom) / (2.0 * freedom).sqrt()
+}
+
+/// Requests for each sequence of indices, seen alone and next to the one before.
+fn check(indices: &[u64]) {
+    let params = Table::new(16, 1, 64).params;
+    assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
+    let rng = &mut seeded("views");
+    let mut alone = vec![vec![0; 96]; indices.len()];
+    let mut pairs = vec![vec![0; 24 * 24]; indices.len() - 1];
+    for key in 0..CLIENTS {
+        let mut client = client(&params, key);
+        let requests = indices.iter().map(|index| {
+            let (One(query), _) = client.query(RecordIndex(*index), rng).unwrap();
+            number_of(&query)
+        });
+        let requests: Vec<usize> = requests.collect();
+        alone.iter_mut().zip(&requests).for_each(|(seen, request)| seen[*request] += 1);
+        // Of each of two, the half and one of the offsets: first with first, and second with first.
+        for (seen, two) in pairs.iter_mut().zip(requests.windows(2)) {
+            seen[two[0] / 4 * 24 + two[1] / 16 * 4 + two[1] % 4] += 1;
+        }
+    }
+    for (what, seen) in
+        alone.iter().map(|seen| ("alone", seen)).chain(pairs.iter().map(|seen| ("after", seen)))
+    {
+        assert!(off(seen) < 4.0, "{indices:?}, {what}: {:.1} deviations from uniform", off(seen));
+    }
+}
+
+#[test]
+fn requests_for_one_row_again_and_again_are_uniform() {
+    check(&[6, 6, 6]);
+}
+
+#[test]
+fn requests_for_rows_of_one_partition_are_uniform() {
+    check(&[4, 5, 4]);
+}
+
+#[test]
+fn requests_for_several_rows_are_uniform() {
+    check(&[15, 0, 10]);
+}
+
+/// The statistic would see a client that always puts the real set first, or reuses a hint.
+#[test]
+fn the_statistic_sees_leaks() {
+    let params = Table::new(16, 1, 64).params;
+    let rng = &mut seeded("leaks");
+    let (mut no_coin, mut reused) = (vec![0; 96], vec![0; 24 * 24]);
+    for key in 0..CLIENTS / 5 {
+        let mut client = client(&params, key);
+        let (One(mut query), _) = client.query(RecordIndex(6), rng).unwrap();
+        let first = number_of(&query);
+        reused[first / 4 * 24 + (5 - first / 16) * 4 + first % 4] += 1;
+        // Row 6 is in partition 1, which is never in the real set.
+        if query.ones[0] & 2 != 0 {
+            query.ones[0] ^= 0b1111;
+        }
+        no_coin[number_of(&query)] += 1;
+    }
+    assert!(off(&no_coin) > 20.0 && off(&reused) > 20.0, "{} {}", off(&no_coin), off(&reused));
+}
