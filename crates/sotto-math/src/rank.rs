@@ -9,6 +9,8 @@ pub struct Split {
     pub byte: u8,
     /// How many bytes are smaller.
     pub below: usize,
+    /// How many bytes equal it.
+    pub equal: usize,
 }
 
 /// The byte that would be at `rank` (from 0) if `values` were sorted; `equal` gets a bit for each
@@ -35,8 +37,8 @@ pub(crate) fn split_with(kernels: &dyn Kernels, values: &[u8], rank: usize, equa
     let mut passes = 0;
     loop {
         let byte = guess as u8;
-        let below = kernels.tally(values, byte, equal);
-        let up_to = below + equal.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        let [below, count] = kernels.tally(values, byte, equal);
+        let up_to = below + count;
         passes += 1;
         if rank < below {
             high = guess - 1;
@@ -45,7 +47,7 @@ pub(crate) fn split_with(kernels: &dyn Kernels, values: &[u8], rank: usize, equa
             low = guess + 1;
             guess = low + (rank - up_to) * 256 / n;
         } else {
-            return Split { byte, below };
+            return Split { byte, below, equal: count };
         }
         guess = if passes < GUESSES { guess.clamp(low, high) } else { (low + high) / 2 };
     }
@@ -97,10 +99,12 @@ mod tests {
                 for rank in [0, n / 3, n / 2, n - 1] {
                     let byte = sorted[rank];
                     let below = sorted.partition_point(|&v| v < byte);
+                    let expected =
+                        Split { byte, below, equal: sorted.partition_point(|&v| v <= byte) - below };
                     for kernels in available() {
                         let mut equal = vec![u64::MAX; n.div_ceil(64)];
                         let split = split_with(kernels, &values, rank, &mut equal);
-                        assert_eq!(split, Split { byte, below }, "{n} {rank} by {}", kernels.name());
+                        assert_eq!(split, expected, "{n} {rank} by {}", kernels.name());
                         for i in 0..equal.len() * 64 {
                             let is = values.get(i) == Some(&byte);
                             assert_eq!(

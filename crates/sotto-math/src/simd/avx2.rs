@@ -127,7 +127,7 @@ macro_rules! kernels {
                 unsafe { gather::gather(rows, picks, parities) }
             }
 
-            fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+            fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
                 // SAFETY: self proves AVX2 and POPCNT.
                 unsafe { rank::tally(values, x, equal) }
             }

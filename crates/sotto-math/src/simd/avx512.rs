@@ -131,7 +131,7 @@ impl Kernels for Avx512 {
         unsafe { gather::gather(rows, picks, parities) }
     }
 
-    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
         // SAFETY: self proves the features.
         unsafe { rank::tally(values, x, equal) }
     }

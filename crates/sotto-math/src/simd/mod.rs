@@ -91,8 +91,8 @@ pub(crate) trait Kernels: Sync {
     /// Replaces the parities by that of all picked rows and that of half 1.
     fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]);
 
-    /// How many values are less than `x`; `equal` gets a bit for each that equals it.
-    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize;
+    /// How many values are less than `x`, and how many equal it; `equal` gets a bit for each of those.
+    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
 
     /// Sixteen values of each set against its bound, as bits.
     fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);

@@ -113,7 +113,7 @@ impl Kernels for Scalar {
         gather::gather(rows, picks, parities);
     }
 
-    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
         rank::tally(values, x, equal)
     }
 

@@ -1,7 +1,8 @@
 //! Cuts: of each id the rank that parts its half from the other partitions.
 //!
 //! The top bytes of all ranks are made, one block for sixteen of them, and the byte is found at which half of the
-//! partitions are below. Lower bits are made for the partitions that have that byte alone, one in 256.
+//! partitions are below. Lower bits are made for the partitions that have that byte alone, one in 256, and their next byte
+//! is found in the same way.
 
 use super::{blocks, each, input};
 use crate::prf::{Prf, RANK, TIE, VOID, joined};
@@ -27,11 +28,17 @@ pub fn cuts(prf: &Prf, first: u32, out: &mut [u32]) {
 struct Scratch {
     /// Top bytes of ranks, sixteen to a block.
     high: Vec<[u8; 16]>,
-    /// A bit for each partition whose top byte is that of the cut.
+    /// A bit for each partition, or each member, whose byte is that of the cut.
     equal: Vec<u64>,
+    /// Partitions with the top byte of the cut.
     members: Vec<u16>,
     inputs: Vec<[u8; 16]>,
-    low: Vec<[u8; 16]>,
+    blocks: Vec<[u8; 16]>,
+    /// Lower bits of members, and the first byte of those.
+    low: Vec<u32>,
+    second: Vec<u8>,
+    /// Members whose second byte is that of the cut, too.
+    last: Vec<u16>,
     ties: Vec<u32>,
 }
 
@@ -42,7 +49,10 @@ impl Scratch {
             equal: vec![0; partitions.div_ceil(64)],
             members: Vec::new(),
             inputs: Vec::new(),
+            blocks: Vec::new(),
             low: Vec::new(),
+            second: Vec::new(),
+            last: Vec::new(),
             ties: Vec::new(),
         }
     }
@@ -50,23 +60,23 @@ impl Scratch {
     fn cut(&mut self, prf: &Prf, id: u32) -> u32 {
         let (c, j) = (prf.partitions(), u64::from(id));
         prf.aes().grid(RANK, self.high.len(), j, 1, &mut self.high);
-        let split = rank::split(&self.high.as_flattened()[..c], c / 2, &mut self.equal);
-        self.members.clear();
-        for (word, at) in self.equal.iter().zip((0..).step_by(64)) {
-            let mut word = *word;
-            while word != 0 {
-                // Partitions are at most 2^16.
-                self.members.push((at + word.trailing_zeros()) as u16);
-                word &= word - 1;
-            }
-        }
+        let first = rank::split(&self.high.as_flattened()[..c], c / 2, &mut self.equal);
+        positions(&self.equal, first.equal, &mut self.members);
         self.inputs.clear();
         self.inputs.extend(self.members.iter().map(|k| input(TIE + u64::from(k / 4), j)));
-        blocks(prf.aes(), &self.inputs, &mut self.low);
+        blocks(prf.aes(), &self.inputs, &mut self.blocks);
+        self.low.clear();
+        self.low.extend(self.members.iter().zip(&self.blocks).map(|(k, block)| tie(block, *k)));
+        // The same again with the next byte, which leaves one or two.
+        self.second.clear();
+        self.second.extend(self.low.iter().map(|low| (low >> 16) as u8));
+        let equal = &mut self.equal[..self.second.len().div_ceil(64)];
+        let nth = c / 2 - first.below;
+        let second = rank::split(&self.second, nth, equal);
+        positions(equal, second.equal, &mut self.last);
         self.ties.clear();
-        let low = self.members.iter().zip(&self.low);
-        self.ties.extend(low.map(|(k, low)| joined(split.byte, tie(low, *k))));
-        cut_among(&mut self.ties, c / 2 - split.below)
+        self.ties.extend(self.last.iter().map(|i| joined(first.byte, self.low[usize::from(*i)])));
+        cut_among(&mut self.ties, nth - second.below)
     }
 }
 
@@ -76,13 +86,39 @@ impl Drop for Scratch {
         self.equal.zeroize();
         self.members.zeroize();
         self.inputs.zeroize();
+        self.blocks.zeroize();
         self.low.zeroize();
+        self.second.zeroize();
+        self.last.zeroize();
         self.ties.zeroize();
     }
 }
 
-/// The rank of number `nth` (from 0) among those with one top byte, void if the one before is equal. Where there is none
-/// before, that one's top byte is smaller.
+/// Where the bits are that are set, `count` of them. There is one in most words or none, so the first two of each are
+/// written without asking, and the next word writes over what was not there.
+fn positions(bits: &[u64], count: usize, out: &mut Vec<u16>) {
+    out.clear();
+    out.resize(count + 2, 0);
+    let mut len = 0;
+    // There are at most 2^16 bits.
+    for (&word, at) in bits.iter().zip((0..).step_by(64)) {
+        let next = word & word.wrapping_sub(1);
+        out[len] = (at + word.trailing_zeros()) as u16;
+        len += usize::from(word != 0);
+        out[len] = (at + next.trailing_zeros()) as u16;
+        len += usize::from(next != 0);
+        let mut rest = next & next.wrapping_sub(1);
+        while rest != 0 {
+            out[len] = (at + rest.trailing_zeros()) as u16;
+            len += 1;
+            rest &= rest - 1;
+        }
+    }
+    out.truncate(count);
+}
+
+/// The rank of number `nth` (from 0) among those with the same two upper bytes, void if the one before is equal. Where there
+/// is none before, that one's upper bytes are smaller.
 fn cut_among(ties: &mut [u32], nth: usize) -> u32 {
     let (below, cut, _) = ties.select_nth_unstable(nth);
     if below.contains(cut) { VOID } else { *cut }
@@ -105,5 +141,18 @@ mod tests {
         assert_eq!(cut_among(&mut [7, 7, 3, 9], 1), 7);
         assert_eq!(cut_among(&mut [7, 7, 3, 9], 2), VOID);
         assert_eq!(cut_among(&mut [4], 0), 4);
+    }
+
+    #[test]
+    fn every_bit_has_its_position() {
+        let words = [0, 1, 1 << 63, 0b1011, u64::MAX, 0, 3 << 40, 1 << 5];
+        let all: Vec<u16> = (0..words.len() as u16 * 64).collect();
+        let set = |i: &u16| words[usize::from(*i / 64)] >> (i % 64) & 1 == 1;
+        for len in 0..=words.len() {
+            let expected: Vec<u16> = all[..len * 64].iter().copied().filter(set).collect();
+            let mut out = vec![7; 3];
+            positions(&words[..len], expected.len(), &mut out);
+            assert_eq!(out, expected);
+        }
     }
 }

@@ -52,12 +52,9 @@ fn pieces<const K: usize>(at: usize, from: Sources<'_>, places: &[[u32; LANES]],
             sums[i] = load(&parity[i]);
         }
         each!(from, places, place, {
-            if let Some(row) =
-                rows.get(place as usize * stride + at / 32..).and_then(|r| r.first_chunk::<K>())
-            {
-                for i in 0..K {
-                    sums[i] = _mm256_xor_si256(sums[i], load(&row[i]));
-                }
+            let row = &rows[place as usize * stride + at / 32..][..K];
+            for i in 0..K {
+                sums[i] = _mm256_xor_si256(sums[i], load(&row[i]));
             }
         });
         for i in 0..K {
@@ -73,11 +70,9 @@ fn quarters(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
         // SAFETY: the array is the 16 bytes that this load reads, and it needs no alignment.
         let mut sum = unsafe { _mm_loadu_si128(parity.as_ptr().cast()) };
         each!(from, places, place, {
-            if let Some(row) = rows.get(place as usize) {
-                // SAFETY: as above.
-                let row = unsafe { _mm_loadu_si128(row.as_ptr().cast()) };
-                sum = _mm_xor_si128(sum, row);
-            }
+            // SAFETY: as above.
+            let row = unsafe { _mm_loadu_si128(rows[place as usize].as_ptr().cast()) };
+            sum = _mm_xor_si128(sum, row);
         });
         // SAFETY: the array is the 16 bytes that this store writes, and it needs no alignment.
         unsafe { _mm_storeu_si128(parity.as_mut_ptr().cast(), sum) }
@@ -90,9 +85,7 @@ fn eighths(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
     for (places, parity) in places.iter().zip(parities.as_chunks_mut::<8>().0) {
         let mut sum = u64::from_ne_bytes(*parity);
         each!(from, places, place, {
-            if let Some(row) = rows.get(place as usize) {
-                sum ^= u64::from_ne_bytes(*row);
-            }
+            sum ^= u64::from_ne_bytes(rows[place as usize]);
         });
         *parity = sum.to_ne_bytes();
     }

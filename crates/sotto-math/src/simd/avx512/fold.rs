@@ -1,5 +1,8 @@
 //! Places of rows by transposing offsets and moving the chosen ones together, and rows added
 //! to parities in registers.
+//!
+//! Rows come from a window that is in a cache, and nothing is fetched ahead: the places of a set do not depend on what
+//! was added before, so the processor works on several sets at once. Fetching for sets to come was no faster at any size.
 
 use super::lanes::{load, store};
 use crate::fold::{ALWAYS, LANES, Lanes, Sources};
@@ -19,26 +22,50 @@ pub(super) fn places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [
         (k / 4 * 32 + k % 4 * 8 + set) as u16
     });
     let from = load(&from);
-    for (b, (chosen, out)) in chosen.chunks(8).zip(out.chunks_mut(8)).enumerate() {
-        let mut blocks = [[0; 16]; LANES];
-        for (k, block) in blocks[..lanes.count].iter_mut().enumerate() {
-            *block = lanes.offsets[k * lanes.blocks + first + b];
-        }
-        let quads = blocks.as_flattened().as_chunks::<64>().0;
-        let quads = [load(&quads[0]), load(&quads[1]), load(&quads[2]), load(&quads[3])];
-        for (t, (chosen, out)) in chosen.chunks(2).zip(out.chunks_mut(2)).enumerate() {
+    // Partitions that the window lacks repeat its last one, and are not valid.
+    let lane = |k: usize| &lanes.offsets[k.min(lanes.count - 1) * lanes.blocks + first..];
+    let lane: [&[[u8; 16]]; LANES] = std::array::from_fn(lane);
+    let (octets, rest) = chosen.as_chunks::<8>();
+    let (out_octets, out_rest) = out.as_chunks_mut::<8>();
+    let eight = |b: usize, chosen: &[u16; 8], out: &mut [[u32; LANES]; 8]| {
+        let quad = |k: usize| {
+            let [a, b, c, d] =
+                [lane[k][b], lane[k + 1][b], lane[k + 2][b], lane[k + 3][b]].map(|block| register(&block));
+            let quad = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(a), b);
+            _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(quad, c), d)
+        };
+        let quads = [quad(0), quad(4), quad(8), quad(12)];
+        for t in 0..4 {
             let from = _mm512_add_epi16(from, _mm512_set1_epi16(2 * t as i16));
             let lower = _mm512_permutex2var_epi16(quads[0], from, quads[1]);
             let upper = _mm512_permutex2var_epi16(quads[2], from, quads[3]);
             let both = _mm512_mask_blend_epi16(0xFF00_FF00, lower, upper);
             let sets = [_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64::<1>(both)];
-            for ((set, &chosen), out) in sets.into_iter().zip(chosen).zip(out) {
+            for (s, set) in sets.into_iter().enumerate() {
                 let offsets = _mm512_and_si512(_mm512_cvtepu16_epi32(set), mask);
                 let places = _mm512_add_epi32(offsets, starts);
-                store(out, _mm512_mask_compress_epi32(zeros, chosen & valid, places));
+                let chosen = chosen[2 * t + s] & valid;
+                store(&mut out[2 * t + s], _mm512_mask_compress_epi32(zeros, chosen, places));
             }
         }
+    };
+    for (b, (chosen, out)) in octets.iter().zip(out_octets).enumerate() {
+        eight(b, chosen, out);
     }
+    if !rest.is_empty() {
+        let (mut last, mut places) = ([0; 8], [[0; LANES]; 8]);
+        last[..rest.len()].copy_from_slice(rest);
+        eight(octets.len(), &last, &mut places);
+        out_rest.copy_from_slice(&places[..rest.len()]);
+    }
+}
+
+/// Eight offsets.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn register(block: &[u8; 16]) -> __m128i {
+    // SAFETY: the array is the 16 bytes that this load reads, and it needs no alignment.
+    unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx512f,avx512vl")]
@@ -88,11 +115,9 @@ fn halves(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
         // SAFETY: the array is the 32 bytes that this load reads, and it needs no alignment.
         let mut sum = unsafe { _mm256_loadu_si256(parity.as_ptr().cast()) };
         each!(from, places, place, {
-            if let Some(row) = rows.get(place as usize) {
-                // SAFETY: as above.
-                let row = unsafe { _mm256_loadu_si256(row.as_ptr().cast()) };
-                sum = _mm256_xor_si256(sum, row);
-            }
+            // SAFETY: as above.
+            let row = unsafe { _mm256_loadu_si256(rows[place as usize].as_ptr().cast()) };
+            sum = _mm256_xor_si256(sum, row);
         });
         // SAFETY: the array is the 32 bytes that this store writes, and it needs no alignment.
         unsafe { _mm256_storeu_si256(parity.as_mut_ptr().cast(), sum) }
@@ -106,11 +131,9 @@ fn quarters(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
         // SAFETY: the array is the 16 bytes that this load reads, and it needs no alignment.
         let mut sum = unsafe { _mm_loadu_si128(parity.as_ptr().cast()) };
         each!(from, places, place, {
-            if let Some(row) = rows.get(place as usize) {
-                // SAFETY: as above.
-                let row = unsafe { _mm_loadu_si128(row.as_ptr().cast()) };
-                sum = _mm_xor_si128(sum, row);
-            }
+            // SAFETY: as above.
+            let row = unsafe { _mm_loadu_si128(rows[place as usize].as_ptr().cast()) };
+            sum = _mm_xor_si128(sum, row);
         });
         // SAFETY: the array is the 16 bytes that this store writes, and it needs no alignment.
         unsafe { _mm_storeu_si128(parity.as_mut_ptr().cast(), sum) }
@@ -123,9 +146,7 @@ fn eighths(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
     for (places, parity) in places.iter().zip(parities.as_chunks_mut::<8>().0) {
         let mut sum = u64::from_ne_bytes(*parity);
         each!(from, places, place, {
-            if let Some(row) = rows.get(place as usize) {
-                sum ^= u64::from_ne_bytes(*row);
-            }
+            sum ^= u64::from_ne_bytes(rows[place as usize]);
         });
         *parity = sum.to_ne_bytes();
     }

@@ -4,17 +4,26 @@ use super::lanes::load;
 use core::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
-pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> usize {
+pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
     let (lines, tail) = values.as_chunks::<64>();
     let bound = _mm512_set1_epi8(x as i8);
-    let mut below = 0;
+    let mut counts = [0, 0];
     let (equals, last) = equal.split_at_mut(lines.len());
     for (line, equal) in lines.iter().zip(equals) {
         let line = load(line);
-        below += _mm512_cmplt_epu8_mask(line, bound).count_ones() as usize;
+        counts[0] += _mm512_cmplt_epu8_mask(line, bound).count_ones() as usize;
         *equal = _mm512_cmpeq_epu8_mask(line, bound);
+        counts[1] += equal.count_ones() as usize;
     }
-    below + crate::simd::scalar::tally(tail, x, last)
+    if let [equal] = last {
+        let lanes = u64::MAX >> (64 - tail.len());
+        // SAFETY: this load reads the lanes of its mask alone, which are the bytes of the slice.
+        let line = unsafe { _mm512_maskz_loadu_epi8(lanes, tail.as_ptr().cast()) };
+        counts[0] += _mm512_mask_cmplt_epu8_mask(lanes, line, bound).count_ones() as usize;
+        *equal = _mm512_mask_cmpeq_epu8_mask(lanes, line, bound);
+        counts[1] += equal.count_ones() as usize;
+    }
+    counts
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]

@@ -1,14 +1,15 @@
 //! Comparisons of bytes.
 
-/// How many values are less than `x`; `equal` gets a bit for each that equals it.
-pub(in crate::simd) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> usize {
-    let mut below = 0;
+/// How many values are less than `x`, and how many equal it; `equal` gets a bit for each of those.
+pub(in crate::simd) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
+    let mut counts = [0, 0];
     for (values, equal) in values.chunks(64).zip(equal) {
-        // A sum of bytes over 64 values does not wrap.
-        below += usize::from(values.iter().map(|&v| u8::from(v < x)).sum::<u8>());
+        // Sums of bytes over 64 values do not wrap.
+        counts[0] += usize::from(values.iter().map(|&v| u8::from(v < x)).sum::<u8>());
+        counts[1] += usize::from(values.iter().map(|&v| u8::from(v == x)).sum::<u8>());
         *equal = values.iter().zip(0..).fold(0, |bits, (&v, i)| bits | u64::from(v == x) << i);
     }
-    below
+    counts
 }
 
 pub(super) fn compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
