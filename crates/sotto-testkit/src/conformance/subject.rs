@@ -153,7 +153,7 @@ impl Table {
         self.client_of(&self.image, rng).expect("a fresh image prepares a client")
     }
 
-    /// A client prepared from another image of the same parameters.
+    /// A client prepared from another image of the same parameters; where a server makes hints, with all it can order.
     ///
     /// # Errors
     /// What the scheme gives.
@@ -166,7 +166,10 @@ impl Table {
                 prepare.absorb(need.artifact, chunk)?;
             }
         }
-        prepare.finish()
+        let mut client = prepare.finish()?;
+        let server = (self.entry.server.open)(&self.params, Arc::new(image.clone()))?;
+        stock(client.as_mut(), server.as_ref())?;
+        Ok(client)
     }
 
     /// The session of a client.
@@ -213,6 +216,18 @@ impl Table {
         let got = self.packing.extract(row, &records).expect("the records of the row");
         assert!(got == self.row(row), "row {row} of {:?} came back changed", self.case);
     }
+}
+
+/// Has all hints made that a client can order, where a server makes them.
+///
+/// # Errors
+/// What the scheme gives.
+pub fn stock(client: &mut dyn AnyClient, server: &dyn AnyServer) -> Result<()> {
+    let (Some(upkeep), Some(supplier)) = (client.upkeep(), server.supplier()) else { return Ok(()) };
+    while let Some(order) = upkeep.order()? {
+        upkeep.stock(&supplier.supply(&order)?)?;
+    }
+    Ok(())
 }
 
 /// The answer to one query.
