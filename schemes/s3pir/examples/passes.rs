@@ -86,7 +86,7 @@ fn offline(params: &Params, prf: &Prf, partitions: usize) {
 
     let mut fold = None;
     let (hints, all) = (params.hints() as u32, ids as u32);
-    let begin = busy(|| fold = Some(Fold::new(prf, params.row_bytes(), 0..hints, hints..all)));
+    let begin = busy(|| fold = Fold::new(prf, params.row_bytes(), 0..hints, hints..all).ok());
     println!("begin   {begin:8.3} s: cuts and extra entries");
     let Some(mut fold) = fold else { return };
     let mut chunk = vec![0; 1 << 20];

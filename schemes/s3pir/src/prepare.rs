@@ -37,7 +37,11 @@ impl sotto_core::Prepare<S3pir> for Prepare {
             return Err(Misuse::UnexpectedArtifact(from.name()).into());
         }
         if !chunk.is_empty() {
-            self.fold.get_or_insert_with(|| start(&self.params, &self.prf)).absorb(&self.prf, chunk);
+            let fold = match &mut self.fold {
+                Some(fold) => fold,
+                none => none.insert(start(&self.params, &self.prf)?),
+            };
+            fold.absorb(&self.prf, chunk);
         }
         Ok(())
     }
@@ -92,7 +96,7 @@ impl Prepare {
         let mut prepare = Prepare::new(params, Zeroizing::new(array(from)?));
         let [begun] = array(from)?;
         if begun != 0 {
-            let mut fold = start(params, &prepare.prf);
+            let mut fold = start(params, &prepare.prf)?;
             fold.resume(from).map_err(cut_short)?;
             prepare.fold = Some(fold);
         }
@@ -101,7 +105,7 @@ impl Prepare {
 }
 
 /// A pass over all ids.
-fn start(params: &Params, prf: &Prf) -> Fold {
+fn start(params: &Params, prf: &Prf) -> Result<Fold> {
     // There are at most 2^25 ids.
     let (hints, ids) = (params.hints() as u32, params.ids() as u32);
     Fold::new(prf, params.row_bytes(), 0..hints, hints..ids)

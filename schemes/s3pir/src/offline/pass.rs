@@ -5,7 +5,7 @@ use super::sets::Sets;
 use crate::prf::{Place, Prf};
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_math::fold::Window;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -53,18 +53,25 @@ pub struct Pairs {
 
 impl Fold {
     /// Begins a pass. This finds all cuts, which takes about a twelfth of the time of the pass.
-    pub fn new(prf: &Prf, row_bytes: usize, hints: Range<u32>, pairs: Range<u32>) -> Self {
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Storage`] if there is no memory for a window and the parities.
+    pub fn new(prf: &Prf, row_bytes: usize, hints: Range<u32>, pairs: Range<u32>) -> Result<Self> {
         let rows = usize::from(prf.mask()) + 1;
         let stride = Window::stride_of(row_bytes);
-        let lanes =
-            [16, 8, 4, 2].into_iter().find(|lanes| lanes * rows * stride <= WINDOW_BYTES).unwrap_or(1);
+        let lanes = [16, 8, 4, 2]
+            .into_iter()
+            .find(|lanes| (lanes * rows).saturating_mul(stride) <= WINDOW_BYTES)
+            .unwrap_or(1);
         // No wider than the table, so that small ones take little.
         let lanes = lanes.min(prf.partitions().next_power_of_two());
+        let parities = hints.len() + 2 * pairs.len() + 3 * 8;
+        ask_for((lanes * rows + 1).saturating_add(parities).saturating_mul(stride))?;
         let first = hints.start;
         let hints = Sets::new(prf, hints, stride, false);
         let mut places = vec![Place { partition: 0, offset: 0 }; hints.asked().len()];
         extras(prf, first, hints.asked(), &mut places);
-        Fold {
+        Ok(Fold {
             row_bytes,
             partitions: prf.partitions(),
             lanes,
@@ -74,7 +81,7 @@ impl Fold {
             by_partition: ByPartition::new(&places, prf.partitions()),
             extras: places,
             pairs: Sets::new(prf, pairs, stride, true),
-        }
+        })
     }
 
     /// Takes the next bytes of the table, and says how many: all that lie in its partitions.
@@ -160,4 +167,11 @@ impl Fold {
         self.window.clear();
         Ok(())
     }
+}
+
+/// Whether there is so much memory. The reservation is given back: what is asked for again as zeros is not touched before
+/// rows come, so that parameters which promise a table that never comes take none.
+fn ask_for(bytes: usize) -> Result<()> {
+    let room = Vec::<u8>::new().try_reserve_exact(bytes);
+    Ok(room.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?)
 }

@@ -80,7 +80,7 @@ impl Case {
     }
 
     fn pass(&self, hints: Range<u32>, pairs: Range<u32>, chunk: usize) -> (Hints, Pairs) {
-        let mut fold = Fold::new(&self.prf, self.params.row_bytes(), hints, pairs);
+        let mut fold = Fold::new(&self.prf, self.params.row_bytes(), hints, pairs).unwrap();
         let mut absorbed = 0;
         for chunk in self.table.chunks(chunk) {
             assert_eq!(fold.absorb(&self.prf, chunk), chunk.len());
@@ -176,12 +176,13 @@ fn a_pass_goes_on_from_a_checkpoint() {
     for (rows, row_bytes, w) in [(1000, 5, 8), (2000, 32, 16), (3000, 70, 16)] {
         let case = Case::new(rows, row_bytes, w);
         let (hints, pairs) = (3..40, 40..60);
-        let mut live = Fold::new(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone());
+        let mut live = Fold::new(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone()).unwrap();
         for chunk in case.table.chunks(case.table.len() / 7) {
             live.absorb(&case.prf, chunk);
             let mut saved = Vec::new();
             live.save(&mut saved).unwrap();
-            let mut again = Fold::new(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone());
+            let mut again =
+                Fold::new(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone()).unwrap();
             let mut from = &saved[..];
             again.resume(&mut from).unwrap();
             assert!(from.is_empty());
@@ -199,7 +200,7 @@ fn a_pass_goes_on_from_a_checkpoint() {
 #[test]
 fn a_checkpoint_that_is_none_is_refused() {
     let case = Case::new(1000, 5, 8);
-    let begin = || Fold::new(&case.prf, 5, 0..10, 10..20);
+    let begin = || Fold::new(&case.prf, 5, 0..10, 10..20).unwrap();
     let mut saved = Vec::new();
     begin().save(&mut saved).unwrap();
     assert_eq!(saved.len(), 8 + 30 * 5);
@@ -215,8 +216,14 @@ fn a_checkpoint_that_is_none_is_refused() {
 #[test]
 fn no_more_is_taken_than_the_partitions_hold() {
     let case = Case::new(1000, 5, 8);
-    let mut fold = Fold::new(&case.prf, 5, 0..10, 10..20);
+    let mut fold = Fold::new(&case.prf, 5, 0..10, 10..20).unwrap();
     let all = case.params.partitions() * 8 * 5;
     assert_eq!(fold.absorb(&case.prf, &vec![0; all + 100]), all);
     assert_eq!(fold.absorb(&case.prf, &[0; 10]), 0);
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error() {
+    let case = Case::new(1000, 5, 8);
+    assert!(Fold::new(&case.prf, usize::MAX / 1000, 0..1000, 1000..1001).is_err());
 }

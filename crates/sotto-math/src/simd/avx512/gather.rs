@@ -13,7 +13,7 @@ const fn ahead(bytes: usize) -> usize {
     if bytes <= 64 { AHEAD } else { AHEAD * 64 / bytes + 8 }
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512vl")]
 pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) {
     let mut at = 0;
     while at < rows.row_bytes {
@@ -25,8 +25,17 @@ pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2
             64.. => lines::<1>(at, rows, picks, out),
             32.. => half(at, rows, picks, out),
             16.. => quarter(at, rows, picks, out),
-            left => part(at, left, rows, picks, out),
+            8.. => eighth(at, rows, picks, out),
+            _ => break,
         };
+    }
+    // What is left is read together with bytes before it: a load that lies within the row does not touch another line.
+    match rows.row_bytes.checked_sub(8) {
+        None => small(rows, picks, [all, one]),
+        Some(last) if at < rows.row_bytes => {
+            eighth(last, rows, picks, [&mut all[last..], &mut one[last..]]);
+        }
+        Some(_) => {}
     }
 }
 
@@ -131,28 +140,48 @@ fn quarter(at: usize, rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) -> 
     16
 }
 
-/// The last bytes of a row, fewer than 16.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn part(at: usize, left: usize, rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) -> usize {
-    let lanes = !(u16::MAX << left);
-    let mut sums = [_mm_setzero_si128(); 2];
+#[target_feature(enable = "avx512f")]
+fn eighth(at: usize, rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) -> usize {
+    let mut sums = [0; 2];
     for k in 0..AHEAD {
-        fetch(k, at, left, &rows, &picks);
+        fetch(k, at, 8, &rows, &picks);
     }
     for k in 0..picks.offsets.len() {
-        fetch(k + AHEAD, at, left, &rows, &picks);
-        let mask = 0u8.wrapping_sub(picks.half(k));
-        let from = rows.at(k, picks.offsets[k]) + at;
-        let Some(row) = rows.bytes.get(from..from + left) else { continue };
-        // SAFETY: this load reads the lanes of its mask alone, which are the bytes of the slice.
-        let row = unsafe { _mm_maskz_loadu_epi8(lanes, row.as_ptr().cast()) };
-        sums[0] = _mm_xor_si128(sums[0], row);
-        sums[1] = _mm_mask_xor_epi64(sums[1], mask, sums[1], row);
+        fetch(k + AHEAD, at, 8, &rows, &picks);
+        let mask = 0u64.wrapping_sub(u64::from(picks.half(k)));
+        let Some(row) = bytes::<8>(k, at, &rows, &picks) else { continue };
+        let row = u64::from_ne_bytes(*row);
+        sums[0] ^= row;
+        sums[1] ^= row & mask;
     }
     for (out, sum) in out.into_iter().zip(sums) {
-        let out = &mut out[..left];
-        // SAFETY: this store writes the lanes of its mask alone, which are the bytes of the slice.
-        unsafe { _mm_mask_storeu_epi8(out.as_mut_ptr().cast(), lanes, sum) }
+        if let Some(out) = out.first_chunk_mut() {
+            *out = sum.to_ne_bytes();
+        }
     }
-    left
+    8
+}
+
+/// Rows of fewer than eight bytes: eight are read, which are more than one row's, and the others left out at the end.
+#[target_feature(enable = "avx512f")]
+fn small(rows: Rows<'_>, picks: Picks<'_>, out: [&mut [u8]; 2]) {
+    let mut sums = [0; 2];
+    for k in 0..AHEAD {
+        fetch(k, 0, 8, &rows, &picks);
+    }
+    for k in 0..picks.offsets.len() {
+        fetch(k + AHEAD, 0, 8, &rows, &picks);
+        let mask = 0u64.wrapping_sub(u64::from(picks.half(k)));
+        let Some(stored) = rows.bytes.get(rows.at(k, picks.offsets[k])..) else { continue };
+        let row = match stored.first_chunk() {
+            Some(row) => u64::from_le_bytes(*row),
+            // The last bytes of the table.
+            None => stored.iter().rev().fold(0, |row, byte| row << 8 | u64::from(*byte)),
+        };
+        sums[0] ^= row;
+        sums[1] ^= row & mask;
+    }
+    for (out, sum) in out.into_iter().zip(sums) {
+        out.copy_from_slice(&sum.to_le_bytes()[..out.len()]);
+    }
 }
