@@ -13,6 +13,7 @@
 //! | [`params`] | promises kept; literals damaged |
 //! | [`sets`] | every named parameter set, at tables that use all of it |
 //! | [`units`] | records read piece by piece, where the scheme can |
+//! | [`upkeep`] | orders, supplies, and when they come, where a server makes hints |
 //!
 //! Everything goes through [`sotto_core::SchemeEntry`], as it does in a server and a client.
 
@@ -26,6 +27,7 @@ pub mod sets;
 pub mod storage;
 pub mod subject;
 pub mod units;
+pub mod upkeep;
 pub mod wire;
 
 pub use subject::Subject;
@@ -84,6 +86,9 @@ macro_rules! conformance {
             records_of_another_shape_are_misuse: storage::other_shapes();
             units_come_back: units::come_back();
             damaged_units_do_no_harm: units::damaged();
+            orders_and_supplies_have_their_sizes: upkeep::orders();
+            damaged_orders_do_no_harm: upkeep::damaged_orders();
+            orders_and_queries_are_apart: upkeep::orders_and_queries_are_apart();
             promises_are_kept: params::promises();
             absurd_tables_are_refused: params::absurd_tables();
             literals_cut_short_are_refused: params::cut_short();

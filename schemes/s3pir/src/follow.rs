@@ -55,7 +55,7 @@ impl Client {
         };
         let mut lanes = Zeroizing::new(vec![[0; 16]; STRETCH / 8]);
         // There are at most 2^25 ids.
-        let ids = self.params.ids() as u32;
+        let ids = self.hints.stocked as u32;
         for first in (0..ids).step_by(STRETCH) {
             let these = first..ids.min(first.saturating_add(STRETCH as u32));
             self.prf.aes().grid(OFFSET + k, 1, u64::from(first) / 8, lanes.len(), &mut lanes);

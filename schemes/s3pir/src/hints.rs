@@ -2,6 +2,9 @@
 //!
 //! Ids 0..M are hints from the start. Ids M..M+P are backup pairs, each with the parities of both halves; a query makes the
 //! next of them a hint. Nothing ever moves: a hint that is spent leaves its place empty.
+//!
+//! A client that streams the table has all ids from the start. One that orders them ([`stock`](crate::two)) has those of
+//! the blocks that were supplied, the first so many, and room for the other halves of two blocks of pairs.
 
 use crate::params::Params;
 use crate::prf::{Place, Prf, VOID};
@@ -35,8 +38,15 @@ pub(crate) struct Hints {
     pub(crate) of: Zeroizing<Vec<Hint>>,
     /// By id, the tag of a live hint's extra entry, 0 for what is not live.
     pub(crate) tags: Zeroizing<Vec<u16>>,
-    /// Parities of hints, of the pairs' halves, and of the pairs' other halves.
+    /// Parities by id, of pairs those of their halves; and after them those of the other halves, of each pair in turn and
+    /// from the beginning again where there is room for no more.
     parities: Zeroizing<Vec<u8>>,
+    /// Of how many pairs there is room for the other half.
+    room: usize,
+    /// How many ids there are parities of.
+    pub(crate) stocked: usize,
+    /// How many ids are supplied together; 0 if all came at once.
+    pub(crate) block: usize,
     /// The next pair to promote, counted from 0.
     pub(crate) next: usize,
     /// How many pairs are left that are not void.
@@ -76,9 +86,17 @@ impl Hints {
             of,
             tags: Zeroizing::new(tags),
             parities,
+            room: params.pairs(),
+            stocked: params.ids(),
+            block: 0,
             next,
             left,
         }
+    }
+
+    /// Says that only the first `stocked` ids came, in blocks of `block` hints or half as many pairs.
+    pub(crate) fn in_blocks(&mut self, block: usize, stocked: usize) {
+        (self.room, self.stocked, self.block) = (block, stocked, block);
     }
 
     /// The id that stands for no hint.
@@ -92,38 +110,43 @@ impl Hints {
         self.first_pair + self.next
     }
 
+    /// Makes an id that was just supplied what it is.
+    pub(crate) fn begin(&mut self, prf: &Prf, id: u32, hint: Hint) {
+        let new = if hint.mark & LIVE == 0 { 0 } else { prf.tag(place(hint.extra)) };
+        if let (Some(of), Some(tag)) = (self.of.get_mut(id as usize), self.tags.get_mut(id as usize)) {
+            (*of, *tag) = (hint, new);
+        }
+    }
+
     /// Passes over void pairs, and says which id is promoted next.
     pub(crate) fn next_pair(&mut self) -> Option<u32> {
-        let rest = self.of.get(self.used()..self.of.len() - 1)?;
+        let rest = self.of.get(self.used()..self.stocked)?;
         self.next += rest.iter().take_while(|pair| pair.cut == VOID).count();
-        (self.used() < self.of.len() - 1).then_some(self.used() as u32)
+        (self.used() < self.stocked).then_some(self.used() as u32)
     }
 
-    /// Where the parity of an id begins that is a hint, or was one.
-    fn at(&self, id: u32) -> usize {
-        self.row_bytes * (id as usize + if self.is(id, OUTSIDE) { self.pairs() } else { 0 })
-    }
-
-    fn pairs(&self) -> usize {
-        self.of.len() - 1 - self.first_pair
+    /// Where the other half of a pair begins.
+    fn other(&self, id: u32) -> usize {
+        let pair = (id as usize).saturating_sub(self.first_pair);
+        self.row_bytes * (self.of.len() - 1 + pair % self.room.max(1))
     }
 
     /// The parity of an id that is a hint, or was one. The id of none has an empty one.
     pub(crate) fn parity(&self, id: u32) -> &[u8] {
-        let at = self.at(id);
+        let at = self.row_bytes * id as usize;
         self.parities.get(at..at + self.row_bytes).unwrap_or_default()
     }
 
     /// The same, to write.
     pub(crate) fn parity_mut(&mut self, id: u32) -> &mut [u8] {
-        let at = self.at(id);
+        let at = self.row_bytes * id as usize;
         self.parities.get_mut(at..at + self.row_bytes).unwrap_or_default()
     }
 
     /// The parities of a pair's half and of its other half, to write.
     pub(crate) fn pair_mut(&mut self, id: u32) -> [&mut [u8]; 2] {
-        let (half, other) = (self.row_bytes * id as usize, self.row_bytes * self.pairs());
-        let (halves, others) = self.parities.split_at_mut_checked(half + other).unwrap_or_default();
+        let (half, other) = (self.row_bytes * id as usize, self.other(id));
+        let (halves, others) = self.parities.split_at_mut_checked(other).unwrap_or_default();
         let parity = halves.get_mut(half..half + self.row_bytes);
         [parity.unwrap_or_default(), others.get_mut(..self.row_bytes).unwrap_or_default()]
     }
@@ -150,8 +173,9 @@ impl Hints {
         }
         let [half, other] = self.pair_mut(id);
         let keep = |kept: u8| (kept & found).wrapping_neg();
-        half.iter_mut().for_each(|byte| *byte &= keep(1 ^ outside));
-        other.iter_mut().for_each(|byte| *byte &= keep(outside));
+        for (half, other) in half.iter_mut().zip(other) {
+            *half = (*half & keep(1 ^ outside)) | (std::mem::take(other) & keep(outside));
+        }
         self.next += 1;
         self.left -= 1;
     }
@@ -209,15 +233,13 @@ impl Hints {
 
     /// What is known of all ids that are or were hints, and of the pairs that are left.
     pub(crate) fn split(&self) -> (&[Hint], &[Hint]) {
-        let ids = self.of.split_last().map_or(&[] as &[Hint], |(_, ids)| ids);
+        let ids = self.of.get(..self.stocked).unwrap_or_default();
         ids.split_at(self.used().min(ids.len()))
     }
 
-    /// The parities of the pairs that are left: of the halves, and of the other halves.
-    pub(crate) fn unused(&self) -> [&[u8]; 2] {
-        let ids = self.of.len() - 1;
-        [self.used()..ids, self.used() + self.pairs()..ids + self.pairs()].map(|ids| {
-            self.parities.get(self.row_bytes * ids.start..self.row_bytes * ids.end).unwrap_or_default()
-        })
+    /// The parities of a pair that is left, of its half and of its other half.
+    pub(crate) fn pair(&self, id: u32) -> [&[u8]; 2] {
+        [self.row_bytes * id as usize, self.other(id)]
+            .map(|at| self.parities.get(at..at + self.row_bytes).unwrap_or_default())
     }
 }

@@ -18,11 +18,14 @@ pub(crate) enum Event {
     Settled { number: u64, promoted: u32 },
     /// Its row was not the publisher's.
     Rejected { number: u64 },
+    /// A block of ids was supplied.
+    Supplied { block: u64 },
 }
 
 const ASKED: u8 = 1;
 const SETTLED: u8 = 2;
 const REJECTED: u8 = 3;
+const SUPPLIED: u8 = 4;
 
 /// What is written for no hint.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -38,8 +41,12 @@ impl Client {
     /// The records of what has happened since the last call.
     pub(crate) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
         let mut events = std::mem::take(&mut self.events);
-        let longest = 18 + self.params.row_bytes();
-        let mut out = Zeroizing::new(Vec::with_capacity(events.len() * longest));
+        let supplied = 9 + self.supply_bytes();
+        let longest = |event: &Event| match event {
+            Event::Supplied { .. } => supplied,
+            _ => 18 + self.params.row_bytes(),
+        };
+        let mut out = Zeroizing::new(Vec::with_capacity(events.iter().map(longest).sum()));
         for event in &events {
             match *event {
                 Event::Asked { number, chosen, row, coin } => {
@@ -64,6 +71,11 @@ impl Client {
                     out.push(REJECTED);
                     out.extend(number.to_le_bytes());
                 }
+                Event::Supplied { block } => {
+                    out.push(SUPPLIED);
+                    out.extend(block.to_le_bytes());
+                    self.put_supply(block, &mut out);
+                }
             }
         }
         events.iter_mut().for_each(Zeroize::zeroize);
@@ -80,6 +92,7 @@ impl Client {
                 ASKED => self.replay_asked(number, &mut rest)?,
                 SETTLED => self.replay_settled(number, &mut rest)?,
                 REJECTED => self.withdraw(number),
+                SUPPLIED if self.hints.block > 0 => self.replay_supplied(number, &mut rest)?,
                 _ => return Err(malformed("a record of an unknown kind")),
             }
             entry = rest;
@@ -140,6 +153,6 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
     Ok(*head)
 }
 
-fn malformed(why: &str) -> sotto_core::Error {
+pub(crate) fn malformed(why: &str) -> sotto_core::Error {
     PeerMisbehaved::Malformed { what: "journal", why: why.into() }.into()
 }

@@ -23,6 +23,7 @@
 //! | [`follow`] | hints of the next epoch |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `revise` | changed rows (feature `server`) |
+//! | [`two`] | the same with a second server, which makes the hints |
 #![forbid(unsafe_code)]
 
 pub mod bound;
@@ -45,8 +46,11 @@ pub mod server;
 mod state;
 #[cfg(all(test, feature = "server"))]
 mod tests;
+pub mod two;
 
 use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+
+pub use two::TWO;
 
 /// The scheme.
 pub struct S3pir;

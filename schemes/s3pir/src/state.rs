@@ -19,111 +19,12 @@ const CHUNK: usize = 1 << 16;
 
 impl Stateful for S3pir {
     fn save(_: &Params, client: &Client, out: &mut dyn Write) -> Result<()> {
-        let hints = &client.hints;
-        let (last, learnt) = client.last.unwrap_or((u64::MAX, 0));
-        let id = |id: u32| if id == hints.none() { NONE } else { id };
-        out.write_all(client.key.as_ref())?;
-        out.write_all(&client.next.to_le_bytes())?;
-        // At most 2^24 pairs, and no more queries that wait than pairs.
-        out.write_all(&(hints.next as u32).to_le_bytes())?;
-        out.write_all(&last.to_le_bytes())?;
-        out.write_all(&learnt.to_le_bytes())?;
-        out.write_all(&(client.asked.len() as u32).to_le_bytes())?;
-        for asked in &client.asked {
-            out.write_all(&asked.number.to_le_bytes())?;
-            out.write_all(&id(asked.chosen).to_le_bytes())?;
-            out.write_all(&asked.promoted.to_le_bytes())?;
-            out.write_all(&[asked.coin])?;
-        }
-        let (used, pairs) = hints.split();
-        for hint in used {
-            out.write_all(&hint.cut.to_le_bytes())?;
-            out.write_all(&hint.extra.to_le_bytes())?;
-            out.write_all(&[hint.mark])?;
-        }
-        for pair in pairs {
-            out.write_all(&pair.cut.to_le_bytes())?;
-        }
-        // As many as there are ids, which fit 32 bits.
-        for id in 0..used.len() as u32 {
-            out.write_all(hints.parity(id))?;
-        }
-        for parities in hints.unused() {
-            out.write_all(parities)?;
-        }
-        Ok(())
+        client.save(out)
     }
 
     fn load(params: &Params, from: &mut dyn Read) -> Result<Client> {
-        let key = Zeroizing::new(array(from)?);
-        let next = u64::from_le_bytes(array(from)?);
-        let promoted = u32::from_le_bytes(array(from)?) as usize;
-        let last = (u64::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
-        let waiting = u32::from_le_bytes(array(from)?);
-        if promoted > params.pairs() || next > promoted as u64 || u64::from(waiting) > next {
-            return Err(malformed("more queries than pairs"));
-        }
-        let mut asked = Vec::new();
-        for _ in 0..waiting {
-            let number = u64::from_le_bytes(array(from)?);
-            let (chosen, promoted) = (u32::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
-            let [coin] = array(from)?;
-            asked.push(Asked { number, chosen, promoted, coin });
-        }
-
-        let used = params.hints() + promoted;
-        let mut of = Zeroizing::new(Vec::new());
-        reserve(&mut of, params.ids() + 1)?;
-        for id in 0..params.ids() {
-            let cut = u32::from_le_bytes(array(from)?);
-            let mut hint = Hint { cut, ..Hint::default() };
-            if id < used {
-                hint.extra = u32::from_le_bytes(array(from)?);
-                [hint.mark] = array(from)?;
-                check(params, id, &hint)?;
-            }
-            of.push(hint);
-        }
-        // Of a pair that was promoted, one half is stored; the other is wiped.
-        let row_bytes = params.row_bytes();
-        let mut parities = Zeroizing::new(Vec::new());
-        reserve(&mut parities, (params.ids() + params.pairs()).saturating_mul(row_bytes))?;
-        fill(&mut parities, used * row_bytes, from)?;
-        let unused = (params.pairs() - promoted) * row_bytes;
-        fill(&mut parities, unused, from)?;
-        let wiped = parities.len() + promoted * row_bytes;
-        parities.resize(wiped, 0);
-        fill(&mut parities, unused, from)?;
-        let (halves, others) = parities.split_at_mut(params.ids() * row_bytes);
-        let promoted_halves = halves.chunks_exact_mut(row_bytes).zip(of.iter()).skip(params.hints());
-        for ((half, hint), other) in promoted_halves.zip(others.chunks_exact_mut(row_bytes)).take(promoted) {
-            if hint.mark & OUTSIDE != 0 {
-                half.swap_with_slice(other);
-            }
-        }
-
-        let hints = Hints::new(params, &Prf::new(params, &key), of, parities, promoted);
-        let mut client = Client::new(params.clone(), key, hints);
-        client.next = next;
-        let hint = |id: u32| (params.hints()..used).contains(&(id as usize));
-        client.last = (last.0 != u64::MAX).then_some(last);
-        if client.last.is_some_and(|(last, learnt)| last >= next || !hint(learnt)) {
-            return Err(malformed("an answer to a query that was not made"));
-        }
-        let mut least = 0;
-        for mut asked in asked {
-            if asked.chosen == NONE {
-                asked.chosen = client.hints.none();
-            } else if !client.hints.is(asked.chosen, OWED) {
-                return Err(malformed("a query without its hint"));
-            }
-            if asked.number < least || asked.number >= next || !hint(asked.promoted) || asked.coin > 1 {
-                return Err(malformed("a query that cannot have been made"));
-            }
-            least = asked.number + 1;
-            client.asked.push_back(asked);
-        }
-        Ok(client)
+        let head = Head::read(params, from)?;
+        Client::load(params, head, params.ids(), params.pairs(), from)
     }
 
     fn journal(client: &mut Client) -> Zeroizing<Vec<u8>> {
@@ -162,6 +63,142 @@ impl Stateful for S3pir {
 
     fn kept(prepare: &Prepare) -> u64 {
         prepare.kept()
+    }
+}
+
+impl Client {
+    /// Writes the whole state, but for how many ids came: whoever orders them writes that first.
+    pub(crate) fn save(&self, out: &mut dyn Write) -> Result<()> {
+        let hints = &self.hints;
+        let (last, learnt) = self.last.unwrap_or((u64::MAX, 0));
+        let id = |id: u32| if id == hints.none() { NONE } else { id };
+        out.write_all(self.key.as_ref())?;
+        out.write_all(&self.next.to_le_bytes())?;
+        // At most 2^24 pairs, and no more queries that wait than pairs.
+        out.write_all(&(hints.next as u32).to_le_bytes())?;
+        out.write_all(&last.to_le_bytes())?;
+        out.write_all(&learnt.to_le_bytes())?;
+        out.write_all(&(self.asked.len() as u32).to_le_bytes())?;
+        for asked in &self.asked {
+            out.write_all(&asked.number.to_le_bytes())?;
+            out.write_all(&id(asked.chosen).to_le_bytes())?;
+            out.write_all(&asked.promoted.to_le_bytes())?;
+            out.write_all(&[asked.coin])?;
+        }
+        let (used, pairs) = hints.split();
+        for hint in used {
+            out.write_all(&hint.cut.to_le_bytes())?;
+            out.write_all(&hint.extra.to_le_bytes())?;
+            out.write_all(&[hint.mark])?;
+        }
+        for pair in pairs {
+            out.write_all(&pair.cut.to_le_bytes())?;
+        }
+        // As many as there are ids, which fit 32 bits. What was spent has no parity any more, and what is void none at all.
+        for (id, _) in (0..).zip(used).filter(|(_, hint)| hint.mark != 0) {
+            out.write_all(hints.parity(id))?;
+        }
+        for half in 0..2 {
+            for (id, _) in (used.len() as u32..).zip(pairs) {
+                out.write_all(hints.pair(id)[half])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what follows a head, where the first `stocked` ids came and there is room for the other halves of `room` pairs.
+    pub(crate) fn load(
+        params: &Params,
+        head: Head,
+        stocked: usize,
+        room: usize,
+        from: &mut dyn Read,
+    ) -> Result<Client> {
+        let Head { key, next, promoted, last, asked } = head;
+        let (first, used) = (params.hints(), params.hints() + promoted);
+        let mut of = Zeroizing::new(Vec::new());
+        reserve(&mut of, params.ids() + 1)?;
+        for id in 0..stocked {
+            let cut = u32::from_le_bytes(array(from)?);
+            let mut hint = Hint { cut, ..Hint::default() };
+            if id < used {
+                hint.extra = u32::from_le_bytes(array(from)?);
+                [hint.mark] = array(from)?;
+                check(params, id, &hint)?;
+            }
+            of.push(hint);
+        }
+        of.resize(params.ids(), Hint::default());
+        let row_bytes = params.row_bytes();
+        let mut parities = Zeroizing::new(Vec::new());
+        reserve(&mut parities, (params.ids() + room).saturating_mul(row_bytes))?;
+        for hint in of.iter().take(used.min(stocked)) {
+            let there = if hint.mark == 0 { 0 } else { row_bytes };
+            fill(&mut parities, there, from)?;
+            let end = parities.len() + row_bytes - there;
+            parities.resize(end, 0);
+        }
+        fill(&mut parities, stocked.saturating_sub(used) * row_bytes, from)?;
+        parities.resize((params.ids() + room) * row_bytes, 0);
+        let others = parities.get_mut(params.ids() * row_bytes..).unwrap_or_default();
+        for id in used..stocked {
+            let at = (id - first) % room.max(1) * row_bytes;
+            exact(from, others.get_mut(at..at + row_bytes).unwrap_or_default())?;
+        }
+
+        let hints = Hints::new(params, &Prf::new(params, &key), of, parities, promoted);
+        let mut client = Client::new(params.clone(), key, hints);
+        client.next = next;
+        let hint = |id: u32| (first..used).contains(&(id as usize));
+        client.last = (last.0 != u64::MAX).then_some(last);
+        if client.last.is_some_and(|(last, learnt)| last >= next || !hint(learnt)) {
+            return Err(malformed("an answer to a query that was not made"));
+        }
+        let mut least = 0;
+        for mut asked in asked {
+            if asked.chosen == NONE {
+                asked.chosen = client.hints.none();
+            } else if !client.hints.is(asked.chosen, OWED) {
+                return Err(malformed("a query without its hint"));
+            }
+            if asked.number < least || asked.number >= next || !hint(asked.promoted) || asked.coin > 1 {
+                return Err(malformed("a query that cannot have been made"));
+            }
+            least = asked.number + 1;
+            client.asked.push_back(asked);
+        }
+        Ok(client)
+    }
+}
+
+/// What a state begins with.
+pub(crate) struct Head {
+    key: Zeroizing<[u8; 16]>,
+    next: u64,
+    /// Pairs that were promoted or passed over.
+    pub(crate) promoted: usize,
+    last: (u64, u32),
+    asked: Vec<Asked>,
+}
+
+impl Head {
+    pub(crate) fn read(params: &Params, from: &mut dyn Read) -> Result<Self> {
+        let key = Zeroizing::new(array(from)?);
+        let next = u64::from_le_bytes(array(from)?);
+        let promoted = u32::from_le_bytes(array(from)?) as usize;
+        let last = (u64::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
+        let waiting = u32::from_le_bytes(array(from)?);
+        if promoted > params.pairs() || next > promoted as u64 || u64::from(waiting) > next {
+            return Err(malformed("more queries than pairs"));
+        }
+        let mut asked = Vec::new();
+        for _ in 0..waiting {
+            let number = u64::from_le_bytes(array(from)?);
+            let (chosen, promoted) = (u32::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
+            let [coin] = array(from)?;
+            asked.push(Asked { number, chosen, promoted, coin });
+        }
+        Ok(Head { key, next, promoted, last, asked })
     }
 }
 

@@ -122,6 +122,9 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
 
 /// A limited budget goes down by one with each query and ends in [`Error::Exhausted`].
 pub fn budget(subject: &Subject) {
+    if subject.entry.upkeep.is_some() {
+        return super::upkeep::budget(subject);
+    }
     let table = subject.table(NARROW);
     let rng = &mut seeded("budget");
     let mut client = table.client(rng);

@@ -1,5 +1,6 @@
 //! The scheme under test, and tables encoded once for all checks that use them.
 
+use super::upkeep::Supplied;
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
@@ -153,7 +154,8 @@ impl Table {
         self.client_of(&self.image, rng).expect("a fresh image prepares a client")
     }
 
-    /// A client prepared from another image of the same parameters; where a server makes hints, with all it can order.
+    /// A client prepared from another image of the same parameters; where a server makes hints, with all it can order
+    /// now, and later with what its queries make it order.
     ///
     /// # Errors
     /// What the scheme gives.
@@ -166,10 +168,7 @@ impl Table {
                 prepare.absorb(need.artifact, chunk)?;
             }
         }
-        let mut client = prepare.finish()?;
-        let server = (self.entry.server.open)(&self.params, Arc::new(image.clone()))?;
-        stock(client.as_mut(), server.as_ref())?;
-        Ok(client)
+        Supplied::of(self, prepare.finish()?, image)
     }
 
     /// The session of a client.

@@ -101,7 +101,6 @@ impl Table {
                 sum.iter_mut().zip(self.row(index as u64)).for_each(|(sum, byte)| *sum ^= byte);
             }
         };
-        let unused = client.hints.unused();
         for id in 0..self.params.ids() as u32 {
             let hint = client.hints.of[id as usize];
             let mut halves = [zero.clone(), zero.clone()];
@@ -109,8 +108,7 @@ impl Table {
                 add(&mut halves[usize::from(rank >= hint.cut)], k, client.prf.offset(id, k as u16));
             }
             if id as usize >= client.hints.used() {
-                let at = (id as usize - client.hints.used()) * zero.len();
-                let stored = unused.map(|parities| &parities[at..at + zero.len()]);
+                let stored = client.hints.pair(id);
                 assert!(hint.cut == VOID || (stored[0] == halves[0] && stored[1] == halves[1]), "pair {id}");
             } else if hint.mark & (LIVE | OWED) == 0 {
                 assert!(client.hints.parity(id) == zero, "hint {id} was spent and is still there");

@@ -1,0 +1,205 @@
+//! Schemes whose hints a server makes: orders, supplies, and clients that are supplied as they go.
+
+use super::subject::{MIDDLE, NARROW, Subject, Table, WIDE, stock};
+use super::wire::{damage, harmless};
+use crate::memory::MemoryImage;
+use crate::rng::seeded;
+use sotto_core::{
+    AnyClient, AnyServer, AnyState, AnyUpkeep, Budget, CryptoRng, Error, PeerMisbehaved, Record, RecordIndex,
+    Result, Ticket,
+};
+use std::sync::Arc;
+
+/// A client with a server that makes its hints. Whatever is due is ordered at once.
+pub(crate) struct Supplied {
+    client: Box<dyn AnyClient>,
+    helper: Box<dyn AnyServer>,
+}
+
+impl Supplied {
+    /// A client of a scheme, with all the hints that are due first; as it is if its scheme has no such server.
+    pub(crate) fn of(
+        table: &Table,
+        client: Box<dyn AnyClient>,
+        image: &MemoryImage,
+    ) -> Result<Box<dyn AnyClient>> {
+        if table.entry.upkeep.is_none() {
+            return Ok(client);
+        }
+        let helper = (table.entry.server.open)(&table.params, Arc::new(image.clone()))?;
+        let mut supplied = Supplied { client, helper };
+        supplied.stock()?;
+        Ok(Box::new(supplied))
+    }
+
+    fn stock(&mut self) -> Result<()> {
+        stock(self.client.as_mut(), self.helper.as_ref())
+    }
+}
+
+impl AnyClient for Supplied {
+    fn keys(&self) -> Vec<u8> {
+        self.client.keys()
+    }
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
+        let asked = self.client.query(index, rng)?;
+        self.stock()?;
+        Ok(asked)
+    }
+    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record> {
+        self.client.recover(ticket, answers)
+    }
+    fn budget(&self) -> Budget {
+        self.client.budget()
+    }
+    fn state(&mut self) -> Option<&mut dyn AnyState> {
+        self.client.state()
+    }
+    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
+        self.client.upkeep()
+    }
+}
+
+/// Has hints made as [`stock`] does; `spoil` may change what comes.
+fn stock_with(
+    client: &mut dyn AnyClient,
+    helper: &dyn AnyServer,
+    spoil: &mut dyn FnMut(&mut [u8]),
+) -> Result<()> {
+    let upkeep = client.upkeep().expect("a client of such a scheme orders");
+    let supplier = helper.supplier().expect("a server of such a scheme supplies");
+    while let Some(order) = upkeep.order()? {
+        let supply = supplier.supply(&order)?;
+        let mut spoilt = supply.clone();
+        spoil(&mut spoilt);
+        // Where a supply cannot be anything, a lie is refused and the order stands.
+        match upkeep.stock(&spoilt) {
+            Err(Error::Peer(_)) if spoilt != supply => upkeep.stock(&supply)?,
+            taken => taken?,
+        }
+    }
+    Ok(())
+}
+
+/// A client that has no hints yet.
+fn fresh(table: &Table, rng: &mut dyn CryptoRng) -> Box<dyn AnyClient> {
+    let prepare = (table.entry.prepare)(&table.params, rng).unwrap();
+    assert!(prepare.needs().is_empty(), "hints are ordered and not streamed");
+    prepare.finish().unwrap()
+}
+
+/// Orders and supplies have the sizes that entry and server agree on; an order is the same until it is supplied; and a
+/// supply that has another size, or comes twice, is refused.
+pub fn orders(subject: &Subject) {
+    let Some(entry) = subject.entry.upkeep else { return };
+    assert!(entry.helper >= subject.entry.queried && entry.helper < subject.entry.servers);
+    for case in [NARROW, MIDDLE, WIDE] {
+        let table = subject.table(case);
+        let supplier = table.server.supplier().expect("a server of such a scheme supplies");
+        let (order_bytes, supply_bytes) = (entry.sizes)(&table.params).unwrap();
+        assert_eq!(supplier.order_bytes() as u64, order_bytes);
+        assert_eq!(supplier.supply_bytes() as u64, supply_bytes);
+        let mut client = fresh(&table, &mut seeded("orders"));
+        assert!(client.budget() == Budget::Left(0), "a client without hints can ask nothing");
+        let upkeep = client.upkeep().expect("a client of such a scheme orders");
+        while let Some(order) = upkeep.order().unwrap() {
+            assert_eq!(order.len() as u64, order_bytes);
+            let supply = supplier.supply(&order).unwrap();
+            assert_eq!(supply.len() as u64, supply_bytes);
+            for wrong in [&supply[..supply.len() - 1], &supply[..0], &[&supply[..], &[0]].concat()] {
+                let refused = upkeep.stock(wrong);
+                assert!(matches!(refused, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{refused:?}");
+            }
+            assert!(upkeep.order().unwrap() == Some(order), "an order stands until it is supplied");
+            upkeep.stock(&supply).unwrap();
+            assert!(upkeep.stock(&supply).is_err(), "a supply is taken once");
+        }
+        assert!(client.budget() != Budget::Left(0), "a client that was supplied can ask");
+    }
+}
+
+/// Orders of wrong lengths, with flipped bits, and made of anything.
+pub fn damaged_orders(subject: &Subject) {
+    if subject.entry.upkeep.is_none() {
+        return;
+    }
+    let table = subject.table(NARROW);
+    let supplier = table.server.supplier().expect("a server of such a scheme supplies");
+    let rng = &mut seeded("damaged orders");
+    let mut client = fresh(&table, rng);
+    let order = client.upkeep().unwrap().order().unwrap().expect("a fresh client orders");
+    for len in (0..order.len()).chain([order.len() + 1, 2 * order.len()]) {
+        let mut wrong = order.clone();
+        wrong.resize(len, 0);
+        let result = supplier.supply(&wrong);
+        assert!(matches!(result, Err(Error::Peer(PeerMisbehaved::Length { .. }))), "{len} bytes");
+    }
+    for damaged in damage(&order, rng) {
+        match supplier.supply(&damaged) {
+            Ok(supply) => assert_eq!(supply.len(), supplier.supply_bytes()),
+            Err(error) => assert!(matches!(error, Error::Peer(_)), "{error:?}"),
+        }
+    }
+}
+
+/// When orders come depends on how many queries were made, and on nothing else; and what comes changes nothing that
+/// is sent.
+pub fn orders_and_queries_are_apart(subject: &Subject) {
+    if subject.entry.upkeep.is_none() {
+        return;
+    }
+    let table = subject.table(NARROW);
+    let transcript = |lies: bool, row: &dyn Fn(u64) -> u64| {
+        let rng = &mut seeded("apart");
+        let mut client = fresh(&table, rng);
+        let mut sent = Vec::new();
+        let (mut due, mut noise) = (Vec::new(), seeded("lies"));
+        for i in 0..300 {
+            let mut spoil = |supply: &mut [u8]| {
+                due.push(i);
+                if lies {
+                    rand_core::Rng::fill_bytes(&mut noise, supply);
+                }
+            };
+            stock_with(client.as_mut(), table.server.as_ref(), &mut spoil).unwrap();
+            if client.budget() == Budget::Left(0) {
+                break;
+            }
+            let (queries, ticket) = client.query(RecordIndex(row(i)), rng).unwrap();
+            let session = table.session(client.as_ref());
+            let answers = table.answer(&session, &queries).unwrap();
+            let read = client.recover(ticket, &answers);
+            if lies {
+                harmless(read);
+            } else {
+                assert!(read.unwrap().bytes() == table.record(row(i)), "query {i}");
+            }
+            sent.push(queries);
+        }
+        (due, sent)
+    };
+    let records = table.report.records;
+    let ascending = |i: u64| i % records;
+    let (due, sent) = transcript(false, &ascending);
+    assert!(due.iter().any(|i| *i > 0), "a client orders while it asks");
+    assert!(transcript(true, &ascending) == (due.clone(), sent), "a lie changed what is sent");
+    assert!(transcript(false, &|_| records - 1).0 == due, "orders depend on what is asked");
+}
+
+/// Without supplies the budget goes down by one with each query and ends; and a supply is more of it.
+pub fn budget(subject: &Subject) {
+    let table = subject.table(NARROW);
+    let rng = &mut seeded("budget");
+    let mut client = fresh(&table, rng);
+    let none = client.query(RecordIndex(0), rng);
+    assert!(matches!(none, Err(Error::Exhausted(_))), "a query without hints");
+    stock(client.as_mut(), table.server.as_ref()).unwrap();
+    let Budget::Left(left) = client.budget() else { panic!("hints are used up") };
+    for left in (0..left).rev() {
+        client.query(RecordIndex(0), rng).unwrap();
+        assert_eq!(client.budget(), Budget::Left(left));
+    }
+    assert!(matches!(client.query(RecordIndex(0), rng), Err(Error::Exhausted(Budget::Left(0)))));
+    stock(client.as_mut(), table.server.as_ref()).unwrap();
+    assert!(client.query(RecordIndex(0), rng).is_ok(), "a supply is worth queries");
+}

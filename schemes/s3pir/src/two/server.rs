@@ -1,0 +1,64 @@
+//! Both servers. They hold the same table, which nobody streams; one answers, the other adds up hints.
+
+use super::S3pirTwo;
+use super::message::{Order, Supply};
+use super::params::Params;
+use crate::message::{Answer, Query};
+use crate::offline::pass::Fold;
+use crate::prf::Prf;
+use sotto_core::{Change, Image, Result, Revise, Rows, Section, Sink, Supplier};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    one: crate::server::Server,
+}
+
+impl sotto_core::Server<S3pirTwo> for Server {
+    type Session = ();
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        crate::server::encode(Section::Resident, params.one(), rows, out)
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        let one = crate::server::Server::open_at(Section::Resident, params.one(), image)?;
+        Ok(Server { params: params.clone(), one })
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
+        self.one.gather(query)
+    }
+}
+
+impl Supplier for S3pirTwo {
+    /// The pass of a client that streams the table, for the ids of one block.
+    fn supply(server: &Server, order: Order) -> Result<Supply> {
+        let (params, one) = (&server.params, server.params.one());
+        let ids = [order.block as usize, order.block as usize + 1].map(|blocks| params.ids_of(blocks) as u32);
+        // Below 2^24.
+        let (ids, none) = (ids[0]..ids[1], 0..0);
+        let (hints, pairs) = if (ids.start as usize) < one.hints() { (ids, none) } else { (none, ids) };
+        let prf = Prf::new(one, &order.key);
+        let mut fold = Fold::new(&prf, one.row_bytes(), hints, pairs);
+        fold.absorb(&prf, server.one.rows()?);
+        let (hints, pairs) = fold.finish(&prf);
+        let mut supply = Zeroizing::new(Vec::with_capacity(params.supply_bytes()));
+        for parities in [&hints.parities, &pairs.halves, &pairs.others] {
+            supply.extend_from_slice(parities);
+        }
+        Ok(Supply(supply))
+    }
+}
+
+impl Revise for S3pirTwo {
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        crate::revise::revise(Section::Resident, params.one(), changes, out)
+    }
+}
