@@ -46,7 +46,7 @@ impl Supplier for S3pirTwo {
         let (ids, none) = (ids[0]..ids[1], 0..0);
         let (hints, pairs) = if (ids.start as usize) < one.hints() { (ids, none) } else { (none, ids) };
         let prf = Prf::new(one, &order.key);
-        let mut fold = Fold::new(&prf, one.row_bytes(), hints, pairs);
+        let mut fold = Fold::new(&prf, one.row_bytes(), hints, pairs)?;
         fold.absorb(&prf, server.one.rows()?);
         let (hints, pairs) = fold.finish(&prf);
         let mut supply = Zeroizing::new(Vec::with_capacity(params.supply_bytes()));
