@@ -1,0 +1,147 @@
+//! Prints what lookups take on this machine, each part by itself, beside what the parts are bound by.
+//!
+//! ```text
+//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example lookups -- [log2 rows] [row bytes] [lookups] [set]
+//! ```
+//!
+//! One thread. The table is made in memory and streamed whole, and every row that comes back is compared. Indices are
+//! fresh for each lookup: what was asked before is in a cache. The setting makes the C library ask for large pages.
+
+use s3pir::S3pir;
+use s3pir::message::{Answer, Query};
+use s3pir::params::Params;
+use s3pir::prepare::Prepare;
+use s3pir::server::Server;
+use sotto_core::{
+    Artifact, Client as _, Image, One, Params as _, Prepare as _, RecordIndex, Result, Section, Server as _,
+    Shape, Stateful, Wire,
+};
+use sotto_math::aes::Aes;
+use sotto_math::machine;
+use sotto_testkit::rng::seeded;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default: u64| args.get(i).and_then(|arg| arg.parse().ok()).unwrap_or(default);
+    let (log2, row_bytes, lookups) = (number(0, 20), number(1, 32), number(2, 2000));
+    let shape = Shape { set: args.get(3).cloned(), ..Shape::new(1 << log2, row_bytes, u64::MAX) };
+    let params = Params::check(Params::select(&shape)?)?;
+    let costs = params.report().costs;
+    println!("backend {}; 2^{log2} rows of {row_bytes} bytes", machine::backend());
+    println!(
+        "c = {}, w = {}, M = {}, P = {}, {} candidates",
+        params.partitions(),
+        params.partition_rows(),
+        params.hints(),
+        params.pairs(),
+        params.candidates()
+    );
+    println!(
+        "request {} B, answer {} B, client state {:.2} MB",
+        costs.query_bytes,
+        costs.answer_bytes,
+        costs.client_bytes as f64 / 1e6
+    );
+
+    let table = table(&params);
+    let rng = &mut seeded("lookups");
+    let start = Instant::now();
+    let mut prepare = Prepare::begin(&params, rng)?;
+    table.0.chunks(1 << 20).try_for_each(|chunk| prepare.absorb(Artifact::Rows, chunk))?;
+    let mut client = prepare.finish()?;
+    println!("prepare {:.3} s", start.elapsed().as_secs_f64());
+    let server = Server::open(&params, table.clone())?;
+
+    let mut parts: [Vec<f64>; 5] = Default::default();
+    let mut wrong = 0;
+    for i in 0..lookups.min(params.pairs() as u64) {
+        let index = noise(i) % params.rows();
+        let mut request = Vec::with_capacity(params.request_bytes());
+        let (made, (query, pending)) = timed(|| client.query(RecordIndex(index), rng));
+        let (journal, entry) = timed(|| Ok(S3pir::journal(&mut client)));
+        let (encoded, query) = timed(|| {
+            query.0.put(&params, &mut request);
+            Query::take(&params, &request)
+        });
+        let (answered, answer) = timed(|| server.answer(&(), query));
+        let mut bytes = Vec::with_capacity(2 * params.row_bytes());
+        answer.put(&params, &mut bytes);
+        let (read, record) = timed(|| client.recover(pending, One(Answer::take(&params, &bytes)?)));
+        let at = index as usize * params.row_bytes();
+        wrong += u64::from(record.bytes() != &table.0[at..at + params.row_bytes()]);
+        black_box(entry);
+        for (part, time) in parts.iter_mut().zip([made, answered, read, encoded, journal]) {
+            part.push(time * 1e6);
+        }
+    }
+    println!("{wrong} of {} rows came back changed", parts[0].len());
+    let names =
+        ["client: query", "server: answer", "client: recover", "both: encode, decode", "client: journal"];
+    let mut sum = 0.0;
+    for (name, times) in names.iter().zip(&mut parts) {
+        times.sort_by(f64::total_cmp);
+        let (median, mean) = (times[times.len() / 2], times.iter().sum::<f64>() / times.len() as f64);
+        println!("{name:22} median {median:8.1} us, mean {mean:8.1}, least {:8.1}", times[0]);
+        sum += median;
+    }
+    println!("{:22} {sum:8.1} us", "sum of medians");
+    let blocks = params.hints() as f64 / 8.0 + 1.3125 * params.partitions() as f64;
+    println!(
+        "a query makes {blocks:.0} blocks of AES at least: {:.1} us at this machine's best",
+        blocks * block()
+    );
+    Ok(())
+}
+
+/// The rows, as a server's image of them.
+struct Rows(Vec<u8>);
+
+impl Image for Rows {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        (section == Section::Public(Artifact::Rows)).then_some(&self.0)
+    }
+}
+
+fn table(params: &Params) -> Arc<Rows> {
+    let mut rows = vec![0; params.table_bytes() as usize];
+    for (i, word) in rows.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        *word = noise(i as u64).to_le_bytes();
+    }
+    Arc::new(Rows(rows))
+}
+
+/// Numbers without pattern, quickly.
+fn noise(i: u64) -> u64 {
+    let z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z ^ z >> 27
+}
+
+/// Seconds, and what came of it. An error ends the example.
+fn timed<T>(run: impl FnOnce() -> Result<T>) -> (f64, T) {
+    let start = Instant::now();
+    let result = run();
+    let time = start.elapsed().as_secs_f64();
+    match result {
+        Ok(value) => (time, value),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+    }
+}
+
+/// Microseconds that a block takes: the best of many grids that fit the nearest cache.
+fn block() -> f64 {
+    let aes = Aes::new(&[1; 16]);
+    let mut out = [[0; 16]; 1024];
+    let grid = |i| {
+        let start = Instant::now();
+        aes.grid(i, 1, 0, 1024, black_box(&mut out));
+        start.elapsed().as_secs_f64()
+    };
+    (0..1000).map(grid).fold(f64::INFINITY, f64::min) * 1e6 / 1024.0
+}
