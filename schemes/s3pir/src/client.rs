@@ -4,13 +4,13 @@
 //! [`request`](crate::request) say so.
 
 use crate::S3pir;
-use crate::choose::choose;
+use crate::choose::Search;
 use crate::hints::{Hint, Hints, KNOWN};
 use crate::journal::Event;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::prf::{NAME, Place, Prf};
-use crate::request::{Real, build};
+use crate::request::{Real, Room, build};
 use sotto_core::{Budget, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
 use std::collections::VecDeque;
 use zeroize::{Zeroize, Zeroizing};
@@ -31,6 +31,8 @@ pub struct Client {
     pub(crate) events: Vec<Event>,
     /// Tells its queries from other clients'.
     name: u64,
+    search: Search,
+    room: Room,
 }
 
 /// A query whose answer has not come.
@@ -64,12 +66,12 @@ impl sotto_core::Client<S3pir> for Client {
         let [coin, uniform @ ..] = *coins;
         let coin = coin & 1;
 
-        let mut chosen = choose(&self.params, &self.prf, &self.hints, row, u128::from_le_bytes(uniform));
+        let mut chosen = self.search.choose(&self.prf, &self.hints, row, u128::from_le_bytes(uniform));
         let found = u32::from(chosen != self.hints.none());
         let empty = Hint::default();
         let hint = |id: u32| (id, self.hints.of.get(id as usize).unwrap_or(&empty));
         let real = Real::choose(found, hint(chosen), hint(pair), row.partition);
-        let query = build(&self.params, &self.prf, &real, coin)?;
+        let query = build(&self.params, &self.prf, &real, coin, &mut self.room)?;
 
         self.events.push(Event::Asked { number: self.next, chosen, row, coin });
         let number = self.spend(chosen, pair, row, coin);
@@ -103,7 +105,8 @@ impl Client {
         let prf = Prf::new(&params, &key);
         let name = prf.block(NAME, 0) as u64;
         let (asked, events) = (VecDeque::new(), Vec::new());
-        Client { params, key, prf, hints, next: 0, asked, last: None, events, name }
+        let (search, room) = (Search::new(&params), Room::new());
+        Client { params, key, prf, hints, next: 0, asked, last: None, events, name, search, room }
     }
 
     fn place(&self, index: RecordIndex) -> Result<Place> {

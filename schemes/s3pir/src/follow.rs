@@ -4,7 +4,7 @@
 
 use crate::client::Client;
 use crate::hints::{KNOWN, LIVE, OUTSIDE, OWED, place};
-use crate::prf::{OFFSET, RANK, TIE, VOID, joined, part};
+use crate::prf::{Blocks, OFFSET, RANK, TIE, VOID, joined, part};
 use sotto_core::{PeerMisbehaved, Result};
 use zeroize::Zeroizing;
 
@@ -75,12 +75,13 @@ impl Client {
     /// Ids whose row in partition k, selected or not, has changed.
     fn follow_sets(&mut self, k: u64, touched: &[(u32, &[u8])]) {
         let ids: Vec<u32> = touched.iter().map(|(id, _)| *id).collect();
-        let blocks = self.prf.blocks(&ids, |j| [(RANK + k / 16, j), (TIE + k / 4, j)]);
-        for ((id, change), [high, low]) in touched.iter().zip(blocks.iter()) {
+        let mut blocks = Blocks::default();
+        let blocks = blocks.of(&self.prf, &ids, |j| [(RANK + k / 16, j), (TIE + k / 4, j)]);
+        for ((id, change), [high, low]) in touched.iter().zip(blocks) {
             let Some(hint) = self.hints.of.get(*id as usize).filter(|hint| hint.cut != VOID) else {
                 continue;
             };
-            let inside = joined(part(*high, k % 16 * 8) as u8, part(*low, k % 4 * 32) as u32) < hint.cut;
+            let inside = joined(part(high, k % 16 * 8) as u8, part(low, k % 4 * 32) as u32) < hint.cut;
             if *id as usize >= self.hints.used() {
                 let [half, other] = self.hints.pair_mut(*id);
                 add(if inside { half } else { other }, change);

@@ -22,15 +22,16 @@ impl Query {
     /// For each partition the offset of its row.
     #[cfg(feature = "server")]
     pub(crate) fn offsets(&self, params: &Params) -> Vec<u16> {
-        let mut next = [0; 2];
+        let mut ones = 0;
         let offset = |k: usize| {
             let one = usize::from(self.ones.get(k / 8).map_or(0, |byte| byte >> (k % 8) & 1));
-            let at = next.get_mut(one)?;
-            *at += 1;
-            self.offsets.get(*at - 1).copied()
+            // Of the k partitions so far, `ones` are in set 1.
+            let at = if one == 1 { ones } else { k - ones };
+            ones += one;
+            // Both sets have c/2 partitions, so no offset is missing.
+            self.offsets.get(at).copied().unwrap_or_default()
         };
-        // Both sets have c/2 partitions, so no offset is missing.
-        (0..params.partitions()).filter_map(offset).collect()
+        (0..params.partitions()).map(offset).collect()
     }
 }
 

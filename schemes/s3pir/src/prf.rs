@@ -86,26 +86,6 @@ impl Prf {
         u128::from_le_bytes(out[0])
     }
 
-    /// The blocks of several inputs for each of many ids.
-    pub(crate) fn blocks<const N: usize>(
-        &self,
-        ids: &[u32],
-        inputs: impl Fn(u64) -> [(u64, u64); N],
-    ) -> Zeroizing<Vec<[u128; N]>> {
-        let inputs =
-            ids.iter().map(|id| inputs(u64::from(*id)).map(|(x, y)| u128::from(x) | u128::from(y) << 64));
-        let mut blocks: Zeroizing<Vec<[u128; N]>> = Zeroizing::new(inputs.collect());
-        let bytes = blocks.as_flattened().iter().map(|input| input.to_le_bytes());
-        let bytes: Zeroizing<Vec<[u8; 16]>> = Zeroizing::new(bytes.collect());
-        let mut out = Zeroizing::new(vec![[0; 16]; bytes.len()]);
-        self.aes.mmo(&bytes, &mut out);
-        // What `mmo` adds to a block is the input.
-        for (block, out) in blocks.as_flattened_mut().iter_mut().zip(out.iter()) {
-            *block ^= u128::from_le_bytes(*out);
-        }
-        blocks
-    }
-
     /// The rank of partition k for id j, v and u together.
     pub fn rank(&self, id: u32, partition: u16) -> u32 {
         let (j, k) = (u64::from(id), u64::from(partition));
@@ -161,6 +141,36 @@ impl Prf {
 fn cut_of(ranks: &mut [u32]) -> u32 {
     let (below, cut, _) = ranks.select_nth_unstable(ranks.len() / 2);
     if below.iter().max() == Some(cut) { VOID } else { *cut }
+}
+
+/// Room for N blocks of each of many ids, wiped on drop. It is kept from one query to the next, since wiping takes
+/// longer than the blocks do.
+#[derive(Default)]
+pub(crate) struct Blocks<const N: usize> {
+    inputs: Zeroizing<Vec<[[u8; 16]; N]>>,
+    out: Zeroizing<Vec<[[u8; 16]; N]>>,
+}
+
+impl<const N: usize> Blocks<N> {
+    /// Makes the blocks of several inputs (x, y) for each id.
+    pub(crate) fn of(
+        &mut self,
+        prf: &Prf,
+        ids: &[u32],
+        inputs: impl Fn(u64) -> [(u64, u64); N],
+    ) -> impl Iterator<Item = [u128; N]> {
+        self.inputs.resize(ids.len(), [[0; 16]; N]);
+        self.out.resize(ids.len(), [[0; 16]; N]);
+        for (bytes, id) in self.inputs.iter_mut().zip(ids) {
+            let inputs = inputs(u64::from(*id)).map(|(x, y)| u128::from(x) | u128::from(y) << 64);
+            *bytes = inputs.map(u128::to_le_bytes);
+        }
+        prf.aes.mmo(self.inputs.as_flattened(), self.out.as_flattened_mut());
+        // What `mmo` adds to a block is the input.
+        self.inputs.iter().zip(self.out.iter()).map(|(inputs, out)| {
+            std::array::from_fn(|i| u128::from_le_bytes(inputs[i]) ^ u128::from_le_bytes(out[i]))
+        })
+    }
 }
 
 /// A rank out of its two parts; of the second the top byte does not count.

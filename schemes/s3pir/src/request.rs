@@ -55,13 +55,12 @@ impl Real {
 /// # Errors
 /// If the set has not c/2 partitions. Only a state that was damaged has such hints, and what it would send could tell
 /// the sets apart.
-pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8) -> Result<Query> {
+pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8, room: &mut Room) -> Result<Query> {
     let c = params.partitions();
     let mut ones = vec![0; c.div_ceil(8)];
     // One place more: what is not real after the last real one is written there.
     let mut offsets = vec![0; c / 2 + 1];
     let mut count = 0;
-    let mut room = Room::new();
     for first in (0..c).step_by(STRETCH) {
         let len = STRETCH.min(c - first);
         room.fill(prf, real, first, len);
@@ -85,8 +84,8 @@ pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8) -> Result
     Ok(Query { ones, offsets })
 }
 
-/// What is known of one stretch of partitions, wiped in the end.
-struct Room {
+/// What is known of one stretch of partitions. It is kept from one query to the next, and wiped on drop.
+pub(crate) struct Room {
     blocks: Zeroizing<Vec<[u8; 16]>>,
     /// 1 for the real partitions.
     real: [u8; STRETCH],
@@ -94,7 +93,7 @@ struct Room {
 }
 
 impl Room {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let blocks = STRETCH / 16 + STRETCH / 4 + STRETCH;
         Room { blocks: Zeroizing::new(vec![[0; 16]; blocks]), real: [0; STRETCH], offsets: [0; STRETCH] }
     }
