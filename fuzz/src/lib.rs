@@ -46,6 +46,8 @@ targets! {
     ask: wire, asks;
     answer: wire, answers;
     keys: wire, keyses;
+    order: wire, orders;
+    supply: wire, supplies;
     stream: wire, streams;
     stream_answer: wire, stream_answers;
     problem: wire, problems;

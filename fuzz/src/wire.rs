@@ -57,6 +57,31 @@ pub fn keyses() -> Vec<Vec<u8>> {
     vec![sotto_wire::keys::encode(&pin(), &[7; ITEM])]
 }
 
+/// An order of hints.
+pub fn order(data: &[u8]) -> bool {
+    let Ok(head) = sotto_wire::order::Head::parse(data) else { return false };
+    let Ok(order) = head.order(data, ITEM) else { return false };
+    assert!(sotto_wire::order::encode(&head.pin, order) == data);
+    true
+}
+
+/// One that is right.
+pub fn orders() -> Vec<Vec<u8>> {
+    vec![sotto_wire::order::encode(&pin(), &[7; ITEM])]
+}
+
+/// What an order is answered with.
+pub fn supply(data: &[u8]) -> bool {
+    let Ok(supply) = sotto_wire::order::decode_supply(data, &pin(), ITEM) else { return false };
+    assert!(sotto_wire::order::supply(&pin(), supply) == data);
+    true
+}
+
+/// One that is right.
+pub fn supplies() -> Vec<Vec<u8>> {
+    vec![sotto_wire::order::supply(&pin(), &[7; ITEM])]
+}
+
 /// A request for a record in units.
 pub fn stream(data: &[u8]) -> bool {
     let Ok(head) = sotto_wire::stream::Head::parse(data) else { return false };

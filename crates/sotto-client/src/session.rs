@@ -9,6 +9,7 @@
 //! | `assembly` | an artifact, chunk by chunk, each checked |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
+//! | [`order`] | hints that one of the servers makes |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
 //!
 //! No sockets, files, clocks or threads, and randomness is passed in, so a session runs in a browser or in a
@@ -38,11 +39,13 @@ mod assembly;
 mod gather;
 mod keys;
 pub mod opening;
+pub mod order;
 pub mod stream;
 pub mod trust;
 
 pub use ask::{Ask, Session};
 pub use opening::{Action, Config, Fetch, Opening, Recall};
+pub use order::Order;
 pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
 

@@ -129,6 +129,18 @@ impl Table {
         rows.map(|mut rows| rows.pop().unwrap_or_default())
     }
 
+    /// Orders hints from the server that makes them, if some are due and the table's scheme has such a server. Gives
+    /// whether some were. May take seconds.
+    ///
+    /// A lookup does this by itself once it has run out of hints; whoever does it before, while nobody waits, spares that
+    /// lookup the time. When hints are due depends on how much was asked, never on what.
+    ///
+    /// # Errors
+    /// As [`Builder::open`]; [`ClientError::EpochChanged`] if the table has moved on.
+    pub fn upkeep(&mut self) -> Result<bool> {
+        self.line.upkeep(&mut self.session)
+    }
+
     /// Fetches the catalog, and opens the table anew if there is another epoch. Gives whether there was.
     ///
     /// # Errors
@@ -204,6 +216,7 @@ impl Table {
     }
 
     fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        self.line.provide(&mut self.session, rows.len())?;
         let start = Instant::now();
         let mut ask = self.session.ask(rows, &mut self.line.rng)?;
         let made = Instant::now();

@@ -244,3 +244,20 @@ fn two_servers_are_asked_through_several_epochs() {
     assert_eq!(error.code(), "no-connection");
     assert!(error.to_string().starts_with("server 1: "), "{error}");
 }
+
+#[test]
+fn one_server_makes_the_hints_and_the_other_is_asked() {
+    let [first, second] = [0, 1].map(|role| {
+        let server = server_of("clear-helped/1", 100, 32);
+        server.with(|world| world.role = role);
+        start(&server)
+    });
+    let urls = [first.1.as_str(), second.1.as_str()];
+    let mut table = Table::connect_all(&urls, NAME).resolve(common::resolve).open().unwrap();
+    for row in 0..10 {
+        assert_eq!(table.get(row).unwrap(), value(row, 32));
+    }
+    assert_eq!((table.stats().orders.requests, table.stats().retries), (4, 0));
+    let swapped = Table::connect_all(&[urls[1], urls[0]], NAME).resolve(common::resolve).open();
+    assert_eq!(swapped.unwrap().get(1).unwrap_err().code(), "wrong-server");
+}

@@ -33,6 +33,13 @@ pub struct Config {
     /// Streams of one client open at once, clients being told apart as in [`SessionConfig::per_client`]; more get
     /// `busy`. 0: any number.
     pub streams_per_client: usize,
+    /// Orders of hints that wait or are being filled; more get `busy`. Hints are made one order after the other.
+    pub max_orders: usize,
+    /// Those of one client, told apart as for streams; more get `busy`. 0: any number.
+    pub orders_per_client: usize,
+    /// Threads that make hints; 0 means one per core. They are other threads than those of the passes, and take
+    /// time from them.
+    pub order_threads: usize,
     /// How long an ask may wait for a pass, in milliseconds; then it gets `deadline`.
     pub deadline_ms: u64,
     /// How long the body of a request may take to arrive, in milliseconds.
@@ -129,6 +136,9 @@ impl Default for Config {
             max_queue: 128,
             max_streams: 8,
             streams_per_client: 4,
+            max_orders: 16,
+            orders_per_client: 2,
+            order_threads: 1,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,
             idle_timeout_ms: 60_000,
@@ -219,6 +229,7 @@ impl Config {
             ("max_in_flight_mib", self.max_in_flight_mib),
             ("max_queue", self.max_queue as u64),
             ("max_streams", self.max_streams as u64),
+            ("max_orders", self.max_orders as u64),
             ("deadline_ms", self.deadline_ms),
             ("read_timeout_ms", self.read_timeout_ms),
             ("idle_timeout_ms", self.idle_timeout_ms),
@@ -255,6 +266,7 @@ mod tests {
         assert_eq!(config.listen.port(), 8443);
         assert_eq!(config.batch, BatchConfig { max_wait_us: 300, max_queries: 4 });
         assert_eq!((config.load, config.max_streams, config.streams_per_client), (Load::Copy, 4, 2));
+        assert_eq!((config.max_orders, config.orders_per_client, config.order_threads), (5, 1, 3));
         assert_eq!(config.sessions.ttl_seconds, 60);
         assert_eq!((config.sessions.per_client, config.sessions.per_minute), (4, 30));
         assert_eq!(config.state.as_deref(), Some(Path::new("state")));

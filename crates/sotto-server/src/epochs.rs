@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use sotto_catalog::TableName;
 use sotto_core::Epoch;
 use sotto_wire::routes::TableList;
-use sotto_wire::{Code, FrameError, Pin, Problem};
+use sotto_wire::{Code, FrameError, Pin, Problem, order};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,6 +65,13 @@ impl Live {
         self.all()
             .map(|live| (live.sizes().max_ask_bytes(), live.sizes().keys_frame_bytes()))
             .fold((0, 0), |(ask, keys), (a, k)| (ask.max(a), keys.max(k)))
+    }
+
+    /// The longest order of hints any live epoch takes.
+    pub(crate) fn max_order(&self) -> u64 {
+        let bytes =
+            |live: &Arc<LiveTable>| live.server().supplier().map_or(0, |supplier| supplier.order_bytes());
+        order::frame_bytes(self.all().map(bytes).max().unwrap_or(0) as u64)
     }
 
     /// The longest request for units any live epoch takes.

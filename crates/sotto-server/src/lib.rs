@@ -10,8 +10,9 @@
 //! | `copied` | an image whose scanned section lies in memory of its own |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | `batch` | asks of many clients, answered in one pass over the data |
+//! | `orders` | hints to order, made by a thread of their own |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
-//! | `places` | places for open streams, in all and of one client |
+//! | `places` | places for open streams and orders, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics and reload, on a port of their own |
@@ -38,6 +39,7 @@ mod files;
 mod listen;
 pub mod live;
 mod metrics;
+mod orders;
 mod places;
 mod refusal;
 mod routes;

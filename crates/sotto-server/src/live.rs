@@ -21,6 +21,8 @@ pub struct LiveTable {
     keyless: Option<Arc<AnySession>>,
     /// Whether this is one of the servers that queries go to.
     is_queried: bool,
+    /// Bytes of an order, if this is the server that makes hints.
+    order_bytes: Option<u64>,
 }
 
 /// What a table is opened from: the parts an image file gives, or a test makes.
@@ -65,6 +67,9 @@ impl LiveTable {
         if of_scheme.map(|bytes| bytes as u64) != [sizes.query_bytes, sizes.answer_bytes, sizes.keys_bytes] {
             return Err(SourceError::Inconsistent("message sizes differ from the parameters'".into()));
         }
+        let helps = scheme.upkeep.is_some_and(|upkeep| upkeep.helper == usize::from(role));
+        let order_bytes =
+            helps.then(|| server.supplier().map(|supplier| supplier.order_bytes() as u64)).flatten();
         let keyless = match sizes.keys_bytes {
             0 => Some(Arc::new(server.admit(&[])?)),
             _ => None,
@@ -82,6 +87,7 @@ impl LiveTable {
             image,
             keyless,
             is_queried: usize::from(role) < scheme.queried,
+            order_bytes,
             table: catalog.table.as_str().into(),
             catalog,
         })
@@ -127,6 +133,11 @@ impl LiveTable {
         }
         let message = format!("server {} of this table is not asked for rows", self.pin.server);
         Err(Problem::new(Code::WrongServer, message))
+    }
+
+    /// Bytes of an order of hints, if this is the server that makes them.
+    pub(crate) fn order_bytes(&self) -> Option<u64> {
+        self.order_bytes
     }
 
     /// The session of asks about a scheme without keys.

@@ -68,6 +68,9 @@ pub(crate) struct Metrics {
     streams: Family<Table, Counter>,
     units: Family<Table, Counter>,
     pub(crate) open_streams: Gauge,
+    orders: Family<Table, Counter>,
+    /// Orders that wait or are being filled.
+    pub(crate) open_orders: Gauge,
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,
@@ -107,6 +110,8 @@ impl Metrics {
             streams: Family::default(),
             units: Family::default(),
             open_streams: Gauge::default(),
+            orders: Family::default(),
+            open_orders: Gauge::default(),
             batch: Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]),
             queue_wait: seconds(),
             answer: seconds(),
@@ -138,6 +143,8 @@ impl Metrics {
         r.register("streams", "Streams begun", self.streams.clone());
         r.register("units", "Units made for streams", self.units.clone());
         r.register("open_streams", "Streams that are open", self.open_streams.clone());
+        r.register("orders", "Orders of hints begun", self.orders.clone());
+        r.register("open_orders", "Orders of hints that wait or are being filled", self.open_orders.clone());
         r.register("batch_queries", "Queries in one pass", self.batch.clone());
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
@@ -182,6 +189,10 @@ impl Metrics {
 
     pub(crate) fn unit(&self, table: &str) {
         self.units.get_or_create(&Table { table: table.to_owned() }).inc();
+    }
+
+    pub(crate) fn order(&self, table: &str) {
+        self.orders.get_or_create(&Table { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn answered(&self, table: &str, queue: Duration, total: Duration) {

@@ -1,9 +1,9 @@
-//! Places for open streams: so many in all, each with a prepared query in memory, and so many of one client, so that
-//! nobody takes them all and then reads a unit a minute.
+//! Places for open streams, and for orders of hints: so many in all, since each takes memory or seconds of work, and so
+//! many of one client, so that nobody takes them all.
 
 use crate::admission::Peer;
-use crate::metrics::Metrics;
 use crate::refusal::Refusal;
+use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::Code;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,8 +14,13 @@ pub(crate) struct Places {
     most: usize,
     per_client: usize,
     taken: Mutex<HashMap<IpAddr, usize>>,
-    metrics: Arc<Metrics>,
+    /// How many are taken.
+    gauge: Gauge,
+    words: Words,
 }
+
+/// What is said when there is no place: in all, and for one client.
+pub(crate) type Words = [&'static str; 2];
 
 /// A place, given back when it is dropped.
 pub(crate) struct Open {
@@ -25,9 +30,9 @@ pub(crate) struct Open {
 
 impl Places {
     /// `most` in all, and `per_client` of one client; 0 for any number.
-    pub(crate) fn new(most: usize, per_client: usize, metrics: Arc<Metrics>) -> Arc<Self> {
+    pub(crate) fn new(most: usize, per_client: usize, gauge: Gauge, words: Words) -> Arc<Self> {
         let per_client = if per_client == 0 { usize::MAX } else { per_client };
-        Arc::new(Places { most, per_client, taken: Mutex::default(), metrics })
+        Arc::new(Places { most, per_client, taken: Mutex::default(), gauge, words })
     }
 
     /// Takes a place.
@@ -36,15 +41,16 @@ impl Places {
     /// [`Code::Busy`].
     pub(crate) fn take(self: &Arc<Self>, peer: Peer) -> Result<Open, Refusal> {
         let client = peer.network();
+        let [all, own] = self.words;
         let mut taken = self.taken();
         if taken.values().sum::<usize>() >= self.most {
-            return Err(Refusal::new(Code::Busy, "as many streams are open as may be"));
+            return Err(Refusal::new(Code::Busy, all));
         }
-        if taken.get(&client).is_some_and(|own| *own >= self.per_client) {
-            return Err(Refusal::new(Code::Busy, "as many streams are open as one address may have"));
+        if taken.get(&client).is_some_and(|taken| *taken >= self.per_client) {
+            return Err(Refusal::new(Code::Busy, own));
         }
         *taken.entry(client).or_default() += 1;
-        self.metrics.open_streams.inc();
+        self.gauge.inc();
         Ok(Open { places: self.clone(), client })
     }
 
@@ -62,7 +68,7 @@ impl Drop for Open {
                 taken.remove(&self.client);
             }
         }
-        self.places.metrics.open_streams.dec();
+        self.places.gauge.dec();
     }
 }
 
@@ -74,7 +80,7 @@ mod tests {
     fn so_many_in_all_and_so_many_of_one() {
         let peer = |address: &str| Peer(address.parse().unwrap());
         let (one, other, third) = (peer("192.0.2.1"), peer("2001:db8::1"), peer("192.0.2.3"));
-        let places = Places::new(3, 2, Arc::new(Metrics::new()));
+        let places = Places::new(3, 2, Gauge::default(), ["all", "own"]);
         let take = |peer| places.take(peer).map_err(|refusal| refusal.0.code);
         let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
         assert_eq!(take(one).err(), Some(Code::Busy), "a third of one client");
@@ -85,7 +91,7 @@ mod tests {
         assert_eq!(take(other).err(), Some(Code::Busy), "an IPv6 network is one client");
         drop((held, others));
         assert!(places.taken().is_empty());
-        let any = Places::new(100, 0, Arc::new(Metrics::new()));
+        let any = Places::new(100, 0, Gauge::default(), ["all", "own"]);
         let held: Vec<_> = (0..100).map(|_| any.take(one).ok().unwrap()).collect();
         assert!(any.take(one).is_err() && held.len() == 100);
     }

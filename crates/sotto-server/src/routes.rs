@@ -6,11 +6,13 @@
 //! | [`artifacts`] | static files, in ranges |
 //! | [`ask`] | queries in, answers out |
 //! | [`stream`] | a query in, the units of its record out |
+//! | [`hints`] | an order in, hints out |
 //! | [`keys`] | keys in, a session id out |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 mod artifacts;
 mod ask;
+mod hints;
 mod keys;
 mod range;
 mod session;
@@ -38,6 +40,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::KEYS, post(keys::register))
         .route(routes::ASK, post(ask::ask))
         .route(routes::STREAM, post(stream::stream))
+        .route(routes::HINTS, post(hints::order))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
@@ -55,6 +58,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::KEYS) => "keys",
         Some(routes::ASK) => "ask",
         Some(routes::STREAM) => "stream",
+        Some(routes::HINTS) => "hints",
         _ => "none",
     };
     let response = next.run(request).await;

@@ -4,6 +4,7 @@ use crate::admission::{self, Sessions};
 use crate::batch::{Batch, Limits};
 use crate::epochs::{Reloaded, Tables};
 use crate::metrics::Metrics;
+use crate::orders::Orders;
 use crate::places::Places;
 use crate::refusal::Refusal;
 use crate::{Config, Source, StartError};
@@ -17,9 +18,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(crate) struct Service {
     pub(crate) tables: Tables,
     pub(crate) batch: Batch,
+    pub(crate) orders: Orders,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) places: Arc<Places>,
+    pub(crate) order_places: Arc<Places>,
     pub(crate) read_timeout: Duration,
     bodies: Arc<Semaphore>,
     room: u32,
@@ -27,7 +30,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Opens every table and starts the worker.
+    /// Opens every table and starts the workers.
     ///
     /// # Errors
     /// [`StartError`].
@@ -38,11 +41,27 @@ impl Service {
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
         let batch = Batch::start(Limits::of(config), config.threads, metrics.clone())?;
+        let orders = Orders::start(config.max_orders, config.order_threads, metrics.clone())?;
+        let streams =
+            ["as many streams are open as may be", "as many streams are open as one address may have"];
+        let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
         Ok(Service {
             tables,
             batch,
+            orders,
             sessions,
-            places: Places::new(config.max_streams, config.streams_per_client, metrics.clone()),
+            places: Places::new(
+                config.max_streams,
+                config.streams_per_client,
+                metrics.open_streams.clone(),
+                streams,
+            ),
+            order_places: Places::new(
+                config.max_orders,
+                config.orders_per_client,
+                metrics.open_orders.clone(),
+                hints,
+            ),
             metrics,
             read_timeout: config.read_timeout(),
             bodies: Arc::new(Semaphore::new(room as usize)),
@@ -67,6 +86,7 @@ impl Service {
     /// From now on, takes no new work.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.orders.close();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

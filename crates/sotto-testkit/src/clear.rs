@@ -9,9 +9,11 @@
 //! | [`CLEAR`] | `one.rs` | 1 | none | a checksum per record | hints, deltas, revisions |
 //! | [`CLEAR_KEYED`] | `one.rs` | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
 //! | [`CLEAR_STREAM`] | `stream.rs` | 1 | 48 bytes | none | keys that outlive epochs; records in units |
+//! | [`CLEAR_HELPED`] | `helped.rs` | 1, and 1 that makes hints | none | none | orders of hints, budgets that are filled up |
 //! | [`CLEAR_ROWS`] | `rows.rs` | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
 //! | [`CLEAR_TWO`] | `two.rs` | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
 
+mod helped;
 mod hint;
 mod one;
 mod params;
@@ -19,6 +21,7 @@ mod rows;
 mod stream;
 mod two;
 
+pub use helped::CLEAR_HELPED;
 pub use one::{CLEAR, CLEAR_KEYED};
 pub use params::Literal;
 pub use rows::CLEAR_ROWS;

@@ -5,6 +5,10 @@ mod clear {
     sotto_testkit::conformance!(sotto_testkit::CLEAR, in_the_clear);
 }
 
+mod clear_helped {
+    sotto_testkit::conformance!(sotto_testkit::CLEAR_HELPED, in_the_clear);
+}
+
 mod clear_keyed {
     sotto_testkit::conformance!(sotto_testkit::CLEAR_KEYED, in_the_clear);
 }

@@ -17,6 +17,8 @@ pub const KEYS: &str = "/v1/tables/{table}/keys";
 pub const ASK: &str = "/v1/tables/{table}/ask";
 /// `POST`: asks for a record in units; answered by them, as they are made.
 pub const STREAM: &str = "/v1/tables/{table}/stream";
+/// `POST`: orders hints from the server that makes them; answered by a supply frame.
+pub const HINTS: &str = "/v1/tables/{table}/hints";
 /// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
 pub const ARTIFACT: &str = "/v1/artifacts/{digest}";
 
@@ -63,6 +65,11 @@ pub fn ask(table: &str) -> String {
 /// The path requests for a record in units are posted to.
 pub fn stream(table: &str) -> String {
     format!("/v1/tables/{table}/stream")
+}
+
+/// The path hints are ordered at.
+pub fn hints(table: &str) -> String {
+    format!("/v1/tables/{table}/hints")
 }
 
 /// The path of an artifact.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sotto_core::{Epoch, ParamsDigest, Units};
-use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, keys, stream};
+use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, keys, order, stream};
 
 fn pin() -> impl Strategy<Value = Pin> {
     (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| Pin {
@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_judged_without_panic(body in prop::collection::vec(any::<u8>(), 0..200), pin in pin(), each in 0usize..50) {
-        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC, stream::MAGIC] {
+        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC, order::MAGIC, order::SUPPLY_MAGIC, stream::MAGIC] {
             let mut body = body.clone();
             for (at, byte) in magic.iter().chain(&[1]).enumerate().take(body.len()) {
                 body[at] = *byte;
@@ -100,6 +100,8 @@ proptest! {
             let _ = ask::Head::parse(&body).map(|head| head.queries(&body, each).map(|q| q.len()));
             let _ = keys::Head::parse(&body).map(|head| head.keys(&body, each).map(<[u8]>::len));
             let _ = stream::Head::parse(&body).map(|head| head.query(&body, each).map(<[u8]>::len));
+            let _ = order::Head::parse(&body).map(|head| head.order(&body, each).map(<[u8]>::len));
+            let _ = order::decode_supply(&body, &pin, each).map(<[u8]>::len);
             let _ = answer::decode(&body, &pin, 3, each).map(|a| a.len());
         }
     }
@@ -136,6 +138,14 @@ fn the_bytes_are_those_of_the_spec() {
     let mut want = b"sotu\x01\x00\x00\x00\x07\0\0\0\0\0\0\0".to_vec();
     want.extend([9; 32]);
     assert_eq!(stream::answer_head(&PIN), want);
+
+    for (magic, made) in [(b"soto", order::encode(&PIN, b"dd")), (b"soth", order::supply(&PIN, b"dd"))] {
+        let mut want = magic.to_vec();
+        want.extend(b"\x01\x00\x01\x00\x07\0\0\0\0\0\0\0");
+        want.extend([9; 32]);
+        want.extend(b"dd");
+        assert_eq!(made, want);
+    }
 }
 
 #[test]
@@ -158,6 +168,27 @@ fn each_field_is_refused_by_name() {
     let mut reserved = keys::encode(&PIN, b"");
     reserved[6] = 1;
     assert_eq!(keys::Head::parse(&reserved), Err(FrameError::Reserved));
+}
+
+#[test]
+fn orders_and_supplies_have_one_size_and_one_item() {
+    let (ordered, supplied) = (order::encode(&PIN, b"dd"), order::supply(&PIN, b"dd"));
+    let take =
+        |body: &[u8]| order::Head::parse(body).and_then(|head| head.order(body, 2).map(<[u8]>::to_vec));
+    let supply = |body: &[u8]| order::decode_supply(body, &PIN, 2).map(<[u8]>::to_vec);
+    assert_eq!((take(&ordered), supply(&supplied)), (Ok(b"dd".to_vec()), Ok(b"dd".to_vec())));
+    assert_eq!((take(&supplied), supply(&ordered)), (Err(FrameError::Magic), Err(FrameError::Magic)));
+    for len in 0..50 {
+        assert!(take(&ordered[..len]).is_err() && supply(&supplied[..len]).is_err());
+    }
+    let mut two = ordered.clone();
+    two[6] = 2;
+    assert_eq!(take(&two), Err(FrameError::Count { got: 2 }));
+    let mut foreign = supplied.clone();
+    foreign[5] = 1;
+    assert_eq!(supply(&foreign), Err(FrameError::Server { got: 1, want: 0 }));
+    assert_eq!(order::frame_bytes(2), ordered.len() as u64);
+    assert_eq!(order::frame_bytes(u64::MAX), u64::MAX);
 }
 
 #[test]

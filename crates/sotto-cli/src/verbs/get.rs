@@ -147,6 +147,7 @@ pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
             Stage::Waiting => "waiting",
             Stage::Artifact(artifact) => artifact.name(),
             Stage::Keys => "keys",
+            Stage::Hints => "hints",
             Stage::Row => "row",
             _ => return,
         };

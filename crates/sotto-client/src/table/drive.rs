@@ -6,7 +6,7 @@ use crate::session::{Action, Ask, Config, Fetch, Opening, Recall, Remembered, Se
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, Hex32};
-use sotto_core::Artifact;
+use sotto_core::{Artifact, Budget};
 use std::time::{Duration, Instant};
 
 impl Line {
@@ -76,6 +76,28 @@ impl Line {
             }
         }
         Ok(responses)
+    }
+
+    /// Orders hints, if some are due. Gives whether some were.
+    pub(super) fn upkeep(&mut self, session: &mut Session) -> Result<bool> {
+        let Some(order) = session.order()? else { return Ok(false) };
+        self.tell(Stage::Hints, 0, 0);
+        let response = self.servers.call(order.server(), order.request())?;
+        self.stats.orders.add(order.request().body.len() as u64, response.body.len() as u64);
+        session.stock(&order, &response)?;
+        self.tell(Stage::Ready, 0, 0);
+        Ok(true)
+    }
+
+    /// Orders hints until they last for a lookup of so many rows, or no more are due.
+    pub(super) fn provide(&mut self, session: &mut Session, rows: usize) -> Result<()> {
+        let needed = rows.saturating_mul(session.packing().lookups()) as u64;
+        while matches!(session.budget(), Budget::Left(left) if left < needed) {
+            if !self.upkeep(session)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Takes an opening to its end, and remembers what it led to.

@@ -34,6 +34,8 @@ pub struct Stats {
     pub keys: Traffic,
     /// Asks.
     pub asks: Traffic,
+    /// Orders of hints.
+    pub orders: Traffic,
     /// Streams.
     pub streams: Traffic,
     /// Bytes of artifacts that came from the cache.
@@ -125,6 +127,8 @@ pub enum Stage {
     Artifact(Artifact),
     /// Registering keys.
     Keys,
+    /// Waiting for hints a server makes.
+    Hints,
     /// Ready to be asked.
     Ready,
     /// Fetching a row piece by piece.

@@ -10,8 +10,8 @@ use sotto_client::transport::memory::Memory;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
-use sotto_testkit::{CLEAR, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO, rng};
-use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, stream};
+use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO, rng};
+use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, order, stream};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -25,7 +25,7 @@ pub const CHUNK: usize = 64 << 10;
 
 /// Finds schemes, those in the clear too, which no registry may hold.
 pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
-    let clear = [&CLEAR, &CLEAR_KEYED, &CLEAR_STREAM, &CLEAR_TWO];
+    let clear = [&CLEAR, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_STREAM, &CLEAR_TWO];
     clear.into_iter().find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
 }
 
@@ -211,6 +211,7 @@ impl World {
             }
             (Method::Post, path) if path == format!("{base}/keys") => self.admit(&request.body),
             (Method::Post, path) if path == format!("{base}/ask") => self.answer(&request.body),
+            (Method::Post, path) if path == format!("{base}/hints") => self.supply(&request.body),
             (Method::Post, path) if path == format!("{base}/stream") => self.stream(&request.body),
             _ => self.refuse(Code::NoSuchRoute),
         }
@@ -250,6 +251,17 @@ impl World {
         let asks: Vec<_> = queries.into_iter().map(|query| (session, query)).collect();
         let answers: Vec<_> = server.answer_many(&asks).into_iter().map(Result::unwrap).collect();
         Response::new(200, answer::encode(&head.pin, &answers).unwrap())
+    }
+
+    fn supply(&mut self, body: &[u8]) -> Response {
+        let server = self.open();
+        let head = order::Head::parse(body).unwrap();
+        if let Err(error) = self.pinned().admit(&head.pin) {
+            return self.refuse(error.code());
+        }
+        let supplier = server.supplier().unwrap();
+        let supply = supplier.supply(head.order(body, supplier.order_bytes()).unwrap()).unwrap();
+        Response::new(200, order::supply(&head.pin, &supply))
     }
 
     fn stream(&mut self, body: &[u8]) -> Response {

@@ -7,6 +7,7 @@
 //! | `reading` | lists, catalogs, artifacts and their ranges |
 //! | `batching` | asks are merged; full queue, deadline, panic, clients that hang up |
 //! | `epochs` | swaps, stale epochs, bad images |
+//! | `orders` | hints are made by the server whose role it is, and delay no ask |
 //! | `roles` | which of a scheme's servers it is: others' frames are refused |
 //! | `sessions` | keys are registered, expire, are evicted |
 //! | `streams` | records in units: sent as they are made, between the passes, as fast as clients read |
@@ -20,6 +21,7 @@ mod batching;
 mod epochs;
 mod files;
 mod kit;
+mod orders;
 mod reading;
 mod roles;
 mod sessions;

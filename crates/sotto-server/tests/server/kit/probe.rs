@@ -1,20 +1,29 @@
 //! A scheme that can be held up, watched, and made to panic.
 
-use sotto_core::{AnyPrepared, AnyServer, AnySession, AnyStream, Result, Units};
+use sotto_core::{AnyPrepared, AnyServer, AnySession, AnyStream, AnySupplier, Result, Units};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 pub(crate) struct Probe {
     held: Mutex<bool>,
+    held_orders: Mutex<bool>,
     freed: Condvar,
+    order_freed: Condvar,
     batches: Mutex<Vec<usize>>,
     panics: AtomicBool,
 }
 
 impl Probe {
     pub(crate) fn new() -> Arc<Self> {
-        let (held, batches) = (Mutex::new(false), Mutex::default());
-        Arc::new(Probe { held, freed: Condvar::new(), batches, panics: AtomicBool::new(false) })
+        let (held, held_orders, batches) = (Mutex::new(false), Mutex::new(false), Mutex::default());
+        Arc::new(Probe {
+            held,
+            held_orders,
+            freed: Condvar::new(),
+            order_freed: Condvar::new(),
+            batches,
+            panics: AtomicBool::new(false),
+        })
     }
 
     /// From now on, passes begin and do not end.
@@ -25,6 +34,16 @@ impl Probe {
     pub(crate) fn release(&self) {
         *self.held.lock().unwrap() = false;
         self.freed.notify_all();
+    }
+
+    /// From now on, orders of hints are begun and not filled.
+    pub(crate) fn hold_orders(&self) {
+        *self.held_orders.lock().unwrap() = true;
+    }
+
+    pub(crate) fn release_orders(&self) {
+        *self.held_orders.lock().unwrap() = false;
+        self.order_freed.notify_all();
     }
 
     /// The sizes of the passes so far.
@@ -67,6 +86,24 @@ impl AnyServer for Probed {
     }
     fn stream(&self) -> Option<&dyn AnyStream> {
         self.inner.stream().map(|_| self as &dyn AnyStream)
+    }
+    fn supplier(&self) -> Option<&dyn AnySupplier> {
+        self.inner.supplier().map(|_| self as &dyn AnySupplier)
+    }
+}
+
+impl AnySupplier for Probed {
+    fn order_bytes(&self) -> usize {
+        self.inner.supplier().unwrap().order_bytes()
+    }
+    fn supply_bytes(&self) -> usize {
+        self.inner.supplier().unwrap().supply_bytes()
+    }
+    fn supply(&self, order: &[u8]) -> Result<Vec<u8>> {
+        assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
+        let held = self.probe.held_orders.lock().unwrap();
+        drop(self.probe.order_freed.wait_while(held, |held| *held).unwrap());
+        self.inner.supplier().unwrap().supply(order)
     }
 }
 

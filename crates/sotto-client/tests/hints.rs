@@ -1,0 +1,118 @@
+//! Tables whose hints one server makes: it is sent orders and never a query, the other one queries and never an order.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
+
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+mod common;
+
+use common::{NAME, Server, resolve, server_of, value};
+use sotto_client::transport::{Response, Transport, TransportError};
+use sotto_client::{ClientError, Table};
+use sotto_wire::{Code, Problem};
+
+fn pair() -> [Server; 2] {
+    let servers = [(); 2].map(|()| server_of("clear-helped/1", 100, 32));
+    servers[1].with(|world| world.role = 1);
+    servers
+}
+
+fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
+    let transports = servers.each_ref().map(|server| Box::new(server.transport()) as Box<dyn Transport>);
+    Table::over_all(transports.into(), NAME).resolve(resolve).open()
+}
+
+/// What each server was sent, but for the catalog: the last part of the path, and the body.
+fn heard(server: &Server) -> Vec<(String, Vec<u8>)> {
+    let posts = server.heard().into_iter().filter(|request| !request.body.is_empty());
+    posts.map(|request| (request.path.rsplit('/').next().unwrap().to_owned(), request.body)).collect()
+}
+
+fn paths(server: &Server) -> Vec<String> {
+    heard(server).into_iter().map(|(path, _)| path).collect()
+}
+
+#[test]
+fn hints_are_ordered_when_they_run_out_and_each_server_sees_its_part() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    for row in 0..7 {
+        assert_eq!(table.get(row).unwrap(), value(row, 32));
+    }
+    assert_eq!(paths(&servers[0]), ["ask"; 7]);
+    assert_eq!(paths(&servers[1]), ["hints"; 3], "three lookups to a supply");
+    assert_eq!((table.stats().orders.requests, table.stats().asks.requests), (3, 7));
+    // Several rows at once take several hints.
+    assert_eq!(table.get_many(&[99, 0, 99, 5]).unwrap().len(), 4);
+    assert_eq!(paths(&servers[1]), ["hints"]);
+}
+
+#[test]
+fn orders_do_not_depend_on_what_is_asked() {
+    let orders = |rows: [u64; 5]| {
+        let servers = pair();
+        let mut table = open(&servers).unwrap();
+        rows.iter().for_each(|&row| drop(table.get(row).unwrap()));
+        heard(&servers[1])
+    };
+    assert_eq!(orders([0, 1, 2, 3, 4]), orders([99, 99, 99, 99, 0]));
+}
+
+#[test]
+fn hints_can_be_ordered_before_they_are_needed() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    assert!(table.upkeep().unwrap());
+    assert!(!table.upkeep().unwrap(), "enough for now");
+    heard(&servers[1]);
+    table.get(1).unwrap();
+    assert!(table.upkeep().unwrap());
+    servers[1].tamper(|_, _| Err(TransportError::Lost(String::new())));
+    for row in 0..5 {
+        assert_eq!(table.get(row).unwrap(), value(row, 32), "the helper is not needed meanwhile");
+    }
+    let error = table.get(5).unwrap_err();
+    assert_eq!(error.code(), "connection-lost");
+    assert!(error.to_string().starts_with("server 1: "), "{error}");
+}
+
+#[test]
+fn an_order_that_was_lost_is_sent_again_bit_for_bit() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    servers[1].tamper(|_, _| Err(TransportError::Lost(String::new())));
+    table.get(1).unwrap_err();
+    assert_eq!(paths(&servers[0]), [""; 0], "nothing is asked without a hint");
+    servers[1].with(|world| world.tamper = None);
+    table.get(1).unwrap();
+    let [(_, first), (_, again)] = &heard(&servers[1])[..] else { panic!("two orders") };
+    assert_eq!(first, again);
+}
+
+#[test]
+fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    let order = |table: &mut Table| table.upkeep().unwrap_err();
+    for at in 0..48 {
+        servers[1].tamper(move |_, mut response| {
+            response.body[at] ^= 1;
+            Ok(response)
+        });
+        assert_eq!(order(&mut table).code(), "bad-answer", "byte {at}");
+    }
+    servers[1].tamper(|_, mut response| {
+        response.body.pop();
+        Ok(response)
+    });
+    assert_eq!(order(&mut table).code(), "bad-answer");
+    // A well-formed supply to another order: the scheme's to refuse.
+    servers[1].tamper(|_, mut response| {
+        response.body[48] ^= 1;
+        Ok(response)
+    });
+    assert_eq!(order(&mut table).code(), "peer-misbehaved");
+    let busy = Problem::new(Code::Busy, "later").to_bytes();
+    servers[1].tamper(move |_, _| Ok(Response::new(429, busy.clone())));
+    assert_eq!(order(&mut table).code(), "busy");
+    servers[1].with(|world| world.tamper = None);
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+}

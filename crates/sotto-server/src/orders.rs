@@ -1,0 +1,127 @@
+//! Orders of hints, filled one after the other by a thread of their own: a hint takes the whole table and seconds, and
+//! no ask may wait for that.
+
+use crate::LiveTable;
+use crate::StartError;
+use crate::metrics::Metrics;
+use crate::places::Open;
+use sotto_core::Error;
+use sotto_wire::{Code, order};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// A checked order. Its frame is exactly as long as the table's parameters say.
+pub(crate) struct Order {
+    pub(crate) live: Arc<LiveTable>,
+    pub(crate) frame: Vec<u8>,
+    /// The memory the frame takes, and its place among the orders, given back with it.
+    pub(crate) _held: (OwnedSemaphorePermit, Open),
+}
+
+type Reply = Result<Vec<u8>, Code>;
+
+struct Job {
+    order: Order,
+    reply: oneshot::Sender<Reply>,
+}
+
+/// The orders that wait, and the thread that fills them.
+pub(crate) struct Orders {
+    queue: Mutex<Option<SyncSender<Job>>>,
+    closed: Arc<AtomicBool>,
+}
+
+impl Orders {
+    /// Starts the thread, with a pool of `threads` (0: one per core), for at most `most` orders at once.
+    ///
+    /// # Errors
+    /// [`StartError::Threads`].
+    pub(crate) fn start(most: usize, threads: usize, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("sotto-hints-{i}"))
+            .build()
+            .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
+        let (queue, jobs) = mpsc::sync_channel(most);
+        let closed = Arc::new(AtomicBool::new(false));
+        let worker = Worker { jobs, pool, metrics, closed: closed.clone() };
+        std::thread::Builder::new()
+            .name("sotto-hints".into())
+            .spawn(move || worker.run())
+            .map_err(StartError::Threads)?;
+        Ok(Orders { queue: Mutex::new(Some(queue)), closed })
+    }
+
+    /// Queues an order. Dropping the receiver takes it out again, unless its hints are being made.
+    ///
+    /// # Errors
+    /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`Orders::close`].
+    pub(crate) fn submit(&self, order: Order) -> Result<oneshot::Receiver<Reply>, Code> {
+        let (reply, receiver) = oneshot::channel();
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        match queue.as_ref().map(|queue| queue.try_send(Job { order, reply })) {
+            Some(Ok(())) => Ok(receiver),
+            Some(Err(mpsc::TrySendError::Full(_))) => Err(Code::Busy),
+            Some(Err(mpsc::TrySendError::Disconnected(_))) | None => Err(Code::ShuttingDown),
+        }
+    }
+
+    /// Takes no more orders, and refuses those that wait. The one at hand is finished, and nobody waits for it: a client
+    /// sends the same order again, here or to whoever comes after.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+struct Worker {
+    jobs: Receiver<Job>,
+    pool: rayon::ThreadPool,
+    metrics: Arc<Metrics>,
+    closed: Arc<AtomicBool>,
+}
+
+impl Worker {
+    fn run(self) {
+        while let Ok(Job { order, reply }) = self.jobs.recv() {
+            if self.closed.load(Ordering::Relaxed) {
+                let _ = reply.send(Err(Code::ShuttingDown));
+            } else if reply.is_closed() {
+                self.metrics.gone.inc();
+            } else {
+                let made = self.fill(&order);
+                // The place is free again before the client can order more.
+                drop(order);
+                let _ = reply.send(made);
+            }
+        }
+    }
+
+    /// Makes the hints. A scheme that panics costs this order, not the server.
+    fn fill(&self, order: &Order) -> Reply {
+        let live = &order.live;
+        let supplier = live.server().supplier().ok_or(Code::Internal)?;
+        let payload = order.frame.get(order::HEAD_BYTES..).unwrap_or_default();
+        self.metrics.order(live.catalog().table.as_str());
+        let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| supplier.supply(payload))));
+        match made {
+            Ok(Ok(supply)) if supply.len() == supplier.supply_bytes() => Ok(supply),
+            Ok(Ok(_)) => {
+                tracing::error!(table = ?live, "the scheme gave a supply of the wrong size");
+                Err(Code::Internal)
+            }
+            Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
+            Ok(Err(error)) => {
+                tracing::error!(table = ?live, %error, "the scheme could not make hints");
+                Err(Code::Internal)
+            }
+            Err(_) => {
+                tracing::error!(table = ?live, "the scheme panicked; its order is refused");
+                Err(Code::Internal)
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! An order in, hints out.
+
+use crate::admission::Peer;
+use crate::body::Reader;
+use crate::epochs::Slot;
+use crate::orders::Order;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use sotto_wire::{Code, order, routes};
+use std::sync::Arc;
+
+/// `POST /v1/tables/{table}/hints`
+pub(super) async fn order(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Response<Body>, Refusal> {
+    let slot = service.tables.get(&name)?;
+    let (parts, body) = request.into_parts();
+    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
+    let limit = slot.live().max_order();
+    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
+    let order = match read(&service, slot, peer, &mut reader).await {
+        Ok(read) => read,
+        Err(refusal) => {
+            reader.drain().await;
+            return Err(refusal);
+        }
+    };
+    service.metrics.bytes_in.inc_by(order.frame.len() as u64);
+    let pin = *order.live.pin();
+    // A worker that drops the sender has failed, or was told to end.
+    let supply = service.orders.submit(order)?.await.unwrap_or(Err(Code::Internal))?;
+    tracing::debug!(table = name, epoch = %pin.epoch, "an order is filled");
+    let mut response = Response::new(Body::from(order::supply(&pin, &supply)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Reads an order in two steps: the head, which says where a wrong one is refused; then the rest.
+async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Order, Refusal> {
+    let room = service.room_for(reader.most())?;
+    let head = order::Head::parse(reader.head(order::HEAD_BYTES).await?)?;
+    let live = slot.live().admit(&head.pin)?.clone();
+    let bytes = live.order_bytes().ok_or_else(|| {
+        Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table")
+    })?;
+    let open = service.order_places.take(peer)?;
+    let frame = reader.exactly(order::frame_bytes(bytes)).await?;
+    Ok(Order { live, frame, _held: (room, open) })
+}

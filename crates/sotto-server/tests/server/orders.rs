@@ -1,0 +1,163 @@
+//! Hints to order: made by the server whose role it is, one after the other, beside the passes.
+
+use crate::kit::*;
+use sotto_server::{Config, Running, Source};
+use sotto_testkit::{CLEAR, CLEAR_HELPED};
+use sotto_wire::{Code, SessionId, order, routes};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A helper's server, and a table of one server beside it.
+struct Helper {
+    running: Running,
+    probe: Arc<Probe>,
+    helped: Made,
+    single: Made,
+}
+
+fn helper(config: &Config, role: u8) -> Helper {
+    let probe = Probe::new();
+    let helped = Made { scheme: &CLEAR_HELPED, role, ..Made::clear(1, &probe) };
+    let single = Made { name: "single", scheme: &CLEAR, ..Made::clear(1, &probe) };
+    let shelves: Vec<Box<dyn Source>> =
+        [&helped, &single].map(|made| Box::new(Shelf::with(made.clone())) as Box<dyn Source>).into();
+    let running = sotto_server::Server::start_with(config, shelves).unwrap();
+    Helper { running, probe, helped, single }
+}
+
+impl Helper {
+    fn frame(&self, number: u64) -> Vec<u8> {
+        order::encode(&self.helped.pin(), &number.to_le_bytes())
+    }
+
+    fn order(&self, number: u64) -> Response {
+        post(self.running.public, &routes::hints("t"), &self.frame(number))
+    }
+
+    fn order_later(&self, number: u64) -> JoinHandle<Response> {
+        let (at, frame) = (self.running.public, self.frame(number));
+        std::thread::spawn(move || post(at, &routes::hints("t"), &frame))
+    }
+
+    fn assert_filled(&self, response: &Response, number: u64) {
+        assert_eq!(response.status, 200, "{}", response.text());
+        let supply = order::decode_supply(&response.body, &self.helped.pin(), 16).unwrap();
+        assert_eq!(supply[..8], number.to_le_bytes());
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+    }
+
+    fn until_open(&self, orders: u64) {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while !get(self.running.admin, "/metrics").text().contains(&format!("sotto_open_orders {orders}\n")) {
+            assert!(Instant::now() < give_up, "never {orders} open orders");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+#[test]
+fn an_order_is_filled() {
+    let helper = helper(&config(), 1);
+    for number in [0, 1, 1, 7] {
+        helper.assert_filled(&helper.order(number), number);
+    }
+    let metrics = get(helper.running.admin, "/metrics").text();
+    assert!(metrics.contains("sotto_orders_total{table=\"t\"} 4\n"), "{metrics}");
+    assert!(metrics.contains("sotto_requests_total{route=\"hints\",outcome=\"ok\"} 4\n"), "{metrics}");
+}
+
+#[test]
+fn each_server_sees_its_part_alone() {
+    let asked = helper(&config(), 0);
+    assert_refused(&asked.order(0), Code::WrongServer);
+    let query = |helper: &Helper, table: &str| {
+        let frame = frame(&helper.helped.pin(), SessionId::NONE, &[3]);
+        post(helper.running.public, &routes::ask(table), &frame)
+    };
+    assert_answers(&query(&asked, "t"), &asked.helped.pin(), &[3]);
+    let helping = helper(&config(), 1);
+    assert_refused(&query(&helping, "t"), Code::WrongServer);
+    assert_eq!(helping.probe.batches(), [0; 0]);
+    // A table without hints has no server that makes them.
+    let order = order::encode(&helping.single.pin(), &[0; 8]);
+    let response = post(helping.running.public, &routes::hints("single"), &order);
+    assert_refused(&response, Code::TooLarge);
+    let response = post(helping.running.public, &routes::hints("single"), &order[..order::HEAD_BYTES]);
+    assert_refused(&response, Code::WrongServer);
+}
+
+#[test]
+fn orders_that_are_none_are_refused() {
+    let helper = helper(&config(), 1);
+    let send = |body: &[u8]| post(helper.running.public, &routes::hints("t"), body);
+    let good = helper.frame(5);
+    for len in 0..good.len() {
+        assert_refused(&send(&good[..len]), Code::Malformed);
+    }
+    assert_refused(&send(&[&good[..], b"x"].concat()), Code::TooLarge);
+    for (at, code) in
+        [(0, Code::Malformed), (4, Code::WrongVersion), (5, Code::WrongServer), (6, Code::Malformed)]
+    {
+        let mut bad = good.clone();
+        bad[at] ^= 2;
+        assert_refused(&send(&bad), code);
+    }
+    let mut bad = good.clone();
+    bad[16] ^= 1;
+    assert_refused(&send(&bad), Code::WrongParams);
+    // Well-formed, and not an order of this scheme.
+    assert_refused(&helper.order(u64::MAX), Code::BadQuery);
+    helper.assert_filled(&helper.order(5), 5);
+}
+
+#[test]
+fn an_order_delays_no_ask() {
+    let helper = helper(&config(), 1);
+    helper.probe.hold_orders();
+    let waiting = helper.order_later(0);
+    helper.until_open(1);
+    let frame = frame(&helper.single.pin(), SessionId::NONE, &[3]);
+    let response = post(helper.running.public, &routes::ask("single"), &frame);
+    assert_answers(&response, &helper.single.pin(), &[3]);
+    assert!(!waiting.is_finished());
+    helper.probe.release_orders();
+    helper.assert_filled(&waiting.join().unwrap(), 0);
+    helper.until_open(0);
+}
+
+#[test]
+fn so_many_orders_in_all_and_of_one_client() {
+    for (max_orders, orders_per_client) in [(2, 0), (5, 2)] {
+        let helper = helper(&Config { max_orders, orders_per_client, ..config() }, 1);
+        helper.probe.hold_orders();
+        let waiting = [0, 1].map(|number| helper.order_later(number));
+        helper.until_open(2);
+        assert_refused(&helper.order(2), Code::Busy);
+        helper.probe.release_orders();
+        for (number, response) in (0..).zip(waiting) {
+            helper.assert_filled(&response.join().unwrap(), number);
+        }
+        helper.until_open(0);
+        helper.assert_filled(&helper.order(2), 2);
+    }
+}
+
+#[test]
+fn a_scheme_that_panics_costs_its_order_alone() {
+    let helper = helper(&config(), 1);
+    helper.probe.panic_next();
+    assert_refused(&helper.order(0), Code::Internal);
+    helper.assert_filled(&helper.order(0), 0);
+}
+
+#[test]
+fn a_shutdown_waits_for_no_order() {
+    let helper = helper(&Config { drain_seconds: 0, ..config() }, 1);
+    helper.probe.hold_orders();
+    let waiting = helper.order_later(0);
+    helper.until_open(1);
+    assert_eq!(helper.running.shutdown().cut_off, 1);
+    helper.probe.release_orders();
+    assert!(waiting.join().is_err(), "its connection was cut off");
+}
