@@ -42,7 +42,9 @@ pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_
 pub(super) use rank::tally;
 #[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
-pub(super) use select::{matrices, select};
+pub(super) use select::matrices;
+#[cfg(target_arch = "x86_64")]
+pub(super) use select::select;
 pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
 #[cfg(target_arch = "x86_64")]
 pub(super) use tiles::tiles;
