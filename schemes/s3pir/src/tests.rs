@@ -4,6 +4,7 @@
 mod crashes;
 mod hostile;
 mod lookups;
-mod setup;
+pub(crate) mod setup;
+mod two;
 mod updates;
 mod views;

@@ -19,7 +19,7 @@ pub mod message;
 pub mod params;
 pub mod select;
 #[cfg(feature = "server")]
-mod server;
+pub(crate) mod server;
 mod stock;
 
 use sotto_core::{One, Scheme, SchemeEntry, SchemeId};

@@ -101,7 +101,7 @@ impl Table {
                 sum.iter_mut().zip(self.row(index as u64)).for_each(|(sum, byte)| *sum ^= byte);
             }
         };
-        for id in 0..self.params.ids() as u32 {
+        for id in 0..client.hints.stocked as u32 {
             let hint = client.hints.of[id as usize];
             let mut halves = [zero.clone(), zero.clone()];
             for (k, rank) in client.prf.ranks(id).into_iter().enumerate() {

@@ -24,7 +24,7 @@ pub struct Prepare {
 
 /// A client that orders its hints.
 pub struct Client {
-    one: crate::client::Client,
+    pub(crate) one: crate::client::Client,
     /// Whether a supply is waited for.
     ordered: bool,
 }

@@ -16,6 +16,9 @@ const LEAST_PAIRS: u64 = 64;
 /// often in the mean, or eight times, and that pays for having read them.
 const BLOCK_PER_ROW: u64 = 16;
 
+/// Fewest hints of a block, if rows are not long: so that small tables are asked more than a few times between two orders.
+const LEAST_BLOCK: u64 = 128;
+
 /// Bytes of a supply, if rows are not so long that the smallest block has more.
 const USUAL_SUPPLY_BYTES: u64 = 4 << 20;
 
@@ -27,7 +30,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     let one = crate::select::select(shape)?;
     let (c, w, row_bytes) = (one.partitions, one.partition_rows, one.row_bytes);
     let wanted = (PAIRS_PER_ROW * w).max(LEAST_PAIRS);
-    let most = (BLOCK_PER_ROW * w).min(USUAL_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
+    let most = (BLOCK_PER_ROW * w).max(LEAST_BLOCK).min(USUAL_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
     // Half a block more than are wanted: what rounding adds at most.
     let least = bound::least_hints(wanted + most / 2, f64::from(REQUIRED_FAILURE_LOG2), w, |_| c);
     // As many blocks as it takes, and all of one size, so that rounding adds few hints.

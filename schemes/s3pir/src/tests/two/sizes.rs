@@ -1,0 +1,88 @@
+//! Parameters: what is chosen, and what is refused.
+
+use super::Served;
+use crate::bound;
+use crate::two::S3pirTwo;
+use crate::two::params::{Params, ParamsLiteral};
+use crate::two::select::select;
+use sotto_core::{Error, Goal, Params as _, Shape, Upkeep, Wire};
+
+fn checked(shape: &Shape) -> Params {
+    Params::check(select(shape).unwrap()).unwrap()
+}
+
+#[test]
+fn the_papers_tables() {
+    for (log2_rows, side, supply) in
+        [(20, 1 << 10, 512 << 10), (24, 1 << 12, 2 << 20), (28, 1 << 14, 4 << 20)]
+    {
+        let params = checked(&Shape::new(1 << log2_rows, 32, 1));
+        let one = params.one();
+        assert_eq!((one.partitions(), one.partition_rows()), (side, side));
+        assert!(one.pairs() >= 80 * side && one.pairs() < 96 * side, "{} pairs", one.pairs());
+        assert!(params.supply_bytes() <= supply && params.supply_bytes() > supply * 3 / 4);
+        // What the bound asks for, and no more than rounding adds.
+        let least = bound::least_hints(one.pairs() as u64, -40.0, side as u64, |_| side as u64) as usize;
+        assert!((least..least + least / 100).contains(&one.hints()), "{} hints of {least}", one.hints());
+    }
+}
+
+#[test]
+fn every_table_fits_by_every_goal_and_set() {
+    let rows = (1..200).chain([(1 << 20) - 1, 3 << 19, 1 << 32]);
+    for rows in rows {
+        for row_bytes in [1, 33, 4096, 1 << 20] {
+            let mut shape = Shape::new(rows, row_bytes, 1000);
+            for goal in Goal::ALL {
+                shape.goal = goal;
+                checked(&shape);
+            }
+            for set in Params::sets() {
+                shape.set = Some(set.name.into());
+                let params = checked(&shape);
+                assert_eq!(params.ids_of(params.blocks()), params.one().ids());
+                assert!(
+                    (0..=params.blocks()).all(|blocks| params.blocks_of(params.ids_of(blocks)) == blocks)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_are_whole_and_bounded() {
+    let good = select(&Shape::new(1000, 32, 1)).unwrap();
+    let refused = |change: fn(&mut ParamsLiteral)| {
+        let mut literal = good.clone();
+        change(&mut literal);
+        let refused = matches!(Params::check(literal.clone()), Err(Error::Params(_)));
+        assert!(refused, "{literal:?}");
+    };
+    refused(|literal| literal.block = 0);
+    refused(|literal| literal.block = u64::MAX);
+    refused(|literal| literal.block /= 2 * literal.block);
+    refused(|literal| literal.block += 8);
+    refused(|literal| literal.block = literal.hints * 2);
+    refused(|literal| literal.hints += 16);
+    refused(|literal| literal.pairs += 1);
+    refused(|literal| (literal.row_bytes, literal.block) = (1 << 20, 32));
+}
+
+#[test]
+fn reported_sizes_are_those_of_states_and_messages() {
+    for (rows, row_bytes) in [(1, 1), (100, 7), (300, 32)] {
+        let served = Served::new(rows, row_bytes);
+        let mut client = served.fresh(1);
+        let mut orders = 0;
+        while let Some(order) = S3pirTwo::order(&mut client).unwrap() {
+            let mut bytes = Vec::new();
+            order.put(&served.params, &mut bytes);
+            assert_eq!((bytes.len(), order.block), (20, orders));
+            assert!(served.supply(&mut client));
+            orders += 1;
+        }
+        let costs = served.params.report().costs;
+        assert_eq!(served.saved(&client).len() as u64, costs.client_bytes);
+        assert_eq!((costs.artifact_bytes, costs.budget), (0, served.params.one().pairs() as u64));
+    }
+}
