@@ -50,7 +50,7 @@ fn main() -> Result<()> {
     let rng = &mut seeded("lookups");
     let start = Instant::now();
     let mut prepare = Prepare::begin(&params, rng)?;
-    table.0.chunks(1 << 20).try_for_each(|chunk| prepare.absorb(Artifact::Rows, chunk))?;
+    table.bytes().chunks(1 << 20).try_for_each(|chunk| prepare.absorb(Artifact::Rows, chunk))?;
     let mut client = prepare.finish()?;
     println!("prepare {:.3} s", start.elapsed().as_secs_f64());
     let server = Server::open(&params, table.clone())?;
@@ -71,7 +71,7 @@ fn main() -> Result<()> {
         answer.put(&params, &mut bytes);
         let (read, record) = timed(|| client.recover(pending, One(Answer::take(&params, &bytes)?)));
         let at = index as usize * params.row_bytes();
-        wrong += u64::from(record.bytes() != &table.0[at..at + params.row_bytes()]);
+        wrong += u64::from(record.bytes() != &table.bytes()[at..at + params.row_bytes()]);
         black_box(entry);
         for (part, time) in parts.iter_mut().zip([made, answered, read, encoded, journal]) {
             part.push(time * 1e6);
@@ -96,21 +96,33 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The rows, as a server's image of them.
-struct Rows(Vec<u8>);
+/// The rows, as a server's image of them: from a multiple of 64 on, as sections begin.
+struct Rows {
+    bytes: Vec<u8>,
+    start: usize,
+    len: usize,
+}
+
+impl Rows {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[self.start..self.start + self.len]
+    }
+}
 
 impl Image for Rows {
     fn section(&self, section: Section) -> Option<&[u8]> {
-        (section == Section::Public(Artifact::Rows)).then_some(&self.0)
+        (section == Section::Public(Artifact::Rows)).then(|| self.bytes())
     }
 }
 
 fn table(params: &Params) -> Arc<Rows> {
-    let mut rows = vec![0; params.table_bytes() as usize];
-    for (i, word) in rows.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+    let len = params.table_bytes() as usize;
+    let mut bytes = vec![0; len + 64];
+    let start = bytes.as_ptr().align_offset(64);
+    for (i, word) in bytes[start..].as_chunks_mut::<8>().0.iter_mut().enumerate() {
         *word = noise(i as u64).to_le_bytes();
     }
-    Arc::new(Rows(rows))
+    Arc::new(Rows { bytes, start, len })
 }
 
 /// Numbers without pattern, quickly.

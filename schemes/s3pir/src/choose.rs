@@ -20,6 +20,8 @@ pub(crate) struct Search {
     offsets: Zeroizing<Vec<u16>>,
     found: Found,
     candidates: Zeroizing<Vec<u32>>,
+    /// What is kept of them.
+    kept: Zeroizing<Vec<Hint>>,
     looks: Blocks<3>,
     /// For each candidate 1 if it is a live hint that contains the row.
     contain: Zeroizing<Vec<u32>>,
@@ -32,6 +34,7 @@ impl Search {
             offsets: Zeroizing::new(vec![0; 8 * STRETCH]),
             found: Found::new(params.candidates()),
             candidates: Zeroizing::new(vec![0; params.candidates()]),
+            kept: Zeroizing::new(vec![Hint::default(); params.candidates()]),
             looks: Blocks::default(),
             contain: Zeroizing::new(vec![0; params.candidates()]),
         }
@@ -78,11 +81,13 @@ impl Search {
         let k = u64::from(row.partition);
         let inputs = |j: u64| [(RANK + k / 16, j), (TIE + k / 4, j), (OFFSET + k, j / 8)];
         let blocks = self.looks.of(prf, &self.candidates, inputs);
+        // Candidates lie far apart. A loop that does nothing else waits for many of them at once.
         let empty = Hint::default();
-        for ((contains, id), [high, low, lanes]) in
-            self.contain.iter_mut().zip(self.candidates.iter()).zip(blocks)
-        {
-            let hint = hints.of.get(*id as usize).unwrap_or(&empty);
+        for (kept, id) in self.kept.iter_mut().zip(self.candidates.iter()) {
+            *kept = *hints.of.get(*id as usize).unwrap_or(&empty);
+        }
+        let looked = self.candidates.iter().zip(self.kept.iter()).zip(blocks);
+        for (contains, ((id, hint), [high, low, lanes])) in self.contain.iter_mut().zip(looked) {
             let has = |mark: u8| u32::from(hint.mark & mark != 0);
             let rank = joined(part(high, k % 16 * 8) as u8, part(low, k % 4 * 32) as u32);
             let offset = part(lanes, u64::from(id % 8) * 16) as u16 & prf.mask();
