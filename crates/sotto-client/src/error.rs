@@ -1,8 +1,11 @@
 //! What went wrong, by whose fault, and what to do.
 
+mod below;
+
 #[cfg(feature = "cache")]
 use crate::cache::CacheError;
 use crate::transport::TransportError;
+use below::{catalog_code, catalog_fix, core_code, core_fix};
 use sotto_catalog::{CatalogError, TableName};
 use sotto_core::{Epoch, Error};
 use sotto_wire::{Code, FrameError, Problem};
@@ -280,60 +283,5 @@ impl ClientError {
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.fix(),
         }
-    }
-}
-
-fn core_code(error: &Error) -> &'static str {
-    match error {
-        Error::Params(_) => "bad-params",
-        Error::Misuse(_) => "misuse",
-        Error::Peer(_) => "peer-misbehaved",
-        Error::Exhausted(_) => "exhausted",
-        Error::Unreadable => "unreadable",
-        Error::Storage(_) => "storage",
-        _ => "scheme",
-    }
-}
-
-fn core_fix(error: &Error) -> &'static str {
-    match error {
-        Error::Params(_) => "do not use the table: its publisher must encode it with sound parameters",
-        Error::Misuse(_) => "correct the call",
-        Error::Peer(_) => "tell the operator: what the server sends is damaged or made up",
-        Error::Exhausted(_) => "open the table again",
-        Error::Unreadable => "open the table again; do not ask for the same row at once, and tell nobody",
-        Error::Storage(_) => "check the disk",
-        _ => "tell the authors of sotto",
-    }
-}
-
-fn catalog_code(error: &CatalogError) -> &'static str {
-    match error {
-        CatalogError::TooLarge { .. } | CatalogError::Malformed { .. } | CatalogError::Invalid { .. } => {
-            "bad-catalog"
-        }
-        CatalogError::Version { .. } => "catalog-version",
-        CatalogError::UnknownLayer { .. } => "unknown-layer",
-        CatalogError::Disagree { .. } => "catalog-disagrees",
-        CatalogError::WrongScheme { .. } => "wrong-scheme",
-        CatalogError::BadSignature => "bad-signature",
-        CatalogError::WrongKey { .. } => "wrong-key",
-        CatalogError::KeyText { .. } => "bad-key",
-        CatalogError::NoSuchRow { .. } => "no-such-row",
-        _ => "catalog",
-    }
-}
-
-fn catalog_fix(error: &CatalogError) -> &'static str {
-    match error {
-        CatalogError::Version { .. }
-        | CatalogError::UnknownLayer { .. }
-        | CatalogError::WrongScheme { .. } => "upgrade sotto",
-        CatalogError::BadSignature | CatalogError::WrongKey { .. } => {
-            "check the address; get the publisher's key by another way than this server, and pin it"
-        }
-        CatalogError::KeyText { .. } => "give the key as it was printed: sotto-pk: and 64 hexadecimal digits",
-        CatalogError::NoSuchRow { .. } => "give a row or key of the table",
-        _ => "tell the publisher to encode the table afresh",
     }
 }

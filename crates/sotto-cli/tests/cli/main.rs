@@ -8,6 +8,7 @@
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`tour`] | help, `bench`, `demo` |
+//! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
 
 // Clippy knows tests by their attribute, and what they share has none.
@@ -19,4 +20,5 @@ mod harness;
 mod journey;
 mod sources;
 mod tour;
+mod two;
 mod variants;

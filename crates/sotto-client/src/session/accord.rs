@@ -5,13 +5,69 @@
 //! before, and so the first round asks every server for its newest catalog, and the second asks those that are ahead
 //! for the epoch that the last one has reached.
 
-use super::opening::{Agreed, Config};
+use super::opening::Config;
+use super::trust::{self, Trust};
 use super::{accepted, is_over};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
-use sotto_core::Epoch;
-use sotto_wire::{Problem, routes};
+use sotto_catalog::{Catalog, PublicKey, Terms};
+use sotto_core::{Epoch, ParamsDigest, SchemeEntry};
+use sotto_wire::{Pin, Problem, SessionId, Sizes, routes};
+
+/// A table that is believed and understood.
+pub(super) struct Agreed {
+    pub(super) catalog: Catalog,
+    pub(super) key: PublicKey,
+    pub(super) trust: Trust,
+    pub(super) terms: Terms,
+    pub(super) scheme: &'static SchemeEntry,
+    /// The literal parameters, as the scheme takes them.
+    pub(super) params: Vec<u8>,
+}
+
+impl Agreed {
+    /// Judges a catalog; one of a server that comes after another is held to the `key` of that one.
+    ///
+    /// # Errors
+    /// [`ClientError`] for whatever is wrong with it; [`ClientError::Servers`].
+    pub(super) fn new(body: &[u8], config: &Config, key: Option<PublicKey>) -> Result<Self> {
+        let pin = key.or(config.pin);
+        let (catalog, key, trust) =
+            trust::judge(body, &config.table, pin.as_ref(), config.remembered.as_ref())?;
+        let scheme = (config.resolve)(&catalog.scheme)
+            .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
+        if scheme.servers != usize::from(config.servers) {
+            let given = config.servers;
+            return Err(ClientError::Servers { id: catalog.scheme, servers: scheme.servers, given });
+        }
+        // The scheme checks security and failure bounds again: a signature says who made the parameters,
+        // not that they are sound.
+        let terms = catalog.terms(scheme)?;
+        let params = catalog.params.to_string().into_bytes();
+        Ok(Agreed { catalog, key, trust, terms, scheme, params })
+    }
+
+    pub(super) fn sizes(&self) -> Sizes {
+        Sizes::new(&self.terms.report.costs, self.terms.packing.lookups())
+    }
+
+    /// What frames for this server start with.
+    pub(super) fn pin(&self, server: u8) -> Pin {
+        let digest = ParamsDigest(self.catalog.params_digest.0);
+        Pin { server, epoch: self.catalog.epoch, digest }
+    }
+
+    /// How many servers there are.
+    pub(super) fn servers(&self) -> u8 {
+        u8::try_from(self.scheme.servers).unwrap_or(u8::MAX)
+    }
+
+    /// No session yet with each server that is sent queries.
+    pub(super) fn no_sessions(&self) -> Vec<SessionId> {
+        vec![SessionId::NONE; self.scheme.queried]
+    }
+}
 
 /// The catalogs that servers have shown so far, in their order.
 #[derive(Default)]

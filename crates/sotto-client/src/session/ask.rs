@@ -1,7 +1,7 @@
 //! One request for rows, and the secret that reads its answers.
 
 use super::accepted;
-use super::opening::Agreed;
+use super::accord::Agreed;
 use super::trust::Trust;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};

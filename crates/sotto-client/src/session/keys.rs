@@ -1,7 +1,8 @@
 //! Keys after the first time: registered again when a server has dropped them, and carried on when the table
 //! moves to an epoch of the same parameters. What either saves is an upload of megabytes.
 
-use super::opening::{Agreed, Opening};
+use super::accord::Agreed;
+use super::opening::Opening;
 use super::{Ask, Session, accepted};
 use crate::Result;
 use crate::transport::{Request, Response};

@@ -3,16 +3,16 @@
 //! Every step is on bytes that are the same for every client, keys excepted, so nothing here depends on
 //! what will be asked.
 
-use super::accord::Accord;
+use super::accord::{Accord, Agreed};
 use super::gather::Gathering;
 use super::keys::{self, session_id};
-use super::trust::{self, Remembered, Trust};
+use super::trust::{Remembered, Trust};
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, Hex32, PublicKey, TableName, Terms};
+use sotto_catalog::{Catalog, Hex32, PublicKey, TableName};
 use sotto_core::{AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry};
-use sotto_wire::{Pin, SessionId, Sizes};
+use sotto_wire::SessionId;
 use std::ops::Range;
 
 /// What to open, and whom to believe.
@@ -90,60 +90,6 @@ pub struct Fetch {
     pub range: Range<u64>,
     /// What to send for it.
     pub request: Request,
-}
-
-/// A table that is believed and understood.
-pub(super) struct Agreed {
-    pub(super) catalog: Catalog,
-    pub(super) key: PublicKey,
-    pub(super) trust: Trust,
-    pub(super) terms: Terms,
-    pub(super) scheme: &'static SchemeEntry,
-    /// The literal parameters, as the scheme takes them.
-    pub(super) params: Vec<u8>,
-}
-
-impl Agreed {
-    /// Judges a catalog; one of a server that comes after another is held to the `key` of that one.
-    ///
-    /// # Errors
-    /// [`ClientError`] for whatever is wrong with it; [`ClientError::Servers`].
-    pub(super) fn new(body: &[u8], config: &Config, key: Option<PublicKey>) -> Result<Self> {
-        let pin = key.or(config.pin);
-        let (catalog, key, trust) =
-            trust::judge(body, &config.table, pin.as_ref(), config.remembered.as_ref())?;
-        let scheme = (config.resolve)(&catalog.scheme)
-            .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
-        if scheme.servers != usize::from(config.servers) {
-            let given = config.servers;
-            return Err(ClientError::Servers { id: catalog.scheme, servers: scheme.servers, given });
-        }
-        // The scheme checks security and failure bounds again: a signature says who made the parameters,
-        // not that they are sound.
-        let terms = catalog.terms(scheme)?;
-        let params = catalog.params.to_string().into_bytes();
-        Ok(Agreed { catalog, key, trust, terms, scheme, params })
-    }
-
-    pub(super) fn sizes(&self) -> Sizes {
-        Sizes::new(&self.terms.report.costs, self.terms.packing.lookups())
-    }
-
-    /// What frames for this server start with.
-    pub(super) fn pin(&self, server: u8) -> Pin {
-        let digest = ParamsDigest(self.catalog.params_digest.0);
-        Pin { server, epoch: self.catalog.epoch, digest }
-    }
-
-    /// How many servers there are.
-    pub(super) fn servers(&self) -> u8 {
-        u8::try_from(self.scheme.servers).unwrap_or(u8::MAX)
-    }
-
-    /// No session yet with each server that is sent queries.
-    fn no_sessions(&self) -> Vec<SessionId> {
-        vec![SessionId::NONE; self.scheme.queried]
-    }
 }
 
 /// A table being opened.

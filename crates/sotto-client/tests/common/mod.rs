@@ -3,11 +3,11 @@
 use sotto_catalog::{
     ArtifactEntry, Catalog, KeyKind, Packing, PublicKey, SignedCatalog, SigningKey, TableKind, ValueKind,
 };
-use sotto_client::Table;
 use sotto_client::session::Config;
 use sotto_client::table::Builder;
 use sotto_client::transport::memory::Memory;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
+use sotto_client::{ClientError, Table};
 use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO, rng};
@@ -401,4 +401,32 @@ impl Server {
             http_response(response.status, "", &response.body)
         })
     }
+}
+
+/// Two servers of one table, each with a copy of its own.
+pub fn pair(rows: u64, row_bytes: u64) -> [Server; 2] {
+    let servers = [(); 2].map(|()| server_of("clear-two/1", rows, row_bytes));
+    servers[1].with(|world| world.role = 1);
+    servers
+}
+
+pub fn boxed(transport: impl Transport + 'static) -> Box<dyn Transport> {
+    Box::new(transport)
+}
+
+pub fn table_of(servers: &[&Server]) -> Builder {
+    let transports = servers.iter().map(|server| boxed(server.transport())).collect();
+    Table::over_all(transports, NAME).resolve(resolve)
+}
+
+pub fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
+    table_of(&[&servers[0], &servers[1]]).open()
+}
+
+/// The bodies of the asks each server has heard since the last time.
+pub fn asks(servers: &[Server; 2]) -> [Vec<Vec<u8>>; 2] {
+    servers.each_ref().map(|server| {
+        let heard = server.heard().into_iter().filter(|request| request.path.ends_with("/ask"));
+        heard.map(|request| request.body).collect()
+    })
 }
