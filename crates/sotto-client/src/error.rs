@@ -40,6 +40,16 @@ pub enum ClientError {
         /// The newest, if the server said.
         newest: Option<Epoch>,
     },
+    /// A client's state cannot be brought from its epoch to a later one: it has to be made anew, from the rows.
+    #[error("no way leads from epoch {from} of the table to epoch {to}: {why}")]
+    NoWay {
+        /// The epoch of the state.
+        from: Epoch,
+        /// The epoch it was to come to.
+        to: Epoch,
+        /// Why not.
+        why: &'static str,
+    },
     /// An older catalog than one seen before.
     #[error("the server offers epoch {offered} of the table, epoch {seen} was seen before")]
     Rollback {
@@ -190,6 +200,7 @@ impl ClientError {
             ClientError::Transport(error) => error.code(),
             ClientError::Refused(problem) => problem.code.text(),
             ClientError::EpochChanged { .. } => "epoch-changed",
+            ClientError::NoWay { .. } => "no-way",
             ClientError::Rollback { .. } => "rollback",
             ClientError::WrongTable { .. } => "wrong-table",
             ClientError::UnknownScheme { .. } => "unknown-scheme",
@@ -248,6 +259,9 @@ impl ClientError {
             ClientError::Transport(error) => error.fix(),
             ClientError::Refused(problem) => &problem.fix,
             ClientError::EpochChanged { .. } => "open the table again and make a new query",
+            ClientError::NoWay { .. } => {
+                "nothing: the client is prepared anew; if this happens often, ask the operator to keep more deltas"
+            }
             ClientError::Rollback { .. } => {
                 "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
                  the cache remembers of the table"

@@ -7,6 +7,8 @@
 //! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
+//! | `resuming` | a preparation that was under way, perhaps in another process |
+//! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
 //! | [`order`] | hints that one of the servers makes |
@@ -40,14 +42,18 @@ mod gather;
 mod keys;
 pub mod opening;
 pub mod order;
+mod resuming;
 pub mod stream;
 pub mod trust;
+pub mod way;
 
 pub use ask::{Ask, Session};
 pub use opening::{Action, Config, Fetch, Opening, Recall};
 pub use order::Order;
+pub use resuming::Resuming;
 pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
+pub use way::{Held, Stretch, Way};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;

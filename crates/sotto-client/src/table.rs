@@ -5,6 +5,7 @@
 //! | [`builder`] | which table, whom to trust, where to keep things |
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
+//! | `rows` | all rows of a table, streamed to a client that makes state of them; and what changed in them |
 //! | `stream` | a row of many megabytes, written down while it comes |
 //! | [`stats`] | bytes and time, seen from here |
 //!
@@ -15,6 +16,7 @@
 
 pub mod builder;
 mod drive;
+mod rows;
 mod servers;
 pub mod stats;
 mod stream;

@@ -53,6 +53,9 @@ pub struct Config {
     pub drain_seconds: u64,
     /// Whether tables are scanned where their files are mapped, or in a copy.
     pub load: Load,
+    /// Of how many epochs, the newest among them, the rows delta is served: how far behind a client with state of its own
+    /// may be before it has to stream the rows anew.
+    pub keep_deltas: u64,
     /// How asks are put together.
     pub batch: BatchConfig,
     /// How long clients' keys are held, for schemes that have keys.
@@ -145,6 +148,7 @@ impl Default for Config {
             reload_seconds: 10,
             drain_seconds: 10,
             load: Load::Map,
+            keep_deltas: 16,
             batch: BatchConfig::default(),
             sessions: SessionConfig::default(),
             state: None,
@@ -265,6 +269,7 @@ mod tests {
         let config = Config::parse(include_str!("../example.toml")).unwrap();
         assert_eq!(config.listen.port(), 8443);
         assert_eq!(config.batch, BatchConfig { max_wait_us: 300, max_queries: 4 });
+        assert_eq!(config.keep_deltas, 3);
         assert_eq!((config.load, config.max_streams, config.streams_per_client), (Load::Copy, 4, 2));
         assert_eq!((config.max_orders, config.orders_per_client, config.order_threads), (5, 1, 3));
         assert_eq!(config.sessions.ttl_seconds, 60);

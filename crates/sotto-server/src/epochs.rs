@@ -3,10 +3,10 @@
 //! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last ask about
 //! it is answered. A new epoch that cannot be opened is refused and logged, and the old ones stay.
 
-use crate::{LiveTable, Source, SourceError, StartError};
+use crate::{LiveTable, Past, Source, SourceError, StartError};
 use arc_swap::ArcSwap;
-use sotto_catalog::TableName;
-use sotto_core::Epoch;
+use sotto_catalog::{Hex32, TableName};
+use sotto_core::{Epoch, Image, Section};
 use sotto_wire::routes::TableList;
 use sotto_wire::{Code, FrameError, Pin, Problem, order};
 use std::collections::BTreeMap;
@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Live {
     newest: Arc<LiveTable>,
     previous: Option<Arc<LiveTable>>,
+    /// Those before the newest that clients with state of their own come along, the previous one among them.
+    past: Vec<Arc<Past>>,
 }
 
 impl Live {
@@ -33,6 +35,17 @@ impl Live {
 
     pub(crate) fn find(&self, epoch: Epoch) -> Option<&Arc<LiveTable>> {
         self.all().find(|live| live.pin().epoch == epoch)
+    }
+
+    /// An epoch that a way leads over.
+    pub(crate) fn find_past(&self, epoch: Epoch) -> Option<&Arc<Past>> {
+        self.past.iter().find(|past| past.epoch() == epoch)
+    }
+
+    /// Where the artifact with this digest lies.
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<(Arc<dyn Image>, Section)> {
+        let live = self.all().find_map(|live| live.artifact(digest));
+        live.or_else(|| self.past.iter().find_map(|past| past.artifact(digest)))
     }
 
     /// The table a frame is about.
@@ -131,7 +144,8 @@ impl Slot {
 
     fn new(source: Box<dyn Source>, newest: Arc<LiveTable>, previous: Option<Arc<LiveTable>>) -> Self {
         let name = newest.catalog().table.clone();
-        let live = ArcSwap::from_pointee(Live { newest, previous });
+        let past = source.past(newest.pin().epoch);
+        let live = ArcSwap::from_pointee(Live { newest, previous, past });
         Slot { name, source, live, reloading: Mutex::new(None) }
     }
 
@@ -156,7 +170,8 @@ impl Slot {
         if let Some(newest) = newest {
             tracing::info!(table = %self.name, epoch = %newest.pin().epoch, "a new epoch is live");
             let previous = Some(self.live().newest.clone());
-            self.live.store(Arc::new(Live { newest, previous }));
+            let past = self.source.past(newest.pin().epoch);
+            self.live.store(Arc::new(Live { newest, previous, past }));
         }
         Reloaded { changed, refused }
     }

@@ -2,7 +2,7 @@
 
 use crate::copied::Copied;
 use crate::live::Parts;
-use crate::{Config, LiveTable, Load, Source, SourceError, StartError, TableConfig};
+use crate::{Config, LiveTable, Load, Past, Source, SourceError, StartError, TableConfig};
 use sotto_core::{Epoch, Image};
 use sotto_db::{DbError, ImageFile, TableDir};
 use std::path::PathBuf;
@@ -13,11 +13,12 @@ use std::sync::Arc;
 struct How {
     role: u8,
     load: Load,
+    keep_deltas: u64,
 }
 
 impl How {
     fn of(config: &Config, table: &TableConfig) -> Self {
-        How { role: table.role.unwrap_or(config.role), load: config.load }
+        How { role: table.role.unwrap_or(config.role), load: config.load, keep_deltas: config.keep_deltas }
     }
 
     /// Checks the image's catalog with the scheme it names, and opens it.
@@ -32,7 +33,8 @@ impl How {
                 image.warm();
                 image
             }
-            Load::Copy => Copied::of(image),
+            Load::Copy => Copied::of(image)
+                .map_err(|e| SourceError::Unreadable(format!("no memory for a copy: {e}")))?,
         };
         let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
@@ -59,6 +61,10 @@ impl Source for DirSource {
 
     fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
         self.how.open(TableDir::open(&self.dir)?.open_epoch(epoch)?)
+    }
+
+    fn past(&self, newest: Epoch) -> Vec<Arc<Past>> {
+        TableDir::open(&self.dir).map(|dir| Past::all(&dir, newest, self.how.keep_deltas)).unwrap_or_default()
     }
 }
 

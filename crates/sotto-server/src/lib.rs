@@ -7,6 +7,7 @@
 //! | [`live`] | one open epoch of a table |
 //! | [`source`] | where epochs come from: the disk, or a test |
 //! | `files` | table directories and image files |
+//! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `copied` | an image whose scanned section lies in memory of its own |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | `batch` | asks of many clients, answered in one pass over the data |
@@ -40,6 +41,7 @@ mod listen;
 pub mod live;
 mod metrics;
 mod orders;
+pub mod past;
 mod places;
 mod refusal;
 mod routes;
@@ -50,5 +52,6 @@ pub mod source;
 pub use config::{BatchConfig, Config, Load, SessionConfig, TableConfig, TlsConfig};
 pub use error::StartError;
 pub use live::LiveTable;
+pub use past::Past;
 pub use server::{Running, Server, Shutdown};
 pub use source::{Source, SourceError};

@@ -1,10 +1,10 @@
 //! One open epoch of a table: what is needed to answer about it.
 
-use crate::SourceError;
 use crate::admission::Owner;
+use crate::{SourceError, past};
 use bytes::Bytes;
 use sotto_catalog::{Catalog, Hex32, Packing, SignedCatalog};
-use sotto_core::{AnyServer, AnySession, Artifact, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
 use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::Arc;
 
@@ -76,10 +76,8 @@ impl LiveTable {
         };
         let digest = ParamsDigest(catalog.params_digest.0);
         let pin = Pin { server: role, epoch: catalog.epoch, digest };
-        // The signature is as good a name for the catalog's bytes as a digest would be, and is at hand.
-        let signature = signed.signature.to_string();
         Ok(LiveTable {
-            etag: format!("\"{}\"", signature.get(..32).unwrap_or(&signature)),
+            etag: past::etag(&signed),
             signed: Bytes::from(signed.to_bytes()),
             pin,
             sizes,
@@ -150,14 +148,10 @@ impl LiveTable {
         Owner { table: self.table.clone(), server: self.pin.server, digest: self.pin.digest }
     }
 
-    /// The artifact with this digest.
-    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Artifact> {
-        self.catalog.artifacts.iter().find(|entry| entry.digest == *digest).map(|entry| entry.artifact)
-    }
-
-    /// An artifact's bytes; empty if there is none, which [`LiveTable::new`] has ruled out.
-    pub(crate) fn artifact_bytes(&self, artifact: Artifact) -> &[u8] {
-        self.image.section(Section::Public(artifact)).unwrap_or_default()
+    /// Where the artifact with this digest lies.
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<(Arc<dyn Image>, Section)> {
+        let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
+        Some((self.image.clone(), Section::Public(entry.artifact)))
     }
 }
 

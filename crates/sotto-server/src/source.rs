@@ -1,8 +1,9 @@
 //! Where epochs of a table come from.
 
-use crate::LiveTable;
+use crate::{LiveTable, Past};
 use sotto_catalog::CatalogError;
 use sotto_core::Epoch;
+use std::sync::Arc;
 
 /// Something that holds epochs of one table.
 pub trait Source: Send + Sync + 'static {
@@ -20,6 +21,11 @@ pub trait Source: Send + Sync + 'static {
     /// # Errors
     /// [`SourceError`] if it cannot be read or served.
     fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError>;
+
+    /// The epochs before `newest` over which a way leads to it, the latest first; none unless said otherwise.
+    fn past(&self, _newest: Epoch) -> Vec<Arc<Past>> {
+        Vec::new()
+    }
 }
 
 /// Why an epoch was refused.

@@ -61,6 +61,9 @@ pub(crate) struct Serve {
     /// How often to look for new epochs, in seconds [default: 10]; 0: only when told to (POST /reload)
     #[arg(long, value_name = "SECONDS")]
     reload_seconds: Option<u64>,
+    /// Of how many epochs the rows delta is served, to clients that hold state of their own and were away [default: 16]
+    #[arg(long, value_name = "N")]
+    keep_deltas: Option<u64>,
     /// A directory for what survives a restart: the keys clients have registered. Without it they are in memory
     /// alone, and clients upload them again
     #[arg(long, value_name = "DIR")]
@@ -136,6 +139,7 @@ impl Serve {
         config.batch.max_wait_us = self.batch_wait_us.unwrap_or(config.batch.max_wait_us);
         config.batch.max_queries = self.batch_queries.unwrap_or(config.batch.max_queries);
         config.reload_seconds = self.reload_seconds.unwrap_or(config.reload_seconds);
+        config.keep_deltas = self.keep_deltas.unwrap_or(config.keep_deltas);
         Ok(config)
     }
 }

@@ -11,11 +11,12 @@ use super::{accepted, is_over};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::signed::MAX_SIGNED_BYTES;
-use sotto_catalog::{Catalog, PublicKey, Terms};
-use sotto_core::{Epoch, ParamsDigest, SchemeEntry};
+use sotto_catalog::{ArtifactEntry, Catalog, PublicKey, Terms};
+use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
 use sotto_wire::{Pin, Problem, SessionId, Sizes, routes};
 
 /// A table that is believed and understood.
+#[derive(Clone)]
 pub(super) struct Agreed {
     pub(super) catalog: Catalog,
     pub(super) key: PublicKey,
@@ -58,6 +59,11 @@ impl Agreed {
         Pin { server, epoch: self.catalog.epoch, digest }
     }
 
+    /// The rows among its artifacts.
+    pub(super) fn rows(&self) -> Option<&ArtifactEntry> {
+        self.catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows)
+    }
+
     /// How many servers there are.
     pub(super) fn servers(&self) -> u8 {
         u8::try_from(self.scheme.servers).unwrap_or(u8::MAX)
@@ -73,6 +79,8 @@ impl Agreed {
 #[derive(Default)]
 pub(super) struct Accord {
     offers: Vec<Offer>,
+    /// The epoch wanted, instead of the newest.
+    at: Option<Epoch>,
 }
 
 struct Offer {
@@ -94,11 +102,16 @@ struct Wanted {
 }
 
 impl Accord {
+    /// Agrees on this epoch and no other.
+    pub(super) fn at(epoch: Epoch) -> Self {
+        Accord { at: Some(epoch), ..Accord::default() }
+    }
+
     /// What to fetch next. `None` once every server has shown a catalog of one epoch.
     fn wanted(&self, config: &Config) -> Option<Wanted> {
         let asked = u8::try_from(self.offers.len()).unwrap_or(u8::MAX);
         if asked < config.servers || asked == 0 {
-            return Some(Wanted { server: asked, epoch: None });
+            return Some(Wanted { server: asked, epoch: self.at });
         }
         let common = self.offers.iter().map(Offer::epoch).min();
         let ahead = (0..).zip(&self.offers).find(|(_, offer)| Some(offer.epoch()) != common);
@@ -140,7 +153,13 @@ impl Accord {
         let elsewhere = |epoch| ClientError::NoCommonEpoch { server, epoch };
         if let Some(epoch) = epoch.filter(|_| !response.is_success()) {
             let problem = Problem::read(response.status, &response.body);
-            return Err(if is_over(&problem) { elsewhere(epoch) } else { ClientError::Refused(problem) });
+            return Err(match is_over(&problem) {
+                true if self.at.is_some() => {
+                    ClientError::EpochChanged { asked: epoch, newest: problem.epoch }
+                }
+                true => elsewhere(epoch),
+                false => ClientError::Refused(problem),
+            });
         }
         let signed = accepted(response, None)?;
         // Every further server is held to the key of the first.

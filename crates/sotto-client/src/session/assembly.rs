@@ -2,24 +2,42 @@
 
 use crate::Result;
 use sotto_catalog::ArtifactEntry;
-use sotto_core::PeerMisbehaved;
+use sotto_core::{Artifact, PeerMisbehaved};
 use std::ops::Range;
 
 /// Bytes fetched at once, unless a single chunk is larger. Small enough to show progress and to lose little
 /// when a connection breaks, large enough that round trips do not count.
 const FETCH_BYTES: u64 = 4 << 20;
 
+/// The same for rows, of which there may be thousands of times as many: a round trip must not count between two parts.
+const ROWS_FETCH_BYTES: u64 = 16 << 20;
+
 /// An artifact of which the first chunks are there.
 pub(super) struct Assembly {
     entry: ArtifactEntry,
     /// How many chunks are there.
     chunks: usize,
-    hasher: blake3::Hasher,
+    /// `None` if the first chunks were taken at another time: the digest of the whole needs all of them.
+    hasher: Option<blake3::Hasher>,
+    /// Bytes at the start of the next chunk that were taken at another time.
+    skip: usize,
 }
 
 impl Assembly {
     pub(super) fn new(entry: ArtifactEntry) -> Self {
-        Assembly { entry, chunks: 0, hasher: blake3::Hasher::new() }
+        Assembly { entry, chunks: 0, hasher: Some(blake3::Hasher::new()), skip: 0 }
+    }
+
+    /// An artifact whose first `kept` bytes were taken at another time. A chunk is checked as a whole, so the one they end
+    /// in is fetched again.
+    pub(super) fn resumed(entry: ArtifactEntry, kept: u64) -> Self {
+        if kept == 0 {
+            return Assembly::new(entry);
+        }
+        let is_kept = |i: &usize| entry.chunk_range(*i).is_some_and(|chunk| chunk.end <= kept);
+        let chunks = (0..).take_while(is_kept).count();
+        let skip = entry.chunk_range(chunks).map_or(0, |chunk| kept.saturating_sub(chunk.start) as usize);
+        Assembly { entry, chunks, hasher: None, skip }
     }
 
     pub(super) fn entry(&self) -> &ArtifactEntry {
@@ -28,10 +46,22 @@ impl Assembly {
 
     /// The bytes to fetch next: whole chunks. `None` if all are there.
     pub(super) fn wanted(&self) -> Option<Range<u64>> {
-        let first = self.entry.chunk_range(self.chunks)?;
-        let later = (self.chunks + 1..).map_while(|i| self.entry.chunk_range(i));
-        let end = later.take_while(|chunk| chunk.end - first.start <= FETCH_BYTES).last().map(|c| c.end);
-        Some(first.start..end.unwrap_or(first.end))
+        self.part(self.chunks)
+    }
+
+    /// The bytes to fetch after those.
+    pub(super) fn ahead(&self) -> Option<Range<u64>> {
+        let wanted = self.wanted()?;
+        self.part(usize::try_from(wanted.end.div_ceil(self.entry.chunk_bytes)).ok()?)
+    }
+
+    /// As many chunks from `first` on as are fetched at once.
+    fn part(&self, first: usize) -> Option<Range<u64>> {
+        let most = if self.entry.artifact == Artifact::Rows { ROWS_FETCH_BYTES } else { FETCH_BYTES };
+        let start = self.entry.chunk_range(first)?;
+        let later = (first + 1..).map_while(|i| self.entry.chunk_range(i));
+        let end = later.take_while(|chunk| chunk.end - start.start <= most).last().map(|c| c.end);
+        Some(start.start..end.unwrap_or(start.end))
     }
 
     /// Takes the whole, valid chunks that `bytes` starts with, and gives how many bytes those were.
@@ -43,17 +73,20 @@ impl Assembly {
             if !self.entry.is_chunk(self.chunks, chunk) {
                 break;
             }
-            sink(chunk)?;
-            self.hasher.update(chunk);
+            sink(chunk.get(std::mem::take(&mut self.skip)..).unwrap_or_default())?;
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(chunk);
+            }
             self.chunks += 1;
             rest = tail;
         }
         Ok(bytes.len() - rest.len())
     }
 
-    /// Checks the whole. Chunks that are each right and together wrong are a catalog that contradicts itself.
+    /// Checks the whole, as far as it came in one go. Chunks that are each right and together wrong are a catalog that
+    /// contradicts itself; what each of them vouches for is signed all the same.
     pub(super) fn finish(&self) -> Result<()> {
-        if self.entry.digest == self.hasher.finalize().into() {
+        if self.hasher.as_ref().is_none_or(|hasher| self.entry.digest == hasher.finalize().into()) {
             return Ok(());
         }
         Err(sotto_core::Error::from(PeerMisbehaved::Digest(self.entry.artifact.name())).into())

@@ -7,9 +7,10 @@ use crate::transport::Request;
 use crate::{ClientError, Result};
 use sotto_catalog::{ArtifactEntry, Hex32};
 use sotto_core::erased::PatchFn;
-use sotto_core::{AnyClient, AnyPrepare, Artifact, Error, Misuse, PeerMisbehaved};
+use sotto_core::{AnyCheckpoint, AnyClient, AnyPrepare, Artifact, Error, Misuse, PeerMisbehaved};
 use sotto_wire::routes;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 pub(super) struct Gathering {
     prepare: Box<dyn AnyPrepare>,
@@ -19,6 +20,8 @@ pub(super) struct Gathering {
     patch: Option<(PatchFn, Vec<u8>)>,
     deltas: VecDeque<ArtifactEntry>,
     step: Step,
+    /// Bytes of rows that the preparation took at another time.
+    kept: u64,
     /// What a delta made, until someone takes it.
     pub(super) patched: Option<(Hex32, Vec<u8>)>,
     /// Whether the scheme has refused bytes, so that this preparation leads nowhere.
@@ -53,7 +56,9 @@ impl Gathering {
         deltas.sort_by_key(|delta| delta.bytes);
         let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
         let (step, deltas) = (Step::Done, deltas.into());
-        let mut gathering = Gathering { prepare, todo, patch, deltas, step, patched: None, spoiled: false };
+        let kept = prepare.checkpoint().map_or(0, AnyCheckpoint::kept);
+        let mut gathering =
+            Gathering { prepare, todo, patch, deltas, step, kept, patched: None, spoiled: false };
         gathering.start();
         gathering.settle()?;
         Ok(gathering)
@@ -68,7 +73,11 @@ impl Gathering {
         // A delta as large as what it leads to is not worth the detour.
         self.deltas.retain(|delta| delta.bytes < entry.bytes);
         let patchable = entry.artifact == Artifact::Hint && self.patch.is_some() && !self.deltas.is_empty();
-        self.step = if patchable { Step::Recall } else { Step::Whole(Assembly::new(entry.clone())) };
+        let kept = if entry.artifact == Artifact::Rows { std::mem::take(&mut self.kept) } else { 0 };
+        self.step = match patchable {
+            true => Step::Recall,
+            false => Step::Whole(Assembly::resumed(entry.clone(), kept)),
+        };
     }
 
     /// Goes on to the next artifact as long as the one at hand is complete.
@@ -94,6 +103,17 @@ impl Gathering {
         Ok(self.prepare.finish()?)
     }
 
+    /// What writes the preparation down half done, where the scheme can.
+    pub(super) fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        self.prepare.checkpoint()
+    }
+
+    /// What will be wanted after what is wanted now.
+    pub(super) fn ahead(&self) -> Option<Fetch> {
+        let Step::Whole(assembly) = &self.step else { return None };
+        Some(fetch(assembly.entry(), assembly.ahead()?))
+    }
+
     pub(super) fn next(&self) -> Action {
         match &self.step {
             Step::Recall => match (self.todo.front(), self.deltas.front()) {
@@ -106,7 +126,10 @@ impl Gathering {
                 }),
                 _ => Action::Ready,
             },
-            Step::Delta { assembly, .. } | Step::Whole(assembly) => fetch(assembly),
+            Step::Delta { assembly, .. } | Step::Whole(assembly) => match assembly.wanted() {
+                Some(range) => Action::Fetch(fetch(assembly.entry(), range)),
+                None => Action::Ready,
+            },
             Step::Done => Action::Ready,
         }
     }
@@ -215,17 +238,9 @@ fn absorb(assembly: &mut Assembly, prepare: &mut dyn AnyPrepare, bytes: &[u8]) -
     assembly.take(bytes, &mut |chunk| Ok(prepare.absorb(artifact, chunk)?))
 }
 
-/// Asks for what `assembly` wants.
-fn fetch(assembly: &Assembly) -> Action {
-    let entry = assembly.entry();
-    let Some(range) = assembly.wanted() else { return Action::Ready };
+/// A part of an artifact, and what to send for it.
+pub(super) fn fetch(entry: &ArtifactEntry, range: Range<u64>) -> Fetch {
     let path = routes::artifact(&entry.digest.to_string());
     let request = Request::get_range(path, range.clone());
-    Action::Fetch(Fetch {
-        artifact: entry.artifact,
-        digest: entry.digest,
-        bytes: entry.bytes,
-        range,
-        request,
-    })
+    Fetch { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request }
 }

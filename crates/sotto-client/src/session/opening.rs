@@ -6,12 +6,16 @@
 use super::accord::{Accord, Agreed};
 use super::gather::Gathering;
 use super::keys::{self, session_id};
+use super::resuming::Resuming;
 use super::trust::{Remembered, Trust};
+use super::way::{Held, Way};
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, Hex32, PublicKey, TableName};
-use sotto_core::{AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry};
+use sotto_core::{
+    AnyCheckpoint, AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry,
+};
 use sotto_wire::SessionId;
 use std::ops::Range;
 
@@ -100,6 +104,7 @@ pub struct Opening {
     config: Config,
     /// The parameters of which the caller has a client already that is good at any epoch.
     lasting: Option<ParamsDigest>,
+    resuming: Option<Resuming>,
     agreed: Option<Agreed>,
     stage: Stage,
     /// What a delta made, until someone takes it.
@@ -125,7 +130,14 @@ impl Default for Stage {
 impl Opening {
     /// Starts.
     pub fn new(config: Config) -> Self {
-        Opening { config, lasting: None, agreed: None, stage: Stage::default(), patched: None }
+        Opening {
+            config,
+            lasting: None,
+            resuming: None,
+            agreed: None,
+            stage: Stage::default(),
+            patched: None,
+        }
     }
 
     /// Starts, for someone who has a session of an earlier epoch. If its keys are as good for this one, the opening
@@ -133,6 +145,21 @@ impl Opening {
     /// [`Opening::finish`].
     pub fn succeeding(config: Config, session: &Session) -> Self {
         Opening { lasting: session.lasting(), ..Opening::new(config) }
+    }
+
+    /// Goes on with a preparation that another opening began, perhaps in another process: at its epoch, from the chunk of
+    /// the rows on that it had come to.
+    ///
+    /// If that epoch is over, or is not what it was, [`Opening::feed`] gives [`ClientError::EpochChanged`], and the
+    /// preparation is of no use any more. What was there before cannot be hashed again, so the rows are
+    /// checked chunk by chunk only; the digest of each chunk is in the signed catalog.
+    pub fn resuming(mut config: Config, resuming: Resuming) -> Self {
+        // Whoever asks for an older epoch by its number knows that there are newer ones.
+        if let Some(remembered) = &mut config.remembered {
+            remembered.epoch = remembered.epoch.min(resuming.epoch);
+        }
+        let stage = Stage::Catalog(Accord::at(resuming.epoch));
+        Opening { resuming: Some(resuming), stage, ..Opening::new(config) }
     }
 
     /// Whether the session this opening comes after goes on, keys and all.
@@ -173,7 +200,10 @@ impl Opening {
                     self.agreed = Some(agreed);
                     return Ok(());
                 }
-                let prepare = (agreed.scheme.prepare)(&agreed.params, rng)?;
+                let prepare = match self.resuming.take() {
+                    Some(resuming) => resuming.prepare(&agreed)?,
+                    None => (agreed.scheme.prepare)(&agreed.params, rng)?,
+                };
                 self.stage = Stage::Gather(Box::new(Gathering::new(&agreed, prepare)?));
                 self.agreed = Some(agreed);
                 self.advance()
@@ -196,6 +226,22 @@ impl Opening {
                 Ok(())
             }
             Stage::Ready(..) | Stage::Continued => Err(out_of_order()),
+        }
+    }
+
+    /// What will be wanted after what [`Action::Fetch`] wants, for whoever fetches it while the other is still being taken.
+    pub fn ahead(&self) -> Option<Fetch> {
+        match &self.stage {
+            Stage::Gather(gathering) => gathering.ahead(),
+            _ => None,
+        }
+    }
+
+    /// What writes the preparation down half done, where the scheme can, for [`Opening::resuming`].
+    pub fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        match &self.stage {
+            Stage::Gather(gathering) => gathering.checkpoint(),
+            _ => None,
         }
     }
 
@@ -240,6 +286,15 @@ impl Opening {
             (Stage::Ready(client, ids), Some(agreed)) => Ok(Session::new(agreed, client, ids)),
             _ => Err(out_of_order()),
         }
+    }
+
+    /// How a client of an earlier epoch comes to this one by rows deltas, once the catalog is there.
+    ///
+    /// # Errors
+    /// [`ClientError::NoWay`] if its parameters or its publisher are others; [`Misuse::Rule`] before the catalog.
+    pub fn way(&self, held: Held) -> Result<Way> {
+        let agreed = self.agreed.clone().ok_or_else(out_of_order)?;
+        Way::new(self.config.clone(), held, agreed)
     }
 
     /// What the session with these lasting parameters goes on with.

@@ -41,7 +41,13 @@ impl Line {
     }
 
     /// Moves a session to where an opening leads. After an error it is as it was.
-    pub(super) fn renew(&mut self, opening: Opening, session: &mut Session) -> Result<()> {
+    pub(super) fn renew(&mut self, mut opening: Opening, session: &mut Session) -> Result<()> {
+        while opening.catalog().is_none() {
+            self.step(&mut opening)?;
+        }
+        if self.walk(&opening, session)? {
+            return self.remember(&opening);
+        }
         let opening = self.open(opening)?;
         if opening.is_continued() {
             return session.follow(opening);
@@ -111,6 +117,7 @@ impl Line {
                     let held = self.recall(&opening, &recall)?;
                     opening.recalled(held)?;
                 }
+                Action::Fetch(Fetch { artifact: Artifact::Rows, .. }) => self.stream_rows(&mut opening)?,
                 Action::Fetch(fetch) => self.fetch(&mut opening, &fetch, &mut slot)?,
                 Action::Catalog { .. } | Action::Keys { .. } => self.step(&mut opening)?,
             }
@@ -255,7 +262,7 @@ impl Line {
         drop_old(cache, before)
     }
 
-    fn tell(&mut self, stage: Stage, done: u64, total: u64) {
+    pub(super) fn tell(&mut self, stage: Stage, done: u64, total: u64) {
         (self.progress)(Progress { stage, done, total });
     }
 }

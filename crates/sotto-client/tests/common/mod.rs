@@ -10,7 +10,7 @@ use sotto_client::transport::{Method, Request, Response, Transport, TransportErr
 use sotto_client::{ClientError, Table};
 use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
-use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_STREAM, CLEAR_TWO, rng};
+use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STREAM, CLEAR_TWO, rng};
 use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, order, stream};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -25,7 +25,7 @@ pub const CHUNK: usize = 64 << 10;
 
 /// Finds schemes, those in the clear too, which no registry may hold.
 pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
-    let clear = [&CLEAR, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_STREAM, &CLEAR_TWO];
+    let clear = [&CLEAR, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM, &CLEAR_TWO];
     clear.into_iter().find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
 }
 
@@ -120,13 +120,15 @@ pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
 impl World {
     /// Names the image's artifacts in the catalog.
     fn publish(&mut self) {
-        self.catalog.artifacts.clear();
-        for artifact in [Artifact::Hint, Artifact::HintDelta] {
+        let before = std::mem::take(&mut self.catalog.artifacts);
+        let rows = before.iter().find(|entry| entry.artifact == Artifact::Rows).map(|entry| entry.digest);
+        for artifact in [Artifact::Hint, Artifact::HintDelta, Artifact::Rows, Artifact::RowsDelta] {
             let Some(bytes) = self.image.artifact(artifact) else { continue };
-            let from = (artifact == Artifact::HintDelta).then(|| Epoch(self.catalog.epoch.0 - 1));
+            let from = artifact.is_delta().then(|| Epoch(self.catalog.epoch.0 - 1));
             let entry = ArtifactEntry {
                 chunk_bytes: CHUNK as u64,
                 chunks: bytes.chunks(CHUNK).map(|chunk| blake3::hash(chunk).into()).collect(),
+                from_digest: rows.filter(|_| artifact == Artifact::RowsDelta),
                 ..ArtifactEntry::of(artifact, bytes, from)
             };
             self.artifacts.insert(entry.digest.to_string(), bytes.to_vec());

@@ -2,7 +2,6 @@
 
 use super::range::{self, Asked};
 use super::tags;
-use crate::LiveTable;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::body::Body;
@@ -11,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_catalog::Hex32;
-use sotto_core::Artifact;
+use sotto_core::{Image, Section};
 use sotto_wire::{Code, routes};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -28,9 +27,9 @@ pub(super) async fn get(
     Path(digest): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let (live, artifact) = find(&service, &digest)?;
+    let (image, section) = find(&service, &digest)?;
     let etag = format!("\"{digest}\"");
-    let whole = Bytes::from_owner(Mapped { live, artifact });
+    let whole = Bytes::from_owner(Mapped { image, section });
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let asked = match tags::range_holds(&headers, &etag) {
@@ -60,13 +59,15 @@ pub(super) async fn get(
     Ok(response)
 }
 
-/// The live table that has an artifact of this digest.
-fn find(service: &Service, digest: &str) -> Result<(Arc<LiveTable>, Artifact), Refusal> {
+/// Where the artifact of this digest lies.
+fn find(service: &Service, digest: &str) -> Result<(Arc<dyn Image>, Section), Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
-        let live = service.tables.all().flat_map(|slot| slot.live().all().cloned().collect::<Vec<_>>());
-        live.into_iter().find_map(|live| live.artifact(&digest).map(|artifact| (live, artifact)))
+        let mut slots = service.tables.all();
+        slots.find_map(|slot| slot.live().artifact(&digest))
     });
-    found.ok_or_else(|| Refusal::new(Code::NoSuchArtifact, "no live epoch has an artifact of that digest"))
+    found.ok_or_else(|| {
+        Refusal::new(Code::NoSuchArtifact, "no epoch that is served has an artifact of that digest")
+    })
 }
 
 fn outside(len: u64) -> Response<Body> {
@@ -90,13 +91,13 @@ fn put(response: &mut Response<Body>, name: header::HeaderName, value: &str) {
 
 /// An artifact where it lies, kept open for as long as it is being sent.
 struct Mapped {
-    live: Arc<LiveTable>,
-    artifact: Artifact,
+    image: Arc<dyn Image>,
+    section: Section,
 }
 
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
-        self.live.artifact_bytes(self.artifact)
+        self.image.section(self.section).unwrap_or_default()
     }
 }
 

@@ -24,14 +24,17 @@ pub(super) async fn catalog(
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
     let live = service.tables.get(&name)?.live();
-    let table = match asked_epoch(query.as_deref())? {
-        None => live.newest(),
-        Some(epoch) => live.find(epoch).ok_or_else(|| {
-            let newest = live.newest().pin().epoch;
-            Problem::new(Code::EpochExpired, format!("epoch {epoch} is not served")).with_epoch(newest)
-        })?,
+    let (body, etag) = match asked_epoch(query.as_deref())? {
+        None => live.newest().signed(),
+        Some(epoch) => {
+            let found = live.find(epoch).map(|table| table.signed());
+            let found = found.or_else(|| live.find_past(epoch).map(|past| past.signed()));
+            found.ok_or_else(|| {
+                let newest = live.newest().pin().epoch;
+                Problem::new(Code::EpochExpired, format!("epoch {epoch} is not served")).with_epoch(newest)
+            })?
+        }
     };
-    let (body, etag) = table.signed();
     let fresh = tags::none_match(&headers, etag);
     let mut response = json(if fresh { Body::empty() } else { Body::from(body) });
     if fresh {

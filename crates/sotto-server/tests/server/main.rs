@@ -9,6 +9,7 @@
 //! | `epochs` | swaps, stale epochs, bad images |
 //! | `orders` | hints are made by the server whose role it is, and delay no ask |
 //! | `roles` | which of a scheme's servers it is: others' frames are refused |
+//! | `rows` | rows by range, and the way over old epochs |
 //! | `sessions` | keys are registered, expire, are evicted |
 //! | `streams` | records in units: sent as they are made, between the passes, as fast as clients read |
 //! | `stopping` | graceful shutdown, ports in use |
@@ -24,6 +25,7 @@ mod kit;
 mod orders;
 mod reading;
 mod roles;
+mod rows;
 mod sessions;
 mod stopping;
 mod streams;

@@ -1,0 +1,210 @@
+//! All rows of a table, streamed to a client that makes state of them; and what changed in them since.
+//!
+//! There may be many GiB, and a client may take longer over them than the network does. So the next part is fetched while
+//! the last one is taken, nothing is written to disk, and no more than two parts are in memory. A connection that breaks
+//! costs what came of the chunk it broke in.
+
+use super::{Line, Progress, Stage};
+use crate::session::{Action, Fetch, Held, Opening, Session};
+use crate::transport::{Request, Response, Transport, TransportError};
+use crate::{ClientError, Result};
+use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+/// How many requests in a row may bring nothing before a stream is given up. Transports that try again by themselves have
+/// then tried so many times as often.
+const FRUITLESS: u32 = 2;
+
+/// A part of the rows that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taken {
+    /// Bytes that came for it.
+    pub(crate) came: u64,
+    /// Bytes of the rows taken so far, by whoever took them.
+    pub(crate) done: u64,
+    /// Bytes of the rows.
+    pub(crate) total: u64,
+}
+
+impl Line {
+    /// Streams the rows that an opening wants.
+    pub(super) fn stream_rows(&mut self, opening: &mut Opening) -> Result<()> {
+        let Line { servers, stats, progress, rng, .. } = self;
+        stream(servers.first(), opening, rng, &mut |_, taken| {
+            stats.artifacts.add(0, taken.came);
+            let stage = Stage::Artifact(Artifact::Rows);
+            progress(Progress { stage, done: taken.done, total: taken.total });
+            Ok(())
+        })
+    }
+
+    /// Brings a session's state to the epoch of an opening by what changed in the rows. Gives whether it could: if not,
+    /// the client has to be made anew.
+    ///
+    /// # Errors
+    /// What keeps the rows from being fetched, too.
+    pub(super) fn walk(&mut self, opening: &Opening, session: &mut Session) -> Result<bool> {
+        let Some(held) = session.held() else { return Ok(false) };
+        match self.walk_from(opening, session, held) {
+            Ok(()) => Ok(opening.catalog() == Some(session.catalog())),
+            Err(ClientError::NoWay { .. } | ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_)) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn walk_from(&mut self, opening: &Opening, session: &mut Session, held: Held) -> Result<()> {
+        let mut way = opening.way(held)?;
+        loop {
+            let (stage, request) = match way.next() {
+                Action::Catalog { request, .. } => (Stage::Catalog, request),
+                Action::Fetch(fetch) => (Stage::Artifact(fetch.artifact), fetch.request),
+                _ => match way.take()? {
+                    Some(stretch) => {
+                        self.stats.patched_bytes += stretch.delta.len() as u64;
+                        session.step(stretch)?;
+                        continue;
+                    }
+                    None => return Ok(()),
+                },
+            };
+            self.tell(stage, 0, 0);
+            let response = self.servers.call(0, &request)?;
+            let traffic =
+                if stage == Stage::Catalog { &mut self.stats.catalog } else { &mut self.stats.artifacts };
+            traffic.add(0, response.body.len() as u64);
+            way.feed(&response)?;
+        }
+    }
+}
+
+/// Streams rows into `opening` until it wants something else. `told` hears of each part once it was taken: it may write a
+/// checkpoint, or take its time.
+///
+/// # Errors
+/// [`ClientError`] for what the server sends; what the transport says, once nothing comes any more; what `told` says.
+pub(crate) fn stream(
+    transport: &mut dyn Transport,
+    opening: &mut Opening,
+    rng: &mut dyn CryptoRng,
+    told: &mut dyn FnMut(&Opening, Taken) -> Result<()>,
+) -> Result<()> {
+    let stop = AtomicBool::new(false);
+    let (orders, ordered) = sync_channel(1);
+    let (bringing, brought) = sync_channel(1);
+    thread::scope(|scope| {
+        scope.spawn(|| fetch_all(transport, ordered, bringing, &stop));
+        let outcome = take_all(opening, rng, told, &orders, &brought);
+        // The fetcher is not waited for longer than it takes to see that nobody waits for it.
+        stop.store(true, Ordering::Relaxed);
+        drop((orders, brought));
+        outcome
+    })
+}
+
+/// What came of a request.
+struct Brought {
+    body: Vec<u8>,
+    outcome: Result<Response, TransportError>,
+}
+
+/// A part that broke off, and can be fetched from there on.
+struct Broken {
+    /// Whether whole chunks came before.
+    after_chunks: bool,
+    why: ClientError,
+}
+
+impl Brought {
+    fn is_whole(&self, fetch: &Fetch) -> bool {
+        let wanted = fetch.range.end - fetch.range.start;
+        self.outcome.as_ref().is_ok_and(Response::is_success) && self.body.len() as u64 == wanted
+    }
+
+    /// Hands what came to the opening, chunk by chunk.
+    fn take(self, fetch: &Fetch, opening: &mut Opening, rng: &mut dyn CryptoRng) -> Result<Option<Broken>> {
+        let is_whole = self.is_whole(fetch);
+        let why = match self.outcome {
+            Ok(response) if is_whole || !response.is_success() => {
+                let body = if is_whole { self.body } else { response.body };
+                return opening.feed(&Response { body, ..response }, rng).map(|()| None);
+            }
+            Ok(_) => TransportError::Lost("it ended before the whole part was there".to_owned()),
+            Err(error) if error.is_loss() || matches!(error, TransportError::Timeout(_)) => error,
+            Err(error) => return Err(error.into()),
+        };
+        let taken = opening.offer(&self.body)?;
+        let left = (self.body.len() - taken) as u64;
+        let entries = opening.catalog().map(|catalog| catalog.artifacts.as_slice()).unwrap_or_default();
+        let chunk = entries.iter().find(|entry| entry.digest == fetch.digest).map(|entry| entry.chunk_bytes);
+        let at = fetch.range.start + taken as u64;
+        if chunk.is_some_and(|chunk| left >= chunk.min(fetch.bytes - at) && left > 0) {
+            return Err(Error::from(PeerMisbehaved::Digest(fetch.artifact.name())).into());
+        }
+        Ok(Some(Broken { after_chunks: taken > 0, why: why.into() }))
+    }
+}
+
+fn fetch_all(
+    transport: &mut dyn Transport,
+    ordered: Receiver<Request>,
+    bringing: SyncSender<Brought>,
+    stop: &AtomicBool,
+) {
+    for request in ordered {
+        let mut body = Vec::new();
+        let outcome = transport.call_in_pieces(&request, &mut |bytes| {
+            body.extend_from_slice(bytes);
+            !stop.load(Ordering::Relaxed)
+        });
+        if bringing.send(Brought { body, outcome }).is_err() {
+            return;
+        }
+    }
+}
+
+fn take_all(
+    opening: &mut Opening,
+    rng: &mut dyn CryptoRng,
+    told: &mut dyn FnMut(&Opening, Taken) -> Result<()>,
+    orders: &SyncSender<Request>,
+    brought: &Receiver<Brought>,
+) -> Result<()> {
+    let gone = |_| ClientError::from(TransportError::Lost("the thread that fetches has ended".to_owned()));
+    let order = |fetch: Fetch| orders.send(fetch.request).map(|()| fetch.range).map_err(|_| gone(()));
+    let mut on_its_way: Option<Range<u64>> = None;
+    let mut fruitless = 0;
+    while let Action::Fetch(fetch) = opening.next()
+        && fetch.artifact == Artifact::Rows
+    {
+        if on_its_way.as_ref() != Some(&fetch.range) {
+            // A part that was ordered ahead, and is not the one wanted now that an earlier one came in pieces.
+            if on_its_way.take().is_some() {
+                drop(brought.recv().map_err(|_| gone(()))?);
+            }
+            order(fetch.clone())?;
+        }
+        let part = brought.recv().map_err(|_| gone(()))?;
+        on_its_way = match part.is_whole(&fetch) {
+            true => opening.ahead().map(order).transpose()?,
+            false => None,
+        };
+        let came = part.body.len() as u64;
+        fruitless = match part.take(&fetch, opening, rng)? {
+            None => 0,
+            Some(broken) if broken.after_chunks => 0,
+            Some(broken) if fruitless + 1 >= FRUITLESS => return Err(broken.why),
+            Some(_) => fruitless + 1,
+        };
+        let done = match opening.next() {
+            Action::Fetch(next) if next.artifact == Artifact::Rows => next.range.start,
+            _ => fetch.bytes,
+        };
+        told(opening, Taken { came, done, total: fetch.bytes })?;
+    }
+    Ok(())
+}
