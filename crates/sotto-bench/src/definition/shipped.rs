@@ -39,5 +39,12 @@ pub fn shipped() -> &'static [Shipped] {
         "spiral-small",
         "spiral-growth",
         "spiral-stream",
+        "s3pir-quick",
+        "s3pir-20",
+        "s3pir-24",
+        "s3pir-28-8",
+        "s3pir-28",
+        "s3pir-256",
+        "dpf-batch",
     ]
 }

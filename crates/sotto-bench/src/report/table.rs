@@ -36,11 +36,14 @@ const MEMORY: &str = "\
 encoding, serving: memory this process gained at its highest, mapped pages included, over the image. ready: a
 client's work before its first query, absorbing artifacts and making keys.";
 
+const PREPARED: &str = "\
+keeps: state a client must not lose, or artifacts it holds. travels: both ways, before the first lookup.
+client, helper: work of the client, and of a server that makes hints to order. good for: lookups until
+preparing again.";
+
 const SERIES: &str = "\
-Lookups one after the other, nothing in between, each of a new random row; medians. keeps: state a client must not
-lose, or artifacts it holds. before: what travels before the first lookup; prepare: the client's work on it; helper:
-the work of a server that makes hints to order. online: query, server and recover together. good for: lookups until
-preparing again. each: a lookup with its share of all that, time and bytes.";
+One after the other, nothing in between, each of a new random row; medians. online: the three together,
+nothing that travels. each: with its share of the preparation; a dash where that is good for any number.";
 
 const UPDATES: &str = "\
 Every byte of that many random rows changed. next: from changed rows to a finished image. scheme: the part in
@@ -51,8 +54,8 @@ const PUBLISHED: &str = "\
 As printed in the papers, each on its own machine: compare shapes and orders of magnitude, not digits.";
 
 const PUBLISHED_SERIES: &str = "\
-keeps: state of the client. before: what travels first; prepare: work on it. online: client and server, for one lookup.
-travels: both ways, per lookup. each B: with its share of what travels before.";
+keeps: state of the client. before: what travels first; prepare: work on it. online: client and server, for
+one lookup. travels: both ways, per lookup. each B: with its share of what travels before.";
 
 const MODELLED: &str = "\
 Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
@@ -73,6 +76,7 @@ impl Report {
             section(&mut out, "MEASURED: asking and answering", tables::online(&self.measured), ONLINE);
             section(&mut out, "MEASURED: the client", tables::client(&self.measured), CLIENT);
             if self.measured.iter().any(|m| m.series.is_some()) {
+                section(&mut out, "MEASURED: preparing a client", tables::prepared(&self.measured), PREPARED);
                 section(&mut out, "MEASURED: lookups in a row", tables::series(&self.measured), SERIES);
             }
             section(&mut out, "MEASURED: what travels", tables::traffic(&self.measured), TRAFFIC);

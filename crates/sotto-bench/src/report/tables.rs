@@ -1,8 +1,12 @@
-//! The grids of a report, one function per question.
+//! The grids of a report, one function per question; those of clients that prepare once have a file of their own.
+
+mod series;
 
 use super::names::{self, Named};
 use super::units::{bytes, decimal, digits, percent, time};
-use super::{Measured, Modelled, PublishedRow, Series, Traffic, Update};
+use super::{Measured, Modelled, PublishedRow, Traffic, Update};
+pub(super) use series::{prepared, published_series, series};
+
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
@@ -170,37 +174,6 @@ pub(super) fn memory(measured: &[Measured]) -> Table {
     table
 }
 
-/// What a client sees that prepares once and asks many times.
-pub(super) fn series(measured: &[Measured]) -> Table {
-    let header = [
-        "case", "keeps", "before", "prepare", "helper", "query", "server", "recover", "online", "good for",
-        "each", "each B",
-    ];
-    let mut table = grid(&header, 1);
-    let found: Vec<(&Measured, &Series)> =
-        measured.iter().filter_map(|case| Some((case, case.series.as_ref()?))).collect();
-    let names = names::of(found.iter().map(|(case, _)| names::line(case)).collect());
-    for (named, (_, series)) in names.into_iter().zip(&found) {
-        let supplied = series.supplied.as_ref();
-        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let cells = [
-            bytes(series.state_bytes),
-            bytes(series.prepare_bytes),
-            time(series.prepare_ms),
-            or_dash(supplied.map(|supplied| time(supplied.server_ms))),
-            time(series.query_ms),
-            time(series.server_ms),
-            time(series.recover_ms),
-            time(series.online_ms),
-            if series.budget_count > 0 { series.budget_count.to_string() } else { "any".to_owned() },
-            or_dash(series.amortized_ms.map(time)),
-            or_dash(series.amortized_bytes.map(|each| bytes(each as u64))),
-        ];
-        add(&mut table, named, cells);
-    }
-    table
-}
-
 pub(super) fn updates(measured: &[Measured]) -> Table {
     let mut table = grid(&["case", "rows changed", "next s", "scheme s", "delta", "hint", "patch ms"], 1);
     let updated: Vec<(&Measured, &Update)> =
@@ -258,30 +231,6 @@ pub(super) fn published(rows: &[PublishedRow]) -> Table {
             size(row.up_bytes),
             size(row.down_bytes),
             size(row.total_bytes),
-            format!("[{}]", source + 1),
-        ]);
-    }
-    table
-}
-
-/// Those of clients that prepare once.
-pub(super) fn published_series(rows: &[PublishedRow]) -> Table {
-    let header = ["scheme", "table", "keeps", "before", "prepare", "online", "travels", "each B", "source"];
-    let mut table = grid(&header, 2);
-    let sources = sources(rows);
-    for row in rows.iter().filter(|row| row.online_ms.is_some()) {
-        let size = |n: Option<u64>| n.map_or("-".to_owned(), decimal);
-        let duration = |ms: Option<f64>| ms.map_or("-".to_owned(), time);
-        let source = sources.iter().position(|s| s.ends_with(&source(row))).unwrap_or_default();
-        table.add_row([
-            row.scheme.clone(),
-            row.shape.clone(),
-            size(row.storage_bytes),
-            size(row.once_bytes),
-            duration(row.offline_s.map(|s| s * 1e3)),
-            duration(row.online_ms),
-            size(row.total_bytes),
-            size(row.amortized_bytes),
             format!("[{}]", source + 1),
         ]);
     }

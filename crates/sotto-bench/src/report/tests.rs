@@ -6,7 +6,7 @@ use sotto_testkit::clear::{CLEAR, CLEAR_TWO};
 fn report() -> Report {
     let text = "name = \"t\"\nabout = \"Test.\"\n\
         [[case]]\nscheme = \"clear\"\nrows = \"2^20\"\nrow_bytes = 8\nbatch = [1, 2, 4, 8]\nlookups = 3\n\
-        [[case]]\nscheme = \"clear-two\"\nrows = 300\nrow_bytes = 2000\nlookups = 3\nthreads = 2\n\
+        [[case]]\nscheme = \"clear-two\"\nrows = 300\nrow_bytes = 2000\nlookups = 3\nseries = 3\nthreads = 2\n\
         [[case]]\ncompare = \"C1\"\nscheme = \"clear\"\nrows = \"2^20\"\nrow_bytes = 256\nfull = true\n\
         [[case]]\nscheme = \"clear\"\nrows = \"2^33\"\nrow_bits = 1\nfull = true\n";
     let definition = Definition::parse("t.toml", text).unwrap();

@@ -214,8 +214,11 @@ fn changed_rows_make_the_next_epoch_where_the_scheme_can() {
     let case = |scheme: &str| {
         format!("scheme = \"{scheme}\"\nrows = 500\nrow_bytes = 70\nchanges = 20\nlookups = 1")
     };
-    let (able, unable) = (case("clear"), case("clear-two"));
-    let report = clear(&definition(&[&able, &unable])).unwrap();
+    let mut unable = CLEAR;
+    (unable.id, unable.server.revise) = (sotto_core::SchemeId("fixed/1"), None);
+    let schemes: &[&'static SchemeEntry] = &[&CLEAR, Box::leak(Box::new(unable))];
+    let cases = definition(&[&case("clear"), &case("fixed")]);
+    let report = run_with(&cases, schemes, &quick(), &|_| ()).unwrap();
     let update = report.measured[0].update.as_ref().unwrap();
     assert_eq!((update.changed_rows_count, update.checked_answers_count), (20, 8));
     assert!(update.delta_bytes > 0 && update.delta_bytes < update.held_bytes);
