@@ -88,10 +88,11 @@ pub trait Stateful: Scheme {
     fn kept(prepare: &Self::Prepare) -> u64;
 }
 
-/// A scheme whose hints one of its servers makes, on request. That server learns how hints are made, and so must never see a
-/// query; the others see queries and must never see an order.
+/// A scheme whose hints one of its servers makes, on request. That server learns how hints are made, and so must never see
+/// what the others are asked; they must never see an order. A scheme may ask it too: for what says nothing to who knows how
+/// hints are made.
 pub trait Upkeep: Stateful {
-    /// Which server makes hints, counted from 0. Queries go to the servers before it.
+    /// Which server makes hints, counted from 0. Where it is not among those that queries go to, it is the one after them.
     const HELPER: usize;
     /// What the helper is sent.
     type Order: Wire<Self::Params>;

@@ -15,6 +15,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &s3pir::ENTRY,
     #[cfg(feature = "dpf")]
     &dpf::ENTRY,
+    #[cfg(feature = "checklist")]
+    &checklist::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

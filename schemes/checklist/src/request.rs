@@ -1,0 +1,74 @@
+//! The three forms of a pair of requests.
+//!
+//! A set with its wanted member punctured out lacks that member, and a server could tell the rows that were not asked for. So
+//! each server is, as often as a random set would have it, sent a set that contains the row. T is what a server gets: s - 1
+//! different places, and an extra place e that is none of them. In the form
+//!
+//! - `SPEND`, the first server gets a hint without the row, the second a fresh set A without it, and both a random e;
+//! - `FIRST`, with probability (s - 1)/n, the first gets A with the row but without another member, which is its e; the second
+//!   A without the row. The parities differ by the row and by that member's, which the first tells;
+//! - `SECOND`, with the same probability, the two change places.
+//!
+//! README.md proves that T and e are uniform in the view of either server. All forms take the same steps: which one it is
+//! must not be seen in time, since the extra place is a hint to it.
+
+use crate::message::Query;
+use crate::set::{Places, Set, at, containing, either, outside};
+use crate::tree::{Room, Trees};
+use sotto_core::{CryptoRng, Two};
+
+/// A hint is spent.
+pub(crate) const SPEND: u8 = 0;
+/// The first server is sent the row among others.
+pub(crate) const FIRST: u8 = 1;
+/// The second server is.
+pub(crate) const SECOND: u8 = 2;
+
+/// Two requests, and what of them stays with the client.
+pub(crate) struct Pair {
+    pub(crate) queries: Two<Query>,
+    pub(crate) form: u8,
+    /// The set that replaces the hint, if it is spent.
+    pub(crate) fresh: Set,
+}
+
+/// Requests for a place. `found` is a set that contains it, and where; if there is none, a random one is sent.
+pub(crate) fn build(
+    place: u32,
+    found: Option<(Set, u32)>,
+    trees: &Trees,
+    places: &mut Places,
+    room: &mut Room,
+    rng: &mut dyn CryptoRng,
+) -> Pair {
+    let (fresh, own) = containing(place, trees, places, room, rng);
+    let random = containing(place, trees, places, room, rng);
+    // Without a hint the row is lost: 2^-40 over the whole budget, so this branch is not one that anybody sees.
+    let (hint, hinted) = found.unwrap_or(random);
+
+    // n is a power of two, so both probabilities are what they have to be, exactly.
+    let chance = rng.next_u32() & trees.mask();
+    let first = u32::from(chance < trees.last());
+    let second = u32::from(chance < 2 * trees.last()) & !first;
+    let shared = first | second;
+
+    let other = loop {
+        let position = rng.next_u32() & trees.last();
+        if position != own {
+            break position;
+        }
+    };
+    let member = at(trees.grow([fresh.root].into_iter(), room), other) ^ fresh.shift;
+
+    let set = Set::either(shared, [&hint, &fresh]);
+    let position = either(first, [either(second, [hinted, own]), other]);
+    let extra = either(first, [outside(&set, position, trees, room, rng), member]);
+    let to_first = Query::new(trees, &set, position, extra);
+
+    let position = either(second, [own, other]);
+    let extra = either(second, [outside(&fresh, position, trees, room, rng), member]);
+    let to_second = Query::new(trees, &fresh, position, extra);
+
+    let form = (u32::from(FIRST) * first + u32::from(SECOND) * second) as u8;
+    Pair { queries: Two(to_first, to_second), form, fresh }
+}

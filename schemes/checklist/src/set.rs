@@ -1,0 +1,283 @@
+//! Sets without repetition: of a key and an id, and punctured.
+//!
+//! A set is a tree and a shift: its members are the tree's numbers, each xor the shift. Trees with equal numbers are passed
+//! over, so that the s members are different ones and every sequence of different places is as likely as any other.
+//! A shift turns a random set into one that contains a given place at a given position, and changes nothing about
+//! repetitions: whether a tree is passed over does not depend on what is asked.
+
+use crate::params::Params;
+use crate::tree::{Room, Root, Trees};
+use sotto_core::CryptoRng;
+use sotto_math::aes::Aes;
+use zeroize::Zeroize;
+
+/// A tree and a shift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize)]
+pub struct Set {
+    pub(crate) root: Root,
+    pub(crate) shift: u32,
+}
+
+impl Set {
+    /// One of two, without a branch: the second if the bit is set.
+    pub(crate) fn either(bit: u32, [zero, one]: [&Set; 2]) -> Set {
+        let wide = (bit as u8).wrapping_neg();
+        let choose = |mut a: [u8; 16], b: [u8; 16]| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a ^= (*a ^ b) & wide);
+            a
+        };
+        let root =
+            Root { salt: choose(zero.root.salt, one.root.salt), seed: choose(zero.root.seed, one.root.seed) };
+        Set { root, shift: either(bit, [zero.shift, one.shift]) }
+    }
+}
+
+/// One of two numbers, without a branch.
+pub(crate) fn either(bit: u32, [zero, one]: [u32; 2]) -> u32 {
+    zero ^ (zero ^ one) & bit.wrapping_neg()
+}
+
+/// A bit for each place, by which repetitions are seen; all zero between two uses.
+pub struct Places {
+    bits: Vec<u64>,
+    mask: u32,
+    whole: bool,
+    sorted: Vec<u32>,
+}
+
+/// log2 of the most places that have a bit each. In larger universes places share bits.
+const MOST_BITS: u32 = 22;
+
+impl Places {
+    /// Room for the places of these parameters.
+    pub fn new(params: &Params) -> Self {
+        let bits = params.universe_bits().min(MOST_BITS);
+        let mask = params.mask() & ((1 << bits) - 1);
+        let whole = mask == params.mask();
+        Places { bits: vec![0; (1usize << bits).div_ceil(64)], mask, whole, sorted: Vec::new() }
+    }
+
+    /// Whether these numbers are different ones. Not constant in time: it tells of random trees whether they are used.
+    pub fn differ(&mut self, numbers: &[u32]) -> bool {
+        let mut repeated = 0;
+        for number in numbers {
+            let place = number & self.mask;
+            if let Some(word) = self.bits.get_mut(place as usize / 64) {
+                repeated |= *word >> (place % 64) & 1;
+                *word |= 1 << (place % 64);
+            }
+        }
+        for number in numbers {
+            if let Some(word) = self.bits.get_mut((number & self.mask) as usize / 64) {
+                *word = 0;
+            }
+        }
+        repeated == 0 || !self.whole && self.differ_sorted(numbers)
+    }
+
+    fn differ_sorted(&mut self, numbers: &[u32]) -> bool {
+        self.sorted.clear();
+        self.sorted.extend_from_slice(numbers);
+        self.sorted.sort_unstable();
+        let differ = self.sorted.windows(2).all(|pair| pair.first() != pair.last());
+        self.sorted.zeroize();
+        differ
+    }
+}
+
+/// The sets of a key: what the second server is told, and nobody else.
+pub struct Keyed {
+    aes: Aes,
+    mask: u32,
+}
+
+impl Keyed {
+    /// The sets of a key.
+    pub fn new(params: &Params, key: &[u8; 16]) -> Self {
+        Keyed { aes: Aes::new(key), mask: params.mask() }
+    }
+
+    /// A number by which a client knows its own queries.
+    pub(crate) fn name(&self) -> u64 {
+        let mut block = [[0; 16]];
+        self.aes.grid(u64::MAX, 1, 0, 1, &mut block);
+        let [[name @ .., _, _, _, _, _, _, _, _]] = block;
+        u64::from_le_bytes(name)
+    }
+
+    /// Gives the sets of some ids to `each`, with the numbers of their trees, in any order.
+    ///
+    /// The set of an id is the first of its candidates without repetition. Candidate `a` of id `j` has the salt
+    /// AES(j, 4a), the seed AES(j, 4a + 1), and the shift that begins AES(j, 4a + 2).
+    pub fn each(
+        &self,
+        trees: &Trees,
+        ids: std::ops::Range<u32>,
+        places: &mut Places,
+        mut each: impl FnMut(u32, Set, &[u32]),
+    ) {
+        let mut left: Vec<u32> = ids.collect();
+        let mut room = Room::default();
+        let mut attempt = 0;
+        // Of eight candidates, two and a half or more are without repetition, so this ends soon.
+        while !left.is_empty() {
+            let mut again = Vec::new();
+            for ids in left.chunks(trees.together()) {
+                let mut sets: Vec<Set> = ids.iter().map(|id| self.candidate(*id, attempt)).collect();
+                let numbers = trees.grow(sets.iter().map(|set| set.root), &mut room);
+                let of_each = numbers.chunks_exact(numbers.len() / ids.len());
+                for ((id, set), numbers) in ids.iter().zip(&sets).zip(of_each) {
+                    if places.differ(numbers) {
+                        each(*id, *set, numbers);
+                    } else {
+                        again.push(*id);
+                    }
+                }
+                sets.zeroize();
+            }
+            left = again;
+            attempt += 1;
+        }
+    }
+
+    fn candidate(&self, id: u32, attempt: u64) -> Set {
+        let mut blocks = [[0; 16]; 3];
+        self.aes.grid(u64::from(id), 1, 4 * attempt, 3, &mut blocks);
+        let [salt, seed, [a, b, c, d, ..]] = blocks;
+        Set { root: Root { salt, seed }, shift: u32::from_le_bytes([a, b, c, d]) & self.mask }
+    }
+}
+
+/// A set that contains a place at a random position and is otherwise random; and that position.
+pub(crate) fn containing(
+    place: u32,
+    trees: &Trees,
+    places: &mut Places,
+    room: &mut Room,
+    rng: &mut dyn CryptoRng,
+) -> (Set, u32) {
+    loop {
+        let mut root = Root::default();
+        rng.fill_bytes(&mut root.salt);
+        rng.fill_bytes(&mut root.seed);
+        let position = rng.next_u32() & trees.last();
+        let numbers = trees.grow([root].into_iter(), room);
+        // No repetition comes or goes with a shift, so how often this loops does not depend on the place.
+        if places.differ(numbers) {
+            let shift = at(numbers, position) ^ place;
+            return (Set { root, shift }, position);
+        }
+    }
+}
+
+/// A random place that a punctured set lacks.
+pub(crate) fn outside(
+    set: &Set,
+    position: u32,
+    trees: &Trees,
+    room: &mut Room,
+    rng: &mut dyn CryptoRng,
+) -> u32 {
+    let numbers = trees.grow([set.root].into_iter(), room);
+    loop {
+        let place = rng.next_u32() & trees.mask();
+        let found = find(numbers, place ^ set.shift);
+        // The place that is punctured out is as good as any that was never in. That this loops once more happens equally
+        // often for every set.
+        if found == NOWHERE || found == position {
+            return place;
+        }
+    }
+}
+
+/// What is at a position.
+pub(crate) fn at(numbers: &[u32], position: u32) -> u32 {
+    let places = (0..).zip(numbers);
+    places.fold(0, |sum, (at, number)| sum | number & u32::from(at == position).wrapping_neg())
+}
+
+/// The position of a number nowhere.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Where a number is among different ones, in constant time.
+pub(crate) fn find(numbers: &[u32], sought: u32) -> u32 {
+    let (mut place, mut found) = (0, 0);
+    for (at, number) in (0u32..).zip(numbers) {
+        let equal = u32::from(*number == sought).wrapping_neg();
+        found |= equal;
+        place |= at & equal;
+    }
+    place | !found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sotto_core::{Params as _, Shape};
+    use sotto_testkit::rng::seeded;
+
+    fn params(rows: u64) -> Params {
+        Params::check(Params::select(&Shape::new(rows, 1, 1)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn repetitions_are_seen_in_small_universes_and_large_ones() {
+        for rows in [1 << 10, 1 << 30] {
+            let mut places = Places::new(&params(rows));
+            let mut numbers: Vec<u32> = (0..900).map(|i| i * (rows as u32 / 1024)).collect();
+            assert!(places.differ(&numbers) && places.differ(&numbers), "{rows}");
+            numbers[17] = numbers[700];
+            assert!(!places.differ(&numbers), "{rows}");
+            numbers[17] = 1;
+            assert!(places.differ(&numbers[..600]) == (rows != 1 << 10), "1 is there twice in the small one");
+        }
+    }
+
+    #[test]
+    fn sets_of_a_key_have_no_repetitions_and_are_the_same_however_they_are_asked_for() {
+        let params = params(1 << 12);
+        let (trees, keyed) = (Trees::new(&params), Keyed::new(&params, &[5; 16]));
+        let mut all = vec![Set::default(); 300];
+        let mut members = [0u32; 1 << 12];
+        keyed.each(&trees, 0..300, &mut Places::new(&params), |id, set, numbers| {
+            let mut sorted: Vec<u32> = numbers.to_vec();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), params.set_rows());
+            numbers.iter().for_each(|number| members[(number ^ set.shift) as usize] += 1);
+            all[id as usize] = set;
+        });
+        for id in [0, 1, 77, 299] {
+            keyed.each(&trees, id..id + 1, &mut Places::new(&params), |_, set, _| {
+                assert_eq!(set, all[id as usize]);
+            });
+        }
+        assert!((0..300).all(|i| !all[..i].contains(&all[i])), "every id has a set of its own");
+        // 300 sets of 64 among 4096 places: 4.7 of each. A place in none, or in twenty, is one chance in thousands.
+        assert!(members.iter().filter(|count| **count == 0 || **count > 18).count() < 100);
+        assert_ne!(keyed.name(), Keyed::new(&params, &[6; 16]).name());
+    }
+
+    #[test]
+    fn a_fresh_set_has_its_place_where_it_says() {
+        let params = params(1 << 12);
+        let (trees, mut places) = (Trees::new(&params), Places::new(&params));
+        let (room, rng) = (&mut Room::default(), &mut seeded("containing"));
+        let mut positions = Vec::new();
+        for place in [0, 1, 4000, 4095, 17, 17, 17] {
+            let (set, position) = containing(place, &trees, &mut places, room, rng);
+            let numbers = trees.grow([set.root].into_iter(), room).to_vec();
+            assert_eq!(
+                (at(&numbers, position) ^ set.shift, find(&numbers, place ^ set.shift)),
+                (place, position)
+            );
+            for _ in 0..300 {
+                let other = outside(&set, position, &trees, room, rng);
+                assert!(other == place || find(&numbers, other ^ set.shift) == NOWHERE);
+            }
+            positions.push(position);
+        }
+        positions.dedup();
+        assert!(positions.len() > 3, "positions are random: {positions:?}");
+    }
+}

@@ -1,0 +1,3 @@
+//! The whole contract of a scheme.
+
+sotto_testkit::conformance!(checklist::ENTRY);
