@@ -13,6 +13,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &spiral::ENTRY,
     #[cfg(feature = "s3pir")]
     &s3pir::ENTRY,
+    #[cfg(feature = "s3pir")]
+    &s3pir::TWO,
     #[cfg(feature = "dpf")]
     &dpf::ENTRY,
     #[cfg(feature = "checklist")]
