@@ -1,4 +1,4 @@
-//! The client: order hints, ask, read the answers.
+//! The client: ask, read the answers.
 //!
 //! Nothing branches or allocates by the index asked for. Two addresses depend on secrets: of the hint that was chosen, which is a
 //! random one of those that contain the row, and of its parity.
@@ -6,7 +6,7 @@
 use crate::Checklist;
 use crate::choose::choose;
 use crate::journal::Record as Entry;
-use crate::message::{Answer, Order, Query, Supply};
+use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::request::{FIRST, Pair, SECOND, SPEND, build};
 use crate::set::{Keyed, Places, Set, either};
@@ -259,41 +259,6 @@ impl Client {
         if let Some((_, slot)) = self.last.filter(|(last, _)| *last == number) {
             self.learn(number, slot, None);
         }
-    }
-
-    /// The order that is due.
-    pub(crate) fn due(&self) -> Option<Order> {
-        let block = self.stocked;
-        (block < self.params.blocks()).then(|| Order { key: self.key.clone(), block })
-    }
-
-    /// Takes the parities of the next block.
-    pub(crate) fn take_block(&mut self, supply: &[u8]) {
-        let (width, hints) = (self.params.row_bytes(), self.params.block_hints());
-        let first = self.stocked as usize * hints;
-        let kept = self.parities.iter_mut().take(self.params.hints() * width).skip(first * width);
-        kept.zip(supply).for_each(|(byte, new)| *byte = *new);
-        let slots = self.hints.iter_mut().take(self.params.hints()).skip(first).take(hints);
-        slots.for_each(|hint| hint.standing = KNOWN);
-        self.stocked += 1;
-    }
-}
-
-impl sotto_core::Upkeep for Checklist {
-    const HELPER: usize = 1;
-    type Order = Order;
-    type Supply = Supply;
-
-    fn order(client: &mut Client) -> Result<Option<Order>> {
-        Ok(client.due())
-    }
-
-    fn stock(client: &mut Client, supply: Supply) -> Result<()> {
-        let block = client.stocked;
-        client.due().ok_or(Misuse::Rule("a supply that was not ordered"))?;
-        client.take_block(&supply.0);
-        client.note(Entry::Stocked { block, parities: &supply.0 });
-        Ok(())
     }
 }
 

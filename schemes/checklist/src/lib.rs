@@ -13,13 +13,14 @@
 //! | [`tree`] | a set as the leaves of a binary tree |
 //! | [`set`] | sets without repetition, of a key and an id; a set punctured |
 //! | [`message`] | order, supply, request and answer on the wire |
-//! | [`choose`] | a hint that contains a row |
-//! | [`request`] | the three forms of a pair of requests |
+//! | `choose` | a hint that contains a row |
+//! | `request` | the three forms of a pair of requests |
 //! | [`prepare`] | becoming a client |
-//! | [`client`] | query, recover, ordering hints |
-//! | [`journal`] | what is written down before a request leaves |
-//! | [`state`] | the whole state as bytes |
-//! | [`follow`] | hints of the next epoch |
+//! | [`client`] | query, recover |
+//! | `upkeep` | ordering hints |
+//! | `journal` | what is written down before a request leaves |
+//! | `state` | the whole state as bytes |
+//! | `follow` | hints of the next epoch |
 //! | `server` | encode, open, answer, and hints to order (feature `server`) |
 //! | `revise` | changed rows (feature `server`) |
 #![forbid(unsafe_code)]
@@ -42,6 +43,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 pub mod tree;
+mod upkeep;
 
 use sotto_core::{Scheme, SchemeEntry, SchemeId, Two};
 
