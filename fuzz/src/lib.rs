@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`wire`] | frames, refusals, headers |
 //! | [`catalog`] | catalogs, signed and plain; keys |
-//! | [`scheme`] | every registered scheme's keys, messages, artifacts and literals |
+//! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
 //! | [`image`] | image files and their first page |
 //! | [`ingest`] | source files of every format, and files of changes |
 //! | [`text`] | server configurations and bench definitions |
@@ -63,6 +63,10 @@ targets! {
     scheme_unit: scheme, units;
     scheme_hint: scheme, hints;
     scheme_delta: scheme, deltas;
+    scheme_state: scheme, states;
+    scheme_journal: scheme, journals;
+    scheme_rows_delta: scheme, rows_deltas;
+    scheme_checkpoint: scheme, checkpoints;
     image_header: image, headers;
     image_file: image, files;
     ingest_csv: ingest, csvs;

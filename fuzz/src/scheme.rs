@@ -1,19 +1,46 @@
 //! Every registered scheme's keys, messages, artifacts and literals. Sizes are fixed by parameters, so input
 //! of a wrong size is fed as it is and once more, cut or repeated to the size that lets it in.
 
-use sotto_core::{AnyClient, AnySession, Artifact, Error, RecordIndex, Result, SchemeEntry};
+use sotto_core::{
+    AnyClient, AnySession, Artifact, Budget, Error, RecordIndex, Result, SchemeEntry, StateEntry,
+};
 use sotto_registry::{SCHEMES, find};
 use sotto_testkit::conformance::Subject;
 use sotto_testkit::conformance::subject::{Case, Fill, NARROW, Table, changes, single};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 struct Fixture {
     table: Table,
     client: Mutex<Box<dyn AnyClient>>,
     session: AnySession,
     delta: Option<Vec<u8>>,
+    kept: Option<Kept>,
+}
+
+impl Fixture {
+    /// The client, or a fresh one if it can ask no more.
+    fn client(&self) -> MutexGuard<'_, Box<dyn AnyClient>> {
+        let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        if client.budget() == Budget::Left(0) {
+            *client = self.table.client(&mut seeded("fuzz"));
+        }
+        client
+    }
+}
+
+/// What a client whose state must survive has written.
+struct Kept {
+    read: StateEntry,
+    /// Before the first query.
+    state: Vec<u8>,
+    /// After what the journal says.
+    later: Vec<u8>,
+    journal: Vec<u8>,
+    /// Of a preparation that has half of its artifacts.
+    checkpoint: Vec<u8>,
+    rows_delta: Option<Vec<u8>>,
 }
 
 /// Sets whose messages have another form than those of their scheme's first choice: packed answers, a query
@@ -36,13 +63,42 @@ static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
 fn fixture(table: Table) -> Fixture {
     let client = table.client(&mut seeded("fuzz"));
     let session = table.session(client.as_ref());
-    let delta = table.entry.server.revise.and_then(|revise| {
+    let revised = table.entry.server.revise.map(|revise| {
         let sink = MemorySink::holding(table.image.clone());
         let row = table.case.rows - 1;
         revise(&table.params, &changes(&table.packing, row, table.row(0)), &sink).unwrap();
-        sink.into_image().artifact(Artifact::HintDelta).map(<[u8]>::to_vec)
+        sink.into_image()
     });
-    Fixture { table, client: Mutex::new(client), session, delta }
+    let delta = |artifact| revised.as_ref()?.artifact(artifact).map(<[u8]>::to_vec);
+    let kept = table.entry.state.map(|read| kept(&table, read, delta(Artifact::RowsDelta)));
+    let delta = delta(Artifact::HintDelta);
+    Fixture { table, client: Mutex::new(client), session, delta, kept }
+}
+
+/// What a client has written after two queries of which one is answered.
+fn kept(table: &Table, read: StateEntry, rows_delta: Option<Vec<u8>>) -> Kept {
+    let rng = &mut seeded("kept");
+    let mut client = table.client(rng);
+    let save = |client: &mut Box<dyn AnyClient>| {
+        let mut bytes = Vec::new();
+        client.state().unwrap().save(&mut bytes).unwrap();
+        bytes
+    };
+    let state = save(&mut client);
+    let (ticket, answers) = table.ask(client.as_mut(), 1, rng);
+    client.recover(ticket, &answers).unwrap();
+    let _ = table.ask(client.as_mut(), 1, rng);
+    let journal = client.state().unwrap().journal().to_vec();
+    let later = save(&mut client);
+
+    let mut prepare = (table.entry.prepare)(&table.params, rng).unwrap();
+    for need in prepare.needs() {
+        let bytes = table.image.artifact(need.artifact).unwrap();
+        prepare.absorb(need.artifact, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let mut checkpoint = Vec::new();
+    prepare.checkpoint().unwrap().save(&mut checkpoint).unwrap();
+    Kept { read, state, later, journal, checkpoint, rows_delta }
 }
 
 /// Feeds all schemes; says whether one took the bytes.
@@ -104,7 +160,7 @@ pub fn scheme_keys(data: &[u8]) -> bool {
 /// Keys, cut short; the rest repeats them.
 pub fn keyses() -> Vec<Vec<u8>> {
     collect(|fixture| {
-        let keys = fixture.client.lock().unwrap().keys();
+        let keys = fixture.client().keys();
         (!keys.is_empty()).then(|| keys[..keys.len().min(4096)].to_vec())
     })
 }
@@ -123,20 +179,20 @@ pub fn scheme_query(data: &[u8]) -> bool {
 /// Queries.
 pub fn queries() -> Vec<Vec<u8>> {
     collect(|fixture| {
-        let mut client = fixture.client.lock().unwrap();
+        let mut client = fixture.client();
         client.query(RecordIndex(0), &mut seeded("query")).unwrap().0.pop()
     })
 }
 
 /// An answer.
 pub fn scheme_answer(data: &[u8]) -> bool {
-    each(|Fixture { table, client, .. }| {
-        let mut client = client.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut recover = |answer: &[u8]| {
+    each(|fixture| {
+        let recover = |answer: &[u8]| {
+            let mut client = fixture.client();
             let (queries, ticket) = client.query(RecordIndex(0), &mut seeded("answer")).unwrap();
             client.recover(ticket, &vec![answer.to_vec(); queries.len()])
         };
-        let fitted = fit(data, table.server.answer_bytes());
+        let fitted = fit(data, fixture.table.server.answer_bytes());
         assert!(fitted == data || !taken(recover(data)), "an answer of a wrong size was taken");
         taken(recover(&fitted))
     })
@@ -145,7 +201,7 @@ pub fn scheme_answer(data: &[u8]) -> bool {
 /// Answers.
 pub fn answers() -> Vec<Vec<u8>> {
     collect(|fixture| {
-        let mut client = fixture.client.lock().unwrap();
+        let mut client = fixture.client();
         let (queries, _) = client.query(RecordIndex(0), &mut seeded("answer")).unwrap();
         fixture.table.answer(&fixture.session, &queries).unwrap().pop()
     })
@@ -153,8 +209,8 @@ pub fn answers() -> Vec<Vec<u8>> {
 
 /// The answer about one unit of a record.
 pub fn scheme_unit(data: &[u8]) -> bool {
-    each(|Fixture { table, client, .. }| {
-        let mut client = client.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    each(|fixture| {
+        let (table, mut client) = (&fixture.table, fixture.client());
         let (_, ticket) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
         let (Some(stream), Some(units)) = (table.server.stream(), client.units()) else { return false };
         let fitted = fit(data, stream.units().answer_bytes as usize);
@@ -170,7 +226,7 @@ pub fn scheme_unit(data: &[u8]) -> bool {
 pub fn units() -> Vec<Vec<u8>> {
     collect(|fixture| {
         let stream = fixture.table.server.stream()?;
-        let mut client = fixture.client.lock().unwrap();
+        let mut client = fixture.client();
         let (queries, _) = client.query(RecordIndex(0), &mut seeded("unit")).unwrap();
         let prepared = stream.prepare(&fixture.session, &queries[0]).unwrap();
         Some(stream.unit(&prepared, 0).unwrap())
@@ -218,4 +274,74 @@ pub fn scheme_delta(data: &[u8]) -> bool {
 /// Deltas.
 pub fn deltas() -> Vec<Vec<u8>> {
     collect(|fixture| fixture.delta.clone())
+}
+
+/// A client's state, and a query of whoever comes of it. A damaged state may be one that can no longer ask.
+pub fn scheme_state(data: &[u8]) -> bool {
+    each(|Fixture { table, kept, .. }| {
+        let Some(kept) = kept else { return false };
+        let mut client = match (kept.read.load)(&table.params, &mut &*data) {
+            Ok(client) => client,
+            Err(Error::Peer(_)) => return false,
+            Err(error) => panic!("a state gave {error:?}"),
+        };
+        match client.query(RecordIndex(0), &mut seeded("state")) {
+            Ok((queries, _)) => {
+                assert!(queries.iter().all(|query| query.len() == table.server.query_bytes()));
+                true
+            }
+            Err(Error::Peer(_) | Error::Exhausted(_)) => false,
+            Err(error) => panic!("a state that was taken gave {error:?}"),
+        }
+    })
+}
+
+/// States, before and after some queries.
+pub fn states() -> Vec<Vec<u8>> {
+    let states =
+        |fixture: &Fixture| fixture.kept.as_ref().map(|kept| [kept.state.clone(), kept.later.clone()]);
+    FIXTURES.iter().filter_map(states).flatten().collect()
+}
+
+/// An entry of a journal.
+pub fn scheme_journal(data: &[u8]) -> bool {
+    each(|Fixture { table, kept, .. }| {
+        let Some(kept) = kept else { return false };
+        let mut client =
+            (kept.read.load)(&table.params, &mut kept.state.as_slice()).expect("a state that was saved");
+        taken(client.state().expect("it was loaded").replay(data))
+    })
+}
+
+/// Journals.
+pub fn journals() -> Vec<Vec<u8>> {
+    collect(|fixture| fixture.kept.as_ref().map(|kept| kept.journal.clone()))
+}
+
+/// A rows delta, for a client one of whose queries waits.
+pub fn scheme_rows_delta(data: &[u8]) -> bool {
+    each(|Fixture { table, kept, .. }| {
+        let Some(kept) = kept else { return false };
+        let mut client =
+            (kept.read.load)(&table.params, &mut kept.later.as_slice()).expect("a state that was saved");
+        taken(client.state().expect("it was loaded").follow(data))
+    })
+}
+
+/// Rows deltas.
+pub fn rows_deltas() -> Vec<Vec<u8>> {
+    collect(|fixture| fixture.kept.as_ref()?.rows_delta.clone())
+}
+
+/// A preparation that was written down.
+pub fn scheme_checkpoint(data: &[u8]) -> bool {
+    each(|Fixture { table, kept, .. }| {
+        let Some(kept) = kept else { return false };
+        taken((kept.read.resume)(&table.params, &mut &*data))
+    })
+}
+
+/// Checkpoints.
+pub fn checkpoints() -> Vec<Vec<u8>> {
+    collect(|fixture| fixture.kept.as_ref().map(|kept| kept.checkpoint.clone()))
 }
