@@ -11,6 +11,7 @@
 //! | [`CLEAR_STREAM`] | `stream.rs` | 1 | 48 bytes | none | keys that outlive epochs; records in units |
 //! | [`CLEAR_HELPED`] | `helped.rs` | 1, and 1 that makes hints | none | none | orders of hints, budgets that are filled up |
 //! | [`CLEAR_ROWS`] | `rows.rs` | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
+//! | [`CLEAR_STATE`] | `state.rs` | 1 | none | the rows | slots that are used up; journals, deltas, checkpoints |
 //! | [`CLEAR_TWO`] | `two.rs` | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
 
 mod helped;
@@ -18,6 +19,7 @@ mod hint;
 mod one;
 mod params;
 mod rows;
+pub mod state;
 mod stream;
 mod two;
 
@@ -25,5 +27,6 @@ pub use helped::CLEAR_HELPED;
 pub use one::{CLEAR, CLEAR_KEYED};
 pub use params::Literal;
 pub use rows::CLEAR_ROWS;
+pub use state::{CLEAR_STATE, SlotsLiteral};
 pub use stream::{CLEAR_STREAM, UnitsLiteral};
 pub use two::CLEAR_TWO;

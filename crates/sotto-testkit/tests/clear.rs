@@ -17,6 +17,10 @@ mod clear_rows {
     sotto_testkit::conformance!(sotto_testkit::CLEAR_ROWS, in_the_clear);
 }
 
+mod clear_state {
+    sotto_testkit::conformance!(sotto_testkit::CLEAR_STATE);
+}
+
 mod clear_stream {
     sotto_testkit::conformance!(sotto_testkit::CLEAR_STREAM, in_the_clear);
 }
