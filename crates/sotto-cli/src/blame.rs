@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use sotto_bench::{BenchError, DefinitionError};
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
+use sotto_client::state::StateError;
 use sotto_client::transport::TransportError;
 use sotto_core::{Error, Misuse};
 use sotto_db::DbError;
@@ -35,9 +36,18 @@ pub(crate) fn client(error: ClientError) -> Failure {
         ClientError::UnknownScheme { .. } => Exit::Params,
         ClientError::NoEntropy => Exit::Internal,
         ClientError::Cache(_) => Exit::Storage,
+        ClientError::StateNeeded { .. } | ClientError::State(StateError::NoAnchor) => Exit::Usage,
+        ClientError::State(StateError::Busy { .. }) => Exit::Refused,
+        ClientError::State(StateError::Other { .. }) => Exit::Input,
+        ClientError::State(_) => Exit::Storage,
         _ => Exit::Peer,
     };
-    Failure::new(exit, error.to_string()).fix(error.fix())
+    let fix = match &error {
+        ClientError::StateNeeded { .. } => "give --state DIR, as neither HOME nor XDG_DATA_HOME is set",
+        ClientError::State(StateError::NoAnchor) => "give --anchor DIR",
+        error => error.fix(),
+    };
+    Failure::new(exit, error.to_string()).fix(fix)
 }
 
 /// A scheme's contract.

@@ -4,6 +4,8 @@ mod below;
 
 #[cfg(feature = "cache")]
 use crate::cache::CacheError;
+#[cfg(feature = "cache")]
+use crate::state::StateError;
 use crate::transport::TransportError;
 use below::{catalog_code, catalog_fix, core_code, core_fix};
 use sotto_catalog::{CatalogError, TableName};
@@ -145,6 +147,12 @@ pub enum ClientError {
     /// What a streamed row was written to.
     #[error("the row cannot be written: {0}")]
     Output(std::io::Error),
+    /// The scheme's clients have a state that must not be lost, and nobody said where to keep it.
+    #[error("a client of {scheme} has a state that must not be lost, and nobody said where to keep it")]
+    StateNeeded {
+        /// The scheme's id.
+        scheme: String,
+    },
     /// The operating system gave no randomness.
     #[error("the operating system gives no randomness, and no query can be made without")]
     NoEntropy,
@@ -152,6 +160,10 @@ pub enum ClientError {
     #[cfg(feature = "cache")]
     #[error(transparent)]
     Cache(#[from] CacheError),
+    /// The state of a client that must not lose it.
+    #[cfg(feature = "cache")]
+    #[error(transparent)]
+    State(#[from] StateError),
 }
 
 /// Who can mend it.
@@ -213,9 +225,12 @@ impl ClientError {
             ClientError::TooManyRows { .. } => "too-many-rows",
             ClientError::CannotStream { .. } => "cannot-stream",
             ClientError::Output(_) => "output",
+            ClientError::StateNeeded { .. } => "state-needed",
             ClientError::NoEntropy => "no-entropy",
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.code(),
+            #[cfg(feature = "cache")]
+            ClientError::State(error) => error.code(),
         }
     }
 
@@ -231,6 +246,7 @@ impl ClientError {
             | ClientError::Servers { .. }
             | ClientError::SameEndpoint { .. }
             | ClientError::CannotStream { .. }
+            | ClientError::StateNeeded { .. }
             | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
             ClientError::Transport(
                 TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
@@ -242,7 +258,7 @@ impl ClientError {
                 Fault::Machine
             }
             #[cfg(feature = "cache")]
-            ClientError::Cache(_) => Fault::Machine,
+            ClientError::Cache(_) | ClientError::State(_) => Fault::Machine,
             _ => Fault::Server,
         }
     }
@@ -293,9 +309,14 @@ impl ClientError {
             }
             ClientError::CannotStream { .. } => "look the row up whole",
             ClientError::Output(_) => "check the disk, or where the row is to go",
+            ClientError::StateNeeded { .. } => {
+                "give a folder for the state; or say that it may live in memory, and be lost with the process"
+            }
             ClientError::NoEntropy => "mend the system's random device",
             #[cfg(feature = "cache")]
             ClientError::Cache(error) => error.fix(),
+            #[cfg(feature = "cache")]
+            ClientError::State(error) => error.fix(),
         }
     }
 }

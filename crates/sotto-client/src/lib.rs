@@ -21,14 +21,21 @@
 //! | [`transport`] | how requests travel: memory, HTTP, retries |
 //! | [`table`] | the blocking client for people in a hurry (feature `cache`) |
 //! | [`cache`] | what is kept on disk between runs (feature `cache`) |
+//! | [`state`] | what a client must not lose, nor use twice (feature `cache`) |
 //! | [`error`] | whose fault, and what to do |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+/// Tests in here share a server with those outside, which know the crate by its name.
+#[cfg(test)]
+extern crate self as sotto_client;
 
 #[cfg(feature = "cache")]
 pub mod cache;
 pub mod error;
 pub mod session;
+#[cfg(feature = "cache")]
+pub mod state;
 #[cfg(feature = "cache")]
 pub mod table;
 pub mod transport;

@@ -11,6 +11,7 @@
 //! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
+//! | `kept` | asking with a client whose state must be on disk first (feature `cache`) |
 //! | [`order`] | hints that one of the servers makes |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
 //!
@@ -39,6 +40,8 @@ mod accord;
 pub mod ask;
 mod assembly;
 mod gather;
+#[cfg(feature = "cache")]
+pub(crate) mod kept;
 mod keys;
 pub mod opening;
 pub mod order;

@@ -4,6 +4,10 @@
 //! |---|---|
 //! | [`builder`] | which table, whom to trust, where to keep things |
 //! | `servers` | a transport to each server, and requests to all of them at once |
+//! | `keeping` | where the state of a client is kept |
+//! | `kept` | lookups by a client whose state is kept |
+//! | `follow` | takes that state along when the table moves on |
+//! | [`event`] | what happens to that state |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
 //! | `rows` | all rows of a table, streamed to a client that makes state of them; and what changed in them |
 //! | `stream` | a row of many megabytes, written down while it comes |
@@ -16,21 +20,27 @@
 
 pub mod builder;
 mod drive;
+pub mod event;
+mod follow;
+mod keeping;
+mod kept;
 mod rows;
 mod servers;
 pub mod stats;
 mod stream;
 
 pub use builder::Builder;
+pub use event::Event;
 pub use stats::{LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
 
 use crate::cache::Cache;
-use crate::session::{Ask, Config, Opening, Session, Trust};
+use crate::session::ask::seen;
+use crate::session::{Config, Opening, Session, Trust};
 use crate::transport::{Request, Response, Transport};
 use crate::{ClientError, Result};
 use servers::Servers;
 use sotto_catalog::{Catalog, CatalogError};
-use sotto_core::ParamsReport;
+use sotto_core::{Budget, ParamsReport};
 use sotto_prg::{SystemRng, system_rng};
 use sotto_wire::Timing;
 use std::fmt;
@@ -50,6 +60,7 @@ pub struct Table {
 /// What lies between a session and the world.
 pub(crate) struct Line {
     servers: Servers,
+    kept: kept::Kept,
     cache: Option<Cache>,
     /// How long to wait for another process that downloads the same artifact.
     patience: Duration,
@@ -85,9 +96,9 @@ impl Table {
     }
 
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
-        let builder::Options { mut config, cache, patience, progress } = options;
+        let builder::Options { mut config, cache, kept, patience, progress } = options;
         let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
-        let mut line = Line { servers, cache, patience, progress, rng, stats: Stats::default() };
+        let mut line = Line { servers, kept, cache, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;
         let session = line.open_settled(&config)?;
         let mut table = Table { line, config, session, last: None };
@@ -180,6 +191,11 @@ impl Table {
         &self.session
     }
 
+    /// How many more queries there are before the table's rows have to be streamed again.
+    pub fn budget(&self) -> Budget {
+        self.session.budget()
+    }
+
     /// Bytes and time so far, openings included.
     pub fn stats(&self) -> Stats {
         Stats { retries: self.line.servers.retries(), ..self.line.stats }
@@ -218,17 +234,25 @@ impl Table {
     }
 
     fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        if self.session.is_kept() {
+            return self.lookup_kept(rows);
+        }
         self.line.provide(&mut self.session, rows.len())?;
         let start = Instant::now();
         let mut ask = self.session.ask(rows, &mut self.line.rng)?;
         let made = Instant::now();
         let responses = self.line.ask(&mut self.session, &mut ask)?;
         let returned = Instant::now();
-        let mut stats = self.measured(&ask, &responses, rows.len());
+        let mut stats = self.measured(ask.requests(), usize::from(ask.queries()), &responses, rows.len());
         let values = self.session.recover(ask, &responses);
         stats.query = made - start;
         stats.round_trip = returned - made;
         stats.recover = returned.elapsed();
+        self.finish(stats, values)
+    }
+
+    /// Counts a lookup that is done, and hands its rows out.
+    fn finish(&mut self, stats: LookupStats, values: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
         for share in &stats.servers {
             self.line.stats.asks.add(share.up, share.down);
         }
@@ -238,24 +262,30 @@ impl Table {
         Ok(values)
     }
 
-    fn measured(&self, ask: &Ask, responses: &[Response], rows: usize) -> LookupStats {
+    fn measured(
+        &self,
+        requests: &[Request],
+        queries: usize,
+        responses: &[Response],
+        rows: usize,
+    ) -> LookupStats {
         let share = |(request, response): (&Request, &Response)| Share {
             up: request.body.len() as u64,
             down: response.body.len() as u64,
             timing: response.server_timing.as_deref().and_then(Timing::parse),
         };
-        let servers: Vec<Share> = ask.requests().iter().zip(responses).map(share).collect();
+        let servers: Vec<Share> = requests.iter().zip(responses).map(share).collect();
         LookupStats {
             epoch: self.session.epoch(),
             rows,
-            queries: ask.queries(),
+            queries: u16::try_from(queries).unwrap_or(u16::MAX),
             up: servers.iter().map(|share| share.up).sum(),
             down: servers.iter().map(|share| share.down).sum(),
             servers,
             query: Duration::ZERO,
             round_trip: Duration::ZERO,
             recover: Duration::ZERO,
-            seen: ask.seen(SEEN_BYTES).to_vec(),
+            seen: seen(requests, SEEN_BYTES).to_vec(),
         }
     }
 

@@ -17,7 +17,7 @@ fn pair() -> [Server; 2] {
 
 fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
     let transports = servers.each_ref().map(|server| Box::new(server.transport()) as Box<dyn Transport>);
-    Table::over_all(transports.into(), NAME).resolve(resolve).open()
+    Table::over_all(transports.into(), NAME).resolve(resolve).state_in_memory().open()
 }
 
 /// What each server was sent, but for the catalog: the last part of the path, and the body.

@@ -18,7 +18,13 @@ fn every_scheme_of_the_registry_looks_rows_up() {
         let dir = tempfile::tempdir().unwrap();
         let pin = server.with(|world| world.pin());
         let transports = servers.iter().map(|server| boxed(server.transport())).collect();
-        let mut table = Table::over_all(transports, NAME).pin(pin).cache_dir(dir.path()).open().unwrap();
+        let mut table = Table::over_all(transports, NAME)
+            .pin(pin)
+            .cache_dir(dir.path())
+            .state_dir(dir.path().join("state"))
+            .anchor_dir(dir.path().join("anchors"))
+            .open()
+            .unwrap();
         for row in [0, 1, 1234, 2999] {
             assert_eq!(table.get(row).unwrap(), value(row, 5), "{}", entry.id);
         }

@@ -63,7 +63,7 @@ fn ranges(server: &Server) -> Vec<(u64, u64)> {
 #[test]
 fn rows_are_streamed_part_by_part_and_not_kept() {
     let (server, dir) = (table(), tempfile::tempdir().unwrap());
-    let mut table = server.table().cache_dir(dir.path()).open().unwrap();
+    let mut table = server.table().state_in_memory().cache_dir(dir.path()).open().unwrap();
     let parts = ranges(&server);
     assert_eq!(parts.len(), 3, "{parts:?}");
     assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0) && parts[2].1 == BYTES);
@@ -138,7 +138,7 @@ impl<T: Transport> Transport for Cutting<T> {
 
 fn cut(server: &Server, after: &[usize]) -> Result<Table, ClientError> {
     let after = after.iter().rev().copied().collect();
-    Table::over(Cutting { inner: server.transport(), after }, NAME).resolve(resolve).open()
+    Table::over(Cutting { inner: server.transport(), after }, NAME).resolve(resolve).state_in_memory().open()
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_wrong_chunk_is_refused_however_it_comes() {
         }
         Ok(response)
     });
-    let whole = server.table().open().unwrap_err();
+    let whole = server.table().state_in_memory().open().unwrap_err();
     assert_eq!(whole.code(), "peer-misbehaved");
     let broken = cut(&server, &[CHUNK * 3 + 1]).unwrap_err();
     assert_eq!(broken.code(), "peer-misbehaved");
@@ -183,14 +183,14 @@ fn a_part_that_ends_early_is_asked_for_again_and_a_longer_one_refused() {
         }
         Ok(response)
     });
-    let mut table = server.table().open().unwrap();
+    let mut table = server.table().state_in_memory().open().unwrap();
     assert_eq!(ranges(&server)[1].0 as usize, CHUNK);
     assert_eq!(table.get(9).unwrap(), value(9, WIDTH as usize));
     server.tamper(|request, mut response| {
         response.body.extend(request.range.is_some().then_some(0));
         Ok(response)
     });
-    assert_eq!(server.table().open().unwrap_err().code(), "response-too-large");
+    assert_eq!(server.table().state_in_memory().open().unwrap_err().code(), "response-too-large");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
         let is_second = request.range.is_some() && parts == 2;
         Ok(if is_second { Response::new(404, br#"{"code":"no-such-artifact"}"#.to_vec()) } else { response })
     });
-    let mut table = handle.table().open().unwrap();
+    let mut table = handle.table().state_in_memory().open().unwrap();
     assert_eq!(table.get(3).unwrap(), value(3, WIDTH as usize));
 }
 
@@ -305,7 +305,7 @@ fn new() -> Vec<u8> {
 #[test]
 fn a_state_follows_deltas_epoch_by_epoch() {
     let server = small();
-    let mut table = server.table().open().unwrap();
+    let mut table = server.table().state_in_memory().open().unwrap();
     let before = table.stats();
     epochs(&server, &[&[1], &[2, 3], &[1, 299]]);
     assert!(table.refresh().unwrap());
@@ -327,7 +327,7 @@ fn a_state_follows_deltas_epoch_by_epoch() {
 #[track_caller]
 fn streams_again(changes: &[&[u64]], spoil: impl FnOnce(&Server)) {
     let server = small();
-    let mut table = server.table().open().unwrap();
+    let mut table = server.table().state_in_memory().open().unwrap();
     epochs(&server, changes);
     spoil(&server);
     let before = table.stats().artifacts.down;

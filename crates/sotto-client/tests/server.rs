@@ -253,11 +253,13 @@ fn one_server_makes_the_hints_and_the_other_is_asked() {
         start(&server)
     });
     let urls = [first.1.as_str(), second.1.as_str()];
-    let mut table = Table::connect_all(&urls, NAME).resolve(common::resolve).open().unwrap();
+    let mut table =
+        Table::connect_all(&urls, NAME).resolve(common::resolve).state_in_memory().open().unwrap();
     for row in 0..10 {
         assert_eq!(table.get(row).unwrap(), value(row, 32));
     }
     assert_eq!((table.stats().orders.requests, table.stats().retries), (4, 0));
-    let swapped = Table::connect_all(&[urls[1], urls[0]], NAME).resolve(common::resolve).open();
+    let swapped =
+        Table::connect_all(&[urls[1], urls[0]], NAME).resolve(common::resolve).state_in_memory().open();
     assert_eq!(swapped.unwrap().get(1).unwrap_err().code(), "wrong-server");
 }

@@ -2,8 +2,10 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `state` | the state of a client that must not lose it: where it lies, how much is left, what happened to it |
 //! | `stream` | a row of many megabytes, written to a file while it comes |
 
+mod state;
 mod stream;
 
 use crate::blame;
@@ -15,6 +17,7 @@ use sotto_catalog::{PublicKey, TableName};
 use sotto_client::Table;
 use sotto_client::session::Trust;
 use sotto_client::table::{LookupStats, Progress, Stage};
+use state::Events;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +31,12 @@ learns which tables you use, not which rows.
 Schemes such as dpf ask two servers, and hide a row from each as long as the two do not put together what they \
 see: give --server twice, server 0 first, and only servers of operators you trust not to do that. One operator \
 of both would see every question. Naming one server twice is refused; who runs a server no program can tell.
+
+Schemes such as s3pir give this machine hints, made from all rows of the table, and use one up with each query. They \
+lie in the state folder, with what is left of them (`sotto inspect --state`). A copy of that folder, a restored \
+backup and a cloned machine would use hints twice, and so give away what was asked: that is noticed by where the \
+files lie and by an anchor in a second folder, and the hints are made anew. A machine that goes back in time whole, \
+anchor and all, is not noticed: put the anchor on a disk that is not restored with it, or delete the state.
 
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
@@ -66,6 +75,12 @@ pub(crate) struct Get {
     /// Keep nothing: fetch the hint anew, and believe whichever key comes first
     #[arg(long)]
     no_cache: bool,
+    /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
+    #[arg(long, value_name = "DIR")]
+    anchor: Option<PathBuf>,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
@@ -80,9 +95,11 @@ impl Get {
         if let (true, Some(file)) = (self.stream, &self.output) {
             return self.stream(screen, &bars, file);
         }
-        let mut table = self.open(&bars)?;
+        let events = Events::default();
+        let mut table = self.open(&bars, &events)?;
         let looked_up = self.look_up(&mut table);
         bars.finish();
+        let happened = events.tell(screen)?;
         let (rows, values) = looked_up?;
         let shown: Vec<_> = values.iter().map(|value| table.catalog().value.show(value)).collect();
         for (row, (name, value)) in rows.iter().zip(self.names().zip(&shown)) {
@@ -90,16 +107,28 @@ impl Get {
         }
         if let Some(last) = table.last() {
             screen.say(facts(&table, last))?;
-            screen.report(&report(&self.servers, &table, last, (&rows, &values, &shown)))?;
+            let mut report = report(&self.servers, &table, last, (&rows, &values, &shown));
+            if let Some(object) = report.as_object_mut() {
+                object.insert("budget".to_owned(), state::budget(&table).into());
+                object.insert("events".to_owned(), happened.into());
+            }
+            screen.report(&report)?;
         }
         Ok(())
     }
 
-    fn open(&self, bars: &Arc<Bars>) -> Result<Table> {
+    fn open(&self, bars: &Arc<Bars>, events: &Events) -> Result<Table> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let mut builder = Table::connect_all(&servers, self.table.as_str())
             .timeout(Duration::from_secs(self.timeout))
-            .progress(on(bars));
+            .progress(on(bars))
+            .events(events.listener());
+        if let Some(dir) = self.state.clone().or_else(state::default_dir) {
+            builder = builder.state_dir(dir);
+        }
+        if let Some(dir) = &self.anchor {
+            builder = builder.anchor_dir(dir);
+        }
         if let Some(key) = self.pin {
             builder = builder.pin(key);
         }
@@ -203,12 +232,17 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             format!("{} (patched {} kept from before)", units::bytes(down), units::bytes(patched))
         }
     };
+    let left = match state::budget(table) {
+        Some(left) => format!("{} queries, then the rows are streamed again", units::count(left)),
+        None => "any number of queries".to_owned(),
+    };
     grid::facts([
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
         ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
         ("once", once),
+        ("left", left),
         (
             "time",
             format!(

@@ -23,7 +23,13 @@ pub(crate) struct Outcome {
 /// Runs the command to its end, in an environment that keeps nothing of the person who tests.
 pub(crate) fn sotto<S: AsRef<OsStr>>(args: &[S]) -> Outcome {
     let mut command = assert_cmd::Command::new(program());
-    command.env_remove("HOME").env_remove("XDG_CACHE_HOME").args(args).timeout(Duration::from_secs(300));
+    command
+        .env_remove("HOME")
+        .env_remove("XDG_CACHE_HOME")
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_STATE_HOME")
+        .args(args)
+        .timeout(Duration::from_secs(300));
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Outcome {

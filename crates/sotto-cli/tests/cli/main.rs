@@ -7,6 +7,7 @@
 //! | [`sources`] | bad source files: whose fault, which line, which column |
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
+//! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
@@ -19,6 +20,7 @@ mod faults;
 mod harness;
 mod journey;
 mod sources;
+mod state;
 mod tour;
 mod two;
 mod variants;

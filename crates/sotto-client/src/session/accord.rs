@@ -25,6 +25,8 @@ pub(super) struct Agreed {
     pub(super) scheme: &'static SchemeEntry,
     /// The literal parameters, as the scheme takes them.
     pub(super) params: Vec<u8>,
+    /// See [`Config::in_memory`].
+    pub(super) in_memory: bool,
 }
 
 impl Agreed {
@@ -46,7 +48,7 @@ impl Agreed {
         // not that they are sound.
         let terms = catalog.terms(scheme)?;
         let params = catalog.params.to_string().into_bytes();
-        Ok(Agreed { catalog, key, trust, terms, scheme, params })
+        Ok(Agreed { catalog, key, trust, terms, scheme, params, in_memory: config.in_memory })
     }
 
     pub(super) fn sizes(&self) -> Sizes {
@@ -62,6 +64,11 @@ impl Agreed {
     /// The rows among its artifacts.
     pub(super) fn rows(&self) -> Option<&ArtifactEntry> {
         self.catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows)
+    }
+
+    /// Whether nothing may be asked before it is on disk.
+    pub(super) fn needs_state(&self) -> bool {
+        self.scheme.state.is_some() && !self.in_memory
     }
 
     /// How many servers there are.

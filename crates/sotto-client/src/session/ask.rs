@@ -54,10 +54,15 @@ impl Ask {
 
     /// The first bytes of the first query, after the frame's head: what the first server sees of the question.
     pub fn seen(&self, bytes: usize) -> &[u8] {
-        let body = self.requests.first().map(|request| request.body.as_slice()).unwrap_or_default();
-        let queries = body.get(ask::HEAD_BYTES..).unwrap_or_default();
-        queries.get(..bytes).unwrap_or(queries)
+        seen(&self.requests, bytes)
     }
+}
+
+/// As [`Ask::seen`], of any requests for rows.
+pub(crate) fn seen(requests: &[Request], bytes: usize) -> &[u8] {
+    let body = requests.first().map(|request| request.body.as_slice()).unwrap_or_default();
+    let queries = body.get(ask::HEAD_BYTES..).unwrap_or_default();
+    queries.get(..bytes).unwrap_or(queries)
 }
 
 impl Session {
@@ -127,7 +132,24 @@ impl Session {
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`], [`ClientError::TooManyRows`], or [`Error::Exhausted`]. Nothing was sent then.
+    /// [`ClientError::StateNeeded`] unless [`super::Config::in_memory`] allows to ask without a state on disk.
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
+        if self.agreed.needs_state() {
+            return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
+        }
+        let (queries, tickets) = self.queries(rows, rng)?;
+        let count = u16::try_from(tickets.len()).unwrap_or(u16::MAX);
+        let requests = self.frames(&queries)?;
+        let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(rows.to_vec()));
+        Ok(Ask { requests, pin, count, rows, tickets })
+    }
+
+    /// Queries for the records that `rows` lie in, server by server, and the secrets that read their answers.
+    pub(super) fn queries(
+        &mut self,
+        rows: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<Vec<Vec<u8>>>, Vec<Ticket>)> {
         let most = self.max_rows();
         let too_many = |rows| ClientError::TooManyRows { rows, most };
         if rows.is_empty() || rows.len() > most {
@@ -137,7 +159,7 @@ impl Session {
         for &row in rows {
             records.extend(self.packing().records_of(row)?);
         }
-        let count = u16::try_from(records.len()).map_err(|_| too_many(records.len()))?;
+        u16::try_from(records.len()).map_err(|_| too_many(records.len()))?;
         let mut for_each = vec![Vec::with_capacity(records.len()); self.ids.len()];
         let mut tickets = Vec::with_capacity(records.len());
         for record in records {
@@ -147,15 +169,19 @@ impl Session {
             }
             tickets.push(ticket);
         }
-        let limit = self.sizes().answer_frame_bytes(count);
+        Ok((for_each, tickets))
+    }
+
+    /// One frame for each server, of this epoch.
+    pub(super) fn frames(&self, for_each: &[Vec<Vec<u8>>]) -> Result<Vec<Request>> {
         let mut requests = Vec::with_capacity(for_each.len());
-        for ((server, id), queries) in (0..).zip(&self.ids).zip(&for_each) {
+        for ((server, id), queries) in (0..).zip(&self.ids).zip(for_each) {
             let body = ask::encode(&self.agreed.pin(server), id, queries)?;
+            let limit = self.sizes().answer_frame_bytes(ask::Head::parse(&body)?.count);
             let path = routes::ask(self.agreed.catalog.table.as_str());
             requests.push(Request::post(path, body, limit));
         }
-        let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(rows.to_vec()));
-        Ok(Ask { requests, pin, count, rows, tickets })
+        Ok(requests)
     }
 
     /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in order.
@@ -189,7 +215,7 @@ impl Session {
     }
 
     /// The answers in each server's response, in the order of their queries.
-    fn answers<'a>(&self, count: u16, responses: &'a [Response]) -> Result<Vec<Vec<&'a [u8]>>> {
+    pub(super) fn answers<'a>(&self, count: u16, responses: &'a [Response]) -> Result<Vec<Vec<&'a [u8]>>> {
         if responses.len() != self.ids.len() {
             return Err(
                 Error::from(Misuse::Rule("there is one response from each server that is asked")).into()

@@ -60,8 +60,11 @@ impl Session {
     }
 
     /// The parameters for which this session's client is good at any epoch: it has keys worth keeping, learnt
-    /// nothing from the data, and holds nothing that is used up.
+    /// nothing from the data, and holds nothing that is used up. Or its state is kept, and follows the table's rows.
     pub(super) fn lasting(&self) -> Option<ParamsDigest> {
+        if self.agreed.needs_state() {
+            return Some(self.agreed.pin(0).digest);
+        }
         let costs = &self.report().costs;
         let lasts = costs.keys_bytes > 0 && costs.artifact_bytes == 0;
         (lasts && self.client.budget() == Budget::Unlimited).then(|| self.agreed.pin(0).digest)

@@ -30,6 +30,10 @@ pub struct Config {
     pub remembered: Option<Remembered>,
     /// How many servers there are to ask; the table's scheme has to ask just as many.
     pub servers: u8,
+    /// Whether a client whose state must not be lost may have it in memory alone. With the process its hints are lost,
+    /// and the next one has to prepare anew; a process that is copied or goes back in time uses hints twice, and gives
+    /// away what it asked. For tests, benchmarks, and sessions whose caller keeps nothing.
+    pub in_memory: bool,
     /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
@@ -37,7 +41,14 @@ pub struct Config {
 impl Config {
     /// A table at one server, of which nothing is known.
     pub fn new(table: TableName) -> Self {
-        Config { table, pin: None, remembered: None, servers: 1, resolve: sotto_registry::find }
+        Config {
+            table,
+            pin: None,
+            remembered: None,
+            servers: 1,
+            in_memory: false,
+            resolve: sotto_registry::find,
+        }
     }
 }
 
@@ -277,6 +288,28 @@ impl Opening {
         self.agreed.as_ref().map(|agreed| &agreed.catalog)
     }
 
+    /// Goes on with a client that is there already, instead of the artifacts one is made from.
+    #[cfg(feature = "cache")]
+    pub(crate) fn supply(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
+        if !matches!(self.stage, Stage::Gather(_)) {
+            return Err(out_of_order());
+        }
+        self.settle_on(client)
+    }
+
+    /// How the state of the table's clients is read, once the catalog is there and if it has to be kept.
+    #[cfg(feature = "cache")]
+    pub(crate) fn state(&self) -> Option<(&'static sotto_core::StateEntry, &[u8])> {
+        let agreed = self.agreed.as_ref().filter(|agreed| agreed.needs_state())?;
+        Some((agreed.scheme.state.as_ref()?, &agreed.params))
+    }
+
+    /// What is being opened.
+    #[cfg(feature = "cache")]
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// The session.
     ///
     /// # Errors
@@ -332,6 +365,11 @@ impl Opening {
             return Ok(());
         };
         let client = gathering.finish()?;
+        self.settle_on(client)
+    }
+
+    /// Goes on to what a client needs besides artifacts.
+    fn settle_on(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
         let Some(agreed) = &self.agreed else { return Err(out_of_order()) };
         self.stage = match agreed.sizes().keys_bytes {
             0 => Stage::Ready(client, agreed.no_sessions()),

@@ -1,9 +1,12 @@
 //! Which table, whom to trust, where to keep things.
 
+use super::keeping::{self, Places};
+use super::kept::Kept;
 use super::servers::Servers;
-use super::{Progress, Table};
+use super::{Event, Progress, Table};
 use crate::cache::Cache;
 use crate::session::Config;
+use crate::session::kept::RowCheck;
 use crate::transport::{Transport, TransportError};
 #[cfg(feature = "http")]
 use crate::transport::{
@@ -23,6 +26,12 @@ pub struct Builder {
     table: String,
     pin: Option<PublicKey>,
     cache_dir: Option<PathBuf>,
+    state_dir: Option<PathBuf>,
+    anchor_dir: Option<PathBuf>,
+    places: Option<Places>,
+    in_memory: bool,
+    check: Option<RowCheck>,
+    events: Box<dyn FnMut(Event) + Send>,
     patience: Duration,
     progress: Box<dyn FnMut(Progress) + Send>,
     resolve: fn(&str) -> Option<&'static SchemeEntry>,
@@ -76,6 +85,7 @@ fn over_http(urls: &[String], settings: Settings, root: Option<&Path>) -> Result
 pub(super) struct Options {
     pub(super) config: Config,
     pub(super) cache: Option<Cache>,
+    pub(super) kept: Kept,
     pub(super) patience: Duration,
     pub(super) progress: Box<dyn FnMut(Progress) + Send>,
 }
@@ -97,6 +107,12 @@ impl Builder {
             table: table.to_owned(),
             pin: None,
             cache_dir: None,
+            state_dir: None,
+            anchor_dir: None,
+            places: None,
+            in_memory: false,
+            check: None,
+            events: Box::new(|_| {}),
             patience: Duration::from_secs(60),
             progress: Box::new(|_| {}),
             resolve: sotto_registry::find,
@@ -115,6 +131,54 @@ impl Builder {
     /// Keeps artifacts, keys and epochs in this directory. Without it every opening downloads anew.
     pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.cache_dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Keeps the state of clients that must not lose it in this directory, and nowhere else: a client of one table at
+    /// one server has one state. Needed for schemes with hints that are used up ([`ClientError::StateNeeded`]).
+    ///
+    /// A copy of the directory, a restored backup and a cloned machine would use hints twice, and so give away what was
+    /// asked. They are noticed by where the files lie and by an anchor in a second place ([`Builder::anchor_dir`]); the
+    /// state is then thrown away, its key with it, and the table's rows are streamed anew. What cannot be noticed is a
+    /// machine that goes back in time whole, anchor and all.
+    pub fn state_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.state_dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Puts the anchor of a state into this directory: a few bytes that say how far the state was. Best on a disk that
+    /// is not restored together with the state's. Otherwise it lies in the user's folder for states, by the XDG rules.
+    pub fn anchor_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.anchor_dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Lets a client that must not lose its state have it in memory alone. It is lost with the process: the table's
+    /// rows are streamed anew by the next one, and what a process asks that was copied, or went back in time, is not
+    /// private.
+    pub fn state_in_memory(mut self) -> Self {
+        self.in_memory = true;
+        self
+    }
+
+    /// Is asked about each row that a client with a state looks up whether it is what the publisher wrote, by whatever
+    /// the row itself proves. One that is not is [`sotto_core::Error::Unreadable`], and nothing that is sent later
+    /// depends on it.
+    pub fn check_rows(mut self, check: impl FnMut(u64, &[u8]) -> bool + Send + 'static) -> Self {
+        self.check = Some(Box::new(check));
+        self
+    }
+
+    /// Is told what happens to the client's state.
+    pub fn events(mut self, events: impl FnMut(Event) + Send + 'static) -> Self {
+        self.events = Box::new(events);
+        self
+    }
+
+    /// Keeps states where a test says.
+    #[cfg(test)]
+    pub(crate) fn places(mut self, places: Places) -> Self {
+        self.places = Some(places);
         self
     }
 
@@ -160,9 +224,16 @@ impl Builder {
         let mut config = Config::new(self.table.parse()?);
         config.pin = self.pin;
         config.resolve = self.resolve;
+        config.in_memory = self.in_memory;
+        let folders = |dir| keeping::folders(dir, self.anchor_dir);
+        let places = self.places.or_else(|| self.state_dir.map(folders));
+        let kept = Kept { places, keeper: None, config: None, check: self.check, events: self.events };
         let servers = self.to.servers()?;
         config.servers = servers.count();
         let cache = self.cache_dir.map(|dir| Cache::open(&dir)).transpose().map_err(ClientError::from)?;
-        Table::open(servers, Options { config, cache, patience: self.patience, progress: self.progress })
+        Table::open(
+            servers,
+            Options { config, cache, kept, patience: self.patience, progress: self.progress },
+        )
     }
 }

@@ -27,7 +27,7 @@ impl Line {
             }
             outcome => outcome,
         };
-        opened?.finish()
+        self.take_over(opened?)
     }
 
     /// Moves a session to the newest epoch, in the same way.
@@ -45,14 +45,16 @@ impl Line {
         while opening.catalog().is_none() {
             self.step(&mut opening)?;
         }
-        if self.walk(&opening, session)? {
+        self.reclaim(&mut opening)?;
+        if !session.is_kept() && self.walk(&opening, session)? {
             return self.remember(&opening);
         }
         let opening = self.open(opening)?;
         if opening.is_continued() {
-            return session.follow(opening);
+            session.follow(opening)?;
+            return self.keep_up(session);
         }
-        *session = opening.finish()?;
+        *session = self.take_over(opening)?;
         Ok(())
     }
 
@@ -107,7 +109,7 @@ impl Line {
     }
 
     /// Takes an opening to its end, and remembers what it led to.
-    fn open(&mut self, mut opening: Opening) -> Result<Opening> {
+    pub(super) fn open(&mut self, mut opening: Opening) -> Result<Opening> {
         let start = Instant::now();
         let mut slot = None;
         loop {
@@ -119,7 +121,11 @@ impl Line {
                 }
                 Action::Fetch(Fetch { artifact: Artifact::Rows, .. }) => self.stream_rows(&mut opening)?,
                 Action::Fetch(fetch) => self.fetch(&mut opening, &fetch, &mut slot)?,
-                Action::Catalog { .. } | Action::Keys { .. } => self.step(&mut opening)?,
+                Action::Catalog { .. } => {
+                    self.step(&mut opening)?;
+                    self.reclaim(&mut opening)?;
+                }
+                Action::Keys { .. } => self.step(&mut opening)?,
             }
             self.keep_patched(&mut opening)?;
         }

@@ -1,16 +1,19 @@
 // A server in memory over the schemes in the clear, which remembers all it was sent and can be told to lie.
 // Plain comments, since the first example of the crate includes this file.
 use sotto_catalog::{
-    ArtifactEntry, Catalog, KeyKind, Packing, PublicKey, SignedCatalog, SigningKey, TableKind, ValueKind,
+    ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, SignedCatalog, SigningKey, TableKind,
+    ValueKind,
 };
 use sotto_client::session::Config;
 use sotto_client::table::Builder;
 use sotto_client::transport::memory::Memory;
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
-use sotto_core::{AnySession, Artifact, Change, Epoch, SchemeEntry, Shape};
+use sotto_core::{AnySession, Artifact, Change, Epoch, Image, SchemeEntry, Section, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
-use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STREAM, CLEAR_TWO, rng};
+use sotto_testkit::{
+    CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO, rng,
+};
 use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, order, stream};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -25,7 +28,7 @@ pub const CHUNK: usize = 64 << 10;
 
 /// Finds schemes, those in the clear too, which no registry may hold.
 pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
-    let clear = [&CLEAR, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM, &CLEAR_TWO];
+    let clear = [&CLEAR, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STATE, &CLEAR_STREAM, &CLEAR_TWO];
     clear.into_iter().find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
 }
 
@@ -67,8 +70,13 @@ pub fn server(rows: u64, row_bytes: u64) -> Server {
 }
 
 pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
+    server_with(scheme, rows, row_bytes, 1)
+}
+
+/// A table whose clients are expected to make so many lookups.
+pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Server {
     let scheme = resolve(scheme).unwrap();
-    let params = (scheme.select)(&Shape::new(rows, row_bytes, 1)).unwrap();
+    let params = (scheme.select)(&Shape::new(rows, row_bytes, lookups)).unwrap();
     let report = (scheme.report)(&params).unwrap();
     let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).unwrap();
     let mut records = vec![0; (report.records * report.record_bytes) as usize];
@@ -113,15 +121,14 @@ pub fn server_of(scheme: &str, rows: u64, row_bytes: u64) -> Server {
         tamper: None,
         sessions: HashMap::new(),
     };
-    world.publish();
+    world.publish(None);
     Server(Arc::new(Mutex::new(world)))
 }
 
 impl World {
-    /// Names the image's artifacts in the catalog.
-    fn publish(&mut self) {
-        let before = std::mem::take(&mut self.catalog.artifacts);
-        let rows = before.iter().find(|entry| entry.artifact == Artifact::Rows).map(|entry| entry.digest);
+    /// Names the image's artifacts in the catalog; a rows delta starts from rows of this digest.
+    fn publish(&mut self, rows: Option<Hex32>) {
+        self.catalog.artifacts.clear();
         for artifact in [Artifact::Hint, Artifact::HintDelta, Artifact::Rows, Artifact::RowsDelta] {
             let Some(bytes) = self.image.artifact(artifact) else { continue };
             let from = artifact.is_delta().then(|| Epoch(self.catalog.epoch.0 - 1));
@@ -154,21 +161,31 @@ impl World {
 
     /// Moves to the next epoch, in which some rows are `0xEE` throughout.
     pub fn update(&mut self, rows: &[u64]) {
+        self.change(rows, 0xEE);
+    }
+
+    /// Moves to the next epoch, in which some rows are `byte` throughout.
+    pub fn change(&mut self, rows: &[u64], byte: u8) {
         let params = self.catalog.params.to_string();
         let report = (self.scheme.report)(params.as_bytes()).unwrap();
         let packing = self.catalog.packing(&report).unwrap();
         let mut changes = Vec::new();
         for &row in rows {
             for place in packing.places(row).unwrap() {
-                let bytes = vec![0xEE; place.bytes.len()];
+                let bytes = vec![byte; place.bytes.len()];
                 changes.push(Change { record: place.record, offset: place.offset, bytes });
             }
         }
+        let rows = [Section::Public(Artifact::Rows), Section::Resident];
+        let rows = rows
+            .iter()
+            .find_map(|section| self.image.section(*section))
+            .map(|rows| blake3::hash(rows).into());
         let sink = MemorySink::holding(self.image.clone());
         (self.scheme.server.revise.unwrap())(params.as_bytes(), &changes, &sink).unwrap();
         self.image = sink.into_image();
         self.catalog.epoch = Epoch(self.catalog.epoch.0 + 1);
-        self.publish();
+        self.publish(rows);
     }
 
     /// Puts other bytes in the place of an artifact, under its old name.
@@ -307,6 +324,7 @@ impl Server {
 
     pub fn config(&self) -> Config {
         let mut config = Config::new(NAME.parse().unwrap());
+        config.in_memory = true;
         config.resolve = resolve;
         config
     }

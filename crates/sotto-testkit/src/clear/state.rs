@@ -24,7 +24,8 @@ use sotto_core::{
 pub use message::used;
 
 /// One server, told the index; slots that are used up, a journal, and deltas to follow. **No privacy at all.**
-pub static CLEAR_STATE: SchemeEntry = SchemeEntry::new::<Slots>().with_revise::<Slots>().with_state::<Slots>();
+pub static CLEAR_STATE: SchemeEntry =
+    SchemeEntry::new::<Slots>().with_revise::<Slots>().with_state::<Slots>();
 
 /// The scheme.
 struct Slots;
@@ -115,7 +116,8 @@ impl Params for P {
 
 impl Scheme for Slots {
     const ID: SchemeId = SchemeId("clear-state/1");
-    const TITLE: &'static str = "No privacy: the index in the clear, and slots that are used up, for tests only";
+    const TITLE: &'static str =
+        "No privacy: the index in the clear, and slots that are used up, for tests only";
     type Params = P;
     type Fan<T> = One<T>;
     type Keys = ();

@@ -4,17 +4,22 @@
 //! |---|---|
 //! | [`local`] | a directory or an image file |
 //! | [`remote`] | a server |
+//! | `state` | the states of clients |
 
 mod local;
 mod remote;
+mod state;
 
 use crate::failure::Result;
 use crate::screen::Screen;
+use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
 A directory shows its newest image (--epoch picks another). An address shows every table of the server. \
 Security, failure bound and sizes are not read from the file: they are computed anew from the parameters in \
 it. --verify reads every byte (of a server: every static file) and compares it with its digest.
+
+--state shows what is kept of clients whose hints are used up by asking: how many queries are left, at which epoch.
 
 Example:
   sotto inspect tables/ip-country --verify
@@ -26,8 +31,11 @@ Example:
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Inspect {
     /// A table directory, an image file, or a server's address
-    #[arg(value_name = "DIR|IMAGE|URL")]
+    #[arg(value_name = "DIR|IMAGE|URL", required_unless_present = "state", default_value = "")]
     target: String,
+    /// The states of clients in this folder, as `sotto get --state` keeps them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["target", "verify", "epoch", "table"])]
+    state: Option<PathBuf>,
     /// Compare every byte with its digest
     #[arg(long)]
     verify: bool,
@@ -41,6 +49,9 @@ pub(crate) struct Inspect {
 
 impl Inspect {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        if let Some(dir) = &self.state {
+            return state::inspect(dir, screen);
+        }
         match self.target.starts_with("http://") || self.target.starts_with("https://") {
             true => remote::inspect(&self, screen),
             false => local::inspect(&self, screen),

@@ -195,7 +195,8 @@ impl Stateful for Slots {
         let mut known = BTreeMap::new();
         for _ in 0..count {
             let (slot, index, sum) = (number(from)?, number(from)?, number(from)?);
-            let held = sums.get(index as usize).copied().ok_or_else(|| malformed("there is no such record"))?;
+            let held =
+                sums.get(index as usize).copied().ok_or_else(|| malformed("there is no such record"))?;
             let later = known.last_key_value().is_none_or(|(last, _)| *last < slot);
             if slot >= next || !later {
                 return Err(malformed("slots are in order and were used"));
@@ -224,7 +225,11 @@ impl Stateful for Slots {
             let [slot, about] = words else { return Err(malformed("an entry is cut short")) };
             let (slot, about) = (u64::from_le_bytes(*slot), u64::from_le_bytes(*about));
             match *what {
-                ASKED if slot == client.next && slot < client.params.0.slots && about < client.params.0.records => {
+                ASKED
+                    if slot == client.next
+                        && slot < client.params.0.slots
+                        && about < client.params.0.records =>
+                {
                     client.next += 1;
                     client.known.insert(slot, Used { index: about, sum: None });
                 }
@@ -256,8 +261,10 @@ impl Stateful for Slots {
 
     fn follow(client: &mut Held, delta: &[u8]) -> Result<()> {
         let each = 8 + client.params.record_bytes();
-        if delta.len() % each != 0 {
-            return Err(PeerMisbehaved::Malformed { what: "rows-delta", why: "it is cut short".into() }.into());
+        if !delta.len().is_multiple_of(each) {
+            return Err(
+                PeerMisbehaved::Malformed { what: "rows-delta", why: "it is cut short".into() }.into()
+            );
         }
         for entry in delta.chunks_exact(each) {
             let (index, change) = entry.split_at(8);

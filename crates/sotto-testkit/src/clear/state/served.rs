@@ -7,6 +7,7 @@ use sotto_core::{
     Artifact, Change, Image, Misuse, PeerMisbehaved, Result, Revise, Rows, Section, Serve, Server, Sink,
 };
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 const ROWS: Section = Section::Public(Artifact::Rows);
@@ -72,10 +73,10 @@ impl Revise for Slots {
             if change.record >= params.0.records || end > bytes {
                 return Err(Misuse::IndexPastEnd { index: change.record, len: params.0.records }.into());
             }
-            if !before.contains_key(&change.record) {
+            if let Entry::Vacant(unseen) = before.entry(change.record) {
                 let mut record = vec![0; params.record_bytes()];
                 out.read_at(ROWS, change.record * bytes, &mut record)?;
-                before.insert(change.record, record);
+                unseen.insert(record);
             }
             out.write_at(ROWS, change.record * bytes + change.offset, &change.bytes)?;
         }

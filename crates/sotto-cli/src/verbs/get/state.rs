@@ -1,0 +1,44 @@
+//! The state of a client that must not lose it: where it lies, how much is left, what happened to it.
+
+use crate::failure::Result;
+use crate::screen::Screen;
+use sotto_client::Table;
+use sotto_client::table::Event;
+use sotto_core::Budget;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// What happened to the state during a command.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Events(Arc<Mutex<Vec<String>>>);
+
+impl Events {
+    /// What a table is to call.
+    pub(super) fn listener(&self) -> impl FnMut(Event) + Send + 'static {
+        let Events(heard) = self.clone();
+        move |event| heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(event.to_string())
+    }
+
+    /// Prints what was heard, and gives it.
+    pub(super) fn tell(&self, screen: Screen) -> Result<Vec<String>> {
+        let heard = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        heard.iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
+        Ok(heard)
+    }
+}
+
+/// Where states go if nobody says: the user's folder for data, by the XDG rules. It is not the one for caches, which
+/// people empty, nor the one for anchors.
+pub(super) fn default_dir() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
+    folder.map(|folder| folder.join("sotto").join("state"))
+}
+
+/// How many more queries there are, if that is limited.
+pub(super) fn budget(table: &Table) -> Option<u64> {
+    match table.budget() {
+        Budget::Left(left) => Some(left),
+        Budget::Unlimited => None,
+    }
+}

@@ -1,0 +1,69 @@
+//! The states of clients.
+
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use serde_json::{Value, json};
+use sotto_client::state::inspect::{Shown, inspect as look};
+use sotto_core::Budget;
+use std::path::Path;
+
+pub(super) fn inspect(dir: &Path, screen: Screen) -> Result<()> {
+    if !dir.is_dir() {
+        return Err(Failure::missing(format!("there is no folder {}", dir.display()))
+            .fix("give the folder that --state of sotto get named"));
+    }
+    let states = look(dir, sotto_registry::find).map_err(blame::client)?;
+    if states.is_empty() {
+        screen.say("no client has a state here")?;
+    }
+    for state in &states {
+        screen.say(facts(state))?;
+    }
+    screen.report(&json!({ "states": states.iter().map(report).collect::<Vec<_>>() }))
+}
+
+fn left(state: &Shown) -> Option<u64> {
+    match state.budget {
+        Some(Budget::Left(left)) => Some(left),
+        _ => None,
+    }
+}
+
+fn facts(state: &Shown) -> String {
+    let about = &state.about;
+    let generation = about.snapshot.map(|snapshot| snapshot.generation.to_string());
+    grid::facts([
+        ("folder", state.path.display().to_string()),
+        ("table", format!("{} at {}", about.table, about.origin)),
+        ("signed by", about.public_key.clone()),
+        ("scheme", about.scheme.clone()),
+        ("epoch", state.epoch.map_or("none: it was not prepared yet".to_owned(), |epoch| epoch.to_string())),
+        (
+            "left",
+            left(state).map_or("not known".to_owned(), |left| format!("{} queries", units::count(left))),
+        ),
+        ("unsettled", format!("{} requests", units::count(state.unsettled))),
+        ("generation", generation.unwrap_or_else(|| "none".to_owned())),
+        ("size", units::bytes(state.bytes)),
+    ])
+}
+
+fn report(state: &Shown) -> Value {
+    let about = &state.about;
+    json!({
+        "folder": state.path,
+        "id": about.id,
+        "table": about.table,
+        "server": about.origin,
+        "public_key": about.public_key,
+        "scheme": about.scheme,
+        "epoch": state.epoch,
+        "budget": left(state),
+        "unsettled": state.unsettled,
+        "counter": state.counter,
+        "clients": about.clients,
+        "generation": about.snapshot.map(|snapshot| snapshot.generation),
+        "bytes": state.bytes,
+    })
+}

@@ -1,0 +1,72 @@
+//! Clients with hints that are used up: what is left of them from call to call, and copies that are noticed.
+
+use crate::harness::{Folder, Served, sotto};
+use std::path::Path;
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to.join(entry.file_name())),
+            false => drop(std::fs::copy(entry.path(), to.join(entry.file_name())).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
+    let folder = Folder::new();
+    let rows: Vec<u8> = (0..2000u32).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
+    let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
+    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+    let server = Served::start(&[&dir]);
+    let (cache, anchors) = (folder.text("cache"), folder.text("anchors"));
+    let get = |state: &str, row: &str| {
+        let table = ["get", "--server", &server.url, "--table", "table", "--row", row, "--cache", &cache];
+        sotto(&[&table[..], &["--state", state, "--anchor", &anchors, "--json"]].concat())
+    };
+
+    let state = folder.text("state");
+    let first = get(&state, "17").json();
+    let row = |got: &serde_json::Value| got["answers"][0]["hex"].as_str().unwrap().to_owned();
+    let right =
+        |row: u32| row.wrapping_mul(2_654_435_761).to_le_bytes().map(|byte| format!("{byte:02x}")).concat();
+    assert_eq!(row(&first), right(17));
+    assert!(first["once"]["artifact_bytes"].as_u64().unwrap() >= 8000, "{first}");
+    let second = get(&state, "1999").json();
+    assert_eq!(row(&second), right(1999));
+    assert_eq!(second["once"]["artifact_bytes"], 0, "{second}");
+    assert_eq!(second["budget"].as_u64().unwrap() + 1, first["budget"].as_u64().unwrap());
+    assert!(second["events"].as_array().unwrap().is_empty(), "{second}");
+
+    let shown = sotto(&["inspect", "--state", &state, "--json"]).json();
+    let shown = &shown["states"][0];
+    assert_eq!(shown["budget"], second["budget"]);
+    assert_eq!((shown["table"].as_str(), shown["scheme"].as_str()), (Some("table"), Some("s3pir/1")));
+    assert_eq!((shown["epoch"].as_u64(), shown["unsettled"].as_u64()), (Some(1), Some(0)));
+
+    let cloned = folder.text("cloned");
+    copy(&folder.at("state"), &folder.at("cloned"));
+    let third = get(&cloned, "5").json();
+    assert_eq!(row(&third), right(5));
+    assert_eq!(third["budget"], first["budget"], "its hints are new: {third}");
+    let said = third["events"][0].as_str().unwrap();
+    assert!(said.contains("thrown away") && said.contains("cloned"), "{said}");
+    let fourth = get(&state, "6").json();
+    assert_eq!(fourth["budget"].as_u64().unwrap() + 1, second["budget"].as_u64().unwrap(), "{fourth}");
+}
+
+#[test]
+fn a_scheme_that_needs_a_state_says_so() {
+    let folder = Folder::new();
+    let (source, dir) = (folder.write("rows.bin", [7; 4000]), folder.text("table"));
+    let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
+    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+    let server = Served::start(&[&dir]);
+    let table = ["get", "--server", &server.url, "--table", "table", "--row", "1", "--no-cache"];
+    sotto(&table).fails(2, &["state", "--state DIR"]);
+    let state = folder.text("state");
+    sotto(&[&table[..], &["--state", &state]].concat()).fails(2, &["--anchor DIR"]);
+}

@@ -1,0 +1,50 @@
+//! The state of a client that must not be lost, nor used twice.
+//!
+//! Some schemes give a client hints, and every request uses one up. To send two requests with one hint gives away what
+//! was asked, so what is used is on disk before a request leaves, and a state that went back in time is thrown away.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `keeper` | what is durable when: commit, settle, adopt |
+//! | `place` | opening: whether there is a state, the right one, one that may be used |
+//! | [`about`] | what a state is of, and how far it is |
+//! | `store` | its database: the journal since the snapshot, recorded requests |
+//! | [`snapshot`] | whole clients, in files of their own |
+//! | [`record`] | a request that was made and is not settled |
+//! | `anchor` | a counter in a second place |
+//! | `home` | which file on which machine |
+//! | `seal` | files and values that say whether they are whole |
+//! | `disk` | a folder; behind a trait, so that tests can pull the plug |
+//! | [`inspect`] | what there is, for a person |
+//! | [`error`] | what goes wrong, and why a state was thrown away |
+//!
+//! ```text
+//! DIR/<hash of server and table>/lock          held as long as the table is open
+//! DIR/<hash of server and table>/state.redb    what it is of, the journal, recorded requests
+//! DIR/<hash of server and table>/hints-<n>     the client as it was when the journal began
+//! ANCHORS/<id>.anchor                          how many requests there were
+//! ```
+//!
+//! What cannot be noticed: a machine that is restored whole, anchors included, as a snapshot of a virtual machine
+//! does. Then hints are used a second time. Keep the anchors on another disk than the one that is restored, or delete
+//! the state after restoring one. Two servers of one table behind two names have two states, and share nothing.
+//!
+//! `spec/state.md` draws every file.
+
+pub mod about;
+pub(crate) mod anchor;
+pub(crate) mod disk;
+pub mod error;
+mod home;
+pub mod inspect;
+pub(crate) mod keeper;
+pub(crate) mod place;
+pub mod record;
+mod seal;
+pub mod snapshot;
+pub(crate) mod store;
+
+pub use error::{Lost, StateError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! A folder, as far as a state needs one. Behind a trait, so that tests can pull the plug at every step.
+
+use super::StateError;
+use super::home::Home;
+use crate::cache::lock::Lock;
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Fills a file.
+pub(crate) type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> sotto_core::Result<()>;
+
+/// A folder of files with plain names.
+pub(crate) trait Disk: Send {
+    /// Opens a file that is written in place, and makes it if it is not there.
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
+    /// Writes a file whole: after a success it is there, whatever happens; after a crash it is the old one or this.
+    fn write(&self, name: &str, fill: Fill<'_>) -> sotto_core::Result<()>;
+    /// Reads a file from its start; `None` if there is none.
+    fn read(&self, name: &str) -> io::Result<Option<Box<dyn Read>>>;
+    /// Removes a file, if it is there.
+    fn remove(&self, name: &str) -> io::Result<()>;
+    /// The names of all files.
+    fn names(&self) -> io::Result<Vec<String>>;
+    /// Which file on which machine this is.
+    fn home(&self, name: &str) -> io::Result<Home>;
+    /// The folder, for messages.
+    fn path(&self) -> PathBuf;
+}
+
+/// A folder that is there.
+pub(crate) struct Folder {
+    path: PathBuf,
+    _lock: Option<Lock>,
+}
+
+/// The file whose lock says that a folder is in use.
+const LOCK: &str = "lock";
+/// The end of a name that is not whole yet.
+const NEW: &str = ".new";
+
+impl Folder {
+    /// A folder for one process: held until dropped.
+    pub(crate) fn locked(path: &Path) -> Result<Self, StateError> {
+        let mut folder = Folder::shared(path)?;
+        let lock = path.join(LOCK);
+        match Lock::take(&lock, Duration::ZERO) {
+            Ok(Some(held)) => folder._lock = Some(held),
+            Ok(None) => return Err(StateError::Busy { path: path.to_owned() }),
+            Err(error) => return Err(StateError::at(&lock, io::Error::other(error))),
+        }
+        Ok(folder)
+    }
+
+    /// A folder that other processes may use as well.
+    pub(crate) fn shared(path: &Path) -> Result<Self, StateError> {
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(path).map_err(|error| StateError::at(path, error))?;
+        Ok(Folder { path: path.to_owned(), _lock: None })
+    }
+}
+
+/// Opens a file for this user alone.
+fn private(path: &Path, truncate: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).write(true).create(true).truncate(truncate).open(path)
+}
+
+/// Makes a folder's names durable. Elsewhere than on unix a folder cannot be opened, and the system does it by itself.
+fn sync_names(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+impl Disk for Folder {
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
+        let path = self.path.join(name);
+        let is_new = !path.exists();
+        let file = private(&path, false)?;
+        if is_new {
+            sync_names(&self.path)?;
+        }
+        Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
+    }
+
+    fn write(&self, name: &str, fill: Fill<'_>) -> sotto_core::Result<()> {
+        let aside = self.path.join(format!("{name}{NEW}"));
+        let mut out = BufWriter::with_capacity(1 << 20, private(&aside, true)?);
+        fill(&mut out)?;
+        out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        fs::rename(&aside, self.path.join(name))?;
+        Ok(sync_names(&self.path)?)
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Box<dyn Read>>> {
+        match File::open(self.path.join(name)) {
+            Ok(file) => Ok(Some(Box::new(BufReader::with_capacity(1 << 20, file)))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn home(&self, name: &str) -> io::Result<Home> {
+        Home::of(&self.path.join(name))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+}

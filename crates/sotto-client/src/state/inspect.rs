@@ -1,0 +1,79 @@
+//! What states there are in a folder, for a person. Changes nothing.
+
+use super::StateError;
+use super::about::About;
+use super::disk::{Disk, Folder};
+use super::place::Place;
+use super::store::FILE;
+use crate::Result;
+use sotto_core::{Budget, Epoch, SchemeEntry};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// Its folder.
+    pub path: PathBuf,
+    /// What it is of.
+    pub about: About,
+    /// The epoch of its client; `None` before the first preparation has ended.
+    pub epoch: Option<Epoch>,
+    /// How many more queries there are; `None` if there is no client, or none that this build can read.
+    pub budget: Option<Budget>,
+    /// Requests that were made and are not settled.
+    pub unsettled: u64,
+    /// Requests that were made by all its clients, and how many those were.
+    pub counter: u64,
+    /// Bytes of its files.
+    pub bytes: u64,
+}
+
+/// Every state in `dir`, by their folders' names; schemes are found by `resolve`.
+///
+/// # Errors
+/// [`StateError`]; [`StateError::Busy`] for one that is in use.
+pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Vec<Shown>> {
+    let at = |error| StateError::at(dir, error);
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(dir).map_err(at)? {
+        let path = entry.map_err(at)?.path();
+        if path.join(FILE).is_file() {
+            folders.push(path);
+        }
+    }
+    folders.sort();
+    let mut shown = Vec::new();
+    for path in folders {
+        shown.extend(one(path, resolve)?);
+    }
+    Ok(shown)
+}
+
+fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<Shown>> {
+    let disk: Box<dyn Disk> = Box::new(Folder::locked(&path)?);
+    // Nobody looks for an anchor here.
+    let place = Place { disk, anchors: Box::new(Folder::shared(&path)?) };
+    let store = place.store()?;
+    let Some((json, marks)) = store.head().map_err(|error| place.broken(error))? else { return Ok(None) };
+    let about = About::parse(&json, &path)?;
+    let scheme = resolve(&about.scheme).and_then(|scheme| scheme.state.as_ref());
+    let client = match scheme {
+        Some(state) => place.contents(&store, &about, &marks, (state, about.literal.as_bytes()))?,
+        None => Ok((None, Vec::new())),
+    };
+    let budget = client.ok().and_then(|(client, _)| client).map(|client| client.budget());
+    let mut bytes = 0;
+    for name in place.disk.names().map_err(|error| place.at(error))? {
+        bytes += fs::metadata(path.join(name)).map_or(0, |meta| meta.len());
+    }
+    Ok(Some(Shown {
+        epoch: about.snapshot.map(|snapshot| snapshot.epoch),
+        budget,
+        unsettled: marks.asks.1,
+        counter: marks.counter,
+        bytes,
+        about,
+        path,
+    }))
+}

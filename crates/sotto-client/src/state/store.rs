@@ -1,0 +1,218 @@
+//! The database of a state: what it is of, how far it is, the journal since the snapshot, and recorded asks.
+//!
+//! Everything changes in one kind of transaction, so that nobody has to wonder what belongs together.
+
+use super::about::{About, Marks};
+use super::seal::{seal, unseal};
+use redb::{
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend, TableDefinition,
+};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use zeroize::Zeroizing;
+
+/// Its name in the state's folder.
+pub(crate) const FILE: &str = "state.redb";
+/// Pages kept in memory.
+const CACHE_BYTES: usize = 4 << 20;
+
+const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
+const JOURNAL: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("journal");
+const ASKS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("asks");
+
+/// An operation on the database failed.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The disk did.
+    Disk(io::Error),
+    /// It is no database, or a damaged one, or not one of ours.
+    Damaged(String),
+}
+
+impl From<redb::Error> for Broken {
+    fn from(error: redb::Error) -> Self {
+        match error {
+            redb::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Broken::Damaged(error.to_string())
+            }
+            redb::Error::Io(error) => Broken::Disk(error),
+            redb::Error::PreviousIo => Broken::Disk(io::Error::other("an earlier write failed")),
+            error => Broken::Damaged(error.to_string()),
+        }
+    }
+}
+
+/// A file behind a box, since the database wants to own a type.
+#[derive(Debug)]
+struct Boxed(Box<dyn StorageBackend>);
+
+impl StorageBackend for Boxed {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
+    }
+}
+
+/// What one transaction changes.
+#[derive(Default)]
+pub(crate) struct Change<'a> {
+    pub(crate) about: Option<&'a About>,
+    pub(crate) marks: Marks,
+    /// Drops the journal: a snapshot has it all.
+    pub(crate) forget_journal: bool,
+    /// Drops all asks: their client is no more.
+    pub(crate) forget_asks: bool,
+    pub(crate) append: Option<(u64, &'a [u8])>,
+    pub(crate) record: Option<(u64, &'a [u8])>,
+    pub(crate) settle: Option<u64>,
+}
+
+/// The database, open.
+pub(crate) struct Store {
+    /// There until the store is dropped, which may panic over damaged pages, as any operation may.
+    database: Option<Database>,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        let database = self.database.take();
+        // What was committed is on disk, so nothing is lost with a database that cannot be closed.
+        let _ = guarded(|| {
+            drop(database);
+            Ok(())
+        });
+    }
+}
+
+impl Store {
+    /// Opens the database in a file, and makes it if the file is empty.
+    pub(crate) fn open(file: Box<dyn StorageBackend>) -> Result<Self, Broken> {
+        guarded(|| {
+            let builder = || Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(Boxed(file));
+            Ok(Store { database: Some(builder()?) })
+        })
+    }
+
+    fn database(&self) -> Result<&Database, redb::Error> {
+        self.database.as_ref().ok_or(redb::Error::DatabaseAlreadyOpen)
+    }
+
+    /// The JSON of what it is of, and how far it is; `None` if it is new.
+    pub(crate) fn head(&self) -> Result<Option<(Vec<u8>, Marks)>, Broken> {
+        let found = guarded(|| {
+            let read = self.database()?.begin_read()?;
+            if read.list_tables()?.next().is_none() {
+                return Ok(None);
+            }
+            let about = read.open_table(ABOUT)?;
+            let value = |name| Ok::<_, redb::Error>(about.get(name)?.map(|value| value.value().to_vec()));
+            Ok(Some((value("about")?, value("marks")?)))
+        })?;
+        let Some((about, marks)) = found else { return Ok(None) };
+        let about = about.as_deref().and_then(|about| unseal("about", 0, about));
+        let marks = marks.as_deref().and_then(|marks| unseal("marks", 0, marks)).and_then(Marks::decode);
+        match about.zip(marks) {
+            Some((about, marks)) => Ok(Some((about.to_vec(), marks))),
+            None => Err(Broken::Damaged("it is the file of another program, or damaged".to_owned())),
+        }
+    }
+
+    /// Feeds every entry of the journal, in order, to `take`. Gives what is wrong, if anything is.
+    pub(crate) fn journal(
+        &self,
+        marks: &Marks,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<Result<(), String>, Broken> {
+        guarded(|| {
+            let read = self.database()?.begin_read()?;
+            let journal = read.open_table(JOURNAL)?;
+            let mut next = marks.entries.0;
+            for pair in journal.iter()? {
+                let (key, sealed) = pair?;
+                let sealed = Zeroizing::new(sealed.value().to_vec());
+                let entry = unseal("entry", key.value(), &sealed).filter(|_| key.value() == next);
+                let Some(entry) = entry else { return Ok(Err(format!("entry {next} of the journal"))) };
+                if let Err(why) = take(entry) {
+                    return Ok(Err(format!("entry {next} of the journal: {why}")));
+                }
+                next += 1;
+            }
+            let whole = next == marks.entries.1;
+            Ok(if whole { Ok(()) } else { Err(format!("entry {next} of the journal is missing")) })
+        })
+    }
+
+    /// Recorded asks, the oldest first; `None` if they are damaged.
+    pub(crate) fn asks(&self, marks: &Marks) -> Result<Option<Vec<(u64, Vec<u8>)>>, Broken> {
+        guarded(|| {
+            let read = self.database()?.begin_read()?;
+            let asks = read.open_table(ASKS)?;
+            if asks.len()? != marks.asks.1 {
+                return Ok(None);
+            }
+            let mut found = Vec::new();
+            for pair in asks.iter()? {
+                let (key, sealed) = pair?;
+                let Some(ask) = unseal("ask", key.value(), sealed.value()) else { return Ok(None) };
+                found.push((key.value(), ask.to_vec()));
+            }
+            Ok(Some(found))
+        })
+    }
+
+    /// Makes a change durable, or none of it.
+    pub(crate) fn apply(&self, change: &Change<'_>) -> Result<(), Broken> {
+        let json = change.about.map(serde_json::to_vec).transpose();
+        let json = json.map_err(|error| Broken::Damaged(error.to_string()))?;
+        guarded(|| {
+            let write = self.database()?.begin_write()?;
+            {
+                let (mut journal, mut asks) = (write.open_table(JOURNAL)?, write.open_table(ASKS)?);
+                if change.forget_journal {
+                    journal.retain(|_, _| false)?;
+                }
+                if change.forget_asks {
+                    asks.retain(|_, _| false)?;
+                }
+                if let Some((key, entry)) = change.append {
+                    let sealed = Zeroizing::new(seal("entry", key, entry));
+                    journal.insert(key, sealed.as_slice())?;
+                }
+                if let Some((key, ask)) = change.record {
+                    asks.insert(key, seal("ask", key, ask).as_slice())?;
+                }
+                if let Some(key) = change.settle {
+                    asks.remove(key)?;
+                }
+                let mut about = write.open_table(ABOUT)?;
+                about.insert("marks", seal("marks", 0, &change.marks.encode()).as_slice())?;
+                if let Some(json) = &json {
+                    about.insert("about", seal("about", 0, json).as_slice())?;
+                }
+            }
+            Ok(write.commit()?)
+        })
+    }
+}
+
+/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the state, not the process.
+fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
+    match catch_unwind(AssertUnwindSafe(operation)) {
+        Ok(outcome) => outcome.map_err(Broken::from),
+        Err(_) => Err(Broken::Damaged("its pages are damaged".to_owned())),
+    }
+}

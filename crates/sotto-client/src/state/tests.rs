@@ -1,0 +1,121 @@
+//! States on a simulated disk: pulled plugs, failing writes, copies, damage. In all of them a server watches that no
+//! slot is ever in two different requests.
+
+mod copies;
+mod crashes;
+mod sim;
+
+#[path = "../../tests/common/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+mod common;
+
+use super::disk::Disk;
+use super::place::Place;
+use crate::table::{Builder, Event, Table};
+use crate::transport::{Request, Response, TransportError};
+use crate::{ClientError, Result};
+use common::{Server, server_with};
+use sim::Sim;
+use sotto_testkit::clear::state::used;
+use sotto_wire::ask;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// Bytes of a query of the scheme here.
+const QUERY: usize = 32;
+
+/// A table, a disk, a place for anchors, and all that happened.
+#[derive(Clone)]
+struct Scene {
+    server: Server,
+    disk: Sim,
+    anchors: Sim,
+    events: Arc<Mutex<Vec<Event>>>,
+}
+
+impl Scene {
+    fn new(rows: u64, slots: u64) -> Self {
+        Scene {
+            server: server_with("clear-state/1", rows, 8, slots),
+            disk: Sim::new(),
+            anchors: Sim::new(),
+            events: Arc::default(),
+        }
+    }
+
+    fn builder(&self) -> Builder {
+        let (disk, anchors, events) = (self.disk.clone(), self.anchors.clone(), Arc::clone(&self.events));
+        self.server
+            .table()
+            .places(Box::new(move |_| {
+                let (disk, anchors): (Box<dyn Disk>, Box<dyn Disk>) =
+                    (Box::new(disk.clone()), Box::new(anchors.clone()));
+                Ok(Place { disk, anchors })
+            }))
+            .events(move |event| events.lock().unwrap().push(event))
+    }
+
+    fn open(&self) -> Result<Table> {
+        self.builder().open()
+    }
+
+    /// What has happened to the state since the last time.
+    fn events(&self) -> Vec<Event> {
+        std::mem::take(&mut self.events.lock().unwrap())
+    }
+
+    /// Pulls the plug.
+    fn crash(&self, label: &str) {
+        self.disk.crash(&format!("{label} disk"));
+        self.anchors.crash(&format!("{label} anchors"));
+        self.server.with(|world| world.tamper = None);
+    }
+
+    /// The value of a row now.
+    fn row(&self, row: u64) -> Vec<u8> {
+        self.server.with(|world| {
+            let rows = world.image.artifact(sotto_core::Artifact::Rows).unwrap();
+            rows[row as usize * 8..][..8].to_vec()
+        })
+    }
+
+    /// Checks all requests the server has ever seen. Gives how many slots were used.
+    fn no_slot_twice(&self) -> usize {
+        let mut seen: HashMap<(u64, u64), Vec<u8>> = HashMap::new();
+        for request in self.server.with(|world| world.log.clone()) {
+            if !request.path.ends_with("/ask") {
+                continue;
+            }
+            for query in request.body[ask::HEAD_BYTES..].chunks(QUERY) {
+                let slot = used(query).unwrap();
+                let before = seen.entry(slot).or_insert_with(|| query.to_vec());
+                assert!(before == query, "slot {slot:?} is in two requests");
+            }
+        }
+        seen.len()
+    }
+}
+
+/// Whether an error is what a process that dies, or a network that breaks, leaves behind.
+fn is_accident(error: &ClientError) -> bool {
+    matches!(
+        error,
+        ClientError::State(_) | ClientError::Transport(_) | ClientError::Core(sotto_core::Error::Storage(_))
+    )
+}
+
+/// The network breaks at an ask: before it is there, or after it was answered.
+fn cut(
+    after: usize,
+    answered: bool,
+) -> impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send {
+    let mut asks = 0;
+    move |request, response| {
+        asks += usize::from(request.path.ends_with("/ask"));
+        // The server has seen it either way: what never came changes nothing.
+        match asks > after && (answered || request.path.ends_with("/ask")) {
+            true => Err(TransportError::Lost("the plug was pulled".to_owned())),
+            false => Ok(response),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Copies, restored and moved states, damage, and states of something else.
+
+use super::{Scene, is_accident};
+use crate::ClientError;
+use crate::state::{Lost, StateError};
+use crate::table::Event;
+
+const ROWS: u64 = 20;
+
+/// Opens, looks up, and gives why the state was thrown away, if it was.
+fn lost(scene: &Scene) -> Option<Lost> {
+    assert_eq!(scene.open().unwrap().get(9).unwrap(), scene.row(9));
+    scene.no_slot_twice();
+    let mut events = scene.events();
+    assert!(events.len() < 2, "{events:?}");
+    events.pop().map(|event| match event {
+        Event::StartedOver(lost) => lost,
+        other => panic!("{other:?}"),
+    })
+}
+
+fn used_scene() -> Scene {
+    let scene = Scene::new(ROWS, 50);
+    let mut table = scene.open().unwrap();
+    table.get(1).unwrap();
+    table.get(2).unwrap();
+    scene
+}
+
+#[test]
+fn an_older_copy_is_noticed_by_its_anchor() {
+    let scene = used_scene();
+    let copy = scene.disk.copy();
+    assert_eq!(lost(&scene), None);
+    scene.disk.restore(&copy);
+    let found = lost(&scene);
+    assert_eq!(found, Some(Lost::RolledBack { state: 3, anchor: 4 }));
+    assert_eq!(lost(&scene), None, "the new one is good");
+}
+
+#[test]
+fn an_older_anchor_is_noticed_by_its_state() {
+    let scene = used_scene();
+    let copy = scene.anchors.copy();
+    assert_eq!(lost(&scene), None);
+    scene.open().unwrap().get(3).unwrap();
+    scene.anchors.restore(&copy);
+    assert_eq!(lost(&scene), Some(Lost::RolledBack { state: 5, anchor: 3 }));
+}
+
+#[test]
+fn a_missing_anchor_is_noticed() {
+    let scene = used_scene();
+    let anchor = scene.anchors.names_now().pop().unwrap();
+    scene.anchors.delete(&anchor);
+    assert_eq!(lost(&scene), Some(Lost::NoAnchor));
+}
+
+#[test]
+fn a_copied_folder_is_noticed_and_the_original_goes_on() {
+    let scene = used_scene();
+    let copy = Scene { disk: scene.disk.copy(), events: Default::default(), ..scene.clone() };
+    copy.disk.move_files();
+    assert!(matches!(lost(&copy), Some(Lost::Moved { .. })));
+    assert_eq!(lost(&scene), None, "a copy costs the original nothing");
+    assert_eq!(lost(&copy), None);
+}
+
+#[test]
+fn a_cloned_machine_is_noticed() {
+    let scene = used_scene();
+    scene.disk.rename_machine("elsewhere");
+    assert_eq!(lost(&scene), Some(Lost::Moved { what: "the machine" }));
+}
+
+/// Any bit of a snapshot, any length of it, and no snapshot at all.
+#[test]
+fn a_damaged_snapshot_is_thrown_away() {
+    let scene = used_scene();
+    let name = scene.disk.names_now().into_iter().find(|name| name.starts_with("hints-")).unwrap();
+    let (disk, anchors) = (scene.disk.copy(), scene.anchors.copy());
+    let again = || {
+        scene.disk.restore(&disk);
+        scene.anchors.restore(&anchors);
+    };
+    let mut len = 0;
+    scene.disk.damage(&name, |bytes| len = bytes.len());
+    for at in 0..len {
+        again();
+        scene.disk.damage(&name, |bytes| bytes[at] ^= 0x40);
+        assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })), "bit {at}");
+        again();
+        scene.disk.damage(&name, |bytes| bytes.truncate(at));
+        assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })), "cut at {at}");
+    }
+    again();
+    scene.disk.damage(&name, |bytes| bytes.push(0));
+    assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })));
+    again();
+    scene.disk.delete(&name);
+    assert!(matches!(lost(&scene), Some(Lost::Damaged { .. })));
+}
+
+/// Damage anywhere in the database: it goes on, or is thrown away, or refused; never a panic, nor a slot twice.
+#[test]
+fn a_damaged_database_does_no_harm() {
+    let scene = used_scene();
+    // An unsettled request, so that there is one to damage.
+    let mut table = scene.open().unwrap();
+    scene.server.tamper(super::cut(0, true));
+    table.get(5).unwrap_err();
+    drop(table);
+    scene.server.with(|world| world.tamper = None);
+    let (disk, anchors) = (scene.disk.copy(), scene.anchors.copy());
+    let mut len = 0;
+    scene.disk.damage("state.redb", |bytes| len = bytes.len());
+    let (mut good, mut refused, mut started) = (0, 0, 0);
+    for at in (0..len).step_by(97) {
+        scene.disk.restore(&disk);
+        scene.anchors.restore(&anchors);
+        // A world that forgets, as two futures of one past must not be held against each other here.
+        scene.server.with(|world| world.log.truncate(8));
+        scene.disk.damage("state.redb", |bytes| bytes[at] ^= 0x11);
+        match scene.open().and_then(|mut table| table.get(4)) {
+            Ok(row) => {
+                assert_eq!(row, scene.row(4));
+                good += 1;
+            }
+            Err(ClientError::State(StateError::Unusable { .. } | StateError::Other { .. })) => refused += 1,
+            Err(error) => panic!("byte {at}: {error:?}"),
+        }
+        scene.no_slot_twice();
+        started += scene.events().iter().filter(|event| matches!(event, Event::StartedOver(_))).count();
+    }
+    assert!(good > 0 && refused + started > 0, "{good} good, {refused} refused, {started} started over");
+}
+
+#[test]
+fn a_state_of_another_publisher_is_refused_and_kept() {
+    let scene = used_scene();
+    let key = scene.server.with(|world| {
+        let other = sotto_catalog::SigningKey::generate(&mut sotto_testkit::rng::seeded("another publisher"));
+        std::mem::replace(&mut world.key, other)
+    });
+    let error = scene.open().map(drop).unwrap_err();
+    assert!(matches!(error, ClientError::State(StateError::Other { what: "publisher", .. })), "{error:?}");
+    assert!(is_accident(&error));
+    scene.server.with(|world| world.key = key);
+    assert_eq!(lost(&scene), None, "nothing was overwritten");
+}
+
+#[test]
+fn a_state_under_other_parameters_is_refused() {
+    let mut scene = used_scene();
+    let other = Scene::new(ROWS + 1, 50);
+    other.server.with(|world| {
+        let key = scene.server.with(|world| world.key.to_file());
+        world.key = sotto_catalog::SigningKey::from_file(&key).unwrap();
+        world.catalog.epoch = sotto_core::Epoch(2);
+    });
+    scene.server = other.server;
+    let error = scene.open().map(drop).unwrap_err();
+    assert!(
+        matches!(error, ClientError::State(StateError::Other { what: "digest of parameters", .. })),
+        "{error:?}"
+    );
+}
+
+/// Rows that the caller's check refuses are unreadable and forgotten; nothing on the wire tells.
+#[test]
+fn rows_that_do_not_prove_themselves_are_rejected() {
+    let scene = used_scene();
+    scene.events();
+    let mut table = scene.builder().check_rows(|row, _| row != 7).open().unwrap();
+    let error = table.get_many(&[3, 7]).unwrap_err();
+    assert!(matches!(error, ClientError::Core(sotto_core::Error::Unreadable)), "{error:?}");
+    assert_eq!(table.get(3).unwrap(), scene.row(3));
+    drop(table);
+    assert_eq!(lost(&scene), None, "a rejected row is settled");
+    let asks = scene
+        .server
+        .with(|world| world.log.clone())
+        .into_iter()
+        .filter(|request| request.path.ends_with("/ask"));
+    assert_eq!(asks.map(|ask| ask.body.len()).collect::<std::collections::BTreeSet<_>>().len(), 2);
+}

@@ -1,0 +1,212 @@
+//! Processes that die at every step, and go on.
+
+use super::sim::Fault;
+use super::{Scene, cut, is_accident};
+use crate::ClientError;
+use crate::state::StateError;
+use crate::table::Event;
+use rand_core::Rng;
+use sotto_testkit::rng;
+use std::io::ErrorKind;
+
+/// Rows of the table here.
+const ROWS: u64 = 20;
+
+/// Opens and looks rows up until something breaks. Whatever came back has to be right.
+fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
+    let mut table = scene.open()?;
+    for _ in 0..random.next_u32() % 5 + 1 {
+        let wanted: Vec<u64> =
+            (0..random.next_u32() % 3 + 1).map(|_| u64::from(random.next_u32()) % ROWS).collect();
+        let rows = match table.get_many(&wanted) {
+            Err(ClientError::Core(sotto_core::Error::Exhausted(_))) => return Ok(()),
+            outcome => outcome?,
+        };
+        let right: Vec<_> = wanted.iter().map(|&row| scene.row(row)).collect();
+        assert_eq!(rows, right);
+    }
+    Ok(())
+}
+
+/// One life after another, each cut at a random step of its disk, its anchor or its network. Epochs come and go.
+fn lives(seed: u64) -> (usize, usize) {
+    let random = &mut rng::seeded(&format!("lives {seed}"));
+    let scene = Scene::new(ROWS, 400);
+    let mut resent = 0;
+    for life in 0..6 {
+        match random.next_u32() % 4 {
+            0 => scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Death),
+            1 => scene.anchors.fuse(u64::from(random.next_u32() % 12), Fault::Death),
+            2 => {
+                scene.server.tamper(cut(random.next_u32() as usize % 5, random.next_u32().is_multiple_of(2)))
+            }
+            _ => {
+                let kinds = [ErrorKind::StorageFull, ErrorKind::Other];
+                let kind = kinds[random.next_u32() as usize % 2];
+                scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Once(kind));
+            }
+        }
+        if let Err(error) = live(&scene, random) {
+            assert!(is_accident(&error), "seed {seed}, life {life}: {error:?}");
+        }
+        if random.next_u32().is_multiple_of(4) {
+            let row = u64::from(random.next_u32()) % ROWS;
+            scene.server.with(|world| {
+                world.earlier.push((world.catalog.epoch, world.signed()));
+                world.change(&[row], life as u8);
+            });
+        }
+        scene.crash(&format!("seed {seed} life {life}"));
+    }
+    live(&scene, random)
+        .unwrap_or_else(|error| panic!("seed {seed}: nothing is broken any more, and yet {error:?}"));
+    for event in scene.events() {
+        match event {
+            Event::StartedOver(lost) => panic!("seed {seed}: a crash is no reason to start over, {lost}"),
+            Event::Resent(requests) => resent += requests,
+            _ => {}
+        }
+    }
+    (scene.no_slot_twice(), resent)
+}
+
+#[test]
+fn a_thousand_lives_and_no_slot_twice() {
+    let (mut slots, mut resent) = (0, 0);
+    for seed in 0..400 {
+        let (more_slots, more_resent) = lives(seed);
+        slots += more_slots;
+        resent += more_resent;
+    }
+    assert!(slots > 5_000, "only {slots} slots were used");
+    assert!(resent > 100, "only {resent} requests were sent again");
+}
+
+/// A process that dies at each single step of a first opening and a lookup, then goes on.
+#[test]
+fn every_step_of_a_first_lookup() {
+    let whole = Scene::new(ROWS, 50);
+    whole.open().unwrap().get(3).unwrap();
+    let steps = whole.disk.steps();
+    assert!(steps > 20, "{steps}");
+    for step in 0..steps {
+        let scene = Scene::new(ROWS, 50);
+        scene.disk.fuse(step, Fault::Death);
+        let outcome = scene.open().and_then(|mut table| table.get(3));
+        // What happens after the row was settled may fail without the row.
+        assert!(outcome.is_ok() || scene.disk.is_dead());
+        scene.crash(&format!("step {step}"));
+        for _ in 0..2 {
+            assert_eq!(scene.open().unwrap().get(4).unwrap(), scene.row(4), "after step {step}");
+        }
+        assert!(!scene.events().iter().any(|event| matches!(event, Event::StartedOver(_))), "step {step}");
+        scene.no_slot_twice();
+    }
+}
+
+/// A state that could not be written is not asked with again, and goes on once it is opened anew.
+#[test]
+fn nothing_is_sent_that_is_not_on_disk() {
+    for (kind, on_anchor) in
+        [(ErrorKind::StorageFull, false), (ErrorKind::Other, false), (ErrorKind::Other, true)]
+    {
+        let scene = Scene::new(ROWS, 50);
+        let mut table = scene.open().unwrap();
+        table.get(1).unwrap();
+        let heard = scene.server.with(|world| world.log.clone()).len();
+        let disk = if on_anchor { &scene.anchors } else { &scene.disk };
+        disk.fuse(0, Fault::Once(kind));
+        let error = table.get(2).unwrap_err();
+        assert!(
+            matches!(error, ClientError::State(StateError::Full { .. } | StateError::Io { .. })),
+            "{error:?}"
+        );
+        let error = table.get(2).unwrap_err();
+        assert!(matches!(error, ClientError::State(StateError::Broken)), "{error:?}");
+        assert_eq!(scene.server.with(|world| world.log.clone()).len(), heard, "something left all the same");
+        drop(table);
+        assert_eq!(scene.open().unwrap().get(2).unwrap(), scene.row(2));
+        scene.no_slot_twice();
+    }
+}
+
+/// The server's answer was lost: the next lookup sends the same bytes first, and its own after that.
+#[test]
+fn a_lost_answer_is_asked_for_again_with_the_same_bytes() {
+    let scene = Scene::new(ROWS, 50);
+    let mut table = scene.open().unwrap();
+    scene.server.tamper(cut(0, true));
+    table.get(5).unwrap_err();
+    scene.server.with(|world| world.tamper = None);
+    assert_eq!(table.get(6).unwrap(), scene.row(6));
+    let asks: Vec<_> = scene
+        .server
+        .with(|world| world.log.clone())
+        .into_iter()
+        .filter(|request| request.path.ends_with("/ask"))
+        .collect();
+    assert_eq!(asks.len(), 3);
+    assert!(asks[0] == asks[1] && asks[1] != asks[2]);
+    assert_eq!(scene.events(), [Event::Resent(1)]);
+    assert_eq!(scene.no_slot_twice(), 2);
+}
+
+/// The journal gives way to a snapshot now and then, and both together are the client.
+#[test]
+fn snapshots_follow_journals() {
+    let scene = Scene::new(ROWS, 12_000);
+    let mut table = scene.open().unwrap();
+    for round in 0..40 {
+        table.get_many(&vec![round % ROWS; 60]).unwrap();
+    }
+    drop(table);
+    let hints: Vec<_> =
+        scene.disk.names_now().into_iter().filter(|name| name.starts_with("hints-")).collect();
+    assert_eq!(hints.len(), 1, "{hints:?}");
+    assert_ne!(hints[0], "hints-1", "no snapshot was made");
+    let mut table = scene.open().unwrap();
+    assert_eq!(table.budget(), sotto_core::Budget::Left(12_000 - 2_400));
+    assert_eq!(table.get(7).unwrap(), scene.row(7));
+    scene.no_slot_twice();
+}
+
+/// A table that moves on takes the state along, unsettled requests too, however many epochs it was away.
+#[test]
+fn epochs_are_followed() {
+    let scene = Scene::new(ROWS, 50);
+    let mut table = scene.open().unwrap();
+    table.get(1).unwrap();
+    scene.server.tamper(cut(0, true));
+    table.get(2).unwrap_err();
+    scene.server.with(|world| world.tamper = None);
+    for rows in [&[1, 2][..], &[2, 3], &[19]] {
+        scene.server.with(|world| {
+            world.earlier.push((world.catalog.epoch, world.signed()));
+            world.change(rows, 0xAB);
+        });
+    }
+    for row in 0..5 {
+        assert_eq!(table.get(row).unwrap(), scene.row(row));
+    }
+    let events = scene.events();
+    assert!(matches!(events[..], [Event::Followed { .. }, Event::Resent(1)]), "{events:?}");
+    drop(table);
+    let mut table = scene.open().unwrap();
+    assert_eq!(table.get(19).unwrap(), scene.row(19));
+    assert_eq!(scene.events(), []);
+    scene.no_slot_twice();
+}
+
+/// An epoch in between that is not served any more means starting over, and saying so.
+#[test]
+fn a_gap_between_epochs_means_starting_over() {
+    let scene = Scene::new(ROWS, 50);
+    let mut table = scene.open().unwrap();
+    table.get(1).unwrap();
+    scene.server.with(|world| world.change(&[1], 1));
+    scene.server.with(|world| world.change(&[2], 2));
+    assert_eq!(table.get(2).unwrap(), scene.row(2));
+    let events = scene.events();
+    assert!(matches!(events[..], [Event::StartedOver(super::super::Lost::TooOld { .. })]), "{events:?}");
+    scene.no_slot_twice();
+}

@@ -1,0 +1,75 @@
+//! Takes a client's state along when the table moves on: one epoch at a time, each on disk before the next.
+
+use super::{Event, Line, Stage};
+use crate::session::way::Way;
+use crate::session::{Action, Session};
+use crate::state::Lost;
+use crate::state::about::At;
+use crate::state::keeper::Keeper;
+use crate::{ClientError, Result};
+use sotto_core::{Error, Misuse};
+
+impl Line {
+    /// Moves a client that is kept to its session's epoch. Gives why that cannot be, if it cannot.
+    ///
+    /// # Errors
+    /// Whatever may go better another time. The state is then of the last epoch that was reached.
+    pub(super) fn catch_up(&mut self, session: &mut Session) -> Result<Option<Lost>> {
+        let held = self.kept.keeper.as_ref().and_then(Keeper::at).filter(|_| session.is_kept());
+        let Some(first) = held else { return Ok(None) };
+        let newest = At::of(session.catalog());
+        if first == newest {
+            return Ok(None);
+        }
+        let too_old = |why| Some(Lost::TooOld { from: first.epoch.0, to: newest.epoch.0, why });
+        match self.catch_up_from(session, first) {
+            Ok(reached) if reached == newest => {
+                (self.kept.events)(Event::Followed { from: first.epoch, to: newest.epoch });
+                Ok(None)
+            }
+            Ok(_) => Ok(too_old("there are other rows under the same epoch".to_owned())),
+            Err(ClientError::NoWay { why, .. }) => Ok(too_old(why.to_owned())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives how far it came.
+    fn catch_up_from(&mut self, session: &mut Session, from: At) -> Result<At> {
+        let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
+        let config = self.kept.config.as_ref().ok_or_else(rule)?;
+        let mut way = session.way_from(config, from)?;
+        let mut reached = from;
+        loop {
+            if self.fetch_part(&mut way)? {
+                continue;
+            }
+            let Some(stretch) = way.take()? else { break };
+            let to = stretch.held.epoch;
+            if session.client().state().ok_or_else(rule)?.follow(&stretch.delta).is_err() {
+                return Err(ClientError::NoWay { from: from.epoch, to, why: "what changed cannot be read" });
+            }
+            reached = At { epoch: to, rows: stretch.held.rows };
+            self.stats.patched_bytes += stretch.delta.len() as u64;
+            if let Some(keeper) = &mut self.kept.keeper {
+                keeper.moved(session.client(), reached)?;
+            }
+        }
+        Ok(reached)
+    }
+
+    /// Fetches what a way wants next. `false` if there is nothing to fetch.
+    fn fetch_part(&mut self, way: &mut Way) -> Result<bool> {
+        let (stage, request) = match way.next() {
+            Action::Catalog { request, .. } => (Stage::Catalog, request),
+            Action::Fetch(fetch) => (Stage::Artifact(fetch.artifact), fetch.request),
+            _ => return Ok(false),
+        };
+        self.tell(stage, 0, 0);
+        let response = self.servers.call(0, &request)?;
+        let catalog = stage == Stage::Catalog;
+        let traffic = if catalog { &mut self.stats.catalog } else { &mut self.stats.artifacts };
+        traffic.add(0, response.body.len() as u64);
+        way.feed(&response)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,134 @@
+//! Lookups by a client whose state is kept: on disk before anything leaves, and settled before anything is handed out.
+
+use super::keeping::{self, Places};
+use super::{Event, Line, Table};
+use crate::session::kept::RowCheck;
+use crate::session::{Config, Opening, Session};
+use crate::state::about::At;
+use crate::state::keeper::{Keeper, Opened};
+use crate::{ClientError, Result};
+use sotto_core::{Error, Misuse};
+use std::time::Instant;
+
+/// What is needed to keep a state, and the state once it is open.
+pub(crate) struct Kept {
+    /// Where states lie; `None` if nobody said.
+    pub(super) places: Option<Places>,
+    pub(super) keeper: Option<Keeper>,
+    /// What was opened, to open it anew.
+    pub(super) config: Option<Config>,
+    /// Says whether a row is the publisher's.
+    pub(super) check: Option<RowCheck>,
+    pub(super) events: Box<dyn FnMut(Event) + Send>,
+}
+
+impl Line {
+    /// Puts the client that is on disk into an opening which needs one, if there is one and it may be used.
+    pub(super) fn reclaim(&mut self, opening: &mut Opening) -> Result<()> {
+        let Some(wanted) = keeping::wanted(opening, self.servers.origin()) else { return Ok(()) };
+        let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
+        if let Some(keeper) = &self.kept.keeper {
+            return Ok(keeper.check(&wanted)?);
+        }
+        let Some(places) = &mut self.kept.places else {
+            return Err(ClientError::StateNeeded { scheme: wanted.scheme });
+        };
+        let place = places(&keeping::folder_of(&wanted))?;
+        let Opened { keeper, client, lost } = Keeper::open(place, &wanted, how, &mut self.rng)?;
+        self.kept.keeper = Some(keeper);
+        self.kept.config = Some(opening.config().clone());
+        if let Some(lost) = lost {
+            (self.kept.events)(Event::StartedOver(lost));
+        }
+        client.map_or(Ok(()), |client| opening.supply(client))
+    }
+
+    /// The session an opening led to, its client on disk and of its epoch.
+    pub(super) fn take_over(&mut self, opening: Opening) -> Result<Session> {
+        let mut session = opening.finish()?;
+        let Some(keeper) = self.kept.keeper.as_mut().filter(|_| session.is_kept()) else {
+            return Ok(session);
+        };
+        let offered = At::of(session.catalog());
+        match keeper.at() {
+            None => keeper.adopt(session.client(), offered)?,
+            Some(At { epoch: seen, .. }) if seen > offered.epoch => {
+                return Err(ClientError::Rollback { seen, offered: offered.epoch });
+            }
+            Some(_) => self.keep_up(&mut session)?,
+        }
+        Ok(session)
+    }
+
+    /// Makes the client be of its session's epoch: by deltas, or anew where there are none.
+    pub(super) fn keep_up(&mut self, session: &mut Session) -> Result<()> {
+        let Some(lost) = self.catch_up(session)? else { return Ok(()) };
+        let Some(again) = self.kept.config.clone().map(Opening::new) else { return Ok(()) };
+        let rule = Error::from(Misuse::Rule("there is a state to throw away"));
+        let keeper = self.kept.keeper.take().ok_or(rule)?;
+        self.kept.keeper = Some(keeper.start_over(&mut self.rng)?);
+        (self.kept.events)(Event::StartedOver(lost));
+        let opening = self.open(again)?;
+        *session = self.take_over(opening)?;
+        Ok(())
+    }
+}
+
+impl Table {
+    /// Looks rows up in one request, after those that were left from before.
+    pub(super) fn lookup_kept(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        // What a broken connection left half done: the client is of an epoch before its session's.
+        self.line.keep_up(&mut self.session)?;
+        self.resend()?;
+        // Hints that were ordered are on disk together with the first query that uses one.
+        self.line.provide(&mut self.session, rows.len())?;
+        let (line, session) = (&mut self.line, &mut self.session);
+        let Some(keeper) = &mut line.kept.keeper else {
+            return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
+        };
+        let start = Instant::now();
+        let entry = session.draft(rows, &mut line.rng)?;
+        let recorded = keeper.commit(&entry, session.epoch())?;
+        let requests = session.requests(recorded.record())?;
+        let made = Instant::now();
+        let responses = line.servers.call_all(&requests)?;
+        let returned = Instant::now();
+        let reading = session.read(recorded.record(), &responses, Some(rows), line.kept.check.as_mut())?;
+        keeper.settle(&recorded, &reading.journal, reading.whole)?;
+        keeper.tidy(session.client())?;
+        let queries = recorded.record().numbers.len();
+        let mut stats = self.measured(&requests, queries, &responses, rows.len());
+        stats.query = made - start;
+        stats.round_trip = returned - made;
+        stats.recover = returned.elapsed();
+        self.finish(stats, reading.rows)
+    }
+
+    /// Sends what was recorded and not settled again, the oldest first, and drops its rows.
+    ///
+    /// # Errors
+    /// Those of a lookup. What has not been settled stays recorded.
+    fn resend(&mut self) -> Result<()> {
+        let (line, session) = (&mut self.line, &mut self.session);
+        let Some(keeper) = &mut line.kept.keeper else { return Ok(()) };
+        let left = keeper.recorded().to_vec();
+        for recorded in &left {
+            let responses = line.servers.call_all(&session.requests(recorded.record())?)?;
+            for (request, response) in session.requests(recorded.record())?.iter().zip(&responses) {
+                line.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
+            }
+            let reading = session.read(recorded.record(), &responses, None, line.kept.check.as_mut())?;
+            keeper.settle(recorded, &reading.journal, reading.whole)?;
+            // A row that cannot be read is nobody's any more. What is no answer at all still has to come.
+            match reading.rows {
+                Err(error) if !reading.whole => return Err(error),
+                _ => {}
+            }
+        }
+        if !left.is_empty() {
+            keeper.tidy(session.client())?;
+            (line.kept.events)(Event::Resent(left.len()));
+        }
+        Ok(())
+    }
+}
