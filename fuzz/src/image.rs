@@ -2,9 +2,15 @@
 //! careless writer, or a malicious one, could have made.
 
 use sotto_catalog::{SigningKey, TableKind, ValueKind};
+use sotto_core::Epoch;
 use sotto_db::image::header::{HEADER_BYTES, Header};
-use sotto_db::{EncodeOptions, ImageFile, TableDir, TableSource, encode_table};
+use sotto_db::ingest::FileOptions;
+use sotto_db::{
+    EncodeOptions, ImageFile, Retention, TableDir, TableSource, UpdateOptions, encode_table, retain,
+    update_table,
+};
 use sotto_registry::{SCHEMES, find};
+use sotto_testkit::CLEAR_ROWS;
 use sotto_testkit::rng::seeded;
 use std::fs;
 use std::ops::Range;
@@ -50,16 +56,35 @@ pub fn image_file(data: &[u8]) -> bool {
     let folder = folder();
     let path = folder.path().join("t.sotto");
     fs::write(&path, with_digest(data)).expect("a temporary file");
-    let Ok(image) = ImageFile::open(&path) else { return false };
+    let Ok(image) = ImageFile::open(&path) else {
+        // What is left of an old image is a file of the same format.
+        return ImageFile::open_remnant(&path).is_ok_and(|remnant| remnant.verify(&|_| ()).is_ok());
+    };
     let whole = image.verify(&|_| ()).is_ok();
     let params = image.catalog().params.to_string();
     let entry = find(&image.catalog().scheme);
     whole & entry.is_some_and(|entry| (entry.server.open)(params.as_bytes(), image).is_ok())
 }
 
-/// An image.
+/// An image, and what is left of one.
 pub fn files() -> Vec<Vec<u8>> {
-    vec![SEED.clone()]
+    vec![SEED.clone(), remnant()]
+}
+
+fn remnant() -> Vec<u8> {
+    let folder = folder();
+    let dir = TableDir::create(&folder.path().join("t")).unwrap();
+    let lock = dir.lock().unwrap();
+    encode_table(&CLEAR_ROWS, &Zeros, &lock, &options(), &|_| ()).unwrap();
+    let changes = folder.path().join("changes.csv");
+    for row in [1, 2] {
+        fs::write(&changes, format!("{row},07\n")).unwrap();
+        let file = FileOptions::default();
+        let options = UpdateOptions { file, columns: None, encoding: None, threads: Some(1), key: &KEY };
+        update_table(&CLEAR_ROWS, &lock, &changes, &options, &|_| ()).unwrap();
+    }
+    retain(&lock, Retention { images: 1, deltas: 2 }, &|_| ()).unwrap();
+    fs::read(dir.remnant_path(Epoch(2))).unwrap()
 }
 
 /// A folder that goes away, in memory where the system has a place for that.
@@ -74,7 +99,12 @@ pub(crate) static KEY: LazyLock<SigningKey> = LazyLock::new(|| SigningKey::gener
 pub(crate) static SEED: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = folder();
     let dir = TableDir::create(&folder.path().join("t")).unwrap();
-    let options = EncodeOptions {
+    let summary = encode_table(SCHEMES[0], &Zeros, &dir.lock().unwrap(), &options(), &|_| ()).unwrap();
+    fs::read(summary.image).unwrap()
+});
+
+fn options() -> EncodeOptions<'static> {
+    EncodeOptions {
         table: "t".parse().unwrap(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
@@ -84,10 +114,8 @@ pub(crate) static SEED: LazyLock<Vec<u8>> = LazyLock::new(|| {
         threads: Some(1),
         attribution: None,
         key: &KEY,
-    };
-    let summary = encode_table(SCHEMES[0], &Zeros, &dir.lock().unwrap(), &options, &|_| ()).unwrap();
-    fs::read(summary.image).unwrap()
-});
+    }
+}
 
 /// A small table.
 struct Zeros;

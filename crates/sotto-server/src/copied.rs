@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 /// The sections that answers are made from copied, everything else where it was.
 ///
-/// Anonymous memory is not paged out to make room for files, and can have huge pages, which files on most filesystems
-/// never get: a scheme that picks one row of each partition meets a page per row, and with small ones a miss of the
-/// translation tables for each. Linux gives them to whoever asks, unless they are off altogether.
+/// Anonymous memory is not paged out to make room for files, and can have huge pages whatever the filesystem: a scheme that
+/// picks one row of each partition meets a page per row, and with small ones a miss of the translation tables for each.
+/// Linux gives them to whoever asks, unless they are off altogether. Mapped files have them on some filesystems (ext4 of
+/// recent kernels), and then a copy gains nothing but to stay in memory.
 pub(crate) struct Copied {
     image: Arc<dyn Image>,
     sections: Vec<(Section, Mmap)>,
