@@ -8,6 +8,7 @@
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
 //! | [`image`] | image files and their first page |
 //! | [`ingest`] | source files of every format, and files of changes |
+//! | [`state`] | what a client reads back of its own state |
 //! | [`text`] | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
@@ -20,6 +21,7 @@ pub mod image;
 pub mod ingest;
 pub mod scheme;
 pub mod smoke;
+pub mod state;
 pub mod text;
 pub mod wire;
 
@@ -76,6 +78,9 @@ targets! {
     ingest_ranges: ingest, ranges;
     ingest_raw: ingest, raws;
     update_changes: ingest, changes;
+    state_record: state, records;
+    state_head: state, heads;
+    state_about: state, abouts;
     server_config: text, server_configs;
     bench_definition: text, bench_definitions;
 }

@@ -1,0 +1,50 @@
+//! What a client reads back of its own state: it was written by this program, and then lay on a disk.
+
+use sotto_client::state::about::About;
+use sotto_client::state::record::Record;
+use sotto_client::state::snapshot::Head;
+use sotto_core::Epoch;
+use std::path::Path;
+
+/// A recorded request.
+pub fn state_record(data: &[u8]) -> bool {
+    let Some(record) = Record::decode(data) else { return false };
+    assert!(record.encode() == data);
+    true
+}
+
+/// Requests to one server and to two, of one query and of several.
+pub fn records() -> Vec<Vec<u8>> {
+    let one = Record { numbers: vec![7], queries: vec![vec![1; 40]] };
+    let two = Record { numbers: vec![8, 9, 12], queries: vec![vec![2; 24], vec![3; 27]] };
+    vec![one.encode(), two.encode()]
+}
+
+/// The head of a snapshot.
+pub fn state_head(data: &[u8]) -> bool {
+    let Some(head) = Head::decode(data) else { return false };
+    assert!(head.encode() == data);
+    true
+}
+
+/// A head.
+pub fn heads() -> Vec<Vec<u8>> {
+    vec![Head { generation: 3, epoch: Epoch(7), params: [9; 32].into() }.encode()]
+}
+
+/// What a state is of.
+pub fn state_about(data: &[u8]) -> bool {
+    About::parse(data, Path::new("fuzz")).is_ok()
+}
+
+/// A state before its first client, and one with a snapshot.
+pub fn abouts() -> Vec<Vec<u8>> {
+    let digest = "00".repeat(32);
+    let about = |snapshot: &str| {
+        format!(
+            r#"{{"format":"sotto-state/1","id":"5e","table":"t","origin":"http://a","scheme":"s3pir/1","public_key":"sotto-pk:00","params":"{digest}","literal":"{{}}","clients":1,"anchored":true,"snapshot":{snapshot},"home":{{"device":1,"inode":2,"born":3,"machine":"4"}}}}"#
+        )
+    };
+    let snapshot = format!(r#"{{"generation":1,"epoch":2,"rows":"{digest}","bytes":3,"digest":"{digest}"}}"#);
+    vec![about("null").into_bytes(), about(&snapshot).into_bytes()]
+}
