@@ -81,6 +81,9 @@ pub(crate) struct Get {
     /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
     #[arg(long, value_name = "DIR")]
     anchor: Option<PathBuf>,
+    /// After answering, make hints anew if less than a quarter of them is left
+    #[arg(long)]
+    renew: bool,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
@@ -98,6 +101,9 @@ impl Get {
         let events = Events::default();
         let mut table = self.open(&bars, &events)?;
         let looked_up = self.look_up(&mut table);
+        if self.renew && looked_up.is_ok() && state::is_low(&table) {
+            table.renew().map_err(blame::client)?;
+        }
         bars.finish();
         let happened = events.tell(screen)?;
         let (rows, values) = looked_up?;
@@ -233,6 +239,9 @@ fn facts(table: &Table, last: &LookupStats) -> String {
         }
     };
     let left = match state::budget(table) {
+        Some(left) if state::is_low(table) => {
+            format!("{} queries: --renew makes new ones before they are needed", units::count(left))
+        }
         Some(left) => format!("{} queries, then the rows are streamed again", units::count(left)),
         None => "any number of queries".to_owned(),
     };

@@ -7,7 +7,7 @@ use crate::session::{Config, Opening, Session};
 use crate::state::about::At;
 use crate::state::keeper::{Keeper, Opened};
 use crate::{ClientError, Result};
-use sotto_core::{Error, Misuse};
+use sotto_core::{Budget, Error, Misuse};
 use std::time::Instant;
 
 /// What is needed to keep a state, and the state once it is open.
@@ -82,6 +82,7 @@ impl Table {
         self.resend()?;
         // Hints that were ordered are on disk together with the first query that uses one.
         self.line.provide(&mut self.session, rows.len())?;
+        self.afford(rows.len())?;
         let (line, session) = (&mut self.line, &mut self.session);
         let Some(keeper) = &mut line.kept.keeper else {
             return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
@@ -102,6 +103,40 @@ impl Table {
         stats.round_trip = returned - made;
         stats.recover = returned.elapsed();
         self.finish(stats, reading.rows)
+    }
+
+    /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
+    /// happens by itself once the budget does not last for a lookup; whoever does it before, while nobody waits, spares
+    /// that lookup the time.
+    ///
+    /// # Errors
+    /// As [`Builder::open`](super::Builder::open). The client is then as it was. [`Misuse::Rule`] for a table whose client
+    /// has no state on disk.
+    pub fn renew(&mut self) -> Result<()> {
+        if self.line.kept.keeper.is_none() {
+            return Err(Error::from(Misuse::Rule("a client that is renewed has a state on disk")).into());
+        }
+        self.line.keep_up(&mut self.session)?;
+        self.resend()?;
+        let mut session = self.line.open(Opening::new(self.config.clone()))?.finish()?;
+        if let Some(keeper) = &mut self.line.kept.keeper {
+            let at = At::of(session.catalog());
+            keeper.adopt(session.client(), at)?;
+        }
+        self.session = session;
+        self.keep_in_mind();
+        (self.line.kept.events)(Event::Renewed(self.session.budget()));
+        Ok(())
+    }
+
+    /// Renews the client if it cannot make the queries for so many rows, and a fresh one could.
+    fn afford(&mut self, rows: usize) -> Result<()> {
+        let needed = rows.saturating_mul(self.session.packing().lookups()) as u64;
+        let fresh = self.session.report().costs.budget;
+        match self.session.budget() {
+            Budget::Left(left) if left < needed && needed <= fresh => self.renew(),
+            _ => Ok(()),
+        }
     }
 
     /// Sends what was recorded and not settled again, the oldest first, and drops its rows.

@@ -42,3 +42,8 @@ pub(super) fn budget(table: &Table) -> Option<u64> {
         Budget::Unlimited => None,
     }
 }
+
+/// Whether less than a quarter of a fresh client's queries is left.
+pub(super) fn is_low(table: &Table) -> bool {
+    budget(table).is_some_and(|left| left < table.report().costs.budget / 4)
+}

@@ -6,6 +6,7 @@ use crate::ClientError;
 use crate::state::StateError;
 use crate::table::Event;
 use rand_core::Rng;
+use sotto_core::Budget;
 use sotto_testkit::rng;
 use std::io::ErrorKind;
 
@@ -165,7 +166,7 @@ fn snapshots_follow_journals() {
     assert_eq!(hints.len(), 1, "{hints:?}");
     assert_ne!(hints[0], "hints-1", "no snapshot was made");
     let mut table = scene.open().unwrap();
-    assert_eq!(table.budget(), sotto_core::Budget::Left(12_000 - 2_400));
+    assert_eq!(table.budget(), Budget::Left(12_000 - 2_400));
     assert_eq!(table.get(7).unwrap(), scene.row(7));
     scene.no_slot_twice();
 }
@@ -209,4 +210,35 @@ fn a_gap_between_epochs_means_starting_over() {
     let events = scene.events();
     assert!(matches!(events[..], [Event::StartedOver(super::super::Lost::TooOld { .. })]), "{events:?}");
     scene.no_slot_twice();
+}
+
+/// A client that is used up is followed by another one, with other slots; also in the middle of crashes.
+#[test]
+fn a_client_that_is_used_up_is_renewed() {
+    let scene = Scene::new(ROWS, 8);
+    let mut table = scene.open().unwrap();
+    for row in 0..19 {
+        assert_eq!(table.get(row).unwrap(), scene.row(row));
+    }
+    let renewed = scene.events().into_iter().filter(|event| matches!(event, Event::Renewed(_))).count();
+    assert_eq!((renewed, table.budget()), (2, Budget::Left(5)));
+    assert_eq!(scene.no_slot_twice(), 19);
+    table.renew().unwrap();
+    assert_eq!(table.budget(), Budget::Left(8));
+    let error = table.get_many(&[1; 9]).unwrap_err();
+    assert!(matches!(error, ClientError::Core(sotto_core::Error::Exhausted(_))), "{error:?}");
+    drop(table);
+    for step in (0..400).step_by(7) {
+        scene.disk.fuse(step, Fault::Death);
+        if let Ok(mut table) = scene.open()
+            && let Ok(()) = table.renew()
+            && let Ok(row) = table.get(3)
+        {
+            assert_eq!(row, scene.row(3));
+        }
+        scene.crash(&format!("renewing {step}"));
+        assert_eq!(scene.open().unwrap().get(4).unwrap(), scene.row(4));
+        scene.no_slot_twice();
+    }
+    assert!(!scene.events().iter().any(|event| matches!(event, Event::StartedOver(_))));
 }
