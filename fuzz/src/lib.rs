@@ -6,6 +6,7 @@
 //! | [`wire`] | frames, refusals, headers |
 //! | [`catalog`] | catalogs, signed and plain; keys |
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
+//! | [`upkeep`] | their orders and supplies, where a server makes hints |
 //! | [`image`] | image files and their first page |
 //! | [`ingest`] | source files of every format, and files of changes |
 //! | [`state`] | what a client reads back of its own state |
@@ -23,6 +24,7 @@ pub mod scheme;
 pub mod smoke;
 pub mod state;
 pub mod text;
+pub mod upkeep;
 pub mod wire;
 
 /// A target, and inputs to start from.
@@ -69,6 +71,8 @@ targets! {
     scheme_journal: scheme, journals;
     scheme_rows_delta: scheme, rows_deltas;
     scheme_checkpoint: scheme, checkpoints;
+    scheme_order: upkeep, orders;
+    scheme_supply: upkeep, supplies;
     image_header: image, headers;
     image_file: image, files;
     ingest_csv: ingest, csvs;

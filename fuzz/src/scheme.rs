@@ -111,13 +111,13 @@ fn collect(seeds: impl Fn(&Fixture) -> Option<Vec<u8>>) -> Vec<Vec<u8>> {
 }
 
 /// `data`, cut or repeated to `len` bytes.
-fn fit(data: &[u8], len: usize) -> Vec<u8> {
+pub(crate) fn fit(data: &[u8], len: usize) -> Vec<u8> {
     let filler = if data.is_empty() { &[0] } else { data };
     filler.iter().copied().cycle().take(len).collect()
 }
 
 /// Whether it was taken; a refusal must be the peer's fault.
-fn taken<T>(result: Result<T>) -> bool {
+pub(crate) fn taken<T>(result: Result<T>) -> bool {
     match result {
         Ok(_) => true,
         Err(Error::Peer(_) | Error::Unreadable) => false,
