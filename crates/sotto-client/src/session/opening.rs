@@ -7,7 +7,9 @@ use super::accord::{Accord, Agreed};
 use super::gather::Gathering;
 use super::keys::{self, session_id};
 use super::resuming::Resuming;
-use super::trust::{Remembered, Trust};
+use super::trust::Remembered;
+#[cfg(feature = "cache")]
+use super::trust::Trust;
 use super::way::{Held, Way};
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
