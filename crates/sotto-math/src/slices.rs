@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`layout`] | blocks of eight records, and back from sums to records |
 //! | [`selection`] | which records each query selects, as 8 x 8 bit matrices |
-//! | [`scan`] | the pass |
+//! | [`scan()`] | the pass |
 //!
 //! A query selects records with one bit each and wants the exclusive or of those it selects. Done record by
 //! record that is a masked load per query. In *bit slices* it is linear algebra: byte `t` of a block holds bit `t`

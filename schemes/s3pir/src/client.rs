@@ -1,7 +1,7 @@
 //! The client: ask, read the answer.
 //!
-//! Nothing branches or allocates by the index asked for. Where an address depends on it, [`choose`](crate::choose) and
-//! [`request`](crate::request) say so.
+//! Nothing branches or allocates by the index asked for. Where an address depends on it, `choose` and
+//! `request` say so.
 
 use crate::S3pir;
 use crate::choose::Search;

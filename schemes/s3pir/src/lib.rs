@@ -11,16 +11,16 @@
 //! | [`select`] | choosing partitions, hints and pairs for a table |
 //! | [`bound`] | how often a lookup fails |
 //! | [`prf`] | hints as a function of a key and an id |
-//! | [`hints`] | what a client keeps of them: standing, extra entries, parities |
+//! | `hints` | what a client keeps of them: standing, extra entries, parities |
 //! | [`offline`] | the one pass over the table, from which all parities come |
-//! | [`choose`] | a hint that contains a row |
-//! | [`request`] | a request made of it |
+//! | `choose` | a hint that contains a row |
+//! | `request` | a request made of it |
 //! | [`message`] | request and answer on the wire |
 //! | [`prepare`] | becoming a client |
 //! | [`client`] | query, recover |
-//! | [`journal`] | what is written down before a request leaves |
-//! | [`state`] | the whole state as bytes |
-//! | [`follow`] | hints of the next epoch |
+//! | `journal` | what is written down before a request leaves |
+//! | `state` | the whole state as bytes |
+//! | `follow` | hints of the next epoch |
 //! | `server` | encode, open, answer (feature `server`) |
 //! | `revise` | changed rows (feature `server`) |
 //! | [`two`] | the same with a second server, which makes the hints |
