@@ -5,9 +5,10 @@
 //! which leaves room for the eight lines of a turn. The products of two blocks are added with one three-way
 //! exclusive or.
 //!
-//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. Otherwise tiles
-//! take turns on a few blocks, which the caches hold, and the first of them fetches what is needed next: so memory is
-//! read once however many queries there are.
+//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order: for one or two
+//! groups the processor reads ahead best by itself, for more it is told what comes. One group goes through wide blocks
+//! in order as well, with its sums in a cache. Otherwise tiles take turns on a few blocks, which the caches hold, and
+//! the first of them fetches what is needed next: so memory is read once however many queries there are.
 
 use super::lanes::{load, prefetch, store};
 use crate::slices::{Matrices, Share};
@@ -23,6 +24,8 @@ const GROUPS: usize = 6;
 const STRIP: usize = 256;
 /// Lines on which tiles take turns, if eight blocks have no more.
 const PART: usize = 256;
+/// Lines of a block from which one group goes without tiles.
+const ALONE: usize = 16;
 /// How many bytes ahead a tile fetches that goes through memory in order.
 const AHEAD: usize = 8192;
 /// The same where eight wide blocks are read in turn, each in order.
@@ -33,8 +36,13 @@ pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], s
     let groups = queries.div_ceil(8);
     let lines = sums.len() / groups;
     if lines <= TILE && groups <= GROUPS {
-        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead: AHEAD };
+        // Up to two groups are no work to speak of: the processor reads ahead better by itself.
+        let ahead = if groups <= 2 { 0 } else { AHEAD };
+        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead };
         return shaped(blocks, at, lines, groups, selections, sums);
+    }
+    if groups == 1 && lines >= ALONE {
+        return along(blocks, lines, selections, sums);
     }
     let depth = (PART / lines).next_power_of_two().clamp(8, 64);
     let ahead = if depth * lines <= PART { depth * lines * 64 } else { ALONG };
@@ -49,6 +57,31 @@ pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], s
                         shaped(part, at, TILE.min(end - line), GROUPS.min(groups - group), selections, sums);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Wide blocks for one group: two blocks side by side, each from its start to its end, and sums that stay in a cache.
+/// A line has its turn once in a pair of blocks, which is time enough for the sum it was last added to.
+#[target_feature(enable = "avx512f,avx512bw,gfni")]
+fn along(blocks: &[Line], lines: usize, selections: &[Matrices], sums: &mut [Line]) {
+    for (run, matrices) in blocks.chunks(64 * lines).zip(selections) {
+        let pairs = run.chunks_exact(2 * lines);
+        let last = pairs.remainder();
+        for (pair, m) in pairs.zip(matrices.as_chunks::<2>().0) {
+            let m = m.map(|m| _mm512_set1_epi64(m as i64));
+            let (a, b) = pair.split_at(lines);
+            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                let x = _mm512_gf2p8affine_epi64_epi8::<0>(load(a), m[0]);
+                let y = _mm512_gf2p8affine_epi64_epi8::<0>(load(b), m[1]);
+                store(sum, _mm512_ternarylogic_epi64::<0x96>(load(sum), x, y));
+            }
+        }
+        if !last.is_empty() {
+            let m = _mm512_set1_epi64(matrices[run.len() / lines - 1] as i64);
+            for (sum, line) in sums.iter_mut().zip(last) {
+                store(sum, _mm512_xor_si512(load(sum), _mm512_gf2p8affine_epi64_epi8::<0>(load(line), m)));
             }
         }
     }
