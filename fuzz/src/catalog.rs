@@ -114,6 +114,7 @@ fn catalog(entry: &SchemeEntry, range: bool) -> Catalog {
             ArtifactEntry::of(Artifact::Hint, &hint, None),
             ArtifactEntry::of(Artifact::HintDelta, &[1; 100], Some(Epoch(1))),
         ],
+        rows_digest: None,
         layers: Vec::new(),
         sidecar: None,
         attribution: Some("who".into()),

@@ -3,7 +3,7 @@
 use crate::{ArtifactEntry, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
-use sotto_core::{Epoch, ParamsError, ParamsReport, SchemeEntry};
+use sotto_core::{Artifact, Epoch, ParamsError, ParamsReport, SchemeEntry};
 
 /// The format this build writes and reads.
 pub const FORMAT: &str = "sotto-catalog/1";
@@ -54,6 +54,10 @@ pub struct Catalog {
     pub servers: u32,
     /// The static files of this epoch.
     pub artifacts: Vec<ArtifactEntry>,
+    /// BLAKE3 of the rows as servers hold them, where clients keep state that was made of them and they are no artifact:
+    /// servers make that state then, and a client has to know of which rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows_digest: Option<Hex32>,
     /// What is stacked on the scheme. This build knows none and refuses any: a client that skipped a
     /// layer would read wrong rows.
     pub layers: Vec<Layer>,
@@ -181,6 +185,10 @@ impl Catalog {
                 return refuse("artifacts", "one entry per artifact and starting epoch");
             }
         }
+        let named = self.artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
+        if named && self.rows_digest.is_some() {
+            return refuse("rows_digest", "none where the rows are an artifact, which has one");
+        }
         if self.sidecar.as_ref().is_some_and(|sidecar| sidecar.table == self.table) {
             return refuse("sidecar", "a table other than this one");
         }
@@ -188,6 +196,13 @@ impl Catalog {
             return refuse("attribution", "at most 4096 bytes");
         }
         Ok(())
+    }
+
+    /// The digest of the rows, by which a client's state is told from that of other rows; `None` where no client has such
+    /// a state.
+    pub fn digest_of_rows(&self) -> Option<Hex32> {
+        let rows = self.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows);
+        rows.map(|entry| entry.digest).or(self.rows_digest)
     }
 
     /// How rows lie in the records `report` speaks of.

@@ -114,6 +114,20 @@ fn a_rows_delta_and_nothing_else_names_the_rows_it_starts_from() {
 }
 
 #[test]
+fn rows_have_one_digest() {
+    let mut catalog = plain();
+    let digest = blake3::hash(b"rows").into();
+    assert_eq!(catalog.digest_of_rows(), None);
+    catalog.rows_digest = Some(digest);
+    assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
+    assert_eq!(catalog.digest_of_rows(), Some(digest));
+    catalog.artifacts.push(ArtifactEntry::of(Artifact::Rows, b"rows", None));
+    assert!(matches!(catalog.to_text(), Err(CatalogError::Invalid { field: "rows_digest", .. })));
+    catalog.rows_digest = None;
+    assert_eq!(catalog.digest_of_rows(), Some(digest), "as an artifact's, it is the same");
+}
+
+#[test]
 fn unknown_fields_are_refused_at_every_level() {
     for place in ["", "/kind/range", "/artifacts/0"] {
         let mut json = serde_json::to_value(plain()).unwrap();

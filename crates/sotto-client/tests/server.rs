@@ -6,7 +6,7 @@ mod common;
 
 use common::{NAME, Server, server_of, value};
 use sotto_catalog::SignedCatalog;
-use sotto_client::Table;
+use sotto_client::{Fault, Table};
 use sotto_core::{Artifact, Epoch};
 use sotto_server::live::Parts;
 use sotto_server::{Config, LiveTable, Running, SessionConfig, Source, SourceError};
@@ -208,9 +208,9 @@ fn a_row_of_megabytes_is_streamed_over_http() {
 }
 
 /// Two servers of one table over HTTP, each with its role and a copy of its own.
-fn pair() -> [(Server, Running, String); 2] {
+fn pair(scheme: &str) -> [(Server, Running, String); 2] {
     [0, 1].map(|role| {
-        let server = server_of("clear-two/1", 300, 8);
+        let server = server_of(scheme, 300, 8);
         server.with(|world| world.role = role);
         let (running, url) = start(&server);
         (server, running, url)
@@ -219,7 +219,7 @@ fn pair() -> [(Server, Running, String); 2] {
 
 #[test]
 fn two_servers_are_asked_through_several_epochs() {
-    let [first, second] = pair();
+    let [first, second] = pair("clear-two/1");
     let mut table = Table::connect_all(&[&first.2, &second.2], NAME).resolve(common::resolve).open().unwrap();
     assert_eq!(table.get_many(&[299, 0, 7]).unwrap(), [value(299, 8), value(0, 8), value(7, 8)]);
     let last = table.last().unwrap();
@@ -243,6 +243,54 @@ fn two_servers_are_asked_through_several_epochs() {
     let error = table.get(1).unwrap_err();
     assert_eq!(error.code(), "no-connection");
     assert!(error.to_string().starts_with("server 1: "), "{error}");
+}
+
+#[test]
+fn hints_are_taken_along_while_one_server_is_ahead_of_the_other() {
+    let both = pair("clear-helped/1");
+    let urls = both.each_ref().map(|(_, _, url)| url.as_str());
+    let go_on = |(server, running, _): &(Server, Running, String)| {
+        let epoch = server.with(|world| {
+            let next = world.catalog.epoch.0 + 1;
+            world.update(&[next * 4]);
+            next
+        });
+        assert!(running.reload());
+        epoch
+    };
+    let open = || Table::connect_all(&urls, NAME).resolve(common::resolve).state_in_memory().open();
+    let mut table = open().unwrap();
+    assert_eq!(table.get(299).unwrap(), value(299, 8));
+    let mut asked = 1;
+    for round in 0..4 {
+        // The one that answers is ahead, and then the one that makes hints.
+        for i in [round % 2, 1 - round % 2] {
+            let epoch = go_on(&both[i]);
+            for row in [299, 4 * epoch - 4] {
+                let right = if row == 299 || row < 8 { value(row, 8) } else { vec![0xEE; 8] };
+                assert_eq!(table.get(row).unwrap(), right, "epoch {epoch}, server {i}");
+                asked += 1;
+            }
+        }
+        table.refresh().unwrap();
+        assert_eq!(table.catalog().epoch.0, round as u64 + 2);
+    }
+    assert_eq!(table.stats().orders.requests, asked / 3 + 1, "no epoch cost a hint");
+
+    // Two epochs ahead, one server has forgotten what the other one still has not left.
+    for (ahead, behind) in [(0, 1), (1, 0)] {
+        go_on(&both[ahead]);
+        go_on(&both[ahead]);
+        for error in [table.refresh().unwrap_err(), open().map(drop).unwrap_err()] {
+            assert_eq!((error.code(), error.fault()), ("no-common-epoch", Fault::Network), "{error}");
+            assert!(error.to_string().starts_with(&format!("server {ahead} ")), "{error}");
+        }
+        go_on(&both[behind]);
+        assert_eq!(table.get(298).unwrap(), value(298, 8), "as soon as there is one in common");
+        go_on(&both[behind]);
+        table.refresh().unwrap();
+        assert_eq!(table.get(299).unwrap(), value(299, 8));
+    }
 }
 
 #[test]

@@ -7,9 +7,9 @@ use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::{self, FORMAT};
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
+    ArtifactEntry, Catalog, Hex32, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
 };
-use sotto_core::{Epoch, Goal, SchemeEntry, Shape};
+use sotto_core::{Artifact, Epoch, Goal, SchemeEntry, Shape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -110,6 +110,7 @@ pub fn encode_table(
         params_digest: report.digest.into(),
         servers: u32::try_from(entry.servers).unwrap_or(u32::MAX),
         artifacts: Vec::new(),
+        rows_digest: None,
         layers: Vec::new(),
         sidecar: None,
         attribution: options.attribution.clone(),
@@ -127,6 +128,7 @@ pub fn encode_table(
 
     let start = Instant::now();
     draft.artifacts = in_pool(options.threads, || writer.digest(None))??;
+    draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
     draft.terms(entry)?;
     let artifact_bytes = bytes_of(&draft.artifacts);
     let image = writer.finish(&SignedCatalog::sign(&draft, options.key)?)?;
@@ -176,6 +178,16 @@ pub(crate) fn in_pool<T: Send>(threads: Option<usize>, work: impl FnOnce() -> T 
 
 pub(crate) fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// The digest of rows that are no artifact, for a scheme whose clients keep state made of them.
+pub(crate) fn rows_digest(
+    entry: &SchemeEntry,
+    artifacts: &[ArtifactEntry],
+    writer: &ImageWriter<'_>,
+) -> Option<Hex32> {
+    let named = artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
+    writer.resident_digest().filter(|_| entry.state.is_some() && !named)
 }
 
 pub(crate) fn bytes_of(artifacts: &[ArtifactEntry]) -> u64 {

@@ -1,12 +1,12 @@
 //! A file of changed rows in, the next epoch's image out, re-encoding only what changed.
 
-use crate::encode::{bytes_of, check_folder, in_pool, unix_seconds};
+use crate::encode::{bytes_of, check_folder, in_pool, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
 use crate::ingest::{Column, Encoding, FileOptions, Format};
 use crate::progress::Watcher;
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
-use sotto_catalog::{ArtifactEntry, Hex32, Packing, SignedCatalog, SigningKey, TableKind};
+use sotto_catalog::{Packing, SignedCatalog, SigningKey, TableKind};
 use sotto_core::{Artifact, Change, Epoch, SchemeEntry};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -105,8 +105,9 @@ pub fn update_table(
     let written_bytes = writer.written();
 
     catalog.rows = rows;
-    let rows_before = rows_digest(&catalog.artifacts);
+    let rows_before = old.rows_digest();
     catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
+    catalog.rows_digest = rows_digest(entry, &catalog.artifacts, &writer);
     for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
         entry.from_digest = rows_before;
     }
@@ -133,11 +134,6 @@ pub fn update_table(
         revise_seconds,
         total_seconds: begin.elapsed().as_secs_f64(),
     })
-}
-
-/// The digest of the rows among a catalog's artifacts.
-fn rows_digest(artifacts: &[ArtifactEntry]) -> Option<Hex32> {
-    artifacts.iter().find(|entry| entry.artifact == Artifact::Rows).map(|entry| entry.digest)
 }
 
 fn usual_columns(path: &Path, options: &UpdateOptions<'_>, kind: &TableKind) -> Vec<Column> {

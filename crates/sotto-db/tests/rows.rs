@@ -11,7 +11,7 @@ use sotto_db::progress::silent;
 use sotto_db::{
     DbError, ImageFile, ImageProblem, Retention, TableDir, UpdateOptions, inspect, retain, update_table,
 };
-use sotto_testkit::{CLEAR, CLEAR_ROWS};
+use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_ROWS, CLEAR_TWO};
 
 const ROWS: Section = Section::Public(Artifact::Rows);
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
@@ -77,6 +77,36 @@ fn an_update_says_from_which_rows_its_delta_leads() {
     encode(&dir, &CLEAR, &Memory::numbered(100, 32)).unwrap();
     update(&dir, &CLEAR, "7,aabb\n");
     assert!(entry(&dir, 2, Artifact::HintDelta).unwrap().from_digest.is_none());
+}
+
+#[test]
+fn rows_that_are_no_artifact_are_named_by_their_digest() {
+    let (_temp, dir) = folder();
+    let mut table = Memory::numbered(1000, 32);
+    encode(&dir, &CLEAR_HELPED, &table).unwrap();
+    let mut before = blake3::hash(&table.bytes).into();
+    assert_eq!(dir.open_latest().unwrap().catalog().rows_digest, Some(before));
+    for epoch in 2..=4 {
+        update(&dir, &CLEAR_HELPED, &format!("{epoch},{}\n", "ab".repeat(32)));
+        table.bytes[epoch as usize * 32..][..32].fill(0xAB);
+        let image = dir.open_latest().unwrap();
+        image.verify(&silent).unwrap();
+        let rows = blake3::hash(&table.bytes).into();
+        assert_eq!((image.catalog().rows_digest, image.rows_digest()), (Some(rows), Some(rows)));
+        let delta = entry(&dir, epoch, Artifact::RowsDelta).unwrap();
+        assert_eq!((delta.bytes, delta.from_epoch), (40, Some(Epoch(epoch - 1))));
+        assert_eq!(delta.from_digest, Some(before), "epoch {epoch}");
+        before = rows;
+    }
+    assert!(ImageFile::open_remnant(&dir.image_path(Epoch(3))).is_err(), "an image holds more");
+    retain(&dir.lock().unwrap(), Retention { images: 1, deltas: 2 }, &silent).unwrap();
+    assert_eq!((dir.epochs().unwrap(), dir.remnants().unwrap()), (vec![Epoch(4)], vec![Epoch(3)]));
+    dir.open_past(Epoch(3)).unwrap().verify(&silent).unwrap();
+    assert!(ImageFile::open(&dir.remnant_path(Epoch(3))).is_err(), "a remnant has no rows");
+    // Schemes whose clients keep nothing name no rows.
+    let (_temp, dir) = folder();
+    encode(&dir, &CLEAR_TWO, &table).unwrap();
+    assert_eq!(dir.open_latest().unwrap().catalog().rows_digest, None);
 }
 
 #[test]

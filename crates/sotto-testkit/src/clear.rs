@@ -9,12 +9,12 @@
 //! | [`CLEAR`] | `one.rs` | 1 | none | a checksum per record | hints, deltas, revisions |
 //! | [`CLEAR_KEYED`] | `one.rs` | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
 //! | [`CLEAR_STREAM`] | `stream.rs` | 1 | 48 bytes | none | keys that outlive epochs; records in units |
-//! | [`CLEAR_HELPED`] | `helped.rs` | 1, and 1 that makes hints | none | none | orders of hints, budgets that are filled up |
+//! | [`CLEAR_HELPED`] | `helped.rs` | 1, and 1 that makes hints | none | none | orders of hints, budgets that are filled up, hints that follow deltas |
 //! | [`CLEAR_ROWS`] | `rows.rs` | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
 //! | [`CLEAR_STATE`] | `state.rs` | 1 | none | the rows | slots that are used up; journals, deltas, checkpoints |
 //! | [`CLEAR_TWO`] | `two.rs` | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
 
-mod helped;
+pub mod helped;
 mod hint;
 mod one;
 mod params;

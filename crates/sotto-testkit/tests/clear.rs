@@ -6,7 +6,7 @@ mod clear {
 }
 
 mod clear_helped {
-    sotto_testkit::conformance!(sotto_testkit::CLEAR_HELPED, in_the_clear);
+    sotto_testkit::conformance!(sotto_testkit::CLEAR_HELPED);
 }
 
 mod clear_keyed {

@@ -94,6 +94,7 @@ pub(super) fn sign(
         params_digest: plan.report.digest.into(),
         servers: plan.entry.servers as u32,
         artifacts,
+        rows_digest: None,
         layers: Vec::new(),
         sidecar: None,
         attribution: None,

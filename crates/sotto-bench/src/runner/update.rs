@@ -58,11 +58,9 @@ pub(super) fn measure(
         .install(|| revise(&plan.params, &changes, &writer))
         .map_err(|why| fail("applying changes", why))?;
     let revise_s = revising.elapsed().as_secs_f64();
-    let old = encoded.image.catalog().artifacts.iter();
-    let rows_before = old.filter(|entry| entry.artifact == Artifact::Rows).map(|entry| entry.digest).next();
     let mut artifacts = reader.install(|| writer.digest(Some(Epoch(1)))).map_err(image_fault)?;
     for entry in artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
-        entry.from_digest = rows_before;
+        entry.from_digest = encoded.image.rows_digest();
     }
     writer.finish(&sign(plan, Epoch(2), artifacts)?).map_err(image_fault)?;
     let total_s = start.elapsed().as_secs_f64();

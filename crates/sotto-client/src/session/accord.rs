@@ -15,6 +15,9 @@ use sotto_catalog::{ArtifactEntry, Catalog, PublicKey, Terms};
 use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
 use sotto_wire::{Pin, Problem, SessionId, Sizes, routes};
 
+/// About how many epochs a server answers: its newest ones (`spec/image.md`). Their numbers follow each other.
+const ANSWERED: u64 = 2;
+
 /// A table that is believed and understood.
 #[derive(Clone)]
 pub(super) struct Agreed {
@@ -143,6 +146,14 @@ impl Accord {
         match self.offers.get_mut(usize::from(server)) {
             Some(ahead) => *ahead = offer,
             None => self.offers.push(offer),
+        }
+        if let Some(Wanted { server, epoch: Some(common) }) = self.wanted(config) {
+            let ahead = self.offers.get(usize::from(server)).map_or(common, Offer::epoch);
+            // Such a server would still show the catalog, for those who follow rows deltas, and answer nothing about it.
+            if self.at.is_none() && ahead.0 - common.0 >= ANSWERED {
+                self.offers.clear();
+                return Err(ClientError::NoCommonEpoch { server, epoch: common });
+            }
         }
         if self.wanted(config).is_some() {
             return Ok(None);

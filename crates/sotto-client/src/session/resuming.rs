@@ -20,7 +20,7 @@ pub struct Resuming {
 impl Resuming {
     /// The preparation, if the catalog is that of its rows.
     pub(super) fn prepare(self, agreed: &Agreed) -> Result<Box<dyn AnyPrepare>> {
-        let same = agreed.rows().is_some_and(|entry| entry.digest == self.rows);
+        let same = agreed.catalog.digest_of_rows() == Some(self.rows);
         if !same || agreed.pin(0).digest != self.params {
             return Err(ClientError::EpochChanged { asked: self.epoch, newest: None });
         }

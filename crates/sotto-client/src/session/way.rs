@@ -53,10 +53,16 @@ pub struct Way {
 }
 
 impl Agreed {
-    /// What a state made at this epoch is made of; `None` if the table has no rows to stream.
+    /// What a state made at this epoch is made of; `None` if the catalog names no rows that states are made of.
     pub(super) fn held(&self) -> Option<Held> {
         let (epoch, params) = (self.catalog.epoch, self.pin(0).digest);
-        Some(Held { epoch, params, rows: self.rows()?.digest, key: self.key })
+        Some(Held { epoch, params, rows: self.catalog.digest_of_rows()?, key: self.key })
+    }
+
+    /// Bytes that a client which starts over has to fetch: the rows, or the hints it orders, about as long as its state.
+    fn anew(&self) -> u64 {
+        let costs = &self.terms.report.costs;
+        self.rows().map_or(costs.client_bytes, |rows| rows.bytes)
     }
 }
 
@@ -189,10 +195,10 @@ impl Way {
         let Some(entry) = agreed.catalog.artifacts.iter().find(leads).cloned() else {
             return Err(self.none("an epoch was encoded afresh"));
         };
-        // The signer may be careless; memory is ours. Deltas as large as the rows are not worth the detour either.
+        // The signer may be careless; memory is ours. And deltas as large as what they spare are not worth the detour.
         self.bytes = self.bytes.saturating_add(entry.bytes);
-        if agreed.rows().is_none_or(|rows| self.bytes >= rows.bytes) {
-            return Err(self.none("the changes are as large as the rows"));
+        if self.bytes >= agreed.anew() {
+            return Err(self.none("the changes are as large as what a fresh start takes"));
         }
         self.epochs.push_back((agreed, entry));
         Ok(())

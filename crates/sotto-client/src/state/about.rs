@@ -5,7 +5,7 @@ use super::home::Home;
 use super::seal::Sum;
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Catalog, Hex32};
-use sotto_core::{Artifact, Epoch};
+use sotto_core::Epoch;
 use std::path::Path;
 
 /// The format this build reads and writes.
@@ -67,15 +67,14 @@ impl Snapshot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct At {
     pub(crate) epoch: Epoch,
-    /// The digest of [`sotto_core::Artifact::Rows`]; zero for a scheme without.
+    /// [`Catalog::digest_of_rows`]; zero if there is none.
     pub(crate) rows: Hex32,
 }
 
 impl At {
     /// The rows of a catalog.
     pub(crate) fn of(catalog: &Catalog) -> Self {
-        let rows = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows);
-        At { epoch: catalog.epoch, rows: rows.map_or(Hex32::from([0; 32]), |entry| entry.digest) }
+        At { epoch: catalog.epoch, rows: catalog.digest_of_rows().unwrap_or(Hex32::from([0; 32])) }
     }
 }
 

@@ -104,6 +104,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
         params_digest: report.digest.into(),
         servers: scheme.servers as u32,
         artifacts: Vec::new(),
+        rows_digest: None,
         layers: Vec::new(),
         sidecar: None,
         attribution: None,
@@ -141,6 +142,11 @@ impl World {
             self.artifacts.insert(entry.digest.to_string(), bytes.to_vec());
             self.catalog.artifacts.push(entry);
         }
+        let resident = self.image.section(Section::Resident).filter(|_| self.scheme.state.is_some());
+        self.catalog.rows_digest = match self.image.artifact(Artifact::Rows) {
+            Some(_) => None,
+            None => resident.map(|rows| blake3::hash(rows).into()),
+        };
     }
 
     pub fn pin(&self) -> PublicKey {

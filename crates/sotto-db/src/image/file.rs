@@ -5,7 +5,7 @@ use super::header::{Entry, HEADER_BYTES, Header, Part};
 use super::map::Map;
 use crate::progress::{Stage, Watcher};
 use crate::{DbError, ImageProblem, Result};
-use sotto_catalog::{Catalog, SignedCatalog};
+use sotto_catalog::{Catalog, Hex32, SignedCatalog};
 use sotto_core::{Artifact, Image, Section};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -76,6 +76,12 @@ impl ImageFile {
         &self.catalog
     }
 
+    /// The digest of the rows a server answers from, if the image has them: an artifact, or else the resident section.
+    pub fn rows_digest(&self) -> Option<Hex32> {
+        let found = ANSWERED_FROM.into_iter().find_map(|section| self.header.entry(Part::Scheme(section)));
+        found.map(|entry| entry.digest.into())
+    }
+
     /// Reads every section and compares it with its digest.
     ///
     /// # Errors
@@ -99,9 +105,8 @@ impl ImageFile {
     /// Asks the system to read in what a server answers from, the resident section or else the rows, so that the first
     /// answers are not slow.
     pub fn warm(&self) {
-        let sections = [Section::Resident, Section::Public(Artifact::Rows)];
-        if let Some(entry) = sections.into_iter().find_map(|section| self.header.entry(Part::Scheme(section)))
-        {
+        let found = ANSWERED_FROM.into_iter().find_map(|section| self.header.entry(Part::Scheme(section)));
+        if let Some(entry) = found {
             self.map.will_need(entry.offset as usize, entry.bytes as usize);
         }
     }
@@ -111,6 +116,9 @@ impl ImageFile {
         slice(self.map.bytes(), entry).unwrap_or_default()
     }
 }
+
+/// What a server answers from: the first of these that there is.
+const ANSWERED_FROM: [Section; 2] = [Section::Public(Artifact::Rows), Section::Resident];
 
 const VERIFY_BLOCK: usize = 8 << 20;
 
@@ -156,6 +164,13 @@ fn read_catalog(
         let entry = header.entry(Part::Scheme(Section::Public(artifact.artifact)));
         if !entry.is_some_and(|entry| entry.bytes == artifact.bytes && entry.digest == artifact.digest.0) {
             return Err(ImageProblem::Malformed { why: "an artifact is not the one the catalog names" });
+        }
+    }
+    if let Some(named) = catalog.rows_digest {
+        // A remnant has no rows, whether they are an artifact or not.
+        let rows = header.entry(Part::Scheme(Section::Resident)).map(|entry| entry.digest);
+        if rows != Some(named.0).filter(|_| holds(Artifact::Rows)) {
+            return Err(ImageProblem::Malformed { why: "the rows are not those the catalog names" });
         }
     }
     Ok((signed, catalog))

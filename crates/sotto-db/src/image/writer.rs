@@ -8,7 +8,7 @@ use super::file::ImageFile;
 use super::header::{Entry, HEADER_BYTES, Header, Part};
 use crate::progress::{Progress, Stage, Watcher};
 use crate::{DbError, ImageProblem, Result};
-use sotto_catalog::{ArtifactEntry, SignedCatalog};
+use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
 use sotto_core::{Epoch, Misuse, Section, Sink};
 use std::fs::{File, Permissions};
 use std::io;
@@ -128,6 +128,13 @@ impl<'a> ImageWriter<'a> {
             place.digest = Some(digest.map_err(|e| DbError::io("reading back", &self.destination, e))?);
         }
         Ok(artifacts)
+    }
+
+    /// The digest of the resident section, after [`ImageWriter::digest`].
+    pub fn resident_digest(&self) -> Option<Hex32> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let resident = places.iter().find(|place| place.part == Part::Scheme(Section::Resident));
+        resident?.digest.map(Hex32::from)
     }
 
     /// Adds the catalog and the header, brings all of it to the disk, and gives the file its name.

@@ -27,6 +27,7 @@ pub(crate) fn clear_table(epoch: u64) -> Arc<LiveTable> {
         params_digest: report.digest.into(),
         servers: 1,
         artifacts: Vec::new(),
+        rows_digest: None,
         layers: Vec::new(),
         sidecar: None,
         attribution: None,

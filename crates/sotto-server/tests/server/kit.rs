@@ -83,6 +83,7 @@ impl Made {
             params_digest: report.digest.into(),
             servers: self.scheme.servers as u32,
             artifacts: artifacts.into_iter().collect(),
+            rows_digest: None,
             layers: vec![],
             sidecar: None,
             attribution: None,

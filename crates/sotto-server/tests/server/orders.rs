@@ -3,7 +3,7 @@
 use crate::kit::*;
 use sotto_server::{Config, Running, Source};
 use sotto_testkit::{CLEAR, CLEAR_HELPED};
-use sotto_wire::{Code, SessionId, order, routes};
+use sotto_wire::{Code, SessionId, answer, ask, order, routes};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -71,13 +71,21 @@ fn an_order_is_filled() {
 fn each_server_sees_its_part_alone() {
     let asked = helper(&config(), 0);
     assert_refused(&asked.order(0), Code::WrongServer);
-    let query = |helper: &Helper, table: &str| {
-        let frame = frame(&helper.helped.pin(), SessionId::NONE, &[3]);
-        post(helper.running.public, &routes::ask(table), &frame)
+    let query = |helper: &Helper, index: u64| {
+        let queries = [[index.to_le_bytes(), [0; 8]].concat()];
+        let frame = ask::encode(&helper.helped.pin(), &SessionId::NONE, &queries).unwrap();
+        post(helper.running.public, &routes::ask("t"), &frame)
     };
-    assert_answers(&query(&asked, "t"), &asked.helped.pin(), &[3]);
+    // Answers are masked alike, so that what two of them differ by is what the records differ by.
+    let [one, other] = [3, 4].map(|index| {
+        let response = query(&asked, index);
+        assert_eq!(response.status, 200, "{}", response.text());
+        answer::decode(&response.body, &asked.helped.pin(), 1, RECORD).unwrap()[0].to_vec()
+    });
+    let differ = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| a ^ b).collect::<Vec<u8>>();
+    assert_eq!(differ(&one, &other), differ(&record(3, 1), &record(4, 1)));
     let helping = helper(&config(), 1);
-    assert_refused(&query(&helping, "t"), Code::WrongServer);
+    assert_refused(&query(&helping, 3), Code::WrongServer);
     assert_eq!(helping.probe.batches(), [0; 0]);
     // A table without hints has no server that makes them.
     let order = order::encode(&helping.single.pin(), &[0; 8]);
