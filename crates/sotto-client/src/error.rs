@@ -52,6 +52,12 @@ pub enum ClientError {
         /// Why not.
         why: &'static str,
     },
+    /// A client that could not follow the table is of no use any more.
+    #[error("the client of epoch {epoch} could not follow the table, and was discarded")]
+    Discarded {
+        /// The epoch it was of.
+        epoch: Epoch,
+    },
     /// An older catalog than one seen before.
     #[error("the server offers epoch {offered} of the table, epoch {seen} was seen before")]
     Rollback {
@@ -213,6 +219,7 @@ impl ClientError {
             ClientError::Refused(problem) => problem.code.text(),
             ClientError::EpochChanged { .. } => "epoch-changed",
             ClientError::NoWay { .. } => "no-way",
+            ClientError::Discarded { .. } => "discarded",
             ClientError::Rollback { .. } => "rollback",
             ClientError::WrongTable { .. } => "wrong-table",
             ClientError::UnknownScheme { .. } => "unknown-scheme",
@@ -278,6 +285,7 @@ impl ClientError {
             ClientError::NoWay { .. } => {
                 "nothing: the client is prepared anew; if this happens often, ask the operator to keep more deltas"
             }
+            ClientError::Discarded { .. } => "open the table again",
             ClientError::Rollback { .. } => {
                 "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
                  the cache remembers of the table"

@@ -163,7 +163,7 @@ impl Table {
         while opening.catalog().is_none() {
             self.line.step(&mut opening)?;
         }
-        if opening.catalog() == Some(self.session.catalog()) {
+        if opening.catalog() == Some(self.session.catalog()) && !self.session.is_discarded() {
             return Ok(false);
         }
         self.line.renew(opening, &mut self.session)?;
@@ -209,7 +209,8 @@ impl Table {
     fn lookup(&mut self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<Vec<u8>>> {
         let wanted = rows(self.session.catalog())?;
         match self.lookup_once(&wanted) {
-            Err(ClientError::EpochChanged { .. }) => {
+            // Discarded by an epoch before this one, which could not be followed nor begun anew.
+            Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
                 self.keep_in_mind();
                 match self.still_there(&rows) {
@@ -234,6 +235,7 @@ impl Table {
     }
 
     fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        self.session.sound()?;
         if self.session.is_kept() {
             return self.lookup_kept(rows);
         }
@@ -291,8 +293,11 @@ impl Table {
 
     /// From now on an older epoch or another key is refused, cache or no cache.
     fn keep_in_mind(&mut self) {
+        let (key, epoch) = (self.session.public_key(), self.session.epoch());
+        let seen = self.config.remembered.filter(|before| before.key == key).map(|before| before.epoch);
+        // A session that was resumed may be of an older epoch than was seen.
         self.config.remembered =
-            Some(crate::session::Remembered { key: self.session.public_key(), epoch: self.session.epoch() });
+            Some(crate::session::Remembered { key, epoch: epoch.max(seen.unwrap_or(epoch)) });
     }
 }
 

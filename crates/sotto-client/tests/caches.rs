@@ -184,6 +184,26 @@ fn the_first_key_seen_is_the_only_one_afterwards() {
 }
 
 #[test]
+fn the_newest_epoch_seen_is_remembered_whoever_comes_last() {
+    let (old, new, dir) = (server(10, 2), server(10, 2), dir());
+    new.with(|world| world.update(&[1]));
+    let (cache, other) = (dir.path().to_owned(), new.clone());
+    old.tamper(move |request, response| {
+        // While one fetches its hint, another opens the next epoch.
+        if request.path.starts_with("/v1/artifacts/") {
+            open(&other, &cache).unwrap();
+        }
+        Ok(response)
+    });
+    assert_eq!(open(&old, dir.path()).unwrap().catalog().epoch, Epoch(1));
+    old.with(|world| world.tamper = None);
+    assert_eq!(open(&old, dir.path()).map(|_| ()).unwrap_err().code(), "rollback");
+    new.heard();
+    open(&new, dir.path()).unwrap();
+    assert!(new.heard().iter().all(|request| request.range.is_none()), "its hint is still there");
+}
+
+#[test]
 fn an_older_epoch_than_one_remembered_is_refused() {
     let (server, dir) = (server(10, 2), dir());
     let old = server.with(|world| world.catalog.clone());

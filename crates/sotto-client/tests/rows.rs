@@ -356,6 +356,49 @@ fn rows_are_streamed_again_where_no_way_leads() {
     });
 }
 
+/// The publisher has signed a delta that nobody can follow.
+#[test]
+fn a_client_that_could_not_follow_is_discarded() {
+    let server = small();
+    let mut session = settle(&server, Opening::new(server.config()));
+    let mut table = server.table().state_in_memory().open().unwrap();
+    let made = session.ask(&[1], &mut seeded("before")).unwrap();
+    let responses: Vec<_> = made.requests().iter().map(|request| call(&server, request)).collect();
+    epochs(&server, &[&[1]]);
+    server.with(|world| world.spoil_delta());
+
+    let mut opening = Opening::new(server.config());
+    catalog_of(&server, &mut opening).unwrap();
+    let mut way = opening.way(session.held().unwrap()).unwrap();
+    while let Action::Fetch(fetch) = way.next() {
+        way.feed(&call(&server, &fetch.request)).unwrap();
+    }
+    let failed = session.step(way.take().unwrap().unwrap());
+    assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
+    assert!(session.is_discarded() && session.held().is_none());
+    let refused = session.ask(&[4], &mut seeded("after")).unwrap_err();
+    assert!(matches!(refused, ClientError::Discarded { epoch: Epoch(1) }), "{refused:?}");
+    assert_eq!(
+        session.recover(made, &responses).unwrap_err().code(),
+        "discarded",
+        "half of it is of another epoch"
+    );
+    let again = Opening::succeeding(server.config(), &session);
+    assert_eq!(look(&server, &mut settle(&server, again), 1), new());
+
+    // A table makes another client by itself, as soon as it can.
+    server.tamper(|request, response| match request.range {
+        Some(ref range) if range.end > 10 * WIDTH => Err(TransportError::Lost("no rows today".to_owned())),
+        _ => Ok(response),
+    });
+    assert_eq!(table.refresh().unwrap_err().code(), "connection-lost");
+    assert!(table.session().is_discarded());
+    assert_eq!(table.get(1).unwrap_err().code(), "connection-lost");
+    server.with(|world| world.tamper = None);
+    assert_eq!(table.get(1).unwrap(), new());
+    assert_eq!(table.get(4).unwrap(), value(4, WIDTH as usize));
+}
+
 #[test]
 fn what_leads_nowhere_is_typed() {
     let server = small();

@@ -19,6 +19,8 @@ pub struct Session {
     pub(super) client: Box<dyn AnyClient>,
     /// What each server that is sent queries calls this client's keys.
     pub(super) ids: Vec<SessionId>,
+    /// See [`Session::is_discarded`].
+    pub(super) discarded: bool,
 }
 
 /// A request for rows to each server, and what reads their answers. Not `Clone`: it is sent, perhaps several times
@@ -67,7 +69,17 @@ pub(crate) fn seen(requests: &[Request], bytes: usize) -> &[u8] {
 
 impl Session {
     pub(super) fn new(agreed: Agreed, client: Box<dyn AnyClient>, ids: Vec<SessionId>) -> Self {
-        Session { agreed, client, ids }
+        Session { agreed, client, ids, discarded: false }
+    }
+
+    /// Whether its client could not follow the table and is of no use any more. Everything that needs it is
+    /// [`ClientError::Discarded`] then; a new opening gives another one.
+    pub fn is_discarded(&self) -> bool {
+        self.discarded
+    }
+
+    pub(crate) fn sound(&self) -> Result<()> {
+        if self.discarded { Err(ClientError::Discarded { epoch: self.epoch() }) } else { Ok(()) }
     }
 
     /// The table's catalog.
@@ -133,6 +145,7 @@ impl Session {
     /// # Errors
     /// [`Misuse::IndexPastEnd`], [`ClientError::TooManyRows`], or [`Error::Exhausted`]. Nothing was sent then.
     /// [`ClientError::StateNeeded`] unless [`super::Config::in_memory`] allows to ask without a state on disk.
+    /// [`ClientError::Discarded`].
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
         if self.agreed.needs_state() {
             return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
@@ -150,6 +163,7 @@ impl Session {
         rows: &[u64],
         rng: &mut dyn CryptoRng,
     ) -> Result<(Vec<Vec<Vec<u8>>>, Vec<Ticket>)> {
+        self.sound()?;
         let most = self.max_rows();
         let too_many = |rows| ClientError::TooManyRows { rows, most };
         if rows.is_empty() || rows.len() > most {
@@ -216,6 +230,7 @@ impl Session {
 
     /// The answers in each server's response, in the order of their queries.
     pub(super) fn answers<'a>(&self, count: u16, responses: &'a [Response]) -> Result<Vec<Vec<&'a [u8]>>> {
+        self.sound()?;
         if responses.len() != self.ids.len() {
             return Err(
                 Error::from(Misuse::Rule("there is one response from each server that is asked")).into()

@@ -45,6 +45,11 @@ impl Session {
         self.client.as_mut()
     }
 
+    /// Gives the client up, whose state is on no disk any more.
+    pub(crate) fn discard(&mut self) {
+        self.discarded = true;
+    }
+
     fn kept(&mut self) -> Result<&mut dyn AnyState> {
         let rule = Misuse::Rule("a client that is kept has a state");
         Ok(self.client.state().ok_or(Error::from(rule))?)

@@ -62,6 +62,9 @@ impl Session {
     /// The parameters for which this session's client is good at any epoch: it has keys worth keeping, learnt
     /// nothing from the data, and holds nothing that is used up. Or its state is kept, and follows the table's rows.
     pub(super) fn lasting(&self) -> Option<ParamsDigest> {
+        if self.discarded {
+            return None;
+        }
         if self.agreed.needs_state() {
             return Some(self.agreed.pin(0).digest);
         }

@@ -34,8 +34,9 @@ impl Session {
     /// The next order of hints, if one is due; never one for schemes whose clients make their own.
     ///
     /// # Errors
-    /// Only what sampling can give.
+    /// Only what sampling can give; [`ClientError::Discarded`].
     pub fn order(&mut self) -> Result<Option<Order>> {
+        self.sound()?;
         let Some(UpkeepEntry { helper, sizes }) = self.scheme().upkeep else { return Ok(None) };
         let (_, supply_bytes) = sizes(&self.agreed.params)?;
         let orders = self.client.upkeep().ok_or(Error::from(Misuse::Foreign("client")))?;
@@ -53,6 +54,7 @@ impl Session {
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`]; [`ClientError::Frame`] and
     /// [`Error::Peer`] for bytes that are no supply.
     pub fn stock(&mut self, order: &Order, response: &Response) -> Result<()> {
+        self.sound()?;
         if order.pin != self.agreed.pin(order.server) {
             return Err(Error::from(Misuse::Foreign("order")).into());
         }

@@ -212,7 +212,7 @@ impl Way {
 impl Session {
     /// What its client's state was made of; `None` if the client has none that could follow deltas.
     pub fn held(&mut self) -> Option<Held> {
-        self.client.state()?;
+        self.client.state().filter(|_| !self.discarded)?;
         self.agreed.held()
     }
 
@@ -220,15 +220,25 @@ impl Session {
     /// epoch.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] for a stretch that does not begin here. [`Error::Peer`] if the client cannot follow: it then
-    /// has to be thrown away, and the session with it.
+    /// [`Misuse::Rule`] for a stretch that does not begin here. [`Error::Peer`] if the client cannot follow, whatever its
+    /// publisher has signed; it is discarded then ([`Session::is_discarded`]).
     pub fn step(&mut self, stretch: Stretch) -> Result<()> {
         let next = self.held().map(|held| held.epoch_after());
-        let state = self.client.state().filter(|_| next == Some(stretch.held.epoch));
-        let state = state.ok_or(Error::from(Misuse::Rule("a stretch begins where the state is")))?;
-        state.follow(&stretch.delta)?;
+        if next != Some(stretch.held.epoch) {
+            return Err(Error::from(Misuse::Rule("a stretch begins where the state is")).into());
+        }
+        self.take_along(&stretch.delta)?;
         self.agreed = Agreed { trust: self.agreed.trust, ..stretch.agreed };
         Ok(())
+    }
+
+    /// Moves the client's state along a delta. One that cannot follow may have done so half, and is discarded.
+    pub(crate) fn take_along(&mut self, delta: &[u8]) -> Result<()> {
+        let state =
+            self.client.state().ok_or(Error::from(Misuse::Rule("a client that follows has a state")))?;
+        let followed = state.follow(delta);
+        self.discarded |= followed.is_err();
+        Ok(followed?)
     }
 }
 

@@ -257,6 +257,12 @@ impl Line {
                 return Err(CatalogError::WrongKey { pinned, found }.into());
             }
         }
+        // An opening that went on with an older epoch's preparation, or came last of two, must not make the older epoch the
+        // newest that was seen: it would be believed again.
+        let newer = |before: &Known| before.epoch > catalog.epoch && before.public_key == found.to_string();
+        if before.as_ref().is_some_and(newer) {
+            return Ok(());
+        }
         let whole = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
         cache.remember(&Known {
             origin: self.servers.origin(),

@@ -45,7 +45,7 @@ impl Line {
             }
             let Some(stretch) = way.take()? else { break };
             let to = stretch.held.epoch;
-            if session.client().state().ok_or_else(rule)?.follow(&stretch.delta).is_err() {
+            if session.take_along(&stretch.delta).is_err() {
                 return Err(ClientError::NoWay { from: from.epoch, to, why: "what changed cannot be read" });
             }
             reached = At { epoch: to, rows: stretch.held.rows };

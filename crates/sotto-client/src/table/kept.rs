@@ -65,6 +65,8 @@ impl Line {
         let Some(lost) = self.catch_up(session)? else { return Ok(()) };
         let Some(again) = self.kept.config.clone().map(Opening::new) else { return Ok(()) };
         let rule = Error::from(Misuse::Rule("there is a state to throw away"));
+        // Until the next one is there: its making may fail.
+        session.discard();
         let keeper = self.kept.keeper.take().ok_or(rule)?;
         self.kept.keeper = Some(keeper.start_over(&mut self.rng)?);
         (self.kept.events)(Event::StartedOver(lost));

@@ -194,6 +194,18 @@ impl World {
         self.publish(rows);
     }
 
+    /// Signs a rows delta that nobody can follow to its end: this epoch's, and a row past the last.
+    pub fn spoil_delta(&mut self) {
+        let bytes = self.image.artifact(Artifact::RowsDelta).unwrap();
+        let bytes = [bytes, &vec![0xFF; bytes.len()]].concat();
+        let delta = self.catalog.artifacts.iter_mut().find(|entry| entry.artifact == Artifact::RowsDelta);
+        let delta = delta.unwrap();
+        let from_digest = delta.from_digest;
+        *delta =
+            ArtifactEntry { from_digest, ..ArtifactEntry::of(Artifact::RowsDelta, &bytes, delta.from_epoch) };
+        self.artifacts.insert(delta.digest.to_string(), bytes);
+    }
+
     /// Puts other bytes in the place of an artifact, under its old name.
     pub fn replace(&mut self, artifact: Artifact, bytes: Vec<u8>) {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.artifact == artifact).unwrap();

@@ -5,6 +5,7 @@ use super::{Scene, cut, is_accident};
 use crate::ClientError;
 use crate::state::StateError;
 use crate::table::Event;
+use crate::transport::TransportError;
 use rand_core::Rng;
 use sotto_core::Budget;
 use sotto_testkit::rng;
@@ -210,6 +211,37 @@ fn a_gap_between_epochs_means_starting_over() {
     let events = scene.events();
     assert!(matches!(events[..], [Event::StartedOver(super::super::Lost::TooOld { .. })]), "{events:?}");
     scene.no_slot_twice();
+}
+
+/// A delta that nobody can follow, and then no rows to start over with: the next lookup tries again.
+#[test]
+fn a_client_that_could_not_follow_is_replaced_once_that_can_be() {
+    let scene = Scene::new(ROWS, 50);
+    let mut table = scene.open().unwrap();
+    table.get(1).unwrap();
+    scene.server.with(|world| {
+        world.earlier.push((world.catalog.epoch, world.signed()));
+        world.change(&[1], 1);
+        world.spoil_delta();
+    });
+    scene.server.tamper(|request, response| match request.range {
+        Some(ref range) if range.end == 8 * ROWS => Err(TransportError::Lost("no rows today".to_owned())),
+        _ => Ok(response),
+    });
+    for _ in 0..2 {
+        let error = table.get(2).unwrap_err();
+        assert!(matches!(error, ClientError::Transport(_)), "{error:?}");
+    }
+    scene.server.with(|world| world.tamper = None);
+    for row in 0..5 {
+        assert_eq!(table.get(row).unwrap(), scene.row(row));
+    }
+    let events = scene.events();
+    assert!(matches!(events[..], [Event::StartedOver(super::super::Lost::TooOld { .. })]), "{events:?}");
+    drop(table);
+    assert_eq!(scene.open().unwrap().get(6).unwrap(), scene.row(6));
+    // One of them was asked about the epoch before, and thrown away with its client.
+    assert_eq!((scene.events(), scene.no_slot_twice()), (Vec::new(), 8));
 }
 
 /// A client that is used up is followed by another one, with other slots; also in the middle of crashes.
