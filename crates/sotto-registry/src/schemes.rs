@@ -19,6 +19,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &dpf::ENTRY,
     #[cfg(feature = "checklist")]
     &checklist::ENTRY,
+    #[cfg(feature = "lp-treepir")]
+    &lp_treepir::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

@@ -1,0 +1,258 @@
+//! Parameters: N rows of B bytes in c partitions of w, M hints, and how many queries they last.
+//!
+//! The memory that a client is asked for is a function of these numbers, and they come from a peer. So everything is
+//! bounded, c and w are functions of N, and M is no more than about twice what it has to be.
+
+use crate::bound;
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+
+/// Most rows of a table: 2^16 partitions of 2^16.
+pub const MOST_ROWS: u64 = 1 << 32;
+
+/// Most bytes in a row.
+pub const MOST_ROW_BYTES: u64 = 1 << 20;
+
+/// Most queries of one client.
+pub const MOST_QUERIES: u64 = 1 << 32;
+
+/// Fewest queries that a client is prepared for: each factor of two costs one hint in sixty.
+const LEAST_QUERIES: u64 = 1 << 16;
+
+/// Most bytes of an answer, which has a row's size for each partition: what still travels in one message.
+const MOST_ANSWER_BYTES: u64 = 1 << 26;
+
+/// Bytes of parities that a supply has, about.
+const SUPPLY_BYTES: u64 = 1 << 20;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Rows of the table, N.
+    pub rows: u64,
+    /// Bytes in a row, B.
+    pub row_bytes: u64,
+    /// Hints a client has, M.
+    pub hints: u64,
+    /// Queries it can make before it has to order all hints anew.
+    pub queries: u64,
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    row_bytes: usize,
+    hints: usize,
+    table_bits: u32,
+    blocks: u32,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// Rows of the table, N.
+    pub fn rows(&self) -> u64 {
+        self.literal.rows
+    }
+    /// Bytes in a row, B.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+    /// Bytes of the table.
+    pub fn table_bytes(&self) -> u64 {
+        self.literal.rows * self.literal.row_bytes
+    }
+    /// Partitions of the table, c: a power of two, at most 2^16.
+    pub fn partitions(&self) -> usize {
+        1 << self.table_bits.div_ceil(2)
+    }
+    /// log2 of the rows of a partition, w. Those past the last row of the table are rows of zeros, stored nowhere.
+    pub fn offset_bits(&self) -> u32 {
+        self.table_bits / 2
+    }
+    /// The last offset, w - 1: what a number is masked with to be one.
+    pub fn mask(&self) -> u16 {
+        u16::MAX >> (16 - self.offset_bits())
+    }
+    /// Hints, M.
+    pub fn hints(&self) -> usize {
+        self.hints
+    }
+    /// Queries that a client can make.
+    pub fn queries(&self) -> u64 {
+        self.literal.queries
+    }
+    /// Orders that it takes to have all hints.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+    /// Hints of a block. The last block may have fewer.
+    pub fn block_hints(&self) -> usize {
+        self.hints.div_ceil(self.blocks as usize)
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
+        if !(1..=MOST_ROWS).contains(&rows) || !(1..=MOST_ROW_BYTES).contains(&row_bytes) {
+            let why = "it needs 1 to 2^32 rows of 1 to 2^20 bytes".into();
+            return Err(ParamsError::NoFit { rows, row_bytes, why }.into());
+        }
+        let queries = lookups_per_client.clamp(LEAST_QUERIES, MOST_QUERIES);
+        let bits = table_bits(rows);
+        if answer_bytes(bits, row_bytes) > MOST_ANSWER_BYTES {
+            let why = "an answer of a row for each of sqrt(N) partitions may have 2^26 bytes".into();
+            return Err(ParamsError::NoFit { rows, row_bytes, why }.into());
+        }
+        let hints = bound::least_hints(queries, f64::from(REQUIRED_FAILURE_LOG2), 1 << (bits / 2));
+        Ok(ParamsLiteral { rows, row_bytes, hints, queries })
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        let ParamsLiteral { rows, row_bytes, hints, queries } = literal;
+        in_range("rows", rows, MOST_ROWS)?;
+        in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
+        in_range("queries", queries, MOST_QUERIES)?;
+        let table_bits = table_bits(rows);
+        if answer_bytes(table_bits, row_bytes) > MOST_ANSWER_BYTES {
+            return Err(field("row_bytes", "an answer would have more than 2^26 bytes".into()));
+        }
+        let w = 1 << (table_bits / 2);
+        let required = REQUIRED_FAILURE_LOG2;
+        let least = bound::least_hints(queries, f64::from(required), w);
+        in_range("hints", hints, 2 * least + 64)?;
+        let failure_log2 = bound::failure_log2(hints, queries, w);
+        if failure_log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
+        if usize::try_from(client_bytes(&literal).max(rows * row_bytes)).is_err() {
+            return Err(field("rows", "table or client state is too large for this machine".into()));
+        }
+        // A row is no longer than a supply, so a block has a hint; and there are fewer than 2^32 of them.
+        let blocks = (hints * row_bytes).div_ceil(SUPPLY_BYTES).min(hints) as u32;
+        Ok(Params {
+            row_bytes: row_bytes as usize,
+            hints: hints as usize,
+            table_bits,
+            blocks,
+            failure_log2,
+            literal,
+        })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        use sotto_core::Wire;
+        let ParamsLiteral { rows, row_bytes, hints, queries } = self.literal;
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: rows,
+            record_bytes: row_bytes,
+            costs: Costs {
+                artifact_bytes: 0,
+                keys_bytes: 0,
+                query_bytes: crate::message::Query::size(self) as u64,
+                answer_bytes: crate::message::Answer::size(self) as u64,
+                server_ops: crate::tree::Trees::new(self).guessed_rows() * row_bytes,
+                resident_bytes: self.table_bytes(),
+                client_bytes: client_bytes(&self.literal),
+                budget: queries,
+            },
+            security: Security { bits: 128.0, model: bound::security_model() },
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("c", self.partitions().to_string()),
+                ("w", (1u32 << self.offset_bits()).to_string()),
+                ("M", hints.to_string()),
+                ("orders", self.blocks.to_string()),
+                ("failure", "of any query of the whole budget, not of one lookup".into()),
+            ],
+        }
+    }
+}
+
+/// log2 of the least power of two that holds all rows, in two partitions of two or more.
+fn table_bits(rows: u64) -> u32 {
+    rows.next_power_of_two().ilog2().max(2)
+}
+
+fn answer_bytes(table_bits: u32, row_bytes: u64) -> u64 {
+    row_bytes << table_bits.div_ceil(2)
+}
+
+/// Bytes of the state a client starts with, as it is saved.
+fn client_bytes(literal: &ParamsLiteral) -> u64 {
+    crate::state::HEAD as u64 + literal.hints * (crate::state::HINT as u64 + literal.row_bytes)
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<()> {
+    if (1..=most).contains(&value) && usize::try_from(value).is_ok() {
+        return Ok(());
+    }
+    Err(field(name, format!("must lie in 1..={most}")))
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sotto_core::Params as _;
+
+    #[test]
+    fn the_papers_tables() {
+        for (log2_rows, side) in [(20, 1 << 10), (24, 1 << 12), (28, 1 << 14)] {
+            let literal = Params::select(&Shape::new(1 << log2_rows, 32, 1)).unwrap();
+            let params = Params::check(literal).unwrap();
+            assert_eq!((params.partitions(), usize::from(params.mask())), (side, side - 1));
+            // (40 + 16) ln 2 hints for each of w.
+            let hints = params.hints() as f64 / side as f64;
+            assert!((38.7..38.9).contains(&hints), "{hints}");
+        }
+    }
+
+    #[test]
+    fn every_table_fits_with_as_few_hints_as_the_bound_allows() {
+        let rows = (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, u64::from(u32::MAX), 1 << 32]);
+        for rows in rows {
+            let mut literal = Params::select(&Shape::new(rows, 3, 1 << 20)).unwrap();
+            let params = Params::check(literal.clone()).unwrap();
+            assert!((params.partitions() as u64) << params.offset_bits() >= rows, "{rows}");
+            assert!(params.block_hints() * params.blocks() as usize >= params.hints());
+            literal.hints -= 1;
+            assert!(Params::check(literal).is_err(), "{rows} rows can do with fewer hints");
+        }
+    }
+
+    #[test]
+    fn limits_are_refused_not_wrapped() {
+        let huge = [
+            (0, 1),
+            (1, 0),
+            ((1 << 32) + 1, 1),
+            (1, (1 << 20) + 1),
+            (1 << 13, 1 << 20),
+            (u64::MAX, u64::MAX),
+        ];
+        for (rows, row_bytes) in huge {
+            assert!(Params::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+        }
+        let good = Params::select(&Shape::new(100, 1, 1)).unwrap();
+        let wide = ParamsLiteral { rows: 1 << 13, row_bytes: 1 << 20, ..good.clone() };
+        assert!(Params::check(wide).is_err());
+        for hints in [2 * good.hints + 65, u64::MAX] {
+            assert!(Params::check(ParamsLiteral { hints, ..good.clone() }).is_err(), "{hints}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The whole contract of a scheme.
+
+sotto_testkit::conformance!(lp_treepir::ENTRY);
