@@ -15,6 +15,7 @@ const TABLE: &[Line] = &[
     ("1", "encryption", &["sotto-lattice"]),
     ("1", "the hypercube", &["sotto-cube"]),
     ("2", "schemes", &["schemes/*"]),
+    ("3", "which rows", &["sotto-tree"]),
     ("4", "the list", &["sotto-registry"]),
     ("4", "what a table is", &["sotto-catalog"]),
     ("4", "the data", &["sotto-db"]),

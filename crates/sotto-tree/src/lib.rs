@@ -1,0 +1,14 @@
+//! Trees of hashes, as pure functions: no table, no lookup, no I/O.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`shape`] | how many children a node has, and how many layers there are |
+//! | [`colour`] | ancestral colourings: a table for each colour, one lookup in each, and the lookups make a proof |//! | [`log`] | RFC 6962: hashes, the right edge of a growing log, inclusion proofs |
+#![forbid(unsafe_code)]
+
+pub mod colour;
+pub mod log;
+pub mod shape;
+
+pub use colour::{Colouring, Place};
+pub use shape::Shape;

@@ -1,0 +1,24 @@
+//! SHA-256 with a prefix that tells leaves from nodes, so that no node can pass for a leaf (RFC 6962, 2.1).
+
+use sha2::{Digest, Sha256};
+
+/// A SHA-256 digest.
+pub type Hash = [u8; 32];
+
+/// The root of a log without entries.
+pub fn empty() -> Hash {
+    Sha256::digest([]).into()
+}
+
+/// An entry's leaf hash.
+pub fn leaf(entry: &[u8]) -> Hash {
+    Sha256::new().chain_update([0]).chain_update(entry).finalize().into()
+}
+
+/// A node's hash, from its children's.
+pub fn node(left: &Hash, right: &Hash) -> Hash {
+    let mut input = [1; 65];
+    input[1..33].copy_from_slice(left);
+    input[33..].copy_from_slice(right);
+    Sha256::digest(input).into()
+}
