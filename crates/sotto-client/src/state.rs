@@ -19,15 +19,16 @@
 //! | [`error`] | what goes wrong, and why a state was thrown away |
 //!
 //! ```text
-//! DIR/<hash of server and table>/lock          held as long as the table is open
-//! DIR/<hash of server and table>/state.redb    what it is of, the journal, recorded requests
-//! DIR/<hash of server and table>/hints-<n>     the client as it was when the journal began
-//! ANCHORS/<id>.anchor                          how many requests there were
+//! DIR/<hash of servers and table>/lock          held as long as the table is open
+//! DIR/<hash of servers and table>/state.redb    what it is of, the journal, recorded requests
+//! DIR/<hash of servers and table>/hints-<n>     the client as it was when the journal began
+//! ANCHORS/<id>.anchor                           how many requests there were
 //! ```
 //!
 //! What cannot be noticed: a machine that is restored whole, anchors included, as a snapshot of a virtual machine
 //! does. Then hints are used a second time. Keep the anchors on another disk than the one that is restored, or delete
-//! the state after restoring one. Two servers of one table behind two names have two states, and share nothing.
+//! the state after restoring one. A table at other servers, or at the same ones in another order, has another state, and
+//! shares nothing: one server behind two names has two.
 //!
 //! `spec/state.md` draws every file.
 

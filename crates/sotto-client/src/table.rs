@@ -22,7 +22,7 @@ pub mod builder;
 mod drive;
 pub mod event;
 mod follow;
-mod keeping;
+pub(crate) mod keeping;
 mod kept;
 mod rows;
 mod servers;

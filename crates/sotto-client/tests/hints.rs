@@ -9,10 +9,14 @@ use sotto_client::transport::{Response, Transport, TransportError};
 use sotto_client::{ClientError, Table};
 use sotto_wire::{Code, Problem, order};
 
+fn server(role: u8) -> Server {
+    let server = server_of("clear-helped/1", 100, 32);
+    server.with(|world| world.role = role);
+    server
+}
+
 fn pair() -> [Server; 2] {
-    let servers = [(); 2].map(|()| server_of("clear-helped/1", 100, 32));
-    servers[1].with(|world| world.role = 1);
-    servers
+    [0, 1].map(server)
 }
 
 fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
@@ -119,4 +123,32 @@ fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
     assert_eq!(order(&mut table).code(), "busy");
     servers[1].with(|world| world.tamper = None);
     assert_eq!(table.get(7).unwrap(), value(7, 32));
+}
+
+/// The client that an order is of.
+fn client(order: &[u8]) -> [u8; 4] {
+    *order[order::HEAD_BYTES + 4..].first_chunk().unwrap()
+}
+
+#[test]
+fn other_servers_or_another_order_of_them_is_another_client() {
+    let servers = [0, 1, 1].map(server);
+    let [first, helper, other] = servers.each_ref().map(Server::http);
+    let dir = tempfile::tempdir().unwrap();
+    let get = |urls: [&str; 2], row| {
+        let table = Table::connect_all(&urls, NAME).resolve(resolve);
+        table.state_dir(dir.path().join("states")).anchor_dir(dir.path().join("anchors")).open()?.get(row)
+    };
+    assert_eq!(get([&first, &helper], 1).unwrap(), value(1, 32));
+    assert_eq!(get([&first, &other], 2).unwrap(), value(2, 32));
+    // What the one knows of a client's hints the other does not, and the server that is asked of neither.
+    let told = [1, 2].map(|i: usize| heard(&servers[i]));
+    let [[(_, one)], [(_, two)]] = told.each_ref().map(Vec::as_slice) else { panic!("{told:?}") };
+    assert_ne!(client(one), client(two));
+    assert_eq!(get([&helper, &first], 3).unwrap_err().code(), "wrong-server");
+    let [(_, swapped)] = &heard(&servers[0])[2..] else { panic!("the third is an order") };
+    assert!(client(swapped) != client(one) && client(swapped) != client(two));
+    assert_eq!(get([&first, &helper], 4).unwrap(), value(4, 32));
+    assert!(paths(&servers[1]).is_empty(), "the first state is as it was");
+    assert_eq!(std::fs::read_dir(dir.path().join("states")).unwrap().count(), 3);
 }

@@ -290,10 +290,11 @@ impl Opening {
         self.agreed.as_ref().map(|agreed| &agreed.catalog)
     }
 
-    /// Goes on with a client that is there already, instead of the artifacts one is made from.
+    /// Goes on with a client that is there already, instead of the artifacts one is made from; or instead of a fresh one,
+    /// where none are needed and it was made as soon as the catalog was there.
     #[cfg(feature = "cache")]
     pub(crate) fn supply(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
-        if !matches!(self.stage, Stage::Gather(_)) {
+        if matches!(self.stage, Stage::Catalog(_) | Stage::Continued) {
             return Err(out_of_order());
         }
         self.settle_on(client)

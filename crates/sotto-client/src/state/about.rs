@@ -21,7 +21,7 @@ pub struct About {
     pub id: String,
     /// The table.
     pub table: String,
-    /// The server.
+    /// The server; where there are several all of them in the order of their roles, a space between two.
     pub origin: String,
     /// The scheme.
     pub scheme: String,

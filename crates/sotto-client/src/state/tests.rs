@@ -3,6 +3,7 @@
 
 mod copies;
 mod crashes;
+mod orders;
 mod sim;
 
 #[path = "../../tests/common/mod.rs"]
@@ -11,6 +12,7 @@ mod common;
 
 use super::disk::Disk;
 use super::place::Place;
+use crate::table::keeping::Places;
 use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
@@ -44,15 +46,9 @@ impl Scene {
     }
 
     fn builder(&self) -> Builder {
-        let (disk, anchors, events) = (self.disk.clone(), self.anchors.clone(), Arc::clone(&self.events));
-        self.server
-            .table()
-            .places(Box::new(move |_| {
-                let (disk, anchors): (Box<dyn Disk>, Box<dyn Disk>) =
-                    (Box::new(disk.clone()), Box::new(anchors.clone()));
-                Ok(Place { disk, anchors })
-            }))
-            .events(move |event| events.lock().unwrap().push(event))
+        let events = Arc::clone(&self.events);
+        let table = self.server.table().places(places(&self.disk, &self.anchors));
+        table.events(move |event| events.lock().unwrap().push(event))
     }
 
     fn open(&self) -> Result<Table> {
@@ -94,6 +90,16 @@ impl Scene {
         }
         seen.len()
     }
+}
+
+/// One place for whatever state there is.
+fn places(disk: &Sim, anchors: &Sim) -> Places {
+    let (disk, anchors) = (disk.clone(), anchors.clone());
+    Box::new(move |_| {
+        let (disk, anchors): (Box<dyn Disk>, Box<dyn Disk>) =
+            (Box::new(disk.clone()), Box::new(anchors.clone()));
+        Ok(Place { disk, anchors })
+    })
 }
 
 /// Whether an error is what a process that dies, or a network that breaks, leaves behind.

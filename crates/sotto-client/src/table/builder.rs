@@ -134,8 +134,8 @@ impl Builder {
         self
     }
 
-    /// Keeps the state of clients that must not lose it in this directory, and nowhere else: a client of one table at
-    /// one server has one state. Needed for schemes with hints that are used up ([`ClientError::StateNeeded`]).
+    /// Keeps the state of clients that must not lose it in this directory, and nowhere else: a client of one table has
+    /// one state at one server, or at one list of servers in their order. Needed for schemes with hints that are used up ([`ClientError::StateNeeded`]).
     ///
     /// A copy of the directory, a restored backup and a cloned machine would use hints twice, and so give away what was
     /// asked. They are noticed by where the files lie and by an anchor in a second place ([`Builder::anchor_dir`]); the

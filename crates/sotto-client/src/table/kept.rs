@@ -25,7 +25,7 @@ pub(crate) struct Kept {
 impl Line {
     /// Puts the client that is on disk into an opening which needs one, if there is one and it may be used.
     pub(super) fn reclaim(&mut self, opening: &mut Opening) -> Result<()> {
-        let Some(wanted) = keeping::wanted(opening, self.servers.origin()) else { return Ok(()) };
+        let Some(wanted) = keeping::wanted(opening, self.servers.origins()) else { return Ok(()) };
         let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
         if let Some(keeper) = &self.kept.keeper {
             return Ok(keeper.check(&wanted)?);

@@ -78,6 +78,13 @@ impl Servers {
         self.first.origin()
     }
 
+    /// What a state is kept under: all servers, in the order of their roles. A client that told one server how its hints are
+    /// made is not the one that asks it, nor the one that tells another.
+    pub(super) fn origins(&self) -> String {
+        let others = self.others.iter().map(|other| other.origin());
+        std::iter::once(self.first.origin()).chain(others).collect::<Vec<_>>().join(" ")
+    }
+
     /// How many times requests were sent again so far, to any of them.
     pub(super) fn retries(&self) -> u64 {
         self.others.iter().map(|other| other.retries()).sum::<u64>() + self.first.retries()

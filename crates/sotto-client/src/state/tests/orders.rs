@@ -1,0 +1,248 @@
+//! Hints that a server makes to order, through crashes: a supply that was lost is ordered again, with the same bytes, and
+//! none is used twice.
+
+use super::common::{server_of, table_of};
+use super::sim::{Fault, Sim};
+use super::{Server, is_accident, places};
+use crate::table::{Event, Table};
+use crate::transport::{Request, Response, TransportError};
+use crate::{ClientError, Result};
+use rand_core::Rng;
+use sotto_core::Section;
+use sotto_testkit::clear::helped::used;
+use sotto_testkit::rng;
+use sotto_wire::{ask, order};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+const ROWS: u64 = 20;
+/// Bytes of a query of the scheme here, and lookups that a supply lasts for.
+const QUERY: usize = 16;
+const LASTS: u64 = 3;
+
+/// Two servers, a disk and a place for anchors.
+struct Scene {
+    servers: [Server; 2],
+    disk: Sim,
+    anchors: Sim,
+    events: Arc<Mutex<Vec<Event>>>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Scene::of("clear-helped/1", ROWS)
+    }
+
+    fn of(scheme: &str, rows: u64) -> Self {
+        let servers = [(); 2].map(|()| server_of(scheme, rows, 32));
+        servers[1].with(|world| world.role = 1);
+        Scene { servers, disk: Sim::new(), anchors: Sim::new(), events: Arc::default() }
+    }
+
+    fn open(&self) -> Result<Table> {
+        let events = Arc::clone(&self.events);
+        let table = table_of(&[&self.servers[0], &self.servers[1]]);
+        let table = table.places(places(&self.disk, &self.anchors));
+        table.events(move |event| events.lock().unwrap().push(event)).open()
+    }
+
+    fn row(&self, row: u64) -> Vec<u8> {
+        self.servers[0].with(|world| {
+            use sotto_core::Image;
+            world.image.section(Section::Resident).unwrap()[row as usize * 32..][..32].to_vec()
+        })
+    }
+
+    /// Both servers go on to the next epoch.
+    fn go_on(&self, row: u64, byte: u8) {
+        for server in &self.servers {
+            server.with(|world| {
+                world.earlier.push((world.catalog.epoch, world.signed()));
+                world.change(&[row], byte);
+            });
+        }
+    }
+
+    fn crash(&self, label: &str) {
+        self.disk.crash(&format!("{label} disk"));
+        self.anchors.crash(&format!("{label} anchors"));
+        self.servers.iter().for_each(|server| server.with(|world| world.tamper = None));
+    }
+
+    /// The payloads that one server was sent to a route, without the heads of their frames, which name an epoch.
+    fn heard(&self, server: usize, route: &str, head: usize) -> Vec<Vec<u8>> {
+        let log = self.servers[server].with(|world| world.log.clone());
+        let posts = log.into_iter().filter(|request| request.path.ends_with(route));
+        posts.map(|request| request.body[head..].to_vec()).collect()
+    }
+
+    /// Checks all that the servers have ever seen. Gives how many slots were used, and how many orders there were that are
+    /// no repetition.
+    fn check(&self) -> (usize, usize) {
+        assert!(self.heard(0, "/hints", 0).is_empty() && self.heard(1, "/ask", 0).is_empty());
+        let mut seen: BTreeMap<u64, Vec<u8>> = BTreeMap::new();
+        for body in self.heard(0, "/ask", ask::HEAD_BYTES) {
+            for query in body.chunks(QUERY) {
+                let before = seen.entry(used(query).unwrap()).or_insert_with(|| query.to_vec());
+                assert!(before == query, "a slot is in two requests");
+            }
+        }
+        let mut clients: BTreeMap<u64, u64> = BTreeMap::new();
+        for body in self.heard(1, "/hints", order::HEAD_BYTES) {
+            let number = u64::from_le_bytes(body[..].try_into().unwrap());
+            let next = clients.entry(number >> 32).or_default();
+            // The last one again, or the one after it.
+            let which = number & u64::from(u32::MAX);
+            assert!(which + 1 == *next || which == *next, "order {which} comes after order {next}");
+            *next = which + 1;
+        }
+        for slot in seen.keys() {
+            let ordered = clients.get(&(slot >> 32)).copied().unwrap_or_default();
+            assert!(slot & u64::from(u32::MAX) < LASTS * ordered, "more was asked than was supplied");
+        }
+        (seen.len(), clients.values().sum::<u64>() as usize)
+    }
+}
+
+/// The network breaks at a request of this route: before it is there, or after it was answered.
+fn cut(
+    route: &'static str,
+    after: usize,
+) -> impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send {
+    let mut count = 0;
+    move |request, response| {
+        count += usize::from(request.path.ends_with(route));
+        match count > after {
+            true => Err(TransportError::Lost("the plug was pulled".to_owned())),
+            false => Ok(response),
+        }
+    }
+}
+
+/// Opens and looks rows up until something breaks. Whatever came back has to be right.
+fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
+    let mut table = scene.open()?;
+    for _ in 0..random.next_u32() % 6 + 1 {
+        if random.next_u32().is_multiple_of(3) {
+            table.upkeep()?;
+        }
+        let wanted: Vec<u64> =
+            (0..random.next_u32() % LASTS as u32 + 1).map(|_| u64::from(random.next_u32()) % ROWS).collect();
+        let right: Vec<_> = wanted.iter().map(|&row| scene.row(row)).collect();
+        assert_eq!(table.get_many(&wanted)?, right);
+    }
+    Ok(())
+}
+
+/// One life after another, each cut at a random step of its disk, its anchor or its network. Epochs come and go. Gives how
+/// many slots were used, how many orders there were, and how many of them were sent again.
+fn lives(seed: u64) -> [usize; 3] {
+    let random = &mut rng::seeded(&format!("orders {seed}"));
+    let scene = Scene::new();
+    for life in 0..8 {
+        match random.next_u32() % 4 {
+            0 => scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Death),
+            1 => scene.anchors.fuse(u64::from(random.next_u32() % 12), Fault::Death),
+            2 => scene.servers[0].tamper(cut("/ask", random.next_u32() as usize % 4)),
+            _ => scene.servers[1].tamper(cut("/hints", random.next_u32() as usize % 4)),
+        }
+        if let Err(error) = live(&scene, random) {
+            assert!(is_accident(error.root()), "seed {seed}, life {life}: {error:?}");
+        }
+        if random.next_u32().is_multiple_of(3) {
+            scene.go_on(u64::from(random.next_u32()) % ROWS, life);
+        }
+        scene.crash(&format!("orders, seed {seed} life {life}"));
+    }
+    live(&scene, random).unwrap_or_else(|error| panic!("seed {seed}: nothing is broken, and yet {error:?}"));
+    let events = scene.events.lock().unwrap();
+    assert!(!events.iter().any(|event| matches!(event, Event::StartedOver(_))), "seed {seed}: {events:?}");
+    let (slots, orders) = scene.check();
+    [slots, orders, scene.heard(1, "/hints", 0).len() - orders]
+}
+
+#[test]
+fn no_supply_is_used_twice_and_a_lost_one_is_ordered_again() {
+    let mut all = [0; 3];
+    for seed in 0..150 {
+        all.iter_mut().zip(lives(seed)).for_each(|(all, one)| *all += one);
+    }
+    let [slots, orders, again] = all;
+    assert!(slots > 2_000 && orders > 700 && again > 100, "{all:?}");
+}
+
+/// A supply is on disk together with the first query that uses it, and not before: a process that dies in between
+/// orders it again, and the helper sees the same bytes.
+#[test]
+fn a_supply_that_was_never_used_is_ordered_again_bit_for_bit() {
+    let scene = Scene::new();
+    for _ in 0..3 {
+        assert!(scene.open().unwrap().upkeep().unwrap());
+        scene.crash("between order and query");
+    }
+    let orders = scene.heard(1, "/hints", 0);
+    assert!(orders.len() == 3 && orders.iter().all(|order| *order == orders[0]));
+    let mut table = scene.open().unwrap();
+    assert_eq!(table.get(7).unwrap(), scene.row(7));
+    drop(table);
+    scene.crash("after a query");
+    let mut table = scene.open().unwrap();
+    assert_eq!(table.get(8).unwrap(), scene.row(8));
+    let orders = scene.heard(1, "/hints", 0);
+    assert!(orders.len() == 4 && orders[3] == orders[0], "the fourth is in the journal");
+    assert_eq!(scene.check(), (2, 1));
+}
+
+/// Hints in stock, a request that was not settled and an order that was lost, over two epochs.
+#[test]
+fn what_is_in_stock_is_taken_along_and_what_was_lost_is_of_the_next_epoch() {
+    let scene = Scene::new();
+    let mut table = scene.open().unwrap();
+    table.get(1).unwrap();
+    scene.servers[1].tamper(cut("/hints", 0));
+    table.upkeep().unwrap_err();
+    scene.servers[0].tamper(cut("/ask", 0));
+    table.get(2).unwrap_err();
+    drop(table);
+    scene.crash("over two epochs");
+    scene.go_on(2, 0xAA);
+    scene.go_on(3, 0xBB);
+    let mut table = scene.open().unwrap();
+    for row in 0..6 {
+        assert_eq!(table.get(row).unwrap(), scene.row(row));
+    }
+    let events = std::mem::take(&mut *scene.events.lock().unwrap());
+    assert!(matches!(events[..], [Event::Followed { .. }, Event::Resent(1)]), "{events:?}");
+    assert_eq!(scene.check(), (8, 3));
+}
+
+/// The schemes there are, with hints in stock, in the journal and in a snapshot, each over a crash and an epoch.
+#[test]
+fn schemes_with_a_helper_go_on_after_crashes_and_epochs() {
+    for scheme in ["s3pir-two/1", "checklist/1"] {
+        let scene = Scene::of(scheme, 300);
+        for life in 0..6 {
+            let mut table = scene.open().unwrap();
+            if life % 2 == 0 {
+                // In memory alone, and then taken along.
+                table.upkeep().unwrap();
+                scene.go_on(life, 0x50 + life as u8);
+            }
+            for row in [life, 299 - life, life] {
+                assert_eq!(table.get(row).unwrap(), scene.row(row), "{scheme}, life {life}");
+            }
+            drop(table);
+            scene.crash(&format!("{scheme} {life}"));
+        }
+        let events = std::mem::take(&mut *scene.events.lock().unwrap());
+        let followed = events.iter().filter(|event| matches!(event, Event::Followed { .. })).count();
+        let resent = events.iter().filter(|event| matches!(event, Event::Resent(1))).count();
+        assert!(followed == 3 && followed + resent == events.len(), "{scheme}: {events:?}");
+        // Again at most at once: because of an epoch that ended.
+        let mut orders = scene.heard(1, "/hints", order::HEAD_BYTES);
+        orders.dedup();
+        let distinct: HashSet<&Vec<u8>> = orders.iter().collect();
+        assert_eq!(distinct.len(), orders.len(), "{scheme}: a supply was there and was ordered again");
+        assert!(scene.heard(0, "/hints", 0).is_empty());
+    }
+}
