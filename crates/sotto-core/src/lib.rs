@@ -11,6 +11,7 @@
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch`, `Streamed` |
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
 //! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, and where bytes come from and go to |
+//! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod artifact;
 pub mod erased;
 pub mod error;
 pub mod fan;
+pub mod layer;
 pub mod names;
 pub mod params;
 pub mod scheme;
@@ -35,6 +37,7 @@ pub use erased::{
 pub use erased::{AnyPrepared, AnyServer, AnySession, AnyStream, AnySupplier, ServerEntry};
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
+pub use layer::{Layer, Row, Then};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
 pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
