@@ -85,6 +85,7 @@ targets! {
     state_record: state, records;
     state_head: state, heads;
     state_about: state, abouts;
+    state_pass: state, passes;
     server_config: text, server_configs;
     bench_definition: text, bench_definitions;
 }

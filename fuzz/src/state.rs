@@ -1,6 +1,7 @@
 //! What a client reads back of its own state: it was written by this program, and then lay on a disk.
 
 use sotto_client::state::about::About;
+use sotto_client::state::checkpoint;
 use sotto_client::state::record::Record;
 use sotto_client::state::snapshot::Head;
 use sotto_core::Epoch;
@@ -30,6 +31,19 @@ pub fn state_head(data: &[u8]) -> bool {
 /// A head.
 pub fn heads() -> Vec<Vec<u8>> {
     vec![Head { generation: 3, epoch: Epoch(7), params: [9; 32].into() }.encode()]
+}
+
+/// The head of a client that is half prepared.
+pub fn state_pass(data: &[u8]) -> bool {
+    let Some(head) = checkpoint::Head::decode(data) else { return false };
+    assert!(head.encode() == data);
+    true
+}
+
+/// Such a head.
+pub fn passes() -> Vec<Vec<u8>> {
+    let (params, rows) = ([9; 32].into(), [8; 32].into());
+    vec![checkpoint::Head { id: [b'5'; 32], clients: 2, epoch: Epoch(7), params, rows }.encode()]
 }
 
 /// What a state is of.

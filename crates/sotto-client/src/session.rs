@@ -2,6 +2,8 @@
 //!
 //! | module | what lives there |
 //! |---|---|
+//! | `config` | what to open, and whom to believe |
+//! | `action` | what an opening, or a way to a later epoch, wants done next |
 //! | [`opening`] | from a table's name to a session, step by step |
 //! | `accord` | one catalog for all servers of a table |
 //! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
@@ -37,8 +39,10 @@
 //! ```
 
 mod accord;
+mod action;
 pub mod ask;
 mod assembly;
+mod config;
 mod gather;
 #[cfg(feature = "cache")]
 pub(crate) mod kept;
@@ -50,8 +54,12 @@ pub mod stream;
 pub mod trust;
 pub mod way;
 
+pub use action::{Action, Fetch, Recall};
 pub use ask::{Ask, Session};
-pub use opening::{Action, Config, Fetch, Opening, Recall};
+#[cfg(feature = "http")]
+pub(crate) use assembly::ROWS_FETCH_BYTES;
+pub use config::Config;
+pub use opening::Opening;
 pub use order::Order;
 pub use resuming::Resuming;
 pub use stream::Streaming;

@@ -10,6 +10,7 @@
 //! | [`about`] | what a state is of, and how far it is |
 //! | `store` | its database: the journal since the snapshot, recorded requests |
 //! | [`snapshot`] | whole clients, in files of their own |
+//! | [`checkpoint`] | the next client, half prepared |
 //! | [`record`] | a request that was made and is not settled |
 //! | `anchor` | a counter in a second place |
 //! | `home` | which file on which machine |
@@ -22,6 +23,7 @@
 //! DIR/<hash of servers and table>/lock          held as long as the table is open
 //! DIR/<hash of servers and table>/state.redb    what it is of, the journal, recorded requests
 //! DIR/<hash of servers and table>/hints-<n>     the client as it was when the journal began
+//! DIR/<hash of servers and table>/pass          the next client, half prepared
 //! ANCHORS/<id>.anchor                           how many requests there were
 //! ```
 //!
@@ -34,6 +36,7 @@
 
 pub mod about;
 pub(crate) mod anchor;
+pub mod checkpoint;
 pub(crate) mod disk;
 pub mod error;
 mod home;

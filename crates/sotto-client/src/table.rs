@@ -3,10 +3,13 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`builder`] | which table, whom to trust, where to keep things |
+//! | `to` | where the servers are |
 //! | `servers` | a transport to each server, and requests to all of them at once |
+//! | `lookup` | rows, by a client that keeps no state on disk; another epoch in between |
 //! | `keeping` | where the state of a client is kept |
 //! | `kept` | lookups by a client whose state is kept |
 //! | `follow` | takes that state along when the table moves on |
+//! | `ahead` | the next client, prepared before it is needed |
 //! | [`event`] | what happens to that state |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
 //! | `rows` | all rows of a table, streamed to a client that makes state of them; and what changed in them |
@@ -18,42 +21,45 @@
 //! learn which. With a scheme of two servers that holds as long as they do not put together what they see: they must
 //! be run by parties that do not, which nothing here can check.
 
+pub(crate) mod ahead;
 pub mod builder;
 mod drive;
 pub mod event;
 mod follow;
 pub(crate) mod keeping;
 mod kept;
+mod lookup;
 mod rows;
 mod servers;
 pub mod stats;
 mod stream;
+mod to;
 
 pub use builder::Builder;
 pub use event::Event;
 pub use stats::{LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
 
 use crate::cache::Cache;
-use crate::session::ask::seen;
 use crate::session::{Config, Opening, Session, Trust};
-use crate::transport::{Request, Response, Transport};
+use crate::transport::Transport;
 use crate::{ClientError, Result};
+use ahead::{Pass, Plan};
+use event::Voice;
 use servers::Servers;
-use sotto_catalog::{Catalog, CatalogError};
+use sotto_catalog::Catalog;
 use sotto_core::{Budget, ParamsReport};
 use sotto_prg::{SystemRng, system_rng};
-use sotto_wire::Timing;
 use std::fmt;
-use std::time::{Duration, Instant};
-
-/// How much of a query [`LookupStats::seen`] shows.
-const SEEN_BYTES: usize = 16;
+use std::time::Duration;
 
 /// An open table.
 pub struct Table {
     line: Line,
     config: Config,
     session: Session,
+    /// When its next client is prepared, and that one.
+    plan: Plan,
+    pass: Option<Pass>,
     last: Option<LookupStats>,
 }
 
@@ -64,7 +70,7 @@ pub(crate) struct Line {
     cache: Option<Cache>,
     /// How long to wait for another process that downloads the same artifact.
     patience: Duration,
-    progress: Box<dyn FnMut(Progress) + Send>,
+    progress: Voice<Progress>,
     rng: SystemRng,
     stats: Stats,
 }
@@ -96,13 +102,14 @@ impl Table {
     }
 
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
-        let builder::Options { mut config, cache, kept, patience, progress } = options;
+        let builder::Options { mut config, cache, kept, patience, progress, plan } = options;
         let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
         let mut line = Line { servers, kept, cache, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;
         let session = line.open_settled(&config)?;
-        let mut table = Table { line, config, session, last: None };
+        let mut table = Table { line, config, session, plan, pass: None, last: None };
         table.keep_in_mind();
+        table.look_ahead();
         Ok(table)
     }
 
@@ -135,7 +142,7 @@ impl Table {
     /// names no row at all is refused here, and nothing is sent.
     ///
     /// # Errors
-    /// As [`Table::get`], and [`CatalogError::NoSuchRow`].
+    /// As [`Table::get`], and [`sotto_catalog::CatalogError::NoSuchRow`].
     pub fn get_key(&mut self, key: &str) -> Result<Vec<u8>> {
         // Rows are found anew for each catalog: a later epoch may count its blocks from another key.
         let rows = self.lookup(|catalog| Ok(vec![catalog.row_of(key)?]));
@@ -204,91 +211,6 @@ impl Table {
     /// The last lookup.
     pub fn last(&self) -> Option<&LookupStats> {
         self.last.as_ref()
-    }
-
-    fn lookup(&mut self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<Vec<u8>>> {
-        let wanted = rows(self.session.catalog())?;
-        match self.lookup_once(&wanted) {
-            // Discarded by an epoch before this one, which could not be followed nor begun anew.
-            Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
-                self.line.renew_settled(&self.config, &mut self.session)?;
-                self.keep_in_mind();
-                match self.still_there(&rows) {
-                    Ok(rows) => self.lookup_once(&rows),
-                    Err(gone) => {
-                        // Whoever says that the epoch is over chooses when this happens, and perhaps what the
-                        // next one holds. Whether a second ask comes must not depend on the row.
-                        let _ = self.lookup_once(&vec![0; wanted.len()]);
-                        Err(gone)
-                    }
-                }
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// The rows wanted, if the table has them all.
-    fn still_there(&self, rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>) -> Result<Vec<u64>> {
-        let rows = rows(self.session.catalog())?;
-        rows.iter().try_for_each(|&row| self.session.packing().records_of(row).map(drop))?;
-        Ok(rows)
-    }
-
-    fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        self.session.sound()?;
-        if self.session.is_kept() {
-            return self.lookup_kept(rows);
-        }
-        self.line.provide(&mut self.session, rows.len())?;
-        let start = Instant::now();
-        let mut ask = self.session.ask(rows, &mut self.line.rng)?;
-        let made = Instant::now();
-        let responses = self.line.ask(&mut self.session, &mut ask)?;
-        let returned = Instant::now();
-        let mut stats = self.measured(ask.requests(), usize::from(ask.queries()), &responses, rows.len());
-        let values = self.session.recover(ask, &responses);
-        stats.query = made - start;
-        stats.round_trip = returned - made;
-        stats.recover = returned.elapsed();
-        self.finish(stats, values)
-    }
-
-    /// Counts a lookup that is done, and hands its rows out.
-    fn finish(&mut self, stats: LookupStats, values: Result<Vec<Vec<u8>>>) -> Result<Vec<Vec<u8>>> {
-        for share in &stats.servers {
-            self.line.stats.asks.add(share.up, share.down);
-        }
-        let values = values?;
-        self.line.stats.rows += values.len() as u64;
-        self.last = Some(stats);
-        Ok(values)
-    }
-
-    fn measured(
-        &self,
-        requests: &[Request],
-        queries: usize,
-        responses: &[Response],
-        rows: usize,
-    ) -> LookupStats {
-        let share = |(request, response): (&Request, &Response)| Share {
-            up: request.body.len() as u64,
-            down: response.body.len() as u64,
-            timing: response.server_timing.as_deref().and_then(Timing::parse),
-        };
-        let servers: Vec<Share> = requests.iter().zip(responses).map(share).collect();
-        LookupStats {
-            epoch: self.session.epoch(),
-            rows,
-            queries: u16::try_from(queries).unwrap_or(u16::MAX),
-            up: servers.iter().map(|share| share.up).sum(),
-            down: servers.iter().map(|share| share.down).sum(),
-            servers,
-            query: Duration::ZERO,
-            round_trip: Duration::ZERO,
-            recover: Duration::ZERO,
-            seen: seen(requests, SEEN_BYTES).to_vec(),
-        }
     }
 
     /// From now on an older epoch or another key is refused, cache or no cache.

@@ -5,7 +5,7 @@
 //! before, and so the first round asks every server for its newest catalog, and the second asks those that are ahead
 //! for the epoch that the last one has reached.
 
-use super::opening::Config;
+use super::config::Config;
 use super::trust::{self, Trust};
 use super::{accepted, is_over};
 use crate::transport::{Request, Response};

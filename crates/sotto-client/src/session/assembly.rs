@@ -10,7 +10,7 @@ use std::ops::Range;
 const FETCH_BYTES: u64 = 4 << 20;
 
 /// The same for rows, of which there may be thousands of times as many: a round trip must not count between two parts.
-const ROWS_FETCH_BYTES: u64 = 16 << 20;
+pub(crate) const ROWS_FETCH_BYTES: u64 = 16 << 20;
 
 /// An artifact of which the first chunks are there.
 pub(super) struct Assembly {

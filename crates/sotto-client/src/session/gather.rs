@@ -1,8 +1,8 @@
 //! The artifacts a scheme needs, one after the other: held, patched from an older epoch's, or fetched.
 
 use super::accord::Agreed;
+use super::action::{Action, Fetch, Recall};
 use super::assembly::Assembly;
-use super::opening::{Action, Fetch, Recall};
 use crate::transport::Request;
 use crate::{ClientError, Result};
 use sotto_catalog::{ArtifactEntry, Hex32};

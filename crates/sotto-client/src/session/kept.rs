@@ -12,7 +12,7 @@
 //! a frame of the epoch that is then. Nobody waits for its rows any more.
 
 use super::Session;
-use super::opening::Config;
+use super::config::Config;
 use super::way::{Held, Way};
 use crate::state::about::At;
 use crate::state::record::{Entry, Record};

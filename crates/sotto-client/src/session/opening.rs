@@ -4,110 +4,22 @@
 //! what will be asked.
 
 use super::accord::{Accord, Agreed};
+use super::action::{Action, Fetch};
+use super::config::Config;
 use super::gather::Gathering;
 use super::keys::{self, session_id};
 use super::resuming::Resuming;
-use super::trust::Remembered;
 #[cfg(feature = "cache")]
 use super::trust::Trust;
 use super::way::{Held, Way};
 use super::{Session, accepted};
-use crate::transport::{Request, Response};
+use crate::transport::Response;
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, Hex32, PublicKey, TableName};
-use sotto_core::{
-    AnyCheckpoint, AnyClient, Artifact, CryptoRng, Epoch, Error, Misuse, ParamsDigest, SchemeEntry,
-};
+#[cfg(feature = "cache")]
+use sotto_catalog::PublicKey;
+use sotto_catalog::{Catalog, Hex32};
+use sotto_core::{AnyCheckpoint, AnyClient, CryptoRng, Error, Misuse, ParamsDigest};
 use sotto_wire::SessionId;
-use std::ops::Range;
-
-/// What to open, and whom to believe.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// The table.
-    pub table: TableName,
-    /// The publisher's key, if the caller knows it.
-    pub pin: Option<PublicKey>,
-    /// What an earlier session learnt.
-    pub remembered: Option<Remembered>,
-    /// How many servers there are to ask; the table's scheme has to ask just as many.
-    pub servers: u8,
-    /// Whether a client whose state must not be lost may have it in memory alone. With the process its hints are lost,
-    /// and the next one has to prepare anew; a process that is copied or goes back in time uses hints twice, and gives
-    /// away what it asked. For tests, benchmarks, and sessions whose caller keeps nothing.
-    pub in_memory: bool,
-    /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
-    pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
-}
-
-impl Config {
-    /// A table at one server, of which nothing is known.
-    pub fn new(table: TableName) -> Self {
-        Config {
-            table,
-            pin: None,
-            remembered: None,
-            servers: 1,
-            in_memory: false,
-            resolve: sotto_registry::find,
-        }
-    }
-}
-
-/// What to do next.
-#[derive(Debug)]
-pub enum Action {
-    /// Send this to the server of this number, and feed the response: the catalog.
-    Catalog {
-        /// Which server, counted from 0.
-        server: u8,
-        /// What to send.
-        request: Request,
-    },
-    /// Look for an artifact of an older epoch, and say [`Opening::recalled`].
-    Recall(Recall),
-    /// Offer these bytes if they are held, or send the request to any server and feed the response.
-    Fetch(Fetch),
-    /// Send this to the server of this number, and feed the response: the keys.
-    Keys {
-        /// Which server, counted from 0.
-        server: u8,
-        /// What to send.
-        request: Request,
-    },
-    /// Nothing: [`Opening::finish`].
-    Ready,
-}
-
-/// An artifact of an older epoch, from which a delta leads to this one's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recall {
-    /// Which artifact.
-    pub artifact: Artifact,
-    /// The older epoch.
-    pub epoch: Epoch,
-    /// The digest of this epoch's. Whoever holds this one already should say so by recalling nothing.
-    pub digest: Hex32,
-    /// Its size, in both epochs.
-    pub bytes: u64,
-    /// The size of the delta.
-    pub delta_bytes: u64,
-}
-
-/// A part of an artifact.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetch {
-    /// Which artifact.
-    pub artifact: Artifact,
-    /// Its digest, and so its name.
-    pub digest: Hex32,
-    /// Its size.
-    pub bytes: u64,
-    /// The part wanted: whole chunks.
-    pub range: Range<u64>,
-    /// What to send for it.
-    pub request: Request,
-}
 
 /// A table being opened.
 ///

@@ -5,9 +5,10 @@
 //! state was made of to just those of the epoch it ends at.
 
 use super::accord::Agreed;
+use super::action::Action;
 use super::assembly::Assembly;
+use super::config::Config;
 use super::gather::fetch;
-use super::opening::{Action, Config};
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(crate) type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> sotto_core::Result<()>;
 
 /// A folder of files with plain names.
-pub(crate) trait Disk: Send {
+pub(crate) trait Disk: Send + Sync {
     /// Opens a file that is written in place, and makes it if it is not there.
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
     /// Writes a file whole: after a success it is there, whatever happens; after a crash it is the old one or this.

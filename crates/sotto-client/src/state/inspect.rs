@@ -2,13 +2,14 @@
 
 use super::StateError;
 use super::about::About;
-use super::disk::{Disk, Folder};
+use super::disk::Folder;
 use super::place::Place;
 use super::store::FILE;
 use crate::Result;
 use sotto_core::{Budget, Epoch, SchemeEntry};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// One state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
 }
 
 fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<Shown>> {
-    let disk: Box<dyn Disk> = Box::new(Folder::locked(&path)?);
+    let disk = Arc::new(Folder::locked(&path)?);
     // Nobody looks for an anchor here.
     let place = Place { disk, anchors: Box::new(Folder::shared(&path)?) };
     let store = place.store()?;

@@ -1,5 +1,9 @@
 //! Keeps a client's state: nothing leaves before it is durable, and an old copy is never used.
 //!
+//! | module | what lives there |
+//! |---|---|
+//! | `whole` | whole clients: written down anew, taken along, replaced by the next one |
+//!
 //! ```text
 //! commit   one transaction: journal, request, counter + 1   then the anchor   then the request may leave
 //! settle   one transaction: journal, the request is gone    then the row is handed out
@@ -8,20 +12,17 @@
 //!
 //! After a crash the state is as it was before or after a transaction, and the anchor is at most one behind.
 
+mod whole;
+
 use super::about::{About, At, FORMAT, Marks, Snapshot, Wanted};
 use super::anchor::Anchor;
+use super::checkpoint::Lent;
 use super::place::{Found, How, Loaded, Place};
 use super::record::{Entry, Record};
-use super::snapshot;
 use super::store::{Change, FILE, Store};
 use super::{Lost, StateError};
-use crate::{ClientError, Result};
+use crate::Result;
 use sotto_core::{AnyClient, CryptoRng, Epoch, Error, Misuse};
-
-/// Bytes of the journal that are always worth keeping rather than a new snapshot.
-const JOURNAL_BYTES: u64 = 64 << 10;
-/// The part of the snapshot's size that a journal may have.
-const JOURNAL_PART: u64 = 4;
 
 /// A request that is on disk. Only one that is can be sent: this is made here and nowhere else.
 #[derive(Clone)]
@@ -47,6 +48,8 @@ pub(crate) struct Keeper {
     recorded: Vec<Recorded>,
     /// The largest generation of any snapshot.
     generation: u64,
+    /// What its next client is prepared with, if one is.
+    lent: Option<Lent>,
     /// A write failed, so what is in memory may be ahead of the disk.
     broken: bool,
 }
@@ -58,6 +61,8 @@ pub(crate) struct Opened {
     pub(crate) client: Option<Box<dyn AnyClient>>,
     /// Why what was there was thrown away, if it was.
     pub(crate) lost: Option<Lost>,
+    /// Why a client that was half prepared was thrown away, if one was.
+    pub(crate) dropped: Option<String>,
 }
 
 impl Keeper {
@@ -83,12 +88,14 @@ impl Keeper {
             Found::State(loaded) => {
                 let Loaded { about, marks, anchor, client, asks } = *loaded;
                 let generation = place.sweep(about.snapshot.map(|snapshot| snapshot.generation))?;
+                let dropped = place.sweep_pass(Some(&about))?;
                 let recorded = asks.into_iter().map(|(id, record)| Recorded { id, record }).collect();
-                let broken = false;
-                let mut keeper = Keeper { place, store, anchor, about, marks, recorded, generation, broken };
+                let (lent, broken) = (None, false);
+                let mut keeper =
+                    Keeper { place, store, anchor, about, marks, recorded, generation, lent, broken };
                 // A crash may have left the anchor one behind, and the next one must not make it two.
                 keeper.anchored()?;
-                return Ok(Opened { keeper, client, lost: None });
+                return Ok(Opened { keeper, client, lost: None, dropped });
             }
             Found::Nothing => {
                 drop(store);
@@ -101,13 +108,13 @@ impl Keeper {
             }
         };
         let keeper = Keeper::begin(place, wanted, rng)?;
-        Ok(Opened { keeper, client: None, lost })
+        Ok(Opened { keeper, client: None, lost, dropped: None })
     }
 
     /// Throws the state away, for a reason that only the caller knows. The new one is of the same table.
     pub(crate) fn start_over(self, rng: &mut dyn CryptoRng) -> Result<Keeper> {
-        let Keeper { place, store, about, .. } = self;
-        drop(store);
+        let Keeper { place, store, about, lent, .. } = self;
+        drop((store, lent));
         place.clear(&about.id, false)?;
         let About { table, origin, scheme, public_key, params, literal, .. } = about;
         Keeper::begin(place, &Wanted { table, origin, scheme, public_key, params, literal }, rng)
@@ -151,8 +158,9 @@ impl Keeper {
         about.anchored = true;
         write(&about)?;
         let generation = place.sweep(None)?;
-        let recorded = Vec::new();
-        Ok(Keeper { place, store, anchor, about, marks, recorded, generation, broken: false })
+        place.sweep_pass(None)?;
+        let (recorded, lent, broken) = (Vec::new(), None, false);
+        Ok(Keeper { place, store, anchor, about, marks, recorded, generation, lent, broken })
     }
 
     /// The rows its client is of; `None` before there is one.
@@ -204,75 +212,6 @@ impl Keeper {
         self.apply(&Change { marks, append: self.entry(journal), settle, ..Change::default() })?;
         self.recorded.retain(|other| !whole || other.id != recorded.id);
         Ok(())
-    }
-
-    /// Writes the client down whole if the journal has become so long that it is worth it.
-    ///
-    /// # Errors
-    /// [`StateError`]. A disk without room for a snapshot is none: the journal goes on.
-    pub(crate) fn tidy(&mut self, client: &mut dyn AnyClient) -> Result<()> {
-        let Some(Snapshot { bytes, epoch, rows, .. }) = self.about.snapshot else { return Ok(()) };
-        if self.marks.bytes <= JOURNAL_BYTES.max(bytes / JOURNAL_PART) {
-            return Ok(());
-        }
-        match self.replace(client, At { epoch, rows }, false) {
-            Err(ClientError::State(StateError::Full { .. })) if !self.broken => Ok(()),
-            outcome => outcome,
-        }
-    }
-
-    /// Writes the client down whole, as one that was taken along to other rows. Its recorded requests stay.
-    ///
-    /// # Errors
-    /// [`StateError`]. What was there before is still there, and nothing more may be asked.
-    pub(crate) fn moved(&mut self, client: &mut dyn AnyClient, to: At) -> Result<()> {
-        let outcome = self.replace(client, to, false);
-        self.broken |= outcome.is_err();
-        outcome
-    }
-
-    /// Makes a client that was prepared the one of this state, in place of the one before. That one's key, and the
-    /// requests it made, are forgotten.
-    ///
-    /// # Errors
-    /// [`StateError`].
-    pub(crate) fn adopt(&mut self, client: &mut dyn AnyClient, at: At) -> Result<()> {
-        self.replace(client, at, true)?;
-        self.recorded.clear();
-        Ok(())
-    }
-
-    fn replace(&mut self, client: &mut dyn AnyClient, at: At, is_new: bool) -> Result<()> {
-        self.sound()?;
-        self.generation += 1;
-        let snapshot = self.write(client, at)?;
-        let before = self.about.snapshot.replace(snapshot);
-        let mut marks =
-            Marks { entries: (self.marks.entries.1, self.marks.entries.1), bytes: 0, ..self.marks };
-        if is_new {
-            self.about.clients += 1;
-            marks.counter += 1;
-            marks.asks.1 = 0;
-        }
-        let about = self.about.clone();
-        let (about, forget_journal, forget_asks) = (Some(&about), true, is_new);
-        self.apply(&Change { about, marks, forget_journal, forget_asks, ..Change::default() })?;
-        if is_new {
-            self.anchored()?;
-        }
-        if let Some(before) = before {
-            let old = snapshot::name(before.generation);
-            self.place.disk.remove(&old).map_err(|error| self.place.at(error))?;
-        }
-        Ok(())
-    }
-
-    fn write(&self, client: &mut dyn AnyClient, at: At) -> Result<Snapshot> {
-        let of = (self.generation, at, self.about.params);
-        snapshot::write(self.place.disk.as_ref(), client, of).map_err(|error| match error {
-            Error::Storage(error) => self.place.at(error).into(),
-            error => error.into(),
-        })
     }
 
     fn entry<'a>(&self, journal: &'a [u8]) -> Option<(u64, &'a [u8])> {

@@ -2,6 +2,7 @@
 
 use super::about::{About, Marks, Snapshot, Wanted};
 use super::anchor::Anchor;
+use super::checkpoint::{self, Binding};
 use super::disk::Disk;
 use super::record::Record;
 use super::snapshot::{self, HINTS};
@@ -10,10 +11,12 @@ use super::{Lost, StateError};
 use crate::Result;
 use sotto_core::{AnyClient, StateEntry};
 use std::io;
+use std::sync::Arc;
 
 /// Where a state and its anchor lie.
 pub(crate) struct Place {
-    pub(crate) disk: Box<dyn Disk>,
+    /// Shared with whoever prepares the next client.
+    pub(crate) disk: Arc<dyn Disk>,
     pub(crate) anchors: Box<dyn Disk>,
 }
 
@@ -150,6 +153,7 @@ impl Place {
     /// Removes a state. Its database goes last: as long as it is there, somebody will find the rest missing.
     pub(crate) fn clear(&self, id: &str, keep_anchor: bool) -> Result<(), StateError> {
         self.sweep(None)?;
+        self.sweep_pass(None)?;
         if !keep_anchor {
             Anchor::remove(self.anchors.as_ref(), id).map_err(|error| self.at_anchor(error))?;
         }
@@ -165,6 +169,12 @@ impl Place {
     pub(crate) fn has_snapshots(&self) -> Result<bool, StateError> {
         let names = self.disk.names().map_err(|error| self.at(error))?;
         Ok(names.iter().any(|name| name.starts_with(HINTS)))
+    }
+
+    /// Removes the next client half prepared, unless it is bound to this state. Gives why, if there was one to remove.
+    pub(crate) fn sweep_pass(&self, about: Option<&About>) -> Result<Option<String>, StateError> {
+        let binding = about.map(Binding::of);
+        checkpoint::sweep(self.disk.as_ref(), binding.as_ref()).map_err(|error| self.at(error))
     }
 
     /// Removes every snapshot but one. Gives the largest generation there was.

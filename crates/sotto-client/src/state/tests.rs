@@ -3,20 +3,22 @@
 
 mod copies;
 mod crashes;
+mod gate;
+mod halves;
 mod orders;
+mod passes;
 mod sim;
 
 #[path = "../../tests/common/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
-use super::disk::Disk;
 use super::place::Place;
 use crate::table::keeping::Places;
 use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
-use common::{Server, server_with};
+use common::{CHUNK, Server, server_with};
 use sim::Sim;
 use sotto_testkit::clear::state::used;
 use sotto_wire::ask;
@@ -32,15 +34,21 @@ struct Scene {
     server: Server,
     disk: Sim,
     anchors: Sim,
+    row_bytes: usize,
     events: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Scene {
     fn new(rows: u64, slots: u64) -> Self {
+        Scene::of(rows, 8, slots)
+    }
+
+    fn of(rows: u64, row_bytes: usize, slots: u64) -> Self {
         Scene {
-            server: server_with("clear-state/1", rows, 8, slots),
+            server: server_with("clear-state/1", rows, row_bytes as u64, slots),
             disk: Sim::new(),
             anchors: Sim::new(),
+            row_bytes,
             events: Arc::default(),
         }
     }
@@ -71,7 +79,7 @@ impl Scene {
     fn row(&self, row: u64) -> Vec<u8> {
         self.server.with(|world| {
             let rows = world.image.artifact(sotto_core::Artifact::Rows).unwrap();
-            rows[row as usize * 8..][..8].to_vec()
+            rows[row as usize * self.row_bytes..][..self.row_bytes].to_vec()
         })
     }
 
@@ -95,11 +103,7 @@ impl Scene {
 /// One place for whatever state there is.
 fn places(disk: &Sim, anchors: &Sim) -> Places {
     let (disk, anchors) = (disk.clone(), anchors.clone());
-    Box::new(move |_| {
-        let (disk, anchors): (Box<dyn Disk>, Box<dyn Disk>) =
-            (Box::new(disk.clone()), Box::new(anchors.clone()));
-        Ok(Place { disk, anchors })
-    })
+    Box::new(move |_| Ok(Place { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
 }
 
 /// Whether an error is what a process that dies, or a network that breaks, leaves behind.
@@ -120,6 +124,21 @@ fn cut(
         asks += usize::from(request.path.ends_with("/ask"));
         // The server has seen it either way: what never came changes nothing.
         match asks > after && (answered || request.path.ends_with("/ask")) {
+            true => Err(TransportError::Lost("the plug was pulled".to_owned())),
+            false => Ok(response),
+        }
+    }
+}
+
+/// Rows come chunk by chunk, and after so many chunks not at all.
+fn drip(chunks: usize) -> impl FnMut(&Request, Response) -> Result<Response, TransportError> + Send {
+    let mut came = 0;
+    move |request, mut response| {
+        if request.range.is_some() && response.is_success() {
+            came += 1;
+            response.body.truncate(CHUNK);
+        }
+        match came > chunks {
             true => Err(TransportError::Lost("the plug was pulled".to_owned())),
             false => Ok(response),
         }

@@ -1,22 +1,25 @@
 //! Which table, whom to trust, where to keep things.
 
+use super::ahead::Plan;
+#[cfg(test)]
+use super::ahead::pace::Clock;
+use super::event::Voice;
 use super::keeping::{self, Places};
 use super::kept::Kept;
-use super::servers::Servers;
+use super::to::To;
 use super::{Event, Progress, Table};
 use crate::cache::Cache;
 use crate::session::Config;
 use crate::session::kept::RowCheck;
-use crate::transport::{Transport, TransportError};
+use crate::transport::Transport;
 #[cfg(feature = "http")]
-use crate::transport::{
-    http::{Http, Settings},
-    retry::{Policy, Retrying},
-};
+use crate::transport::http::Settings;
 use crate::{ClientError, Result};
 use sotto_catalog::PublicKey;
 use sotto_core::SchemeEntry;
 use std::path::{Path, PathBuf};
+#[cfg(test)]
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A table about to be opened.
@@ -31,55 +34,11 @@ pub struct Builder {
     places: Option<Places>,
     in_memory: bool,
     check: Option<RowCheck>,
-    events: Box<dyn FnMut(Event) + Send>,
+    events: Voice<Event>,
     patience: Duration,
-    progress: Box<dyn FnMut(Progress) + Send>,
+    progress: Voice<Progress>,
+    plan: Plan,
     resolve: fn(&str) -> Option<&'static SchemeEntry>,
-}
-
-enum To {
-    #[cfg(feature = "http")]
-    Urls {
-        urls: Vec<String>,
-        settings: Settings,
-        root: Option<PathBuf>,
-    },
-    Transports(Vec<Box<dyn Transport>>),
-}
-
-impl To {
-    fn servers(self) -> Result<Servers> {
-        let transports = match self {
-            To::Transports(transports) => transports,
-            #[cfg(feature = "http")]
-            To::Urls { urls, settings, root } => over_http(&urls, settings, root.as_deref())?,
-        };
-        let mut transports = transports.into_iter();
-        let none =
-            || TransportError::Address { url: "nothing".to_owned(), why: "no server was given".to_owned() };
-        let first = transports.next().ok_or_else(none)?;
-        Ok(Servers::new(first, transports.collect()))
-    }
-}
-
-/// A transport to each address, no two of which may be one endpoint.
-#[cfg(feature = "http")]
-fn over_http(urls: &[String], settings: Settings, root: Option<&Path>) -> Result<Vec<Box<dyn Transport>>> {
-    let settings = match root {
-        Some(path) => settings.trust_file(path)?,
-        None => settings,
-    };
-    let servers = urls.iter().map(|url| Http::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
-    for (i, second) in servers.iter().enumerate() {
-        for first in servers.iter().take(i) {
-            if let Some(why) = first.shared(second) {
-                let (first, second) = (first.origin(), second.origin());
-                return Err(ClientError::SameEndpoint { first, second, why });
-            }
-        }
-    }
-    let retrying = |http| Box::new(Retrying::new(http, Policy::default())) as Box<dyn Transport>;
-    Ok(servers.into_iter().map(retrying).collect())
 }
 
 pub(super) struct Options {
@@ -87,7 +46,8 @@ pub(super) struct Options {
     pub(super) cache: Option<Cache>,
     pub(super) kept: Kept,
     pub(super) patience: Duration,
-    pub(super) progress: Box<dyn FnMut(Progress) + Send>,
+    pub(super) progress: Voice<Progress>,
+    pub(super) plan: Plan,
 }
 
 impl Builder {
@@ -112,9 +72,10 @@ impl Builder {
             places: None,
             in_memory: false,
             check: None,
-            events: Box::new(|_| {}),
+            events: Voice::new(Box::new(|_| {})),
             patience: Duration::from_secs(60),
-            progress: Box::new(|_| {}),
+            progress: Voice::new(Box::new(|_| {})),
+            plan: Plan::default(),
             resolve: sotto_registry::find,
         }
     }
@@ -169,9 +130,49 @@ impl Builder {
         self
     }
 
-    /// Is told what happens to the client's state.
+    /// Is told what happens to the client's state. May be called by the thread that prepares the next client, too.
     pub fn events(mut self, events: impl FnMut(Event) + Send + 'static) -> Self {
-        self.events = Box::new(events);
+        self.events = Voice::new(Box::new(events));
+        self
+    }
+
+    /// Begins to prepare the next client once fewer than so many queries are left: a quarter of what a client begins with
+    /// unless said otherwise, and 0 for never. That streams the table's rows in a thread of its own, over connections of its
+    /// own, while lookups go on with the client there is; the next lookup after it is done goes to the new one. When it
+    /// begins depends on how much was asked, never on what.
+    ///
+    /// A client with a state on disk goes on where it was after a crash. How far that is, [`Builder::progress`] is told as
+    /// [`Stage::Ahead`](super::Stage::Ahead).
+    pub fn low_water(mut self, queries: u64) -> Self {
+        self.plan.low_water = Some(queries);
+        self
+    }
+
+    /// Lets rows that come in the background take no more than so many bytes a second, as long as no lookup waits for
+    /// them. Any number unless said otherwise.
+    pub fn pass_rate(mut self, bytes_per_second: u64) -> Self {
+        self.plan.rate = Some(bytes_per_second);
+        self
+    }
+
+    /// Makes the transports for preparing the next client in the background, one to each server. Over HTTP there are some
+    /// without this; elsewhere the next client is prepared in the foreground, once a lookup needs it.
+    pub fn pass_over(mut self, mut make: impl FnMut() -> Vec<Box<dyn Transport>> + Send + 'static) -> Self {
+        self.plan.transports = Some(Box::new(move || Ok(make())));
+        self
+    }
+
+    /// A lookup for which there are not enough hints is [`sotto_core::Error::Exhausted`] from now on. Otherwise it waits
+    /// until the next client is prepared.
+    pub fn refuse_when_spent(mut self) -> Self {
+        self.plan.refuses = true;
+        self
+    }
+
+    /// Tells time as a test says.
+    #[cfg(test)]
+    pub(crate) fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.plan.clock = Arc::new(clock);
         self
     }
 
@@ -203,9 +204,9 @@ impl Builder {
         self
     }
 
-    /// Is told how far the opening is, and later ones.
+    /// Is told how far the opening is, and later ones. May be called by the thread that prepares the next client, too.
     pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.progress = Box::new(progress);
+        self.progress = Voice::new(Box::new(progress));
         self
     }
 
@@ -228,12 +229,14 @@ impl Builder {
         let folders = |dir| keeping::folders(dir, self.anchor_dir);
         let places = self.places.or_else(|| self.state_dir.map(folders));
         let kept = Kept { places, keeper: None, config: None, check: self.check, events: self.events };
+        let mut plan = self.plan;
+        plan.transports = plan.transports.or_else(|| self.to.again(plan.rate));
         let servers = self.to.servers()?;
         config.servers = servers.count();
         let cache = self.cache_dir.map(|dir| Cache::open(&dir)).transpose().map_err(ClientError::from)?;
         Table::open(
             servers,
-            Options { config, cache, kept, patience: self.patience, progress: self.progress },
+            Options { config, cache, kept, patience: self.patience, progress: self.progress, plan },
         )
     }
 }

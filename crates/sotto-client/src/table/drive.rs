@@ -22,7 +22,8 @@ impl Line {
     /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
     pub(super) fn open_settled(&mut self, config: &Config) -> Result<Session> {
         let opened = match self.open(Opening::new(config.clone())) {
-            Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
+            Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
+                self.forget_half(&changed)?;
                 self.open(Opening::new(config.clone()))
             }
             outcome => outcome,
@@ -275,7 +276,7 @@ impl Line {
     }
 
     pub(super) fn tell(&mut self, stage: Stage, done: u64, total: u64) {
-        (self.progress)(Progress { stage, done, total });
+        self.progress.tell(Progress { stage, done, total });
     }
 }
 

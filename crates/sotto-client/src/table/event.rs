@@ -3,6 +3,7 @@
 use crate::state::Lost;
 use sotto_core::{Budget, Epoch};
 use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Something that happened to the client's state, and that went well or was mended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,12 @@ pub enum Event {
     Resent(usize),
     /// The client was used up, or nearly, and another one has taken its place. It has this budget.
     Renewed(Budget),
+    /// A preparation that had been interrupted goes on where it was, at this epoch.
+    Resumed(Epoch),
+    /// What there was of a preparation is of no use, and it begins anew.
+    Anew(String),
+    /// A preparation in the background broke off, for this reason. It goes on by itself, from where it is.
+    Held(String),
     /// The client went along with the table.
     Followed {
         /// From this epoch
@@ -22,6 +29,27 @@ pub enum Event {
         /// to this one.
         to: Epoch,
     },
+}
+
+/// Whoever is told things, by this thread or another, one at a time.
+pub(crate) struct Voice<T>(Arc<Mutex<Hearer<T>>>);
+
+type Hearer<T> = Box<dyn FnMut(T) + Send>;
+
+impl<T> Voice<T> {
+    pub(crate) fn new(hearer: Hearer<T>) -> Self {
+        Voice(Arc::new(Mutex::new(hearer)))
+    }
+
+    pub(crate) fn tell(&self, what: T) {
+        (self.0.lock().unwrap_or_else(PoisonError::into_inner))(what);
+    }
+}
+
+impl<T> Clone for Voice<T> {
+    fn clone(&self) -> Self {
+        Voice(Arc::clone(&self.0))
+    }
 }
 
 impl fmt::Display for Event {
@@ -33,6 +61,11 @@ impl fmt::Display for Event {
             Event::Resent(1) => f.write_str("an unfinished request was sent again, with the same bytes"),
             Event::Resent(n) => write!(f, "{n} unfinished requests were sent again, with the same bytes"),
             Event::Renewed(budget) => write!(f, "hints were made anew: {budget}"),
+            Event::Resumed(epoch) => {
+                write!(f, "hints that were half made go on where they were, at epoch {epoch}")
+            }
+            Event::Anew(why) => write!(f, "hints that were half made were thrown away: {why}"),
+            Event::Held(why) => write!(f, "making hints in the background broke off, and goes on: {why}"),
             Event::Followed { from, to } => write!(f, "the state went along from epoch {from} to {to}"),
         }
     }

@@ -24,7 +24,7 @@ impl Line {
         let too_old = |why| Some(Lost::TooOld { from: first.epoch.0, to: newest.epoch.0, why });
         match self.catch_up_from(session, first) {
             Ok(reached) if reached == newest => {
-                (self.kept.events)(Event::Followed { from: first.epoch, to: newest.epoch });
+                self.kept.events.tell(Event::Followed { from: first.epoch, to: newest.epoch });
                 Ok(None)
             }
             Ok(_) => Ok(too_old("there are other rows under the same epoch".to_owned())),

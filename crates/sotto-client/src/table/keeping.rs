@@ -6,6 +6,7 @@ use crate::state::about::Wanted;
 use crate::state::disk::Folder;
 use crate::state::place::Place;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Makes the place of a state, given its folder's name.
 pub(crate) type Places = Box<dyn FnMut(&str) -> Result<Place, StateError> + Send>;
@@ -14,7 +15,7 @@ pub(crate) type Places = Box<dyn FnMut(&str) -> Result<Place, StateError> + Send
 pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>) -> Places {
     Box::new(move |name| {
         let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
-        let disk = Box::new(Folder::locked(&dir.join(name))?);
+        let disk = Arc::new(Folder::locked(&dir.join(name))?);
         Ok(Place { disk, anchors: Box::new(Folder::shared(&anchors)?) })
     })
 }

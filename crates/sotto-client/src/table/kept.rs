@@ -1,10 +1,12 @@
 //! Lookups by a client whose state is kept: on disk before anything leaves, and settled before anything is handed out.
 
+use super::event::Voice;
 use super::keeping::{self, Places};
 use super::{Event, Line, Table};
 use crate::session::kept::RowCheck;
 use crate::session::{Config, Opening, Session};
 use crate::state::about::At;
+use crate::state::checkpoint::Found;
 use crate::state::keeper::{Keeper, Opened};
 use crate::{ClientError, Result};
 use sotto_core::{Budget, Error, Misuse};
@@ -19,7 +21,22 @@ pub(crate) struct Kept {
     pub(super) config: Option<Config>,
     /// Says whether a row is the publisher's.
     pub(super) check: Option<RowCheck>,
-    pub(super) events: Box<dyn FnMut(Event) + Send>,
+    pub(super) events: Voice<Event>,
+}
+
+impl Kept {
+    /// An opening that goes on with what was half prepared, if that is of use.
+    pub(super) fn opening(&self, config: Config, found: Found) -> Opening {
+        match found {
+            Found::Half(half) => {
+                self.events.tell(Event::Resumed(half.epoch));
+                return Opening::resuming(config, half);
+            }
+            Found::Useless(why) => self.events.tell(Event::Anew(why)),
+            Found::Nothing => {}
+        }
+        Opening::new(config)
+    }
 }
 
 impl Line {
@@ -34,13 +51,36 @@ impl Line {
             return Err(ClientError::StateNeeded { scheme: wanted.scheme });
         };
         let place = places(&keeping::folder_of(&wanted))?;
-        let Opened { keeper, client, lost } = Keeper::open(place, &wanted, how, &mut self.rng)?;
+        let Opened { mut keeper, client, lost, dropped } = Keeper::open(place, &wanted, how, &mut self.rng)?;
+        let found = match client {
+            None => keeper.lend().resume(how)?,
+            Some(_) => Found::Nothing,
+        };
+        let config = opening.config().clone();
         self.kept.keeper = Some(keeper);
-        self.kept.config = Some(opening.config().clone());
+        self.kept.config = Some(config.clone());
         if let Some(lost) = lost {
-            (self.kept.events)(Event::StartedOver(lost));
+            self.kept.events.tell(Event::StartedOver(lost));
         }
-        client.map_or(Ok(()), |client| opening.supply(client))
+        if let Some(why) = dropped {
+            self.kept.events.tell(Event::Anew(why));
+        }
+        if let Some(client) = client {
+            return opening.supply(client);
+        }
+        if !matches!(found, Found::Nothing) {
+            *opening = self.kept.opening(config, found);
+        }
+        Ok(())
+    }
+
+    /// Throws a client away that is half prepared on disk, if there is one.
+    pub(super) fn forget_half(&mut self, why: &ClientError) -> Result<()> {
+        let Some(keeper) = &mut self.kept.keeper else { return Ok(()) };
+        if keeper.lend().forget()? {
+            self.kept.events.tell(Event::Anew(why.to_string()));
+        }
+        Ok(())
     }
 
     /// The session an opening led to, its client on disk and of its epoch.
@@ -69,7 +109,7 @@ impl Line {
         session.discard();
         let keeper = self.kept.keeper.take().ok_or(rule)?;
         self.kept.keeper = Some(keeper.start_over(&mut self.rng)?);
-        (self.kept.events)(Event::StartedOver(lost));
+        self.kept.events.tell(Event::StartedOver(lost));
         let opening = self.open(again)?;
         *session = self.take_over(opening)?;
         Ok(())
@@ -82,6 +122,7 @@ impl Table {
         // What a broken connection left half done: the client is of an epoch before its session's.
         self.line.keep_up(&mut self.session)?;
         self.resend()?;
+        self.take_up()?;
         // Hints that were ordered are on disk together with the first query that uses one.
         self.line.provide(&mut self.session, rows.len())?;
         self.afford(rows.len())?;
@@ -108,35 +149,47 @@ impl Table {
     }
 
     /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
-    /// happens by itself once the budget does not last for a lookup; whoever does it before, while nobody waits, spares
-    /// that lookup the time.
+    /// happens by itself, in the background once hints are low ([`Builder::low_water`](super::Builder::low_water)), and at
+    /// once if the budget does not last for a lookup. What was done in the background, or before a crash, is gone on with.
     ///
     /// # Errors
     /// As [`Builder::open`](super::Builder::open). The client is then as it was. [`Misuse::Rule`] for a table whose client
-    /// has no state on disk.
+    /// makes any number of queries.
     pub fn renew(&mut self) -> Result<()> {
-        if self.line.kept.keeper.is_none() {
-            return Err(Error::from(Misuse::Rule("a client that is renewed has a state on disk")).into());
+        if self.session.budget() == Budget::Unlimited {
+            return Err(Error::from(Misuse::Rule("a client that is renewed has a budget")).into());
         }
         self.line.keep_up(&mut self.session)?;
         self.resend()?;
-        let mut session = self.line.open(Opening::new(self.config.clone()))?.finish()?;
+        if self.wait_for_next()? {
+            return Ok(());
+        }
+        let begun = self.opening_ahead()?;
+        let opening = match self.line.open(begun) {
+            Err(changed @ (ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. })) => {
+                self.line.forget_half(&changed)?;
+                self.line.open(Opening::new(self.config.clone()))?
+            }
+            outcome => outcome?,
+        };
+        let mut session = opening.finish()?;
         if let Some(keeper) = &mut self.line.kept.keeper {
             let at = At::of(session.catalog());
             keeper.adopt(session.client(), at)?;
         }
         self.session = session;
         self.keep_in_mind();
-        (self.line.kept.events)(Event::Renewed(self.session.budget()));
+        self.line.kept.events.tell(Event::Renewed(self.session.budget()));
         Ok(())
     }
 
-    /// Renews the client if it cannot make the queries for so many rows, and a fresh one could.
-    fn afford(&mut self, rows: usize) -> Result<()> {
+    /// Renews the client if it cannot make the queries for so many rows, and a fresh one could; unless that is to be an
+    /// error.
+    pub(super) fn afford(&mut self, rows: usize) -> Result<()> {
         let needed = rows.saturating_mul(self.session.packing().lookups()) as u64;
         let fresh = self.session.report().costs.budget;
         match self.session.budget() {
-            Budget::Left(left) if left < needed && needed <= fresh => self.renew(),
+            Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => self.renew(),
             _ => Ok(()),
         }
     }
@@ -164,7 +217,7 @@ impl Table {
         }
         if !left.is_empty() {
             keeper.tidy(session.client())?;
-            (line.kept.events)(Event::Resent(left.len()));
+            line.kept.events.tell(Event::Resent(left.len()));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! the last one is taken, nothing is written to disk, and no more than two parts are in memory. A connection that breaks
 //! costs what came of the chunk it broke in.
 
+use super::ahead::notes::Notes;
 use super::{Line, Progress, Stage};
 use crate::session::{Action, Fetch, Held, Opening, Session};
 use crate::transport::{Request, Response, Transport, TransportError};
@@ -32,11 +33,13 @@ pub(crate) struct Taken {
 impl Line {
     /// Streams the rows that an opening wants.
     pub(super) fn stream_rows(&mut self, opening: &mut Opening) -> Result<()> {
-        let Line { servers, stats, progress, rng, .. } = self;
-        stream(servers.first(), opening, rng, &mut |_, taken| {
+        let Line { servers, kept, stats, progress, rng, .. } = self;
+        let mut notes = kept.keeper.as_mut().map(|keeper| Notes::new(keeper.lend(), opening));
+        stream(servers.first(), opening, rng, &mut |opening, taken| {
             stats.artifacts.add(0, taken.came);
+            notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))?;
             let stage = Stage::Artifact(Artifact::Rows);
-            progress(Progress { stage, done: taken.done, total: taken.total });
+            progress.tell(Progress { stage, done: taken.done, total: taken.total });
             Ok(())
         })
     }

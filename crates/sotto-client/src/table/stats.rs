@@ -125,6 +125,8 @@ pub enum Stage {
     Waiting,
     /// Reading or fetching an artifact.
     Artifact(Artifact),
+    /// Streaming rows in the background, for the next client.
+    Ahead,
     /// Registering keys.
     Keys,
     /// Waiting for hints a server makes.

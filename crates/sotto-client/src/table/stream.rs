@@ -110,7 +110,7 @@ impl Line {
     ) -> Result<ClientError> {
         let request = streaming.request().clone();
         let (mut failed, mut down) = (None, 0);
-        let progress = &mut self.progress;
+        let progress = &self.progress;
         let response = self.servers.first().call_in_pieces(&request, &mut |bytes| {
             down += bytes.len() as u64;
             let before = streaming.received();
@@ -118,7 +118,7 @@ impl Line {
                 session.take(streaming, bytes, &mut |row| out.write_all(row).map_err(ClientError::Output));
             if streaming.received() > before {
                 let (done, total) = (streaming.done_bytes(), streaming.row_bytes());
-                progress(Progress { stage: Stage::Row, done, total });
+                progress.tell(Progress { stage: Stage::Row, done, total });
             }
             failed = taken.err();
             failed.is_none()

@@ -1,10 +1,11 @@
 //! Processes that die at every step, and go on.
 
+use super::common::boxed;
 use super::sim::Fault;
 use super::{Scene, cut, is_accident};
 use crate::ClientError;
 use crate::state::StateError;
-use crate::table::Event;
+use crate::table::{Builder, Event};
 use crate::transport::TransportError;
 use rand_core::Rng;
 use sotto_core::Budget;
@@ -14,9 +15,12 @@ use std::io::ErrorKind;
 /// Rows of the table here.
 const ROWS: u64 = 20;
 
+/// How a table is opened.
+type Open = fn(&Scene) -> Builder;
+
 /// Opens and looks rows up until something breaks. Whatever came back has to be right.
-fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
-    let mut table = scene.open()?;
+fn live(scene: &Scene, open: Open, random: &mut impl Rng) -> Result<(), ClientError> {
+    let mut table = open(scene).open()?;
     for _ in 0..random.next_u32() % 5 + 1 {
         let wanted: Vec<u64> =
             (0..random.next_u32() % 3 + 1).map(|_| u64::from(random.next_u32()) % ROWS).collect();
@@ -31,10 +35,10 @@ fn live(scene: &Scene, random: &mut impl Rng) -> Result<(), ClientError> {
 }
 
 /// One life after another, each cut at a random step of its disk, its anchor or its network. Epochs come and go.
-fn lives(seed: u64) -> (usize, usize) {
+fn lives(seed: u64, slots: u64, open: Open) -> (usize, usize, usize) {
     let random = &mut rng::seeded(&format!("lives {seed}"));
-    let scene = Scene::new(ROWS, 400);
-    let mut resent = 0;
+    let scene = Scene::new(ROWS, slots);
+    let (mut resent, mut renewed) = (0, 0);
     for life in 0..6 {
         match random.next_u32() % 4 {
             0 => scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Death),
@@ -48,7 +52,7 @@ fn lives(seed: u64) -> (usize, usize) {
                 scene.disk.fuse(u64::from(random.next_u32() % 220), Fault::Once(kind));
             }
         }
-        if let Err(error) = live(&scene, random) {
+        if let Err(error) = live(&scene, open, random) {
             assert!(is_accident(&error), "seed {seed}, life {life}: {error:?}");
         }
         if random.next_u32().is_multiple_of(4) {
@@ -60,28 +64,40 @@ fn lives(seed: u64) -> (usize, usize) {
         }
         scene.crash(&format!("seed {seed} life {life}"));
     }
-    live(&scene, random)
+    live(&scene, open, random)
         .unwrap_or_else(|error| panic!("seed {seed}: nothing is broken any more, and yet {error:?}"));
     for event in scene.events() {
         match event {
             Event::StartedOver(lost) => panic!("seed {seed}: a crash is no reason to start over, {lost}"),
             Event::Resent(requests) => resent += requests,
+            Event::Renewed(_) => renewed += 1,
             _ => {}
         }
     }
-    (scene.no_slot_twice(), resent)
+    (scene.no_slot_twice(), resent, renewed)
 }
 
 #[test]
 fn a_thousand_lives_and_no_slot_twice() {
     let (mut slots, mut resent) = (0, 0);
     for seed in 0..400 {
-        let (more_slots, more_resent) = lives(seed);
+        let (more_slots, more_resent, _) = lives(seed, 400, Scene::builder);
         slots += more_slots;
         resent += more_resent;
     }
     assert!(slots > 5_000, "only {slots} slots were used");
     assert!(resent > 100, "only {resent} requests were sent again");
+}
+
+/// The same with clients that are soon used up, and the next ones prepared in the background.
+#[test]
+fn lives_with_many_clients() {
+    let ahead = |scene: &Scene| {
+        let server = scene.server.clone();
+        scene.builder().low_water(6).pass_over(move || vec![boxed(server.transport())])
+    };
+    let renewed: usize = (0..200).map(|seed| lives(seed, 8, ahead).2).sum();
+    assert!(renewed > 200, "only {renewed} clients were renewed");
 }
 
 /// A process that dies at each single step of a first opening and a lookup, then goes on.

@@ -153,6 +153,20 @@ impl Sim {
         file.pending.clear();
     }
 
+    /// The bytes of a file; `None` if there is none.
+    pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
+        let inner = self.lock();
+        Some(inner.files[inner.names.get(name)?].now.clone())
+    }
+
+    /// Puts a file there, synced.
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) {
+        let mut inner = self.lock();
+        let inode = inner.make(name);
+        inner.durable_names = inner.names.clone();
+        inner.files.insert(inode, File { durable: bytes.to_vec(), now: bytes.to_vec(), pending: Vec::new() });
+    }
+
     pub(crate) fn delete(&self, name: &str) {
         let mut inner = self.lock();
         inner.names.remove(name);

@@ -1,0 +1,38 @@
+//! What to open, and whom to believe.
+
+use super::trust::Remembered;
+use sotto_catalog::{PublicKey, TableName};
+use sotto_core::SchemeEntry;
+
+/// A table to open.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The table.
+    pub table: TableName,
+    /// The publisher's key, if the caller knows it.
+    pub pin: Option<PublicKey>,
+    /// What an earlier session learnt.
+    pub remembered: Option<Remembered>,
+    /// How many servers there are to ask; the table's scheme has to ask just as many.
+    pub servers: u8,
+    /// Whether a client whose state must not be lost may have it in memory alone. With the process its hints are lost,
+    /// and the next one has to prepare anew; a process that is copied or goes back in time uses hints twice, and gives
+    /// away what it asked. For tests, benchmarks, and sessions whose caller keeps nothing.
+    pub in_memory: bool,
+    /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
+    pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
+}
+
+impl Config {
+    /// A table at one server, of which nothing is known.
+    pub fn new(table: TableName) -> Self {
+        Config {
+            table,
+            pin: None,
+            remembered: None,
+            servers: 1,
+            in_memory: false,
+            resolve: sotto_registry::find,
+        }
+    }
+}

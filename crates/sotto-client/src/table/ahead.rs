@@ -1,0 +1,233 @@
+//! The next client, prepared in the background before it is needed.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `work` | what the thread does |
+//! | `pace` | how fast it may, and how it hears that plans have changed |
+//! | `notes` | when a preparation is written down |
+//!
+//! ```text
+//! table                                     thread, with transports of its own
+//!   hints are low                  -------->  catalog; rows, part by part; a checkpoint now and then
+//!   asks go on, with the client there is      the newest epoch, by deltas
+//!                                             the client is written down, in a file that is not the state's yet
+//!   before an ask: is it there?    <--------  here it is
+//!   one transaction: it is the state's
+//! ```
+//!
+//! A client is asked with until the transaction, and the other one from there on. No request knows of both.
+
+pub(crate) mod notes;
+pub(crate) mod pace;
+pub(crate) mod work;
+
+use super::servers::Servers;
+use super::{Event, Table};
+use crate::session::Opening;
+use crate::state::checkpoint::Ahead;
+use crate::state::keeper::Keeper;
+use crate::transport::{Transport, TransportError};
+use crate::{ClientError, Result};
+use pace::{Clock, Pace, Paced, Signal, System};
+use sotto_core::{Artifact, Budget, Error, Misuse};
+use sotto_prg::system_rng;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use work::{From, Outcome, Prepared, Work};
+
+/// Makes transports for a thread, one to each server.
+pub(crate) type MakeTransports = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
+
+/// When a table prepares its next client, and how.
+pub(crate) struct Plan {
+    /// `None` if a thread cannot have transports of its own.
+    pub(crate) transports: Option<MakeTransports>,
+    /// The number of queries below which it begins; `None` for a quarter of what a client begins with.
+    pub(crate) low_water: Option<u64>,
+    /// Bytes a second.
+    pub(crate) rate: Option<u64>,
+    /// Whether a lookup that finds no hints left says so, instead of waiting for the next client.
+    pub(crate) refuses: bool,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let clock = Arc::new(System(Instant::now()));
+        Plan { transports: None, low_water: None, rate: None, refuses: false, clock }
+    }
+}
+
+/// A preparation under way.
+pub(crate) struct Pass {
+    signal: Arc<Signal>,
+    outcome: Receiver<Outcome>,
+    ahead: Option<Ahead>,
+}
+
+impl Drop for Pass {
+    /// The thread ends by itself, as soon as the network lets go of it.
+    fn drop(&mut self) {
+        self.signal.stop();
+    }
+}
+
+impl Table {
+    /// Whether the next client is being prepared in the background.
+    pub fn is_preparing(&self) -> bool {
+        self.pass.is_some()
+    }
+
+    /// Stops preparing the next client, if that is under way, and writes down how far it is: the next process goes on
+    /// from there, and this one with the next lookup. Waits for that as long as `patience` says, and gives whether it was
+    /// long enough. To drop a table is to stop without waiting: then what came since the last checkpoint is lost.
+    ///
+    /// # Errors
+    /// [`ClientError::State`] if the client was ready, and cannot be made the one.
+    pub fn pause(&mut self, patience: Duration) -> Result<bool> {
+        let Some(pass) = self.pass.take() else { return Ok(true) };
+        pass.signal.stop();
+        match pass.outcome.recv_timeout(patience) {
+            Ok(Outcome::Ready(prepared)) => {
+                self.hand_over(pass, *prepared)?;
+                self.pass = None;
+                Ok(true)
+            }
+            Ok(_) | Err(RecvTimeoutError::Disconnected) => Ok(true),
+            Err(RecvTimeoutError::Timeout) => Ok(false),
+        }
+    }
+
+    /// Makes the next client the one, if it is ready.
+    pub(crate) fn take_up(&mut self) -> Result<()> {
+        let Some(pass) = self.pass.take() else { return Ok(()) };
+        match pass.outcome.try_recv() {
+            Ok(Outcome::Ready(prepared)) => self.hand_over(pass, *prepared).map(drop),
+            Ok(Outcome::Stopped | Outcome::Failed(_)) | Err(TryRecvError::Disconnected) => Ok(()),
+            Err(TryRecvError::Empty) => {
+                self.pass = Some(pass);
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins to prepare the next client, if hints are low.
+    pub(super) fn look_ahead(&mut self) {
+        let fresh = self.session.report().costs.budget;
+        let mark = self.plan.low_water.unwrap_or(fresh / 4);
+        if matches!(self.session.budget(), Budget::Left(left) if left < mark)
+            && self.pass.is_none()
+            && !self.session.is_discarded()
+        {
+            // What keeps it from beginning will be an error once it is needed.
+            self.pass = self.begin(From::Disk, None).ok().flatten();
+        }
+    }
+
+    /// Waits for the next client, and makes it the one. `false` if it cannot be prepared by a thread.
+    pub(super) fn wait_for_next(&mut self) -> Result<bool> {
+        loop {
+            self.pass = match self.pass.take() {
+                None => self.begin(From::Disk, None)?,
+                pass => pass,
+            };
+            let Some(pass) = self.pass.take() else { return Ok(false) };
+            pass.signal.hurry();
+            match pass.outcome.recv() {
+                Ok(Outcome::Ready(prepared)) => {
+                    if self.hand_over(pass, *prepared)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(Outcome::Failed(error)) => return Err(error),
+                Ok(Outcome::Stopped) | Err(_) => {
+                    let ended = "the thread that prepares the next client has ended";
+                    return Err(TransportError::Lost(ended.to_owned()).into());
+                }
+            }
+        }
+    }
+
+    /// A thread that prepares a client, if there can be one.
+    fn begin(&mut self, from: From, ahead: Option<Ahead>) -> Result<Option<Pass>> {
+        let streams = self.session.catalog().artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
+        let Some(entry) = self.session.scheme().state.as_ref().filter(|_| streams) else { return Ok(None) };
+        // Where a server makes hints, they do not end.
+        if self.session.scheme().upkeep.is_some() {
+            return Ok(None);
+        }
+        let Some(transports) = &mut self.plan.transports else { return Ok(None) };
+        let (signal, clock) = (Arc::new(Signal::default()), Arc::clone(&self.plan.clock));
+        let paced = |inner| {
+            let pace = Pace::new(self.plan.rate, Arc::clone(&signal), Arc::clone(&clock));
+            Box::new(Paced { inner, pace }) as Box<dyn Transport>
+        };
+        let mut transports = transports()?.into_iter().map(paced);
+        let none = || Error::from(Misuse::Rule("a table has as many servers as its scheme asks"));
+        let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
+        let ahead = ahead.or_else(|| self.line.kept.keeper.as_mut().map(Keeper::lend));
+        let literal = self.session.catalog().params.to_string().into_bytes();
+        let work = Work {
+            config: self.config.clone(),
+            epoch: self.session.epoch(),
+            servers,
+            ahead: ahead.clone(),
+            how: (entry, literal),
+            params: self.session.catalog().params_digest,
+            signal: Arc::clone(&signal),
+            clock,
+            rng: system_rng().map_err(|_| ClientError::NoEntropy)?,
+            events: self.line.kept.events.clone(),
+            progress: self.line.progress.clone(),
+            from,
+            traffic: Default::default(),
+        };
+        let (ready, outcome) = sync_channel(1);
+        let spawned = thread::Builder::new().name("sotto-pass".to_owned()).spawn(move || {
+            // Nobody may be there any more.
+            let _ = ready.send(work.run());
+        });
+        spawned.map_err(Error::Storage)?;
+        Ok(Some(Pass { signal, outcome, ahead }))
+    }
+
+    /// Makes a client that is ready the one, and gives whether it is. If the table has moved on meanwhile, it has to be
+    /// taken along first.
+    fn hand_over(&mut self, pass: Pass, prepared: Prepared) -> Result<bool> {
+        let Prepared { session, snapshot, traffic } = prepared;
+        let artifacts = &mut self.line.stats.artifacts;
+        artifacts.requests += traffic.requests;
+        artifacts.up += traffic.up;
+        artifacts.down += traffic.down;
+        if let Some(keeper) = &mut self.line.kept.keeper {
+            // What the state was when the preparation began may have been thrown away.
+            let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
+                return Ok(false);
+            };
+            if session.epoch() >= self.session.epoch() {
+                keeper.adopt_written(snapshot)?;
+            }
+        }
+        if session.epoch() < self.session.epoch() {
+            self.pass = self.begin(From::Whole(Box::new(session)), pass.ahead.clone())?;
+            return Ok(false);
+        }
+        self.session = session;
+        self.keep_in_mind();
+        self.line.kept.events.tell(Event::Renewed(self.session.budget()));
+        Ok(true)
+    }
+
+    /// An opening for the next client, from what there is of it on disk.
+    pub(super) fn opening_ahead(&mut self) -> Result<Opening> {
+        let how = self.session.scheme().state.as_ref();
+        let (Some(keeper), Some(entry)) = (&mut self.line.kept.keeper, how) else {
+            return Ok(Opening::new(self.config.clone()));
+        };
+        let literal = self.session.catalog().params.to_string();
+        let found = keeper.lend().resume((entry, literal.as_bytes()))?;
+        Ok(self.line.kept.opening(self.config.clone(), found))
+    }
+}

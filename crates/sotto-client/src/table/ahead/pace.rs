@@ -1,0 +1,129 @@
+//! How fast rows come in the background, and how whoever fetches them hears that plans have changed.
+
+use crate::transport::{Request, Response, Transport, TransportError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a thread that prepares a client is told meanwhile.
+#[derive(Default)]
+pub(crate) struct Signal {
+    wishes: Mutex<Wishes>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Wishes {
+    stop: bool,
+    hurry: bool,
+}
+
+impl Signal {
+    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nobody wants the client now.
+    pub(crate) fn stop(&self) {
+        self.wishes().stop = true;
+        self.changed.notify_all();
+    }
+
+    /// Somebody waits for the client.
+    pub(crate) fn hurry(&self) {
+        self.wishes().hurry = true;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.wishes().stop
+    }
+
+    pub(crate) fn is_hurried(&self) -> bool {
+        self.wishes().hurry
+    }
+
+    /// Waits so long, unless there is a reason not to.
+    fn wait(&self, time: Duration) {
+        let idle = |wishes: &mut Wishes| !wishes.stop && !wishes.hurry;
+        let waited = self.changed.wait_timeout_while(self.wishes(), time, idle);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Time, so that tests can have their own.
+pub(crate) trait Clock: Send + Sync {
+    /// Since some moment that stays the same.
+    fn now(&self) -> Duration;
+    /// Waits so long, or until a signal says something.
+    fn wait(&self, time: Duration, signal: &Signal);
+}
+
+/// The system's time.
+pub(crate) struct System(pub(crate) Instant);
+
+impl Clock for System {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn wait(&self, time: Duration, signal: &Signal) {
+        signal.wait(time);
+    }
+}
+
+/// How many bytes may come when.
+pub(crate) struct Pace {
+    /// Bytes a second; `None` for as many as come.
+    pub(crate) rate: Option<u64>,
+    pub(crate) signal: Arc<Signal>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// When the next byte may come: time in which nothing came is not made up for.
+    next: Duration,
+}
+
+impl Pace {
+    pub(crate) fn new(rate: Option<u64>, signal: Arc<Signal>, clock: Arc<dyn Clock>) -> Self {
+        Pace { rate, signal, clock, next: Duration::ZERO }
+    }
+
+    /// Waits until so many bytes may have come. Gives whether more are wanted.
+    fn came(&mut self, bytes: usize) -> bool {
+        if let Some(rate) = self.rate.filter(|_| !self.signal.is_hurried()) {
+            let now = self.clock.now();
+            self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
+            self.clock.wait(self.next.saturating_sub(now), &self.signal);
+        }
+        !self.signal.is_stopped()
+    }
+}
+
+/// A transport that brings no more bytes a second than it may, and none once nobody wants them.
+pub(crate) struct Paced {
+    pub(crate) inner: Box<dyn Transport>,
+    pub(crate) pace: Pace,
+}
+
+impl Transport for Paced {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let response = self.inner.call(request)?;
+        self.pace.came(response.body.len());
+        Ok(response)
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let Paced { inner, pace } = self;
+        inner.call_in_pieces(request, &mut |bytes| take(bytes) && pace.came(bytes.len()))
+    }
+
+    fn origin(&self) -> String {
+        self.inner.origin()
+    }
+
+    fn retries(&self) -> u64 {
+        self.inner.retries()
+    }
+}

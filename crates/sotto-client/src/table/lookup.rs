@@ -1,0 +1,112 @@
+//! Lookups: another epoch in between, and rows by a client that keeps no state on disk.
+
+use super::{LookupStats, Share, Table};
+use crate::session::ask::seen;
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_catalog::{Catalog, CatalogError};
+use sotto_wire::Timing;
+use std::time::{Duration, Instant};
+
+/// How much of a query [`LookupStats::seen`] shows.
+const SEEN_BYTES: usize = 16;
+
+impl Table {
+    pub(super) fn lookup(
+        &mut self,
+        rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let wanted = rows(self.session.catalog())?;
+        match self.lookup_once(&wanted) {
+            // Discarded by an epoch before this one, which could not be followed nor begun anew.
+            Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
+                self.line.renew_settled(&self.config, &mut self.session)?;
+                self.keep_in_mind();
+                match self.still_there(&rows) {
+                    Ok(rows) => self.lookup_once(&rows),
+                    Err(gone) => {
+                        // Whoever says that the epoch is over chooses when this happens, and perhaps what the
+                        // next one holds. Whether a second ask comes must not depend on the row.
+                        let _ = self.lookup_once(&vec![0; wanted.len()]);
+                        Err(gone)
+                    }
+                }
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// The rows wanted, if the table has them all.
+    pub(super) fn still_there(
+        &self,
+        rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
+    ) -> Result<Vec<u64>> {
+        let rows = rows(self.session.catalog())?;
+        rows.iter().try_for_each(|&row| self.session.packing().records_of(row).map(drop))?;
+        Ok(rows)
+    }
+
+    fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        self.session.sound()?;
+        if self.session.is_kept() {
+            return self.lookup_kept(rows);
+        }
+        self.take_up()?;
+        self.line.provide(&mut self.session, rows.len())?;
+        self.afford(rows.len())?;
+        let start = Instant::now();
+        let mut ask = self.session.ask(rows, &mut self.line.rng)?;
+        let made = Instant::now();
+        let responses = self.line.ask(&mut self.session, &mut ask)?;
+        let returned = Instant::now();
+        let mut stats = self.measured(ask.requests(), usize::from(ask.queries()), &responses, rows.len());
+        let values = self.session.recover(ask, &responses);
+        stats.query = made - start;
+        stats.round_trip = returned - made;
+        stats.recover = returned.elapsed();
+        self.finish(stats, values)
+    }
+
+    /// Counts a lookup that is done, and hands its rows out.
+    pub(super) fn finish(
+        &mut self,
+        stats: LookupStats,
+        values: Result<Vec<Vec<u8>>>,
+    ) -> Result<Vec<Vec<u8>>> {
+        for share in &stats.servers {
+            self.line.stats.asks.add(share.up, share.down);
+        }
+        self.look_ahead();
+        let values = values?;
+        self.line.stats.rows += values.len() as u64;
+        self.last = Some(stats);
+        Ok(values)
+    }
+
+    pub(super) fn measured(
+        &self,
+        requests: &[Request],
+        queries: usize,
+        responses: &[Response],
+        rows: usize,
+    ) -> LookupStats {
+        let share = |(request, response): (&Request, &Response)| Share {
+            up: request.body.len() as u64,
+            down: response.body.len() as u64,
+            timing: response.server_timing.as_deref().and_then(Timing::parse),
+        };
+        let servers: Vec<Share> = requests.iter().zip(responses).map(share).collect();
+        LookupStats {
+            epoch: self.session.epoch(),
+            rows,
+            queries: u16::try_from(queries).unwrap_or(u16::MAX),
+            up: servers.iter().map(|share| share.up).sum(),
+            down: servers.iter().map(|share| share.down).sum(),
+            servers,
+            query: Duration::ZERO,
+            round_trip: Duration::ZERO,
+            recover: Duration::ZERO,
+            seen: seen(requests, SEEN_BYTES).to_vec(),
+        }
+    }
+}
