@@ -5,7 +5,7 @@
 //! Neither has a table, a branch or an address that depends on a key or a block.
 
 #[cfg(target_arch = "x86_64")]
-mod schedule;
+pub(crate) mod schedule;
 
 use crate::simd::{self, Blocks};
 use ::aes::cipher::KeyInit;
@@ -85,6 +85,17 @@ pub fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
     widen_with(simd::kernels().aes(), key, seeds, out);
 }
 
+/// One path down many trees, each under a key of its own.
+///
+/// For each of `turns` in order, every seed becomes what [`Aes::mmo`] makes under its key of the seed with the turn added to
+/// its first byte without carry. Time depends on lengths alone.
+///
+/// # Panics
+/// If there are not as many seeds as keys.
+pub fn descend(keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+    descend_with(simd::kernels().aes(), keys, turns, seeds);
+}
+
 fn grid_with(blocks: &dyn Blocks, key: &Aes, from: [u64; 2], count: [usize; 2], out: &mut [[u8; 16]]) {
     assert_eq!(count[0].checked_mul(count[1]), Some(out.len()), "one block for each pair");
     // A grid without columns has no pair, and no next row either.
@@ -106,6 +117,11 @@ fn double_with(blocks: &dyn Blocks, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &m
 fn widen_with(blocks: &dyn Blocks, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
     assert_eq!(seeds.len().checked_mul(4), Some(out.len()), "four blocks for each seed");
     blocks.widen(key, seeds, out);
+}
+
+fn descend_with(blocks: &dyn Blocks, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+    assert_eq!(keys.len(), seeds.len(), "a seed for each key");
+    blocks.descend(keys, turns, seeds);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p lp-treepir --example passes -- [log2 rows] [row bytes] [queries]
 //! ```
 //!
-//! One thread. Times of preparations and queries are those of the processor, where the system tells; answers are too short for
+//! One thread. Times of preparations are those of the processor, where the system tells; queries and answers are too short for
 //! that, and theirs are on the wall. Every query has a random row, and its answer is compared with the table. The setting makes the C library ask
 //! for large pages, which are what a server's image lies in.
 
@@ -75,9 +75,9 @@ fn run(log2: usize, row_bytes: usize, queries: usize) -> Result<()> {
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..queries {
         let index = rng.next_u64() % (1 << log2);
-        let start = clock.now();
+        let start = Instant::now();
         let (Two(to_first, to_second), pending) = client.query(RecordIndex(index), rng)?;
-        let asked = clock.now() - start;
+        let asked = start.elapsed();
         let start = Instant::now();
         let from_first = server.answer(&(), to_first)?;
         let first = start.elapsed();

@@ -9,10 +9,17 @@ use crate::set::Place;
 use crate::tree::Trees;
 use zeroize::Zeroizing;
 
+/// Trees that are walked down together: some 10 KB of them.
+const TOGETHER: usize = 256;
+
 /// A hint, or their number if none contains the row.
 pub(crate) fn choose(trees: &Trees, hints: &[Hint], place: Place, coins: u64) -> u32 {
-    let found: Zeroizing<Vec<u32>> =
-        Zeroizing::new(hints.iter().map(|hint| hint.set.contains(place, trees)).collect());
+    let mut found = Zeroizing::new(Vec::with_capacity(hints.len()));
+    for hints in hints.chunks(TOGETHER) {
+        let numbers =
+            Zeroizing::new(trees.numbers_at(hints.iter().map(|hint| hint.set.root), place.partition));
+        found.extend(hints.iter().zip(numbers.iter()).map(|(hint, number)| hint.set.has(*number, place)));
+    }
     let count: u64 = found.iter().copied().map(u64::from).sum();
     // Which of `count`: off from uniform by less than 2^-32.
     let wanted = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
@@ -29,6 +36,7 @@ mod tests {
     use super::*;
     use crate::params::Params;
     use crate::set::Keyed;
+    use crate::tree::Room;
     use sotto_core::{Params as _, Shape};
 
     #[test]
@@ -36,12 +44,15 @@ mod tests {
         let params = Params::check(Params::select(&Shape::new(200, 1, 1)).unwrap()).unwrap();
         let (trees, keyed) = (Trees::new(&params), Keyed::new(&params, &[9; 16]));
         let hints: Vec<Hint> = (0..120).map(|id| Hint { set: keyed.set(id), ..Hint::default() }).collect();
+        let mut room = Room::default();
         for row in [0, 77, 255] {
             let place = Place::of(&params, row);
             let mut containing = Vec::new();
-            keyed.each(&trees, 0..120, |id, offsets| {
-                containing.extend((offsets[place.partition as usize] == place.offset).then_some(id));
-            });
+            for (slot, hint) in (0..).zip(&hints) {
+                let numbers = trees.grow([hint.set.root].into_iter(), &mut room);
+                let has = numbers[place.partition as usize] ^ hint.set.shift == place.offset;
+                containing.extend(has.then_some(slot));
+            }
             assert!(containing.len() > 1);
             let steps = containing.len() as u64 * 16;
             let chosen: Vec<_> =

@@ -6,8 +6,8 @@ use crate::TreePir;
 use crate::guesses::Guesses;
 use crate::message::{Answer, Order, Query, Supply};
 use crate::params::Params;
-use crate::set::Keyed;
-use crate::tree::Trees;
+use crate::set::{Keyed, Set};
+use crate::tree::{EIGHT, Trees, words};
 use rayon::prelude::*;
 use sotto_core::{Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink, Supplier};
 use std::sync::Arc;
@@ -18,15 +18,6 @@ pub(crate) const ROWS: Section = Section::Resident;
 
 /// Bytes of rows that are copied at once while encoding.
 const CHUNK: usize = 1 << 20;
-
-/// Offsets that a thread has at once, of hints that it makes together.
-const SHARE: usize = 1 << 24;
-
-/// Bytes of rows that are added to all of them before those that follow, if a partition has no more.
-const NEAR: usize = 1 << 19;
-
-/// Most partitions of a run.
-const RUN: usize = 32;
 
 /// An open table.
 pub struct Server {
@@ -91,36 +82,45 @@ impl Supplier for TreePir {
         // Both below 2^32.
         let (first, end) = (order.block * count as u32, params.hints() as u32);
         let mut supply = Zeroizing::new(vec![0; count * row_bytes]);
-        let share = (SHARE / params.partitions()).min(count.div_ceil(rayon::current_num_threads()));
+        let share = count.div_ceil(rayon::current_num_threads());
         supply.par_chunks_mut(share * row_bytes).enumerate().for_each(|(at, parities)| {
             let first = first + (at * share) as u32;
             let ids = first.min(end)..(first + (parities.len() / row_bytes) as u32).min(end);
-            let mut offsets = Zeroizing::new(Vec::with_capacity(ids.len() * params.partitions()));
-            keyed.each(&server.trees, ids, |_, of_one| offsets.extend_from_slice(of_one));
-            add(rows, params, &offsets, parities);
+            let sets = Zeroizing::new(ids.map(|id| keyed.set(id)).collect::<Vec<_>>());
+            add_all(rows, params, &server.trees, &sets, parities);
         });
         Ok(Supply(supply))
     }
 }
 
-/// Adds to each parity the rows of its set, a run of partitions after the other for all: their rows stay in a cache as long.
-fn add(rows: &[u8], params: &Params, offsets: &[u16], parities: &mut [u8]) {
-    let (width, partitions) = (params.row_bytes(), params.partitions());
-    let run = (NEAR / (width << params.offset_bits())).clamp(1, RUN).min(partitions);
-    for first in (0..partitions).step_by(run) {
-        for (offsets, parity) in offsets.chunks_exact(partitions).zip(parities.chunks_exact_mut(width)) {
-            let places = (first..).zip(offsets.iter().skip(first).take(run));
-            let places = places.map(|(l, offset)| l << params.offset_bits() | usize::from(*offset));
-            match width {
-                8 => add_of::<8>(rows, places, parity),
-                16 => add_of::<16>(rows, places, parity),
-                32 => add_of::<32>(rows, places, parity),
-                64 => add_of::<64>(rows, places, parity),
-                _ => {
-                    for row in places.filter_map(|place| rows.get(place * width..(place + 1) * width)) {
-                        parity.iter_mut().zip(row).for_each(|(byte, row)| *byte ^= row);
-                    }
-                }
+/// Adds to each parity the rows of its set: those of eight partitions for all, and then of the next eight, whose rows stay in a cache as long.
+fn add_all(rows: &[u8], params: &Params, trees: &Trees, sets: &[Set], parities: &mut [u8]) {
+    let (partitions, bits, mask) = (params.partitions(), params.offset_bits(), params.mask());
+    let salts: Vec<_> = sets.iter().map(|set| set.root.salt).collect();
+    let seeds = Zeroizing::new(sets.iter().map(|set| set.root.seed).collect::<Vec<_>>());
+    let mut blocks = seeds.clone();
+    for first in (0..partitions).step_by(1 << EIGHT) {
+        blocks.copy_from_slice(&seeds);
+        // Below 2^16.
+        trees.blocks_at(&salts, &mut blocks, first as u32);
+        let of_each = sets.iter().zip(blocks.iter()).zip(parities.chunks_exact_mut(params.row_bytes()));
+        for ((set, block), parity) in of_each {
+            let offsets = words(block).map(|number| usize::from((number ^ set.shift) & mask));
+            add(rows, (first..partitions).zip(offsets).map(|(l, offset)| l << bits | offset), parity);
+        }
+    }
+}
+
+/// Adds the rows at these places. Past the last row they are zeros.
+fn add(rows: &[u8], places: impl Iterator<Item = usize>, parity: &mut [u8]) {
+    match parity.len() {
+        8 => add_of::<8>(rows, places, parity),
+        16 => add_of::<16>(rows, places, parity),
+        32 => add_of::<32>(rows, places, parity),
+        64 => add_of::<64>(rows, places, parity),
+        width => {
+            for row in places.filter_map(|place| rows.get(place * width..(place + 1) * width)) {
+                parity.iter_mut().zip(row).for_each(|(byte, row)| *byte ^= row);
             }
         }
     }

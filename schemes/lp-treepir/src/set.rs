@@ -4,7 +4,7 @@
 //! that contains a given row.
 
 use crate::params::Params;
-use crate::tree::{Room, Root, Trees};
+use crate::tree::{Root, Trees};
 use sotto_core::CryptoRng;
 use sotto_math::aes::Aes;
 use zeroize::Zeroize;
@@ -40,8 +40,12 @@ impl Place {
 impl Set {
     /// Whether a row is in the set: 1 if so, otherwise 0. Takes the same time for all.
     pub fn contains(&self, place: Place, trees: &Trees) -> u32 {
-        let off = trees.number(&self.root, place.partition) ^ self.shift ^ place.offset;
-        u32::from(off).wrapping_sub(1) >> 31
+        self.has(trees.number(&self.root, place.partition), place)
+    }
+
+    /// The same, where the tree's number in the row's partition is known.
+    pub(crate) fn has(&self, number: u16, place: Place) -> u32 {
+        u32::from(number ^ self.shift ^ place.offset).wrapping_sub(1) >> 31
     }
 
     /// A set that contains a row and is otherwise random.
@@ -80,29 +84,12 @@ impl Keyed {
         let [salt, seed, [a, b, ..]] = blocks;
         Set { root: Root { salt, seed }, shift: u16::from_le_bytes([a, b]) & self.mask }
     }
-
-    /// Gives the offsets of the sets of some ids to `each`, in order.
-    pub fn each(&self, trees: &Trees, ids: std::ops::Range<u32>, mut each: impl FnMut(u32, &[u16])) {
-        let (ids, mut room): (Vec<u32>, _) = (ids.collect(), Room::default());
-        let (mut sets, mut offsets) = (Vec::with_capacity(trees.together()), Vec::new());
-        for ids in ids.chunks(trees.together()) {
-            sets.clear();
-            sets.extend(ids.iter().map(|id| self.set(*id)));
-            let numbers = trees.grow(sets.iter().map(|set| set.root), &mut room);
-            for ((id, set), numbers) in ids.iter().zip(&sets).zip(numbers.chunks_exact(trees.span(0))) {
-                offsets.clear();
-                offsets.extend(numbers.iter().map(|number| number ^ set.shift));
-                each(*id, &offsets);
-            }
-        }
-        sets.zeroize();
-        offsets.zeroize();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Room;
     use sotto_core::{Params as _, Shape};
     use sotto_testkit::rng::seeded;
 
@@ -111,26 +98,22 @@ mod tests {
     }
 
     #[test]
-    fn sets_of_a_key_have_each_row_as_often_and_are_the_same_however_they_are_asked_for() {
+    fn sets_of_a_key_have_each_row_as_often() {
         let params = params(1 << 12);
         let (trees, keyed) = (Trees::new(&params), Keyed::new(&params, &[5; 16]));
         let mut rows = [0u32; 1 << 12];
-        let mut all = Vec::new();
-        keyed.each(&trees, 0..300, |id, offsets| {
-            let set = keyed.set(id);
-            for (partition, offset) in (0..).zip(offsets) {
-                assert_eq!(set.contains(Place { partition, offset: *offset }, &trees), 1);
+        let all: Vec<Set> = (0..300).map(|id| keyed.set(id)).collect();
+        for set in &all {
+            let mut room = Room::default();
+            for (partition, number) in (0..).zip(trees.grow([set.root].into_iter(), &mut room)) {
+                let offset = number ^ set.shift;
+                assert_eq!(set.contains(Place { partition, offset }, &trees), 1);
                 assert_eq!(set.contains(Place { partition, offset: offset ^ 1 }, &trees), 0);
-                rows[partition as usize * 64 + usize::from(*offset)] += 1;
+                rows[partition as usize * 64 + usize::from(offset)] += 1;
             }
-            all.push(set);
-        });
+        }
         assert!((0..300).all(|i| !all[..i].contains(&all[i])), "every id has a set of its own");
-        keyed.each(&trees, 77..78, |id, offsets| {
-            assert_eq!((id, offsets.len()), (77, 64));
-            let place = Place { partition: 9, offset: offsets[9] };
-            assert_eq!(all[77].contains(place, &trees), 1);
-        });
+        assert_eq!(keyed.set(77), all[77]);
         // 300 sets among 64 rows of a partition: 4.7 of each. A row in none, or in twenty, is one chance in thousands.
         assert!(rows.iter().filter(|count| **count == 0 || **count > 18).count() < 100);
         assert_ne!(keyed.name(), Keyed::new(&params, &[6; 16]).name());

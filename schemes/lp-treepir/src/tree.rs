@@ -8,7 +8,7 @@
 //! The key is public, but every tree has another: who looks for the seed of one tree does not try it on all others too.
 
 use crate::params::Params;
-use sotto_math::aes::{Aes, widen};
+use sotto_math::aes::{Aes, descend, widen};
 use zeroize::{Zeroize, Zeroizing};
 
 /// A node of a tree.
@@ -29,6 +29,9 @@ const FAN: u32 = 2;
 
 /// log2 of the most numbers of a leaf.
 pub(crate) const LEAF: u32 = 5;
+
+/// log2 of the numbers of a block.
+pub(crate) const EIGHT: u32 = 3;
 
 /// The shape of trees.
 #[derive(Debug, Clone)]
@@ -140,24 +143,28 @@ impl Trees {
         &mut room.numbers
     }
 
-    /// The number at a position, in the same time for all.
+    /// From the seeds of roots to the blocks that hold the number of each tree at a position, and those that share its block: eight,
+    /// or all if a tree has fewer. Takes the same time for all positions.
+    pub fn blocks_at(&self, salts: &[[u8; 16]], seeds: &mut [Seed], position: u32) {
+        // A leaf has a block for each eight numbers, as an inner node has one for each child.
+        let last = position >> EIGHT & ((1 << (self.leaf.max(EIGHT) - EIGHT)) - 1);
+        let turns = (0..self.depth).map(|level| self.turn(level, position)).chain([last]);
+        let turns: Zeroizing<Vec<u8>> = Zeroizing::new(turns.map(|turn| turn as u8).collect());
+        descend(salts, &turns, seeds);
+    }
+
+    /// The numbers of these trees at a position, in the same time for all.
+    pub fn numbers_at(&self, roots: impl Iterator<Item = Root>, position: u32) -> Vec<u16> {
+        let (salts, seeds): (Vec<_>, Vec<_>) = roots.map(|root| (root.salt, root.seed)).unzip();
+        let mut seeds = Zeroizing::new(seeds);
+        self.blocks_at(&salts, &mut seeds, position);
+        let within = position & ((1 << self.leaf.min(EIGHT)) - 1);
+        seeds.iter().map(|block| pick(words(block), within) & self.mask).collect()
+    }
+
+    /// The number of a tree at a position.
     pub fn number(&self, root: &Root, position: u32) -> u16 {
-        let (key, mut seed) = (Aes::new(&root.salt), Zeroizing::new([root.seed]));
-        let step = |seed: &mut [Seed; 1], child: u32| {
-            let mut below = [[0; 16]];
-            let [[first, ..]] = seed;
-            // Below four.
-            *first ^= child as u8;
-            key.mmo(seed, &mut below);
-            *seed = below;
-        };
-        for level in 0..self.depth {
-            // `widen` adds the child's number without carry.
-            step(&mut seed, self.turn(level, position));
-        }
-        let at = position & ((1 << self.leaf) - 1);
-        step(&mut seed, at >> 3);
-        pick(words(seed.as_flattened()), at & 7) & self.mask
+        self.numbers_at([*root].into_iter(), position).first().copied().unwrap_or(0)
     }
 
     /// The seeds beside the path to the leaf of a position, the root's children first; and the other numbers of that leaf. Nothing
@@ -210,11 +217,12 @@ fn blend(seed: &mut Seed, other: &Seed, mask: u32) {
 }
 
 /// The number at a position of a list, all of which is read.
-pub(crate) fn pick(numbers: impl Iterator<Item = u16>, position: u32) -> u16 {
+fn pick(numbers: impl Iterator<Item = u16>, position: u32) -> u16 {
     (0..).zip(numbers).fold(0, |sum, (at, number)| sum | number & equal(at, position) as u16)
 }
 
-fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
+/// The numbers that bytes of a leaf give, before they are cut to offsets.
+pub(crate) fn words(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
     bytes.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word))
 }
 

@@ -4,7 +4,7 @@ use ::aes::hazmat::{Block, cipher_round, inv_mix_columns};
 use zeroize::Zeroize;
 
 /// What round keys differ by: powers of two in the field of 256 elements (FIPS 197, section 5.2).
-const CONSTANTS: [u8; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1B, 0x36];
+pub(crate) const CONSTANTS: [u8; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1B, 0x36];
 
 /// `KeyExpansion` of FIPS 197, section 5.2.
 pub(super) fn expand(key: &[u8; 16]) -> [[u8; 16]; 11] {

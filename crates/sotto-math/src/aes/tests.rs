@@ -109,6 +109,28 @@ fn every_backend_hashes_doubles_and_widens() {
 }
 
 #[test]
+fn every_backend_descends_under_many_keys() {
+    for n in (0..70).chain([127, 128, 129, 300]) {
+        let keys: Vec<_> = seeds(2 * n)[n..].to_vec();
+        for turns in [&[][..], &[0], &[3, 0, 255, 1]] {
+            let end = |key: &[u8; 16], seed| turns.iter().fold(seed, |seed, turn| hash(key, seed, *turn));
+            let expected: Vec<_> = keys.iter().zip(seeds(n)).map(|(key, seed)| end(key, seed)).collect();
+            for k in available() {
+                let mut ends = seeds(n);
+                descend_with(k.aes(), &keys, turns, &mut ends);
+                assert!(ends == expected, "{n} paths of {turns:?} by {}", k.name());
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic = "a seed for each key"]
+fn keys_without_seeds_are_refused() {
+    descend(&[KEY; 2], &[1], &mut seeds(1));
+}
+
+#[test]
 fn the_backend_in_use_keeps_the_order_of_arguments() {
     let (left, right) = (Aes::new(&KEY), Aes::new(&[3; 16]));
     let mut out = blank(6);
@@ -121,6 +143,9 @@ fn the_backend_in_use_keeps_the_order_of_arguments() {
     assert_eq!(out[3], hash(&[3; 16], seeds[0], 3));
     left.mmo(&seeds, &mut out[..1]);
     assert_eq!(out[0], hash(&KEY, seeds[0], 0));
+    let mut end = seeds.clone();
+    descend(&[KEY], &[9], &mut end);
+    assert_eq!(end[0], hash(&KEY, seeds[0], 9));
 }
 
 #[test]

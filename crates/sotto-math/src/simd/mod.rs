@@ -188,6 +188,9 @@ pub(crate) trait Blocks: Sync {
 
     /// `mmo` of each seed with 0, 1, 2 and 3 added to its first byte without carry.
     fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]);
+
+    /// `mmo` of each seed under its own key, for each turn with that added to its first byte without carry.
+    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]);
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;

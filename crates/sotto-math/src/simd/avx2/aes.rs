@@ -1,6 +1,7 @@
 //! AES by its instructions, eight blocks in flight.
 
 use crate::aes::Aes;
+use crate::aes::schedule::CONSTANTS;
 use crate::simd::Blocks;
 use crate::simd::scalar::Pairs;
 use core::arch::x86_64::*;
@@ -37,6 +38,11 @@ impl Blocks for AesNi {
     fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
         // SAFETY: self proves the features.
         unsafe { widen(key, seeds, out) }
+    }
+
+    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+        // SAFETY: self proves the features.
+        unsafe { descend(keys, turns, seeds) }
     }
 }
 
@@ -108,6 +114,66 @@ pub(in crate::simd) fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]
     for (seed, out) in rest.iter().zip(out_rest.as_chunks_mut::<4>().0) {
         store_all(out, hash(&keys, leaf(seed)));
     }
+}
+
+#[target_feature(enable = "avx2,aes")]
+pub(in crate::simd) fn descend(keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+    let (groups, rest) = keys.as_chunks::<FLIGHT>();
+    let (seeds, seeds_rest) = seeds.as_chunks_mut::<FLIGHT>();
+    for (keys, seeds) in groups.iter().zip(seeds) {
+        store_all(seeds, paths(load_all(keys), turns, load_all(seeds)));
+    }
+    for (key, seed) in rest.iter().zip(seeds_rest) {
+        let [end] = paths([load(key)], turns, [load(seed)]);
+        store(seed, end);
+    }
+}
+
+/// Down from each seed, under its key.
+#[inline]
+#[target_feature(enable = "avx2,aes")]
+fn paths<const N: usize>(keys: [__m128i; N], turns: &[u8], mut seeds: [__m128i; N]) -> [__m128i; N] {
+    let rounds = expand(keys);
+    for turn in turns {
+        for seed in &mut seeds {
+            *seed = _mm_xor_si128(*seed, _mm_cvtsi32_si128(i32::from(*turn)));
+        }
+        let [whitening, middle @ .., last] = &rounds;
+        let mut blocks = seeds;
+        for (block, key) in blocks.iter_mut().zip(whitening) {
+            *block = _mm_xor_si128(*block, *key);
+        }
+        for keys in middle {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                *block = _mm_aesenc_si128(*block, *key);
+            }
+        }
+        for ((block, key), seed) in blocks.iter().zip(last).zip(&mut seeds) {
+            *seed = _mm_xor_si128(_mm_aesenclast_si128(*block, *key), *seed);
+        }
+    }
+    seeds
+}
+
+/// The round keys of FIPS 197, section 5.2, of several keys. The S-box is that of the last round, whose shift of rows moves
+/// nothing where all columns are equal.
+#[inline]
+#[target_feature(enable = "avx2,aes")]
+fn expand<const N: usize>(mut keys: [__m128i; N]) -> [[__m128i; N]; 11] {
+    let mut rounds = [keys; 11];
+    for (round, constant) in rounds[1..].iter_mut().zip(CONSTANTS) {
+        let constant = _mm_set1_epi32(i32::from(constant));
+        for key in &mut keys {
+            let word = _mm_shuffle_epi32::<0xFF>(*key);
+            let turned = _mm_or_si128(_mm_srli_epi32::<8>(word), _mm_slli_epi32::<24>(word));
+            // Each word becomes the sum of those up to it.
+            let sums = _mm_xor_si128(*key, _mm_slli_si128::<4>(*key));
+            let sums = _mm_xor_si128(sums, _mm_slli_si128::<8>(sums));
+            *key = _mm_xor_si128(sums, _mm_aesenclast_si128(turned, constant));
+        }
+        *round = keys;
+    }
+    rounds
 }
 
 /// The encryption of each block, plus the block.

@@ -2,6 +2,7 @@
 
 use super::lanes::{load, store};
 use crate::aes::Aes;
+use crate::aes::schedule::CONSTANTS;
 use crate::simd::Blocks;
 use crate::simd::avx2::aes as single;
 use crate::simd::scalar::Pairs;
@@ -13,6 +14,9 @@ const FLIGHT: usize = 8;
 
 /// Blocks in flight. What is left at the end of a slice is fewer, and goes one block to a register.
 const BLOCKS: usize = 4 * FLIGHT;
+
+/// Registers in flight where each lane has a key of its own, and so eleven registers more.
+const PATHS: usize = 4;
 
 /// Proof that this processor has AVX-512 F, VAES, AVX2 and AES. Only the probe makes one.
 pub(super) struct Vaes(());
@@ -47,6 +51,11 @@ impl Blocks for Vaes {
     fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
         // SAFETY: self proves the features.
         unsafe { widen(key, seeds, out) }
+    }
+
+    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+        // SAFETY: self proves the features.
+        unsafe { descend(keys, turns, seeds) }
     }
 }
 
@@ -138,6 +147,75 @@ fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
         store_all(out, hash(&keys, blocks));
     }
     single::widen(key, rest, out_rest);
+}
+
+#[target_feature(enable = "avx512f,avx2,vaes,aes")]
+fn descend(keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+    let (groups, rest) = keys.as_chunks::<{ 4 * PATHS }>();
+    let (seeds, seeds_rest) = seeds.as_chunks_mut::<{ 4 * PATHS }>();
+    for (keys, seeds) in groups.iter().zip(seeds) {
+        let (mut four_keys, mut four_seeds) =
+            ([_mm512_setzero_si512(); PATHS], [_mm512_setzero_si512(); PATHS]);
+        for (to, from) in four_keys.iter_mut().zip(keys.as_chunks::<4>().0) {
+            *to = load(from);
+        }
+        for (to, from) in four_seeds.iter_mut().zip(seeds.as_chunks::<4>().0) {
+            *to = load(from);
+        }
+        let ends = paths(four_keys, turns, four_seeds);
+        for (to, end) in seeds.as_chunks_mut::<4>().0.iter_mut().zip(ends) {
+            store(to, end);
+        }
+    }
+    single::descend(rest, turns, seeds_rest);
+}
+
+/// Down from each seed, under its key.
+#[inline]
+#[target_feature(enable = "avx512f,vaes")]
+fn paths<const N: usize>(keys: [__m512i; N], turns: &[u8], mut seeds: [__m512i; N]) -> [__m512i; N] {
+    let rounds = expand(keys);
+    for turn in turns {
+        let turn = i64::from(*turn);
+        let turn = _mm512_setr_epi64(turn, 0, turn, 0, turn, 0, turn, 0);
+        for seed in &mut seeds {
+            *seed = _mm512_xor_si512(*seed, turn);
+        }
+        let [whitening, middle @ .., last] = &rounds;
+        let mut blocks = seeds;
+        for (block, key) in blocks.iter_mut().zip(whitening) {
+            *block = _mm512_xor_si512(*block, *key);
+        }
+        for keys in middle {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                *block = _mm512_aesenc_epi128(*block, *key);
+            }
+        }
+        for ((block, key), seed) in blocks.iter().zip(last).zip(&mut seeds) {
+            *seed = _mm512_xor_si512(_mm512_aesenclast_epi128(*block, *key), *seed);
+        }
+    }
+    seeds
+}
+
+/// The round keys of FIPS 197, section 5.2, of four keys in each register. The S-box is that of the last round, whose shift of
+/// rows moves nothing where all columns are equal.
+#[inline]
+#[target_feature(enable = "avx512f,vaes")]
+fn expand<const N: usize>(mut keys: [__m512i; N]) -> [[__m512i; N]; 11] {
+    let mut rounds = [keys; 11];
+    for (round, constant) in rounds[1..].iter_mut().zip(CONSTANTS) {
+        let constant = _mm512_set1_epi32(i32::from(constant));
+        for key in &mut keys {
+            let turned = _mm512_ror_epi32::<8>(_mm512_shuffle_epi32::<0xFF>(*key));
+            // Each word becomes the sum of those up to it.
+            let sums = _mm512_xor_si512(*key, _mm512_maskz_shuffle_epi32::<0x90>(0xEEEE, *key));
+            let sums = _mm512_xor_si512(sums, _mm512_maskz_shuffle_epi32::<0x40>(0xCCCC, sums));
+            *key = _mm512_xor_si512(sums, _mm512_aesenclast_epi128(turned, constant));
+        }
+        *round = keys;
+    }
+    rounds
 }
 
 /// The encryption of each block, plus the block.

@@ -53,6 +53,18 @@ impl Blocks for Plain {
         }
         inputs.zeroize();
     }
+
+    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+        for (key, seed) in keys.iter().zip(seeds) {
+            let key = Aes::new(key);
+            for turn in turns {
+                let mut input = [*seed];
+                input[0][0] ^= turn;
+                self.mmo(&key, &input, core::slice::from_mut(seed));
+                input.zeroize();
+            }
+        }
+    }
 }
 
 /// The blocks of a grid, one after the other.
