@@ -15,6 +15,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &s3pir::ENTRY,
     #[cfg(feature = "s3pir")]
     &s3pir::TWO,
+    #[cfg(feature = "piano")]
+    &piano::ENTRY,
     #[cfg(feature = "dpf")]
     &dpf::ENTRY,
     #[cfg(feature = "checklist")]

@@ -1,0 +1,124 @@
+//! How often a lookup fails and for which sequences of queries, how many hints a query has to look at, and what security
+//! rests on.
+//!
+//! A lookup fails in two ways. *No hint contains the row*: a hint has one of the w rows of each partition, so it lacks a
+//! given row with probability 1 - 1/w, and README.md proves that this stays so whatever was asked before. And *the
+//! partition has no backup left*: that depends on what is asked, and no number of backups that a client could keep covers
+//! every sequence. What is bounded here is a sequence of different rows, chosen without regard to the public order
+//! ([`places`](crate::places)) in which rows lie in partitions.
+
+use crate::params::{Params, ParamsLiteral};
+use std::f64::consts::LN_2;
+
+/// log2 of a bound on the probability that any of the Q lookups of a client fails, for the sequences above.
+pub(crate) fn failure_log2(literal: &ParamsLiteral) -> f64 {
+    let &ParamsLiteral { partitions, partition_rows, hints, backups, queries, .. } = literal;
+    let missed = missed_log2(hints, queries, partition_rows);
+    let starved = starved_log2(backups, queries, partitions, partition_rows);
+    let larger = missed.max(starved);
+    larger + ((missed - larger).exp2() + (starved - larger).exp2()).log2()
+}
+
+/// log2 of a bound on the probability that there is a query whose row is in no hint.
+fn missed_log2(hints: u64, queries: u64, w: u64) -> f64 {
+    (queries as f64).log2() + hints as f64 * (-1.0 / w as f64).ln_1p() / LN_2
+}
+
+/// log2 of a bound on the probability that there is a partition of which more than m rows are asked for.
+///
+/// Under a random order the rows that are asked for are Q of all places without repetition, of which 1/c are in a given
+/// partition. Their number exceeds m with probability at most exp(-Q D(a/Q, 1/c)), a = m + 1 and D the relative entropy
+/// (Chernoff; Hoeffding 1963, section 6, for draws without repetition). There are c partitions.
+fn starved_log2(backups: u64, queries: u64, c: u64, w: u64) -> f64 {
+    if backups >= queries.min(w) {
+        // No partition has more rows than that, and none is asked for twice.
+        return f64::NEG_INFINITY;
+    }
+    let (share, mean) = ((backups + 1) as f64 / queries as f64, 1.0 / c as f64);
+    if share <= mean {
+        return 0.0;
+    }
+    let term = |x: f64, y: f64| if x > 0.0 { x * (x / y).ln() } else { 0.0 };
+    let entropy = term(share, mean) + term(1.0 - share, 1.0 - mean);
+    (c as f64).log2() - queries as f64 * entropy / LN_2
+}
+
+/// The fewest hints for which a row is missed with at most 2^`target`.
+pub(crate) fn least_hints(queries: u64, w: u64, target: f64) -> u64 {
+    (((queries as f64).log2() - target) / -missed_log2(1, 1, w)).ceil() as u64
+}
+
+/// The fewest backups for which a partition starves with at most 2^`target`.
+pub(crate) fn least_backups(queries: u64, c: u64, w: u64, target: f64) -> u64 {
+    let most = queries.min(w);
+    (1..most).find(|backups| starved_log2(*backups, queries, c, w) <= target).unwrap_or(most)
+}
+
+/// How many candidates a query has room for. Those are the ids whose offset in the partition is the row's (1/w), those
+/// whose own entry has the row's tag without being it (1/65535), and those whose own entry is the row. Of the latter there
+/// are as many as the partition has backups, at most; the others are a sum of nearly independent rare events: twelve
+/// deviations and 32 above its mean leave 2^-100.
+pub(crate) fn candidates(literal: &ParamsLiteral) -> u64 {
+    let ids = (literal.hints + literal.partitions * literal.backups) as f64;
+    let mean = ids / literal.partition_rows as f64 + ids / 65535.0;
+    (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64 + literal.backups
+}
+
+/// Which sequences of queries the bound holds for.
+pub(crate) fn covered(literal: &ParamsLiteral) -> &'static str {
+    if literal.backups >= literal.queries {
+        "of any query of the whole budget, whatever is asked"
+    } else if literal.backups >= literal.partition_rows {
+        "of any query of the whole budget, if no row is asked for again before it was read"
+    } else {
+        "of any query of the whole budget, if rows are chosen without regard to the table's public order and \
+         none is asked for again before it was read; other sequences use up the backups of a partition"
+    }
+}
+
+/// What 128 bits means here.
+pub(crate) fn security_model(params: &Params) -> String {
+    // Blocks whose output is in some request; switching from a permutation to a function costs q^2 / 2^129.
+    let blocks = params.queries() as f64 * (params.partitions() + 1) as f64;
+    let switching = 2.0 * blocks.log2() - 129.0;
+    format!(
+        "search for a key of AES-128, taken for a random permutation; telling it from a function over all queries of one client: 2^{switching:.0}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The probability that one of c cells gets more than m of q throws, by the sum over one cell's binomial and by c.
+    fn exact(m: u64, q: u64, c: u64) -> f64 {
+        let p = 1.0 / c as f64;
+        let mut term = (1.0 - p).powi(q as i32);
+        let mut above = 0.0;
+        for k in 0..=q {
+            if k > m {
+                above += term;
+            }
+            term *= (q - k) as f64 / (k + 1) as f64 * p / (1.0 - p);
+        }
+        above * c as f64
+    }
+
+    #[test]
+    fn the_bound_is_above_the_binomial_and_near_it() {
+        for (m, q, c) in [(4, 20, 10), (9, 50, 10), (30, 277, 64), (12, 40, 16), (39, 40, 2)] {
+            let (bound, exact) = (starved_log2(m, q, c, 1 << 16), exact(m, q, c).log2());
+            assert!(bound >= exact && bound < exact + 6.0, "{m} of {q} in {c}: {bound:.2}, {exact:.2}");
+        }
+    }
+
+    #[test]
+    fn the_least_is_the_least() {
+        for (q, c, w) in [(14_196, 1024, 1024), (64, 2, 2), (1, 1, 2), (600, 100, 128), (64, 1, 1 << 16)] {
+            let (hints, backups) = (least_hints(q, w, -41.0), least_backups(q, c, w, -41.0));
+            assert!(missed_log2(hints, q, w) <= -41.0 && missed_log2(hints - 1, q, w) > -41.0, "{hints}");
+            assert!(starved_log2(backups, q, c, w) <= -41.0, "{backups}");
+            assert!(backups == 1 || starved_log2(backups - 1, q, c, w) > -41.0, "{backups}");
+        }
+    }
+}

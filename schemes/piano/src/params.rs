@@ -1,0 +1,225 @@
+//! Parameters: N rows of B bytes, c partitions of w rows, M hints, m backups of each partition, Q queries.
+//!
+//! The memory a client is asked for is a function of these numbers, and they come from a peer. So everything is
+//! bounded, c is the only number of partitions that N and w allow, and hints and backups are what they have to be at most.
+
+use crate::bound;
+use crate::state::HEAD_BYTES;
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+
+/// Most rows in a partition, and most partitions: both are numbered with 16 bits.
+pub const MOST_PER_SIDE: u64 = 1 << 16;
+
+/// Most bytes in a row.
+pub const MOST_ROW_BYTES: u64 = 1 << 20;
+
+/// Most hints, most backups of all partitions, and most queries. The longest tables need a third of it.
+pub const MOST_IDS: u64 = 1 << 24;
+
+/// Most backups of a partition: they are counted with 16 bits.
+pub const MOST_BACKUPS: u64 = (1 << 16) - 1;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Rows of the table, N.
+    pub rows: u64,
+    /// Bytes in a row, B.
+    pub row_bytes: u64,
+    /// Partitions of the table, c.
+    pub partitions: u64,
+    /// Rows in a partition, w; a power of two.
+    pub partition_rows: u64,
+    /// Hints a client has at any time, M.
+    pub hints: u64,
+    /// Backups of each partition, m, and as many replacement entries.
+    pub backups: u64,
+    /// Queries a client can make, Q.
+    pub queries: u64,
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    row_bytes: usize,
+    partitions: usize,
+    partition_rows: usize,
+    hints: usize,
+    backups: usize,
+    queries: usize,
+    candidates: usize,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// Rows of the table, N.
+    pub fn rows(&self) -> u64 {
+        self.literal.rows
+    }
+    /// Bytes in a row, B.
+    pub fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+    /// Partitions, c.
+    pub fn partitions(&self) -> usize {
+        self.partitions
+    }
+    /// Rows in a partition, w.
+    pub fn partition_rows(&self) -> usize {
+        self.partition_rows
+    }
+    /// Bits of an offset in a partition, log2 w.
+    pub fn offset_bits(&self) -> u32 {
+        self.partition_rows.ilog2()
+    }
+    /// Hints, M. Their ids are the first.
+    pub fn hints(&self) -> usize {
+        self.hints
+    }
+    /// Backups of a partition, m. Their ids come after those of the hints, partition after partition.
+    pub fn backups(&self) -> usize {
+        self.backups
+    }
+    /// Ids of hints and backups, M + c m.
+    pub fn ids(&self) -> usize {
+        self.hints + self.partitions * self.backups
+    }
+    /// Queries of a client, Q. Each has an id of its own after those of the backups.
+    pub fn queries(&self) -> usize {
+        self.queries
+    }
+    /// How many hints a query looks at closely, whatever it asks for.
+    pub fn candidates(&self) -> usize {
+        self.candidates
+    }
+    /// Places for rows, c w, of which the last ones have none.
+    pub fn places(&self) -> u64 {
+        places(&self.literal)
+    }
+    /// Bytes of the table as it lies in an image: of all places.
+    pub fn table_bytes(&self) -> u64 {
+        self.places() * self.literal.row_bytes
+    }
+    /// Bytes of a request: an offset for each partition.
+    pub fn request_bytes(&self) -> usize {
+        (self.partitions * self.offset_bits() as usize).div_ceil(8)
+    }
+
+    /// Checks everything but the failure bound.
+    pub(crate) fn of(literal: ParamsLiteral) -> Result<Self> {
+        let ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, .. } = literal;
+        in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
+        let row_bytes = in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
+        let partition_rows = in_range("partition_rows", w, MOST_PER_SIDE)?;
+        if !w.is_power_of_two() || w < 2 || w > rows.next_power_of_two().max(2) {
+            return Err(field(
+                "partition_rows",
+                "must be a power of two from 2 on and hold no more than the table".into(),
+            ));
+        }
+        let partitions = in_range("partitions", c, MOST_PER_SIDE)?;
+        if c != rows.div_ceil(w) {
+            let wanted = rows.div_ceil(w);
+            return Err(field("partitions", format!("must be the least that holds the rows, {wanted}")));
+        }
+        let hints = in_range("hints", literal.hints, MOST_IDS)?;
+        let backups = in_range("backups", literal.backups, MOST_BACKUPS.min(MOST_IDS / c))?;
+        let queries = in_range("queries", literal.queries, MOST_IDS)?;
+        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
+        let most = (client_bytes(&literal) + literal.queries * (literal.row_bytes + 5))
+            .max(places(&literal) * literal.row_bytes);
+        if usize::try_from(most).is_err() {
+            return Err(field("rows", "table or client state is too large for this machine".into()));
+        }
+        let candidates = bound::candidates(&literal).min(literal.hints + c * literal.backups) as usize;
+        let failure_log2 = bound::failure_log2(&literal);
+        Ok(Params {
+            literal,
+            row_bytes,
+            partitions,
+            partition_rows,
+            hints,
+            backups,
+            queries,
+            candidates,
+            failure_log2,
+        })
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        let params = Params::of(literal)?;
+        if params.failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
+            let required = REQUIRED_FAILURE_LOG2;
+            return Err(ParamsError::Unreliable { log2: params.failure_log2, required }.into());
+        }
+        Ok(params)
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } =
+            &self.literal;
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: rows,
+            record_bytes: row_bytes,
+            costs: Costs {
+                artifact_bytes: self.table_bytes(),
+                keys_bytes: 0,
+                query_bytes: self.request_bytes() as u64,
+                answer_bytes: row_bytes,
+                server_ops: partitions * row_bytes,
+                resident_bytes: self.table_bytes(),
+                client_bytes: client_bytes(&self.literal),
+                budget: queries,
+            },
+            security: Security { bits: 128.0, model: bound::security_model(self) },
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("c", partitions.to_string()),
+                ("w", partition_rows.to_string()),
+                ("M", hints.to_string()),
+                ("m", backups.to_string()),
+                ("Q", queries.to_string()),
+                ("candidates", self.candidates.to_string()),
+                ("failure", bound::covered(&self.literal).into()),
+            ],
+        }
+    }
+}
+
+fn places(literal: &ParamsLiteral) -> u64 {
+    literal.partitions * literal.partition_rows
+}
+
+/// Bytes of the state a client starts with, as it is saved.
+fn client_bytes(literal: &ParamsLiteral) -> u64 {
+    let &ParamsLiteral { row_bytes, partitions: c, hints, backups, .. } = literal;
+    HEAD_BYTES + 2 * c + hints * (row_bytes + 1) + c * backups * 2 * row_bytes
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
+    usize::try_from(value)
+        .ok()
+        .filter(|_| (1..=most).contains(&value))
+        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}

@@ -1,0 +1,73 @@
+//! Hints that follow a table from epoch to epoch.
+
+use super::setup::Table;
+use crate::Piano;
+use crate::client::Client;
+use sotto_core::{Artifact, Change, Client as _, Error, Revise, Stateful};
+use sotto_testkit::memory::MemorySink;
+use sotto_testkit::rng::seeded;
+
+/// The next epoch with these rows changed, and its delta.
+fn revise(table: &Table, rows: &[u64], rng: &mut dyn sotto_core::CryptoRng) -> (Table, Vec<u8>) {
+    let mut next = table.rows.clone();
+    let changes: Vec<Change> = rows
+        .iter()
+        .map(|row| {
+            let mut bytes = vec![0; table.params.row_bytes()];
+            rng.fill_bytes(&mut bytes);
+            next[*row as usize * bytes.len()..][..bytes.len()].copy_from_slice(&bytes);
+            Change { record: *row, offset: 0, bytes }
+        })
+        .collect();
+    let sink = MemorySink::holding(table.image.clone());
+    Piano::revise(&table.params, &changes, &sink).unwrap();
+    let delta = sink.into_image().artifact(Artifact::RowsDelta).unwrap().to_vec();
+    (Table::of(table.params.clone(), next), delta)
+}
+
+#[test]
+fn every_parity_follows() {
+    for rows in [1, 2, 9, 50, 100] {
+        let rng = &mut seeded("follow");
+        let mut table = Table::new(rows, 6, 100);
+        let mut client = table.client(rows);
+        let changed: [Vec<u64>; 4] =
+            [vec![], vec![rows - 1], (0..rows).step_by(3).collect(), (0..rows).collect()];
+        for changed in changed {
+            for i in 0..5 {
+                table.fetch(&mut client, i % rows, rng).unwrap();
+            }
+            // These wait while the table changes; two of them need the same row.
+            let waiting: Vec<_> =
+                [0, 0, rows - 1, rows / 2].map(|index| (index, table.ask(&mut client, index, rng))).into();
+            let (next, delta) = revise(&table, &changed, rng);
+            Piano::follow(&mut client, &delta).unwrap();
+            next.check_parities(&client);
+            for (index, (request, pending)) in waiting {
+                let record = client.recover(pending, next.answer(&request)).unwrap();
+                assert!(record.bytes() == next.row(index), "row {index} of {rows}");
+            }
+            next.check_parities(&client);
+            table = next;
+        }
+    }
+}
+
+#[test]
+fn malformed_deltas_are_refused() {
+    let table = Table::new(20, 3, 100);
+    let row = |index: u64| [index.to_le_bytes().as_slice(), &[1, 2, 3]].concat();
+    let refused = |delta: &[u8]| {
+        let mut client: Client = table.client(1);
+        let result = Piano::follow(&mut client, delta);
+        assert!(matches!(result, Err(Error::Peer(_))), "{delta:?}: {result:?}");
+    };
+    for len in 1..11 {
+        refused(&row(0)[..len]);
+    }
+    // Twenty rows have 24 places.
+    refused(&row(24));
+    refused(&row(u64::MAX));
+    refused(&[row(3), row(3)].concat());
+    refused(&[row(4), row(3)].concat());
+}
