@@ -3,10 +3,13 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`colour`] | Merkle proofs: one row of each colour (TreePIR) |
+//! | [`tile`] | Merkle proofs: one or two tiles of 256 hashes |
 //! | `draw` | rows that nobody asked for |
 #![forbid(unsafe_code)]
 
 pub mod colour;
 mod draw;
+pub mod tile;
 
 pub use colour::Colour;
+pub use tile::Tile;
