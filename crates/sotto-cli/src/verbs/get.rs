@@ -81,7 +81,7 @@ pub(crate) struct Get {
     /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
     #[arg(long, value_name = "DIR")]
     anchor: Option<PathBuf>,
-    /// After answering, make hints anew if less than a quarter of them is left
+    /// After answering, make hints anew if less than a quarter of them is left; or order those that are due
     #[arg(long)]
     renew: bool,
     /// The longest one request may take, in seconds
@@ -101,8 +101,8 @@ impl Get {
         let events = Events::default();
         let mut table = self.open(&bars, &events)?;
         let looked_up = self.look_up(&mut table);
-        if self.renew && looked_up.is_ok() && state::is_low(&table) {
-            table.renew().map_err(blame::client)?;
+        if self.renew && looked_up.is_ok() {
+            state::refill(&mut table).map_err(blame::client)?;
         }
         bars.finish();
         let happened = events.tell(screen)?;
@@ -226,9 +226,10 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             units::time(timing.queue)
         )
     });
-    let keys = match stats.keys.up {
-        0 => "nothing".to_owned(),
-        up => format!("{} of keys up", units::bytes(up)),
+    let keys = match (stats.keys.up, stats.orders.down) {
+        (0, 0) => "nothing".to_owned(),
+        (0, hints) => format!("{} of hints, made to order", units::bytes(hints)),
+        (up, _) => format!("{} of keys up", units::bytes(up)),
     };
     let once = match (stats.artifacts.down, stats.patched_bytes, stats.cached_bytes) {
         (0, _, 0) => keys,
@@ -238,20 +239,13 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             format!("{} (patched {} kept from before)", units::bytes(down), units::bytes(patched))
         }
     };
-    let left = match state::budget(table) {
-        Some(left) if state::is_low(table) => {
-            format!("{} queries: --renew makes new ones before they are needed", units::count(left))
-        }
-        Some(left) => format!("{} queries, then the rows are streamed again", units::count(left)),
-        None => "any number of queries".to_owned(),
-    };
     grid::facts([
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
         ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
         ("once", once),
-        ("left", left),
+        ("left", state::left(table)),
         (
             "time",
             format!(
@@ -307,6 +301,7 @@ fn report(
             "cached_bytes": stats.cached_bytes,
             "patched_bytes": stats.patched_bytes,
             "keys_bytes": stats.keys.up,
+            "hint_bytes": stats.orders.down,
         },
         "query_ms": ms(last.query),
         "round_trip_ms": ms(last.round_trip),

@@ -7,6 +7,8 @@
 //! | [`sources`] | bad source files: whose fault, which line, which column |
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
+//! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
+//! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
 //! | [`two`] | a table of two servers, each a process of its own |
@@ -18,7 +20,9 @@
 mod codes;
 mod faults;
 mod harness;
+mod helped;
 mod journey;
+mod relay;
 mod sources;
 mod state;
 mod tour;

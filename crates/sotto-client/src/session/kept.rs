@@ -50,6 +50,11 @@ impl Session {
         self.discarded = true;
     }
 
+    /// What has changed in the client since it was last asked this.
+    pub(crate) fn journal(&mut self) -> Result<Zeroizing<Vec<u8>>> {
+        Ok(self.kept()?.journal())
+    }
+
     fn kept(&mut self) -> Result<&mut dyn AnyState> {
         let rule = Misuse::Rule("a client that is kept has a state");
         Ok(self.client.state().ok_or(Error::from(rule))?)

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! commit   one transaction: journal, request, counter + 1   then the anchor   then the request may leave
+//! note     one transaction: journal
 //! settle   one transaction: journal, the request is gone    then the row is handed out
 //! adopt    a snapshot; one transaction: it is the one       then the anchor   then the old one goes
 //! ```
@@ -212,6 +213,15 @@ impl Keeper {
         self.apply(&Change { marks, append: self.entry(journal), settle, ..Change::default() })?;
         self.recorded.retain(|other| !whole || other.id != recorded.id);
         Ok(())
+    }
+
+    /// Makes durable what changed in the client without a request: hints that came, and need not be ordered again.
+    ///
+    /// # Errors
+    /// [`StateError`].
+    pub(crate) fn note(&mut self, journal: &[u8]) -> Result<()> {
+        let marks = self.appended(journal);
+        Ok(self.apply(&Change { marks, append: self.entry(journal), ..Change::default() })?)
     }
 
     fn entry<'a>(&self, journal: &'a [u8]) -> Option<(u64, &'a [u8])> {

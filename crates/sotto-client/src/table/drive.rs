@@ -94,6 +94,10 @@ impl Line {
         let response = self.servers.call(order.server(), order.request())?;
         self.stats.orders.add(order.request().body.len() as u64, response.body.len() as u64);
         session.stock(&order, &response)?;
+        if let Some(keeper) = self.kept.keeper.as_mut().filter(|_| session.is_kept()) {
+            keeper.note(&session.journal()?)?;
+            keeper.tidy(session.client())?;
+        }
         self.tell(Stage::Ready, 0, 0);
         Ok(true)
     }

@@ -123,7 +123,6 @@ impl Table {
         self.line.keep_up(&mut self.session)?;
         self.resend()?;
         self.take_up()?;
-        // Hints that were ordered are on disk together with the first query that uses one.
         self.line.provide(&mut self.session, rows.len())?;
         self.afford(rows.len())?;
         let (line, session) = (&mut self.line, &mut self.session);

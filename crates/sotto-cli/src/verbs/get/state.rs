@@ -1,7 +1,7 @@
 //! The state of a client that must not lose it: where it lies, how much is left, what happened to it.
 
 use crate::failure::Result;
-use crate::screen::Screen;
+use crate::screen::{Screen, units};
 use sotto_client::Table;
 use sotto_client::table::Event;
 use sotto_core::Budget;
@@ -43,7 +43,33 @@ pub(super) fn budget(table: &Table) -> Option<u64> {
     }
 }
 
+/// How much is left, in words.
+pub(super) fn left(table: &Table) -> String {
+    let what_then = match budget(table) {
+        None => return "any number of queries".to_owned(),
+        Some(_) if is_helped(table) => ", then more hints are ordered",
+        Some(_) if is_low(table) => ": --renew makes new ones before they are needed",
+        Some(_) => ", then the rows are streamed again",
+    };
+    format!("{} queries{what_then}", units::count(budget(table).unwrap_or_default()))
+}
+
+/// Whether one of the servers makes the hints.
+fn is_helped(table: &Table) -> bool {
+    table.session().scheme().upkeep.is_some()
+}
+
 /// Whether less than a quarter of a fresh client's queries is left.
-pub(super) fn is_low(table: &Table) -> bool {
+fn is_low(table: &Table) -> bool {
     budget(table).is_some_and(|left| left < table.report().costs.budget / 4)
+}
+
+/// Spares the next call what it would wait for: orders hints that are due, or has new ones made if few are left.
+pub(super) fn refill(table: &mut Table) -> sotto_client::Result<()> {
+    if is_helped(table) {
+        while table.upkeep()? {}
+    } else if is_low(table) {
+        table.renew()?;
+    }
+    Ok(())
 }
