@@ -5,7 +5,9 @@ use crate::machine::Reader;
 use crate::median::{Samples, ms};
 use crate::plan::Plan;
 use crate::report::Supplied;
-use sotto_core::{AnyClient, AnyServer, AnySession, CryptoRng, Error, Image, Misuse, Section, Ticket};
+use sotto_core::{
+    AnyClient, AnyServer, AnySession, Budget, CryptoRng, Error, Image, Misuse, Section, Ticket,
+};
 use std::time::{Duration, Instant};
 
 /// Bytes given to `absorb` at once, as a client reads them from the network.
@@ -93,6 +95,11 @@ impl<'a> Asking<'a> {
         self.client.as_mut()
     }
 
+    /// Asks another epoch of the table from now on. A session is a function of parameters and keys, so it stays.
+    pub(super) fn turn_to(&mut self, server: &'a dyn AnyServer) {
+        self.server = server;
+    }
+
     /// Asks for `rows`, answers them in one pass, checks them. Gives the server's time.
     pub(super) fn pass(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
         let label = self.plan.label.clone();
@@ -133,6 +140,9 @@ impl<'a> Asking<'a> {
         let (mut tickets, mut queries) = (Vec::new(), Vec::new());
         let start = Instant::now();
         for record in records {
+            if self.client.budget() == Budget::Left(0) {
+                upkeep(self.server, self.client.as_mut(), self.reader)?;
+            }
             let (fan, ticket) = self.client.query(record, rng)?;
             queries.push(fan);
             tickets.push(ticket);

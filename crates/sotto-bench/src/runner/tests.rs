@@ -2,7 +2,7 @@ use super::asking::Asking;
 use super::*;
 use crate::machine::Reader;
 use sotto_core::{AnyServer, AnySession};
-use sotto_testkit::clear::{CLEAR, CLEAR_KEYED, CLEAR_TWO};
+use sotto_testkit::clear::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static CLEAR_SCHEMES: &[&SchemeEntry] = &[&CLEAR, &CLEAR_KEYED, &CLEAR_TWO];
@@ -216,12 +216,15 @@ fn changed_rows_make_the_next_epoch_where_the_scheme_can() {
     };
     let mut unable = CLEAR;
     (unable.id, unable.server.revise) = (sotto_core::SchemeId("fixed/1"), None);
-    let schemes: &[&'static SchemeEntry] = &[&CLEAR, Box::leak(Box::new(unable))];
-    let cases = definition(&[&case("clear"), &case("fixed")]);
+    let schemes: &[&'static SchemeEntry] = &[&CLEAR, Box::leak(Box::new(unable)), &CLEAR_HELPED];
+    let cases = definition(&[&case("clear"), &case("fixed"), &case("clear-helped")]);
     let report = run_with(&cases, schemes, &quick(), &|_| ()).unwrap();
     let update = report.measured[0].update.as_ref().unwrap();
     assert_eq!((update.changed_rows_count, update.checked_answers_count), (20, 8));
     assert!(update.delta_bytes > 0 && update.delta_bytes < update.held_bytes);
     assert!(report.measured[1].update.is_none());
+    // Its hints were made of the old rows, and followed.
+    let update = report.measured[2].update.as_ref().unwrap();
+    assert_eq!((update.changed_rows_count, update.checked_answers_count), (20, 8));
     assert!(report.table().contains("the next epoch"));
 }

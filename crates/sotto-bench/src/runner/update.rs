@@ -79,14 +79,16 @@ pub(super) fn measure(
         return Err(BenchError::WrongPatch { case: plan.label.clone() });
     }
 
-    let server = (plan.entry.server.open)(&plan.params, next.clone()).map_err(|why| fail("opening", why))?;
+    let open = |image| (plan.entry.server.open)(&plan.params, image).map_err(|why| fail("opening", why));
+    let server = open(next.clone())?;
     let truth = |row| if changed.contains(&row) { changed_row(row) } else { source.row(row) };
     // A client with hints of its own makes them of the old rows and follows; any other is made of the new image.
     let (from, follows) = match plan.entry.state {
-        Some(_) => (encoded.image.as_ref(), true),
-        None => (next.as_ref(), false),
+        Some(_) => (encoded.image.clone(), true),
+        None => (next.clone(), false),
     };
-    let mut asking = Asking::begin(plan, server.as_ref(), from, &reader, &truth)?;
+    let before = open(from.clone())?;
+    let mut asking = Asking::begin(plan, before.as_ref(), from.as_ref(), &reader, &truth)?;
     let mut held_bytes = held.len() as u64;
     if let Some(state) = asking.client().state().filter(|_| follows) {
         delta = section(&next, Artifact::RowsDelta);
@@ -95,6 +97,7 @@ pub(super) fn measure(
         patch_ms = ms(start.elapsed());
         held_bytes = plan.report.costs.client_bytes;
     }
+    asking.turn_to(server.as_ref());
     let mut rows: Vec<u64> = changed.iter().copied().take(CHECKED).collect();
     rows.extend(choose(source.rows(), CHECKED.min(plan.packing.rows() as usize) as u64, &mut rng));
     asking.pass(&rows, &mut rng)?;
