@@ -3,6 +3,8 @@
 
 use crate::LiveTable;
 use crate::StartError;
+use crate::admission::Peer;
+use crate::effort::Effort;
 use crate::metrics::Metrics;
 use crate::places::Open;
 use sotto_core::Error;
@@ -11,12 +13,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// A checked order. Its frame is exactly as long as the table's parameters say.
 pub(crate) struct Order {
     pub(crate) live: Arc<LiveTable>,
     pub(crate) frame: Vec<u8>,
+    /// Whose it is.
+    pub(crate) peer: Peer,
     /// The memory the frame takes, and its place among the orders, given back with it.
     pub(crate) _held: (OwnedSemaphorePermit, Open),
 }
@@ -39,7 +44,12 @@ impl Orders {
     ///
     /// # Errors
     /// [`StartError::Threads`].
-    pub(crate) fn start(most: usize, threads: usize, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+    pub(crate) fn start(
+        most: usize,
+        threads: usize,
+        effort: Arc<Effort>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("sotto-hints-{i}"))
@@ -47,7 +57,7 @@ impl Orders {
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
         let (queue, jobs) = mpsc::sync_channel(most);
         let closed = Arc::new(AtomicBool::new(false));
-        let worker = Worker { jobs, pool, metrics, closed: closed.clone() };
+        let worker = Worker { jobs, pool, effort, metrics, closed: closed.clone() };
         std::thread::Builder::new()
             .name("sotto-hints".into())
             .spawn(move || worker.run())
@@ -80,6 +90,7 @@ impl Orders {
 struct Worker {
     jobs: Receiver<Job>,
     pool: rayon::ThreadPool,
+    effort: Arc<Effort>,
     metrics: Arc<Metrics>,
     closed: Arc<AtomicBool>,
 }
@@ -92,7 +103,9 @@ impl Worker {
             } else if reply.is_closed() {
                 self.metrics.gone.inc();
             } else {
+                let start = Instant::now();
                 let made = self.fill(&order);
+                self.effort.add(order.peer, start.elapsed(), Instant::now());
                 // The place is free again before the client can order more.
                 drop(order);
                 let _ = reply.send(made);

@@ -2,6 +2,7 @@
 
 use crate::admission::{self, Sessions};
 use crate::batch::{Batch, Limits};
+use crate::effort::Effort;
 use crate::epochs::{Reloaded, Tables};
 use crate::metrics::Metrics;
 use crate::orders::Orders;
@@ -11,7 +12,7 @@ use crate::{Config, Source, StartError};
 use sotto_wire::Code;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A server without its sockets.
@@ -23,6 +24,7 @@ pub(crate) struct Service {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) places: Arc<Places>,
     pub(crate) order_places: Arc<Places>,
+    pub(crate) effort: Arc<Effort>,
     pub(crate) read_timeout: Duration,
     bodies: Arc<Semaphore>,
     room: u32,
@@ -41,7 +43,8 @@ impl Service {
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
         let batch = Batch::start(Limits::of(config), config.threads, metrics.clone())?;
-        let orders = Orders::start(config.max_orders, config.order_threads, metrics.clone())?;
+        let effort = Arc::new(Effort::new(config.order_seconds_per_client, Instant::now()));
+        let orders = Orders::start(config.max_orders, config.order_threads, effort.clone(), metrics.clone())?;
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
@@ -62,6 +65,7 @@ impl Service {
                 metrics.open_orders.clone(),
                 hints,
             ),
+            effort,
             metrics,
             read_timeout: config.read_timeout(),
             bodies: Arc::new(Semaphore::new(room as usize)),

@@ -11,6 +11,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
 use sotto_wire::{Code, order, routes};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// `POST /v1/tables/{table}/hints`
 pub(super) async fn order(
@@ -50,7 +51,8 @@ async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -
     let bytes = live.order_bytes().ok_or_else(|| {
         Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table")
     })?;
+    service.effort.check(peer, Instant::now())?;
     let open = service.order_places.take(peer)?;
     let frame = reader.exactly(order::frame_bytes(bytes)).await?;
-    Ok(Order { live, frame, _held: (room, open) })
+    Ok(Order { live, frame, peer, _held: (room, open) })
 }

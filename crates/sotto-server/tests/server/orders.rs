@@ -152,6 +152,22 @@ fn so_many_orders_in_all_and_of_one_client() {
 }
 
 #[test]
+fn so_much_work_for_one_client_and_no_more() {
+    let helper = helper(&Config { order_seconds_per_client: 1, ..config() }, 1);
+    helper.assert_filled(&helper.order(0), 0);
+    // The one that goes past the second is finished, and is the last.
+    helper.probe.hold_orders();
+    let waiting = helper.order_later(1);
+    helper.until_open(1);
+    std::thread::sleep(Duration::from_millis(1100));
+    helper.probe.release_orders();
+    helper.assert_filled(&waiting.join().unwrap(), 1);
+    let refused = helper.order(2);
+    assert_refused(&refused, Code::Busy);
+    assert!(refused.text().contains("in an hour"), "{}", refused.text());
+}
+
+#[test]
 fn a_scheme_that_panics_costs_its_order_alone() {
     let helper = helper(&config(), 1);
     helper.probe.panic_next();
