@@ -184,3 +184,8 @@ fn a_client_of_s3pir_with_a_helper_is_killed_and_moves_on() {
 fn a_client_of_checklist_is_killed_and_moves_on() {
     killed_and_moved_on("checklist");
 }
+
+#[test]
+fn a_client_of_treepir_is_killed_and_moves_on() {
+    killed_and_moved_on("lp-treepir");
+}
