@@ -5,7 +5,8 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
-    bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, serve::Serve, update::Update,
+    bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, prepare::Prepare, serve::Serve,
+    update::Update,
 };
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ const ABOUT: &str = "\
 Private information retrieval: look a row up in somebody else's table without telling them which.
 
 The verbs come in the order of the job: `encode` makes a table servable, `serve` answers, `get` asks, \
-`update` makes the next epoch, `inspect` shows what is in a file or behind an address, `bench` measures. \
+`prepare` makes what some schemes use up by asking, `update` makes the next epoch, `inspect` shows what is in a file or behind an address, `bench` measures. \
 `demo` does all of it in one go, on real data.";
 
 const EXAMPLE: &str = "\
@@ -43,6 +44,8 @@ enum Verb {
     Serve(Serve),
     /// Look rows up privately
     Get(Get),
+    /// Make hints before they are needed, for schemes that use them up
+    Prepare(Prepare),
     /// Apply changed rows: make the next epoch of a table
     Update(Update),
     /// Show what is in a table, an image or a server
@@ -96,6 +99,7 @@ impl Verb {
             Verb::Encode(verb) => verb.run(screen),
             Verb::Serve(verb) => verb.run(screen),
             Verb::Get(verb) => verb.run(screen),
+            Verb::Prepare(verb) => verb.run(screen),
             Verb::Update(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),

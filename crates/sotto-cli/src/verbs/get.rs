@@ -2,22 +2,20 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `state` | the state of a client that must not lose it: where it lies, how much is left, what happened to it |
 //! | `stream` | a row of many megabytes, written to a file while it comes |
 
-mod state;
 mod stream;
 
+use super::remote::Remote;
+use super::state::{self, Events};
+
 use crate::blame;
-use crate::failure::{Failure, Result};
-use crate::screen::bars::{Bars, Unit};
+use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
-use sotto_catalog::{PublicKey, TableName};
 use sotto_client::Table;
 use sotto_client::session::Trust;
-use sotto_client::table::{LookupStats, Progress, Stage};
-use state::Events;
+use sotto_client::table::LookupStats;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,22 +36,25 @@ backup and a cloned machine would use hints twice, and so give away what was ask
 files lie and by an anchor in a second folder, and the hints are made anew. A machine that goes back in time whole, \
 anchor and all, is not noticed: put the anchor on a disk that is not restored with it, or delete the state.
 
+Once less than a quarter of the hints is left, every call makes a part of the next ones while it asks, and the next call goes \
+on from there. A call never waits for all of them, unless none are left or --renew is given. `sotto prepare` makes them \
+in one go, while nobody waits.
+
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
   sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...
   sotto get --server https://one.example --server https://other.example --table people --row 7
   sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
 
+/// How long the end of a command may take, for hints that are made ahead to be written down.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Arguments of `sotto get`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Get {
-    /// The server's address, as `sotto serve` printed it; one for each role of a table that has several
-    #[arg(long = "server", value_name = "URL", required = true)]
-    servers: Vec<String>,
-    /// The table's name
-    #[arg(long, value_name = "NAME")]
-    table: TableName,
+    #[command(flatten)]
+    remote: Remote,
     /// A row by its number, counted from 0; may be repeated
     #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present = "keys")]
     rows: Vec<u64>,
@@ -66,30 +67,9 @@ pub(crate) struct Get {
     /// The file a streamed row goes to; it appears when it is whole
     #[arg(short, long, value_name = "FILE", requires = "stream")]
     output: Option<PathBuf>,
-    /// Accept a table signed by this key only (`sotto encode` printed it)
-    #[arg(long, value_name = "sotto-pk:...")]
-    pin: Option<PublicKey>,
-    /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
-    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
-    cache: Option<PathBuf>,
-    /// Keep nothing: fetch the hint anew, and believe whichever key comes first
-    #[arg(long)]
-    no_cache: bool,
-    /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
-    #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
-    /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
-    #[arg(long, value_name = "DIR")]
-    anchor: Option<PathBuf>,
-    /// After answering, make hints anew if less than a quarter of them is left; or order those that are due
+    /// After answering, wait until new hints are made, if less than a quarter of them is left; or order those that are due
     #[arg(long)]
     renew: bool,
-    /// The longest one request may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
-    /// Trust the roots in this PEM file instead of the web's (for https)
-    #[arg(long, value_name = "FILE")]
-    trust_root: Option<PathBuf>,
 }
 
 impl Get {
@@ -99,7 +79,7 @@ impl Get {
             return self.stream(screen, &bars, file);
         }
         let events = Events::default();
-        let mut table = self.open(&bars, &events)?;
+        let mut table = self.remote.open(&bars, &events)?;
         let looked_up = self.look_up(&mut table);
         if self.renew && looked_up.is_ok() {
             state::refill(&mut table).map_err(blame::client)?;
@@ -113,40 +93,15 @@ impl Get {
         }
         if let Some(last) = table.last() {
             screen.say(facts(&table, last))?;
-            let mut report = report(&self.servers, &table, last, (&rows, &values, &shown));
+            let mut report = report(&self.remote.servers, &table, last, (&rows, &values, &shown));
             if let Some(object) = report.as_object_mut() {
                 object.insert("budget".to_owned(), state::budget(&table).into());
                 object.insert("events".to_owned(), happened.into());
             }
             screen.report(&report)?;
         }
-        Ok(())
-    }
-
-    fn open(&self, bars: &Arc<Bars>, events: &Events) -> Result<Table> {
-        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let mut builder = Table::connect_all(&servers, self.table.as_str())
-            .timeout(Duration::from_secs(self.timeout))
-            .progress(on(bars))
-            .events(events.listener());
-        if let Some(dir) = self.state.clone().or_else(state::default_dir) {
-            builder = builder.state_dir(dir);
-        }
-        if let Some(dir) = &self.anchor {
-            builder = builder.anchor_dir(dir);
-        }
-        if let Some(key) = self.pin {
-            builder = builder.pin(key);
-        }
-        if let Some(pem) = &self.trust_root {
-            builder = builder.trust_root(pem);
-        }
-        match (&self.cache, self.no_cache) {
-            (_, true) => {}
-            (Some(dir), false) => builder = builder.cache_dir(dir),
-            (None, false) => builder = builder.cache_dir(default_cache()?),
-        }
-        builder.open().map_err(blame::client)
+        // Whoever wanted rows has them. What was made of the next hints meanwhile is for the next call.
+        table.pause(PATIENCE).map(drop).map_err(blame::client)
     }
 
     /// One request for everything. Gives the rows' numbers and their bytes.
@@ -171,33 +126,6 @@ impl Get {
     fn names(&self) -> impl Iterator<Item = String> {
         self.rows.iter().map(|row| format!("row {row}")).chain(self.keys.iter().cloned())
     }
-}
-
-/// Draws the opening of a table, and a row that is streamed.
-pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
-    let bars = Arc::clone(bars);
-    move |at| {
-        let name = match at.stage {
-            Stage::Catalog => "catalog",
-            Stage::Waiting => "waiting",
-            Stage::Artifact(artifact) => artifact.name(),
-            Stage::Keys => "keys",
-            Stage::Hints => "hints",
-            Stage::Row => "row",
-            _ => return,
-        };
-        bars.at(name, at.done, at.total, Unit::Bytes);
-    }
-}
-
-/// The user's cache folder by the XDG rules.
-fn default_cache() -> Result<PathBuf> {
-    let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-    folder.map(|folder| folder.join("sotto")).ok_or_else(|| {
-        Failure::usage("no folder for the cache: neither HOME nor XDG_CACHE_HOME is set")
-            .fix("give --cache DIR, or --no-cache")
-    })
 }
 
 /// A value that cannot move the cursor: the publisher chose it, not the person at the terminal.

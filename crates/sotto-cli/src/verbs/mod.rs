@@ -6,10 +6,13 @@
 //! | [`encode`] | file to table directory |
 //! | [`serve`] | table directories to HTTP |
 //! | [`get`] | a private lookup |
+//! | [`prepare`] | hints before they are needed |
 //! | [`update`] | changes to the next epoch |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`mod@bench`] | measurements |
 //! | [`demo`] | all of it in one go, on real data |
+//! | `remote` | the arguments of every verb that opens a table |
+//! | `state` | what is left of hints, and what happened to them |
 //! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 
@@ -19,6 +22,9 @@ pub(crate) mod demo;
 pub(crate) mod encode;
 pub(crate) mod get;
 pub(crate) mod inspect;
+pub(crate) mod prepare;
 mod promise;
+mod remote;
 pub(crate) mod serve;
+mod state;
 pub(crate) mod update;

@@ -70,3 +70,50 @@ fn a_scheme_that_needs_a_state_says_so() {
     let state = folder.text("state");
     sotto(&[&table[..], &["--state", &state]].concat()).fails(2, &["--anchor DIR"]);
 }
+
+#[test]
+fn hints_are_made_before_they_are_needed() {
+    let folder = Folder::new();
+    let rows: Vec<u8> = (0..400u32).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
+    let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
+    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+    let server = Served::start(&[&dir]);
+    let (state, anchors) = (folder.text("state"), folder.text("anchors"));
+    let call = |verb: &str, more: &[&str]| {
+        let table = [verb, "--server", &server.url, "--table", "table", "--no-cache"];
+        sotto(&[&table[..], &["--state", &state, "--anchor", &anchors, "--json"], more].concat())
+    };
+    let first = call("prepare", &[]).json();
+    let whole = first["budget"].as_u64().unwrap();
+    assert!(first["artifact_bytes"].as_u64().unwrap() >= 1600, "{first}");
+    let again = call("prepare", &[]).json();
+    assert_eq!((again["artifact_bytes"].as_u64(), again["budget"].as_u64()), (Some(0), Some(whole)));
+    let now = call("prepare", &["--now", "--rate", "100000000"]).json();
+    assert!(now["artifact_bytes"].as_u64().unwrap() >= 1600, "{now}");
+    assert!(now["events"][0].as_str().unwrap().contains("made anew"), "{now}");
+
+    // Until fewer are left than a quarter: from there on each call makes a part of the next ones, and none waits for it.
+    let (mut left, mut most) = (whole, whole);
+    let many: Vec<&str> = (0..50).flat_map(|_| ["--row", "7"]).collect();
+    while left >= whole / 4 && left > 50 {
+        left = call("get", &many).json()["budget"].as_u64().unwrap();
+    }
+    for _ in 0..100 {
+        let got = call("get", &["--row", "399"]).json();
+        assert_eq!(got["answers"][0]["hex"].as_str().unwrap(), "dfaa7698", "{got}");
+        most = got["budget"].as_u64().unwrap();
+        if most > whole / 2 {
+            break;
+        }
+    }
+    assert!(most > whole / 2, "{most} of {whole} are left: the next ones never came");
+}
+
+#[test]
+fn what_is_not_used_up_is_not_prepared() {
+    let folder = Folder::new();
+    let server = Served::start(&[&folder.words(10)]);
+    let table = ["prepare", "--server", &server.url, "--table", "words", "--no-cache"];
+    sotto(&table).fails(2, &["any number of queries"]);
+}

@@ -4,7 +4,7 @@ use crate::harness::{Folder, sotto};
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["encode", "serve", "get", "update", "inspect", "bench", "demo"] {
+    for verb in ["encode", "serve", "get", "prepare", "update", "inspect", "bench", "demo"] {
         let help = sotto(&[verb, "--help"]);
         assert_eq!(help.code, 0);
         assert!(help.stdout.contains("Example:\n  sotto "), "{verb}: {}", help.stdout);

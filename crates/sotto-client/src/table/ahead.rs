@@ -126,15 +126,19 @@ impl Table {
         }
     }
 
-    /// Waits for the next client, and makes it the one. `false` if it cannot be prepared by a thread.
-    pub(super) fn wait_for_next(&mut self) -> Result<bool> {
+    /// Waits for the next client, and makes it the one; in a hurry, at any rate. `false` if it cannot be prepared by a
+    /// thread.
+    pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<bool> {
         loop {
             self.pass = match self.pass.take() {
                 None => self.begin(From::Disk, None)?,
                 pass => pass,
             };
             let Some(pass) = self.pass.take() else { return Ok(false) };
-            pass.signal.hurry();
+            pass.signal.wait_for();
+            if hurry {
+                pass.signal.hurry();
+            }
             match pass.outcome.recv() {
                 Ok(Outcome::Ready(prepared)) => {
                     if self.hand_over(pass, *prepared)? {

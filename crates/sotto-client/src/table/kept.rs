@@ -149,18 +149,23 @@ impl Table {
 
     /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
     /// happens by itself, in the background once hints are low ([`Builder::low_water`](super::Builder::low_water)), and at
-    /// once if the budget does not last for a lookup. What was done in the background, or before a crash, is gone on with.
+    /// once if the budget does not last for a lookup; here at the rate that [`Builder::pass_rate`](super::Builder::pass_rate)
+    /// allows. What was done in the background, or before a crash, is gone on with.
     ///
     /// # Errors
     /// As [`Builder::open`](super::Builder::open). The client is then as it was. [`Misuse::Rule`] for a table whose client
     /// makes any number of queries.
     pub fn renew(&mut self) -> Result<()> {
+        self.renew_now(false)
+    }
+
+    fn renew_now(&mut self, hurry: bool) -> Result<()> {
         if self.session.budget() == Budget::Unlimited {
             return Err(Error::from(Misuse::Rule("a client that is renewed has a budget")).into());
         }
         self.line.keep_up(&mut self.session)?;
         self.resend()?;
-        if self.wait_for_next()? {
+        if self.wait_for_next(hurry)? {
             return Ok(());
         }
         let begun = self.opening_ahead()?;
@@ -188,7 +193,9 @@ impl Table {
         let needed = rows.saturating_mul(self.session.packing().lookups()) as u64;
         let fresh = self.session.report().costs.budget;
         match self.session.budget() {
-            Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => self.renew(),
+            Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => {
+                self.renew_now(true)
+            }
             _ => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::screen::bars::Bars;
 use crate::verbs::encode::{Done, Job};
-use crate::verbs::get;
+use crate::verbs::remote;
 use sotto_catalog::KeyKind;
 use sotto_client::Table;
 use sotto_core::{Goal, Image, SchemeEntry, Section};
@@ -143,7 +143,7 @@ impl Stage {
         let table = Table::connect(&self.url(), play.table)
             .pin(done.public_key)
             .cache_dir(self.encoded.scratch.path().join("cache"))
-            .progress(get::on(&bars))
+            .progress(remote::on(&bars))
             .open();
         bars.finish();
         table.map_err(blame::client)

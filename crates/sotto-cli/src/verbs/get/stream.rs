@@ -1,11 +1,11 @@
 //! A row of many megabytes, written to a file while it comes.
 
-use super::state::Events;
 use super::{Get, trust};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Bars;
 use crate::screen::{Screen, grid, units};
+use crate::verbs::state::Events;
 use serde_json::json;
 use sotto_client::Table;
 use sotto_client::table::StreamStats;
@@ -25,7 +25,7 @@ impl Get {
         let unwritable = |error: std::io::Error| Failure::file("writing to", file, &error);
         // Before anything is asked: a folder that is not there should cost nobody a query.
         let part = NamedTempFile::new_in(folder).map_err(unwritable)?;
-        let mut table = self.open(bars, &Events::default())?;
+        let mut table = self.remote.open(bars, &Events::default())?;
         table.session().stream_units().map_err(blame::client)?;
         let mut out = BufWriter::new(part);
         let streamed = match (self.rows.first(), self.keys.first()) {

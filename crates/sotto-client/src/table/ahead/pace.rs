@@ -14,6 +14,7 @@ pub(crate) struct Signal {
 #[derive(Default)]
 struct Wishes {
     stop: bool,
+    wait: bool,
     hurry: bool,
 }
 
@@ -28,7 +29,13 @@ impl Signal {
         self.changed.notify_all();
     }
 
-    /// Somebody waits for the client.
+    /// Somebody waits for the client, and wants to hear if it cannot be made.
+    pub(crate) fn wait_for(&self) {
+        self.wishes().wait = true;
+        self.changed.notify_all();
+    }
+
+    /// Somebody wants the client as soon as can be.
     pub(crate) fn hurry(&self) {
         self.wishes().hurry = true;
         self.changed.notify_all();
@@ -38,24 +45,40 @@ impl Signal {
         self.wishes().stop
     }
 
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.wishes().wait
+    }
+
     pub(crate) fn is_hurried(&self) -> bool {
         self.wishes().hurry
     }
 
-    /// Waits so long, unless there is a reason not to.
-    fn wait(&self, time: Duration) {
-        let idle = |wishes: &mut Wishes| !wishes.stop && !wishes.hurry;
+    /// Pauses so long, unless there is a reason not to.
+    fn pause(&self, time: Duration, why: Why) {
+        let idle = |wishes: &mut Wishes| match why {
+            Why::Rate => !wishes.stop && !wishes.hurry,
+            Why::Failure => !wishes.stop && !wishes.wait,
+        };
         let waited = self.changed.wait_timeout_while(self.wishes(), time, idle);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// What a pause is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Bytes came too fast. Ends for whoever is in a hurry.
+    Rate,
+    /// Something failed, and may go better later. Ends for whoever waits, and will be told.
+    Failure,
 }
 
 /// Time, so that tests can have their own.
 pub(crate) trait Clock: Send + Sync {
     /// Since some moment that stays the same.
     fn now(&self) -> Duration;
-    /// Waits so long, or until a signal says something.
-    fn wait(&self, time: Duration, signal: &Signal);
+    /// Pauses so long, or until a signal ends that.
+    fn pause(&self, time: Duration, why: Why, signal: &Signal);
 }
 
 /// The system's time.
@@ -66,8 +89,8 @@ impl Clock for System {
         self.0.elapsed()
     }
 
-    fn wait(&self, time: Duration, signal: &Signal) {
-        signal.wait(time);
+    fn pause(&self, time: Duration, why: Why, signal: &Signal) {
+        signal.pause(time, why);
     }
 }
 
@@ -91,7 +114,7 @@ impl Pace {
         if let Some(rate) = self.rate.filter(|_| !self.signal.is_hurried()) {
             let now = self.clock.now();
             self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
-            self.clock.wait(self.next.saturating_sub(now), &self.signal);
+            self.clock.pause(self.next.saturating_sub(now), Why::Rate, &self.signal);
         }
         !self.signal.is_stopped()
     }

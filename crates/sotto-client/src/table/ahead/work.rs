@@ -5,7 +5,7 @@ use super::super::rows::stream;
 use super::super::servers::Servers;
 use super::super::{Event, Progress, Stage, Traffic};
 use super::notes::Notes;
-use super::pace::{Clock, Signal};
+use super::pace::{Clock, Signal, Why};
 use crate::session::way::Way;
 use crate::session::{Action, Config, Opening, Session};
 use crate::state::about::{At, Snapshot};
@@ -93,11 +93,11 @@ impl Work {
             if is_change(&error) && !std::mem::replace(&mut changed, true) {
                 continue;
             }
-            if self.signal.is_hurried() {
+            if self.signal.is_waited_for() {
                 return Outcome::Failed(error);
             }
             self.events.tell(Event::Held(error.to_string()));
-            self.clock.wait(pause, &self.signal);
+            self.clock.pause(pause, Why::Failure, &self.signal);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }

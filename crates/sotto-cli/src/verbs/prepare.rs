@@ -1,0 +1,60 @@
+//! `sotto prepare`: makes hints before they are needed. The server learns that somebody streams the table, as all who use
+//! it do.
+
+use super::remote::Remote;
+use super::state::{self, Events};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use serde_json::json;
+use sotto_core::Budget;
+use std::sync::Arc;
+
+const EXAMPLE: &str = "\
+The first hints of a table, if there are none yet; the next ones, if less than a quarter of them is left, or with --now. Rows \
+are streamed once and not kept. A call that is interrupted goes on with the next one, from what was written down last: \
+after every sixteenth of the rows, and every minute. --rate holds for the next hints, not for the first.
+
+Example:
+  sotto prepare --server https://lookup.example --table people
+  sotto prepare --server https://lookup.example --table people --now --rate 2000000";
+
+/// Arguments of `sotto prepare`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Prepare {
+    #[command(flatten)]
+    remote: Remote,
+    /// Make the next hints even if enough are left
+    #[arg(long)]
+    now: bool,
+}
+
+impl Prepare {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let (bars, events) = (Arc::new(screen.bars()), Events::default());
+        let mut table = self.remote.open(&bars, &events)?;
+        if table.budget() == Budget::Unlimited {
+            let scheme = &table.catalog().scheme;
+            return Err(Failure::usage(format!("clients of {scheme} make any number of queries"))
+                .fix("there is nothing to prepare: look rows up"));
+        }
+        let made = if self.now { table.renew() } else { state::refill(&mut table) };
+        made.map_err(blame::client)?;
+        bars.finish();
+        let happened = events.tell(screen)?;
+        let (left, came) = (state::budget(&table), table.stats().artifacts.down);
+        screen.say(grid::facts([
+            ("table", format!("{}, epoch {}", table.catalog().table, table.catalog().epoch)),
+            ("left", format!("{} queries", units::count(left.unwrap_or_default()))),
+            ("streamed", units::bytes(came)),
+        ]))?;
+        screen.report(&json!({
+            "table": table.catalog().table,
+            "epoch": table.catalog().epoch,
+            "budget": left,
+            "artifact_bytes": came,
+            "events": happened,
+        }))
+    }
+}
