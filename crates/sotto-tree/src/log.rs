@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`hash`] | leaves and nodes, hashed apart |
 //! | [`peaks`] | the right edge of a growing log: its complete subtrees |
+//! | [`subtree`] | the root of a complete subtree |
 //! | [`proof`] | inclusion proofs: which siblings there are, and whether they lead to the root |
 
 pub mod hash;
 pub mod peaks;
 pub mod proof;
+pub mod subtree;
 
 pub use hash::Hash;
 pub use peaks::{Node, Peaks};

@@ -19,6 +19,7 @@ const TABLE: &[Line] = &[
     ("3", "which rows", &["sotto-layers"]),
     ("4", "the list", &["sotto-registry"]),
     ("4", "what a table is", &["sotto-catalog"]),
+    ("4", "transparency logs", &["sotto-tlog"]),
     ("4", "the data", &["sotto-db"]),
     ("5", "bytes between machines", &["sotto-wire"]),
     ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),

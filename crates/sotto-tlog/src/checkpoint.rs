@@ -1,0 +1,70 @@
+//! Checkpoints (`c2sp.org/tlog-checkpoint`): a log's name, length and root, under its signature.
+
+use crate::note::Note;
+use crate::text::{base64, decimal, hash};
+use crate::{LogError, LogKey, Result};
+use sotto_tree::log::Hash;
+use std::fmt;
+
+/// What a log says of itself: so many leaves, and their root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The log's name.
+    pub origin: String,
+    /// Leaves.
+    pub size: u64,
+    /// Their root (RFC 6962, 2.1).
+    pub root: Hash,
+    /// Further lines, of which this crate knows nothing.
+    pub extensions: Vec<String>,
+}
+
+impl Checkpoint {
+    /// Reads a signed checkpoint of the log whose key is pinned.
+    ///
+    /// # Errors
+    /// [`LogError::TooLarge`], [`LogError::Malformed`], [`LogError::WrongOrigin`], [`LogError::NotSigned`],
+    /// [`LogError::BadSignature`].
+    pub fn open(bytes: &[u8], key: &LogKey) -> Result<Self> {
+        let note = Note::parse(bytes)?;
+        let checkpoint = Self::parse_text(&note.text)?;
+        if checkpoint.origin != key.origin() {
+            let (pinned, found) = (key.origin().into(), checkpoint.origin);
+            return Err(LogError::WrongOrigin { pinned, found });
+        }
+        key.verify_note(&note, checkpoint.size, &checkpoint.root)?;
+        if key.signs_head_alone() && !checkpoint.extensions.is_empty() {
+            return Err(LogError::malformed("checkpoint", "it has lines that its signature does not cover"));
+        }
+        Ok(checkpoint)
+    }
+
+    /// Reads a checkpoint's text. Says nothing about signatures.
+    ///
+    /// # Errors
+    /// [`LogError::Malformed`].
+    pub fn parse_text(text: &str) -> Result<Self> {
+        let refuse = |why: &str| LogError::malformed("checkpoint", why);
+        let text = text.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
+        let mut lines = text.split('\n');
+        let mut next = |what| lines.next().filter(|line| !line.is_empty()).ok_or_else(|| refuse(what));
+        let origin = next("the log's name was expected in the first line")?.into();
+        let size = next("the number of leaves was expected in the second line")?;
+        let size = decimal(size).ok_or_else(|| refuse("the second line is no number of leaves"))?;
+        let root = next("the root was expected in the third line")?;
+        let root = hash(root).ok_or_else(|| refuse("the third line is no root in base64"))?;
+        let extensions: Vec<String> = lines.map(String::from).collect();
+        if extensions.iter().any(String::is_empty) {
+            return Err(refuse("it has an empty line"));
+        }
+        Ok(Checkpoint { origin, size, root, extensions })
+    }
+}
+
+/// Writes the text that is signed.
+impl fmt::Display for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}\n{}\n", self.origin, self.size, base64(&self.root))?;
+        self.extensions.iter().try_for_each(|line| writeln!(f, "{line}"))
+    }
+}

@@ -1,0 +1,139 @@
+//! Bundles of entries, and the leaf hash of each.
+//!
+//! | layout | an entry in a bundle | what is hashed |
+//! |---|---|---|
+//! | `tlog-tiles` | a length, two bytes, big-endian; the entry | the entry |
+//! | `static-ct` | `TileLeaf`: a `TimestampedEntry` and what it was made of | `00 00` and the `TimestampedEntry` |
+//! | `sumdb` | the entry's number, a newline, the record, a newline | the record |
+//!
+//! The two zero bytes say v1 and `timestamped_entry` (RFC 6962, 3.4).
+
+use crate::text::decimal;
+use crate::{Layout, LogError, Result};
+use sotto_tree::log::{Hash, hash};
+
+/// Most bytes of a bundle. 256 entries of Certificate Transparency have some 400 KB.
+pub const MAX_BUNDLE_BYTES: u64 = 1 << 26;
+
+/// An entry of a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// As it lies in the bundle.
+    pub written: &'a [u8],
+    /// The part of it that is hashed: an entry, a `TimestampedEntry`, a record.
+    pub content: &'a [u8],
+    /// Its leaf hash.
+    pub leaf: Hash,
+}
+
+/// Entries of a bundle, one after the other. After the first that cannot be told apart there is none.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    layout: Layout,
+    rest: &'a [u8],
+    index: u64,
+    path: &'a str,
+}
+
+impl<'a> Entries<'a> {
+    /// The entries of a bundle, the first of which has this index in its log. `path` is for errors to say.
+    pub fn new(layout: Layout, bytes: &'a [u8], first: u64, path: &'a str) -> Self {
+        Entries { layout, rest: bytes, index: first, path }
+    }
+
+    fn cut(&mut self) -> std::result::Result<Entry<'a>, &'static str> {
+        let mut rest = self.rest;
+        let (content, leaf) = match self.layout {
+            Layout::Tiles => {
+                let length = number::<2>(&mut rest).ok_or("its length was expected")?;
+                let entry = take(&mut rest, length).ok_or("it is cut")?;
+                (entry, hash::leaf(entry))
+            }
+            Layout::StaticCt => {
+                let entry = timestamped(&mut rest)?;
+                (entry, hash::leaf(&[&[0, 0], entry].concat()))
+            }
+            Layout::SumDb => {
+                let record = record(&mut rest, self.index)?;
+                (record, hash::leaf(record))
+            }
+        };
+        let (written, _) = self.rest.split_at(self.rest.len() - rest.len());
+        self.rest = rest;
+        self.index += 1;
+        Ok(Entry { written, content, leaf })
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Result<Entry<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let index = self.index;
+        Some(self.cut().map_err(|why| {
+            self.rest = &[];
+            LogError::Entry { path: self.path.into(), index, why: why.into() }
+        }))
+    }
+}
+
+/// Moves past a `TileLeaf` and gives its `TimestampedEntry` (static-ct-api, "Log entries"; RFC 6962, 3.4).
+fn timestamped<'a>(rest: &mut &'a [u8]) -> std::result::Result<&'a [u8], &'static str> {
+    const CUT: &str = "it is cut";
+    const X509: u64 = 0;
+    const PRECERT: u64 = 1;
+    let all = *rest;
+    number::<8>(rest).ok_or(CUT)?;
+    let kind = number::<2>(rest).ok_or(CUT)?;
+    match kind {
+        X509 => {}
+        PRECERT => drop(take(rest, 32).ok_or(CUT)?),
+        _ => return Err("its type is neither that of a certificate nor that of a pre-certificate"),
+    }
+    sized::<3>(rest).ok_or(CUT)?;
+    sized::<2>(rest).ok_or(CUT)?;
+    let (entry, _) = all.split_at(all.len() - rest.len());
+    if kind == PRECERT {
+        sized::<3>(rest).ok_or(CUT)?;
+    }
+    let issuers = sized::<2>(rest).ok_or(CUT)?;
+    if issuers.len().is_multiple_of(32) { Ok(entry) } else { Err("its issuers are no fingerprints") }
+}
+
+/// Moves past a record and its number (`FormatRecord` of `golang.org/x/mod/sumdb/tlog`). A record is lines of
+/// UTF-8, none empty.
+fn record<'a>(rest: &mut &'a [u8], index: u64) -> std::result::Result<&'a [u8], &'static str> {
+    let end = rest.iter().position(|byte| *byte == b'\n').ok_or("its number was expected")?;
+    let number = take(rest, end as u64).and_then(|digits| std::str::from_utf8(digits).ok());
+    if number.and_then(decimal) != Some(index) {
+        return Err("the number before it is another's");
+    }
+    take(rest, 1);
+    let length =
+        rest.windows(2).position(|pair| pair == b"\n\n").ok_or("an empty line was expected after it")?;
+    let record = take(rest, length as u64 + 1).ok_or("it is cut")?;
+    take(rest, 1);
+    let text = std::str::from_utf8(record).map_err(|_| "it is not UTF-8")?;
+    let plain = text.bytes().all(|byte| byte >= b' ' || byte == b'\n') && !text.starts_with('\n');
+    if plain { Ok(record) } else { Err("it has control characters or an empty line") }
+}
+
+fn take<'a>(rest: &mut &'a [u8], length: u64) -> Option<&'a [u8]> {
+    let (taken, left) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+    *rest = left;
+    Some(taken)
+}
+
+/// A big-endian number of so many bytes.
+fn number<const BYTES: u64>(rest: &mut &[u8]) -> Option<u64> {
+    Some(take(rest, BYTES)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// What a length of so many bytes says.
+fn sized<'a, const BYTES: u64>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = number::<BYTES>(rest)?;
+    take(rest, length)
+}

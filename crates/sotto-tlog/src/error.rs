@@ -1,0 +1,151 @@
+//! What is wrong with which file, and what to do.
+
+use std::io;
+
+/// Why a log, or something of it, was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// More bytes than are ever read.
+    #[error("{what} has more than {limit} bytes, the most that is read")]
+    TooLarge {
+        /// Which file.
+        what: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// Text or bytes that are not in their format.
+    #[error("{what}: {why}")]
+    Malformed {
+        /// Which structure.
+        what: &'static str,
+        /// What was expected.
+        why: String,
+    },
+    /// Text that is no key.
+    #[error("the log's key: {0}")]
+    KeyText(&'static str),
+    /// A checkpoint of another log.
+    #[error("the checkpoint is of the log {found:?}, wanted was {pinned:?}: wrong place, or wrong key")]
+    WrongOrigin {
+        /// The log that was asked for.
+        pinned: String,
+        /// The log that the checkpoint names.
+        found: String,
+    },
+    /// Nothing signed with the pinned key.
+    #[error(
+        "the checkpoint has no signature of {name}+{id:08x}: it is of another log, or the log changed keys; \
+         ask the log's operator, then pin the new key"
+    )]
+    NotSigned {
+        /// The name of the pinned key.
+        name: String,
+        /// Its number.
+        id: u32,
+    },
+    /// A signature that claims to be of the pinned key, and is not.
+    #[error("the signature of {name} is not valid: what it signs was changed on the way, or never signed")]
+    BadSignature {
+        /// The name of the pinned key.
+        name: String,
+    },
+    /// A file that should be there.
+    #[error("{path} is missing: fetch it from the log (a log that deletes old entries cannot be read whole)")]
+    Missing {
+        /// Relative to the log's folder.
+        path: String,
+    },
+    /// A tile that is cut or goes on.
+    #[error("{path} has {got} bytes, {want} were due: it was cut or is no tile; fetch it again")]
+    TileLength {
+        /// Relative to the log's folder.
+        path: String,
+        /// Bytes found.
+        got: u64,
+        /// Bytes of so many hashes.
+        want: u64,
+    },
+    /// A tile that is not the one its parent was made of.
+    #[error(
+        "{path} does not hash to what {parent} says of it: it is damaged or of another log; fetch it again"
+    )]
+    TileHash {
+        /// Relative to the log's folder.
+        path: String,
+        /// The tile above.
+        parent: String,
+    },
+    /// The tiles at the right edge, of which there is no parent, are not those of the checkpoint.
+    #[error(
+        "the last tiles ({tiles}) do not lead to the checkpoint's root at {size} leaves: \
+         one of them is damaged or of another log; fetch them and the checkpoint again"
+    )]
+    Edge {
+        /// Their paths.
+        tiles: String,
+        /// The checkpoint's.
+        size: u64,
+    },
+    /// Entries that cannot be told apart.
+    #[error(
+        "{path}, entry {index} of the log: {why}; fetch it again, and check that the layout is the log's"
+    )]
+    Entry {
+        /// Relative to the log's folder.
+        path: String,
+        /// Which entry.
+        index: u64,
+        /// What was expected.
+        why: String,
+    },
+    /// An entry that is not the one the log hashed.
+    #[error(
+        "{path}: entry {index} does not hash to its leaf: it is damaged or of another log; fetch it again"
+    )]
+    EntryHash {
+        /// Relative to the log's folder.
+        path: String,
+        /// Which entry.
+        index: u64,
+    },
+    /// A log that is shorter than it was.
+    #[error("the log has {found} leaves, it had {known}: this is an older copy; fetch the checkpoint again")]
+    Older {
+        /// Leaves it had.
+        known: u64,
+        /// Leaves it has.
+        found: u64,
+    },
+    /// A log that is not what it was. Both checkpoints are signed: together they prove it.
+    #[error(
+        "the log's first {size} leaves are not those it had: the log shows different people different leaves. \
+         Keep both checkpoints, they prove it, and do not use this one"
+    )]
+    Fork {
+        /// Leaves of the older checkpoint.
+        size: u64,
+    },
+    /// An inclusion proof that leads elsewhere, or an index past the end.
+    #[error(transparent)]
+    Tree(#[from] sotto_core::Error),
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    Storage {
+        /// Which file.
+        path: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+}
+
+impl LogError {
+    pub(crate) fn malformed(what: &'static str, why: impl Into<String>) -> Self {
+        LogError::Malformed { what, why: why.into() }
+    }
+
+    pub(crate) fn storage(path: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| LogError::Storage { path, source }
+    }
+}

@@ -1,0 +1,169 @@
+//! A log's public key, pinned by whoever reads the log.
+//!
+//! Two text forms are read. Ed25519 keys have that of Go's notes, `NAME+ID+BASE64`, where the name is mostly the
+//! log's. Keys of RFC 6962 are published without a name, as the base64 of a P-256 key in DER, so the log's name
+//! goes before it: `NAME+BASE64`.
+
+use crate::ecdsa;
+use crate::note::{Note, Signature, is_key_name};
+use crate::text::{base64, unbase64};
+use crate::{LogError, Result};
+use sha2::{Digest, Sha256};
+use sotto_tree::log::Hash;
+use std::fmt;
+use std::str::FromStr;
+
+/// What a log signs with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Algorithm {
+    /// Signature type 1: the whole text is signed.
+    Ed25519(ed25519_dalek::VerifyingKey),
+    /// Signature type 5: size and root are signed, with a time.
+    Rfc6962 { key: p256::ecdsa::VerifyingKey, spki: Vec<u8> },
+}
+
+/// A log's public key and its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogKey {
+    name: String,
+    origin: String,
+    algorithm: Algorithm,
+}
+
+impl LogKey {
+    /// An Ed25519 key.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for a name that no key may have, or bytes that are no key.
+    pub fn ed25519(name: &str, key: &[u8; 32]) -> Result<Self> {
+        let key = ed25519_dalek::VerifyingKey::from_bytes(key);
+        let key = key.map_err(|_| LogError::KeyText("these 32 bytes are no Ed25519 key"))?;
+        Self::named(name, Algorithm::Ed25519(key))
+    }
+
+    /// A P-256 key of a log of RFC 6962: a SubjectPublicKeyInfo in DER.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for a name that no key may have, or bytes that are no key.
+    pub fn rfc6962(name: &str, spki: &[u8]) -> Result<Self> {
+        let key = ecdsa::key(spki).ok_or(LogError::KeyText("this is no P-256 key in DER"))?;
+        Self::named(name, Algorithm::Rfc6962 { key, spki: spki.to_vec() })
+    }
+
+    fn named(name: &str, algorithm: Algorithm) -> Result<Self> {
+        if !is_key_name(name) {
+            return Err(LogError::KeyText("a key's name has no spaces and no plus"));
+        }
+        Ok(LogKey { name: name.into(), origin: name.into(), algorithm })
+    }
+
+    /// The same key for a log that has another name than its key, as Go's checksum database has.
+    #[must_use]
+    pub fn with_origin(self, origin: &str) -> Self {
+        LogKey { origin: origin.into(), ..self }
+    }
+
+    /// The first line of the log's checkpoints.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The name in the signature's line.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number in the signature's line, of the name, the signature's type and the key.
+    pub fn id(&self) -> u32 {
+        match &self.algorithm {
+            Algorithm::Ed25519(key) => id(&self.name, 1, key.as_bytes()),
+            Algorithm::Rfc6962 { spki, .. } => id(&self.name, 5, &Sha256::digest(spki)),
+        }
+    }
+
+    /// Verifies a note that says this of a log. Every signature of this key has to be valid, and there is one at
+    /// least.
+    ///
+    /// # Errors
+    /// [`LogError::NotSigned`], [`LogError::BadSignature`].
+    pub(crate) fn verify_note(&self, note: &Note, size: u64, root: &Hash) -> Result<()> {
+        let id = self.id();
+        let mut ours =
+            note.signatures.iter().filter(|line| line.name == self.name && line.id == id).peekable();
+        if ours.peek().is_none() {
+            return Err(LogError::NotSigned { name: self.name.clone(), id });
+        }
+        let valid = ours.all(|Signature { bytes, .. }| match &self.algorithm {
+            Algorithm::Ed25519(key) => {
+                let signature = ed25519_dalek::Signature::from_slice(bytes);
+                signature.is_ok_and(|signature| key.verify_strict(note.text.as_bytes(), &signature).is_ok())
+            }
+            Algorithm::Rfc6962 { key, .. } => {
+                let Some((timestamp, signature)) = bytes.split_first_chunk::<8>() else { return false };
+                ecdsa::verify(key, u64::from_be_bytes(*timestamp), size, root, signature)
+            }
+        });
+        if valid { Ok(()) } else { Err(LogError::BadSignature { name: self.name.clone() }) }
+    }
+
+    /// Whether what is signed is the text's size and root alone, so that nothing else may stand there.
+    pub(crate) fn signs_head_alone(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Rfc6962 { .. })
+    }
+
+    /// Verifies a tree head of RFC 6962.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for an Ed25519 key, [`LogError::BadSignature`].
+    pub(crate) fn verify_head(&self, timestamp: u64, size: u64, root: &Hash, signature: &[u8]) -> Result<()> {
+        let Algorithm::Rfc6962 { key, .. } = &self.algorithm else {
+            return Err(LogError::KeyText("a tree head of RFC 6962 is signed with P-256"));
+        };
+        if ecdsa::verify(key, timestamp, size, root, signature) {
+            return Ok(());
+        }
+        Err(LogError::BadSignature { name: self.name.clone() })
+    }
+}
+
+/// The number of a key (signed-note, "Signatures").
+pub(crate) fn id(name: &str, kind: u8, key: &[u8]) -> u32 {
+    let digest = Sha256::new().chain_update(name).chain_update([b'\n', kind]).chain_update(key).finalize();
+    u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
+}
+
+/// Writes the text form.
+impl fmt::Display for LogKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.algorithm {
+            Algorithm::Ed25519(key) => {
+                let bytes = [&[1], key.as_bytes().as_slice()].concat();
+                write!(f, "{}+{:08x}+{}", self.name, self.id(), base64(&bytes))
+            }
+            Algorithm::Rfc6962 { spki, .. } => write!(f, "{}+{}", self.name, base64(spki)),
+        }
+    }
+}
+
+impl FromStr for LogKey {
+    type Err = LogError;
+    fn from_str(text: &str) -> Result<Self> {
+        let refuse = LogError::KeyText("NAME+ID+BASE64 (Ed25519) or NAME+BASE64 (P-256 in DER) was expected");
+        let Some((name, rest)) = text.trim().split_once('+') else { return Err(refuse) };
+        // The DER of a P-256 key begins with "MFkw", which is no hexadecimal number: the two cannot be mistaken.
+        let number = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let Some((number, encoded)) = rest.split_once('+').filter(|(first, _)| number(first)) else {
+            return Self::rfc6962(name, &unbase64(rest).ok_or(refuse)?);
+        };
+        let decoded = unbase64(encoded).ok_or(refuse)?;
+        let Some((1, bytes)) = decoded.split_first() else {
+            return Err(LogError::KeyText("keys of this type are not known; Ed25519 is type 1"));
+        };
+        let bytes = bytes.try_into().map_err(|_| LogError::KeyText("an Ed25519 key has 32 bytes"))?;
+        let key = Self::ed25519(name, bytes)?;
+        if u32::from_str_radix(number, 16) != Ok(key.id()) {
+            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+        }
+        Ok(key)
+    }
+}

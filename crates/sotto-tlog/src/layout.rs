@@ -1,0 +1,124 @@
+//! The three layouts: which file of a log holds what.
+//!
+//! All have tiles of 256 hashes, a level of tiles for each eight levels of the tree, and the same numbers in
+//! paths. A tile of level l holds roots of subtrees of 256^l leaves. Where a log ends within a tile, the tile is
+//! partial and its width is in its path.
+
+use crate::{LogError, Result};
+use std::fmt;
+use std::str::FromStr;
+
+/// Hashes of a full tile, and entries of a full bundle.
+pub const TILE_WIDTH: usize = 256;
+
+/// Where a log's files lie, and how entries are written in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `c2sp.org/tlog-tiles`.
+    Tiles,
+    /// `c2sp.org/static-ct-api`: Certificate Transparency.
+    StaticCt,
+    /// Go's checksum database, from before the other two.
+    SumDb,
+}
+
+/// A tile of hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// 0 for leaf hashes.
+    pub level: u8,
+    /// From the left.
+    pub index: u64,
+    /// Hashes in it, 1 to 256.
+    pub width: u16,
+}
+
+impl Tile {
+    /// A full tile.
+    pub fn full(level: u8, index: u64) -> Self {
+        Tile { level, index, width: TILE_WIDTH as u16 }
+    }
+
+    /// The partial tile of a level in a log of so many leaves; none where the level ends with a full one.
+    pub fn edge(level: u8, size: u64) -> Option<Self> {
+        let hashes = size.checked_shr(8 * u32::from(level)).unwrap_or(0);
+        let width = (hashes & 255) as u16;
+        (width > 0).then_some(Tile { level, index: hashes >> 8, width })
+    }
+
+    /// Full tiles of a level in a log of so many leaves.
+    pub fn fulls(level: u8, size: u64) -> u64 {
+        size.checked_shr(8 * (u32::from(level) + 1)).unwrap_or(0)
+    }
+}
+
+impl Layout {
+    /// Every layout.
+    pub const ALL: [Layout; 3] = [Layout::Tiles, Layout::StaticCt, Layout::SumDb];
+
+    /// The path of the checkpoint.
+    pub fn checkpoint(self) -> &'static str {
+        match self {
+            Layout::Tiles | Layout::StaticCt => "checkpoint",
+            Layout::SumDb => "latest",
+        }
+    }
+
+    /// The path of a tile.
+    pub fn tile(self, tile: Tile) -> String {
+        let Tile { level, index, width } = tile;
+        format!("{}/{level}/{}", self.root(), Number { index, width })
+    }
+
+    /// The path of a bundle: the entries whose hashes are in a tile of level 0.
+    pub fn bundle(self, index: u64, width: u16) -> String {
+        let kind = match self {
+            Layout::Tiles => "entries",
+            Layout::StaticCt | Layout::SumDb => "data",
+        };
+        format!("{}/{kind}/{}", self.root(), Number { index, width })
+    }
+
+    /// Go's database says in every path that its tiles have eight levels.
+    fn root(self) -> &'static str {
+        match self {
+            Layout::Tiles | Layout::StaticCt => "tile",
+            Layout::SumDb => "tile/8",
+        }
+    }
+}
+
+/// A number in groups of three digits, and the width of what is partial.
+struct Number {
+    index: u64,
+    width: u16,
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The largest number has 20 digits: 6 groups above the last.
+        for group in (1..7).rev().map(|group| self.index / 1000u64.pow(group)).filter(|above| *above > 0) {
+            write!(f, "x{:03}/", group % 1000)?;
+        }
+        write!(f, "{:03}", self.index % 1000)?;
+        if usize::from(self.width) < TILE_WIDTH { write!(f, ".p/{}", self.width) } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Layout::Tiles => "tlog-tiles",
+            Layout::StaticCt => "static-ct",
+            Layout::SumDb => "sumdb",
+        })
+    }
+}
+
+impl FromStr for Layout {
+    type Err = LogError;
+    fn from_str(text: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|layout| layout.to_string() == text);
+        found.ok_or_else(|| LogError::malformed("layout", "tlog-tiles, static-ct or sumdb was expected"))
+    }
+}

@@ -1,0 +1,55 @@
+//! Transparency logs as files: tlog-tiles of C2SP, static-ct-api, and Go's checksum database.
+//!
+//! A log is a checkpoint, signed by the log's key, and tiles of hashes that lead to its root. One reader and one
+//! writer serve all three; a [`Layout`] says where the files lie and how entries are written in them.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`note`] | signed notes: a text and lines of signatures |
+//! | [`key`] | a log's public key, pinned by whoever reads it: Ed25519, or P-256 as in RFC 6962 |
+//! | [`signer`] | a log's signing key |
+//! | [`checkpoint`] | a log's length and root, under its signature |
+//! | [`head`] | the same as RFC 6962's servers say it: signed tree heads |
+//! | [`layout`] | the three layouts: which file holds what |
+//! | [`entries`] | bundles of entries, and the leaf hash of each |
+//! | [`source`] | where files come from |
+//! | [`read`] | a log of which every tile is checked before it is used; logs that shrank or forked |
+//! | [`mod@write`] | logs that are written, and grown, entry by entry |
+//! | [`generate`] | synthetic logs of any length |
+//! | [`proof`] | inclusion proofs as text, with the checkpoint: `c2sp.org/tlog-proof@v1` |
+//! | [`error`] | what is wrong with which file, and what to do |
+//!
+//! The files are described in `spec/tlog.md`.
+#![forbid(unsafe_code)]
+
+pub mod checkpoint;
+mod ecdsa;
+pub mod entries;
+pub mod error;
+pub mod generate;
+pub mod head;
+pub mod key;
+pub mod layout;
+pub mod note;
+pub mod proof;
+pub mod read;
+pub mod signer;
+pub mod source;
+mod text;
+pub mod write;
+
+pub use checkpoint::Checkpoint;
+pub use entries::Entry;
+pub use error::LogError;
+pub use head::TreeHead;
+pub use key::LogKey;
+pub use layout::{Layout, Tile};
+pub use note::Note;
+pub use proof::InclusionProof;
+pub use read::Log;
+pub use signer::LogSigner;
+pub use source::{Directory, Source};
+pub use write::Writer;
+
+/// Shorthand for results of this crate.
+pub type Result<T, E = LogError> = std::result::Result<T, E>;

@@ -1,0 +1,81 @@
+//! Signed notes (`c2sp.org/signed-note`): a text, an empty line, and lines of signatures.
+//!
+//! Nothing is believed of a note before a signature of a known key is verified; those of unknown keys are ignored.
+
+use crate::text::{base64, unbase64};
+use crate::{LogError, Result};
+
+/// Most bytes of a note. Post-quantum signatures have some 5 KB, and 16 signatures have to be read.
+pub const MAX_NOTE_BYTES: usize = 1 << 18;
+
+/// What stands before a signature.
+const MARK: &str = "\u{2014} ";
+
+/// A note, of which nothing is verified yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The text, with the newline at its end.
+    pub text: String,
+    /// In the note's order, at least one.
+    pub signatures: Vec<Signature>,
+}
+
+/// A line of a note: somebody's signature of its text, or so it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Of the key.
+    pub name: String,
+    /// Of the key: with the name it says which key and which algorithm it is.
+    pub id: u32,
+    /// What the algorithm makes of them.
+    pub bytes: Vec<u8>,
+}
+
+impl Note {
+    /// Reads a note.
+    ///
+    /// # Errors
+    /// [`LogError::TooLarge`], [`LogError::Malformed`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let refuse = |why: &str| LogError::malformed("signed note", why);
+        if bytes.len() > MAX_NOTE_BYTES {
+            return Err(LogError::TooLarge { what: "signed note".into(), limit: MAX_NOTE_BYTES as u64 });
+        }
+        let all = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+        if all.bytes().any(|byte| byte < b' ' && byte != b'\n') {
+            return Err(refuse("it holds control characters"));
+        }
+        // The text may have empty lines, the signatures may not: the last one is between the two.
+        let (text, lines) = all.rsplit_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
+        let lines = lines.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
+        let signatures = lines.split('\n').map(Signature::parse).collect::<Option<_>>();
+        let signatures = signatures.ok_or_else(|| refuse("a line after the text is no signature"))?;
+        Ok(Note { text: format!("{text}\n"), signatures })
+    }
+}
+
+/// Writes it as it was read.
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}", self.text)?;
+        for Signature { name, id, bytes } in &self.signatures {
+            writeln!(f, "{MARK}{name} {}", base64(&[&id.to_be_bytes(), bytes.as_slice()].concat()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Signature {
+    fn parse(line: &str) -> Option<Self> {
+        let (name, encoded) = line.strip_prefix(MARK)?.split_once(' ')?;
+        let decoded = unbase64(encoded)?;
+        let (id, bytes) = decoded.split_first_chunk::<4>()?;
+        let whole = is_key_name(name) && !bytes.is_empty();
+        whole.then(|| Signature { name: name.into(), id: u32::from_be_bytes(*id), bytes: bytes.to_vec() })
+    }
+}
+
+/// Whether a key may have this name.
+pub(crate) fn is_key_name(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || c == '+')
+}

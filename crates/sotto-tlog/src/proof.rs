@@ -1,0 +1,82 @@
+//! Inclusion proofs as text (`c2sp.org/tlog-proof@v1`).
+//!
+//! The checkpoint that a proof leads to is part of it: whoever has the log's key can check one without the log.
+
+use crate::note::MAX_NOTE_BYTES;
+use crate::text::{base64, decimal, hash, unbase64};
+use crate::{Checkpoint, LogError, LogKey, Result};
+use sotto_tree::log::{Hash, verify};
+use std::fmt;
+
+/// Most bytes of a proof: those of a checkpoint, and as many again for what is before it.
+pub const MAX_PROOF_BYTES: usize = 2 * MAX_NOTE_BYTES;
+
+const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
+
+/// No tree has more levels.
+const MAX_HASHES: usize = 64;
+
+/// A proof that a log of somebody's has a leaf, of which nothing is verified yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InclusionProof {
+    /// What an application adds. Nobody signs it.
+    pub extra: Option<Vec<u8>>,
+    /// The leaf.
+    pub index: u64,
+    /// The siblings of the leaf's path, from the leaf up.
+    pub hashes: Vec<Hash>,
+    /// The signed checkpoint, as the log published it.
+    pub checkpoint: String,
+}
+
+impl InclusionProof {
+    /// Reads a proof.
+    ///
+    /// # Errors
+    /// [`LogError::TooLarge`], [`LogError::Malformed`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let refuse = |why: &str| LogError::malformed("inclusion proof", why);
+        if bytes.len() > MAX_PROOF_BYTES {
+            return Err(LogError::TooLarge { what: "inclusion proof".into(), limit: MAX_PROOF_BYTES as u64 });
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| refuse("it is not UTF-8"))?;
+        let (head, checkpoint) =
+            text.split_once("\n\n").ok_or_else(|| refuse("an empty line was expected"))?;
+        let mut lines = head.split('\n').peekable();
+        if lines.next() != Some(FIRST_LINE) {
+            return Err(refuse("c2sp.org/tlog-proof@v1 was expected in its first line"));
+        }
+        let extra =
+            lines.next_if(|line| line.starts_with("extra ")).and_then(|line| line.strip_prefix("extra "));
+        let extra = extra.map(|extra| unbase64(extra).ok_or_else(|| refuse("its extra data are no base64")));
+        let index = lines.next().and_then(|line| line.strip_prefix("index ")).and_then(decimal);
+        let index = index.ok_or_else(|| refuse("a line with the index was expected"))?;
+        let hashes = lines.by_ref().take(MAX_HASHES).map(hash).collect::<Option<Vec<_>>>();
+        let hashes = hashes.ok_or_else(|| refuse("after the index a line is no hash in base64"))?;
+        if lines.next().is_some() {
+            return Err(refuse("it has more hashes than a tree has levels"));
+        }
+        Ok(InclusionProof { extra: extra.transpose()?, index, hashes, checkpoint: checkpoint.into() })
+    }
+
+    /// Whether the log of this key has a leaf of this hash at the proof's index, and the checkpoint that says so.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::open`]; [`LogError::Tree`] if the proof does not lead to the checkpoint's root.
+    pub fn verify(&self, leaf: &Hash, key: &LogKey) -> Result<Checkpoint> {
+        let checkpoint = Checkpoint::open(self.checkpoint.as_bytes(), key)?;
+        verify(leaf, self.index, checkpoint.size, &self.hashes, &checkpoint.root)?;
+        Ok(checkpoint)
+    }
+}
+
+/// Writes the text, which is what verifiers read.
+impl fmt::Display for InclusionProof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{FIRST_LINE}")?;
+        self.extra.iter().try_for_each(|extra| writeln!(f, "extra {}", base64(extra)))?;
+        writeln!(f, "index {}", self.index)?;
+        self.hashes.iter().try_for_each(|hash| writeln!(f, "{}", base64(hash)))?;
+        write!(f, "\n{}", self.checkpoint)
+    }
+}

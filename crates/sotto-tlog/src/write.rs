@@ -1,0 +1,134 @@
+//! Logs that are written, and grown, entry by entry.
+//!
+//! Tiles are written when they are full, and partial ones when a checkpoint is published, which comes last:
+//! whoever reads the log meanwhile reads the one before. What is kept is a tile a level and a bundle of entries.
+
+use crate::entries::Entries;
+use crate::layout::TILE_WIDTH;
+use crate::{Checkpoint, Directory, Layout, Log, LogError, LogSigner, Result, Tile};
+use sotto_tree::log::{Hash, Peaks, subtree};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// A log in a folder, and what is not in a full tile yet.
+#[derive(Debug)]
+pub struct Writer {
+    to: PathBuf,
+    layout: Layout,
+    peaks: Peaks,
+    /// The hashes of each level that are in no full tile.
+    open: Vec<Vec<Hash>>,
+    bundle: Vec<u8>,
+}
+
+impl Writer {
+    /// A log without entries.
+    ///
+    /// # Errors
+    /// [`LogError::Storage`] if the folder cannot be made, or has a log in it.
+    pub fn create(to: PathBuf, layout: Layout) -> Result<Self> {
+        let name = to.display().to_string();
+        fs::create_dir_all(&to).map_err(LogError::storage(&name))?;
+        if to.join(layout.checkpoint()).exists() {
+            let there = std::io::Error::new(ErrorKind::AlreadyExists, "there is a log already");
+            return Err(LogError::storage(&name)(there));
+        }
+        Ok(Writer { to, layout, peaks: Peaks::new(), open: Vec::new(), bundle: Vec::new() })
+    }
+
+    /// The log of a folder, to be grown from its checkpoint on.
+    ///
+    /// # Errors
+    /// As [`Log::open`] and [`Log::entries`]: what it goes on from is checked.
+    pub fn resume(to: PathBuf, layout: Layout, checkpoint: &Checkpoint) -> Result<Self> {
+        let mut log = Log::open(Directory(to.clone()), layout, checkpoint)?;
+        let mut bundle = Vec::new();
+        if let Some(tile) = Tile::edge(0, log.size()) {
+            log.entries(tile.index, |_, entry| {
+                bundle.extend_from_slice(entry.written);
+                Ok(())
+            })?;
+        }
+        let (peaks, open) = log.into_edge();
+        Ok(Writer { to, layout, peaks, open, bundle })
+    }
+
+    /// Entries so far.
+    pub fn size(&self) -> u64 {
+        self.peaks.leaves()
+    }
+
+    /// Appends an entry, as it lies in a bundle of this layout.
+    ///
+    /// # Errors
+    /// [`LogError::Entry`] if it is not exactly one entry, [`LogError::Storage`].
+    pub fn append(&mut self, written: &[u8]) -> Result<()> {
+        let index = self.size();
+        let refuse =
+            || LogError::Entry { path: "the new entry".into(), index, why: "it is not one entry".into() };
+        let mut entries = Entries::new(self.layout, written, index, "the new entry");
+        let entry = entries.next().ok_or_else(refuse)??;
+        if entry.written.len() != written.len() {
+            return Err(refuse());
+        }
+        self.peaks.append(entry.leaf, |_| {});
+        self.bundle.extend_from_slice(written);
+        self.push(0, entry.leaf)
+    }
+
+    fn push(&mut self, level: u8, hash: Hash) -> Result<()> {
+        let at = usize::from(level);
+        if self.open.len() == at {
+            self.open.push(Vec::with_capacity(TILE_WIDTH));
+        }
+        self.open[at].push(hash);
+        if self.open[at].len() < TILE_WIDTH {
+            return Ok(());
+        }
+        let index = Tile::fulls(level, self.size()) - 1;
+        let root = subtree::root(&self.open[at])?;
+        self.write(&self.layout.tile(Tile::full(level, index)), self.open[at].as_flattened())?;
+        self.open[at].clear();
+        if level == 0 {
+            self.write(&self.layout.bundle(index, TILE_WIDTH as u16), &self.bundle)?;
+            self.bundle.clear();
+        }
+        self.push(level + 1, root)
+    }
+
+    /// Writes what is partial, then a signed checkpoint in place of the one before.
+    ///
+    /// # Errors
+    /// [`LogError::Storage`].
+    pub fn publish(&self, signer: &LogSigner) -> Result<Checkpoint> {
+        let size = self.size();
+        for (level, hashes) in (0..).zip(&self.open) {
+            if let Some(tile) = Tile::edge(level, size) {
+                self.write(&self.layout.tile(tile), hashes.as_flattened())?;
+            }
+        }
+        if let Some(Tile { index, width, .. }) = Tile::edge(0, size) {
+            self.write(&self.layout.bundle(index, width), &self.bundle)?;
+        }
+        let origin = signer.public().origin().into();
+        let checkpoint = Checkpoint { origin, size, root: self.peaks.root(), extensions: Vec::new() };
+        let path = self.layout.checkpoint();
+        let new = format!("{path}.new");
+        self.write(&new, signer.sign(&checkpoint).to_string().as_bytes())?;
+        fs::rename(self.to.join(new), self.to.join(path)).map_err(LogError::storage(path))?;
+        Ok(checkpoint)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        let to = self.to.join(path);
+        let written = match fs::write(&to, bytes) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                let folder = to.parent().map_or(Ok(()), fs::create_dir_all);
+                folder.and_then(|()| fs::write(&to, bytes))
+            }
+            written => written,
+        };
+        written.map_err(LogError::storage(path))
+    }
+}
