@@ -1,0 +1,151 @@
+//! Values by key: a cuckoo table, of which a lookup fetches the few rows where the key may lie.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | what a catalog says of such a table, checked |
+//! | `tag` | keys to tags, and tags to rows |
+//! | `slot` | how a key's tag and value lie in a row, and how they are found there |
+//! | [`many`] | several keys in one request, over a batch code |
+//! | [`build`] | the server's half: keys to places, in two passes over the data |
+//! | `crowd` | how many rows so many keys need, and the moves that make room |
+//! | [`edit`] | the server's half: values changed and keys added, row by row |
+//! | [`form`] | one spelling for each key: domains, addresses, text, digests |
+//!
+//! A key's *tag* is a hash of it, and each row has a few *slots*, each with room for a tag and a value. The tag says in
+//! which rows the key may lie, one row in each part of the table (*probes*: two, mostly), and the builder moves keys around
+//! until everyone has a place (Pagh and Rodler, *Cuckoo Hashing*, 2004; with several slots, Dietzfelbinger and Weidling, 2007).
+//!
+//! **What is asked tells nothing.** A lookup fetches as many rows for a key that is missing as for one that is there, and it
+//! compares the tag with every slot of every row that came, always with the same work.
+//!
+//! **Wrong answers.** A missing key is taken for a present one if their tags are equal. Rows follow from the tag, so that
+//! happens if any key of the table has that tag: with probability of at most the number of slots, times 2, over 2^(8 *
+//! `tag_bytes`), where the 2 is for the one tag that two hashes share. Builders choose the tag so that this is at most 2^-64,
+//! and nobody accepts parameters where it is above 2^-40. Present keys are always found.
+//!
+//! The seed of the hash is public. Who chooses keys after it is known can search for two keys of one tag, at the price of
+//! 2^(4 * `tag_bytes`) hashes, or for a missing key that seems present at 2^(8 * `tag_bytes`) over the number of keys. 16 bytes
+//! of tag put both out of reach.
+
+pub mod build;
+mod crowd;
+pub mod edit;
+pub mod form;
+pub mod many;
+pub mod params;
+mod slot;
+mod tag;
+
+pub use build::{BuildError, Builder, Layout, Options, Width};
+pub use edit::{Edit, EditError};
+pub use form::{Form, KeyError};
+pub use many::Keywords;
+pub use params::{Params, Values};
+
+use sotto_core::{CryptoRng, Misuse, PeerMisbehaved, Result, Row};
+use tag::{Digest, Hash};
+use zeroize::Zeroizing;
+
+/// The layer's name in a catalog.
+pub const NAME: &str = "keyword/1";
+
+/// A key in its [`Form`]. Wiped on drop.
+pub type Key = Zeroizing<Vec<u8>>;
+
+/// What a key stands for. Wiped on drop.
+pub type Value = Row;
+
+/// Lookups of keys in a table of these parameters.
+#[derive(Debug, Clone)]
+pub struct Keyword {
+    params: Params,
+    hash: Hash,
+}
+
+/// What is remembered of a key. Wiped on drop.
+#[derive(Debug)]
+pub struct Plan {
+    digest: Zeroizing<Digest>,
+}
+
+impl Keyword {
+    /// A table with these parameters.
+    ///
+    /// # Errors
+    /// As [`Params::check`].
+    pub fn new(params: Params) -> Result<Self> {
+        params.check()?;
+        let hash = Hash::new(&params.seed, params.key_bytes);
+        Ok(Keyword { params, hash })
+    }
+
+    /// Reads the parameters that a catalog gives. Total: any bytes give a layer or an error.
+    ///
+    /// # Errors
+    /// As [`Params::check`].
+    pub fn parse(params: &[u8]) -> Result<Self> {
+        Keyword::new(Params::parse(params)?)
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The hash of a key that can be asked for.
+    fn digest(&self, key: &[u8]) -> Result<Zeroizing<Digest>> {
+        if key.is_empty() {
+            return Err(Misuse::Rule("an empty key stands for nothing").into());
+        }
+        let digest = self.hash.digest(key).map(|digest| Zeroizing::new(digest.cut(self.params.tag_bytes)));
+        digest.ok_or_else(|| Misuse::Rule("the key is longer than any key of the table").into())
+    }
+
+    /// The rows where a key may lie, one in each part of the table.
+    fn rows(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
+        let Params { probes, rows, attempt, .. } = self.params;
+        let part = rows / u64::from(probes);
+        (0..probes).map(move |probe| u64::from(probe) * part + digest.choice(attempt, probe, part))
+    }
+
+    /// What the fetched rows say of a key.
+    fn read(&self, digest: Digest, rows: &[Row]) -> Result<Option<Value>> {
+        let want = self.params.row_bytes();
+        for row in rows {
+            let got = row.len() as u64;
+            if got != want {
+                return Err(PeerMisbehaved::Length { what: "a row of slots", got, want }.into());
+            }
+        }
+        slot::find(&self.params, digest, rows)
+    }
+}
+
+impl sotto_core::Layer for Keyword {
+    /// A key in its form.
+    type Request = [u8];
+    /// Its value, or `None` if the table does not have the key.
+    type Reply = Option<Value>;
+    type Plan = Plan;
+
+    fn shards(&self) -> Vec<u64> {
+        vec![self.params.rows]
+    }
+
+    fn visits(&self) -> Vec<usize> {
+        vec![0; self.params.probes as usize]
+    }
+
+    /// The generator is not drawn from: a key's rows are its own, whether it is there or not.
+    fn plan(&self, key: &[u8], _: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
+        let digest = self.digest(key)?;
+        Ok((self.rows(*digest).collect(), Plan { digest }))
+    }
+
+    fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Option<Value>> {
+        if rows.len() != self.params.probes as usize {
+            return Err(Misuse::Rule("a row for each lookup").into());
+        }
+        self.read(*plan.digest, &rows)
+    }
+}

@@ -1,0 +1,310 @@
+//! The server's half: keys to places, in two passes over the data.
+//!
+//! In the first pass a [`Builder`] hears of every key and the length of its value. It then knows how wide slots are, chooses the
+//! number of rows and finds a place for everyone: a [`Layout`]. In the second pass that gives the bytes of each slot, in the
+//! order of the keys, and where in the table they belong. What is not written is zeros.
+//!
+//! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 21 while it finds places, a layout 4. Keys
+//! come in any order; the same keys in the same order with the same seed give the same table.
+
+use super::crowd::{self, NOBODY};
+use super::params::{Params, TAG_BYTES, Values, false_positive_log2};
+use super::tag::{Digest, Hash};
+use super::{Form, Keyword, slot};
+use sotto_core::{Error, ParamsError};
+use sotto_prg::PublicSeed;
+
+/// Choices of rows that are tried before a builder gives up. Each fails for fewer than every second set of keys.
+const ATTEMPTS: u32 = 64;
+
+/// Most keys, so that there are numbers for them and for the slots.
+const MAX_KEYS: u64 = 1 << 31;
+
+/// Slots up to this width lie four to a row, wider ones two: see the README for what that costs.
+const NARROW_BYTES: u64 = 512;
+
+/// What a table is to be like.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What keys are.
+    pub form: Form,
+    /// Bytes of the longest key there can be, in that form.
+    pub key_bytes: u32,
+    /// How long values are.
+    pub width: Width,
+    /// Rows that a key may lie in, each of which is fetched.
+    pub probes: u32,
+    /// Keys in a row; `None` for a number that goes with the width of values.
+    pub slots: Option<u32>,
+    /// Keys that the table is made for, if there will be more than there are.
+    pub room: u64,
+    /// log2 of how often a missing key may be found.
+    pub false_positive_log2: f64,
+    /// What the hash is keyed with. It is public, but nobody should have known it when keys were chosen.
+    pub seed: PublicSeed,
+}
+
+/// How long values are: what a slot has room for. A longer value is refused, never cut or spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// As long as the longest there is.
+    Longest,
+    /// This many bytes at most, so that others can come.
+    UpTo(u32),
+}
+
+impl Options {
+    /// Keys of a form, with what most tables want.
+    pub fn new(form: Form, seed: PublicSeed) -> Self {
+        Options {
+            form,
+            key_bytes: form.usual_bytes(),
+            width: Width::Longest,
+            probes: 2,
+            slots: None,
+            room: 0,
+            false_positive_log2: -64.0,
+            seed,
+        }
+    }
+}
+
+/// Why no table comes of this. Keys are counted from 1.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No bytes.
+    #[error("key {entry} is empty")]
+    EmptyKey {
+        /// Which key.
+        entry: u64,
+    },
+    /// Longer than keys can be.
+    #[error("key {entry} has {bytes} bytes, the longest allowed has {most}")]
+    LongKey {
+        /// Which key.
+        entry: u64,
+        /// How long it is.
+        bytes: u64,
+        /// How long it may be.
+        most: u64,
+    },
+    /// Longer than values can be.
+    #[error("the value of key {entry} has {bytes} bytes, there is room for {most}")]
+    LongValue {
+        /// Which key.
+        entry: u64,
+        /// How long it is.
+        bytes: u64,
+        /// How long it may be.
+        most: u64,
+    },
+    /// The same key twice.
+    #[error("key {second} is the same as key {first}")]
+    Duplicate {
+        /// The first of them.
+        first: u64,
+        /// The second.
+        second: u64,
+    },
+    /// More keys, or room for more, than a table has.
+    #[error("room for more than {most} keys, or keys that take up as much")]
+    TooMany {
+        /// How many there can be.
+        most: u64,
+    },
+    /// Nothing to look up.
+    #[error("there are no keys")]
+    NoKeys,
+    /// No choice of rows has room for all.
+    #[error("the keys find no room in {rows} rows: give more slots to a row, or more probes")]
+    Crowded {
+        /// Rows of the table.
+        rows: u64,
+    },
+    /// The second pass brought something else than the first.
+    #[error("key {entry} is not what it was in the first pass")]
+    Changed {
+        /// Which key.
+        entry: u64,
+    },
+    /// Options that no table has.
+    #[error(transparent)]
+    Refused(#[from] Error),
+}
+
+/// The first pass.
+#[derive(Debug)]
+pub struct Builder {
+    options: Options,
+    hash: Hash,
+    digests: Vec<Digest>,
+    shortest: u32,
+    longest: u32,
+}
+
+impl Builder {
+    /// Begins a table.
+    ///
+    /// # Errors
+    /// [`BuildError::Refused`].
+    pub fn new(options: Options) -> Result<Self, BuildError> {
+        smallest(&options).check()?;
+        let hash = Hash::new(&options.seed, options.key_bytes);
+        Ok(Builder { options, hash, digests: Vec::new(), shortest: u32::MAX, longest: 0 })
+    }
+
+    /// Adds a key in its form, and the length of its value.
+    ///
+    /// # Errors
+    /// [`BuildError::EmptyKey`], [`BuildError::LongKey`], [`BuildError::LongValue`], [`BuildError::TooMany`].
+    pub fn add(&mut self, key: &[u8], value_bytes: u64) -> Result<(), BuildError> {
+        let entry = self.digests.len() as u64 + 1;
+        if key.is_empty() {
+            return Err(BuildError::EmptyKey { entry });
+        }
+        let digest = self.hash.digest(key).ok_or(BuildError::LongKey {
+            entry,
+            bytes: key.len() as u64,
+            most: self.options.key_bytes.into(),
+        })?;
+        let most = match self.options.width {
+            Width::Longest => super::params::MAX_ROW_BYTES,
+            Width::UpTo(most) => most.into(),
+        };
+        let length = u32::try_from(value_bytes).ok().filter(|_| value_bytes <= most);
+        let length = length.ok_or(BuildError::LongValue { entry, bytes: value_bytes, most })?;
+        if entry > MAX_KEYS {
+            return Err(BuildError::TooMany { most: MAX_KEYS });
+        }
+        self.shortest = self.shortest.min(length);
+        self.longest = self.longest.max(length);
+        self.digests.push(digest);
+        Ok(())
+    }
+
+    /// Finds a place for every key.
+    ///
+    /// # Errors
+    /// [`BuildError::Duplicate`], [`BuildError::NoKeys`], [`BuildError::Crowded`], [`BuildError::Refused`].
+    pub fn place(self) -> Result<Layout, BuildError> {
+        let Builder { options, hash, digests, shortest, longest } = self;
+        let keys = digests.len() as u64;
+        if keys == 0 {
+            return Err(BuildError::NoKeys);
+        }
+        let values = match options.width {
+            Width::UpTo(most) => Values::UpTo(most),
+            Width::Longest if shortest == longest => Values::Fixed(longest),
+            Width::Longest => Values::UpTo(longest),
+        };
+        let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
+        let rows = crowd::rows_for(keys.max(options.room), options.probes, slots);
+        if rows.saturating_mul(slots.into()) > u32::MAX.into() {
+            return Err(BuildError::TooMany { most: MAX_KEYS });
+        }
+        let sizes = Params { values, slots, rows, ..smallest(&options) };
+        let is_sure = |tag_bytes: &u32| {
+            false_positive_log2(rows as f64 * f64::from(slots), *tag_bytes) <= options.false_positive_log2
+        };
+        let tag_bytes = TAG_BYTES.into_iter().find(is_sure).ok_or(ParamsError::Field {
+            field: "false_positive_log2",
+            why: format!("no tag of up to {} bytes is as sure as that", TAG_BYTES.end()),
+        });
+        let tag_bytes = tag_bytes.map_err(Error::from)?;
+        let mut params = Params { tag_bytes: distinct(&digests, tag_bytes)?, ..sizes };
+        params.check()?;
+        let found = (0..ATTEMPTS).find_map(|attempt| {
+            params.attempt = attempt;
+            crowd::place(&params, &digests)
+        });
+        let taken = found.ok_or(BuildError::Crowded { rows })?;
+        let mut slot_of = vec![0; digests.len()];
+        drop(digests);
+        for (slot, who) in (0..).zip(taken).filter(|(_, who)| *who != NOBODY) {
+            slot_of.get_mut(who as usize).into_iter().for_each(|at| *at = slot);
+        }
+        Ok(Layout { keyword: Keyword { params, hash }, slot_of, next: 0 })
+    }
+}
+
+/// The smallest table there could be with these options.
+fn smallest(options: &Options) -> Params {
+    Params {
+        form: options.form,
+        key_bytes: options.key_bytes,
+        probes: options.probes,
+        slots: options.slots.unwrap_or(1),
+        rows: options.probes.into(),
+        tag_bytes: *TAG_BYTES.start(),
+        values: Values::UpTo(0),
+        seed: options.seed,
+        attempt: 0,
+    }
+}
+
+/// Bytes of a tag, from `tag_bytes` on, that tell all these keys apart.
+fn distinct(digests: &[Digest], tag_bytes: u32) -> Result<u32, BuildError> {
+    let digest = |key: &u32| digests.get(*key as usize).copied();
+    let mut order: Vec<u32> = (0..digests.len() as u32).collect();
+    // Keys whose hashes begin alike are neighbours, and equal ones are in the order in which they came.
+    order.sort_unstable_by_key(|key| (digest(key).map(Digest::bytes), *key));
+    let pairs = || order.iter().zip(order.iter().skip(1));
+    let same = pairs().filter(|(a, b)| digest(a) == digest(b)).min_by_key(|(_, b)| *b);
+    if let Some((first, second)) = same {
+        return Err(BuildError::Duplicate { first: u64::from(*first) + 1, second: u64::from(*second) + 1 });
+    }
+    let cut = |key, tag_bytes| digest(key).map(|digest| digest.cut(tag_bytes));
+    let enough = |tag_bytes: &u32| pairs().all(|(a, b)| cut(a, *tag_bytes) != cut(b, *tag_bytes));
+    Ok((tag_bytes..*TAG_BYTES.end()).find(enough).unwrap_or(*TAG_BYTES.end()))
+}
+
+/// Where everyone lies, for the second pass.
+#[derive(Debug)]
+pub struct Layout {
+    keyword: Keyword,
+    /// The slot of each key.
+    slot_of: Vec<u32>,
+    /// How many keys came back.
+    next: usize,
+}
+
+impl Layout {
+    /// The table's layer.
+    pub fn keyword(&self) -> &Keyword {
+        &self.keyword
+    }
+
+    /// Writes the next key's slot into `slot`, and gives where in the table it belongs: how many bytes come before it in the
+    /// rows, one after the other.
+    ///
+    /// # Errors
+    /// [`BuildError::Changed`] if this is not the key that came then in the first pass.
+    pub fn write(&mut self, key: &[u8], value: &[u8], slot: &mut Vec<u8>) -> Result<u64, BuildError> {
+        let params = self.keyword.params();
+        let changed = BuildError::Changed { entry: self.next as u64 + 1 };
+        let digest = self.keyword.digest(key).ok();
+        let (Some(digest), Some(&at)) = (digest, self.slot_of.get(self.next)) else { return Err(changed) };
+        let row = u64::from(at) / u64::from(params.slots);
+        slot.clear();
+        slot.resize(params.slot_bytes() as usize, 0);
+        if !self.keyword.rows(*digest).any(|candidate| candidate == row)
+            || slot::write(params, *digest, value, slot).is_none()
+        {
+            return Err(changed);
+        }
+        self.next += 1;
+        Ok(u64::from(at) * params.slot_bytes())
+    }
+
+    /// The table's layer, if every key came back.
+    ///
+    /// # Errors
+    /// [`BuildError::Changed`].
+    pub fn finish(self) -> Result<Keyword, BuildError> {
+        if self.next < self.slot_of.len() {
+            return Err(BuildError::Changed { entry: self.next as u64 + 1 });
+        }
+        Ok(self.keyword)
+    }
+}

@@ -1,0 +1,159 @@
+//! One spelling for each key, so that whoever asks and whoever built the table hash the same bytes.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `domain` | names of hosts, also international ones |
+//! | `email` | addresses of mail |
+//! | `address` | addresses of machines |
+//!
+//! A table has one form, named in its catalog, and builder and client bring every key into it with these functions. What is no
+//! such key is refused on both sides. No form takes white space away: a key with some around it is refused, or another key.
+
+mod address;
+mod domain;
+mod email;
+
+use super::Key;
+use super::params::MAX_KEY_BYTES;
+use serde::{Deserialize, Serialize};
+use std::str::FromStr;
+use unicode_normalization::UnicodeNormalization;
+use zeroize::Zeroizing;
+
+/// What keys are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Form {
+    /// Bytes as they are.
+    Bytes,
+    /// UTF-8 text in normalization form C, of the same case.
+    Text,
+    /// A domain name: A-labels in lower case, without a dot at the end.
+    Domain,
+    /// A mail address: the domain as above, ASCII letters before the `@` in lower case, all else as it is.
+    Email,
+    /// An address, 16 bytes: IPv6, or IPv4 as IPv6 maps it.
+    Ip,
+    /// The 20 bytes of 40 hexadecimal digits.
+    Sha1,
+    /// The 32 bytes of 64 hexadecimal digits.
+    Sha256,
+}
+
+/// Why a key is none of its form. The key is not in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// No bytes.
+    #[error("the key is empty")]
+    Empty,
+    /// Longer than any key of the form.
+    #[error("the key has more than {most} bytes")]
+    Long {
+        /// The longest there is.
+        most: u32,
+    },
+    /// Bytes that are no text.
+    #[error("the key is not UTF-8 text")]
+    NotText,
+    /// Text that is something else.
+    #[error("the key is not {0}")]
+    Not(&'static str),
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Form; 7] =
+        [Form::Bytes, Form::Text, Form::Domain, Form::Email, Form::Ip, Form::Sha1, Form::Sha256];
+
+    /// Its name in a catalog.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Bytes => "bytes",
+            Form::Text => "text",
+            Form::Domain => "domain",
+            Form::Email => "email",
+            Form::Ip => "ip",
+            Form::Sha1 => "sha1",
+            Form::Sha256 => "sha256",
+        }
+    }
+
+    /// Bytes of the longest key there can be.
+    pub fn most_bytes(self) -> u32 {
+        match self {
+            Form::Bytes | Form::Text => MAX_KEY_BYTES,
+            Form::Domain => domain::MOST_BYTES,
+            Form::Email => email::MOST_BYTES,
+            Form::Ip => 16,
+            Form::Sha1 => 20,
+            Form::Sha256 => 32,
+        }
+    }
+
+    /// Bytes of the longest key, where nothing is known of the table. Longer text is rare, and every key is hashed at this
+    /// length.
+    pub fn usual_bytes(self) -> u32 {
+        self.most_bytes().min(255)
+    }
+
+    /// The bytes that are hashed for a key as it was written.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn canonical(self, key: &[u8]) -> Result<Key, KeyError> {
+        if key.is_empty() {
+            return Err(KeyError::Empty);
+        }
+        let text = || std::str::from_utf8(key).map_err(|_| KeyError::NotText);
+        let canonical = match self {
+            Form::Bytes => Zeroizing::new(key.to_vec()),
+            Form::Text => normal(text()?),
+            Form::Domain => domain::canonical(text()?)?,
+            Form::Email => email::canonical(text()?)?,
+            Form::Ip => address::canonical(text()?)?,
+            Form::Sha1 => digits(key, 20).ok_or(KeyError::Not("40 hexadecimal digits"))?,
+            Form::Sha256 => digits(key, 32).ok_or(KeyError::Not("64 hexadecimal digits"))?,
+        };
+        let most = self.most_bytes();
+        if canonical.len() > most as usize {
+            return Err(KeyError::Long { most });
+        }
+        Ok(canonical)
+    }
+}
+
+impl FromStr for Form {
+    type Err = &'static str;
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = Form::ALL.into_iter().find(|form| form.name() == name);
+        known.ok_or("a form is one of bytes, text, domain, email, ip, sha1, sha256")
+    }
+}
+
+/// Text in normalization form C. What it is of characters that Unicode has by now will not change.
+fn normal(text: &str) -> Key {
+    let mut normal = Zeroizing::new(Vec::with_capacity(text.len()));
+    for c in text.nfc() {
+        normal.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    normal
+}
+
+/// The bytes of so many hexadecimal digits, of either case.
+fn digits(text: &[u8], bytes: usize) -> Option<Key> {
+    let digit = |c: u8| char::from(c).to_digit(16);
+    let (pairs, rest) = text.as_chunks::<2>();
+    if pairs.len() != bytes || !rest.is_empty() {
+        return None;
+    }
+    let mut out = Zeroizing::new(Vec::with_capacity(bytes));
+    for [high, low] in pairs {
+        out.push((digit(*high)? << 4 | digit(*low)?) as u8);
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! Names of hosts.
+//!
+//! Labels are mapped and checked by UTS 46 (non-transitional) and written as A-labels in lower case, so that
+//! `Bücher.example`, `bücher。example` and `xn--bcher-kva.example.` are one key. A dot at the end is taken away. Labels have 1 to 63
+//! bytes, the name at most 253. Underscores are allowed, as names in the DNS have them, and hyphens anywhere. A name whose last
+//! label is a number is an address and refused: the form `ip` is for those.
+//!
+//! Tables of UTS 46 grow with Unicode. A name of characters that a build does not know yet is refused by it.
+
+use super::{Key, KeyError};
+use idna::AsciiDenyList;
+use idna::uts46::{DnsLength, Hyphens, Uts46};
+use zeroize::Zeroizing;
+
+pub(super) const MOST_BYTES: u32 = 253;
+
+const NO_DOMAIN: KeyError = KeyError::Not("a domain name");
+
+pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
+    // Work is bounded before it is done: no name of this many bytes becomes short enough.
+    if text.len() > 16 * MOST_BYTES as usize {
+        return Err(KeyError::Long { most: MOST_BYTES });
+    }
+    let ascii = Uts46::new()
+        .to_ascii(text.as_bytes(), AsciiDenyList::URL, Hyphens::Allow, DnsLength::VerifyAllowRootDot)
+        .map_err(|_| NO_DOMAIN)?;
+    let name = Zeroizing::new(ascii.into_owned());
+    let name = name.strip_suffix('.').unwrap_or(&name);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|c| c.is_ascii_digit())
+        || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|c| c.is_ascii_hexdigit()));
+    match is_number {
+        true => Err(NO_DOMAIN),
+        false => Ok(Zeroizing::new(name.as_bytes().to_vec())),
+    }
+}

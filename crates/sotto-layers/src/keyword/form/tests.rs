@@ -1,0 +1,164 @@
+use super::*;
+use proptest::prelude::*;
+
+fn canonical(form: Form, text: &str) -> Result<String, KeyError> {
+    form.canonical(text.as_bytes()).map(|key| String::from_utf8(key.to_vec()).unwrap())
+}
+
+#[test]
+fn domains_have_one_spelling() {
+    let long = ["a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(61)].join(".");
+    for (want, spellings) in [
+        ("example.com", &["example.com", "EXAMPLE.Com.", "example\u{3002}com", "\u{ff45}xample.com"][..]),
+        (
+            "xn--bcher-kva.example",
+            &["Bücher.example", "BU\u{308}CHER.EXAMPLE", "xn--bcher-kva.example.", "XN--BCHER-KVA.example"],
+        ),
+        // UTS 46 without transitional processing: sharp s is a letter of its own.
+        ("xn--strae-oqa.de", &["straße.de", "STRAẞE.de"]),
+        ("xn--wgv71a119e.jp", &["日本語.jp"]),
+        ("_dmarc.example.org", &["_DMARC.example.org"]),
+        ("a--b.example", &["a--b.example"]),
+        ("1.2.3.4.example", &["1.2.3.4.example"]),
+        ("localhost", &["localhost", "LOCALHOST."]),
+        (&long, &[&long, &format!("{long}.")]),
+    ] {
+        for spelling in spellings {
+            assert_eq!(canonical(Form::Domain, spelling).as_deref(), Ok(want), "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_domain_is_refused() {
+    for text in [
+        ".",
+        "..",
+        ".example.com",
+        "example..com",
+        "example.com..",
+        "exa mple.com",
+        " example.com",
+        "example.com\n",
+        "example.com/path",
+        "user@example.com",
+        "example.com:443",
+        "xn--a.example",
+        "xn--zz-----.example",
+        "192.0.2.1",
+        "example.0x7f",
+        "a\0b.example",
+        "ab\u{200d}c.example",
+        &format!("{}.example", "a".repeat(64)),
+        &format!("{}.example", ["a".repeat(63), "b".repeat(63), "c".repeat(63), "d".repeat(62)].join(".")),
+        &"a.".repeat(100_000),
+    ] {
+        assert!(canonical(Form::Domain, text).is_err(), "{text:?}");
+    }
+    assert_eq!(Form::Domain.canonical(b"\xff.example"), Err(KeyError::NotText));
+}
+
+#[test]
+fn mail_addresses_have_one_spelling() {
+    for (want, spellings) in [
+        ("jane.doe+news@example.com", &["Jane.Doe+News@Example.COM", "jane.doe+news@example.com."][..]),
+        ("o'hara@xn--bcher-kva.example", &["O'Hara@bücher.example"]),
+        ("J\u{f6}rg@example.de".to_lowercase().as_str(), &["jo\u{308}rg@example.de", "J\u{f6}rg@EXAMPLE.de"]),
+    ] {
+        for spelling in spellings {
+            assert_eq!(canonical(Form::Email, spelling).as_deref(), Ok(want), "{spelling}");
+        }
+    }
+    // Dots and tags are the owner's to interpret.
+    assert_ne!(canonical(Form::Email, "a.b@example.com"), canonical(Form::Email, "ab@example.com"));
+    for text in [
+        "example.com",
+        "@example.com",
+        "a@",
+        "a b@example.com",
+        "\"a b\"@example.com",
+        ".a@example.com",
+        "a.@example.com",
+        "a..b@example.com",
+        "a@b@example.com",
+        "a@[192.0.2.1]",
+        "a@192.0.2.1",
+        "<a@example.com>",
+        "a\u{a0}b@example.com",
+        "a\u{7f}@example.com",
+        &format!("{}@example.com", "a".repeat(65)),
+    ] {
+        assert!(canonical(Form::Email, text).is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn addresses_have_one_spelling() {
+    let bytes = |text: &str| Form::Ip.canonical(text.as_bytes()).map(|key| key.to_vec());
+    let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 192, 0, 2, 1].to_vec();
+    for text in ["192.0.2.1", "::ffff:192.0.2.1", "::FFFF:C000:201", "0:0:0:0:0:ffff:192.0.2.1"] {
+        assert_eq!(bytes(text), Ok(mapped.clone()), "{text}");
+    }
+    let documentation = bytes("2001:db8::1").unwrap();
+    assert_eq!(documentation[..4], [0x20, 0x01, 0x0d, 0xb8]);
+    assert_eq!(bytes("2001:0DB8:0:0:0:0:0:1"), Ok(documentation));
+    // IPv4-compatible addresses are deprecated, and are no IPv4 addresses.
+    assert_ne!(bytes("::192.0.2.1"), Ok(mapped));
+    for text in
+        ["192.0.2", "192.0.2.01", "192.0.2.256", "fe80::1%eth0", "[::1]", "::1/128", " ::1", "::g", "1"]
+    {
+        assert!(bytes(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn text_is_normalized_and_nothing_else() {
+    assert_eq!(canonical(Form::Text, "Cafe\u{301}").as_deref(), Ok("Caf\u{e9}"));
+    assert_eq!(canonical(Form::Text, "\u{212b}").as_deref(), Ok("\u{c5}"));
+    // Compatible characters and cases are different keys, and white space counts.
+    assert_eq!(canonical(Form::Text, " \u{fb01}X ").as_deref(), Ok(" \u{fb01}X "));
+    assert_eq!(Form::Text.canonical(b"a\xff"), Err(KeyError::NotText));
+    assert_eq!(Form::Text.canonical(&[b'a'; 4097]), Err(KeyError::Long { most: 4096 }));
+    assert_eq!(Form::Bytes.canonical(b"a\xff").unwrap().to_vec(), b"a\xff");
+}
+
+#[test]
+fn digests_are_digits() {
+    // SHA-1 and SHA-256 of nothing.
+    let sha1 = "DA39A3EE5E6B4B0D3255bfef95601890afd80709";
+    assert_eq!(Form::Sha1.canonical(sha1.as_bytes()).unwrap()[..4], [0xda, 0x39, 0xa3, 0xee]);
+    assert_eq!(Form::Sha1.canonical(sha1.to_lowercase().as_bytes()), Form::Sha1.canonical(sha1.as_bytes()));
+    let sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    assert_eq!(Form::Sha256.canonical(sha256.as_bytes()).unwrap().len(), 32);
+    for (form, text) in [(Form::Sha1, sha256), (Form::Sha256, sha1), (Form::Sha1, &sha1[1..])] {
+        assert!(form.canonical(text.as_bytes()).is_err());
+    }
+    assert!(Form::Sha1.canonical(sha1.replace('D', "g").as_bytes()).is_err());
+    assert!(Form::Sha1.canonical(sha1.replacen("DA", "é", 1).as_bytes()).is_err());
+}
+
+#[test]
+fn names_are_those_of_catalogs() {
+    for form in Form::ALL {
+        assert_eq!(serde_json::to_string(&form).unwrap(), format!("{:?}", form.name()));
+        assert_eq!(form.name().parse(), Ok(form));
+        assert_eq!(form.canonical(b""), Err(KeyError::Empty));
+    }
+}
+
+proptest! {
+    /// Whatever comes out goes in again and stays what it is, and no bytes do harm.
+    #[test]
+    fn a_canonical_key_is_its_own(text in "\\PC{0,40}|[a-zA-Z@.0-9äß-]{1,20}|[a-z]{1,5}@[a-zÄ]{1,5}\\.[a-z]{2}", form in 0usize..4) {
+        let form = Form::ALL[form];
+        if let Ok(key) = form.canonical(text.as_bytes()) {
+            prop_assert!(!key.is_empty() && key.len() <= form.most_bytes() as usize);
+            prop_assert_eq!(form.canonical(&key).unwrap(), key);
+        }
+    }
+
+    #[test]
+    fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..60), form in 0usize..7) {
+        let _ = Form::ALL[form].canonical(&bytes);
+    }
+}

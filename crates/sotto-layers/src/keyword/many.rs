@@ -1,0 +1,70 @@
+//! Several keys in one request.
+
+use super::{Key, Keyword, Value};
+use crate::draw;
+use sotto_core::{CryptoRng, Misuse, Result, Row};
+
+/// Lookups of up to so many keys at once, whose rows a batch code fetches: `Then<Keywords, B>`.
+///
+/// The number of lookups is that of the largest request. Rows for the keys that a smaller one lacks are drawn at random. A row
+/// may come several times, as keys share rows, and the same key may be asked for twice: batch codes see to that.
+#[derive(Debug, Clone)]
+pub struct Keywords {
+    keyword: Keyword,
+    most: usize,
+}
+
+/// What is remembered of several keys. Wiped on drop.
+#[derive(Debug)]
+pub struct Plan(Vec<super::Plan>);
+
+impl Keywords {
+    /// Requests of at most `most` keys.
+    pub fn new(keyword: Keyword, most: usize) -> Self {
+        Keywords { keyword, most }
+    }
+}
+
+impl sotto_core::Layer for Keywords {
+    /// Keys in their form.
+    type Request = [Key];
+    /// The value of each, or `None` if the table does not have the key.
+    type Reply = Vec<Option<Value>>;
+    type Plan = Plan;
+
+    fn shards(&self) -> Vec<u64> {
+        self.keyword.shards()
+    }
+
+    fn visits(&self) -> Vec<usize> {
+        vec![0; self.most.saturating_mul(self.keyword.params().probes as usize)]
+    }
+
+    fn plan(&self, keys: &[Key], rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
+        if keys.len() > self.most {
+            let (index, len) = (keys.len() as u64 - 1, self.most as u64);
+            return Err(Misuse::IndexPastEnd { index, len }.into());
+        }
+        let (mut rows, mut plans) = (Vec::with_capacity(self.visits().len()), Vec::with_capacity(self.most));
+        for key in keys {
+            let (of_key, plan) = self.keyword.plan(key, rng)?;
+            rows.extend(of_key);
+            plans.push(plan);
+        }
+        // As a key's rows: one in each part of the table.
+        let probes = u64::from(self.keyword.params().probes);
+        let part = self.keyword.params().rows / probes;
+        for _ in keys.len()..self.most {
+            rows.extend((0..probes).map(|probe| probe * part + draw::row(part, rng)));
+        }
+        Ok((rows, Plan(plans)))
+    }
+
+    fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Self::Reply> {
+        if rows.len() != self.visits().len() {
+            return Err(Misuse::Rule("a row for each lookup").into());
+        }
+        let of_keys = rows.chunks_exact(self.keyword.params().probes as usize);
+        plan.0.iter().zip(of_keys).map(|(plan, rows)| self.keyword.read(*plan.digest, rows)).collect()
+    }
+}

@@ -1,0 +1,142 @@
+//! What a catalog says of a table of keys.
+
+use super::form::Form;
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{ParamsError, Result};
+use sotto_prg::PublicSeed;
+
+/// Most rows that a key may lie in.
+pub const MAX_PROBES: u32 = 4;
+
+/// Most slots of a row.
+pub const MAX_SLOTS: u32 = 1 << 16;
+
+/// Most rows of a table.
+pub const MAX_ROWS: u64 = 1 << 40;
+
+/// Most bytes of a row.
+pub const MAX_ROW_BYTES: u64 = 1 << 30;
+
+/// Most bytes of a key.
+pub const MAX_KEY_BYTES: u32 = 4096;
+
+/// Bytes of a tag: enough to choose rows from, and no more than are hashed.
+pub const TAG_BYTES: std::ops::RangeInclusive<u32> = 8..=16;
+
+/// What client and builder must agree on. A catalog has it under [`super::NAME`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// What a key is, and how it is brought into the one form that is hashed.
+    pub form: Form,
+    /// Bytes of the longest key, in that form, that can be asked for. All keys are hashed at this length.
+    pub key_bytes: u32,
+    /// Rows that a key may lie in, and that are fetched for it.
+    pub probes: u32,
+    /// Keys that a row has room for.
+    pub slots: u32,
+    /// Rows of the table, a multiple of `probes`.
+    pub rows: u64,
+    /// Bytes of a key's hash that a slot holds.
+    pub tag_bytes: u32,
+    /// How long values are.
+    pub values: Values,
+    /// What the hash is keyed with; drawn when the table is built.
+    pub seed: PublicSeed,
+    /// Which choice of rows gave every key a place, counted from 0.
+    pub attempt: u32,
+}
+
+/// How long values are. None is told from another by its length, as every slot has room for the longest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Values {
+    /// All this many bytes.
+    Fixed(u32),
+    /// This many at most. Slots hold the length, and zero bytes after the value.
+    UpTo(u32),
+}
+
+impl Values {
+    /// Bytes that there is room for.
+    pub fn most(self) -> u32 {
+        match self {
+            Values::Fixed(bytes) | Values::UpTo(bytes) => bytes,
+        }
+    }
+
+    /// Bytes of a length.
+    pub fn length_bytes(self) -> u32 {
+        match self {
+            Values::Fixed(_) => 0,
+            Values::UpTo(most) => (32 - most.leading_zeros()).div_ceil(8).max(1),
+        }
+    }
+}
+
+impl Params {
+    /// Reads what a catalog gives, and checks it. Total: any bytes give parameters or an error.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn parse(text: &[u8]) -> Result<Self> {
+        let plain =
+            |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
+        let params: Params = serde_json::from_slice(text).map_err(|e| refused("params", plain(e)))?;
+        params.check()?;
+        Ok(params)
+    }
+
+    /// Checks that these are a table's, and that a missing key is not found more often than once in 2^40.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`], [`ParamsError::Unreliable`].
+    pub fn check(&self) -> Result<()> {
+        let within = |field, value: u64, range: std::ops::RangeInclusive<u64>| match range.contains(&value) {
+            true => Ok(()),
+            false => Err(refused(field, format!("must lie in {}..={}", range.start(), range.end()))),
+        };
+        within("key_bytes", self.key_bytes.into(), 1..=self.form.most_bytes().into())?;
+        within("probes", self.probes.into(), 1..=MAX_PROBES.into())?;
+        within("slots", self.slots.into(), 1..=MAX_SLOTS.into())?;
+        within("rows", self.rows, 1..=MAX_ROWS)?;
+        within("tag_bytes", self.tag_bytes.into(), (*TAG_BYTES.start()).into()..=(*TAG_BYTES.end()).into())?;
+        within("values", self.values.most().into(), 0..=MAX_ROW_BYTES)?;
+        if !self.rows.is_multiple_of(self.probes.into()) {
+            return Err(refused("rows", "must be a multiple of probes".to_owned()).into());
+        }
+        within("slots", self.row_bytes(), 1..=MAX_ROW_BYTES)
+            .map_err(|_| refused("slots", format!("a row has at most {MAX_ROW_BYTES} bytes")))?;
+        let (log2, required) = (self.false_positive_log2(), REQUIRED_FAILURE_LOG2);
+        if log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2, required }.into());
+        }
+        Ok(())
+    }
+
+    /// Bytes of a slot: tag, length, value.
+    pub fn slot_bytes(&self) -> u64 {
+        u64::from(self.tag_bytes) + u64::from(self.values.length_bytes()) + u64::from(self.values.most())
+    }
+
+    /// Bytes of a row.
+    pub fn row_bytes(&self) -> u64 {
+        self.slot_bytes() * u64::from(self.slots)
+    }
+
+    /// log2 of a bound on how often a key that is missing is found.
+    pub fn false_positive_log2(&self) -> f64 {
+        false_positive_log2(self.rows as f64 * f64::from(self.slots), self.tag_bytes)
+    }
+}
+
+/// Each key that is there has the tag of one that is not with probability 2 * 2^(-8 * `tag_bytes`) at most, where the 2 is
+/// for the tag that two hashes share.
+pub(super) fn false_positive_log2(keys: f64, tag_bytes: u32) -> f64 {
+    keys.log2() + 1.0 - 8.0 * f64::from(tag_bytes)
+}
+
+fn refused(field: &'static str, why: String) -> ParamsError {
+    ParamsError::Field { field, why }
+}

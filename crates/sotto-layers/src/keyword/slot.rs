@@ -1,0 +1,138 @@
+//! How a key's tag and value lie in a row, and how they are found there.
+//!
+//! ```text
+//! row    slots slots, one after the other
+//! slot   tag (tag_bytes) | length of the value (LE, none if all have one) | value | zeros
+//! ```
+//!
+//! An empty slot is zeros.
+
+use super::Value;
+use super::params::{Params, Values};
+use super::tag::Digest;
+use sotto_core::{PeerMisbehaved, Result, Row};
+use subtle::{Choice, ConstantTimeEq};
+
+/// Writes a slot. `None` if the value is too long, or none of the table's, or `slot` is none.
+pub(super) fn write(params: &Params, digest: Digest, value: &[u8], slot: &mut [u8]) -> Option<()> {
+    let length = u32::try_from(value.len()).ok()?;
+    let fits = match params.values {
+        Values::Fixed(bytes) => length == bytes,
+        Values::UpTo(most) => length <= most,
+    };
+    if !fits || slot.len() as u64 != params.slot_bytes() {
+        return None;
+    }
+    let (tag, rest) = slot.split_at_mut_checked(params.tag_bytes as usize)?;
+    let (length_bytes, room) = rest.split_at_mut_checked(params.values.length_bytes() as usize)?;
+    tag.iter_mut().zip(digest.bytes()).for_each(|(out, byte)| *out = byte);
+    length_bytes.iter_mut().zip(length.to_le_bytes()).for_each(|(out, byte)| *out = byte);
+    let (value_bytes, zeros) = room.split_at_mut_checked(value.len())?;
+    value_bytes.copy_from_slice(value);
+    zeros.fill(0);
+    Some(())
+}
+
+/// The hash whose tag a slot holds; `None` if it is empty.
+pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<Digest> {
+    slot.get(..params.tag_bytes as usize).and_then(Digest::of_tag)
+}
+
+/// The value under a tag in these rows, each of the table's width. Every slot of every row is compared and read, whichever has
+/// it and whether one does: the first that has it, should there be two.
+pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Option<Value>> {
+    let (tag_bytes, length_bytes) = (params.tag_bytes as usize, params.values.length_bytes() as usize);
+    let wanted = zeroize::Zeroizing::new(digest.bytes());
+    let wanted = wanted.get(..tag_bytes).unwrap_or_default();
+    // The tag's place is first, then those of length and value.
+    let mut entry = Value::new(vec![0; params.slot_bytes() as usize - tag_bytes]);
+    let mut found = Choice::from(0);
+    for slot in rows.iter().flat_map(|row| row.chunks_exact(params.slot_bytes() as usize)) {
+        let (tag, held) = slot.split_at_checked(tag_bytes).unwrap_or_default();
+        let take = tag.ct_eq(wanted) & !found;
+        found |= take;
+        let mask = 0u8.wrapping_sub(take.unwrap_u8());
+        entry.iter_mut().zip(held).for_each(|(out, byte)| *out |= byte & mask);
+    }
+    if !bool::from(found) {
+        return Ok(None);
+    }
+    let length = match params.values {
+        Values::Fixed(bytes) => bytes,
+        Values::UpTo(_) => {
+            entry.iter().take(length_bytes).rev().fold(0, |length, byte| length << 8 | u32::from(*byte))
+        }
+    };
+    if length > params.values.most() {
+        return Err(PeerMisbehaved::NotCanonical("the length of a value").into());
+    }
+    entry.drain(..length_bytes);
+    entry.truncate(length as usize);
+    Ok(Some(entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Form;
+    use super::super::tag::Hash;
+    use super::*;
+    use sotto_prg::PublicSeed;
+
+    fn params(values: Values) -> Params {
+        let seed = PublicSeed([1; 32]);
+        let form = Form::Bytes;
+        Params { form, key_bytes: 9, probes: 2, slots: 3, rows: 2, tag_bytes: 9, values, seed, attempt: 0 }
+    }
+
+    fn digest_of(key: &[u8]) -> Digest {
+        Hash::new(&PublicSeed([1; 32]), 9).digest(key).unwrap()
+    }
+
+    #[test]
+    fn only_values_of_the_table_are_written() {
+        for (values, length, fits) in [
+            (Values::Fixed(4), 4, true),
+            (Values::Fixed(4), 3, false),
+            (Values::Fixed(0), 0, true),
+            (Values::UpTo(4), 0, true),
+            (Values::UpTo(4), 5, false),
+            (Values::UpTo(300), 299, true),
+        ] {
+            let params = params(values);
+            let mut slot = vec![7; params.slot_bytes() as usize];
+            let value = vec![5; length];
+            assert_eq!(
+                write(&params, digest_of(b"k"), &value, &mut slot).is_some(),
+                fits,
+                "{values:?} {length}"
+            );
+            if fits {
+                let rows = [Row::new([slot, vec![0; 2 * params.slot_bytes() as usize]].concat())];
+                assert_eq!(find(&params, digest_of(b"k"), &rows).unwrap().unwrap().to_vec(), value);
+            }
+        }
+    }
+
+    /// The first slot wins, and the values are never mixed.
+    #[test]
+    fn two_slots_of_one_tag_are_not_mixed() {
+        let params = params(Values::UpTo(2));
+        let mut row = vec![0; params.row_bytes() as usize];
+        for (slot, value) in
+            row.chunks_exact_mut(params.slot_bytes() as usize).zip([[1, 2], [4, 8], [16, 32]])
+        {
+            write(&params, digest_of(b"k"), &value, slot).unwrap();
+        }
+        assert_eq!(find(&params, digest_of(b"k"), &[Row::new(row)]).unwrap().unwrap().to_vec(), [1, 2]);
+    }
+
+    #[test]
+    fn lengths_past_the_longest_are_refused() {
+        let params = params(Values::UpTo(2));
+        let mut row = vec![0; params.row_bytes() as usize];
+        write(&params, digest_of(b"k"), &[1], &mut row[..params.slot_bytes() as usize]).unwrap();
+        row[9] = 3;
+        assert!(find(&params, digest_of(b"k"), &[Row::new(row.clone())]).is_err());
+        assert!(find(&params, digest_of(b"other"), &[Row::new(row)]).unwrap().is_none());
+    }
+}
