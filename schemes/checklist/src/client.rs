@@ -53,6 +53,8 @@ pub struct Client {
     pub(crate) parities: Zeroizing<Vec<u8>>,
     /// Blocks of hints that came.
     pub(crate) stocked: u32,
+    /// Whether a supply is waited for.
+    pub(crate) ordered: bool,
     /// The number of the next query; the first is 1.
     pub(crate) next: u64,
     /// By ascending number.
@@ -164,6 +166,7 @@ impl Client {
             places: Places::new(&params),
             room: Room::default(),
             stocked: 0,
+            ordered: false,
             next: 1,
             asked: VecDeque::new(),
             last: None,

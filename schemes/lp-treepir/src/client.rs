@@ -53,6 +53,8 @@ pub struct Client {
     pub(crate) parities: Zeroizing<Vec<u8>>,
     /// Blocks of hints that came.
     pub(crate) stocked: u32,
+    /// Whether a supply is waited for.
+    pub(crate) ordered: bool,
     /// The number of the next query; the first is 1.
     pub(crate) next: u64,
     /// By ascending number.
@@ -144,6 +146,7 @@ impl Client {
             trees: Trees::new(&params),
             name: Keyed::new(&params, &key).name(),
             stocked: 0,
+            ordered: false,
             next: 1,
             asked: VecDeque::new(),
             last: None,

@@ -31,12 +31,17 @@ impl sotto_core::Upkeep for TreePir {
     type Supply = Supply;
 
     fn order(client: &mut Client) -> Result<Option<Order>> {
-        Ok(client.due())
+        let due = client.due();
+        client.ordered = due.is_some();
+        Ok(due)
     }
 
     fn stock(client: &mut Client, supply: Supply) -> Result<()> {
         let block = client.stocked;
-        client.due().ok_or(Misuse::Rule("a supply that was not ordered"))?;
+        // A supply does not say of which block it is: one that came twice would be taken for the next.
+        if !std::mem::take(&mut client.ordered) {
+            return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
+        }
         client.take_block(&supply.0);
         client.note(Record::Stocked { block, parities: &supply.0 });
         Ok(())

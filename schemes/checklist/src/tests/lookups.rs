@@ -101,6 +101,9 @@ fn orders_come_block_by_block_and_are_the_same_until_they_are_met() {
         assert_eq!(Checklist::order(&mut client).unwrap().unwrap(), order);
         assert_eq!(order.block, block);
         Checklist::stock(&mut client, table.supply(&order)).unwrap();
+        // A supply names no block, so the same one would be taken for that of the next.
+        let again = Checklist::stock(&mut client, table.supply(&order));
+        assert!(matches!(again, Err(Error::Misuse(_))), "a supply is taken once");
         assert!(table.check_parities(&client) >= table.params.block_hints().min(table.params.hints()));
     }
     assert_eq!(client.budget(), Budget::Left(1000));
