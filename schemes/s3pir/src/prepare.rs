@@ -6,7 +6,7 @@ use crate::hints::{Hint, Hints, KNOWN, LIVE, number};
 use crate::offline::pass::Fold;
 use crate::params::Params;
 use crate::prf::{Prf, VOID};
-use crate::state::{array, cut_short, reserve};
+use crate::state::{array, cut_short, malformed, reserve};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
@@ -98,6 +98,10 @@ impl Prepare {
         if begun != 0 {
             let mut fold = start(params, &prepare.prf)?;
             fold.resume(from).map_err(cut_short)?;
+            // The last partitions may have no rows of the table.
+            if fold.absorbed() > params.table_bytes() {
+                return Err(malformed("a checkpoint of more rows than there are"));
+            }
             prepare.fold = Some(fold);
         }
         Ok(prepare)

@@ -217,3 +217,15 @@ fn preparations_go_on() {
         }
     }
 }
+
+/// The last partitions may lie past the last row. A checkpoint that has them has more than a table gives.
+#[test]
+fn a_checkpoint_of_more_than_the_table_is_refused() {
+    let table = Table::new(20, 3, 100);
+    let params = &table.params;
+    assert_eq!((params.partitions(), params.partition_rows()), (4, 8));
+    let mut checkpoint = [&[9; 16][..], &[1], &4u64.to_le_bytes()].concat();
+    checkpoint.resize(checkpoint.len() + (params.hints() + 2 * params.pairs()) * params.row_bytes(), 0);
+    let result = S3pir::resume(params, &mut checkpoint.as_slice()).map(|_| "a preparation");
+    assert!(matches!(result, Err(Error::Peer(_))), "{:?}", result.err());
+}
