@@ -37,6 +37,11 @@ fn miss_log2(w: u64) -> f64 {
 /// How many candidates a query has room for. Those are the ids whose offset in the partition is the row's, selected or
 /// not (1/w), those that have the row as their extra entry, and those whose extra entry only has the row's tag (1/65535).
 /// That is a sum of nearly independent rare events: twelve deviations and 32 above its mean leave 2^-100.
+///
+/// The last kind is so rare where rows are not asked for again and again. A row that is becomes the extra entry of all live
+/// hints that contain it, some forty, and they are candidates of every row with its tag. Half a dozen such rows that share
+/// their tag fill the room; among thousands of such rows there are so many with one chance in millions. Then the hints that
+/// were promoted last are left out, and the choice is uniform among the others. No lookup fails by that.
 pub(crate) fn candidates(hints: u64, pairs: u64, c: u64, w: u64) -> u64 {
     let (ids, hints, c, w) = ((hints + pairs) as f64, hints as f64, c as f64, w as f64);
     let mean = ids / w + hints * (c / 2.0 + 1.0) / (c * w) + ids / 65535.0;
