@@ -152,3 +152,38 @@ fn other_servers_or_another_order_of_them_is_another_client() {
     assert!(paths(&servers[1]).is_empty(), "the first state is as it was");
     assert_eq!(std::fs::read_dir(dir.path().join("states")).unwrap().count(), 3);
 }
+
+/// A table whose helper makes real hints, and which it is opened from.
+fn real(scheme: &str, rows: u64, row_bytes: u64) -> Table {
+    let servers = [0, 1].map(|role| {
+        let server = server_of(scheme, rows, row_bytes);
+        server.with(|world| world.role = role);
+        server
+    });
+    open(&servers).unwrap()
+}
+
+#[test]
+fn a_full_ask_is_answered_however_few_hints_a_supply_has() {
+    for (rows, row_bytes) in [(3, 5), (40, 5), (1000, 5), (20, 40_000)] {
+        let mut table = real("s3pir-two/1", rows, row_bytes as u64);
+        let most = table.session().max_rows() as u64;
+        let wanted: Vec<u64> = (0..most).map(|i| i % rows).collect();
+        for _ in 0..3 {
+            assert_eq!(
+                table.get_many(&wanted).unwrap()[1],
+                value(1, row_bytes),
+                "{rows} rows, {most} at once"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_used_up_is_renewed_without_an_error() {
+    let mut table = real("s3pir-two/1", 3, 5);
+    let key = table.report().costs.budget;
+    for i in 0..2 * key + 3 {
+        assert_eq!(table.get(i % 3).unwrap(), value(i % 3, 5), "lookup {i} of keys for {key}");
+    }
+}

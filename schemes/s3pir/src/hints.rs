@@ -42,7 +42,7 @@ pub(crate) struct Hints {
     /// from the beginning again where there is room for no more.
     parities: Zeroizing<Vec<u8>>,
     /// Of how many pairs there is room for the other half.
-    room: usize,
+    pub(crate) room: usize,
     /// How many ids there are parities of.
     pub(crate) stocked: usize,
     /// How many ids are supplied together; 0 if all came at once.
@@ -94,9 +94,10 @@ impl Hints {
         }
     }
 
-    /// Says that only the first `stocked` ids came, in blocks of `block` hints or half as many pairs.
-    pub(crate) fn in_blocks(&mut self, block: usize, stocked: usize) {
-        (self.room, self.stocked, self.block) = (block, stocked, block);
+    /// Says that only the first `stocked` ids came, in blocks of `block` hints or half as many pairs, of which there is
+    /// room for so many.
+    pub(crate) fn in_blocks(&mut self, block: usize, room: usize, stocked: usize) {
+        (self.room, self.stocked, self.block) = (room, stocked, block);
     }
 
     /// The id that stands for no hint.

@@ -194,7 +194,9 @@ impl Table {
         let fresh = self.session.report().costs.budget;
         match self.session.budget() {
             Budget::Left(left) if left < needed && needed <= fresh && !self.plan.refuses => {
-                self.renew_now(true)
+                self.renew_now(true)?;
+                // Where a server makes hints, a new client has none yet.
+                self.line.provide(&mut self.session, rows)
             }
             _ => Ok(()),
         }

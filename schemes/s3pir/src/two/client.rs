@@ -1,6 +1,6 @@
 //! The client: a key, and hints that are ordered under it.
 //!
-//! A fresh client has no hints. It can ask as soon as it has ordered all of them and one block of pairs, and as often as
+//! A fresh client has no hints. It can ask as soon as it has ordered all of them and some pairs, and as often as
 //! there are pairs in stock: that is its budget, and it grows with every supply until the key's pairs are used up.
 
 use super::S3pirTwo;
@@ -38,7 +38,7 @@ impl sotto_core::Prepare<S3pirTwo> for Prepare {
 
     fn finish(self) -> Result<Client> {
         let one = self.params.one();
-        let room = one.ids() + self.params.block();
+        let room = one.ids() + self.params.room();
         let (mut of, mut parities) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
         reserve(&mut of, one.ids() + 1)?;
         of.resize(one.ids(), Hint::default());
@@ -71,7 +71,7 @@ impl sotto_core::Client<S3pirTwo> for Client {
 
 impl Client {
     fn of(params: &Params, mut one: crate::client::Client, stocked: usize) -> Self {
-        one.hints.in_blocks(params.block(), stocked);
+        one.hints.in_blocks(params.block(), params.room(), stocked);
         Client { one, ordered: false }
     }
 }
@@ -109,11 +109,11 @@ impl Stateful for S3pirTwo {
         let stocked = params.ids_of(blocks.min(params.blocks()));
         let pairs = stocked.saturating_sub(params.one().hints());
         let fits =
-            blocks <= params.blocks() && (head.promoted..=head.promoted + params.block()).contains(&pairs);
+            blocks <= params.blocks() && (head.promoted..=head.promoted + params.room()).contains(&pairs);
         if !fits {
             return Err(malformed("more pairs than were supplied, or fewer"));
         }
-        let one = crate::client::Client::load(params.one(), head, stocked, params.block(), from)?;
+        let one = crate::client::Client::load(params.one(), head, stocked, params.room(), from)?;
         Ok(Client::of(params, one, stocked))
     }
 

@@ -11,6 +11,10 @@ pub(crate) const BLOCK_STEP: u64 = 16;
 /// Most bytes of a supply: a block of the shortest kind, of the longest rows.
 pub(crate) const MOST_SUPPLY_BYTES: u64 = BLOCK_STEP * one::MOST_ROW_BYTES;
 
+/// Fewest pairs in stock before another block is due, so that a client can make as many queries between two orders as go into
+/// one request, however few pairs a block has.
+const LEAST_STOCK: u64 = 64;
+
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,6 +51,14 @@ impl Params {
     /// Hints that are supplied together, H.
     pub fn block(&self) -> usize {
         self.block
+    }
+    /// A block of pairs is due as soon as fewer are left in stock than this.
+    pub(crate) fn low(&self) -> usize {
+        low(self.block as u64) as usize
+    }
+    /// Most pairs in stock.
+    pub(crate) fn room(&self) -> usize {
+        self.low() + self.block / 2
     }
     /// How many blocks there are, of hints and of pairs.
     pub fn blocks(&self) -> usize {
@@ -120,10 +132,16 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// Bytes of the state of a client that has all hints and one block of pairs, as it is saved.
+/// A block of pairs, or more where that is few.
+fn low(block: u64) -> u64 {
+    LEAST_STOCK.max(block / 2)
+}
+
+/// Bytes of the state of a client that has all the hints and pairs which are due at first, as it is saved.
 fn client_bytes(literal: &ParamsLiteral) -> u64 {
-    let ParamsLiteral { row_bytes, hints, block, .. } = *literal;
-    4 + HEAD_BYTES + hints * (row_bytes + 9) + block / 2 * (2 * row_bytes + 4)
+    let ParamsLiteral { row_bytes, hints, pairs, block, .. } = *literal;
+    let stock = low(block).next_multiple_of(block / 2).min(pairs);
+    4 + HEAD_BYTES + hints * (row_bytes + 9) + stock * (2 * row_bytes + 4)
 }
 
 fn field(field: &'static str, why: String) -> sotto_core::Error {

@@ -1,7 +1,7 @@
 //! Blocks of ids: which is due, taking its parities in, and what is written down of that.
 //!
 //! Blocks are ordered one after the other, those of hints first. A block of pairs is due as soon as fewer pairs are left
-//! than are in one, so that queries go on while it is made. That depends on how many queries were made, and on nothing else.
+//! than are in one, or than go into one request, so that queries go on while it is made. That depends on how many queries were made, and on nothing else.
 //!
 //! Parities are taken as they come: a wrong one makes a wrong row, or an unreadable one, and changes nothing that is sent.
 
@@ -41,7 +41,8 @@ impl Client {
     /// The block to order next, if one is due.
     pub(crate) fn due(&self) -> Option<u32> {
         let hints = &self.hints;
-        let low = hints.stocked.saturating_sub(hints.used()) < hints.block / 2;
+        // There is room for one more block then.
+        let low = hints.stocked.saturating_sub(hints.used()) + hints.block / 2 < hints.room;
         // There are fewer blocks than ids.
         (low && hints.stocked < self.params.ids()).then_some(self.blocks() as u32)
     }
