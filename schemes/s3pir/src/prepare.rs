@@ -54,7 +54,7 @@ impl sotto_core::Prepare<S3pir> for Prepare {
 
         let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, self.params.ids() + 1)?;
-        of.extend(hints.cuts.iter().zip(&hints.extras).map(|(cut, extra)| match *cut {
+        of.extend(hints.cuts.iter().zip(hints.extras.iter()).map(|(cut, extra)| match *cut {
             VOID => Hint::default(),
             cut => Hint { cut, extra: number(*extra), mark: LIVE | KNOWN },
         }));

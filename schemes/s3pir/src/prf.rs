@@ -18,7 +18,7 @@
 
 use crate::params::Params;
 use sotto_math::aes::Aes;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Top bytes of ranks.
 pub const RANK: u64 = 1 << 56;
@@ -37,7 +37,7 @@ pub const NAME: u64 = 6 << 56;
 pub const VOID: u32 = 0;
 
 /// A row by its place in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize)]
 pub struct Place {
     /// Its partition, l.
     pub partition: u16,

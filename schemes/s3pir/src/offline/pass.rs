@@ -26,7 +26,7 @@ pub struct Fold {
     /// Partitions that are in all parities.
     done: usize,
     hints: Sets,
-    extras: Vec<Place>,
+    extras: Zeroizing<Vec<Place>>,
     by_partition: ByPartition,
     pairs: Sets,
 }
@@ -36,7 +36,7 @@ pub struct Hints {
     /// Cuts, [`crate::prf::VOID`] where an id has none.
     pub cuts: Zeroizing<Vec<u32>>,
     /// Extra entries.
-    pub extras: Vec<Place>,
+    pub extras: Zeroizing<Vec<Place>>,
     /// Parities, as long as rows.
     pub parities: Zeroizing<Vec<u8>>,
 }
@@ -69,7 +69,7 @@ impl Fold {
         ask_for((lanes * rows + 1).saturating_add(parities).saturating_mul(stride))?;
         let first = hints.start;
         let hints = Sets::new(prf, hints, stride, false);
-        let mut places = vec![Place { partition: 0, offset: 0 }; hints.asked().len()];
+        let mut places = Zeroizing::new(vec![Place { partition: 0, offset: 0 }; hints.asked().len()]);
         extras(prf, first, hints.asked(), &mut places);
         Ok(Fold {
             row_bytes,

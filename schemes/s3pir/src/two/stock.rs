@@ -62,14 +62,14 @@ impl Client {
         cuts(&self.prf, first, &mut found);
         let mut rows = supply.chunks_exact(row_bytes);
         if ids.start < hints {
-            let mut places = vec![Place { partition: 0, offset: 0 }; ids.len()];
+            let mut places = Zeroizing::new(vec![Place { partition: 0, offset: 0 }; ids.len()]);
             extras(&self.prf, first, &found, &mut places);
-            for (((id, cut), extra), row) in (first..).zip(found.iter()).zip(places).zip(rows) {
+            for (((id, cut), extra), row) in (first..).zip(found.iter()).zip(places.iter()).zip(rows) {
                 if *cut != VOID {
                     self.hints.begin(
                         &self.prf,
                         id,
-                        Hint { cut: *cut, extra: number(extra), mark: LIVE | KNOWN },
+                        Hint { cut: *cut, extra: number(*extra), mark: LIVE | KNOWN },
                     );
                     self.hints.parity_mut(id).copy_from_slice(row);
                 }
