@@ -15,6 +15,7 @@
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
 //! | [`find`] | where a word lies in a list, in constant time |
 //! | [`slices`] | records in bit slices, and the one pass that adds up the selected ones |
+//! | [`sha256`] | the nodes of hash trees, many at a time |
 //! | [`sample`] | the discrete Gaussian, in constant time |
 //! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
 //!
@@ -36,6 +37,7 @@ pub mod modulus;
 pub mod ntt;
 pub mod rank;
 pub mod sample;
+pub mod sha256;
 #[allow(unsafe_code)]
 mod simd;
 pub mod slices;

@@ -39,7 +39,7 @@ impl<S: Source> Log<S> {
         let edges = (0..levels).map(|level| Tile::edge(level, size));
         let read = |tile: Option<Tile>| tile.map_or(Ok(Vec::new()), |tile| fetch(&source, layout, tile));
         let edge = edges.clone().map(read).collect::<Result<Vec<_>>>()?;
-        let peaks = Peaks::from_hashes(size, edge.iter().rev().flat_map(|tile| peaks_of(tile)).collect())?;
+        let peaks = peaks(size, &edge)?;
         if peaks.root() != checkpoint.root {
             let tiles: Vec<String> = edges.flatten().map(|tile| layout.tile(tile)).collect();
             return Err(LogError::Edge { tiles: tiles.join(", "), size });
@@ -161,8 +161,8 @@ impl<S: Source> Log<S> {
     }
 
     /// What a writer goes on from.
-    pub(crate) fn into_edge(self) -> (Peaks, Vec<Vec<Hash>>) {
-        (self.peaks, self.edge)
+    pub(crate) fn into_edge(self) -> Vec<Vec<Hash>> {
+        self.edge
     }
 
     /// A tile of any level, checked.
@@ -198,6 +198,11 @@ impl<S: Source> Log<S> {
         }
         Ok(())
     }
+}
+
+/// The peaks of a log, which lie in the partial tile of each level.
+pub(crate) fn peaks(size: u64, edge: &[Vec<Hash>]) -> Result<Peaks> {
+    Ok(Peaks::from_hashes(size, edge.iter().rev().flat_map(|tile| peaks_of(tile)).collect())?)
 }
 
 /// The complete subtrees of a partial tile, the largest first.

@@ -5,8 +5,9 @@
 
 use crate::entries::Entries;
 use crate::layout::TILE_WIDTH;
+use crate::read::peaks;
 use crate::{Checkpoint, Directory, Layout, Log, LogError, LogSigner, Result, Tile};
-use sotto_tree::log::{Hash, Peaks, subtree};
+use sotto_tree::log::{Hash, subtree};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 pub struct Writer {
     to: PathBuf,
     layout: Layout,
-    peaks: Peaks,
+    size: u64,
     /// The hashes of each level that are in no full tile.
     open: Vec<Vec<Hash>>,
     bundle: Vec<u8>,
@@ -34,7 +35,7 @@ impl Writer {
             let there = std::io::Error::new(ErrorKind::AlreadyExists, "there is a log already");
             return Err(LogError::storage(&name)(there));
         }
-        Ok(Writer { to, layout, peaks: Peaks::new(), open: Vec::new(), bundle: Vec::new() })
+        Ok(Writer { to, layout, size: 0, open: Vec::new(), bundle: Vec::new() })
     }
 
     /// The log of a folder, to be grown from its checkpoint on.
@@ -50,13 +51,13 @@ impl Writer {
                 Ok(())
             })?;
         }
-        let (peaks, open) = log.into_edge();
-        Ok(Writer { to, layout, peaks, open, bundle })
+        let (size, open) = (log.size(), log.into_edge());
+        Ok(Writer { to, layout, size, open, bundle })
     }
 
     /// Entries so far.
     pub fn size(&self) -> u64 {
-        self.peaks.leaves()
+        self.size
     }
 
     /// Appends an entry, as it lies in a bundle of this layout.
@@ -72,7 +73,7 @@ impl Writer {
         if entry.written.len() != written.len() {
             return Err(refuse());
         }
-        self.peaks.append(entry.leaf, |_| {});
+        self.size += 1;
         self.bundle.extend_from_slice(written);
         self.push(0, entry.leaf)
     }
@@ -112,7 +113,8 @@ impl Writer {
             self.write(&self.layout.bundle(index, width), &self.bundle)?;
         }
         let origin = signer.public().origin().into();
-        let checkpoint = Checkpoint { origin, size, root: self.peaks.root(), extensions: Vec::new() };
+        let checkpoint =
+            Checkpoint { origin, size, root: peaks(size, &self.open)?.root(), extensions: Vec::new() };
         let path = self.layout.checkpoint();
         let new = format!("{path}.new");
         self.write(&new, signer.sign(&checkpoint).to_string().as_bytes())?;

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use sotto_tree::colour::written::Destinations;
-use sotto_tree::log::{Hash, Node, Peaks, assemble, hash, proof, verify};
+use sotto_tree::log::{Hash, Node, Peaks, assemble, hash, proof, subtree, verify};
 use sotto_tree::{Colouring, Shape};
 
 fn leaves(count: u64) -> Vec<Hash> {
@@ -65,6 +65,36 @@ fn a_log_that_grows_has_the_defined_root_at_every_length() {
             let range = (index << level) as usize..((index + 1) << level) as usize;
             assert_eq!(hash, mth(&all[range]), "level {level}, node {index}");
         }
+    }
+}
+
+#[test]
+fn leaves_appended_together_complete_the_same_subtrees() {
+    let all = leaves(1200);
+    let (mut one_by_one, mut single) = (Vec::new(), Peaks::new());
+    all.iter().for_each(|leaf| single.append(*leaf, |node| one_by_one.push(node)));
+    for lengths in
+        [vec![1200], vec![1, 1199], vec![3, 2, 250, 1, 0, 256, 688], vec![256, 512, 432], vec![7; 171]]
+    {
+        let (mut told, mut peaks, mut rest) = (Vec::new(), Peaks::new(), all.as_slice());
+        for length in &lengths {
+            let (now, later) = rest.split_at(rest.len().min(*length));
+            peaks.extend(now, |node| told.push(node));
+            rest = later;
+        }
+        peaks.extend(rest, |node| told.push(node));
+        assert!(told == one_by_one && peaks == single, "in runs of {lengths:?}");
+    }
+}
+
+#[test]
+fn complete_subtrees_have_the_defined_root() {
+    let all = leaves(512);
+    for count in (0..10).map(|height| 1 << height) {
+        assert_eq!(subtree::root(&all[..count]).unwrap(), mth(&all[..count]), "{count} leaves");
+    }
+    for count in [0, 3, 5, 255, 511] {
+        assert!(subtree::root(&all[..count]).is_err(), "{count} leaves are not complete");
     }
 }
 

@@ -14,6 +14,7 @@ mod rank;
 mod read;
 mod scan;
 mod select;
+mod sha256;
 mod slots;
 mod tiles;
 
@@ -144,6 +145,11 @@ impl Kernels for Avx512 {
     fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
         // SAFETY: self proves the features.
         unsafe { fold::add_rows(from, places, parities) }
+    }
+
+    fn nodes(&self, pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]) {
+        // SAFETY: self proves the features.
+        unsafe { sha256::nodes(pairs, out) }
     }
 
     fn places(&self, lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {

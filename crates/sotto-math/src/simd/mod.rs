@@ -7,7 +7,7 @@
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT |
 //!
 //! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, `aes`, and
-//! `slots`, `digits` and `find` where it has something faster than scalar code. A backend is a
+//! `slots`, `digits`, `find` and `sha256` where it has something faster than scalar code. A backend is a
 //! value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
@@ -116,6 +116,11 @@ pub(crate) trait Kernels: Sync {
     /// The selections of up to eight queries as matrices, one in every `step` places.
     fn matrices(&self, shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
         scalar::matrices(shares, step, out);
+    }
+
+    /// The nodes of hash trees above pairs of hashes.
+    fn nodes(&self, pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]) {
+        scalar::nodes(pairs, out);
     }
 
     /// Slots in another order.

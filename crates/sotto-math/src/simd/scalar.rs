@@ -12,6 +12,7 @@ mod rank;
 mod read;
 mod scan;
 mod select;
+pub(super) mod sha256;
 mod slots;
 mod tiles;
 
@@ -45,6 +46,7 @@ pub(super) use read::read;
 pub(super) use select::matrices;
 #[cfg(target_arch = "x86_64")]
 pub(super) use select::select;
+pub(super) use sha256::nodes;
 pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
 #[cfg(target_arch = "x86_64")]
 pub(super) use tiles::tiles;

@@ -4,6 +4,7 @@
 //! of the log's length. What a proof needs of subtrees that are not complete yet is made of them.
 
 use super::hash::{Hash, empty, node};
+use super::subtree;
 use sotto_core::{PeerMisbehaved, Result};
 
 /// A complete subtree of `2^level` leaves, the `index`-th of its level from the left.
@@ -55,9 +56,41 @@ impl Peaks {
 
     /// Appends a leaf, and tells of every subtree that it completes: the leaf itself, then what is above.
     pub fn append(&mut self, leaf: Hash, mut known: impl FnMut(Node)) {
-        let mut made = Node { level: 0, index: self.leaves, hash: leaf };
-        self.leaves += 1;
+        let made = Node { level: 0, index: self.leaves, hash: leaf };
         known(made);
+        self.complete(made, known);
+    }
+
+    /// Appends leaves, and tells of the same subtrees in the same order as if each were appended by itself. It takes less
+    /// time, since nodes of one layer are hashed together.
+    pub fn extend(&mut self, mut leaves: &[Hash], mut known: impl FnMut(Node)) {
+        while !leaves.is_empty() {
+            // The largest complete subtree that begins here, up to what a tile holds.
+            let level = self.leaves.trailing_zeros().min(leaves.len().ilog2()).min(8);
+            let (run, rest) = leaves.split_at(1 << level);
+            let first = self.leaves;
+            let above = subtree::above(run);
+            let mut made = Node { level: 0, index: first, hash: run[0] };
+            for (index, leaf) in (first..).zip(run) {
+                made = Node { level: 0, index, hash: *leaf };
+                known(made);
+                while made.index & 1 == 1 && u32::from(made.level) < level {
+                    let (up, index) = (made.level + 1, made.index >> 1);
+                    // Layer l of those above begins after 2^(level - 1) + ... + 2^(level - l + 1) nodes.
+                    let before = (1 << level) - (2 << (level - u32::from(up)));
+                    let at = before + (index - (first >> up)) as usize;
+                    made = Node { level: up, index, hash: above[at] };
+                    known(made);
+                }
+            }
+            self.complete(made, &mut known);
+            leaves = rest;
+        }
+    }
+
+    /// Puts a complete subtree to the right of all there is, and tells of those that it completes.
+    fn complete(&mut self, mut made: Node, mut known: impl FnMut(Node)) {
+        self.leaves += 1 << made.level;
         while made.index & 1 == 1
             && let Some(left) = self.hashes.pop()
         {

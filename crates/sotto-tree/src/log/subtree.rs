@@ -1,7 +1,8 @@
-//! Complete subtrees, layer by layer.
+//! Complete subtrees, layer by layer: a layer's nodes are hashed many at a time.
 
-use super::hash::{Hash, node};
+use super::hash::Hash;
 use sotto_core::{Misuse, Result};
+use sotto_math::sha256::nodes;
 
 /// The root above a power of two of hashes that lie side by side.
 ///
@@ -11,12 +12,17 @@ pub fn root(hashes: &[Hash]) -> Result<Hash> {
     if !hashes.len().is_power_of_two() {
         return Err(Misuse::Rule("a complete subtree has a power of two of hashes").into());
     }
-    let mut layer = hashes.to_vec();
+    Ok(above(hashes).last().copied().unwrap_or(hashes[0]))
+}
+
+/// All nodes above a power of two of hashes, layer after layer, the root last.
+pub(super) fn above(hashes: &[Hash]) -> Vec<Hash> {
+    let mut above = vec![[0; 32]; hashes.len() - 1];
+    let (mut layer, mut room) = (hashes, above.as_mut_slice());
     while layer.len() > 1 {
-        for pair in 0..layer.len() / 2 {
-            layer[pair] = node(&layer[2 * pair], &layer[2 * pair + 1]);
-        }
-        layer.truncate(layer.len() / 2);
+        let (made, rest) = room.split_at_mut(layer.len() / 2);
+        nodes(layer.as_chunks().0, made);
+        (layer, room) = (made, rest);
     }
-    Ok(layer[0])
+    above
 }

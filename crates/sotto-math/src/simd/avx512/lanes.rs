@@ -25,6 +25,7 @@ pub(super) fn store<T: Lane, const N: usize>(to: &mut [T; N], value: __m512i) {
 pub(super) trait Lane {}
 impl Lane for u8 {}
 impl Lane for [u8; 16] {}
+impl Lane for [u8; 32] {}
 impl Lane for u16 {}
 impl Lane for i32 {}
 impl Lane for u32 {}
