@@ -15,7 +15,6 @@
 #![forbid(unsafe_code)]
 
 pub mod catalog;
-mod divide;
 pub mod entry;
 pub mod error;
 pub mod hex;

@@ -4,8 +4,8 @@
 //! wider than a record it spans `ceil(w / R)` consecutive ones, and the rest of the last is zero. So
 //! every lookup of a table makes the same number of queries, whichever row it is for.
 
-use crate::divide::divide;
 use sotto_core::{Misuse, Record, RecordIndex, Result};
+use sotto_math::divide::divide;
 use std::hint::black_box;
 use std::ops::Range;
 use subtle::ConstantTimeEq;

@@ -1,8 +1,8 @@
 //! Table names, index and range tables, and what a row's bytes mean.
 
-use crate::divide::divide;
 use crate::{CatalogError, HexBytes, Result};
 use serde::{Deserialize, Serialize};
+use sotto_math::divide::divide;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;

@@ -56,7 +56,7 @@ pub(crate) fn contract(error: &Error) -> Exit {
         Error::Params(_) => Exit::Params,
         Error::Misuse(Misuse::IndexPastEnd { .. }) => Exit::Missing,
         Error::Peer(_) | Error::Unreadable => Exit::Peer,
-        Error::Exhausted(_) => Exit::Refused,
+        Error::Exhausted(_) | Error::Unserved => Exit::Refused,
         Error::Storage(_) => Exit::Storage,
         _ => Exit::Internal,
     }

@@ -28,6 +28,10 @@ pub enum Error {
     /// The recovered bytes fail the row check. Stays on the client.
     #[error("the answer could not be read; start afresh with a new client, do not retry")]
     Unreadable,
+    /// A batch code has no place for all rows of this request at once; it was asked like any other. Asking at once for
+    /// what is missing would show it, so it belongs into a request that is due anyway.
+    #[error("these rows cannot all be fetched at once; ask for some of them when other rows are due")]
+    Unserved,
     /// Storage under an encoder or a client state failed.
     #[error("storage: {0}")]
     Storage(#[from] std::io::Error),

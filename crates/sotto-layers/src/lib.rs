@@ -5,14 +5,17 @@
 //! | [`colour`] | Merkle proofs: one row of each colour (TreePIR) |
 //! | [`tile`] | Merkle proofs: one or two tiles of 256 hashes |
 //! | [`keyword`] | values by key: the rows where the key may lie (cuckoo hashing) |
+//! | [`pbc`] | several rows at once (batch codes) |
 //! | `draw` | rows that nobody asked for |
 #![forbid(unsafe_code)]
 
 pub mod colour;
 mod draw;
 pub mod keyword;
+pub mod pbc;
 pub mod tile;
 
 pub use colour::Colour;
 pub use keyword::{Keyword, Keywords};
+pub use pbc::Pbc;
 pub use tile::Tile;

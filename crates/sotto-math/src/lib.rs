@@ -8,6 +8,7 @@
 //! | [`basis`] | numbers modulo two moduli at once, and how to leave one behind |
 //! | [`gadget`] | numbers as few small digits |
 //! | [`bits`] | words of any width as bytes |
+//! | [`divide`] | secret numbers divided by public ones |
 //! | [`matrix`] | the byte matrix, its layout, and the one pass that answers queries |
 //! | [`gather`] | one row of each partition of a table, as two parities |
 //! | [`fold`] | the rows of a few partitions, added to many parities |
@@ -27,6 +28,7 @@
 pub mod aes;
 pub mod basis;
 pub mod bits;
+pub mod divide;
 pub mod find;
 pub mod fold;
 pub mod gadget;

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 /// Quotient and remainder of a secret `value` by a public `by`, which is not zero.
-pub(crate) fn divide(value: u64, by: u64) -> (u64, u64) {
+pub fn divide(value: u64, by: u64) -> (u64, u64) {
     // floor(value * floor((2^64 - 1) / by) / 2^64) is the quotient or one less, for every 64-bit value.
     let reciprocal = u64::MAX / by.max(1);
     let guess = ((u128::from(value) * u128::from(reciprocal)) >> 64) as u64;
