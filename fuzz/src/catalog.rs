@@ -1,9 +1,10 @@
 //! Catalogs and keys. What is taken is written again and must be read as the same.
 
 use serde_json::Value;
+use sotto_catalog::stack::{File, Shard};
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Hex32, HexBytes, KeyKind, PublicKey, SignedCatalog, SigningKey, TableKind,
-    ValueKind,
+    ArtifactEntry, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, SignedCatalog, SignedStack,
+    SigningKey, Stack, TableKind, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
 use sotto_registry::{SCHEMES, find};
@@ -22,6 +23,38 @@ pub fn signed_catalog(data: &[u8]) -> bool {
 pub fn signed_catalogs() -> Vec<Vec<u8>> {
     let key = signing_key_of_seeds();
     catalogs().iter().map(|catalog| SignedCatalog::sign(catalog, &key).unwrap().to_bytes()).collect()
+}
+
+/// A signed stack.
+pub fn signed_stack(data: &[u8]) -> bool {
+    let Ok(signed) = SignedStack::parse(data) else { return false };
+    let again = SignedStack::parse(&signed.to_bytes()).expect("what was read is written");
+    assert!(again.stack == signed.stack && again.to_bytes() == signed.to_bytes());
+    if let Ok(stack) = Stack::parse(signed.stack.as_bytes()) {
+        let text = stack.to_text().expect("what was read is written");
+        let again = Stack::parse(text.as_bytes()).expect("what was written is read");
+        assert!(again.shards == stack.shards && again.files == stack.files);
+    }
+    signed.verify(None).is_ok()
+}
+
+/// A signed stack of all catalogs.
+pub fn signed_stacks() -> Vec<Vec<u8>> {
+    let named = |(i, catalog): (usize, Catalog)| {
+        let table = format!("table-{i}").parse().unwrap();
+        Shard { table, ..Shard::of(&catalog).unwrap() }
+    };
+    let stack = Stack {
+        format: sotto_catalog::stack::FORMAT.to_owned(),
+        stack: "seed".parse().unwrap(),
+        epoch: Epoch(2),
+        layers: vec![Layer { name: "tile/1".to_owned(), params: serde_json::json!({ "levels": 1 }) }],
+        shards: catalogs().into_iter().enumerate().map(named).collect(),
+        files: vec![File::of("peaks".parse().unwrap(), b"hashes")],
+        attribution: Some("a test".to_owned()),
+        created: 7,
+    };
+    vec![SignedStack::sign(&stack, &signing_key_of_seeds()).unwrap().to_bytes()]
 }
 
 /// A catalog's text.

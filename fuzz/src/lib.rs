@@ -57,6 +57,7 @@ targets! {
     problem: wire, problems;
     timing: wire, timings;
     signed_catalog: catalog, signed_catalogs;
+    signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;
     public_key: catalog, public_keys;
     signing_key: catalog, signing_keys;

@@ -121,7 +121,10 @@ impl Catalog {
         // A later version may add fields and layers. Saying "upgrade" is of more use than "unknown field".
         let header: Header = serde_json::from_slice(bytes).map_err(malformed)?;
         if header.format != FORMAT {
-            return Err(CatalogError::Version { found: header.format.chars().take(64).collect() });
+            return Err(CatalogError::Version {
+                found: header.format.chars().take(64).collect(),
+                reads: FORMAT,
+            });
         }
         if let Some(layer) = header.layers.first() {
             return Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() });
@@ -142,6 +145,15 @@ impl Catalog {
         Ok(text)
     }
 
+    /// BLAKE3 of [`Catalog::to_text`], by which a [`Stack`](crate::Stack) names one epoch of a table. It is taken of the
+    /// catalog as it was understood, so whoever has parsed one can tell.
+    ///
+    /// # Errors
+    /// As [`Catalog::check`].
+    pub fn digest(&self) -> Result<Hex32> {
+        Ok(blake3::hash(self.to_text()?.as_bytes()).into())
+    }
+
     /// Checks ranges, and that no two fields contradict each other.
     ///
     /// # Errors
@@ -149,7 +161,7 @@ impl Catalog {
     pub fn check(&self) -> Result<()> {
         let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
         if self.format != FORMAT {
-            return Err(CatalogError::Version { found: self.format.clone() });
+            return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
         }
         if let Some(layer) = self.layers.first() {
             return Err(CatalogError::UnknownLayer { name: layer.name.clone() });

@@ -24,13 +24,13 @@ pub enum CatalogError {
         /// Where, and what was expected.
         why: String,
     },
-    /// A catalog of another version.
-    #[error(
-        "the catalog is in format {found:?}, this build reads \"sotto-catalog/1\": upgrade the older side"
-    )]
+    /// A catalog or a stack of another version.
+    #[error("it is in format {found:?}, this build reads {reads:?}: upgrade the older side")]
     Version {
         /// The format it names.
         found: String,
+        /// The format that was expected.
+        reads: &'static str,
     },
     /// A layer this build does not know. Ignoring it would read wrong rows.
     #[error("the table is stacked on layer {name:?}, which this build does not know: upgrade sotto")]

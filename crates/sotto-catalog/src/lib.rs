@@ -5,6 +5,7 @@
 //! | [`catalog`] | the catalog itself: parsed totally, checked for consistency |
 //! | [`table`] | table names, index and range tables, what a row's bytes mean |
 //! | [`entry`] | one static file: its size, its digest, the digests of its chunks |
+//! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`signed`] | the catalog as it travels: exact text, public key, signature |
 //! | [`key`] | signing keys, public keys, and their text forms |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
@@ -21,6 +22,7 @@ pub mod hex;
 pub mod key;
 pub mod packing;
 pub mod signed;
+pub mod stack;
 pub mod table;
 
 pub use catalog::{Catalog, Layer, Sidecar, Terms};
@@ -30,6 +32,7 @@ pub use hex::{Hex, Hex32, Hex64, HexBytes};
 pub use key::{PublicKey, SigningKey};
 pub use packing::{Packing, Place};
 pub use signed::SignedCatalog;
+pub use stack::{SignedStack, Stack};
 pub use table::{KeyKind, TableKind, TableName, ValueKind};
 
 /// Shorthand for results of this crate.

@@ -31,7 +31,7 @@ impl SignedCatalog {
     /// As [`Catalog::check`]: what could not be parsed is not signed.
     pub fn sign(catalog: &Catalog, key: &SigningKey) -> Result<Self> {
         let catalog = catalog.to_text()?;
-        let signature = key.sign(&message(&catalog));
+        let signature = key.sign(&message(CONTEXT, &catalog));
         Ok(SignedCatalog { catalog, public_key: key.public().0, signature })
     }
 
@@ -74,11 +74,12 @@ impl SignedCatalog {
         if let Some(pinned) = pin.filter(|pinned| **pinned != found) {
             return Err(CatalogError::WrongKey { pinned: *pinned, found });
         }
-        found.verify(&message(&self.catalog), &self.signature)?;
+        found.verify(&message(CONTEXT, &self.catalog), &self.signature)?;
         Catalog::parse(self.catalog.as_bytes())
     }
 }
 
-fn message(text: &str) -> Vec<u8> {
-    [CONTEXT, text.as_bytes()].concat()
+/// What a signature is of.
+pub(crate) fn message(context: &[u8], text: &str) -> Vec<u8> {
+    [context, text.as_bytes()].concat()
 }

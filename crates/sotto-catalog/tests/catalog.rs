@@ -140,7 +140,7 @@ fn unknown_fields_are_refused_at_every_level() {
 #[test]
 fn another_version_is_named_even_if_nothing_else_fits() {
     let error = Catalog::parse(br#"{"format":"sotto-catalog/2","all":"different"}"#).unwrap_err();
-    assert!(matches!(&error, CatalogError::Version { found } if found == "sotto-catalog/2"), "{error}");
+    assert!(matches!(&error, CatalogError::Version { found, .. } if found == "sotto-catalog/2"), "{error}");
 }
 
 #[test]

@@ -150,6 +150,12 @@ pub enum ClientError {
         /// Why not.
         why: &'static str,
     },
+    /// A stack and its tables do not come to rest in one epoch.
+    #[error("stack {stack} and its tables are not of one epoch")]
+    StackMoves {
+        /// The stack.
+        stack: TableName,
+    },
     /// What a streamed row was written to.
     #[error("the row cannot be written: {0}")]
     Output(std::io::Error),
@@ -231,6 +237,7 @@ impl ClientError {
             ClientError::MissingArtifact { .. } => "missing-artifact",
             ClientError::TooManyRows { .. } => "too-many-rows",
             ClientError::CannotStream { .. } => "cannot-stream",
+            ClientError::StackMoves { .. } => "stack-moves",
             ClientError::Output(_) => "output",
             ClientError::StateNeeded { .. } => "state-needed",
             ClientError::NoEntropy => "no-entropy",
@@ -259,7 +266,9 @@ impl ClientError {
                 TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
             ) => Fault::Network,
             ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
-            ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. } => Fault::Network,
+            ClientError::EpochChanged { .. }
+            | ClientError::NoCommonEpoch { .. }
+            | ClientError::StackMoves { .. } => Fault::Network,
             ClientError::UnknownScheme { .. } => Fault::Machine,
             ClientError::Core(Error::Storage(_)) | ClientError::Output(_) | ClientError::NoEntropy => {
                 Fault::Machine
@@ -286,6 +295,9 @@ impl ClientError {
                 "nothing: the client is prepared anew; if this happens often, ask the operator to keep more deltas"
             }
             ClientError::Discarded { .. } => "open the table again",
+            ClientError::StackMoves { .. } => {
+                "open the stack again in a while: its publisher is writing a new epoch; if it stays so, ask the operator"
+            }
             ClientError::Rollback { .. } => {
                 "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
                  the cache remembers of the table"

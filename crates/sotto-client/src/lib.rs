@@ -20,6 +20,7 @@
 //! | [`session`] | without I/O: what to send, and how to read what comes back |
 //! | [`transport`] | how requests travel: memory, HTTP, retries |
 //! | [`table`] | the blocking client for people in a hurry (feature `cache`) |
+//! | [`stack`] | tables under a layer, asked all at once (feature `cache`) |
 //! | [`cache`] | what is kept on disk between runs (feature `cache`) |
 //! | [`state`] | what a client must not lose, nor use twice (feature `cache`) |
 //! | [`error`] | whose fault, and what to do |
@@ -35,6 +36,8 @@ pub mod cache;
 pub mod error;
 pub mod session;
 #[cfg(feature = "cache")]
+pub mod stack;
+#[cfg(feature = "cache")]
 pub mod state;
 #[cfg(feature = "cache")]
 pub mod table;
@@ -42,5 +45,7 @@ pub mod transport;
 
 pub use error::{ClientError, Fault, Result};
 pub use session::{Ask, Opening, Session, Trust};
+#[cfg(feature = "cache")]
+pub use stack::Stack;
 #[cfg(feature = "cache")]
 pub use table::Table;

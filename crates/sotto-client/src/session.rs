@@ -71,7 +71,7 @@ use sotto_core::Epoch;
 use sotto_wire::{Code, Problem};
 
 /// The body of a success; a refusal as the error it means for a session of `epoch`.
-fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
+pub(crate) fn accepted(response: &Response, epoch: Option<Epoch>) -> Result<&[u8]> {
     if response.is_success() {
         return Ok(&response.body);
     }

@@ -33,7 +33,7 @@ mod rows;
 mod servers;
 pub mod stats;
 mod stream;
-mod to;
+pub(crate) mod to;
 
 pub use builder::Builder;
 pub use event::Event;

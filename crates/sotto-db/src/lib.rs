@@ -8,6 +8,7 @@
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
+//! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
 //! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
 //! | [`progress`] | telling a watching person how far a stage is |
@@ -24,6 +25,7 @@ pub mod ingest;
 pub mod inspect;
 pub mod progress;
 pub mod retain;
+pub mod stack;
 pub mod table;
 pub mod update;
 
@@ -35,6 +37,7 @@ pub use ingest::{IngestOptions, Ingested, ingest};
 pub use inspect::{Inspection, inspect};
 pub use progress::{Progress, Watcher};
 pub use retain::{Retained, Retention, retain};
+pub use stack::StackDir;
 pub use table::{Packed, TableSource};
 pub use update::{UpdateOptions, UpdateSummary, update_table};
 

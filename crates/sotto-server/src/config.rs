@@ -17,6 +17,8 @@ pub struct Config {
     pub admin_listen: SocketAddr,
     /// What is served.
     pub tables: Vec<TableConfig>,
+    /// Folders of stacks: their tables are served too.
+    pub stacks: Vec<PathBuf>,
     /// Which of a scheme's servers this one is, counted from 0, for every table that does not say so itself. The servers
     /// of a table are to be run by parties that do not share what they see: nobody runs two of them.
     pub role: u8,
@@ -135,6 +137,7 @@ impl Default for Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)),
             admin_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8081)),
             tables: Vec::new(),
+            stacks: Vec::new(),
             role: 0,
             threads: 0,
             max_connections: 1024,

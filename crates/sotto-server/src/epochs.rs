@@ -246,6 +246,7 @@ impl Tables {
         let role = |(name, slot): (&String, &Slot)| Some((name.clone(), slot.live().newest.role()?));
         TableList {
             tables: self.0.keys().cloned().collect(),
+            stacks: Vec::new(),
             roles: self.0.iter().filter_map(role).collect(),
         }
     }

@@ -1,10 +1,11 @@
-//! Epochs from the disk: a table directory, or a single image file.
+//! Epochs from the disk: a table directory, one that belongs to a stack, or a single image file.
 
 use crate::copied::Copied;
 use crate::live::Parts;
 use crate::{Config, LiveTable, Load, Past, Source, SourceError, StartError, TableConfig};
+use sotto_catalog::TableName;
 use sotto_core::{Epoch, Image};
-use sotto_db::{DbError, ImageFile, TableDir};
+use sotto_db::{DbError, ImageFile, StackDir, TableDir};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,6 +69,36 @@ impl Source for DirSource {
     }
 }
 
+/// A table of a stack: epochs that the stack does not name yet are not there yet.
+#[derive(Debug)]
+struct StackedSource {
+    stack: StackDir,
+    table: TableName,
+    dir: DirSource,
+}
+
+impl Source for StackedSource {
+    fn name(&self) -> String {
+        self.dir.name()
+    }
+
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        let (_, stack) = self.stack.read()?;
+        let named = stack.shards.iter().find(|shard| shard.table == self.table).map(|shard| shard.epoch);
+        let mut epochs = self.dir.epochs()?;
+        epochs.retain(|epoch| Some(*epoch) <= named);
+        Ok(epochs)
+    }
+
+    fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
+        self.dir.open(epoch)
+    }
+
+    fn past(&self, newest: Epoch) -> Vec<Arc<Past>> {
+        self.dir.past(newest)
+    }
+}
+
 /// One image file. Another one that is renamed over it is found on the next reload.
 #[derive(Debug)]
 struct FileSource {
@@ -108,5 +139,16 @@ pub(crate) fn sources(config: &Config) -> Result<Vec<Box<dyn Source>>, StartErro
             _ => Err(StartError::Settings("each of [[tables]] has either dir or path".into())),
         }
     };
-    config.tables.iter().map(source).collect()
+    let mut sources = config.tables.iter().map(source).collect::<Result<Vec<_>, _>>()?;
+    for path in &config.stacks {
+        let settings = |why: String| StartError::Settings(format!("{}: {why}", path.display()));
+        let stack = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
+        let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
+        for shard in read.shards {
+            let how = How::of(config, &TableConfig::default());
+            let dir = DirSource { dir: stack.table(&shard.table), how };
+            sources.push(Box::new(StackedSource { stack: stack.clone(), table: shard.table, dir }));
+        }
+    }
+    Ok(sources)
 }

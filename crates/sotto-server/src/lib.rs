@@ -6,6 +6,7 @@
 //! | [`server`] | start, run, shut down; usable inside a test |
 //! | [`live`] | one open epoch of a table |
 //! | [`source`] | where epochs come from: the disk, or a test |
+//! | `stacks` | which tables belong together, and what is public of them |
 //! | `files` | table directories and image files |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `copied` | an image whose scanned section lies in memory of its own |
@@ -50,6 +51,7 @@ mod routes;
 pub mod server;
 mod service;
 pub mod source;
+mod stacks;
 
 pub use config::{BatchConfig, Config, Load, SessionConfig, TableConfig, TlsConfig};
 pub use error::StartError;

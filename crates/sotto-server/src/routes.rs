@@ -3,6 +3,7 @@
 //! | file | route |
 //! |---|---|
 //! | [`tables`] | the list of tables, and their catalogs |
+//! | [`stacks`] | which tables belong together, and what is public of them |
 //! | [`artifacts`] | static files, in ranges |
 //! | [`ask`] | queries in, answers out |
 //! | [`stream`] | a query in, the units of its record out |
@@ -16,6 +17,7 @@ mod hints;
 mod keys;
 mod range;
 mod session;
+mod stacks;
 mod stream;
 mod tables;
 mod tags;
@@ -36,6 +38,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
     Router::new()
         .route(routes::TABLES, get(tables::list))
         .route(routes::TABLE, get(tables::catalog))
+        .route(routes::STACK, get(stacks::stack))
         .route(routes::ARTIFACT, get(artifacts::get))
         .route(routes::KEYS, post(keys::register))
         .route(routes::ASK, post(ask::ask))
@@ -54,6 +57,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
     let route = match request.extensions().get::<MatchedPath>().map(MatchedPath::as_str) {
         Some(routes::TABLES) => "tables",
         Some(routes::TABLE) => "catalog",
+        Some(routes::STACK) => "stack",
         Some(routes::ARTIFACT) => "artifact",
         Some(routes::KEYS) => "keys",
         Some(routes::ASK) => "ask",

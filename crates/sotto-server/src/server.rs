@@ -45,7 +45,7 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(config: &Config) -> Result<Running, StartError> {
-        if config.tables.is_empty() {
+        if config.tables.is_empty() && config.stacks.is_empty() {
             let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
             return Err(StartError::Settings(format!("no table is named; {fix}")));
         }

@@ -8,6 +8,7 @@ use crate::metrics::Metrics;
 use crate::orders::Orders;
 use crate::places::Places;
 use crate::refusal::Refusal;
+use crate::stacks::Stacks;
 use crate::{Config, Source, StartError};
 use sotto_wire::Code;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// A server without its sockets.
 pub(crate) struct Service {
     pub(crate) tables: Tables,
+    pub(crate) stacks: Stacks,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
     pub(crate) sessions: Sessions,
@@ -39,6 +41,7 @@ impl Service {
     pub(crate) fn open(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::new());
         let tables = Tables::open(sources)?;
+        let stacks = Stacks::open(&config.stacks, &tables)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
@@ -50,6 +53,7 @@ impl Service {
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
         Ok(Service {
             tables,
+            stacks,
             batch,
             orders,
             sessions,
@@ -106,7 +110,11 @@ impl Service {
             }
             (slot.name().to_string(), reloaded)
         };
-        self.tables.all().map(reload).collect()
+        let reloaded = self.tables.all().map(reload).collect();
+        for (stack, error) in self.stacks.reload(&self.tables) {
+            tracing::error!(stack, error, "a stack is refused; the old one stays");
+        }
+        reloaded
     }
 }
 

@@ -19,6 +19,8 @@ pub const ASK: &str = "/v1/tables/{table}/ask";
 pub const STREAM: &str = "/v1/tables/{table}/stream";
 /// `POST`: orders hints from the server that makes them; answered by a supply frame.
 pub const HINTS: &str = "/v1/tables/{table}/hints";
+/// `GET`: a signed stack: the tables a layer lies on, and its public files.
+pub const STACK: &str = "/v1/stacks/{stack}";
 /// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
 pub const ARTIFACT: &str = "/v1/artifacts/{digest}";
 
@@ -39,6 +41,9 @@ pub const SERVER_TIMING: &str = "server-timing";
 pub struct TableList {
     /// Their names, in alphabetical order.
     pub tables: Vec<String>,
+    /// The stacks that some of them belong to, in alphabetical order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<String>,
     /// Which of the scheme's servers this one is, for each table whose scheme asks several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, u8>,
@@ -50,6 +55,11 @@ pub fn table(table: &str, epoch: Option<Epoch>) -> String {
         None => format!("/v1/tables/{table}"),
         Some(epoch) => format!("/v1/tables/{table}?epoch={epoch}"),
     }
+}
+
+/// The path of a stack.
+pub fn stack(stack: &str) -> String {
+    format!("/v1/stacks/{stack}")
 }
 
 /// The path keys are posted to.

@@ -4,8 +4,8 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
 use serde_json::json;
-use sotto_catalog::{Catalog, PublicKey};
-use sotto_db::{ImageFile, TableDir};
+use sotto_catalog::{Catalog, PublicKey, Stack};
+use sotto_db::{ImageFile, StackDir, TableDir};
 use sotto_server::{Config, Server, TableConfig, TlsConfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Serve {
-    /// Table directories, or single image files
+    /// Table directories, stack directories, or single image files
     #[arg(value_name = "DIR", required_unless_present = "config")]
     tables: Vec<PathBuf>,
     /// A TOML file; unknown keys in it are refused
@@ -92,11 +92,21 @@ impl Serve {
         let config = self.settings()?;
         let announce = |table| announce(table, config.role);
         let announced = config.tables.iter().map(announce).collect::<Result<Vec<_>>>()?;
+        let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         let running = Server::start(&config).map_err(blame::start)?;
         let scheme = if config.tls.is_some() { "https" } else { "http" };
         let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
         for table in &announced {
             screen.say(table.line())?;
+        }
+        for (stack, key) in &stacks {
+            let (name, tables) = (&stack.stack, stack.shards.len());
+            let layers: Vec<_> = stack.layers.iter().map(|layer| layer.name.as_str()).collect();
+            let layers = layers.join(" over ");
+            screen.say(format!(
+                "stack {name}: epoch {}, {layers} over {tables} tables\n  pin {key}",
+                stack.epoch
+            ))?;
         }
         screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
         if let Some(table) = announced.first() {
@@ -107,6 +117,7 @@ impl Serve {
             "public": public,
             "admin": admin,
             "tables": announced.iter().map(Announced::json).collect::<Vec<_>>(),
+            "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
         }))?;
         let shutdown = running
             .run_until_signal()
@@ -124,10 +135,13 @@ impl Serve {
             Some(file) => Config::read(file).map_err(blame::start)?,
             None => Config::default(),
         };
-        config.tables.extend(self.tables.iter().map(|path| match path.is_file() {
-            true => TableConfig::path(path),
-            false => TableConfig::dir(path),
-        }));
+        for path in &self.tables {
+            match StackDir::find(path) {
+                Some(_) => config.stacks.push(path.clone()),
+                None if path.is_file() => config.tables.push(TableConfig::path(path)),
+                None => config.tables.push(TableConfig::dir(path)),
+            }
+        }
         if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
             config.tls = Some(TlsConfig { cert: cert.clone(), key: key.clone() });
         }
@@ -159,6 +173,23 @@ fn announce(table: &TableConfig, role: u8) -> Result<Announced> {
     };
     let role = table.role.unwrap_or(role);
     Ok(Announced { catalog: image.catalog().clone(), key: image.signed_catalog().public_key(), role })
+}
+
+/// A stack, and who signed it.
+fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
+    let missing = || Failure::missing(format!("no stack was published in {}", path.display()));
+    let (signed, stack) = StackDir::find(path).ok_or_else(missing)?.read().map_err(blame::db)?;
+    Ok((stack, signed.public_key()))
+}
+
+fn stack_json(stack: &Stack, key: &PublicKey) -> serde_json::Value {
+    json!({
+        "stack": stack.stack,
+        "epoch": stack.epoch,
+        "layers": stack.layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>(),
+        "tables": stack.shards.iter().map(|shard| &shard.table).collect::<Vec<_>>(),
+        "public_key": key.to_string(),
+    })
 }
 
 /// The newest image of a table directory.

@@ -60,6 +60,12 @@ impl To {
     }
 }
 
+/// A transport to each address, as they are unless said otherwise.
+#[cfg(feature = "http")]
+pub(crate) fn usual(urls: &[String]) -> Result<Vec<Box<dyn Transport>>> {
+    over_http(urls, Settings::default(), None)
+}
+
 /// A transport to each address, no two of which may be one endpoint.
 #[cfg(feature = "http")]
 fn over_http(urls: &[String], settings: Settings, root: Option<&Path>) -> Result<Vec<Box<dyn Transport>>> {

@@ -27,9 +27,8 @@ pub(super) async fn get(
     Path(digest): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let (image, section) = find(&service, &digest)?;
+    let whole = find(&service, &digest)?;
     let etag = format!("\"{digest}\"");
-    let whole = Bytes::from_owner(Mapped { image, section });
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let asked = match tags::range_holds(&headers, &etag) {
@@ -59,11 +58,13 @@ pub(super) async fn get(
     Ok(response)
 }
 
-/// Where the artifact of this digest lies.
-fn find(service: &Service, digest: &str) -> Result<(Arc<dyn Image>, Section), Refusal> {
+/// The artifact of this digest, where it lies: in a table's image, or among a stack's files.
+fn find(service: &Service, digest: &str) -> Result<Bytes, Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
         let mut slots = service.tables.all();
-        slots.find_map(|slot| slot.live().artifact(&digest))
+        let mapped = slots.find_map(|slot| slot.live().artifact(&digest));
+        let mapped = mapped.map(|(image, section)| Bytes::from_owner(Mapped { image, section }));
+        mapped.or_else(|| service.stacks.file(&digest))
     });
     found.ok_or_else(|| {
         Refusal::new(Code::NoSuchArtifact, "no epoch that is served has an artifact of that digest")

@@ -6,13 +6,16 @@ use crate::service::Service;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
 use sotto_core::Epoch;
+use sotto_wire::routes::TableList;
 use sotto_wire::{Code, Problem, routes};
 use std::sync::Arc;
 
 /// `GET /v1/tables`
 pub(super) async fn list(State(service): State<Arc<Service>>) -> Result<Response<Body>, Refusal> {
-    let body = serde_json::to_vec(&service.tables.list()).map_err(|_| Code::Internal)?;
+    let list = TableList { stacks: service.stacks.names(), ..service.tables.list() };
+    let body = serde_json::to_vec(&list).map_err(|_| Code::Internal)?;
     Ok(json(Body::from(body)))
 }
 
@@ -35,13 +38,18 @@ pub(super) async fn catalog(
             })?
         }
     };
-    let fresh = tags::none_match(&headers, etag);
+    Ok(document(body, etag, &headers))
+}
+
+/// A document that was signed, unless whoever asks has it.
+pub(super) fn document(body: Bytes, etag: &str, headers: &HeaderMap) -> Response<Body> {
+    let fresh = tags::none_match(headers, etag);
     let mut response = json(if fresh { Body::empty() } else { Body::from(body) });
     if fresh {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }
     tags::put(&mut response, etag);
-    Ok(response)
+    response
 }
 
 /// The epoch of `?epoch=N`; other keys are left alone.

@@ -1,0 +1,136 @@
+//! A stack's folder: its tables, its public files, and what says which of them belong together.
+//!
+//! ```text
+//! DIR/stack.json             the signed stack: replaced whole when everything it names is there
+//! DIR/files/<64 hex digits>  public files by digest, never changed once there
+//! DIR/tables/<name>/         a folder for each table
+//! DIR/signing.key            signs the stack and its tables' catalogs
+//! DIR/write.lock             held by the one process that writes
+//! ```
+
+use crate::image::writer::TEMP_PREFIX;
+use crate::{DbError, Result, TableDir};
+use sotto_catalog::stack::{File, MAX_FILE_BYTES};
+use sotto_catalog::{CatalogError, SignedStack, SigningKey, Stack, TableName};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The signed stack, by which a stack's folder is told from a table's.
+pub const STACK: &str = "stack.json";
+const FILES: &str = "files";
+const TABLES: &str = "tables";
+
+/// A stack's folder. Reading needs no lock: files are named by digest, and the stack is replaced whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackDir {
+    path: PathBuf,
+}
+
+impl StackDir {
+    /// A folder, made if it is not there.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn create(path: &Path) -> Result<Self> {
+        for dir in [FILES, TABLES] {
+            let dir = path.join(dir);
+            fs::create_dir_all(&dir).map_err(|e| DbError::io("making the stack's folder", &dir, e))?;
+        }
+        Ok(StackDir { path: path.to_owned() })
+    }
+
+    /// An existing folder; `None` if no stack was ever published in it.
+    pub fn find(path: &Path) -> Option<Self> {
+        path.join(STACK).is_file().then(|| StackDir { path: path.to_owned() })
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder as a whole, to be locked while something in it is made.
+    ///
+    /// # Errors
+    /// [`DbError::Io`].
+    pub fn root(&self) -> Result<TableDir> {
+        TableDir::open(&self.path)
+    }
+
+    /// The folder of one of its tables.
+    pub fn table(&self, name: &TableName) -> PathBuf {
+        self.path.join(TABLES).join(name.as_str())
+    }
+
+    /// The stack as it was published last. Its signature is checked against the key that it names.
+    ///
+    /// # Errors
+    /// [`DbError::Io`]; [`DbError::Catalog`] if it is no stack.
+    pub fn read(&self) -> Result<(SignedStack, Stack)> {
+        let bytes = bounded(&self.path.join(STACK), SignedStack::MAX_BYTES as u64)?;
+        let signed = SignedStack::parse(&bytes)?;
+        let stack = signed.verify(None)?;
+        Ok((signed, stack))
+    }
+
+    /// One of its public files, checked against its digest.
+    ///
+    /// # Errors
+    /// [`DbError::Io`]; [`DbError::Catalog`] if it is not what the stack says.
+    pub fn file(&self, file: &File) -> Result<Vec<u8>> {
+        let bytes = bounded(&self.file_path(file), file.bytes.min(MAX_FILE_BYTES))?;
+        if !file.is(&bytes) {
+            return Err(CatalogError::Disagree { what: "the digest of a public file" }.into());
+        }
+        Ok(bytes)
+    }
+
+    /// Writes public files, and then the stack that names them. Whoever reads meanwhile has the old one or the new one.
+    ///
+    /// # Errors
+    /// [`DbError::Io`], [`DbError::Catalog`]. The stack is then as it was.
+    pub fn publish(&self, stack: &Stack, files: &[Vec<u8>], key: &SigningKey) -> Result<SignedStack> {
+        let signed = SignedStack::sign(stack, key)?;
+        for file in &stack.files {
+            let there = files.iter().find(|bytes| file.is(bytes));
+            let bytes = there.ok_or(CatalogError::Disagree { what: "its public files" })?;
+            whole(&self.file_path(file), bytes)?;
+        }
+        whole(&self.path.join(STACK), &signed.to_bytes())?;
+        Ok(signed)
+    }
+
+    fn file_path(&self, file: &File) -> PathBuf {
+        self.path.join(FILES).join(file.digest.to_string())
+    }
+}
+
+/// A file's bytes, unless there are more than a limit.
+fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let failed = |e| DbError::io("reading the stack's folder", path, e);
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        let what = "a file of the stack";
+        return Err(CatalogError::TooLarge { what, bytes: bytes.len() as u64, limit }.into());
+    }
+    Ok(bytes)
+}
+
+/// Writes a file whole or not at all, for everybody to read.
+fn whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e| DbError::io("writing the stack's folder", path, e);
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut temp = tempfile::Builder::new()
+        .prefix(TEMP_PREFIX)
+        .permissions(fs::Permissions::from_mode(0o644))
+        .tempfile_in(dir)
+        .map_err(failed)?;
+    temp.write_all(bytes).map_err(failed)?;
+    temp.as_file().sync_all().map_err(failed)?;
+    temp.persist(path).map_err(|e| failed(e.error))?;
+    fs::File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed)
+}

@@ -1,0 +1,108 @@
+//! The stacks that are served: what says which tables belong together, and what is public of them.
+//!
+//! A stack's tables are written one after the other, and none of them goes live before the stack names its new epoch. Then
+//! all of them do, and the stack after them. A client that comes in between sees that they disagree, and looks again.
+
+use crate::epochs::Tables;
+use crate::error::StartError;
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use sotto_catalog::{Hex32, TableName};
+use sotto_db::{DbError, StackDir};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A stack, ready to be sent.
+pub(crate) struct LiveStack {
+    pub(crate) signed: Bytes,
+    pub(crate) etag: String,
+    files: Vec<(Hex32, Bytes)>,
+}
+
+/// A stack's folder, and what was last live of it.
+pub(crate) struct Stacked {
+    name: TableName,
+    dir: StackDir,
+    live: ArcSwapOption<LiveStack>,
+}
+
+/// All stacks of a server.
+pub(crate) struct Stacks(Vec<Stacked>);
+
+impl Stacks {
+    /// Opens stacks whose tables are open already.
+    ///
+    /// # Errors
+    /// [`StartError::Settings`] for a folder without a stack, a stack whose tables are not served as it names them, and
+    /// two of one name.
+    pub(crate) fn open(dirs: &[PathBuf], tables: &Tables) -> Result<Self, StartError> {
+        let mut stacks = Stacks(Vec::new());
+        for path in dirs {
+            let settings = |why: String| StartError::Settings(format!("{}: {why}", path.display()));
+            let dir = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
+            let (_, stack) = dir.read().map_err(|e| settings(e.to_string()))?;
+            let stacked = Stacked { name: stack.stack, dir, live: ArcSwapOption::empty() };
+            stacked.reload(tables).map_err(settings)?;
+            if stacks.get(stacked.name.as_str()).is_some() {
+                return Err(settings(format!("there is another stack named {}", stacked.name)));
+            }
+            stacks.0.push(stacked);
+        }
+        Ok(stacks)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<LiveStack>> {
+        self.0.iter().find(|stacked| stacked.name.as_str() == name)?.live.load_full()
+    }
+
+    /// In alphabetical order.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.0.iter().map(|stacked| stacked.name.to_string()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// A public file.
+    pub(crate) fn file(&self, digest: &Hex32) -> Option<Bytes> {
+        let live = self.0.iter().filter_map(|stacked| stacked.live.load_full());
+        live.into_iter().find_map(|live| {
+            live.files.iter().find(|(name, _)| name == digest).map(|(_, bytes)| bytes.clone())
+        })
+    }
+
+    /// Looks for newer ones, once the tables have been looked at. Gives the name of each that could not be taken, and why.
+    pub(crate) fn reload(&self, tables: &Tables) -> Vec<(String, String)> {
+        let failed =
+            |stacked: &Stacked| stacked.reload(tables).err().map(|why| (stacked.name.to_string(), why));
+        self.0.iter().filter_map(failed).collect()
+    }
+}
+
+impl Stacked {
+    fn reload(&self, tables: &Tables) -> Result<(), String> {
+        let text = |e: DbError| e.to_string();
+        let (signed, stack) = self.dir.read().map_err(text)?;
+        let bytes = Bytes::from(signed.to_bytes());
+        if self.live.load().as_ref().is_some_and(|live| live.signed == bytes) {
+            return Ok(());
+        }
+        if stack.stack != self.name {
+            return Err(format!("it holds stack {} now, and {} was served", stack.stack, self.name));
+        }
+        for shard in &stack.shards {
+            let live = tables
+                .get(shard.table.as_str())
+                .map_err(|_| format!("table {} is not served", shard.table))?;
+            if !live.live().all().any(|epoch| shard.is(epoch.catalog())) {
+                return Err(format!("table {} is at another epoch", shard.table));
+            }
+        }
+        let files = stack.files.iter().map(|file| Ok((file.digest, self.dir.file(file)?.into())));
+        let files = files.collect::<Result<_, DbError>>().map_err(text)?;
+        let signature = signed.signature.to_string();
+        let etag = format!("\"{}\"", signature.get(..32).unwrap_or(&signature));
+        self.live.store(Some(Arc::new(LiveStack { signed: bytes, etag, files })));
+        tracing::info!(stack = %self.name, epoch = %stack.epoch, "live");
+        Ok(())
+    }
+}
