@@ -10,6 +10,7 @@
 //! | [`image`] | image files and their first page |
 //! | [`ingest`] | source files of every format, and files of changes |
 //! | [`state`] | what a client reads back of its own state |
+//! | [`tlog`] | keys, checkpoints, proofs and entries of transparency logs |
 //! | [`text`] | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
@@ -24,6 +25,7 @@ pub mod scheme;
 pub mod smoke;
 pub mod state;
 pub mod text;
+pub mod tlog;
 pub mod upkeep;
 pub mod wire;
 
@@ -87,6 +89,11 @@ targets! {
     state_head: state, heads;
     state_about: state, abouts;
     state_pass: state, passes;
+    log_checkpoint: tlog, checkpoints;
+    log_key: tlog, keys;
+    log_head: tlog, heads;
+    log_proof: tlog, proofs;
+    log_entries: tlog, bundles;
     server_config: text, server_configs;
     bench_definition: text, bench_definitions;
 }
