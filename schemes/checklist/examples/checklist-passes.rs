@@ -1,18 +1,18 @@
-//! Prints what the parts of TreePIR take on this machine.
+//! Prints what the parts of Checklist take on this machine.
 //!
 //! ```text
-//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p lp-treepir --example passes -- [log2 rows] [row bytes] [queries]
+//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p checklist --example checklist-passes -- [log2 rows] [row bytes] [queries]
 //! ```
 //!
-//! One thread. Times of preparations are those of the processor, where the system tells; queries and answers are too short for
+//! One thread. Times of preparations and queries are those of the processor, where the system tells; answers are too short for
 //! that, and theirs are on the wall. Every query has a random row, and its answer is compared with the table. The setting makes the C library ask
 //! for large pages, which are what a server's image lies in.
 
-use lp_treepir::TreePir;
-use lp_treepir::message::{Answer, Order, Query, Supply};
-use lp_treepir::params::Params;
-use lp_treepir::prepare::Prepare;
-use lp_treepir::server::Server;
+use checklist::Checklist;
+use checklist::message::{Answer, Order, Query, Supply};
+use checklist::params::Params;
+use checklist::prepare::Prepare;
+use checklist::server::Server;
 use rand_core::Rng;
 use sotto_core::{
     Client as _, Params as _, Prepare as _, RecordIndex, Result, Server as _, Shape, Stateful, Supplier, Two,
@@ -38,11 +38,7 @@ fn run(log2: usize, row_bytes: usize, queries: usize) -> Result<()> {
     let shape = Shape::new(1 << log2, row_bytes as u64, 1);
     let params = Params::check(Params::select(&shape)?)?;
     let costs = params.report().costs;
-    println!(
-        "backend {}; 2^{log2} rows of {row_bytes} bytes: c = {}",
-        machine::backend(),
-        params.partitions()
-    );
+    println!("backend {}; 2^{log2} rows of {row_bytes} bytes: s = {}", machine::backend(), params.set_rows());
     println!(
         "M = {} hints in {} orders of {} B, supplies of {} B; state {} B",
         params.hints(),
@@ -65,19 +61,19 @@ fn run(log2: usize, row_bytes: usize, queries: usize) -> Result<()> {
     let mut client = Prepare::begin(&params, rng)?.finish()?;
     println!("sets, client: {:.2} s", (clock.now() - start).as_secs_f64());
     let start = clock.now();
-    while let Some(order) = TreePir::order(&mut client)? {
-        let supply = TreePir::supply(&server, order)?;
-        TreePir::stock(&mut client, supply)?;
+    while let Some(order) = Checklist::order(&mut client)? {
+        let supply = Checklist::supply(&server, order)?;
+        Checklist::stock(&mut client, supply)?;
     }
     println!("hints, server: {:.2} s", (clock.now() - start).as_secs_f64());
-    drop(TreePir::journal(&mut client));
+    drop(Checklist::journal(&mut client));
 
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..queries {
         let index = rng.next_u64() % (1 << log2);
-        let start = Instant::now();
+        let start = clock.now();
         let (Two(to_first, to_second), pending) = client.query(RecordIndex(index), rng)?;
-        let asked = start.elapsed();
+        let asked = clock.now() - start;
         let start = Instant::now();
         let from_first = server.answer(&(), to_first)?;
         let first = start.elapsed();
@@ -86,7 +82,7 @@ fn run(log2: usize, row_bytes: usize, queries: usize) -> Result<()> {
         let record = client.recover(pending, Two(from_first, from_second))?;
         let read = start.elapsed();
         assert!(record.bytes() == &rows[index as usize * row_bytes..][..row_bytes], "row {index}");
-        drop(TreePir::journal(&mut client));
+        drop(Checklist::journal(&mut client));
         let parts = [asked, first, second - first, read - second];
         times.iter_mut().zip(parts).for_each(|(times, part)| times.push(part));
     }

@@ -1,4 +1,4 @@
-//! Where the time of an answer goes: `cargo run --release -p fspiral --example passes -- [SET] [MiB] [ROW BYTES]`.
+//! Where the time of an answer goes: `cargo run --release -p fspiral --example fspiral-passes -- [SET] [MiB] [ROW BYTES]`.
 //!
 //! One thread. Each stage's median over several queries; every record is compared with the table.
 

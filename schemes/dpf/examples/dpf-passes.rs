@@ -1,6 +1,6 @@
 //! What one server's work takes on one thread: growing a key, a pass for one query, and passes for many.
 //!
-//! `cargo run --release -p dpf --example passes [log2 of the records, 20 and 24 by default] [bytes in a record, 32]`
+//! `cargo run --release -p dpf --example dpf-passes [log2 of the records, 20 and 24 by default] [bytes in a record, 32]`
 //!
 //! All times are what the thread had of the processor. A pass and a plain read of the same bytes take turns, since
 //! neighbours change what memory gives; each line has the medians of both. Every key is for another record, and the
