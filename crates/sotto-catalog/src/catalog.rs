@@ -247,6 +247,12 @@ impl Catalog {
         }
         let packing = self.packing(&report)?;
         gate(&report, &packing)?;
+        // Such a client takes back what one answer did to its hints, if the row turns out to be wrong; not several.
+        if entry.state.is_some() && packing.lookups() > 1 {
+            return Err(CatalogError::Disagree {
+                what: "the width of a row, which its clients look up in one record",
+            });
+        }
         let whole = self.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
         if whole.map(|entry| u128::from(entry.bytes)).sum::<u128>() != u128::from(report.costs.artifact_bytes)
         {

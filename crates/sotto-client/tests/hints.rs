@@ -187,3 +187,12 @@ fn a_key_that_is_used_up_is_renewed_without_an_error() {
         assert_eq!(table.get(i % 3).unwrap(), value(i % 3, 5), "lookup {i} of keys for {key}");
     }
 }
+
+#[test]
+fn a_row_is_in_one_record_where_clients_keep_hints() {
+    let servers = pair();
+    for server in &servers {
+        server.with(|world| (world.catalog.rows, world.catalog.row_bytes) = (50, 64));
+    }
+    assert_eq!(open(&servers).unwrap_err().code(), "catalog-disagrees");
+}
