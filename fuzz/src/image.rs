@@ -108,6 +108,7 @@ fn options() -> EncodeOptions<'static> {
         table: "t".parse().unwrap(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
+        layers: Vec::new(),
         lookups_per_client: 1,
         goal: Default::default(),
         set: None,

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`wire`] | frames, refusals, headers |
 //! | [`catalog`] | catalogs, signed and plain; keys |
+//! | [`layers`] | parameters of layers, and rows that are none |
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
 //! | [`upkeep`] | their orders and supplies, where a server makes hints |
 //! | [`image`] | image files and their first page |
@@ -21,6 +22,7 @@
 pub mod catalog;
 pub mod image;
 pub mod ingest;
+pub mod layers;
 pub mod scheme;
 pub mod smoke;
 pub mod state;
@@ -61,6 +63,7 @@ targets! {
     signed_catalog: catalog, signed_catalogs;
     signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;
+    keyword_params: layers, keyword_paramses;
     public_key: catalog, public_keys;
     signing_key: catalog, signing_keys;
     scheme_params: scheme, paramses;

@@ -4,6 +4,7 @@ use crate::{ArtifactEntry, CatalogError, Hex32, Packing, Result, TableKind, Tabl
 use serde::{Deserialize, Serialize};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
 use sotto_core::{Artifact, Epoch, ParamsError, ParamsReport, SchemeEntry};
+use sotto_layers::{Keyword, keyword};
 
 /// The format this build writes and reads.
 pub const FORMAT: &str = "sotto-catalog/1";
@@ -58,8 +59,8 @@ pub struct Catalog {
     /// servers make that state then, and a client has to know of which rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_digest: Option<Hex32>,
-    /// What is stacked on the scheme. This build knows none and refuses any: a client that skipped a
-    /// layer would read wrong rows.
+    /// What is stacked on the scheme, from the scheme up. A layer that this build does not know is refused: a client that
+    /// skipped it would read wrong rows.
     pub layers: Vec<Layer>,
     /// A small table with the newest changes, asked in the same round. A client that does not ask it
     /// reads this snapshot, which is older but not wrong.
@@ -126,7 +127,7 @@ impl Catalog {
                 reads: FORMAT,
             });
         }
-        if let Some(layer) = header.layers.first() {
+        if let Some(layer) = header.layers.iter().find(|layer| layer.name != keyword::NAME) {
             return Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() });
         }
         let catalog: Catalog = serde_json::from_slice(bytes).map_err(malformed)?;
@@ -163,7 +164,7 @@ impl Catalog {
         if self.format != FORMAT {
             return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
         }
-        if let Some(layer) = self.layers.first() {
+        if let Some(layer) = self.layers.iter().find(|layer| layer.name != keyword::NAME) {
             return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
         }
         if self.epoch.0 == 0 {
@@ -176,6 +177,7 @@ impl Catalog {
             return refuse("row_bytes", "1 to 2^30 bytes");
         }
         self.kind.check(self.rows, self.row_bytes)?;
+        self.keyword()?;
         if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
             return refuse("scheme", "1 to 64 bytes");
         }
@@ -208,6 +210,30 @@ impl Catalog {
             return refuse("attribution", "at most 4096 bytes");
         }
         Ok(())
+    }
+
+    /// The layer that finds keys in the rows, for tables that are asked by key.
+    ///
+    /// # Errors
+    /// [`CatalogError::Invalid`], [`CatalogError::Params`], [`CatalogError::UnknownLayer`].
+    pub fn keyword(&self) -> Result<Option<Keyword>> {
+        match (&self.kind, self.layers.as_slice()) {
+            (TableKind::Keyword, [layer]) if layer.name == keyword::NAME => {
+                let found = Keyword::parse(layer.params.to_string().as_bytes())?;
+                if (found.params().rows, found.params().row_bytes()) != (self.rows, self.row_bytes) {
+                    return Err(CatalogError::invalid("layers", "keys lie in other rows than the table has"));
+                }
+                Ok(Some(found))
+            }
+            (TableKind::Keyword, _) => {
+                Err(CatalogError::invalid("layers", "a table that is asked by key has the layer for that"))
+            }
+            (_, []) => Ok(None),
+            (_, [layer, ..]) if layer.name != keyword::NAME => {
+                Err(CatalogError::UnknownLayer { name: layer.name.clone() })
+            }
+            _ => Err(CatalogError::invalid("layers", "keys are for tables that are asked by key")),
+        }
     }
 
     /// The digest of the rows, by which a client's state is told from that of other rows; `None` where no client has such
@@ -268,7 +294,7 @@ impl Catalog {
 
     /// The row a user means by `text`.
     ///
-    /// Index tables: the row's number. Range tables: a key. For IPv4 keys that is a dotted address;
+    /// Index tables: the row's number. Keyword tables have no such row. Range tables: a key. For IPv4 keys that is a dotted address;
     /// plain digits are the row's number there, since nobody writes addresses so.
     ///
     /// # Errors
@@ -278,6 +304,7 @@ impl Catalog {
         let number = || text.parse().ok().filter(|&row: &u64| row < self.rows);
         let (row, rule) = match &self.kind {
             TableKind::Index => (number(), "a row number"),
+            TableKind::Keyword => (None, "a key, which lies in several rows,"),
             TableKind::Range { key: crate::KeyKind::Ipv4, .. } if text.parse::<u64>().is_ok() => {
                 (number(), "a row number")
             }

@@ -3,7 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`catalog`] | the catalog itself: parsed totally, checked for consistency |
-//! | [`table`] | table names, index and range tables, what a row's bytes mean |
+//! | [`table`] | table names, index, range and keyword tables, what a row's bytes mean |
 //! | [`entry`] | one static file: its size, its digest, the digests of its chunks |
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`signed`] | the catalog as it travels: exact text, public key, signature |

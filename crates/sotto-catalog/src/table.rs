@@ -1,4 +1,4 @@
-//! Table names, index and range tables, and what a row's bytes mean.
+//! Table names, index, range and keyword tables, and what a row's bytes mean.
 
 use crate::{CatalogError, HexBytes, Result};
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,8 @@ impl fmt::Display for TableName {
 pub enum TableKind {
     /// By its number.
     Index,
+    /// By a key, which lies in one of several rows: the catalog's layer says in which.
+    Keyword,
     /// By any key of the block of keys that the row stands for.
     Range {
         /// What a key is.
@@ -113,7 +115,7 @@ impl TableKind {
     /// May lie past the table's last row: only the catalog knows how many there are.
     pub fn row_of_key(&self, key: u64) -> Option<u64> {
         match self {
-            TableKind::Index => None,
+            TableKind::Index | TableKind::Keyword => None,
             TableKind::Range { block, first, .. } => Some(divide(key.checked_sub(*first)?, *block).0),
         }
     }

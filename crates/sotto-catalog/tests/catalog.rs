@@ -145,12 +145,47 @@ fn another_version_is_named_even_if_nothing_else_fits() {
 
 #[test]
 fn a_layer_is_refused_and_named() {
-    let error = with("/layers", json!([{"name": "keyword/1", "params": {}, "more": 1}])).unwrap_err();
-    assert!(matches!(&error, CatalogError::UnknownLayer { name } if name == "keyword/1"));
+    let error = with("/layers", json!([{"name": "keyword/2", "params": {}, "more": 1}])).unwrap_err();
+    assert!(matches!(&error, CatalogError::UnknownLayer { name } if name == "keyword/2"));
     assert!(error.to_string().contains("upgrade"));
     let mut catalog = plain();
-    catalog.layers.push(sotto_catalog::Layer { name: "keyword/1".into(), params: json!({}) });
+    catalog.layers.push(sotto_catalog::Layer { name: "keyword/2".into(), params: json!({}) });
     assert!(SignedCatalog::sign(&catalog, &key(1)).is_err(), "what is not read is not signed");
+}
+
+#[test]
+fn keys_have_the_layer_that_finds_them() {
+    let seed = sotto_prg::PublicSeed([3; 32]).to_string();
+    let params = json!({
+        "form": "domain", "key_bytes": 253, "probes": 2, "slots": 4, "rows": 100, "tag_bytes": 10,
+        "values": {"up-to": 20}, "seed": seed, "attempt": 0,
+    });
+    let keyword = |kind: Value, rows: u64, row_bytes: u64, layers: Value| {
+        let mut json = serde_json::to_value(plain()).unwrap();
+        for (field, value) in [("kind", kind), ("rows", json!(rows)), ("row_bytes", json!(row_bytes))] {
+            json[field] = value;
+        }
+        json["layers"] = layers;
+        Catalog::parse(json.to_string().as_bytes())
+    };
+    let layer = json!({"name": "keyword/1", "params": params});
+    let catalog = keyword(json!("keyword"), 100, 124, json!([layer])).unwrap();
+    assert_eq!(catalog.keyword().unwrap().unwrap().params().rows, 100);
+    assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
+    assert!(matches!(catalog.row_of("7"), Err(CatalogError::NoSuchRow { .. })));
+    assert!(plain().keyword().unwrap().is_none());
+    let refused = |kind, rows, bytes, layers| {
+        matches!(keyword(kind, rows, bytes, layers), Err(CatalogError::Invalid { field: "layers", .. }))
+    };
+    assert!(refused(json!("keyword"), 102, 124, json!([layer])));
+    assert!(refused(json!("keyword"), 100, 128, json!([layer])));
+    assert!(refused(json!("keyword"), 100, 124, json!([])));
+    assert!(refused(json!("keyword"), 100, 124, json!([layer, layer])));
+    assert!(refused(json!("index"), 100, 124, json!([layer])));
+    let mut weak = layer.clone();
+    weak["params"]["tag_bytes"] = json!(7);
+    let error = keyword(json!("keyword"), 100, 112, json!([weak])).unwrap_err();
+    assert!(matches!(error, CatalogError::Params(_)), "{error}");
 }
 
 #[test]

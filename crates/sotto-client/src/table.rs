@@ -6,6 +6,7 @@
 //! | `to` | where the servers are |
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `lookup` | rows, by a client that keeps no state on disk; another epoch in between |
+//! | `find` | values by key, in tables that are asked so |
 //! | `keeping` | where the state of a client is kept |
 //! | `kept` | lookups by a client whose state is kept |
 //! | `follow` | takes that state along when the table moves on |
@@ -25,6 +26,7 @@ pub(crate) mod ahead;
 pub mod builder;
 mod drive;
 pub mod event;
+mod find;
 mod follow;
 pub(crate) mod keeping;
 mod kept;

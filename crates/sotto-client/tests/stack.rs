@@ -57,6 +57,7 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
             table: name,
             kind: TableKind::Index,
             value: ValueKind::Bytes,
+            layers: Vec::new(),
             lookups_per_client: 1000,
             goal: Goal::default(),
             set: None,

@@ -7,7 +7,7 @@ use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::{self, FORMAT};
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Hex32, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
+    ArtifactEntry, Catalog, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, Goal, SchemeEntry, Shape};
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub struct EncodeOptions<'a> {
     pub kind: TableKind,
     /// What a row's bytes mean.
     pub value: ValueKind,
+    /// What is stacked on the scheme.
+    pub layers: Vec<Layer>,
     /// How many lookups one client is expected to make per epoch.
     pub lookups_per_client: u64,
     /// What parameters are chosen for, where the scheme has a choice.
@@ -111,7 +113,7 @@ pub fn encode_table(
         servers: u32::try_from(entry.servers).unwrap_or(u32::MAX),
         artifacts: Vec::new(),
         rows_digest: None,
-        layers: Vec::new(),
+        layers: options.layers.clone(),
         sidecar: None,
         attribution: options.attribution.clone(),
         created: unix_seconds(),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`options`] | which format, which columns, which kind of table |
 //! | `index` | index tables: one line, one row |
+//! | `keyword` | keyword tables: one line, a key and its value |
 //! | `range` | range tables: one line, a range of keys |
 //! | [`value`] | how a value is written in the file, and what its bytes are |
 //! | `reader` | a file as lines of the wanted columns, whatever its format |
@@ -15,6 +16,7 @@ pub(crate) mod csv;
 pub mod error;
 pub(crate) mod index;
 pub(crate) mod jsonl;
+pub(crate) mod keyword;
 pub mod options;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
@@ -25,13 +27,15 @@ pub(crate) mod source;
 pub mod value;
 
 pub use error::{ColumnName, IngestError, Problem};
-pub use options::{Column, FileOptions, Format, IndexOptions, IngestOptions, Layout, RangeOptions};
+pub use options::{
+    Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
+};
 pub use value::{Encoding, ValueOptions};
 
 use crate::progress::Watcher;
 use crate::{Result, TableSource};
 use serde::Serialize;
-use sotto_catalog::{TableKind, ValueKind};
+use sotto_catalog::{Layer, TableKind, ValueKind};
 use std::path::Path;
 
 /// A table read from a file, ready to be encoded.
@@ -42,6 +46,8 @@ pub struct Ingested {
     pub kind: TableKind,
     /// What a row's bytes mean.
     pub value: ValueKind,
+    /// What says where a user's request lies in the rows.
+    pub layers: Vec<Layer>,
     /// What the operator should hear.
     pub notes: Notes,
 }
@@ -59,7 +65,8 @@ pub struct Notes {
 
 /// Reads a file into a table. Temporary files go into the folder `scratch`.
 ///
-/// Index tables are never in memory whole; range tables take 32 bytes per range.
+/// Index tables are never in memory whole; range tables take 32 bytes per range, and
+/// keyword tables at most 21 per key.
 ///
 /// # Errors
 /// [`crate::DbError::Ingest`] with file, line and column; [`crate::DbError::Io`].
@@ -67,6 +74,7 @@ pub fn ingest(path: &Path, options: &IngestOptions, scratch: &Path, watch: Watch
     match &options.layout {
         Layout::Raw { row_bytes, value } => raw::build(path, *row_bytes, *value, scratch, watch),
         Layout::Index(index) => index::build(path, &options.file, index, scratch, watch),
+        Layout::Keyword(keyword) => keyword::build(path, &options.file, keyword, scratch, watch),
         Layout::Range(range) => range::build(path, &options.file, range, watch),
     }
 }

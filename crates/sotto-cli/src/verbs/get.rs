@@ -2,16 +2,18 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `answer` | what came of a row or of a key |
 //! | `stream` | a row of many megabytes, written to a file while it comes |
 
+mod answer;
 mod stream;
 
 use super::remote::Remote;
 use super::state::{self, Events};
-
 use crate::blame;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
+use answer::Answer;
 use serde_json::json;
 use sotto_client::Table;
 use sotto_client::session::Trust;
@@ -21,8 +23,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLE: &str = "\
-All rows and keys of one call travel in one request: the server sees how many there are, and nothing of \
-which. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
+A table that is asked by key says so where it does not have one; the server sees no difference. All rows and keys of one \
+call travel in one request: the server sees how many there are, and nothing of which. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
 table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache \
 learns which tables you use, not which rows.
 
@@ -42,6 +44,7 @@ in one go, while nobody waits.
 
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
+  sotto get --server https://lookup.example --table blocked --key example.com --key example.org
   sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...
   sotto get --server https://one.example --server https://other.example --table people --row 7
   sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
@@ -58,7 +61,7 @@ pub(crate) struct Get {
     /// A row by its number, counted from 0; may be repeated
     #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present = "keys")]
     rows: Vec<u64>,
-    /// A row by a key it stands for, such as an address; may be repeated
+    /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
     /// Fetch one row piece by piece and write it to a file, for rows of many megabytes
@@ -86,14 +89,13 @@ impl Get {
         }
         bars.finish();
         let happened = events.tell(screen)?;
-        let (rows, values) = looked_up?;
-        let shown: Vec<_> = values.iter().map(|value| table.catalog().value.show(value)).collect();
-        for (row, (name, value)) in rows.iter().zip(self.names().zip(&shown)) {
-            screen.say(format!("{name}  {}", printable(value, *row)))?;
+        let answers = looked_up?;
+        for answer in &answers {
+            screen.say(format!("{}  {}", answer.name, answer.printable()))?;
         }
         if let Some(last) = table.last() {
             screen.say(facts(&table, last))?;
-            let mut report = report(&self.remote.servers, &table, last, (&rows, &values, &shown));
+            let mut report = report(&self.remote.servers, &table, last, &answers);
             if let Some(object) = report.as_object_mut() {
                 object.insert("budget".to_owned(), state::budget(&table).into());
                 object.insert("events".to_owned(), happened.into());
@@ -103,37 +105,6 @@ impl Get {
         // Whoever wanted rows has them. What was made of the next hints meanwhile is for the next call.
         table.pause(PATIENCE).map(drop).map_err(blame::client)
     }
-
-    /// One request for everything. Gives the rows' numbers and their bytes.
-    fn look_up(&self, table: &mut Table) -> Result<(Vec<u64>, Vec<Vec<u8>>)> {
-        loop {
-            let epoch = table.catalog().epoch;
-            let mut rows = self.rows.clone();
-            for key in &self.keys {
-                let row = table.catalog().row_of(key);
-                rows.push(row.map_err(|error| blame::client(error.into()))?);
-            }
-            let values = table.get_many(&rows).map_err(blame::client)?;
-            // A new epoch in between may count its blocks from another key, which would make these the
-            // rows of other keys. Epochs only grow, so this ends.
-            if table.catalog().epoch == epoch || self.keys.is_empty() {
-                return Ok((rows, values));
-            }
-        }
-    }
-
-    /// What the person called each row, in the order of the request.
-    fn names(&self) -> impl Iterator<Item = String> {
-        self.rows.iter().map(|row| format!("row {row}")).chain(self.keys.iter().cloned())
-    }
-}
-
-/// A value that cannot move the cursor: the publisher chose it, not the person at the terminal.
-fn printable(value: &str, row: u64) -> String {
-    if value.is_empty() {
-        return format!("(empty: row {row} holds no value)");
-    }
-    value.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 fn trust(trust: Trust) -> &'static str {
@@ -187,18 +158,9 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     ])
 }
 
-fn report(
-    servers: &[String],
-    table: &Table,
-    last: &LookupStats,
-    (rows, values, shown): (&[u64], &[Vec<u8>], &[String]),
-) -> serde_json::Value {
+fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answer]) -> serde_json::Value {
     let stats = table.stats();
-    let answers: Vec<_> = rows
-        .iter()
-        .zip(values.iter().zip(shown))
-        .map(|(row, (value, shown))| json!({ "row": row, "hex": units::hex(value), "value": shown }))
-        .collect();
+    let answers: Vec<_> = answers.iter().map(Answer::report).collect();
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let timing = last.timing();
     let each = servers.iter().zip(&last.servers).map(|(url, share)| {
@@ -239,16 +201,4 @@ fn report(
         "servers": each.collect::<Vec<_>>(),
         "retries": stats.retries,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_cannot_move_the_cursor() {
-        assert_eq!(printable("a\u{1b}[2Jb\n", 0), "a\u{fffd}[2Jb\u{fffd}");
-        assert_eq!(printable("Zürich", 0), "Zürich");
-        assert!(printable("", 7).contains("row 7"));
-    }
 }

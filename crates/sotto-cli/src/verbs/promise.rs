@@ -27,7 +27,7 @@ pub(super) fn lines(
                 value(catalog.value)
             ),
         ),
-        ("asked by", kind(&catalog.kind)),
+        ("asked by", asked_by(catalog)),
     ];
     match scheme {
         Some(scheme) => lines.extend(promises(catalog, scheme)),
@@ -52,7 +52,9 @@ pub(super) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
 }
 
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
-    let queries = match scheme.lookups {
+    // A key takes a lookup of each row where it may lie.
+    let rows = catalog.keyword().ok().flatten().map_or(1, |keyword| keyword.params().probes);
+    let queries = match scheme.lookups * rows as usize {
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
     };
@@ -82,8 +84,8 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
             "a lookup",
             format!(
                 "{per_lookup}: {} up, {} down",
-                units::bytes(scheme.query_bytes),
-                units::bytes(scheme.answer_bytes)
+                units::bytes(scheme.query_bytes.saturating_mul(rows.into())),
+                units::bytes(scheme.answer_bytes.saturating_mul(rows.into()))
             ),
         ),
         ("once", once),
@@ -91,7 +93,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         ("a lookup fails", format!("with probability {}", units::at_most(scheme.failure_log2))),
         (
             "updates",
-            match scheme.can_update {
+            match scheme.can_update && !matches!(catalog.kind, TableKind::Keyword) {
                 true => format!("changed rows in place; room for {} more", units::count(room)),
                 false => "by encoding afresh".to_owned(),
             },
@@ -106,6 +108,17 @@ fn value(kind: ValueKind) -> &'static str {
         ValueKind::Unsigned => "unsigned integers",
         _ => "bytes",
     }
+}
+
+fn asked_by(catalog: &Catalog) -> String {
+    let Ok(Some(keyword)) = catalog.keyword() else { return kind(&catalog.kind) };
+    let params = keyword.params();
+    format!(
+        "key ({}), which lies in one of {} rows; a missing one is found with probability {}",
+        params.form.name(),
+        params.probes,
+        units::at_most(params.false_positive_log2())
+    )
 }
 
 fn kind(kind: &TableKind) -> String {

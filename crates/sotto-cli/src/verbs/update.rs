@@ -69,7 +69,7 @@ pub(crate) struct Update {
     keep_deltas: u64,
     /// The signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
+    signing_key: Option<PathBuf>,
 }
 
 impl Update {
@@ -85,7 +85,7 @@ impl Update {
             .fix("use a build of sotto that carries it")
         })?;
         // A new key could not sign this table's next epoch, and would stand where the lost one belongs.
-        let path = self.key.clone().unwrap_or_else(|| self.dir.join(KEY));
+        let path = self.signing_key.clone().unwrap_or_else(|| self.dir.join(KEY));
         if !path.exists() {
             return Err(Failure::missing(format!("there is no signing key {}", path.display()))
                 .fix("give the table's own: clients that know it refuse any other"));

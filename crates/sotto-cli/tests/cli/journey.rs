@@ -120,6 +120,51 @@ fn a_range_table_is_asked_by_address() {
 }
 
 #[test]
+fn a_keyword_table_is_asked_by_key() {
+    let folder = Folder::new();
+    let source = folder.write(
+        "blocked.jsonl",
+        "{\"name\":\"Example.COM\",\"why\":\"spam\"}\n{\"name\":\"b\u{fc}cher.example.\",\"why\":\"phishing\"}\n\
+         {\"name\":\"plain.example\",\"why\":\"\"}\n",
+    );
+    let dir = folder.text("blocked");
+    let encode = |source: &str, form: &str| {
+        let columns = ["--key", "name", "--form", form, "--value", "why"];
+        sotto(&[&["encode", source, "--out", &dir, "--json"], &columns[..]].concat())
+    };
+    let encoded = encode(&source, "domain").json();
+    assert_eq!(encoded["notes"]["lines"], 3);
+    let server = Served::start(&[&dir]);
+    let get = |keys: &[&str]| {
+        let keys: Vec<&str> = keys.iter().flat_map(|key| ["--key", *key]).collect();
+        let asked = ["get", "--server", &server.url, "--table", "blocked", "--no-cache", "--json"];
+        sotto(&[&asked, &keys[..]].concat())
+    };
+    let found = get(&["example.com", "XN--BCHER-KVA.example", "plain.example", "missing.example"]).json();
+    let answer = |i: usize| (found["answers"][i]["found"].as_bool(), found["answers"][i]["value"].as_str());
+    assert_eq!(answer(0), (Some(true), Some("spam")));
+    assert_eq!(answer(1), (Some(true), Some("phishing")));
+    assert_eq!(answer(2), (Some(true), Some("")));
+    assert_eq!(answer(3), (Some(false), None));
+    // Whatever is asked, as much leaves.
+    let (there, missing) = (get(&["example.com"]).json(), get(&["missing.example"]).json());
+    assert_eq!(there["queries"], missing["queries"]);
+    assert_eq!(there["up_bytes"], missing["up_bytes"]);
+    assert_eq!(there["down_bytes"], missing["down_bytes"]);
+    let refused = get(&["secret name"]);
+    assert_eq!(refused.code, 7, "{}", refused.stderr);
+    assert!(!refused.stderr.contains("secret name"), "what is looked up stays out: {}", refused.stderr);
+
+    let twice = folder
+        .write("twice.jsonl", "{\"name\":\"a.b\",\"why\":\"1\"}\n\n{\"name\":\"A.B.\",\"why\":\"2\"}\n");
+    let refused = encode(&twice, "domain");
+    assert!(refused.code != 0 && refused.stderr.contains("line 1"), "{}", refused.stderr);
+    let changes = folder.write("changes.csv", "0,1\n");
+    let refused = sotto(&["update", &dir, &changes]);
+    assert!(refused.code != 0 && refused.stderr.contains("encode it afresh"), "{}", refused.stderr);
+}
+
+#[test]
 fn people_read_what_was_decided_and_what_to_type_next() {
     let folder = Folder::new();
     let source = folder.write("w.csv", "a\nb\nc\n");

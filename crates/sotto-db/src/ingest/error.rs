@@ -1,5 +1,6 @@
 //! What is wrong with source data: which file, which line, which column, and what to do.
 
+use sotto_layers::keyword::{BuildError, KeyError};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -115,6 +116,18 @@ pub enum Problem {
         /// The largest row number.
         last: u64,
     },
+    /// A key that is none of the table's form. It is not repeated.
+    #[error("{0}: see what the table's keys are")]
+    Key(KeyError),
+    /// A key that stood in another line.
+    #[error("the key is the same as that of line {other}: one key, one value")]
+    SameKey {
+        /// The other line.
+        other: u64,
+    },
+    /// Keys that no table can have.
+    #[error("{0}")]
+    Keys(BuildError),
     /// A file without a row.
     #[error("there are no rows in it")]
     Empty,

@@ -64,7 +64,7 @@ pub(crate) fn build(
     let (table, total) = rows.finish()?;
     let notes = Notes { lines, missing_rows: total - lines, ..Notes::default() };
     let value = options.values.encoding.kind();
-    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, notes })
+    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers: Vec::new(), notes })
 }
 
 /// The width of the longest value: a first pass over the file.

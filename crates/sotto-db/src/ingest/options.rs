@@ -3,6 +3,8 @@
 use super::value::ValueOptions;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
+use sotto_layers::keyword::Form;
+use sotto_prg::PublicSeed;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
@@ -109,6 +111,8 @@ pub enum Layout {
     },
     /// One line, one row.
     Index(IndexOptions),
+    /// One line, a key and its value.
+    Keyword(KeywordOptions),
     /// One line, a range of keys.
     Range(RangeOptions),
 }
@@ -122,6 +126,21 @@ pub struct IndexOptions {
     pub row: Option<Column>,
     /// How values are written.
     pub values: ValueOptions,
+}
+
+/// The columns of a keyword table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeywordOptions {
+    /// The key.
+    pub key: Column,
+    /// What keys are.
+    pub form: Form,
+    /// The value; `None` for a table of keys alone, which says whether a key is there.
+    pub value: Option<Column>,
+    /// How values are written. A width is that of the longest value there may be.
+    pub values: ValueOptions,
+    /// What keys are hashed with; drawn for this table.
+    pub seed: PublicSeed,
 }
 
 /// The columns of a range table.

@@ -99,7 +99,8 @@ pub(crate) fn build(
         first: options.first,
         empty: HexBytes(empty),
     };
-    Ok(Ingested { table: Box::new(table), kind, value: options.values.encoding.kind(), notes })
+    let value = options.values.encoding.kind();
+    Ok(Ingested { table: Box::new(table), kind, value, layers: Vec::new(), notes })
 }
 
 /// Reads a key, as a number or as [`KeyKind::parse`] does.

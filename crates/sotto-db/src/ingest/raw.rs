@@ -58,5 +58,5 @@ pub(crate) fn build(
         RawFile::new(file, path, rows, row_bytes)?
     };
     let notes = Notes { lines: crate::TableSource::rows(&table), ..Notes::default() };
-    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, notes })
+    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers: Vec::new(), notes })
 }

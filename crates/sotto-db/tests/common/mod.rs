@@ -27,6 +27,7 @@ pub(crate) fn options(key: &SigningKey) -> EncodeOptions<'_> {
         table: "test".parse().unwrap(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
+        layers: Vec::new(),
         lookups_per_client: 10,
         goal: Default::default(),
         set: None,

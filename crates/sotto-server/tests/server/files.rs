@@ -34,6 +34,7 @@ fn encode(dir: &Path, salt: u8) {
         table: "real".parse().unwrap(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
+        layers: Vec::new(),
         lookups_per_client: 1000,
         goal: Default::default(),
         set: None,

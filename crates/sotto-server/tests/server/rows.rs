@@ -54,6 +54,7 @@ fn encode(dir: &TableDir) {
         table: "t".parse().unwrap(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
+        layers: Vec::new(),
         lookups_per_client: 1,
         goal: Default::default(),
         set: None,

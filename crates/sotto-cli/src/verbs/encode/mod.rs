@@ -28,14 +28,16 @@ use traces::Traces;
 
 const EXAMPLE: &str = "\
 An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
-has one row per block of keys, and is asked by key: an address, say. Encoding again into the same directory \
+has one row per block of keys, and is asked by key: an address, say. A keyword table (--key) has a value for each \
+of many keys, and is asked by key whether or not it has it. Encoding again into the same directory \
 makes the table's next epoch; `sotto update` does that for a few changed rows in less time.
 
-The directory gets a signing key of its own unless --key names one. Whoever reads it can publish in your \
+The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
 Example:
   sotto encode words.csv --value meaning --out tables/words
+  sotto encode blocked.csv --key domain --form domain --value verdict --out tables/blocked
   sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
   sotto encode hashes.bin --row-bytes 32 --out tables/hashes";
 
@@ -68,7 +70,7 @@ pub(crate) struct Encode {
     threads: Option<usize>,
     /// The signing key; made if it is not there [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
-    key: Option<PathBuf>,
+    signing_key: Option<PathBuf>,
     /// Where the data comes from, in the words its licence asks for
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
@@ -144,13 +146,14 @@ impl Job<'_> {
     fn encode(self, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
-        let Ingested { table, kind, value, notes } =
+        let Ingested { table, kind, value, layers, notes } =
             sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
         let key = signing_key(lock.dir(), self.key)?;
         let options = EncodeOptions {
             table: self.name,
             kind,
             value,
+            layers,
             lookups_per_client: self.lookups,
             goal: self.goal,
             set: self.set,
@@ -188,7 +191,7 @@ impl Encode {
             goal: self.goal,
             set: self.set.clone(),
             threads: self.threads,
-            key: self.key.as_deref(),
+            key: self.signing_key.as_deref(),
             attribution: self.attribution.clone(),
         };
         let done = job.run(screen)?;

@@ -5,9 +5,12 @@ use crate::screen::units;
 use clap::ValueEnum;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_db::ingest::{
-    Column, Encoding, FileOptions, Format, IndexOptions, IngestOptions, Layout, RangeOptions, ValueOptions,
+    Column, Encoding, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
+    ValueOptions,
 };
 use sotto_db::table::BlockRule;
+use sotto_layers::keyword::Form;
+use sotto_prg::PublicSeed;
 use std::path::{Path, PathBuf};
 
 /// How a source file is read.
@@ -25,6 +28,12 @@ pub(crate) struct Source {
     /// Index tables: the column of row numbers [default: rows are in the file's order]
     #[arg(long, value_name = "COL", conflicts_with_all = ["start", "end"])]
     row: Option<Column>,
+    /// Keyword tables: the column of keys. Without --value, the table says whether a key is there
+    #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
+    key: Option<Column>,
+    /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, sha1, sha256
+    #[arg(long, default_value = "text", requires = "key")]
+    form: Form,
     /// Range tables: the column of each range's first key
     #[arg(long, value_name = "COL", requires = "end")]
     start: Option<Column>,
@@ -55,7 +64,7 @@ pub(crate) struct Source {
     /// How values are written: text, raw, hex, base64, u8, u16, u32, u64
     #[arg(long, default_value = "text")]
     encoding: Encoding,
-    /// Bytes in a row; shorter values are filled up with zero bytes [default: the longest value's]
+    /// Bytes in a row, or of the longest value of a key; shorter ones are filled up [default: the longest value's]
     #[arg(long, value_name = "N")]
     row_bytes: Option<usize>,
     /// The first line of the CSV file names the columns; it does anyway if one is asked for by name
@@ -115,9 +124,10 @@ impl Source {
     pub(super) fn options(&self) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes };
-        let layout = match (&self.start, &self.end) {
+        let layout = match (&self.key, &self.start, &self.end) {
             _ if self.is_raw() => self.raw()?,
-            (Some(start), Some(end)) => Layout::Range(RangeOptions {
+            (Some(key), ..) => self.keyword(key, values)?,
+            (None, Some(start), Some(end)) => Layout::Range(RangeOptions {
                 start: start.clone(),
                 end: end.clone(),
                 value: self.value()?,
@@ -137,7 +147,7 @@ impl Source {
     }
 
     fn file(&self) -> Result<FileOptions> {
-        let columns = [&self.value, &self.row, &self.start, &self.end];
+        let columns = [&self.value, &self.row, &self.key, &self.start, &self.end];
         let named = columns.iter().find_map(|column| match column {
             Some(Column::Name(name)) => Some(name),
             _ => None,
@@ -157,11 +167,18 @@ impl Source {
         Ok(FileOptions { format, delimiter: self.delimiter, header: self.header || named.is_some() })
     }
 
+    fn keyword(&self, key: &Column, values: ValueOptions) -> Result<Layout> {
+        let mut rng = sotto_prg::system_rng()
+            .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
+        let (key, form, value) = (key.clone(), self.form, self.value.clone());
+        let seed = PublicSeed::fresh(&mut rng);
+        Ok(Layout::Keyword(KeywordOptions { key, form, value, values, seed }))
+    }
+
     fn raw(&self) -> Result<Layout> {
-        if self.value.is_some() || self.row.is_some() || self.start.is_some() {
-            return Err(
-                Failure::usage("a raw file has no columns").fix("leave --value, --row and --start out")
-            );
+        if [&self.value, &self.row, &self.key, &self.start].into_iter().any(Option::is_some) {
+            return Err(Failure::usage("a raw file has no columns")
+                .fix("leave --value, --row, --key and --start out"));
         }
         let row_bytes = self.row_bytes.ok_or_else(|| {
             Failure::usage("a raw file does not say how wide its rows are").fix("give --row-bytes")

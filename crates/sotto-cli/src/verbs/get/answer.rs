@@ -1,0 +1,109 @@
+//! What came of a row or of a key.
+
+use super::Get;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::units;
+use serde_json::json;
+use sotto_catalog::TableKind;
+use sotto_client::Table;
+
+/// What came of one.
+pub(super) struct Answer {
+    /// What the person called it.
+    pub(super) name: String,
+    /// Where it lies, if that is one row.
+    row: Option<u64>,
+    /// Bytes, and what they mean; `None` if the table does not have the key.
+    value: Option<(Vec<u8>, String)>,
+}
+
+impl Get {
+    /// One request for everything.
+    pub(super) fn look_up(&self, table: &mut Table) -> Result<Vec<Answer>> {
+        if matches!(table.catalog().kind, TableKind::Keyword) {
+            return self.find(table);
+        }
+        loop {
+            let epoch = table.catalog().epoch;
+            let mut rows = self.rows.clone();
+            for key in &self.keys {
+                let row = table.catalog().row_of(key);
+                rows.push(row.map_err(|error| blame::client(error.into()))?);
+            }
+            let values = table.get_many(&rows).map_err(blame::client)?;
+            // A new epoch in between may count its blocks from another key, which would make these the
+            // rows of other keys. Epochs only grow, so this ends.
+            if table.catalog().epoch == epoch || self.keys.is_empty() {
+                let numbers = self.rows.iter().map(|row| format!("row {row}"));
+                let names = numbers.chain(self.keys.iter().cloned());
+                let answers = names.zip(rows).zip(values);
+                let answers =
+                    answers.map(|((name, row), value)| Answer::new(table, name, Some(row), Some(value)));
+                return Ok(answers.collect());
+            }
+        }
+    }
+
+    /// The same, of a table that is asked by key.
+    fn find(&self, table: &mut Table) -> Result<Vec<Answer>> {
+        if !self.rows.is_empty() {
+            let failure =
+                Failure::usage("the table is asked by key, and its rows mean nothing by themselves");
+            return Err(failure.fix("give --key"));
+        }
+        let values = table.find_many(&self.keys).map_err(blame::client)?;
+        let answers = self.keys.iter().cloned().zip(values);
+        Ok(answers.map(|(name, value)| Answer::new(table, name, None, value)).collect())
+    }
+}
+
+impl Answer {
+    fn new(table: &Table, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+        let show = |bytes: Vec<u8>| {
+            let shown = table.catalog().value.show(&bytes);
+            (bytes, shown)
+        };
+        Answer { name, row, value: value.map(show) }
+    }
+
+    /// The value, or what is to be said where there is none, such that it cannot move the cursor: the publisher chose it, not
+    /// the person at the terminal.
+    pub(super) fn printable(&self) -> String {
+        match (&self.value, self.row) {
+            (None, _) => "(the table does not have this key)".to_owned(),
+            (Some((_, shown)), Some(row)) if shown.is_empty() => format!("(empty: row {row} holds no value)"),
+            (Some((_, shown)), None) if shown.is_empty() => "(there, with an empty value)".to_owned(),
+            (Some((_, shown)), _) => {
+                shown.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+            }
+        }
+    }
+
+    /// For programs.
+    pub(super) fn report(&self) -> serde_json::Value {
+        let (hex, shown) = self.value.as_ref().map(|(bytes, shown)| (units::hex(bytes), shown)).unzip();
+        match self.row {
+            Some(row) => json!({ "row": row, "hex": hex, "value": shown }),
+            None => json!({ "found": self.value.is_some(), "hex": hex, "value": shown }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_cannot_move_the_cursor() {
+        let printable = |row, shown: Option<&str>| {
+            let value = shown.map(|shown| (Vec::new(), shown.to_owned()));
+            Answer { name: String::new(), row, value }.printable()
+        };
+        assert_eq!(printable(Some(0), Some("a\u{1b}[2Jb\n")), "a\u{fffd}[2Jb\u{fffd}");
+        assert_eq!(printable(None, Some("Zürich")), "Zürich");
+        assert!(printable(Some(7), Some("")).contains("row 7"));
+        assert!(printable(None, Some("")).contains("there"));
+        assert!(printable(None, None).contains("does not have"));
+    }
+}

@@ -1,0 +1,48 @@
+//! Parameters of layers, and rows that are none.
+
+use sotto_core::{Layer, Row};
+use sotto_layers::Keyword;
+use sotto_testkit::rng::seeded;
+
+/// Most bytes of rows that are made up to be looked at.
+const ROW_BYTES: u64 = 1 << 16;
+
+/// The parameters of a table of keys. What is taken is written again, and any rows are looked through.
+pub fn keyword_params(data: &[u8]) -> bool {
+    let Ok(keyword) = Keyword::parse(data) else { return false };
+    let text = serde_json::to_vec(keyword.params()).expect("what was read is written");
+    assert_eq!(Keyword::parse(&text).expect("what was written is read").params(), keyword.params());
+    let (rows, plan) = keyword.plan(b"k", &mut seeded("keyword")).expect("a key of one byte is a key");
+    assert!(rows.len() == keyword.visits().len() && rows.iter().all(|row| *row < keyword.params().rows));
+    let width = keyword.params().row_bytes();
+    if width <= ROW_BYTES {
+        let row = |at: usize| Row::new(data.iter().copied().cycle().skip(at).take(width as usize).collect());
+        // Values have no more bytes than the table says, whatever the rows hold.
+        let value = keyword.assemble(plan, (0..rows.len()).map(row).collect());
+        if let Ok(Some(value)) = value {
+            assert!(value.len() <= keyword.params().values.most() as usize);
+        }
+    }
+    true
+}
+
+/// Tables of all forms and both kinds of values.
+pub fn keyword_paramses() -> Vec<Vec<u8>> {
+    let seed = "5e".repeat(32);
+    let params = |form: &str, key_bytes: u32, values: &str| {
+        format!(
+            "{{\"form\":\"{form}\",\"key_bytes\":{key_bytes},\"probes\":2,\"slots\":4,\"rows\":100,\"tag_bytes\":10,\
+             \"values\":{{\"{values}\":20}},\"seed\":\"{seed}\",\"attempt\":0}}"
+        )
+        .into_bytes()
+    };
+    vec![
+        params("bytes", 255, "fixed"),
+        params("text", 4096, "up-to"),
+        params("domain", 253, "up-to"),
+        params("email", 254, "fixed"),
+        params("ip", 16, "up-to"),
+        params("sha1", 20, "fixed"),
+        params("sha256", 32, "up-to"),
+    ]
+}
