@@ -6,7 +6,7 @@ use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
     bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, prepare::Prepare, serve::Serve,
-    update::Update,
+    tree::Tree, update::Update,
 };
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -50,6 +50,8 @@ enum Verb {
     Update(Update),
     /// Show what is in a table, an image or a server
     Inspect(Inspect),
+    /// Proofs from transparency logs, without telling of which entry
+    Tree(Tree),
     /// Measure schemes, or this machine
     Bench(Bench),
     /// Serve a real table and look addresses up in it privately, end to end
@@ -102,6 +104,7 @@ impl Verb {
             Verb::Prepare(verb) => verb.run(screen),
             Verb::Update(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
+            Verb::Tree(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
             Verb::ExitCodes => screen.say(exit::TABLE),

@@ -10,6 +10,7 @@
 //! | [`update`] | changes to the next epoch |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`mod@bench`] | measurements |
+//! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
 //! | `remote` | the arguments of every verb that opens a table |
 //! | `state` | what is left of hints, and what happened to them |
@@ -27,4 +28,5 @@ mod promise;
 mod remote;
 pub(crate) mod serve;
 mod state;
+pub(crate) mod tree;
 pub(crate) mod update;

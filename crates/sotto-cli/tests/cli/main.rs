@@ -11,6 +11,7 @@
 //! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
+//! | [`tree`] | proofs from a transparency log, built, served and grown |
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
 
@@ -26,5 +27,6 @@ mod relay;
 mod sources;
 mod state;
 mod tour;
+mod tree;
 mod two;
 mod variants;

@@ -76,8 +76,15 @@ pub(crate) struct Encode {
     attribution: Option<String>,
 }
 
+/// A scheme, by name.
 #[derive(Clone, Copy)]
-struct Scheme(&'static SchemeEntry);
+pub(super) struct Scheme(&'static SchemeEntry);
+
+impl Scheme {
+    pub(super) fn entry(self) -> &'static SchemeEntry {
+        self.0
+    }
+}
 
 impl std::fmt::Debug for Scheme {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -94,7 +101,7 @@ fn goal(name: &str) -> Result<Goal, String> {
 }
 
 /// A scheme by its id, or by its name alone: the newest version this build has.
-fn scheme(id: &str) -> Result<Scheme, String> {
+pub(super) fn scheme(id: &str) -> Result<Scheme, String> {
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
     let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
     let newest = || sotto_registry::SCHEMES.iter().copied().rfind(named);

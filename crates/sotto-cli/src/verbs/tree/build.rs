@@ -1,0 +1,235 @@
+//! `sotto tree build`: a log's tiles, checked against its checkpoint, to the next epoch of a stack.
+
+use super::log;
+use super::rows::Rows;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::Unit;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::encode::{Scheme, scheme, signing_key};
+use serde_json::json;
+use sotto_catalog::stack::{FORMAT, File, Shard};
+use sotto_catalog::{Layer, SigningKey, Stack, TableKind, TableName, ValueKind};
+use sotto_core::{Epoch, Goal};
+use sotto_db::{EncodeOptions, StackDir, TableDir, encode_table};
+use sotto_layers::Design;
+use sotto_tlog::{Checkpoint, Directory, Layout, Log};
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+const EXAMPLE: &str = "\
+Designs:
+  tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
+  tiles    two of them; what is above is public, 1/256 as much
+  colour   one lookup of 32 bytes for each layer of the tree that is not public (--public)
+
+Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the old one, or the \
+new one, whole.
+
+Example:
+  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
+  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo --design colour --public 8 --scheme simplepir";
+
+/// Arguments of `sotto tree build`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Build {
+    /// The folder of the log: its checkpoint and tiles
+    #[arg(value_name = "LOG")]
+    log: PathBuf,
+    /// The log's public key, or a file that holds it
+    #[arg(long, value_name = "KEY")]
+    log_key: String,
+    /// What the log calls itself, if that is not the key's name
+    #[arg(long, value_name = "NAME")]
+    origin: Option<String>,
+    /// How its files are laid out: tlog-tiles, static-ct or sumdb
+    #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
+    layout: Layout,
+    /// The directory of the stack; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The stack's name: a-z, 0-9 and '-' [default: that of the directory]
+    #[arg(long)]
+    name: Option<TableName>,
+    /// How proofs are laid out: tile, tiles or colour
+    #[arg(long, default_value = "tile", value_parser = ["tile", "tiles", "colour"])]
+    design: String,
+    /// With --design colour: how many of the top layers are public
+    #[arg(long, value_name = "LAYERS", default_value = "0", value_parser = clap::value_parser!(u8).range(..=24))]
+    public: u8,
+    /// The scheme of its tables; `sotto encode --scheme ?` lists them
+    #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
+    scheme: Scheme,
+    /// How many lookups one client is expected to make per epoch
+    #[arg(long, value_name = "N", default_value = "100")]
+    lookups: u64,
+    /// Threads that encode [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// The signing key of the stack; made if it is not there [default: signing.key in the directory]
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
+}
+
+impl Build {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        let began = Instant::now();
+        let note = self.checkpoint()?;
+        let checkpoint = Checkpoint::open(&note, &log::key(&self.log_key, self.origin.as_deref())?)
+            .map_err(log::failed)?;
+        if checkpoint.size == 0 {
+            return Err(Failure::input("the log is empty: there is nothing to prove"));
+        }
+        let design = self.design(checkpoint.size);
+        let name = self.stack_name()?;
+        let mut log =
+            Log::open(Directory(self.log.clone()), self.layout, &checkpoint).map_err(log::failed)?;
+
+        let dir = StackDir::create(&self.out).map_err(blame::db)?;
+        let root = dir.root().map_err(blame::db)?;
+        let lock = root.lock().map_err(blame::db)?;
+        let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose().map_err(blame::db)?;
+        if let Some((_, before)) = &before {
+            check(before, &name, design, checkpoint.size)?;
+        }
+        let key = signing_key(&root, self.signing_key.as_deref())?;
+        let folder = tempfile::Builder::new().prefix(".tmp-rows-").tempdir_in(&self.out);
+        let folder = folder.map_err(|e| Failure::file("writing", &self.out, &e))?;
+        let bars = screen.bars();
+        let told = |done| bars.at("tiles", done * 32, checkpoint.size * 32, Unit::Bytes);
+        let rows = Rows::of(&mut log, design, folder.path(), told)?;
+
+        let mut shards = Vec::new();
+        for (i, table) in rows.tables.iter().enumerate() {
+            let stage = format!("table {} of {}", i + 1, rows.tables.len());
+            let watch = |at: sotto_db::Progress| bars.at(&stage, at.done, at.total, Unit::Bytes);
+            shards.push(self.encode(&dir, &name, i, table, &key, &watch)?);
+        }
+        let files =
+            [("checkpoint", note), ("peaks", rows.peaks.hashes().concat()), ("public", rows.public.concat())];
+        let epoch = before.map_or(1, |(_, before)| before.epoch.0 + 1);
+        let stack = Stack {
+            format: FORMAT.to_owned(),
+            stack: name.clone(),
+            epoch: Epoch(epoch),
+            layers: vec![Layer { name: design.name().to_owned(), params: design.params(checkpoint.size) }],
+            shards,
+            files: files
+                .iter()
+                .map(|(name, bytes)| Ok(File::of(name.parse()?, bytes)))
+                .collect::<sotto_catalog::Result<_>>()
+                .map_err(|e| Failure::internal(e.to_string()))?,
+            attribution: None,
+            created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+        };
+        let bytes: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
+        dir.publish(&stack, &bytes, &key).map_err(blame::db)?;
+        drop(lock);
+        bars.finish();
+
+        let public: usize = bytes.iter().map(Vec::len).sum();
+        screen.say(grid::facts([
+            ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
+            ("stack", format!("{name}, epoch {epoch}")),
+            ("design", format!("{}: {} lookups", design.name(), rows.tables.len())),
+            ("public", units::bytes(public as u64)),
+            ("took", units::time(began.elapsed())),
+            ("pin", key.public().to_string()),
+        ]))?;
+        screen.say(format!("next: sotto serve {}", self.out.display()))?;
+        screen.report(&json!({
+            "stack": name,
+            "epoch": epoch,
+            "entries": checkpoint.size,
+            "design": design.name(),
+            "lookups": rows.tables.len(),
+            "public_bytes": public,
+            "public_key": key.public().to_string(),
+            "seconds": began.elapsed().as_secs_f64(),
+        }))
+    }
+
+    /// The log's signed note, as it lies there.
+    fn checkpoint(&self) -> Result<Vec<u8>> {
+        let path = self.log.join(self.layout.checkpoint());
+        std::fs::read(&path).map_err(|e| Failure::file("reading the log's checkpoint", &path, &e))
+    }
+
+    fn design(&self, leaves: u64) -> Design {
+        match self.design.as_str() {
+            "tile" => Design::Tile { levels: 1 },
+            "tiles" => Design::Tile { levels: 2 },
+            _ => {
+                let height = leaves.max(2).next_power_of_two().ilog2() as u8;
+                let public = self.public.min(height - 1);
+                Design::Colour { layers: height - public, public }
+            }
+        }
+    }
+
+    fn stack_name(&self) -> Result<TableName> {
+        if let Some(name) = &self.name {
+            return Ok(name.clone());
+        }
+        let name = self.out.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.parse().map_err(|_| {
+            Failure::usage(format!("{name:?} cannot be a stack's name")).fix("give --name: a-z, 0-9 and '-'")
+        })
+    }
+
+    fn encode(
+        &self,
+        dir: &StackDir,
+        stack: &TableName,
+        number: usize,
+        table: &sotto_db::table::RawFile,
+        key: &SigningKey,
+        watch: &(dyn Fn(sotto_db::Progress) + Sync),
+    ) -> Result<Shard> {
+        let name: TableName = format!("{stack}-{number}").parse().map_err(|_| {
+            Failure::usage("the stack's name is too long for its tables").fix("give a shorter --name")
+        })?;
+        let folder = TableDir::create(&dir.table(&name)).map_err(blame::db)?;
+        let lock = folder.lock().map_err(blame::db)?;
+        let options = EncodeOptions {
+            table: name,
+            kind: TableKind::Index,
+            value: ValueKind::Bytes,
+            lookups_per_client: self.lookups,
+            goal: Goal::default(),
+            set: None,
+            threads: self.threads,
+            attribution: None,
+            layers: Vec::new(),
+            key,
+        };
+        let written = encode_table(self.scheme.entry(), table, &lock, &options, watch).map_err(blame::db)?;
+        let image = folder.open_epoch(written.epoch).map_err(blame::db)?;
+        Shard::of(image.catalog()).map_err(|e| Failure::internal(e.to_string()))
+    }
+}
+
+/// Whether a log may follow the one that was published before.
+fn check(before: &Stack, name: &TableName, design: Design, leaves: u64) -> Result<()> {
+    let known = before.layers.first().map(|layer| Design::parse(&layer.name, &layer.params));
+    let fix = "build into another directory";
+    match known {
+        Some(Ok((known, _))) if known != design => Err(Failure::usage(format!(
+            "the stack is laid out by {}, with other parameters than this log's",
+            known.name()
+        ))
+        .fix(
+            "build into another directory; a log outgrows its colours when its length passes a power of two",
+        )),
+        Some(Ok((_, known))) if known > leaves => Err(Failure::input(format!(
+            "the stack is of a log of {known} entries, and this one has {leaves}"
+        ))
+        .fix(fix)),
+        Some(Ok(_)) if before.stack != *name => {
+            Err(Failure::usage(format!("the stack here is named {}", before.stack)).fix(fix))
+        }
+        Some(Ok(_)) => Ok(()),
+        _ => Err(Failure::input("the stack here is no log's").fix(fix)),
+    }
+}

@@ -1,0 +1,55 @@
+//! `sotto tree generate`: a synthetic log of any length, signed with a key of its own.
+
+use super::log;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, units};
+use serde_json::json;
+use sotto_tlog::{Layout, generate};
+use std::path::PathBuf;
+
+const EXAMPLE: &str = "\
+The log's signing key is written beside the folder, DIR.key, and the public one, DIR.pub. With --grow a log that was made so is \
+grown to the given number of entries, and gets a new checkpoint.
+
+Example:
+  sotto tree generate logs/demo --entries 1048576 --origin example.com/demo
+  sotto tree generate logs/demo --entries 1050000 --grow";
+
+/// Arguments of `sotto tree generate`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Generate {
+    /// The folder of the log
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// How many entries it has in the end
+    #[arg(long, value_name = "N")]
+    entries: u64,
+    /// How its files are laid out: tlog-tiles, static-ct or sumdb
+    #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
+    layout: Layout,
+    /// What the log calls itself
+    #[arg(long, value_name = "NAME", default_value = "example.com/synthetic")]
+    origin: String,
+    /// Grow a log that was generated before
+    #[arg(long)]
+    grow: bool,
+}
+
+impl Generate {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        if self.grow {
+            generate::grow(&self.folder, self.layout, self.entries).map_err(log::failed)?;
+        } else {
+            if let Some(above) = self.folder.parent() {
+                std::fs::create_dir_all(above).map_err(|e| Failure::file("making", above, &e))?;
+            }
+            let mut rng = sotto_prg::system_rng().map_err(|e| Failure::internal(e.to_string()))?;
+            generate::create(&self.folder, self.layout, &self.origin, self.entries, &mut rng)
+                .map_err(log::failed)?;
+        }
+        let (folder, entries) = (self.folder.display(), units::count(self.entries));
+        screen.say(format!("{folder}: a log of {entries} entries, its public key in {folder}.pub"))?;
+        screen.report(&json!({ "folder": self.folder, "entries": self.entries }))
+    }
+}

@@ -1,0 +1,57 @@
+//! `sotto tree`: proofs from a transparency log, without telling the server of which entry.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`generate`] | a synthetic log, to try things on |
+//! | [`build`] | a log's tiles to a stack of tables that can be served |
+//! | `rows` | which hash goes to which row |
+//! | [`prove`] | an inclusion proof, privately fetched and verified |
+//! | `log` | which log, and whose key it is signed with |
+
+mod build;
+mod generate;
+mod log;
+mod prove;
+mod rows;
+
+use crate::failure::Result;
+use crate::screen::Screen;
+use clap::Subcommand;
+
+const EXAMPLE: &str = "\
+A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` checks all of it against the \
+log's key, `sotto serve` serves what it makes, and `prove` prints a proof that any verifier of c2sp.org/tlog-proof accepts.
+
+Example:
+  sotto tree generate logs/demo --entries 100000 --origin example.com/demo
+  sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
+  sotto serve tables/demo &
+  sotto tree prove --server http://127.0.0.1:8080 --name demo --log-key logs/demo.pub --index 4711";
+
+/// Arguments of `sotto tree`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Tree {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a synthetic log, or grow one
+    Generate(generate::Generate),
+    /// Turn a log's tiles into tables that can be served
+    Build(Box<build::Build>),
+    /// Fetch an inclusion proof privately, verify it, and print it
+    Prove(Box<prove::Prove>),
+}
+
+impl Tree {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        match self.verb {
+            Verb::Generate(verb) => verb.run(screen),
+            Verb::Build(verb) => verb.run(screen),
+            Verb::Prove(verb) => verb.run(screen),
+        }
+    }
+}

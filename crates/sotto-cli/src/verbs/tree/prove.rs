@@ -1,0 +1,219 @@
+//! `sotto tree prove`: an inclusion proof, fetched without telling anybody of which entry, verified, and printed.
+
+use super::log;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, units};
+use serde_json::json;
+use sotto_catalog::{PublicKey, TableName};
+use sotto_client::{ClientError, Stack};
+use sotto_layers::{Design, Proofs};
+use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
+use sotto_tree::log::{Hash, Peaks, hash};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const EXAMPLE: &str = "\
+The proof is verified against the log's key before it is printed. That needs the entry's leaf hash: with --entry or --leaf it is \
+the caller's, and a log that has something else there is noticed. Without them it is fetched as well, which costs a second round \
+of lookups where proofs are laid out by colour.
+
+Example:
+  sotto tree prove --server http://127.0.0.1:8080 --name demo --log-key logs/demo.pub --index 4711 > 4711.proof";
+
+/// Arguments of `sotto tree prove`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Prove {
+    /// The server's address; one for each role of a scheme that asks several
+    #[arg(long = "server", value_name = "URL", required = true)]
+    servers: Vec<String>,
+    /// The stack's name
+    #[arg(long, value_name = "NAME")]
+    name: TableName,
+    /// The log's public key, or a file that holds it
+    #[arg(long, value_name = "KEY")]
+    log_key: String,
+    /// What the log calls itself, if that is not the key's name
+    #[arg(long, value_name = "NAME")]
+    origin: Option<String>,
+    /// Which entry, counted from 0
+    #[arg(long, value_name = "N")]
+    index: u64,
+    /// The entry's leaf hash, in hexadecimal
+    #[arg(long, value_name = "HEX", conflicts_with = "entry")]
+    leaf: Option<String>,
+    /// A file with what the log hashes of the entry (RFC 6962: the MerkleTreeLeaf)
+    #[arg(long, value_name = "FILE")]
+    entry: Option<PathBuf>,
+    /// Accept a stack signed by this key only
+    #[arg(long, value_name = "sotto-pk:...")]
+    pin: Option<PublicKey>,
+    /// Where to keep hints and epochs
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// The longest one request may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+}
+
+/// What came of it.
+struct Proved {
+    proof: InclusionProof,
+    leaf: Hash,
+    checkpoint: Checkpoint,
+}
+
+impl Prove {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        let key = log::key(&self.log_key, self.origin.as_deref())?;
+        let known = self.known()?;
+        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let patience = Duration::from_secs(self.timeout);
+        let mut builder = Stack::connect_all(&servers, self.name.as_str())
+            .configure(move |table| table.timeout(patience).state_in_memory());
+        if let Some(pin) = self.pin {
+            builder = builder.pin(pin);
+        }
+        if let Some(dir) = &self.cache {
+            builder = builder.cache_dir(dir);
+        }
+        let mut stack = builder.open().map_err(blame::client)?;
+        let began = Instant::now();
+        let proved = match self.prove(&mut stack, &key, known) {
+            // The log has grown meanwhile: another epoch, and a query of its own.
+            Err(Outcome::Moved) => {
+                stack.refresh().map_err(blame::client)?;
+                self.prove(&mut stack, &key, known)
+            }
+            other => other,
+        };
+        let took = began.elapsed();
+        let Proved { proof, leaf, checkpoint } = proved.map_err(|outcome| match outcome {
+            Outcome::Moved => {
+                Failure::new(crate::exit::Exit::Refused, "the log moves on faster than it is asked")
+            }
+            Outcome::Failed(failure) => failure,
+        })?;
+        let asks = stack.tables().iter().map(|table| table.stats().asks);
+        let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
+        screen.say(proof.to_string().trim_end())?;
+        if !screen.is_json() {
+            eprintln!(
+                "verified: entry {} of {}, {} entries; {} up, {} down, {}",
+                self.index,
+                checkpoint.origin,
+                units::count(checkpoint.size),
+                units::bytes(up),
+                units::bytes(down),
+                units::time(took)
+            );
+        }
+        screen.report(&json!({
+            "proof": proof.to_string(),
+            "leaf": hex(&leaf),
+            "entries": checkpoint.size,
+            "origin": checkpoint.origin,
+            "lookups": stack.tables().len(),
+            "bytes_up": up,
+            "bytes_down": down,
+            "seconds": took.as_secs_f64(),
+        }))
+    }
+
+    /// The leaf hash, if the caller has it.
+    fn known(&self) -> Result<Option<Hash>> {
+        if let Some(path) = &self.entry {
+            let entry = std::fs::read(path).map_err(|e| Failure::file("reading the entry", path, &e))?;
+            return Ok(Some(hash::leaf(&entry)));
+        }
+        let parse = |text: &String| text.parse::<sotto_catalog::Hex32>().map(|hex| hex.0);
+        let leaf = self.leaf.as_ref().map(parse).transpose();
+        leaf.map_err(|_| Failure::usage("a leaf hash is 64 hexadecimal digits, in lower case"))
+    }
+
+    fn prove(&self, stack: &mut Stack, key: &LogKey, known: Option<Hash>) -> Result<Proved, Outcome> {
+        let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
+        let checkpoint = Checkpoint::open(&note, key).map_err(|e| {
+            Failure::new(crate::exit::Exit::Peer, format!("the checkpoint that is served: {e}"))
+                .fix("is this the key of the log that was built? If so, tell the operator")
+        })?;
+        let (design, leaves) = match stack.document().layers.as_slice() {
+            [layer] => Design::parse(&layer.name, &layer.params).map_err(of_peer)?,
+            _ => return Err(Failure::new(crate::exit::Exit::Peer, "the stack is no log's").into()),
+        };
+        let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
+        let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
+        if leaves != checkpoint.size || peaks.root() != checkpoint.root {
+            let why = "what is served is not the log of its checkpoint";
+            return Err(Failure::new(crate::exit::Exit::Peer, why).fix("tell the operator").into());
+        }
+        if self.index >= leaves {
+            return Err(Failure::missing(format!("the log has {leaves} entries"))
+                .fix("entries are counted from 0")
+                .into());
+        }
+        let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
+        let (leaf, hashes) = match &proofs {
+            Proofs::Tile(layer) => {
+                let proved = stack.lookup(layer, &self.index)?;
+                (known.unwrap_or(proved.leaf), proved.proof)
+            }
+            Proofs::Colour(layer) => {
+                let proof = stack.lookup(layer, &self.index)?;
+                let leaf = match known {
+                    Some(leaf) => leaf,
+                    None => own(stack, layer, &peaks, self.index)?,
+                };
+                (leaf, proof)
+            }
+        };
+        let checkpoint_text = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
+        let proof = InclusionProof { extra: None, index: self.index, hashes, checkpoint: checkpoint_text };
+        let checkpoint = proof.verify(&leaf, key).map_err(|e| {
+            Failure::new(crate::exit::Exit::Peer, format!("the proof does not verify: {e}"))
+                .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask again for the same entry until you know why")
+        })?;
+        Ok(Proved { proof, leaf, checkpoint })
+    }
+}
+
+/// The hash of a leaf is its sibling's first; the last leaf of an odd log has none, and is a peak.
+fn own(stack: &mut Stack, layer: &sotto_layers::Colour, peaks: &Peaks, index: u64) -> Result<Hash, Outcome> {
+    let sibling = index ^ 1;
+    // A lookup is made either way: whether there is one must not tell which entry is asked for.
+    let asked = if sibling < peaks.leaves() { sibling } else { index };
+    let proof = stack.lookup(layer, &asked)?;
+    let found = if asked == sibling { proof.first() } else { peaks.hashes().last() };
+    found.copied().ok_or_else(|| Failure::internal("a log of one entry has one peak").into())
+}
+
+/// Why there is no proof yet.
+enum Outcome {
+    /// The stack has moved on.
+    Moved,
+    Failed(Failure),
+}
+
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Self {
+        Outcome::Failed(failure)
+    }
+}
+
+impl From<ClientError> for Outcome {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::EpochChanged { .. } => Outcome::Moved,
+            error => Outcome::Failed(blame::client(error)),
+        }
+    }
+}
+
+fn of_peer(error: sotto_core::Error) -> Failure {
+    Failure::new(crate::exit::Exit::Peer, error.to_string())
+}
+
+fn hex(hash: &Hash) -> String {
+    sotto_catalog::Hex32::from(*hash).to_string()
+}

@@ -1,0 +1,124 @@
+//! Which of a log's hashes goes to which row of which table: one pass over the tiles from left to right, with a tile in memory.
+
+use super::log;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use sotto_db::table::RawFile;
+use sotto_layers::Design;
+use sotto_tlog::{Log, Source};
+use sotto_tree::colour::written::Destinations;
+use sotto_tree::log::{Hash, Node, Peaks};
+use sotto_tree::{Colouring, Shape};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Levels of a tile.
+const TILE: usize = 8;
+
+/// What a log's tables hold, and what is public of it.
+pub(super) struct Rows {
+    pub(super) tables: Vec<RawFile>,
+    pub(super) peaks: Peaks,
+    /// The hashes of the design's public levels, in their order.
+    pub(super) public: Vec<Hash>,
+}
+
+/// A table while it is written.
+struct Written {
+    path: PathBuf,
+    out: BufWriter<File>,
+    bytes: u64,
+}
+
+impl Written {
+    fn create(path: PathBuf) -> Result<Self> {
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+        let file = file.map_err(|e| Failure::file("writing", &path, &e))?;
+        Ok(Written { path, out: BufWriter::with_capacity(1 << 18, file), bytes: 0 })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes += bytes.len() as u64;
+        self.out.write_all(bytes).map_err(|e| Failure::file("writing", &self.path, &e))
+    }
+
+    /// Whole rows, and at least one: what is missing is zero.
+    fn finish(mut self, row_bytes: usize) -> Result<RawFile> {
+        let rows = self.bytes.div_ceil(row_bytes as u64).max(1);
+        let missing = rows * row_bytes as u64 - self.bytes;
+        self.put(&vec![0; missing as usize])?;
+        let path = self.path;
+        let file = self.out.into_inner().map_err(|e| Failure::file("writing", &path, e.error()))?;
+        RawFile::new(file, &path, rows, row_bytes).map_err(blame::db)
+    }
+}
+
+impl Rows {
+    /// Reads a log whole. `told` hears how many of its leaves are done. Files are made in `folder`, which is temporary.
+    pub(super) fn of<S: Source>(
+        log: &mut Log<S>,
+        design: Design,
+        folder: &Path,
+        told: impl Fn(u64),
+    ) -> Result<Self> {
+        let count = match design {
+            Design::Colour { layers, .. } => usize::from(layers),
+            Design::Tile { levels } => levels.into(),
+        };
+        let tables = (0..count).map(|i| Written::create(folder.join(format!("{i}.rows"))));
+        let mut tables = tables.collect::<Result<Vec<_>>>()?;
+        let mut public: Vec<Vec<Hash>> = vec![Vec::new(); design.public_levels().len()];
+        let mut peaks = Peaks::new();
+        let colouring = match design {
+            Design::Colour { layers, .. } => Some(Colouring::new(Shape::new(2, layers).map_err(wrong)?)),
+            Design::Tile { .. } => None,
+        };
+        // Colours are looked up for so many leaves at a time.
+        let run = match design {
+            Design::Colour { layers, .. } => TILE.min(usize::from(layers) - 1),
+            Design::Tile { .. } => TILE,
+        };
+        let destined =
+            colouring.as_ref().map(|colouring| colouring.destined(run)).transpose().map_err(wrong)?;
+        let within = colouring.as_ref().map_or(0, |colouring| (1 << (colouring.shape().height() - run)) - 1);
+        let mut to = Destinations::default();
+        for tile in 0..log.tiles() {
+            let leaves = log.leaves(tile).map_err(log::failed)?;
+            for (i, leaves) in (0u64..).zip(leaves.chunks(1 << run)) {
+                if let Some(destined) = &destined {
+                    destined.of((tile << (TILE - run) | i) & within, &mut to).map_err(wrong)?;
+                }
+                let mut inside = to.inside.iter();
+                let mut outcome = Ok(());
+                peaks.extend(leaves, |Node { level, hash, .. }| {
+                    if let Some(at) = design.public_levels().iter().position(|public| *public == level) {
+                        public.get_mut(at).into_iter().for_each(|hashes| hashes.push(hash));
+                    }
+                    let table = match (design, usize::from(level).checked_sub(run)) {
+                        (Design::Colour { .. }, None) => inside.next().copied(),
+                        (Design::Colour { .. }, Some(above)) => to.above.get(above).copied(),
+                        (Design::Tile { .. }, _) if level % 8 == 0 => Some(level / 8),
+                        (Design::Tile { .. }, _) => None,
+                    };
+                    let table = table.and_then(|table| tables.get_mut(usize::from(table)));
+                    if let (Some(table), true) = (table, outcome.is_ok()) {
+                        outcome = table.put(&hash);
+                    }
+                });
+                outcome?;
+            }
+            told(peaks.leaves());
+        }
+        if peaks != *log.peaks() {
+            return Err(Failure::internal("the log's right edge came out different from what was checked"));
+        }
+        let row_bytes = design.row_bytes();
+        let tables = tables.into_iter().map(|table| table.finish(row_bytes)).collect::<Result<_>>()?;
+        Ok(Rows { tables, peaks, public: public.concat() })
+    }
+}
+
+fn wrong(error: sotto_core::Error) -> Failure {
+    Failure::usage(error.to_string())
+}

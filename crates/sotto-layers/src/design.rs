@@ -1,0 +1,185 @@
+//! How a log is laid out for proofs, as a stack's `layers` say it: which layer, of which shape.
+//!
+//! | layer | lookups | rows |
+//! |---|---|---|
+//! | `tree-colour/1` | one for each layer that is not public | 32 bytes |
+//! | `tree-tile/1` | one for each level of tiles | 8,192 bytes |
+//!
+//! The stack's files are the same for both: `checkpoint`, the log's signed note; `peaks`, one hash for each bit of the log's
+//! length, the largest subtree's first; `public`, whatever hashes are in no table.
+
+use crate::colour::{self, Colour};
+use crate::tile::{self, Tile};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sotto_core::{PeerMisbehaved, Result};
+use sotto_tree::log::{Hash, Peaks};
+use sotto_tree::{Colouring, Shape};
+
+/// A layout for a log of some length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Design {
+    /// A table for each colour.
+    Colour {
+        /// Layers of each subtree that is coloured: as many colours.
+        layers: u8,
+        /// Public layers above, beginning with the root's children.
+        public: u8,
+    },
+    /// A table for each level of tiles.
+    Tile {
+        /// 1 or 2.
+        levels: u8,
+    },
+}
+
+/// The layer of a design, over a log.
+#[derive(Debug)]
+pub enum Proofs {
+    /// See [`Colour`].
+    Colour(Colour),
+    /// See [`Tile`].
+    Tile(Tile),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ColourParams {
+    leaves: u64,
+    layers: u8,
+    public: u8,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TileParams {
+    leaves: u64,
+    levels: u8,
+}
+
+const COLOUR: &str = "tree-colour/1";
+const TILE: &str = "tree-tile/1";
+
+impl Design {
+    /// The layer's name, with its version.
+    pub fn name(self) -> &'static str {
+        match self {
+            Design::Colour { .. } => COLOUR,
+            Design::Tile { .. } => TILE,
+        }
+    }
+
+    /// The layer's parameters, for a log of so many leaves.
+    pub fn params(self, leaves: u64) -> Value {
+        match self {
+            Design::Colour { layers, public } => {
+                serde_json::json!({ "leaves": leaves, "layers": layers, "public": public })
+            }
+            Design::Tile { levels } => serde_json::json!({ "leaves": leaves, "levels": levels }),
+        }
+    }
+
+    /// Back from name and parameters, with the log's length.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Malformed`] for another layer, or parameters that are none.
+    pub fn parse(name: &str, params: &Value) -> Result<(Self, u64)> {
+        let refuse = |why: String| PeerMisbehaved::Malformed { what: "a log's layer", why };
+        let none = |e: serde_json::Error| refuse(e.to_string());
+        let (design, leaves) = match name {
+            COLOUR => {
+                let ColourParams { leaves, layers, public } =
+                    Deserialize::deserialize(params).map_err(none)?;
+                (Design::Colour { layers, public }, leaves)
+            }
+            TILE => {
+                let TileParams { leaves, levels } = Deserialize::deserialize(params).map_err(none)?;
+                (Design::Tile { levels }, leaves)
+            }
+            _ => return Err(refuse(format!("this build knows {COLOUR} and {TILE}: upgrade sotto")).into()),
+        };
+        if leaves == 0 || leaves > 1 << 40 {
+            return Err(refuse("a log has 1 to 2^40 leaves".into()).into());
+        }
+        Ok((design, leaves))
+    }
+
+    /// Bytes of a row.
+    pub fn row_bytes(self) -> usize {
+        match self {
+            Design::Colour { .. } => colour::ROW_BYTES,
+            Design::Tile { .. } => tile::ROW_BYTES,
+        }
+    }
+
+    /// The levels of a log of so many leaves whose complete nodes are public, in the order in which `public` has them.
+    pub fn public_levels(self) -> Vec<u8> {
+        match self {
+            Design::Colour { layers, public } => (layers..layers.saturating_add(public)).rev().collect(),
+            Design::Tile { levels } => vec![levels.saturating_mul(8)],
+        }
+    }
+
+    /// The layer, with what is public of the log.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Count`] if `public` has other than as many hashes as the log's length says, and those of the layers.
+    pub fn proofs(self, peaks: Peaks, public: &[Hash]) -> Result<Proofs> {
+        let leaves = peaks.leaves();
+        match self {
+            Design::Colour { layers, .. } => {
+                let mut rest = public;
+                let mut levels = Vec::new();
+                for level in self.public_levels() {
+                    let nodes = leaves.checked_shr(level.into()).unwrap_or(0);
+                    let some = rest.split_at_checked(usize::try_from(nodes).unwrap_or(usize::MAX));
+                    let (level, others) = some.ok_or_else(|| count(public, nodes))?;
+                    levels.push(level.to_vec());
+                    rest = others;
+                }
+                if !rest.is_empty() {
+                    return Err(count(public, (public.len() - rest.len()) as u64).into());
+                }
+                Ok(Proofs::Colour(Colour::new(Colouring::new(Shape::new(2, layers)?), peaks, levels)?))
+            }
+            Design::Tile { levels } => Ok(Proofs::Tile(Tile::new(levels.into(), peaks, public.to_vec())?)),
+        }
+    }
+}
+
+fn count(public: &[Hash], want: u64) -> PeerMisbehaved {
+    PeerMisbehaved::Count { what: "public hashes", got: public.len() as u64, want }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_parsed() {
+        for design in [Design::Colour { layers: 9, public: 3 }, Design::Tile { levels: 2 }] {
+            assert_eq!(Design::parse(design.name(), &design.params(77)).unwrap(), (design, 77));
+            assert!(Design::parse(design.name(), &design.params(0)).is_err());
+            assert!(Design::parse("keyword/1", &design.params(77)).is_err());
+        }
+        let tile = Design::Tile { levels: 1 };
+        assert!(Design::parse(COLOUR, &tile.params(3)).is_err(), "another layer's parameters");
+    }
+
+    #[test]
+    fn public_hashes_are_counted() {
+        let peaks = |n: u64| Peaks::from_hashes(n, vec![[0; 32]; n.count_ones() as usize]).unwrap();
+        let colour = Design::Colour { layers: 3, public: 2 };
+        assert_eq!(colour.public_levels(), [4, 3]);
+        // 27 leaves have one node of 16 leaves and three of 8.
+        for (hashes, fits) in [(3, false), (4, true), (5, false)] {
+            assert_eq!(colour.proofs(peaks(27), &vec![[0; 32]; hashes]).is_ok(), fits, "{hashes}");
+        }
+        let tile = Design::Tile { levels: 1 };
+        for (hashes, fits) in [(1, false), (2, true), (3, false)] {
+            assert_eq!(tile.proofs(peaks(600), &vec![[0; 32]; hashes]).is_ok(), fits, "{hashes}");
+        }
+        assert!(Design::Colour { layers: 0, public: 0 }.proofs(peaks(1), &[]).is_err());
+        assert!(Design::Colour { layers: 40, public: 255 }.proofs(peaks(1), &[]).is_err());
+    }
+}
