@@ -4,7 +4,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
 use serde_json::json;
-use sotto_catalog::{Catalog, PublicKey, Stack};
+use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
 use sotto_db::{ImageFile, StackDir, TableDir};
 use sotto_server::{Config, Server, TableConfig, TlsConfig};
 use std::net::SocketAddr;
@@ -218,7 +218,8 @@ impl Announced {
         };
         let servers: Vec<_> = (0..self.catalog.servers).map(server).collect();
         let (servers, table) = (servers.join(" "), &self.catalog.table);
-        format!("next: sotto get {servers} --table {table} --row 0 --pin {}", self.key)
+        let what = if self.catalog.kind == TableKind::Keyword { "--key KEY" } else { "--row 0" };
+        format!("next: sotto get {servers} --table {table} {what} --pin {}", self.key)
     }
 
     fn json(&self) -> serde_json::Value {
