@@ -3,6 +3,8 @@
 
 use sotto_catalog::stack::{FORMAT, File, Shard};
 use sotto_catalog::{Layer as LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Request, Transport as _};
 use sotto_client::{ClientError, Stack};
 use sotto_core::{Epoch, Goal, Layer};
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
@@ -11,6 +13,7 @@ use sotto_server::{Config, Running, Server};
 use sotto_testkit::rng::seeded;
 use sotto_tree::log::{Hash, Node, Peaks, hash, verify};
 use sotto_tree::{Colouring, Shape};
+use sotto_wire::routes;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -170,7 +173,13 @@ fn a_log_that_grows_is_proved_by_colour() {
     publish(&dir, 2, "colour/1", shards, &files);
     assert!(running.reload());
     verify(&leaf(6), 6, 1000, &stack.lookup(&layer, &6).unwrap(), &root).unwrap();
+    // And whoever has read the old stack still gets its files.
+    let old = stack.document().file("peaks").unwrap().clone();
+    let mut http = Http::new(&format!("http://{}", running.public), &Settings::default()).unwrap();
+    let got = http.call(&Request::get(routes::artifact(&old.digest.to_string()), old.bytes)).unwrap();
+    assert!(old.is(&got.body));
     assert!(stack.refresh().unwrap());
+    assert_ne!(stack.document().file("peaks").unwrap(), &old);
     assert!(stack.lookup(&layer, &7).is_err(), "a layer of the old epoch");
     let layer = colour(&stack, 1300, 9);
     for i in [0, 999, 1000, 1299] {

@@ -111,9 +111,7 @@ impl Service {
             (slot.name().to_string(), reloaded)
         };
         let reloaded = self.tables.all().map(reload).collect();
-        for (stack, error) in self.stacks.reload(&self.tables) {
-            tracing::error!(stack, error, "a stack is refused; the old one stays");
-        }
+        self.stacks.reload(&self.tables);
         reloaded
     }
 }

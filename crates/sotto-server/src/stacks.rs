@@ -10,13 +10,15 @@ use bytes::Bytes;
 use sotto_catalog::{Hex32, TableName};
 use sotto_db::{DbError, StackDir};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A stack, ready to be sent.
 pub(crate) struct LiveStack {
     pub(crate) signed: Bytes,
     pub(crate) etag: String,
     files: Vec<(Hex32, Bytes)>,
+    /// Those of the stack before, for a client that has read that one and not its files yet.
+    before: Vec<(Hex32, Bytes)>,
 }
 
 /// A stack's folder, and what was last live of it.
@@ -24,6 +26,8 @@ pub(crate) struct Stacked {
     name: TableName,
     dir: StackDir,
     live: ArcSwapOption<LiveStack>,
+    /// The last refusal, so that a bad stack is logged once and not with every look.
+    refused: Mutex<Option<String>>,
 }
 
 /// All stacks of a server.
@@ -41,7 +45,8 @@ impl Stacks {
             let settings = |why: String| StartError::Settings(format!("{}: {why}", path.display()));
             let dir = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
             let (_, stack) = dir.read().map_err(|e| settings(e.to_string()))?;
-            let stacked = Stacked { name: stack.stack, dir, live: ArcSwapOption::empty() };
+            let stacked =
+                Stacked { name: stack.stack, dir, live: ArcSwapOption::empty(), refused: Mutex::new(None) };
             stacked.reload(tables).map_err(settings)?;
             if stacks.get(stacked.name.as_str()).is_some() {
                 return Err(settings(format!("there is another stack named {}", stacked.name)));
@@ -66,15 +71,21 @@ impl Stacks {
     pub(crate) fn file(&self, digest: &Hex32) -> Option<Bytes> {
         let live = self.0.iter().filter_map(|stacked| stacked.live.load_full());
         live.into_iter().find_map(|live| {
-            live.files.iter().find(|(name, _)| name == digest).map(|(_, bytes)| bytes.clone())
+            let mut files = live.files.iter().chain(&live.before);
+            files.find(|(name, _)| name == digest).map(|(_, bytes)| bytes.clone())
         })
     }
 
-    /// Looks for newer ones, once the tables have been looked at. Gives the name of each that could not be taken, and why.
-    pub(crate) fn reload(&self, tables: &Tables) -> Vec<(String, String)> {
-        let failed =
-            |stacked: &Stacked| stacked.reload(tables).err().map(|why| (stacked.name.to_string(), why));
-        self.0.iter().filter_map(failed).collect()
+    /// Looks for newer ones, once the tables have been looked at. One that cannot be taken is logged, and the old one stays.
+    pub(crate) fn reload(&self, tables: &Tables) {
+        for stacked in &self.0 {
+            let refused = stacked.reload(tables).err();
+            let mut last = stacked.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
+                tracing::error!(stack = %stacked.name, error, "a stack is refused; the old one stays");
+            }
+            *last = refused;
+        }
     }
 }
 
@@ -101,7 +112,8 @@ impl Stacked {
         let files = files.collect::<Result<_, DbError>>().map_err(text)?;
         let signature = signed.signature.to_string();
         let etag = format!("\"{}\"", signature.get(..32).unwrap_or(&signature));
-        self.live.store(Some(Arc::new(LiveStack { signed: bytes, etag, files })));
+        let before = self.live.load().as_ref().map(|live| live.files.clone()).unwrap_or_default();
+        self.live.store(Some(Arc::new(LiveStack { signed: bytes, etag, files, before })));
         tracing::info!(stack = %self.name, epoch = %stack.epoch, "live");
         Ok(())
     }

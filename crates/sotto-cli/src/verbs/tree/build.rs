@@ -17,6 +17,9 @@ use sotto_tlog::{Checkpoint, Directory, Layout, Log};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// What the folder of rows begins with that is there while they are encoded.
+const ROWS: &str = ".rows-";
+
 const EXAMPLE: &str = "\
 Designs:
   tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
@@ -94,7 +97,8 @@ impl Build {
             check(before, &name, design, checkpoint.size)?;
         }
         let key = signing_key(&root, self.signing_key.as_deref())?;
-        let folder = tempfile::Builder::new().prefix(".tmp-rows-").tempdir_in(&self.out);
+        self.remove_leftovers()?;
+        let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
         let folder = folder.map_err(|e| Failure::file("writing", &self.out, &e))?;
         let bars = screen.bars();
         let told = |done| bars.at("tiles", done * 32, checkpoint.size * 32, Unit::Bytes);
@@ -148,6 +152,18 @@ impl Build {
             "public_key": key.public().to_string(),
             "seconds": began.elapsed().as_secs_f64(),
         }))
+    }
+
+    /// Only the holder of the folder's lock writes rows, so what is there is of a build that was killed.
+    fn remove_leftovers(&self) -> Result<()> {
+        let failed = |e: std::io::Error| Failure::file("removing leftovers in", &self.out, &e);
+        for entry in std::fs::read_dir(&self.out).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_name().to_str().is_some_and(|name| name.starts_with(ROWS)) {
+                std::fs::remove_dir_all(entry.path()).map_err(failed)?;
+            }
+        }
+        Ok(())
     }
 
     /// The log's signed note, as it lies there.
