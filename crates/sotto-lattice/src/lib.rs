@@ -11,6 +11,7 @@
 //! | [`lower`](mod@lower) | from `q q'` down to `q` |
 //! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
+//! | [`bgv`] | several primes, levels, slots that multiply and rotate |
 //! | [`scratch`] | the working memory of all these |
 //! | `words` | words that start on a cache line |
 //!
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod automorphism;
+pub mod bgv;
 pub mod cipher;
 pub mod convert;
 pub mod encrypt;

@@ -1,0 +1,162 @@
+//! `Z[X]/(X^n + 1)` for a power of two, with a plain prime that splits it: two cycles of `n / 2` slots.
+//!
+//! With `t = 1 mod 2n` a plaintext has a value modulo `t` at each of the `n` primitive roots of order `2n`. The odd
+//! numbers modulo `2n`, which number the roots, are the powers of 5 and their negatives: slot `i` of the first cycle is the
+//! value at `psi^(5^i)`, slot `i` of the second the value at `psi^(-5^i)` (Smart and Vercauteren, 2011; Gentry, Halevi and
+//! Smart, EUROCRYPT 2012). Under `X -> X^(5^k)` slot `i` takes what slot `i + k` had, in both.
+//!
+//! The transform modulo `t` is the one modulo any prime, so slots are that transform in another order.
+
+use super::ring::SlotRing;
+use sotto_math::modulus::Modulus;
+use sotto_math::ntt::{Automorphism, NttPlan, substitute};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The number whose powers rotate.
+const GENERATOR: usize = 5;
+
+/// One ring. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Pow2 {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    plans: Vec<NttPlan>,
+    plain: NttPlan,
+    /// For each slot, cycle after cycle, its place in the transform modulo `t`.
+    places: Vec<usize>,
+    identity: Turn,
+}
+
+/// An automorphism of the ring that moves slots.
+#[derive(Debug, Clone)]
+pub struct Turn(Arc<Automorphism>);
+
+impl Pow2 {
+    /// Primes below 2^50 that are 1 modulo `65537 * 2^15`, from the top: as many as certified security has room for at
+    /// degree 8192.
+    pub const PRIMES: [u64; 4] = [1125889168998401, 1125874136383489, 1125818300956673, 1125809710891009];
+
+    /// The ring of degree `n` with plain modulus `t`, ciphertexts modulo the first of `primes` and keys modulo the last one
+    /// too. `None` unless `n` is a power of two in 64..=16384, all are distinct primes that are 1 modulo `2n`, and there
+    /// are at least two besides `t`.
+    pub fn new(n: usize, t: Modulus, primes: &[Modulus]) -> Option<Self> {
+        let all: Vec<u64> = primes.iter().chain([&t]).map(Modulus::value).collect();
+        let distinct = all.iter().enumerate().all(|(i, q)| !all[..i].contains(q));
+        let prime = primes.iter().chain([&t]).all(|q| q.factors().is_none());
+        if !distinct || !prime || primes.len() < 2 {
+            return None;
+        }
+        let plans = primes.iter().map(|q| NttPlan::new(n, *q)).collect::<Option<Vec<_>>>()?;
+        let plain = NttPlan::new(n, t)?;
+        let mut place_of = vec![0; 2 * n];
+        (0..n).for_each(|place| place_of[plain.exponent(place)] = place);
+        let powers = std::iter::successors(Some(1), |power| Some(power * GENERATOR % (2 * n))).take(n / 2);
+        let powers: Vec<usize> = powers.collect();
+        let negatives = powers.iter().map(|power| 2 * n - power);
+        let places = powers.iter().copied().chain(negatives).map(|exponent| place_of[exponent]).collect();
+        let identity = Turn(Arc::new(plain.automorphism(1)?));
+        Some(Pow2 { inner: Arc::new(Inner { plans, plain, places, identity }) })
+    }
+
+    /// The ring of degree 8192 with slots modulo 65537 and this many primes, the special one counted: 2, 3 or 4.
+    pub fn standard(primes: usize) -> Option<Self> {
+        let moduli: Option<Vec<Modulus>> =
+            Self::PRIMES.get(..primes)?.iter().map(|q| Modulus::new(*q)).collect();
+        Self::new(8192, Modulus::new(65537)?, &moduli?)
+    }
+
+    /// The automorphism `X -> X^-1`, which swaps the two cycles.
+    pub fn swap(&self) -> Turn {
+        self.power(2 * self.degree() - 1)
+    }
+
+    fn power(&self, k: usize) -> Turn {
+        // There is an automorphism for every odd number below 2n, and no other is asked for. Slots of all moduli are in
+        // one order, so that the plain modulus's serves every prime.
+        self.inner.plain.automorphism(k).map_or_else(|| self.inner.identity.clone(), |a| Turn(Arc::new(a)))
+    }
+}
+
+impl SlotRing for Pow2 {
+    type Turn = Turn;
+
+    fn degree(&self) -> usize {
+        self.inner.plain.n()
+    }
+
+    fn plain(&self) -> u64 {
+        self.inner.plain.modulus().value()
+    }
+
+    fn plans(&self) -> &[NttPlan] {
+        &self.inner.plans
+    }
+
+    fn forward(&self, prime: usize, x: &mut [u64]) {
+        self.inner.plans[prime].forward(x);
+    }
+
+    fn inverse(&self, prime: usize, x: &mut [u64]) {
+        self.inner.plans[prime].inverse(x);
+    }
+
+    fn turn(&self, by: usize) -> Turn {
+        let order = 2 * self.degree();
+        // The power of the generator, by squares: its exponent counts modulo the length of a cycle.
+        let (mut power, mut base, mut by) = (1, GENERATOR, by % self.slots());
+        while by > 0 {
+            if by % 2 == 1 {
+                power = power * base % order;
+            }
+            (base, by) = (base * base % order, by / 2);
+        }
+        self.power(power)
+    }
+
+    fn rotate(&self, turn: &Turn, x: &[u64], out: &mut [u64]) {
+        turn.0.apply(x, out);
+    }
+
+    fn rotate_small(&self, turn: &Turn, x: &[i32]) -> Vec<i32> {
+        assert_eq!(x.len(), self.degree(), "one limb of coefficients");
+        substitute(turn.0.k(), x)
+    }
+
+    fn slots(&self) -> usize {
+        self.degree() / 2
+    }
+
+    fn cycles(&self) -> usize {
+        2
+    }
+
+    fn encode(&self, slots: &[u64], coefficients: &mut [u64]) {
+        assert_eq!(slots.len(), self.degree(), "as many slots as coefficients");
+        self.inner.places.iter().zip(slots).for_each(|(place, slot)| coefficients[*place] = *slot);
+        self.inner.plain.inverse(coefficients);
+    }
+
+    fn decode(&self, coefficients: &[u64], slots: &mut [u64]) {
+        assert_eq!(slots.len(), self.degree(), "as many slots as coefficients");
+        let mut values = Zeroizing::new(coefficients.to_vec());
+        self.inner.plain.forward(&mut values);
+        self.inner.places.iter().zip(slots).for_each(|(place, slot)| *slot = values[*place]);
+    }
+
+    fn slot_arithmetic(&self, a: u64, b: u64) -> [u64; 2] {
+        let t = self.inner.plain.modulus();
+        let (a, b) = (t.reduce(a), t.reduce(b));
+        [t.add(a, b), t.mul(a, b)]
+    }
+
+    fn spread(&self) -> f64 {
+        1.0
+    }
+}
+
+#[cfg(test)]
+mod tests;
