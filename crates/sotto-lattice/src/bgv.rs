@@ -4,9 +4,38 @@
 //! |---|---|
 //! | [`ring`] | what a ring has to offer: primes, transforms, slots and their rotation |
 //! | [`pow2`] | `X^n + 1` with a plain modulus that splits it: two cycles of `n / 2` numbers |
+//! | [`level`], [`rns`] | which primes are left, and polynomials modulo them; how messages are scaled, and why |
+//! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
+//! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
+//! | [`tensor`](mod@tensor) | products of ciphertexts |
+//! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
+//! | [`scratch`] | the working memory of key switching |
+//!
+//! Nothing here starts threads: each function works on one ciphertext, and callers spread those over the pool they have.
 
+pub mod answer;
+pub mod cipher;
+pub mod encrypt;
+#[cfg(test)]
+mod fixture;
+pub mod keyswitch;
+pub mod level;
+pub mod lower;
 pub mod pow2;
 pub mod ring;
+pub mod rns;
+pub mod rotate;
+pub mod scratch;
+pub mod secret;
+pub mod tensor;
+pub mod wire;
 
+pub use answer::{Answer, AnswerBits};
+pub use cipher::Cipher;
+pub use level::Level;
 pub use pow2::Pow2;
 pub use ring::SlotRing;
+pub use rns::Rns;
+pub use rotate::RotationKey;
+pub use scratch::Scratch;
+pub use secret::Secret;

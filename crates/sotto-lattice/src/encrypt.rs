@@ -54,18 +54,18 @@ pub struct Errors<'a> {
 }
 
 /// The words of a public stream, fetched in batches.
-struct StreamWords {
+pub(crate) struct StreamWords {
     stream: PublicStream,
     bytes: [u8; 4096],
     used: usize,
 }
 
 impl StreamWords {
-    fn new(stream: PublicStream) -> Self {
+    pub(crate) fn new(stream: PublicStream) -> Self {
         StreamWords { stream, bytes: [0; 4096], used: 4096 / 8 }
     }
 
-    fn below(&mut self, q: &Modulus) -> u64 {
+    pub(crate) fn below(&mut self, q: &Modulus) -> u64 {
         loop {
             let word = self.word() & (u64::MAX >> (64 - q.bits()));
             if word < q.value() {

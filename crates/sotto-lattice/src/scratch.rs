@@ -82,7 +82,7 @@ impl Scratch {
 }
 
 /// A sum of any number of products, put or added into `out`.
-fn sum_of_products<'a>(
+pub(crate) fn sum_of_products<'a>(
     plan: &NttPlan,
     mut products: impl Iterator<Item = (&'a [u64], &'a [u64])>,
     out: &mut [u64],

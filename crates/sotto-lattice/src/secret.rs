@@ -81,7 +81,7 @@ impl std::fmt::Debug for Secret {
 }
 
 /// Three times a word, less its low 64 bits, is 0, 1 or 2: uniform up to 2^-63, and nothing is ever drawn again.
-fn ternary(rng: &mut dyn CryptoRng, out: &mut [i32]) {
+pub(crate) fn ternary(rng: &mut dyn CryptoRng, out: &mut [i32]) {
     let mut bytes = Zeroizing::new([0u8; 4096]);
     for out in out.chunks_mut(bytes.len() / 8) {
         let bytes = &mut bytes[..out.len() * 8];

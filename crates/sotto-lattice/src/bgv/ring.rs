@@ -9,11 +9,12 @@
 //! the last but one downward as a ciphertext loses levels.
 
 use sotto_math::ntt::NttPlan;
+use std::fmt::Debug;
 
 /// A ring of integers of a cyclotomic field modulo some primes, whose plaintexts are vectors of slots.
-pub trait SlotRing: Clone + Send + Sync + 'static {
+pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     /// One rotation, made once and then applied to any number of polynomials, of any prime.
-    type Turn: Clone + Send + Sync;
+    type Turn: Clone + Debug + Send + Sync;
 
     /// How many coefficients a polynomial has.
     fn degree(&self) -> usize;

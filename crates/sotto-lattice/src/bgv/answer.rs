@@ -1,0 +1,145 @@
+//! Answers: the last switch, from one prime to a few bits.
+//!
+//! Of a ciphertext at the last level each coefficient is scaled to a power of two and rounded. Messages lie at the top
+//! (their scale is a `t`-th of the modulus), so that any modulus will do that has room for rounding errors, and the
+//! body needs fewer bits than the mask: what is cut off it is not multiplied by the secret (as in Spiral's answers).
+
+use super::cipher::Cipher;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use super::secret::Secret;
+use sotto_math::basis::round_to_bits;
+use sotto_math::bits::{pack_words, packed_len, unpack_words};
+use zeroize::Zeroizing;
+
+/// How many bits of each coefficient an answer has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerBits {
+    body: u32,
+    mask: u32,
+}
+
+impl AnswerBits {
+    /// So many bits of the body and the mask; `None` unless there are some of both, no fewer of the mask, and so few that
+    /// the product of a mask and a secret stays below half of the last prime.
+    pub fn new<R: SlotRing>(rns: &Rns<R>, body: u32, mask: u32) -> Option<Self> {
+        let q = rns.ring().plans().first()?.modulus().value();
+        let sum = (rns.ring().degree() as u64).checked_mul(1u64.checked_shl(mask)?)?;
+        let fits = sum < q / 2 && rns.ring().plain().checked_mul(1 << mask)? < 1 << 63;
+        (1 <= body && body <= mask && fits).then_some(AnswerBits { body, mask })
+    }
+
+    /// Bits of a body's coefficients.
+    pub fn body(&self) -> u32 {
+        self.body
+    }
+
+    /// Bits of a mask's coefficients: the logarithm of the last modulus.
+    pub fn mask(&self) -> u32 {
+        self.mask
+    }
+
+    /// The bytes of an answer.
+    pub fn bytes<R: SlotRing>(&self, rns: &Rns<R>) -> usize {
+        [self.body, self.mask].map(|bits| packed_len(bits, rns.ring().degree()).unwrap_or(0)).iter().sum()
+    }
+}
+
+/// An answer: the coefficients of a body and a mask, each in its own number of bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    body: Vec<u64>,
+    mask: Vec<u64>,
+}
+
+impl Answer {
+    /// Rounds a ciphertext of two parts at the last level.
+    ///
+    /// # Panics
+    /// If it is of another level or has other parts.
+    pub fn new<R: SlotRing>(rns: &Rns<R>, bits: AnswerBits, c: &Cipher) -> Self {
+        assert_eq!((c.level().primes(), c.parts()), (1, 2), "two parts at the last level");
+        let degree = rns.ring().degree();
+        let [body, mask] = [(0, bits.body), (1, bits.mask)].map(|(part, bits)| {
+            let mut x = c.part(part).to_vec();
+            rns.inverse(c.level(), &mut x);
+            let mut out = vec![0; degree];
+            rns.plans(c.level()).for_each(|plan| round_to_bits(plan.modulus(), &x[..degree], bits, &mut out));
+            out
+        });
+        Answer { body, mask }
+    }
+
+    /// Appends the bytes.
+    pub fn put(&self, bits: AnswerBits, out: &mut Vec<u8>) {
+        pack_words(&self.body, bits.body, out);
+        pack_words(&self.mask, bits.mask, out);
+    }
+
+    /// An answer from its bytes; `None` unless there are exactly as many as needed, with zeros where no coefficient is.
+    pub fn take<R: SlotRing>(rns: &Rns<R>, bits: AnswerBits, bytes: &[u8]) -> Option<Self> {
+        let degree = rns.ring().degree();
+        let (body, mask) = bytes.split_at_checked(packed_len(bits.body, degree)?)?;
+        let words = |bytes, bits| unpack_words(bytes, bits, degree);
+        Some(Answer { body: words(body, bits.body)?, mask: words(mask, bits.mask)? })
+    }
+
+    /// The plaintext, in time that does not depend on it.
+    pub fn decrypt<R: SlotRing>(
+        &self,
+        rns: &Rns<R>,
+        bits: AnswerBits,
+        secret: &Secret,
+    ) -> Zeroizing<Vec<u64>> {
+        let t = rns.ring().plain();
+        let mut out = self.phase(rns, bits, secret);
+        // The phase is a multiple of -2^bits / t: see `rns`. What rounds up to t is zero.
+        let (modulus, half) = (1u64 << bits.mask, 1u64 << bits.mask >> 1);
+        for x in out.iter_mut() {
+            let rounded = ((modulus - *x) * t + half) >> bits.mask;
+            *x = rounded.min(rounded.wrapping_sub(t));
+        }
+        out
+    }
+
+    /// The error of every coefficient, in units of the last place of the mask. For measurements alone.
+    pub fn errors<R: SlotRing>(
+        &self,
+        rns: &Rns<R>,
+        bits: AnswerBits,
+        secret: &Secret,
+    ) -> Zeroizing<Vec<f64>> {
+        let t = rns.ring().plain() as f64;
+        let modulus = f64::from(bits.mask).exp2();
+        let phase = self.phase(rns, bits, secret);
+        let steps = phase.iter().take(rns.ring().degree()).map(|x| *x as f64 * t / modulus);
+        Zeroizing::new(steps.map(|x| (x - x.round()) * modulus / t).collect())
+    }
+
+    /// `body + mask s` modulo a power of two, exactly: as integers, modulo a prime that is large enough for them.
+    fn phase<R: SlotRing>(&self, rns: &Rns<R>, bits: AnswerBits, secret: &Secret) -> Zeroizing<Vec<u64>> {
+        let level = rns.level(1).unwrap_or(rns.top());
+        let words = rns.ring().words();
+        let mut small = vec![0; words];
+        let top = 1i64 << bits.mask >> 1;
+        for (out, x) in small.iter_mut().zip(&self.mask) {
+            // Nearest to zero.
+            *out = ((*x as i64 + top) & (2 * top - 1)) - top;
+        }
+        let mut product = rns.from_small(level, &small);
+        rns.mul(level, &mut product, secret.values(rns, level));
+        rns.inverse(level, &mut product);
+        let scale = bits.mask - bits.body;
+        for plan in rns.plans(level) {
+            for (i, x) in product.iter_mut().enumerate() {
+                let body = self.body.get(i).map_or(0, |x| x << scale);
+                // Two's complement: the low bits of a negative number are those of its residue.
+                *x = (plan.modulus().centred(*x) as u64).wrapping_add(body) & ((1 << bits.mask) - 1);
+            }
+        }
+        product
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Encryption under a secret key, with the uniform half from a seed, and decryption.
+
+use super::cipher::Cipher;
+use super::level::Level;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use super::secret::Secret;
+use crate::encrypt::Errors;
+use sotto_math::divide::divide;
+use zeroize::Zeroizing;
+
+/// The half `c0 = m - c1 s + e` of a ciphertext with the mask `c1`, all as values; `m` is a message over `t`, or a key's.
+///
+/// A mask must be fresh for each call: two bodies under one mask differ by their messages.
+///
+/// # Panics
+/// If the mask or the message is not as long as the level says.
+pub(super) fn body<R: SlotRing>(
+    rns: &Rns<R>,
+    level: Level,
+    secret: &Secret,
+    mask: &[u64],
+    message: &[u64],
+    errors: &mut Errors<'_>,
+) -> Vec<u64> {
+    assert!(mask.len() == rns.words(level) && message.len() == mask.len(), "polynomials of this level");
+    let mut small = Zeroizing::new(vec![0; rns.ring().words()]);
+    errors.law.fill(errors.rng, &mut small[..rns.ring().degree()]);
+    let wide = Zeroizing::new(small.iter().map(|x| i64::from(*x)).collect::<Vec<i64>>());
+    let mut out = rns.from_small(level, &wide);
+    rns.add(level, &mut out, message);
+    let mut product = Zeroizing::new(mask.to_vec());
+    rns.mul(level, &mut product, secret.values(rns, level));
+    rns.sub(level, &mut out, &product);
+    out.to_vec()
+}
+
+/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask: the half that is not the mask.
+///
+/// # Panics
+/// If the mask is not as long as the level says, or there is not one limb of coefficients.
+pub fn encrypt<R: SlotRing>(
+    rns: &Rns<R>,
+    level: Level,
+    secret: &Secret,
+    mask: &[u64],
+    coefficients: &[u64],
+    errors: &mut Errors<'_>,
+) -> Vec<u64> {
+    let mut message = rns.from_plain(level, coefficients);
+    rns.div_plain_modulus(level, &mut message);
+    body(rns, level, secret, mask, &message, errors)
+}
+
+/// The plaintext of a ciphertext, of any level and with two or three parts, in time that does not depend on it.
+pub fn decrypt<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<u64>> {
+    let (words, t) = (rns.ring().words(), rns.ring().plain());
+    let digits = digits(rns, secret, c);
+    // Every prime is 1 modulo t, so that a number is the sum of its digits. Each is below 2^49 in absolute value, and
+    // the level has few: what is added, a multiple of t, makes their sum positive and below 2^61.
+    let positive = (1u64 << 60) / t * t;
+    let mut out = Zeroizing::new(vec![positive; words]);
+    for (limb, plan) in digits.chunks_exact(words).zip(rns.plans(c.level())) {
+        let centred = limb.iter().map(|x| plan.modulus().centred(*x));
+        out.iter_mut().zip(centred).for_each(|(out, x)| *out = out.wrapping_add_signed(x));
+    }
+    out.iter_mut().for_each(|x| *x = divide(*x, t).1);
+    out
+}
+
+/// The phase times `t`, which is small, in mixed radix: `x = d0 + q0 (d1 + q1 (d2 + ...))` with each digit centred around
+/// zero, limb by limb (Garner's algorithm, with division as it is between moduli).
+fn digits<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<u64>> {
+    let (level, words) = (c.level(), rns.ring().words());
+    let s = secret.values(rns, level);
+    // Horner's rule.
+    let mut x = Zeroizing::new(c.part(c.parts() - 1).to_vec());
+    for i in (0..c.parts() - 1).rev() {
+        rns.mul(level, &mut x, s);
+        rns.add(level, &mut x, c.part(i));
+    }
+    rns.mul_plain_modulus(level, &mut x);
+    rns.inverse(level, &mut x);
+    let mut correction = Zeroizing::new(vec![0; words]);
+    for to in 1..level.primes() {
+        let (lower, limb) = x.split_at_mut(to * words);
+        for (from, digit) in lower.chunks_exact(words).enumerate() {
+            if let Some(pair) = rns.pair(to, from) {
+                pair.centred(digit, &mut correction);
+                pair.lower(&mut limb[..words], &correction);
+            }
+        }
+    }
+    x
+}
+
+/// The error of every coefficient, in units of the last place: what a ciphertext has besides its message.
+///
+/// For measurements alone. Whoever learns it learns the key.
+pub fn errors<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<f64>> {
+    let (words, t) = (rns.ring().words(), rns.ring().plain());
+    let message = decrypt(rns, secret, c);
+    let mut out = Zeroizing::new(vec![0.0; words]);
+    let digits = digits(rns, secret, c);
+    let plans = &rns.ring().plans()[..c.level().primes()];
+    for (limb, plan) in digits.chunks_exact(words).zip(plans).rev() {
+        let q = plan.modulus();
+        out.iter_mut().zip(limb).for_each(|(x, d)| *x = *x * q.value() as f64 + q.centred(*d) as f64);
+    }
+    out.truncate(rns.ring().degree());
+    // Rounding to 53 bits is far finer than the errors that are asked for.
+    let centred = |m: u64| m as f64 - if m > t / 2 { t as f64 } else { 0.0 };
+    out.iter_mut().zip(message.iter()).for_each(|(x, m)| *x = (*x - centred(*m)) / t as f64);
+    out
+}
+
+#[cfg(test)]
+mod tests;

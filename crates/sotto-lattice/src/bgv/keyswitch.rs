@@ -1,0 +1,120 @@
+//! Key switching: from what only one key opens to what the target secret opens.
+//!
+//! A polynomial `x` modulo the primes of a level is the sum over `j` of its residue modulo prime `j` times `e_j`, the
+//! number that is 1 modulo that prime and 0 modulo the others: so its digits are its residues, nearest to zero (Bajard,
+//! Eynard, Hasan and Zucca, SAC 2016). A key has one row a prime, an encryption of `P e_j` times the source modulo all
+//! primes and the special prime `P`. Digits times rows make `P x` times the source, and errors `P` times smaller than that
+//! when divided by `P` (Gentry, Halevi and Smart, CRYPTO 2012, appendix D).
+//!
+//! `e_j` is the same at every level, where it is needed: a key serves all of them, with the limbs and rows of the
+//! primes that are left.
+
+use super::cipher::Cipher;
+use super::encrypt::body;
+use super::level::Level;
+use super::lower::leave;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use super::scratch::Scratch;
+use super::secret::Secret;
+use crate::encrypt::{Errors, Masks};
+use crate::scratch::sum_of_products;
+use zeroize::Zeroizing;
+
+/// A switching key, as the server holds it.
+#[derive(Debug, Clone)]
+pub struct SwitchKey {
+    rows: Vec<Cipher>,
+}
+
+impl SwitchKey {
+    /// Makes a key: the bodies of its rows, as values. The masks follow from the seed.
+    pub(super) fn generate<R: SlotRing>(
+        rns: &Rns<R>,
+        source: &[u64],
+        target: &Secret,
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let (level, words) = (rns.full(), rns.ring().words());
+        let row = |prime: usize| {
+            let mut message = Zeroizing::new(vec![0; rns.words(level)]);
+            let limb = prime * words..(prime + 1) * words;
+            message[limb.clone()].copy_from_slice(&source[limb.clone()]);
+            rns.mul_special(prime, &mut message[limb]);
+            let mask = rns.mask(level, masks.seed, masks.label, masks.first + prime as u64);
+            body(rns, level, target, &mask, &message, errors)
+        };
+        (0..rns.top().primes()).map(row).collect()
+    }
+
+    /// Makes the key of relinearisation: from the square of a secret to the secret. One body a prime, modulo all primes.
+    pub fn generate_square<R: SlotRing>(
+        rns: &Rns<R>,
+        secret: &Secret,
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        Self::generate(rns, &secret.square(rns, rns.top()), secret, masks, errors)
+    }
+
+    /// Puts a key together from its bodies and the seed of its masks; `None` if there is not one body a prime.
+    ///
+    /// # Panics
+    /// If a body is not a polynomial modulo all primes.
+    pub fn assemble<R: SlotRing>(rns: &Rns<R>, bodies: &[Vec<u64>], masks: Masks<'_>) -> Option<Self> {
+        let level = rns.full();
+        if bodies.len() != rns.top().primes() {
+            return None;
+        }
+        let row = |(j, body): (u64, &Vec<u64>)| {
+            let mask = rns.mask(level, masks.seed, masks.label, masks.first + j);
+            Cipher::new(rns, level, &[body, &mask])
+        };
+        Some(SwitchKey { rows: (0..).zip(bodies).map(row).collect() })
+    }
+
+    /// Into the scratch memory, puts both parts of an encryption of the polynomial times the source, for the digits that
+    /// are there already.
+    pub(super) fn sum<R: SlotRing>(&self, rns: &Rns<R>, level: Level, scratch: &mut Scratch) {
+        let words = rns.ring().words();
+        let Scratch { digits, parts, limbs } = scratch;
+        // Limb by limb, so that what both parts read, the digits modulo one prime, is still in a cache.
+        for (limb, (prime, plan)) in rns.primes(level.raised()).zip(rns.plans(level.raised())).enumerate() {
+            for (part, out) in parts.iter_mut().enumerate() {
+                let rows = self.rows.iter().map(|row| row.limb(part, prime));
+                let products = digits.of_limb(level, limb).zip(rows);
+                sum_of_products(plan, products, &mut out[limb * words..][..words], false);
+            }
+        }
+        for x in parts {
+            let (kept, special) = x.split_at_mut(rns.words(level));
+            leave(rns, level, rns.special(), kept, &special[..words], limbs);
+        }
+    }
+
+    /// `out = (c0, c1) + KS(c2)`: a ciphertext of three parts becomes one of two, where this key's source is the square.
+    ///
+    /// # Panics
+    /// If `c` has not three parts, or `out` has not two of the same level.
+    pub fn relinearise<R: SlotRing>(
+        &self,
+        rns: &Rns<R>,
+        c: &Cipher,
+        out: &mut Cipher,
+        scratch: &mut Scratch,
+    ) {
+        let level = c.level();
+        assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
+        scratch.split(rns, level, c.part(2));
+        self.sum(rns, level, scratch);
+        for part in 0..2 {
+            let x = out.part_mut(part);
+            x.copy_from_slice(c.part(part));
+            rns.add(level, x, &scratch.parts[part][..rns.words(level)]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

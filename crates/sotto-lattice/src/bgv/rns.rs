@@ -1,0 +1,227 @@
+//! A ring modulo several primes: polynomials limb by limb, and the way from one prime to another.
+//!
+//! **The scale of messages.** A ciphertext of BGV has the phase `m + t e`. Here every ciphertext is that one divided by
+//! `t`: its phase is `m / t + e` modulo the product of the primes, and errors are small as they stand. With every prime 1
+//! modulo `t` that is `e - m (Q - 1) / t`, so that what BFV does with its ciphertexts, rounding above all, is right for
+//! these, at every level and without a correction factor (Alperin-Sheriff and Peikert, CRYPTO 2013, section 2.2, on the
+//! equivalence of both encodings). Written without the division it is BGV's own rounding, which divides by a prime and
+//! keeps the message: `t u / q` taken off `c / q` for `u` the residue of `c / t`. So keys, switching and rotation know
+//! nothing of `t`; encryption, decryption and products of ciphertexts do.
+
+use super::level::Level;
+use super::ring::SlotRing;
+use crate::encrypt::StreamWords;
+use crate::security::{Secret, gate};
+use crate::words::Words;
+use sotto_core::{ParamsError, Security};
+use sotto_math::basis::Pair;
+use sotto_math::ntt::NttPlan;
+use sotto_prg::PublicSeed;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// A ring and the arithmetic between its primes. Clones share them.
+#[derive(Clone)]
+pub struct Rns<R: SlotRing> {
+    inner: Arc<Inner<R>>,
+}
+
+struct Inner<R> {
+    ring: R,
+    /// `pairs[to][from]`: residues modulo one prime as residues modulo another, and division by the former.
+    pairs: Vec<Vec<Option<Pair>>>,
+    /// The plain modulus in every word, one limb a prime.
+    plain: Vec<Words>,
+}
+
+impl<R: SlotRing> Rns<R> {
+    /// The arithmetic of a ring; `None` unless its primes are distinct, are 1 modulo the plain modulus and have plans of
+    /// one length, no less than the degree, and there are two of them at least.
+    pub fn new(ring: R) -> Option<Self> {
+        let plans = ring.plans();
+        let (words, t) = (ring.words(), ring.plain());
+        let fits = |plan: &NttPlan| plan.n() == words && t > 1 && plan.modulus().value() % t == 1;
+        if plans.len() < 2 || ring.degree() > words || !plans.iter().all(fits) {
+            return None;
+        }
+        let mut pairs = vec![vec![None; plans.len()]; plans.len()];
+        for (to, row) in pairs.iter_mut().enumerate() {
+            for (from, pair) in row.iter_mut().enumerate().filter(|(from, _)| *from != to) {
+                *pair = Some(Pair::new(*plans[to].modulus(), *plans[from].modulus())?);
+            }
+        }
+        let constant = || {
+            let mut limb = Words::zero(words);
+            limb.fill(t);
+            limb
+        };
+        let plain = plans.iter().map(|_| constant()).collect();
+        Some(Rns { inner: Arc::new(Inner { ring, pairs, plain }) })
+    }
+
+    /// How hard this ring is, with keys modulo all primes, the special one too, for errors of standard deviation `sigma`.
+    ///
+    /// # Errors
+    /// Those of [`gate`]: [`ParamsError::Insecure`] below the required bits.
+    pub fn security(&self, sigma: f64) -> Result<Security, ParamsError> {
+        gate(self.ring().degree(), self.log2_q(self.full()), &Secret::Ternary, sigma)
+    }
+
+    /// The ring.
+    pub fn ring(&self) -> &R {
+        &self.inner.ring
+    }
+
+    /// The level of fresh ciphertexts: all primes but the special one.
+    pub fn top(&self) -> Level {
+        Level::new(self.ring().primes())
+    }
+
+    /// The level of keys: all primes, the special one too.
+    pub fn full(&self) -> Level {
+        self.top().raised()
+    }
+
+    /// The level of so many primes, if there are as many.
+    pub fn level(&self, primes: usize) -> Option<Level> {
+        (1..=self.ring().primes()).contains(&primes).then(|| Level::new(primes))
+    }
+
+    /// The special prime's index.
+    pub(super) fn special(&self) -> usize {
+        self.ring().primes()
+    }
+
+    /// The index of each limb's prime.
+    pub(super) fn primes(&self, level: Level) -> impl Iterator<Item = usize> + use<R> {
+        let special = (level.limbs() > level.primes()).then_some(self.special());
+        (0..level.primes()).chain(special)
+    }
+
+    /// The plan of each limb.
+    pub fn plans(&self, level: Level) -> impl Iterator<Item = &NttPlan> {
+        self.primes(level).map(|prime| &self.ring().plans()[prime])
+    }
+
+    /// How many words a polynomial has.
+    pub fn words(&self, level: Level) -> usize {
+        level.limbs() * self.ring().words()
+    }
+
+    /// The logarithm of the product of the primes.
+    pub fn log2_q(&self, level: Level) -> f64 {
+        self.plans(level).map(|plan| (plan.modulus().value() as f64).log2()).sum()
+    }
+
+    /// Between two primes. There is none between a prime and itself.
+    pub(super) fn pair(&self, to: usize, from: usize) -> Option<&Pair> {
+        self.inner.pairs[to][from].as_ref()
+    }
+
+    /// Turns coefficients into values, in place.
+    pub fn forward(&self, level: Level, x: &mut [u64]) {
+        let limbs = x.chunks_exact_mut(self.ring().words());
+        self.primes(level).zip(limbs).for_each(|(prime, x)| self.ring().forward(prime, x));
+    }
+
+    /// Turns values into coefficients, in place.
+    pub fn inverse(&self, level: Level, x: &mut [u64]) {
+        let limbs = x.chunks_exact_mut(self.ring().words());
+        self.primes(level).zip(limbs).for_each(|(prime, x)| self.ring().inverse(prime, x));
+    }
+
+    /// `x += y`.
+    pub fn add(&self, level: Level, x: &mut [u64], y: &[u64]) {
+        self.each(level, x, y, |plan, x, y| plan.add(x, y));
+    }
+
+    /// `x -= y`.
+    pub fn sub(&self, level: Level, x: &mut [u64], y: &[u64]) {
+        self.each(level, x, y, |plan, x, y| plan.sub(x, y));
+    }
+
+    /// `x *= y`, of values.
+    pub fn mul(&self, level: Level, x: &mut [u64], y: &[u64]) {
+        self.each(level, x, y, |plan, x, y| plan.mul(x, y));
+    }
+
+    /// `x *= t`.
+    pub fn mul_plain_modulus(&self, level: Level, x: &mut [u64]) {
+        let words = self.ring().words();
+        for (prime, x) in self.primes(level).zip(x.chunks_exact_mut(words)) {
+            self.ring().plans()[prime].mul(x, &self.inner.plain[prime]);
+        }
+    }
+
+    /// `x /= t`: a message becomes what ciphertexts hold of it.
+    pub fn div_plain_modulus(&self, level: Level, x: &mut [u64]) {
+        for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.ring().words())) {
+            let q = plan.modulus();
+            let inverse = q.inv(q.reduce(self.ring().plain()));
+            x.iter_mut().for_each(|x| *x = q.mul(*x, inverse));
+        }
+    }
+
+    /// `x *= P` in the limb of one prime, for the special prime `P`.
+    pub(super) fn mul_special(&self, prime: usize, x: &mut [u64]) {
+        let q = self.ring().plans()[prime].modulus();
+        let special = q.reduce(self.ring().plans()[self.special()].modulus().value());
+        x.iter_mut().for_each(|x| *x = q.mul(*x, special));
+    }
+
+    /// Values of small signed coefficients, in time that does not depend on them.
+    ///
+    /// Small means smaller than each prime in absolute value.
+    ///
+    /// # Panics
+    /// If there is not one limb of coefficients.
+    pub fn from_small(&self, level: Level, coefficients: &[i64]) -> Zeroizing<Vec<u64>> {
+        assert_eq!(coefficients.len(), self.ring().words(), "one limb of coefficients");
+        let mut out = Zeroizing::new(Vec::with_capacity(self.words(level)));
+        for plan in self.plans(level) {
+            let q = plan.modulus().value();
+            // Adds q to what is negative: the sign, spread over the word, is a mask.
+            out.extend(coefficients.iter().map(|x| (*x as u64).wrapping_add(q & (x >> 63) as u64)));
+        }
+        self.forward(level, &mut out);
+        out
+    }
+
+    /// Values of a plaintext with coefficients in `0..t`, each taken nearest to zero; in time that does not depend on them.
+    ///
+    /// # Panics
+    /// If there is not one limb of coefficients.
+    pub fn from_plain(&self, level: Level, coefficients: &[u64]) -> Zeroizing<Vec<u64>> {
+        let t = self.ring().plain() as i64;
+        let centred = |x: &u64| *x as i64 - t * i64::from(*x as i64 > t / 2);
+        let small = Zeroizing::new(coefficients.iter().map(centred).collect::<Vec<i64>>());
+        self.from_small(level, &small)
+    }
+
+    /// A uniform polynomial that both ends derive from a public seed, as values.
+    ///
+    /// Each limb takes words of the stream as [`mask`](crate::encrypt::mask) does, as many as the degree says.
+    pub fn mask(&self, level: Level, seed: &PublicSeed, label: &'static str, index: u64) -> Vec<u64> {
+        let mut stream = StreamWords::new(seed.stream(label, index));
+        let mut out = Vec::with_capacity(self.words(level));
+        for (limb, plan) in self.plans(level).enumerate() {
+            out.extend((0..self.ring().degree()).map(|_| stream.below(plan.modulus())));
+            out.resize((limb + 1) * self.ring().words(), 0);
+        }
+        out
+    }
+
+    fn each(&self, level: Level, x: &mut [u64], y: &[u64], f: impl Fn(&NttPlan, &mut [u64], &[u64])) {
+        let words = self.ring().words();
+        for ((plan, x), y) in self.plans(level).zip(x.chunks_exact_mut(words)).zip(y.chunks_exact(words)) {
+            f(plan, x, y);
+        }
+    }
+}
+
+impl<R: SlotRing> std::fmt::Debug for Rns<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let q: Vec<u64> = self.ring().plans().iter().map(|plan| plan.modulus().value()).collect();
+        f.debug_struct("Rns").field("degree", &self.ring().degree()).field("primes", &q).finish()
+    }
+}

@@ -1,0 +1,93 @@
+//! Rotation of all slots at once, one key for each number of places.
+//!
+//! A ciphertext under `s` under a rotation is one under the rotated `s`, and needs a key switch back. Here the switch comes
+//! first, from `s` to the secret that rotation makes `s` of, and the rotation last: so the digits are those of the
+//! ciphertext as it came, and several rotations of one ciphertext share them (hoisting: Halevi and Shoup, CRYPTO 2018).
+
+use super::cipher::Cipher;
+use super::keyswitch::SwitchKey;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use super::scratch::Scratch;
+use super::secret::Secret;
+use crate::encrypt::{Errors, Masks};
+
+/// The key of one rotation.
+#[derive(Debug, Clone)]
+pub struct RotationKey<R: SlotRing> {
+    turn: R::Turn,
+    key: SwitchKey,
+}
+
+impl<R: SlotRing> RotationKey<R> {
+    /// Makes the key of the rotation by so many places to the left: one body a prime, modulo all primes.
+    pub fn generate(
+        rns: &Rns<R>,
+        by: usize,
+        secret: &Secret,
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let slots = rns.ring().slots();
+        Self::generate_for(rns, &rns.ring().turn(slots - by % slots), secret, masks, errors)
+    }
+
+    /// The same for any turn, given the one that undoes it.
+    pub fn generate_for(
+        rns: &Rns<R>,
+        inverse: &R::Turn,
+        secret: &Secret,
+        masks: Masks<'_>,
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let before = secret.rotated(rns, inverse);
+        SwitchKey::generate(rns, secret.values(rns, rns.top()), &before, masks, errors)
+    }
+
+    /// Puts the key together; `None` if there is not one body a prime.
+    ///
+    /// # Panics
+    /// If a body is not a polynomial modulo all primes.
+    pub fn assemble(rns: &Rns<R>, turn: R::Turn, bodies: &[Vec<u64>], masks: Masks<'_>) -> Option<Self> {
+        Some(RotationKey { turn, key: SwitchKey::assemble(rns, bodies, masks)? })
+    }
+
+    /// `out` = the ciphertext with its slots rotated.
+    ///
+    /// # Panics
+    /// If `c` has not two parts, or `out` has not two of the same level.
+    pub fn apply(&self, rns: &Rns<R>, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+        scratch.split(rns, c.level(), c.part(1));
+        self.apply_digits(rns, c, out, scratch);
+    }
+
+    /// Several rotations of one ciphertext, which is split into digits once: `out[i]` by key `i`.
+    ///
+    /// # Panics
+    /// As [`apply`](Self::apply), or if there is not one `out` a key.
+    pub fn apply_all(keys: &[&Self], rns: &Rns<R>, c: &Cipher, out: &mut [Cipher], scratch: &mut Scratch) {
+        assert_eq!(keys.len(), out.len(), "one ciphertext a key");
+        scratch.split(rns, c.level(), c.part(1));
+        keys.iter().zip(out).for_each(|(key, out)| key.apply_digits(rns, c, out, scratch));
+    }
+
+    fn apply_digits(&self, rns: &Rns<R>, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+        let (level, words) = (c.level(), rns.ring().words());
+        assert_eq!(
+            (c.parts(), out.parts(), out.level()),
+            (2, 2, level),
+            "ciphertexts of two parts and one level"
+        );
+        self.key.sum(rns, level, scratch);
+        rns.add(level, &mut scratch.parts[0][..rns.words(level)], c.part(0));
+        for part in 0..2 {
+            for limb in 0..level.limbs() {
+                let x = &scratch.parts[part][limb * words..][..words];
+                rns.ring().rotate(&self.turn, x, out.limb_mut(part, limb));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

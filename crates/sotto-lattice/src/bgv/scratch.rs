@@ -1,0 +1,72 @@
+//! The working memory of key switching, so that no step allocates.
+
+use super::level::Level;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use crate::words::Words;
+
+/// Room for the digits of one polynomial of the top level, and for a ciphertext modulo all primes.
+#[derive(Debug)]
+pub struct Scratch {
+    pub(super) digits: Digits,
+    /// The two parts of a ciphertext, with the special limb of each after the others.
+    pub(super) parts: [Words; 2],
+    pub(super) limbs: Limbs,
+}
+
+/// The digits of one polynomial.
+#[derive(Debug)]
+pub(super) struct Digits {
+    limb: usize,
+    /// The digit of prime `j` modulo the prime of limb `i` is number `i primes + j`: together what one sum reads.
+    words: Words,
+}
+
+/// One limb of coefficients, and one of the same modulo another prime.
+#[derive(Debug)]
+pub(super) struct Limbs {
+    pub(super) coefficients: Words,
+    pub(super) moved: Words,
+}
+
+impl Scratch {
+    /// Working memory for a ring.
+    pub fn new<R: SlotRing>(rns: &Rns<R>) -> Self {
+        let (limb, primes, all) = (rns.ring().words(), rns.top().primes(), rns.words(rns.full()));
+        Scratch {
+            digits: Digits { limb, words: Words::zero(primes * all) },
+            parts: [Words::zero(all), Words::zero(all)],
+            limbs: Limbs { coefficients: Words::zero(limb), moved: Words::zero(limb) },
+        }
+    }
+
+    /// Splits a polynomial, given as values, into digits: its residues modulo each prime, nearest to zero.
+    ///
+    /// A digit modulo its own prime is the residue itself, which is there already; only the others are transformed.
+    pub(super) fn split<R: SlotRing>(&mut self, rns: &Rns<R>, level: Level, x: &[u64]) {
+        let (words, primes) = (rns.ring().words(), level.primes());
+        let coefficients = &mut self.limbs.coefficients;
+        for (j, residue) in x.chunks_exact(words).enumerate().take(primes) {
+            coefficients.copy_from_slice(residue);
+            rns.ring().inverse(j, coefficients);
+            for (limb, prime) in rns.primes(level.raised()).enumerate() {
+                let digit = &mut self.digits.words[(limb * primes + j) * words..][..words];
+                match rns.pair(prime, j) {
+                    Some(pair) => {
+                        pair.centred(coefficients, digit);
+                        rns.ring().forward(prime, digit);
+                    }
+                    None => digit.copy_from_slice(residue),
+                }
+            }
+        }
+    }
+}
+
+impl Digits {
+    /// The digits modulo the prime of one limb.
+    pub(super) fn of_limb(&self, level: Level, limb: usize) -> impl Iterator<Item = &[u64]> {
+        let primes = level.primes();
+        self.words[limb * primes * self.limb..].chunks_exact(self.limb).take(primes)
+    }
+}

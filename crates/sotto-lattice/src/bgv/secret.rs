@@ -1,0 +1,60 @@
+//! Secret keys: dense ternary polynomials, and nothing else.
+//!
+//! Sparse secrets would make less noise, and are open to hybrid attacks that the security gate does not cover.
+
+use super::level::Level;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use crate::secret::ternary;
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+/// A secret key, overwritten when dropped.
+pub struct Secret {
+    coefficients: Zeroizing<Vec<i32>>,
+    /// Modulo all primes, the special one last.
+    values: Zeroizing<Vec<u64>>,
+}
+
+impl Secret {
+    /// Draws a secret with coefficients uniform in {-1, 0, 1}, in time that does not depend on it.
+    pub fn sample<R: SlotRing>(rns: &Rns<R>, rng: &mut dyn CryptoRng) -> Self {
+        let mut coefficients = Zeroizing::new(vec![0; rns.ring().words()]);
+        ternary(rng, &mut coefficients[..rns.ring().degree()]);
+        Self::from_coefficients(rns, coefficients)
+    }
+
+    /// The secret under a rotation.
+    pub(super) fn rotated<R: SlotRing>(&self, rns: &Rns<R>, turn: &R::Turn) -> Self {
+        Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(turn, &self.coefficients)))
+    }
+
+    fn from_coefficients<R: SlotRing>(rns: &Rns<R>, coefficients: Zeroizing<Vec<i32>>) -> Self {
+        let wide = Zeroizing::new(coefficients.iter().map(|x| i64::from(*x)).collect::<Vec<i64>>());
+        let values = rns.from_small(rns.full(), &wide);
+        Secret { coefficients, values }
+    }
+
+    /// The coefficients, a limb of them.
+    pub fn coefficients(&self) -> &[i32] {
+        &self.coefficients
+    }
+
+    /// The secret as values, of the top level with the special prime or of any without.
+    pub(super) fn values<R: SlotRing>(&self, rns: &Rns<R>, level: Level) -> &[u64] {
+        &self.values[..rns.words(level)]
+    }
+
+    /// Its square as values.
+    pub(super) fn square<R: SlotRing>(&self, rns: &Rns<R>, level: Level) -> Zeroizing<Vec<u64>> {
+        let mut out = Zeroizing::new(self.values(rns, level).to_vec());
+        rns.mul(level, &mut out, self.values(rns, level));
+        out
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}

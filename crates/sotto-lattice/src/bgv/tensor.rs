@@ -1,0 +1,35 @@
+//! Products of ciphertexts, and sums of such products, before relinearisation.
+//!
+//! `(a0 + a1 s) (b0 + b1 s)` is a ciphertext of three parts. With phases `m / t + e` the product is the product of the
+//! messages over `t^2`: so it is multiplied by `t`, once for a whole sum. This is BGV's multiplication, which BFV does
+//! otherwise.
+
+use super::cipher::Cipher;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use crate::scratch::sum_of_products;
+
+/// `out = sum over i of a[i] b[i]`, with three parts.
+///
+/// # Panics
+/// If the ciphertexts have not two parts each, `out` has not three, or they are not all of one level.
+pub fn tensor<R: SlotRing>(rns: &Rns<R>, pairs: &[[&Cipher; 2]], out: &mut Cipher) {
+    let level = out.level();
+    assert_eq!(out.parts(), 3, "room for three parts");
+    let fits = |c: &&Cipher| (c.level(), c.parts()) == (level, 2);
+    assert!(pairs.iter().flatten().all(fits), "ciphertexts of two parts and one level");
+    for (limb, plan) in rns.plans(level).enumerate() {
+        let products =
+            |i: usize, j: usize| pairs.iter().map(move |[a, b]| (a.limb(i, limb), b.limb(j, limb)));
+        out.limb_mut(0, limb).fill(0);
+        sum_of_products(plan, products(0, 0), out.limb_mut(0, limb), true);
+        out.limb_mut(1, limb).fill(0);
+        sum_of_products(plan, products(0, 1).chain(products(1, 0)), out.limb_mut(1, limb), true);
+        out.limb_mut(2, limb).fill(0);
+        sum_of_products(plan, products(1, 1), out.limb_mut(2, limb), true);
+    }
+    (0..3).for_each(|part| rns.mul_plain_modulus(level, out.part_mut(part)));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! Bodies on the wire: values, packed without gaps.
+//!
+//! Of each limb as many words as the ring's degree, each in as many bits as its prime has. What is read back is reduced, or
+//! refused: a value has one spelling.
+
+use super::level::Level;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use sotto_math::bits::{pack_words, packed_len, unpack_words};
+
+/// The bytes of a polynomial.
+pub fn body_bytes<R: SlotRing>(rns: &Rns<R>, level: Level) -> usize {
+    let limb = |bits| packed_len(bits, rns.ring().degree()).unwrap_or(0);
+    rns.plans(level).map(|plan| limb(plan.modulus().bits())).sum()
+}
+
+/// Appends a polynomial, given as values.
+///
+/// # Panics
+/// If `x` is not as long as the level says.
+pub fn put_body<R: SlotRing>(rns: &Rns<R>, level: Level, x: &[u64], out: &mut Vec<u8>) {
+    assert_eq!(x.len(), rns.words(level), "a polynomial of this level");
+    for (plan, limb) in rns.plans(level).zip(x.chunks_exact(rns.ring().words())) {
+        pack_words(&limb[..rns.ring().degree()], plan.modulus().bits(), out);
+    }
+}
+
+/// A polynomial from its bytes; `None` unless there are exactly as many as needed, every word is reduced, and bits that
+/// belong to no word are zero.
+pub fn take_body<R: SlotRing>(rns: &Rns<R>, level: Level, mut bytes: &[u8]) -> Option<Vec<u64>> {
+    let degree = rns.ring().degree();
+    let mut out = Vec::with_capacity(rns.words(level));
+    for (limb, plan) in rns.plans(level).enumerate() {
+        let q = plan.modulus();
+        let (now, rest) = bytes.split_at_checked(packed_len(q.bits(), degree)?)?;
+        let words = unpack_words(now, q.bits(), degree)?;
+        if words.iter().any(|word| *word >= q.value()) {
+            return None;
+        }
+        out.extend(words);
+        out.resize((limb + 1) * rns.ring().words(), 0);
+        bytes = rest;
+    }
+    bytes.is_empty().then_some(out)
+}
+
+#[cfg(test)]
+mod tests;
