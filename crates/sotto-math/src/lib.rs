@@ -6,6 +6,7 @@
 //! | [`modulus`] | primes below 2^50, products of two, and arithmetic modulo them |
 //! | [`ntt`] | the negacyclic number-theoretic transform, and products under it |
 //! | [`basis`] | numbers modulo two moduli at once, and how to leave one behind |
+//! | [`rader`] | the transform modulo the cyclotomic polynomial of 8191 |
 //! | [`gadget`] | numbers as few small digits |
 //! | [`bits`] | words of any width as bytes |
 //! | [`divide`] | secret numbers divided by public ones |
@@ -37,6 +38,7 @@ pub mod machine;
 pub mod matrix;
 pub mod modulus;
 pub mod ntt;
+pub mod rader;
 pub mod rank;
 pub mod sample;
 pub mod sha256;

@@ -2,6 +2,7 @@
 
 pub(super) mod aes;
 mod bytes;
+mod cyclic;
 mod dot;
 mod fold;
 mod gather;
@@ -20,6 +21,7 @@ use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Room, Tables};
+use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::Matrices;
 use crate::tiles::{Block, Words};
 
@@ -140,6 +142,11 @@ macro_rules! kernels {
             fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
                 // SAFETY: self proves AVX2.
                 unsafe { fold::add_rows(from, places, parities) }
+            }
+
+            fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { cyclic::cyclic(g, spectrum, cells) }
             }
 
             fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {

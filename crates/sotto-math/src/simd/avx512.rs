@@ -18,6 +18,7 @@ mod sha256;
 mod slots;
 mod tiles;
 
+use super::avx2::Avx2;
 use super::avx2::aes::AesNi;
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
@@ -26,6 +27,7 @@ use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Automorphism, Room, Tables};
+use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
 
@@ -165,6 +167,13 @@ impl Kernels for Avx512 {
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
         // SAFETY: self proves the features.
         unsafe { slots::permute(a, x, out) }
+    }
+
+    fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
+        match Avx2::probe() {
+            Some(half) => half.cyclic(g, spectrum, cells),
+            None => scalar::cyclic(g, spectrum, cells),
+        }
     }
 
     fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {

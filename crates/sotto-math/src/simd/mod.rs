@@ -7,7 +7,7 @@
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT |
 //!
 //! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, `aes`, and
-//! `slots`, `digits`, `find` and `sha256` where it has something faster than scalar code. A backend is a
+//! `slots`, `digits`, `cyclic`, `find` and `sha256` where it has something faster than scalar code. A backend is a
 //! value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
@@ -28,6 +28,7 @@ use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
 use crate::ntt::{Automorphism, Room, Tables};
+use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
 use std::sync::OnceLock;
@@ -126,6 +127,12 @@ pub(crate) trait Kernels: Sync {
     /// Slots in another order.
     fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
         scalar::permute(a, x, out);
+    }
+
+    /// The cyclic convolution of what is in the cells with the factor of which this is the spectrum, backwards: place `k`
+    /// of it ends up in the cell of `-k`. Reduced before and after.
+    fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
+        scalar::cyclic(g, spectrum, cells);
     }
 
     /// `x + y`, reduced.

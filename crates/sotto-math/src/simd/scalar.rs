@@ -1,6 +1,7 @@
 //! Plain Rust: the definition of every kernel, and the fallback everywhere.
 
 mod aes;
+mod cyclic;
 mod digits;
 mod dot;
 mod find;
@@ -28,6 +29,7 @@ use crate::tiles::{Block, Words};
 #[cfg(target_arch = "x86_64")]
 pub(super) use aes::Pairs;
 pub(super) use aes::Plain;
+pub(super) use cyclic::cyclic;
 pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use digits::{decompose_64, decompose_from, decompose_pair_from};

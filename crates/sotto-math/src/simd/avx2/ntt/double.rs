@@ -11,6 +11,7 @@
 //! reduced, and values stay below `b = 1/2 + 2 b / 4`, 1. All that is ever added up is below 2^53, and exact.
 
 use super::{Row, load, store};
+use crate::modulus::Modulus;
 use crate::ntt::{Factor, Tables};
 use crate::simd::scalar;
 use core::arch::x86_64::*;
@@ -132,12 +133,27 @@ fn inverse_butterfly(u: &mut Row, v: &mut Row, c: Constants, f: Factors) {
     store(v, _mm256_castpd_si256(c.times(_mm256_sub_pd(a, b), f)));
 }
 
+impl Factors {
+    /// A factor and the same over q, in every lane.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(in crate::simd::avx2) fn every(w: f64, over_q: f64) -> Self {
+        Factors { w: _mm256_set1_pd(w), over_q: _mm256_set1_pd(over_q) }
+    }
+}
+
 impl Constants {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(in crate::simd::avx2) fn new(t: &Tables) -> Self {
+        Self::of(&t.modulus)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    pub(in crate::simd::avx2) fn of(modulus: &Modulus) -> Self {
         // Below 2^50, so that the conversion is exact.
-        let q = t.modulus.value() as f64;
+        let q = modulus.value() as f64;
         Constants { q: _mm256_set1_pd(q), inverse: _mm256_set1_pd(1.0 / q) }
     }
 

@@ -1,0 +1,206 @@
+//! The values of a polynomial at all roots of unity of order 8191, where they are all but one power of each other.
+//!
+//! Modulo `Phi(X) = X^8190 + ... + X + 1` a product of polynomials is a product value by value at the 8190 roots of `Phi`.
+//! 8191 is prime and 17 generates its units, so the roots are `w^(17^i)`, and Rader's rearrangement (1968) turns the
+//! transform into one cyclic convolution of length 8190: with the coefficient of `X^(17^-k)` called `b_k`,
+//!
+//! ```text
+//! f(w^(17^i)) = a_0 + sum over k of b_k w^(17^(i - k))
+//! ```
+//!
+//! and back, with `-1 = 17^4095`, by another one. Values stand in the order of `i`, so that the automorphism
+//! `X -> X^(17^s)` is a [rotation](rotate) by `s`, without a table.
+//!
+//! **The convolution.** 8190 = 7 * 13 * 2 * 5 * 9, factors without common divisors, so that the cyclic group of order 8190 is a
+//! product of five small ones and its transform one along each, without twiddle factors between (Good 1958, Thomas 1963).
+//! That needs primes `q = 1 mod 8190 * 8191`. The common way, a negacyclic transform of 16384 with zeros filled
+//! up, asks for less of the prime and takes three times as long: `cargo run --release -p sotto-math --example rader`.
+
+mod grid;
+#[cfg(test)]
+mod tests;
+
+use crate::modulus::Modulus;
+use crate::ntt::Factor;
+use crate::simd::{self, Kernels};
+pub(crate) use grid::{
+    COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, ROWS, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
+};
+
+/// The order of the roots of unity.
+pub const ORDER: usize = 8191;
+
+/// The degree of the polynomial whose roots they are, and the number of values.
+pub const DEGREE: usize = ORDER - 1;
+
+/// Words of a polynomial: its coefficients or values, and two zeros.
+pub const WORDS: usize = 8192;
+
+/// Its powers modulo [`ORDER`] are all exponents of roots.
+pub const GENERATOR: u64 = 17;
+
+/// Everything precomputed to transform polynomials modulo one prime.
+#[derive(Debug, Clone)]
+pub struct RaderPlan {
+    grid: Grid,
+    root: u64,
+    forward: Spectrum,
+    inverse: Spectrum,
+    /// For each exponent from 1 on, the cell of its coefficient, and the cell where the convolution leaves it.
+    coefficients: Vec<[u16; 2]>,
+    /// The same for each value.
+    values: Vec<[u16; 2]>,
+}
+
+impl RaderPlan {
+    /// A plan, or `None` unless `q` is a prime and 1 modulo 8190 * 8191.
+    pub fn new(q: Modulus) -> Option<Self> {
+        let order = ORDER as u64;
+        if q.factors().is_some() || !(q.value() - 1).is_multiple_of(order * (order - 1)) {
+            return None;
+        }
+        // The order of a power is a divisor of a prime: 1 or the prime.
+        let root = (2..).map(|g| q.pow(g, (q.value() - 1) / order)).find(|&r| r != 1)?;
+        let grid = Grid::new(q)?;
+        let mut exponents = vec![1; DEGREE];
+        for i in 1..DEGREE {
+            exponents[i] = exponents[i - 1] * GENERATOR % order;
+        }
+        let mut powers = vec![1; ORDER];
+        for i in 1..ORDER {
+            powers[i] = q.mul(powers[i - 1], root);
+        }
+        let power = |exponent: u64| powers[exponent as usize];
+        let forward: Vec<_> = exponents.iter().map(|&e| power(e)).collect();
+        // Place k of the way back takes w^(-17^-k) over 8191 from each value.
+        let over = q.inv(order);
+        let inverse: Vec<_> =
+            (0..DEGREE).map(|k| q.mul(over, power(order - exponents[(DEGREE - k) % DEGREE]))).collect();
+        let cells = |k: usize| [k, (DEGREE - k) % DEGREE].map(grid::cell);
+        let mut coefficients = vec![[0; 2]; DEGREE];
+        for k in 0..DEGREE {
+            let exponent = exponents[(DEGREE - k) % DEGREE] as usize;
+            coefficients[exponent - 1] = cells(k);
+        }
+        Some(RaderPlan {
+            forward: grid.spectrum(forward),
+            inverse: grid.spectrum(inverse),
+            grid,
+            root,
+            coefficients,
+            values: (0..DEGREE).map(cells).collect(),
+        })
+    }
+
+    /// The prime.
+    pub fn modulus(&self) -> &Modulus {
+        &self.grid.modulus
+    }
+
+    /// The root of unity of order 8191; value `i` is at its power by 17^i.
+    pub fn root(&self) -> u64 {
+        self.root
+    }
+
+    /// Turns 8190 reduced coefficients into reduced values, in place. The last two words stay as they are.
+    ///
+    /// # Panics
+    /// If `x` is not [`WORDS`] long.
+    pub fn forward(&self, x: &mut [u64]) {
+        self.forward_with(simd::kernels(), x);
+    }
+
+    /// Turns 8190 reduced values into the reduced coefficients modulo `Phi`, in place. The last two words stay as they are.
+    ///
+    /// # Panics
+    /// If `x` is not [`WORDS`] long.
+    pub fn inverse(&self, x: &mut [u64]) {
+        self.inverse_with(simd::kernels(), x);
+    }
+
+    /// Takes the reduced coefficient of `X^8190` off all others, which is what it is modulo `Phi`, and leaves zero.
+    ///
+    /// # Panics
+    /// If `x` is not [`WORDS`] long.
+    pub fn reduce(&self, x: &mut [u64]) {
+        check(x.len());
+        let top = std::mem::take(&mut x[DEGREE]);
+        for x in &mut x[..DEGREE] {
+            *x = self.grid.modulus.sub(*x, top);
+        }
+    }
+
+    pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
+        check(x.len());
+        let mut cells = grid::EMPTY;
+        let flat = cells.as_flattened_mut();
+        // The coefficient of X^8190 is none: the last cell in this order stays zero.
+        for (&x, &[at, _]) in x[1..DEGREE].iter().zip(&self.coefficients) {
+            flat[usize::from(at)] = x;
+        }
+        kernels.cyclic(&self.grid, &self.forward, &mut cells);
+        let (flat, constant) = (cells.as_flattened(), x[0]);
+        for (x, &[_, from]) in x.iter_mut().zip(&self.values) {
+            *x = self.grid.modulus.add(flat[usize::from(from)], constant);
+        }
+    }
+
+    pub(crate) fn inverse_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
+        check(x.len());
+        let q = &self.grid.modulus;
+        let mut cells = grid::EMPTY;
+        let flat = cells.as_flattened_mut();
+        for (&x, &[at, _]) in x.iter().zip(&self.values) {
+            flat[usize::from(at)] = x;
+        }
+        kernels.cyclic(&self.grid, &self.inverse, &mut cells);
+        // These are the coefficients of the polynomial with the value 0 at 1: their sum is zero, which gives the first.
+        let flat = cells.as_flattened();
+        let at = |&[_, from]: &[u16; 2]| flat[usize::from(from)];
+        let top = self.coefficients.last().map_or(0, at);
+        let mut sum = top;
+        for (x, from) in x[1..DEGREE].iter_mut().zip(&self.coefficients) {
+            // 8190 numbers below 2^50.
+            sum += at(from);
+            *x = q.sub(at(from), top);
+        }
+        let one = Factor::new(1, q.value(), true);
+        x[0] = q.neg(q.add(one.times(sum, q.value()), top));
+    }
+}
+
+/// Writes the values of `f(X^(17^by))` for the values `x` of `f`: those from place `by` on, around the end. The last two
+/// words are zero.
+///
+/// # Panics
+/// If `x` or `out` is not [`WORDS`] long.
+pub fn rotate(by: usize, x: &[u64], out: &mut [u64]) {
+    check(x.len());
+    check(out.len());
+    let by = by % DEGREE;
+    let (out, rest) = out.split_at_mut(DEGREE);
+    let (end, start) = out.split_at_mut(DEGREE - by);
+    end.copy_from_slice(&x[by..DEGREE]);
+    start.copy_from_slice(&x[..by]);
+    rest.fill(0);
+}
+
+/// `f(X^(17^by))` modulo `Phi` for the signed coefficients `x` of `f`. The last two words are zero.
+///
+/// # Panics
+/// If `x` is not [`WORDS`] long.
+pub fn substitute(by: usize, x: &[i32]) -> Vec<i32> {
+    check(x.len());
+    let power = (0..by % DEGREE).fold(1, |power, _| power * GENERATOR as usize % ORDER);
+    let mut out = vec![0; WORDS];
+    for (i, &x) in x[..DEGREE].iter().enumerate() {
+        out[i * power % ORDER] = x;
+    }
+    let top = std::mem::take(&mut out[DEGREE]);
+    out[..DEGREE].iter_mut().for_each(|out| *out -= top);
+    out
+}
+
+fn check(len: usize) {
+    assert_eq!(len, WORDS, "a slice of 8192 words");
+}

@@ -1,0 +1,171 @@
+//! The cyclic group of order 8190 as a grid of 91 by 90, and the roots of unity of its axes.
+//!
+//! Place `k` lies in row `k mod 91` and column `k mod 90`, which is an isomorphism of groups, so that a transform along rows
+//! and one along columns are the transform of the whole, and neither needs places in any other order. Within a row `c`
+//! stands for `(c mod 2, c mod 5, c mod 9)` and within a column `r` for `(r mod 7, r mod 13)` alike. Walking through all
+//! places in turn goes down the diagonal, so that few lines of memory are in use at a time.
+
+use crate::modulus::Modulus;
+use crate::ntt::Factor;
+
+pub(crate) const ROWS: usize = 91;
+pub(crate) const COLUMNS: usize = 90;
+/// Rows and columns with what fills registers up.
+pub(crate) const HEIGHT: usize = 92;
+pub(crate) const WIDTH: usize = 96;
+
+/// The places, row by row.
+pub(crate) type Cells = [[u64; WIDTH]; HEIGHT];
+
+pub(crate) const EMPTY: Cells = [[0; WIDTH]; HEIGHT];
+
+/// A transformed factor over 8190, column by column.
+pub(crate) type Spectrum = Vec<[u64; WIDTH]>;
+
+/// For each place of the other factors, the rows of a transform of 7, and so on.
+pub(crate) const SEVENS: [[u8; 7]; 13] = orbits(ROWS);
+pub(crate) const THIRTEENS: [[u8; 13]; 7] = orbits(ROWS);
+pub(crate) const FIVES: [[u8; 5]; 18] = orbits(COLUMNS);
+pub(crate) const NINES: [[u8; 9]; 10] = orbits(COLUMNS);
+
+/// The modulus, and what transforms along the axes multiply by.
+#[derive(Debug, Clone)]
+pub(crate) struct Grid {
+    pub(crate) modulus: Modulus,
+    /// 1 and 2^64 mod q: reduces 128-bit sums.
+    halves: [Factor; 2],
+    /// A root of unity of order 8190: the product of the axes' own.
+    root: u64,
+    pub(crate) five: Roots<2>,
+    pub(crate) seven: Roots<3>,
+    pub(crate) nine: Roots<4>,
+    pub(crate) thirteen: Roots<6>,
+}
+
+/// What a transform of an odd length `2 H + 1` multiplies sums and differences of opposite places by.
+///
+/// With `v` the root, entry `j` of row `k` is `(v^(jk) + v^(-jk)) / 2`, counted from 1; and with a minus. These are
+/// cosine and sine in a prime field, and halve the products.
+#[derive(Debug, Clone)]
+pub(crate) struct Roots<const H: usize> {
+    pub(crate) even: [[Root; H]; H],
+    pub(crate) odd: [[Root; H]; H],
+}
+
+/// A factor, as an integer, and for arithmetic in floating point nearest to zero and over q.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Root {
+    pub(crate) w: u64,
+    pub(crate) centred: f64,
+    pub(crate) over_q: f64,
+}
+
+/// The index of a place among the cells.
+pub(crate) fn cell(k: usize) -> u16 {
+    (k % ROWS * WIDTH + k % COLUMNS) as u16
+}
+
+/// Of the numbers below `of`, the classes that differ by multiples of all but one factor, `P`; each from its multiple of `P`.
+const fn orbits<const P: usize, const N: usize>(of: usize) -> [[u8; P]; N] {
+    let step = unit(of, P);
+    let mut orbits = [[0; P]; N];
+    let mut i = 0;
+    while i < N {
+        let mut j = 0;
+        while j < P {
+            // i P runs through all multiples of P once.
+            orbits[i][j] = ((i * P + j * step) % of) as u8;
+            j += 1;
+        }
+        i += 1;
+    }
+    orbits
+}
+
+/// The number below `of` that is 1 modulo `p` and 0 modulo the rest.
+const fn unit(of: usize, p: usize) -> usize {
+    let mut unit = of / p;
+    while unit % p != 1 {
+        unit += of / p;
+    }
+    unit
+}
+
+impl Grid {
+    /// `None` unless the modulus is a prime that is 1 modulo 8190.
+    pub(super) fn new(q: Modulus) -> Option<Self> {
+        let n = ROWS * COLUMNS;
+        let exponent = (q.value() - 1) / n as u64;
+        // The order is 8190 unless it divides 8190 by a prime.
+        let primitive = |&r: &u64| [2, 3, 5, 7, 13].iter().all(|p| q.pow(r, n as u64 / p) != 1);
+        let root = (2..q.value()).map(|g| q.pow(g, exponent)).take(1 << 10).find(primitive)?;
+        let axis = |p| q.pow(root, unit(n, p) as u64);
+        Some(Grid {
+            halves: [0, 64].map(|e| Factor::new(q.reduce_u128(1 << e), q.value(), true)),
+            five: Roots::new(&q, axis(5)),
+            seven: Roots::new(&q, axis(7)),
+            nine: Roots::new(&q, axis(9)),
+            thirteen: Roots::new(&q, axis(13)),
+            modulus: q,
+            root,
+        })
+    }
+
+    /// Any 128-bit number, reduced without a division.
+    #[inline]
+    pub(crate) fn reduce(&self, x: u128) -> u64 {
+        let [low, high] = self.halves;
+        let q = self.modulus.value();
+        self.modulus.add(low.times(x as u64, q), high.times((x >> 64) as u64, q))
+    }
+
+    /// The transform of a factor of convolutions, over 8190, axis by axis by its definition.
+    pub(super) fn spectrum(&self, mut x: Vec<u64>) -> Spectrum {
+        let (q, n) = (&self.modulus, x.len());
+        for p in [2, 5, 7, 9, 13] {
+            let step = unit(n, p);
+            let mut powers = vec![1; p];
+            for i in 1..p {
+                powers[i] = q.mul(powers[i - 1], q.pow(self.root, step as u64));
+            }
+            for start in (0..n).step_by(p) {
+                let at = |j: usize| (start + j * step) % n;
+                let term = |sum, i: usize, j: usize| q.add(sum, q.mul(x[at(j)], powers[i * j % p]));
+                let sums: Vec<_> = (0..p).map(|i| (0..p).fold(0, |sum, j| term(sum, i, j))).collect();
+                sums.into_iter().enumerate().for_each(|(i, sum)| x[at(i)] = sum);
+            }
+        }
+        let over = q.inv(n as u64);
+        let mut spectrum = vec![[0; WIDTH]; COLUMNS];
+        for (k, x) in x.into_iter().enumerate() {
+            spectrum[k % COLUMNS][k % ROWS] = q.mul(x, over);
+        }
+        spectrum
+    }
+}
+
+impl<const H: usize> Roots<H> {
+    fn new(q: &Modulus, root: u64) -> Self {
+        let half = q.inv(2);
+        let table = |odd: bool| {
+            std::array::from_fn(|k| {
+                std::array::from_fn(|j| {
+                    let power = q.pow(root, ((j + 1) * (k + 1)) as u64);
+                    let inverse = q.inv(power);
+                    let sum = if odd { q.sub(power, inverse) } else { q.add(power, inverse) };
+                    Root::new(q, q.mul(sum, half))
+                })
+            })
+        };
+        Roots { even: table(false), odd: table(true) }
+    }
+}
+
+impl Root {
+    fn new(q: &Modulus, w: u64) -> Self {
+        // Below 2^49, so that the conversion is exact.
+        let centred = q.centred(w) as f64;
+        Root { w, centred, over_q: centred / q.value() as f64 }
+    }
+}
