@@ -132,7 +132,7 @@ impl RaderPlan {
 
     pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
         check(x.len());
-        let mut cells = grid::EMPTY;
+        let mut cells: Cells = [[0; WIDTH]; HEIGHT];
         let flat = cells.as_flattened_mut();
         // The coefficient of X^8190 is none: the last cell in this order stays zero.
         for (&x, &[at, _]) in x[1..DEGREE].iter().zip(&self.coefficients) {
@@ -148,7 +148,7 @@ impl RaderPlan {
     pub(crate) fn inverse_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
         check(x.len());
         let q = &self.grid.modulus;
-        let mut cells = grid::EMPTY;
+        let mut cells: Cells = [[0; WIDTH]; HEIGHT];
         let flat = cells.as_flattened_mut();
         for (&x, &[at, _]) in x.iter().zip(&self.values) {
             flat[usize::from(at)] = x;

@@ -17,8 +17,6 @@ pub(crate) const WIDTH: usize = 96;
 /// The places, row by row.
 pub(crate) type Cells = [[u64; WIDTH]; HEIGHT];
 
-pub(crate) const EMPTY: Cells = [[0; WIDTH]; HEIGHT];
-
 /// A transformed factor over 8190, column by column.
 pub(crate) type Spectrum = Vec<[u64; WIDTH]>;
 
