@@ -9,13 +9,15 @@
 //! ```
 //!
 //! and back, with `-1 = 17^4095`, by another one. Values stand in the order of `i`, so that the automorphism
-//! `X -> X^(17^s)` is a [rotation](rotate) by `s`, without a table.
+//! `X -> X^(17^s)` is a [rotation](rotate) by `s`, without a table. Any function of the product `17^i j` can stand where the
+//! power of `w` does: that is a [`Circulant`].
 //!
 //! **The convolution.** 8190 = 7 * 13 * 2 * 5 * 9, factors without common divisors, so that the cyclic group of order 8190 is a
 //! product of five small ones and its transform one along each, without twiddle factors between (Good 1958, Thomas 1963).
 //! That needs primes `q = 1 mod 8190 * 8191`. The common way, a negacyclic transform of 16384 with zeros filled
-//! up, asks for less of the prime and takes three times as long: `cargo run --release -p sotto-math --example rader`.
+//! up, asks for less of the prime and takes longer: `cargo run --release -p sotto-math --example rader`.
 
+mod circulant;
 mod grid;
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,7 @@ mod tests;
 use crate::modulus::Modulus;
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
+pub use circulant::Circulant;
 pub(crate) use grid::{
     COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, ROWS, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
@@ -37,64 +40,42 @@ pub const DEGREE: usize = ORDER - 1;
 pub const WORDS: usize = 8192;
 
 /// Its powers modulo [`ORDER`] are all exponents of roots.
-pub const GENERATOR: u64 = 17;
+pub const GENERATOR: usize = 17;
 
 /// Everything precomputed to transform polynomials modulo one prime.
 #[derive(Debug, Clone)]
 pub struct RaderPlan {
-    grid: Grid,
+    modulus: Modulus,
     root: u64,
-    forward: Spectrum,
-    inverse: Spectrum,
-    /// For each exponent from 1 on, the cell of its coefficient, and the cell where the convolution leaves it.
-    coefficients: Vec<[u16; 2]>,
-    /// The same for each value.
-    values: Vec<[u16; 2]>,
+    forward: Circulant,
+    inverse: Circulant,
 }
 
 impl RaderPlan {
     /// A plan, or `None` unless `q` is a prime and 1 modulo 8190 * 8191.
     pub fn new(q: Modulus) -> Option<Self> {
         let order = ORDER as u64;
-        if q.factors().is_some() || !(q.value() - 1).is_multiple_of(order * (order - 1)) {
+        if q.factors().is_some() || !(q.value() - 1).is_multiple_of(order) {
             return None;
         }
         // The order of a power is a divisor of a prime: 1 or the prime.
         let root = (2..).map(|g| q.pow(g, (q.value() - 1) / order)).find(|&r| r != 1)?;
-        let grid = Grid::new(q)?;
-        let mut exponents = vec![1; DEGREE];
-        for i in 1..DEGREE {
-            exponents[i] = exponents[i - 1] * GENERATOR % order;
-        }
         let mut powers = vec![1; ORDER];
         for i in 1..ORDER {
             powers[i] = q.mul(powers[i - 1], root);
         }
-        let power = |exponent: u64| powers[exponent as usize];
-        let forward: Vec<_> = exponents.iter().map(|&e| power(e)).collect();
-        // Place k of the way back takes w^(-17^-k) over 8191 from each value.
         let over = q.inv(order);
-        let inverse: Vec<_> =
-            (0..DEGREE).map(|k| q.mul(over, power(order - exponents[(DEGREE - k) % DEGREE]))).collect();
-        let cells = |k: usize| [k, (DEGREE - k) % DEGREE].map(grid::cell);
-        let mut coefficients = vec![[0; 2]; DEGREE];
-        for k in 0..DEGREE {
-            let exponent = exponents[(DEGREE - k) % DEGREE] as usize;
-            coefficients[exponent - 1] = cells(k);
-        }
         Some(RaderPlan {
-            forward: grid.spectrum(forward),
-            inverse: grid.spectrum(inverse),
-            grid,
+            modulus: q,
             root,
-            coefficients,
-            values: (0..DEGREE).map(cells).collect(),
+            forward: Circulant::new(q, |exponent| powers[exponent])?,
+            inverse: Circulant::new(q, |exponent| q.mul(over, powers[ORDER - exponent]))?,
         })
     }
 
     /// The prime.
     pub fn modulus(&self) -> &Modulus {
-        &self.grid.modulus
+        &self.modulus
     }
 
     /// The root of unity of order 8191; value `i` is at its power by 17^i.
@@ -102,7 +83,7 @@ impl RaderPlan {
         self.root
     }
 
-    /// Turns 8190 reduced coefficients into reduced values, in place. The last two words stay as they are.
+    /// Turns 8190 reduced coefficients and two zeros into reduced values and two zeros, in place.
     ///
     /// # Panics
     /// If `x` is not [`WORDS`] long.
@@ -110,7 +91,7 @@ impl RaderPlan {
         self.forward_with(simd::kernels(), x);
     }
 
-    /// Turns 8190 reduced values into the reduced coefficients modulo `Phi`, in place. The last two words stay as they are.
+    /// Turns 8190 reduced values and two zeros into the reduced coefficients modulo `Phi` and two zeros, in place.
     ///
     /// # Panics
     /// If `x` is not [`WORDS`] long.
@@ -126,46 +107,26 @@ impl RaderPlan {
         check(x.len());
         let top = std::mem::take(&mut x[DEGREE]);
         for x in &mut x[..DEGREE] {
-            *x = self.grid.modulus.sub(*x, top);
+            *x = self.modulus.sub(*x, top);
         }
     }
 
     pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        check(x.len());
-        let mut cells: Cells = [[0; WIDTH]; HEIGHT];
-        let flat = cells.as_flattened_mut();
-        // The coefficient of X^8190 is none: the last cell in this order stays zero.
-        for (&x, &[at, _]) in x[1..DEGREE].iter().zip(&self.coefficients) {
-            flat[usize::from(at)] = x;
-        }
-        kernels.cyclic(&self.grid, &self.forward, &mut cells);
-        let (flat, constant) = (cells.as_flattened(), x[0]);
-        for (x, &[_, from]) in x.iter_mut().zip(&self.values) {
-            *x = self.grid.modulus.add(flat[usize::from(from)], constant);
+        let constant = x.first().map_or(0, |x| *x);
+        self.forward.to_values_with(kernels, x);
+        for x in &mut x[..DEGREE] {
+            *x = self.modulus.add(*x, constant);
         }
     }
 
     pub(crate) fn inverse_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        check(x.len());
-        let q = &self.grid.modulus;
-        let mut cells: Cells = [[0; WIDTH]; HEIGHT];
-        let flat = cells.as_flattened_mut();
-        for (&x, &[at, _]) in x.iter().zip(&self.values) {
-            flat[usize::from(at)] = x;
-        }
-        kernels.cyclic(&self.grid, &self.inverse, &mut cells);
-        // These are the coefficients of the polynomial with the value 0 at 1: their sum is zero, which gives the first.
-        let flat = cells.as_flattened();
-        let at = |&[_, from]: &[u16; 2]| flat[usize::from(from)];
-        let top = self.coefficients.last().map_or(0, at);
-        let mut sum = top;
-        for (x, from) in x[1..DEGREE].iter_mut().zip(&self.coefficients) {
-            // 8190 numbers below 2^50.
-            sum += at(from);
-            *x = q.sub(at(from), top);
-        }
-        let one = Factor::new(1, q.value(), true);
-        x[0] = q.neg(q.add(one.times(sum, q.value()), top));
+        self.inverse.to_coefficients_with(kernels, x);
+        // These are the coefficients of the polynomial with the value 0 at 1: their sum is zero, which gives the first. It is
+        // a sum of 8190 numbers below 2^50.
+        let q = self.modulus.value();
+        let sum = x[1..ORDER].iter().sum();
+        x[0] = self.modulus.neg(Factor::new(1, q, true).times(sum, q));
+        self.reduce(x);
     }
 }
 
@@ -191,7 +152,7 @@ pub fn rotate(by: usize, x: &[u64], out: &mut [u64]) {
 /// If `x` is not [`WORDS`] long.
 pub fn substitute(by: usize, x: &[i32]) -> Vec<i32> {
     check(x.len());
-    let power = (0..by % DEGREE).fold(1, |power, _| power * GENERATOR as usize % ORDER);
+    let power = (0..by % DEGREE).fold(1, |power, _| power * GENERATOR % ORDER);
     let mut out = vec![0; WORDS];
     for (i, &x) in x[..DEGREE].iter().enumerate() {
         out[i * power % ORDER] = x;

@@ -94,6 +94,9 @@ impl Grid {
     /// `None` unless the modulus is a prime that is 1 modulo 8190.
     pub(super) fn new(q: Modulus) -> Option<Self> {
         let n = ROWS * COLUMNS;
+        if q.factors().is_some() || !(q.value() - 1).is_multiple_of(n as u64) {
+            return None;
+        }
         let exponent = (q.value() - 1) / n as u64;
         // The order is 8190 unless it divides 8190 by a prime.
         let primitive = |&r: &u64| [2, 3, 5, 7, 13].iter().all(|p| q.pow(r, n as u64 / p) != 1);
@@ -123,10 +126,8 @@ impl Grid {
         let (q, n) = (&self.modulus, x.len());
         for p in [2, 5, 7, 9, 13] {
             let step = unit(n, p);
-            let mut powers = vec![1; p];
-            for i in 1..p {
-                powers[i] = q.mul(powers[i - 1], q.pow(self.root, step as u64));
-            }
+            let root = q.pow(self.root, step as u64);
+            let powers: Vec<u64> = (0..p as u64).map(|e| q.pow(root, e)).collect();
             for start in (0..n).step_by(p) {
                 let at = |j: usize| (start + j * step) % n;
                 let term = |sum, i: usize, j: usize| q.add(sum, q.mul(x[at(j)], powers[i * j % p]));

@@ -43,7 +43,7 @@ fn value_at(q: &Modulus, x: &[u64], point: u64) -> u64 {
 
 /// 17^e modulo 8191.
 fn exponent(e: usize) -> u64 {
-    (0..e).fold(1, |power, _| power * GENERATOR % ORDER as u64)
+    (0..e).fold(1, |power, _| power * GENERATOR as u64 % ORDER as u64)
 }
 
 #[test]
@@ -153,4 +153,27 @@ fn automorphisms_rotate() {
         rotate(by, &values, &mut rotated);
         assert!(rotated == moved, "values by {by}");
     }
+}
+
+#[test]
+fn circulants_are_their_matrices() {
+    // Modulo a prime that has the roots of the grid and not those of a plan.
+    let q = (1..).map(|i| i * DEGREE as u64 + 1).find_map(Modulus::new).unwrap();
+    let h = |exponent: usize| q.reduce(mix(exponent as u64));
+    let matrix = Circulant::new(q, h).unwrap();
+    let x: Vec<u64> = random(&q, 3);
+    let entry = |i: usize, j: usize| h(exponent(i) as usize * j % ORDER);
+    let (mut values, mut coefficients) = (x.clone(), x.clone());
+    matrix.to_values(&mut values);
+    matrix.to_coefficients(&mut coefficients);
+    for i in [0, 1, 2, 630, 4095, 8189] {
+        let value = (1..DEGREE).fold(0, |sum, j| q.add(sum, q.mul(entry(i, j), x[j])));
+        assert_eq!(values[i], value, "row {i}");
+    }
+    for j in [1, 2, 17, 8190] {
+        let power = |e: usize| (0..DEGREE).scan(e, |e, _| Some(std::mem::replace(e, *e * GENERATOR % ORDER)));
+        let sum = power(j).zip(&x).fold(0, |sum, (e, x)| q.add(sum, q.mul(h(e), *x)));
+        assert_eq!(coefficients[j], sum, "column {j}");
+    }
+    assert_eq!((values[DEGREE..].to_vec(), coefficients[0], coefficients[ORDER]), (vec![0; 2], 0, 0));
 }
