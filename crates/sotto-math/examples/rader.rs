@@ -33,11 +33,11 @@ fn main() {
 
 /// Microseconds of one run.
 fn us(mut run: impl FnMut()) -> f64 {
-    const REPEAT: u32 = 50;
+    const REPEAT: u32 = 5;
     let pass = |run: &mut dyn FnMut()| {
         let start = Instant::now();
         (0..REPEAT).for_each(|_| run());
         start.elapsed().as_secs_f64() * 1e6 / f64::from(REPEAT)
     };
-    (0..40).map(|_| pass(&mut run)).fold(f64::INFINITY, f64::min)
+    (0..400).map(|_| pass(&mut run)).fold(f64::INFINITY, f64::min)
 }
