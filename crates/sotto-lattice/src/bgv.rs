@@ -8,6 +8,7 @@
 //! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
 //! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
+//! | [`noise`] | the variance each step adds, on average and at most |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //! | [`scratch`] | the working memory of key switching |
 //!
@@ -21,6 +22,7 @@ mod fixture;
 pub mod keyswitch;
 pub mod level;
 pub mod lower;
+pub mod noise;
 pub mod pow2;
 pub mod ring;
 pub mod rns;

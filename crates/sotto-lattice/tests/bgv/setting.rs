@@ -1,0 +1,96 @@
+//! A ring at the size that schemes use, its keys, and what is measured.
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use sotto_lattice::bgv::encrypt::{encrypt, errors};
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::noise::Noise;
+use sotto_lattice::bgv::{Cipher, Level, Pow2, Rns, RotationKey, Secret, SlotRing};
+use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_math::sample::Gaussian;
+use sotto_prg::PublicSeed;
+
+const SEED: PublicSeed = PublicSeed([8; 32]);
+pub(crate) const SIGMA: f64 = 3.2;
+
+pub(crate) struct Setting<R: SlotRing> {
+    pub(crate) rns: Rns<R>,
+    pub(crate) secret: Secret,
+    pub(crate) model: Noise,
+    pub(crate) rng: ChaCha20Rng,
+    masks: u64,
+}
+
+pub(crate) fn pow2() -> Setting<Pow2> {
+    Setting::new(Pow2::standard(4).unwrap())
+}
+
+impl<R: SlotRing> Setting<R> {
+    pub(crate) fn new(ring: R) -> Self {
+        let rns = Rns::new(ring).unwrap();
+        let mut rng = ChaCha20Rng::from_seed([1; 32]);
+        let secret = Secret::sample(&rns, &mut rng);
+        let model = Noise::average(&rns, SIGMA);
+        Setting { rns, secret, model, rng, masks: 0 }
+    }
+
+    /// A uniform plaintext.
+    pub(crate) fn plain(&mut self) -> Vec<u64> {
+        let ring = self.rns.ring();
+        let mut out = vec![0; ring.words()];
+        out[..ring.degree()].iter_mut().for_each(|x| *x = self.rng.next_u64() % ring.plain());
+        out
+    }
+
+    pub(crate) fn encrypt(&mut self, level: Level, plain: &[u64]) -> Cipher {
+        self.masks += 1;
+        let mask = self.rns.mask(level, &SEED, "ciphertext", self.masks);
+        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let body = encrypt(&self.rns, level, &self.secret, &mask, plain, &mut errors);
+        Cipher::new(&self.rns, level, &[&body, &mask])
+    }
+
+    pub(crate) fn rotation_key(&mut self, by: usize) -> RotationKey<R> {
+        let masks = Masks { seed: &SEED, label: "rotation", first: 0 };
+        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let bodies = RotationKey::generate(&self.rns, by, &self.secret, masks, &mut errors);
+        RotationKey::assemble(&self.rns, self.rns.ring().turn(by), &bodies, masks).unwrap()
+    }
+
+    pub(crate) fn square_key(&mut self) -> SwitchKey {
+        let masks = Masks { seed: &SEED, label: "square", first: 0 };
+        let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut self.rng };
+        let bodies = SwitchKey::generate_square(&self.rns, &self.secret, masks, &mut errors);
+        SwitchKey::assemble(&self.rns, &bodies, masks).unwrap()
+    }
+
+    /// What a ciphertext of three parts holds, in the body of one of two, without any error of its own.
+    pub(crate) fn opened_square(&self, c: &Cipher) -> Cipher {
+        let (rns, level) = (&self.rns, c.level());
+        let wide: Vec<i64> = self.secret.coefficients().iter().map(|x| i64::from(*x)).collect();
+        let s = rns.from_small(level, &wide);
+        let mut phase = c.part(2).to_vec();
+        for part in [1, 0] {
+            rns.mul(level, &mut phase, &s);
+            rns.add(level, &mut phase, c.part(part));
+        }
+        Cipher::new(rns, level, &[&phase, &vec![0; rns.words(level)]])
+    }
+
+    /// The variance of a ciphertext's error.
+    pub(crate) fn measured(&self, c: &Cipher) -> f64 {
+        self.mean_square(&errors(&self.rns, &self.secret, c))
+    }
+
+    /// Of coefficients, or where only differences matter, as in a cyclotomic ring of prime index, of their differences
+    /// from the mean, with the last coefficient, which is zero.
+    pub(crate) fn mean_square(&self, errors: &[f64]) -> f64 {
+        let squares = errors.iter().map(|x| x * x).sum::<f64>();
+        if self.rns.ring().spread() == 1.0 {
+            return squares / errors.len() as f64;
+        }
+        let count = errors.len() as f64 + 1.0;
+        let mean = errors.iter().sum::<f64>() / count;
+        squares / count - mean * mean
+    }
+}
