@@ -9,6 +9,7 @@
 //! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
 //! | [`noise`] | the variance each step adds, on average and at most |
+//! | [`rows`] | sums of ciphertexts times rows: the pass over a table |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //! | [`scratch`] | the working memory of key switching |
 //!
@@ -27,6 +28,7 @@ pub mod pow2;
 pub mod ring;
 pub mod rns;
 pub mod rotate;
+pub mod rows;
 pub mod scratch;
 pub mod secret;
 pub mod tensor;
@@ -39,5 +41,6 @@ pub use pow2::Pow2;
 pub use ring::SlotRing;
 pub use rns::Rns;
 pub use rotate::RotationKey;
+pub use rows::Table;
 pub use scratch::Scratch;
 pub use secret::Secret;

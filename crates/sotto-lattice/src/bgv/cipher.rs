@@ -65,6 +65,12 @@ impl Cipher {
         &mut self.part_mut(part)[limb * words..][..words]
     }
 
+    /// One limb of every part, to write to.
+    pub(super) fn limbs_mut(&mut self, limb: usize) -> impl Iterator<Item = &mut [u64]> {
+        let words = self.limb;
+        self.words.chunks_exact_mut(self.stride).map(move |part| &mut part[limb * words..][..words])
+    }
+
     /// Adds a ciphertext of the same level and number of parts: the messages add.
     ///
     /// # Panics

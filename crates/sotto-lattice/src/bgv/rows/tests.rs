@@ -1,0 +1,61 @@
+use super::*;
+use crate::bgv::fixture::{encrypted, levels, on_every_ring, opened, plaintexts, secret, slots, slotwise};
+
+on_every_ring!(columns_are_sums_of_rows);
+
+/// More rows than a tile has, more columns than a group, and two queries in one pass.
+fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
+    let secret = secret(rns);
+    let all = plaintexts(rns);
+    let (rows, cols) = (33, 5);
+    let plain = |row: usize, col: usize| &all[(row * 3 + col) % all.len()];
+    for level in levels(rns).take(2) {
+        let table = Table::new(rns, level, rows, cols).unwrap();
+        let bytes = table.layout().bytes() as usize;
+        let mut tiles = vec![0; table.bytes() as usize];
+        for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
+            let values = rns.from_plain(level, plain(row, col));
+            for (tiles, limb) in tiles.chunks_mut(bytes).zip(values.chunks(rns.ring().words())) {
+                for (block, line) in limb.as_chunks::<8>().0.iter().enumerate() {
+                    let at = table.layout().line(block, row, col) as usize;
+                    tiles[at..at + 64].copy_from_slice(line.map(u64::to_le_bytes).as_flattened());
+                }
+            }
+        }
+        let queries: Vec<Vec<Cipher>> = [0, 1]
+            .map(|query| {
+                let selector =
+                    |row: usize| encrypted(rns, level, &secret, &all[(row + query) % 3], row as u64);
+                (0..rows).map(selector).collect()
+            })
+            .into();
+        let laid: Vec<Vec<Selectors>> = queries.iter().map(|query| table.selectors(query)).collect();
+        let blocks = table.layout().blocks();
+        let mut sums = vec![vec![vec![7; blocks * table.block_words()]; level.primes()]; 2];
+        for (limb, tiles) in tiles.chunks(bytes).enumerate() {
+            let laid: Vec<&Selectors> = laid.iter().map(|laid| &laid[limb]).collect();
+            let mut out: Vec<&mut [u64]> = sums.iter_mut().map(|sums| sums[limb].as_mut_slice()).collect();
+            table.scan(limb, tiles, 0..blocks, &laid, &mut out);
+        }
+        for (query, (ciphers, sums)) in queries.iter().zip(&sums).enumerate() {
+            let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
+            let columns = table.columns(rns, &sums, 1..cols);
+            for (column, col) in columns.iter().zip(1..) {
+                let values: Vec<_> = (0..rows).map(|row| rns.from_plain(level, plain(row, col))).collect();
+                let values: Vec<&[u64]> = values.iter().map(|x| x.as_slice()).collect();
+                let mut sum = Cipher::zero(rns, level, 2);
+                sum.part_mut(0).fill(1);
+                product_sum(rns, &ciphers.iter().collect::<Vec<_>>(), &values, &mut sum);
+                assert!(
+                    (0..2).all(|part| sum.part(part) == column.part(part)),
+                    "column {col}, query {query}"
+                );
+                let expected = (0..rows).fold(slots(rns, &all[2]), |sum, row| {
+                    let [v, x] = [&all[(row + query) % 3], plain(row, col)].map(|x| slots(rns, x));
+                    slotwise(rns, 0, &sum, &slotwise(rns, 1, &v, &x))
+                });
+                assert_eq!(opened(rns, &secret, column), expected, "column {col}, query {query}");
+            }
+        }
+    }
+}
