@@ -8,6 +8,15 @@ use std::time::{Duration, Instant};
 /// Seed of every generated table: the same rows on every machine, so that digests can be written down.
 const SEED: PublicSeed = PublicSeed(*b"sotto bench: rows of every table");
 
+/// A table's rows, one after the other, seen as one string of bytes.
+pub(crate) trait RowBytes: Sync {
+    /// The bytes from `at` on; zeroes past the end.
+    fn fill(&self, at: u64, out: &mut [u8]);
+
+    /// Time that [`Self::fill`] took so far, summed over threads.
+    fn spent(&self) -> Duration;
+}
+
 /// The golden ratio in 64 bits: SplitMix64's step.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -46,23 +55,11 @@ impl Source {
         self.rows * self.row_bytes
     }
 
-    /// Time spent generating so far, summed over threads.
-    pub(crate) fn spent(&self) -> Duration {
-        Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
-    }
-
     /// One row.
     pub(crate) fn row(&self, row: u64) -> Vec<u8> {
         let mut out = vec![0; self.row_bytes as usize];
         self.write(row * self.row_bytes, &mut out);
         out
-    }
-
-    /// The table's bytes from `at` on; zeroes past its end. The time it takes is counted.
-    pub(crate) fn fill(&self, at: u64, out: &mut [u8]) {
-        let start = Instant::now();
-        self.write(at, out);
-        self.nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
     fn write(&self, at: u64, out: &mut [u8]) {
@@ -115,6 +112,18 @@ impl Source {
             at += take as u64;
         }
         hasher.finalize().to_hex().to_string()
+    }
+}
+
+impl RowBytes for Source {
+    fn fill(&self, at: u64, out: &mut [u8]) {
+        let start = Instant::now();
+        self.write(at, out);
+        self.nanos.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    fn spent(&self) -> Duration {
+        Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
     }
 }
 

@@ -1,4 +1,5 @@
-//! What to measure, as data. A definition is a TOML file: a name, a sentence on what it is for, and cases.
+//! What to measure, as data. A definition is a TOML file: a name, a sentence on what it is for, and cases of tables or
+//! of trees.
 //! Unknown keys are refused, because a misspelt `lookups` that is silently ignored measures something else
 //! than its author believes.
 
@@ -8,9 +9,11 @@ mod parse;
 mod shipped;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use parse::DefinitionError;
 pub use shipped::{Shipped, shipped};
+pub use tree::{Measure, TreeCase, Way};
 
 use serde_json::{Map, Value};
 use sotto_core::Goal;
@@ -23,8 +26,10 @@ pub struct Definition {
     pub name: String,
     /// What it is for, one sentence.
     pub about: String,
-    /// At least one case.
+    /// Tables; at least one, if there are no trees.
     pub cases: Vec<Case>,
+    /// Trees of hashes, whose proofs are looked up.
+    pub trees: Vec<TreeCase>,
 }
 
 /// One scheme on one table shape.

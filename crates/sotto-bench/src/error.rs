@@ -77,8 +77,13 @@ pub enum BenchError {
         why: String,
     },
     /// The file of published figures is damaged.
-    #[error("bench/published.toml: {0}")]
-    Published(String),
+    #[error("{file}: {why}")]
+    Published {
+        /// Which file.
+        file: &'static str,
+        /// What is wrong in it.
+        why: String,
+    },
     /// Memory or disk.
     #[error("storage: {0}; choose another folder for temporary files, or a smaller table")]
     Storage(#[from] io::Error),

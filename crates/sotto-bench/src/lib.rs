@@ -6,7 +6,7 @@
 //! | [`machine`] | what this machine is, and how fast it reads memory |
 //! | `content` | generated rows, and the same rows again to check answers against |
 //! | `plan` | one case made ready: parameters, layout of rows, memory it needs |
-//! | `runner` | encoding, asking, answering, reading memory in between, checking |
+//! | `runner` | encoding, asking, answering, reading memory in between, checking; and trees of hashes |
 //! | `published` | other people's figures for the same shapes, with their sources |
 //! | [`report`] | what came out, as tables, JSON and SVG |
 //!

@@ -1,5 +1,7 @@
 //! Other people's figures, as they published them, from `bench/published.toml`.
 
+pub(crate) mod tree;
+
 use crate::error::BenchError;
 use crate::report::{self, Table};
 use serde::{Deserialize, Serialize};
@@ -112,15 +114,13 @@ pub(crate) fn sort(rows: &mut [PublishedRow]) {
 }
 
 fn parse(text: &str) -> Result<Vec<PublishedRow>, BenchError> {
-    let text: Text = toml::from_str(text).map_err(|e| BenchError::Published(e.to_string()))?;
+    let refuse = |why| BenchError::Published { file: "bench/published.toml", why };
+    let text: Text = toml::from_str(text).map_err(|e| refuse(e.to_string()))?;
     let mut rows = Vec::new();
     for source in text.source {
         for row in source.row {
             let rows_count = 1u64.checked_shl(row.log2_rows).ok_or_else(|| {
-                BenchError::Published(format!(
-                    "{}: log2_rows is {}, at most 63 is possible",
-                    row.scheme, row.log2_rows
-                ))
+                refuse(format!("{}: log2_rows is {}, at most 63 is possible", row.scheme, row.log2_rows))
             })?;
             let bytes = |kb: Option<f64>| kb.map(|kb| (kb * 1000.0) as u64);
             rows.push(PublishedRow {

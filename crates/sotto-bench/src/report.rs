@@ -12,11 +12,13 @@ mod table;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod trees;
 mod units;
 mod words;
 
 pub use crate::published::PublishedRow;
 pub use series::{Series, Supplied};
+pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
 
 use crate::machine::MachineFacts;
 use crate::published;
@@ -41,6 +43,8 @@ pub struct Report {
     pub modelled: Vec<Modelled>,
     /// Cases that did not run, and why.
     pub skipped: Vec<Skipped>,
+    /// Proofs in trees of hashes.
+    pub trees: Trees,
 }
 
 /// Suffixes of field names, and their units.
@@ -327,6 +331,7 @@ impl Report {
         self.measured.extend(other.measured);
         self.modelled.extend(other.modelled);
         self.skipped.extend(other.skipped);
+        self.trees.append(other.trees);
         for row in other.published {
             if !self.published.contains(&row) {
                 self.published.push(row);

@@ -10,6 +10,7 @@ mod series;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod update;
 
 use crate::content::Source;
@@ -51,6 +52,7 @@ pub(crate) fn run_with(
         published: published::for_tables(&tables)?,
         modelled: Vec::new(),
         skipped: Vec::new(),
+        trees: tree::run(&definition.trees, schemes, options, watcher)?,
     };
     for turn in definition.turns() {
         // Asked for once, so that every line of a case is judged by the same memory.

@@ -30,6 +30,24 @@ fn the_quick_definition_of_the_spiral_family_runs_too() {
     assert!(widest <= Some(110), "{widest:?} columns");
 }
 
+/// Every scheme with one server, on a tree of a few hashes.
+#[test]
+fn the_quick_definition_of_trees_runs_and_every_proof_is_right() {
+    let report = sotto_bench::run(&load("tree-quick").unwrap(), &Options::default(), &|_| ()).unwrap();
+    let trees = &report.trees;
+    assert!(report.measured.is_empty() && report.modelled.is_empty());
+    let of = |scheme: &str| trees.measured.iter().filter(|m| m.scheme.as_deref() == Some(scheme)).count();
+    for scheme in sotto_registry::SCHEMES.iter().filter(|entry| entry.servers == 1) {
+        let name = scheme.id.0.split('/').next().unwrap();
+        let skipped = trees.skipped.iter().any(|s| s.line.starts_with(name));
+        assert!(of(scheme.id.0) > 0 || skipped, "{name}: {:?}", trees.skipped);
+    }
+    assert!(of("simplepir/1") >= 5 && of("fspiral/1") == 1);
+    let proofs: u64 = trees.measured.iter().map(|m| m.checked_proofs_count).sum();
+    assert!(proofs >= 3 * 6, "{proofs}");
+    assert!(trees.published.iter().any(|row| row.line == "qTreePIR"));
+}
+
 fn check(name: &str) -> Report {
     let definition = load(name).unwrap();
     let scratch = tempfile::tempdir().unwrap();

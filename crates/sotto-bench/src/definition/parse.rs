@@ -2,6 +2,7 @@
 
 use super::fields::{Count, Digest, Wish};
 use super::lines::{self, Inline, LineText};
+use super::tree::{self, TreeText};
 use super::{Case, Content, Definition};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,9 +14,9 @@ const MAX_TABLE_BYTES: u64 = 1 << 44;
 /// Largest batch answered in one pass.
 const MAX_BATCH: u64 = 256;
 /// Most repetitions of one batch size.
-const MAX_LOOKUPS: u64 = 10_000;
+pub(super) const MAX_LOOKUPS: u64 = 10_000;
 /// Most threads a case may ask for.
-const MAX_THREADS: u64 = 1024;
+pub(super) const MAX_THREADS: u64 = 1024;
 
 /// Why a definition cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +57,10 @@ pub enum DefinitionError {
 struct DefinitionText {
     name: String,
     about: String,
+    #[serde(default)]
     case: Vec<Spanned<CaseText>>,
+    #[serde(default)]
+    tree: Vec<Spanned<TreeText>>,
 }
 
 #[derive(Deserialize)]
@@ -93,20 +97,26 @@ impl Definition {
     pub fn parse(path: &str, text: &str) -> Result<Self, DefinitionError> {
         let read: DefinitionText = toml::from_str(text)
             .map_err(|e| DefinitionError::Syntax { path: path.to_owned(), why: e.to_string() })?;
-        if read.case.is_empty() {
-            let why = "a definition needs at least one [[case]]".to_owned();
+        if read.case.is_empty() && read.tree.is_empty() {
+            let why = "a definition needs at least one [[case]] or [[tree]]".to_owned();
             return Err(DefinitionError::Syntax { path: path.to_owned(), why });
         }
+        let at = |start: usize, why: String| DefinitionError::Case {
+            path: path.to_owned(),
+            line: 1 + text.bytes().take(start).filter(|b| *b == b'\n').count(),
+            why,
+        };
         let mut cases = Vec::with_capacity(read.case.len());
         for (turn, case) in read.case.into_iter().enumerate() {
             let start = case.span().start;
-            cases.extend(check(turn, case.into_inner()).map_err(|why| DefinitionError::Case {
-                path: path.to_owned(),
-                line: 1 + text.bytes().take(start).filter(|b| *b == b'\n').count(),
-                why,
-            })?);
+            cases.extend(check(turn, case.into_inner()).map_err(|why| at(start, why))?);
         }
-        Ok(Definition { name: read.name, about: read.about, cases })
+        let mut trees = Vec::with_capacity(read.tree.len());
+        for case in read.tree {
+            let start = case.span().start;
+            trees.push(tree::check(case.into_inner()).map_err(|why| at(start, why))?);
+        }
+        Ok(Definition { name: read.name, about: read.about, cases, trees })
     }
 }
 
@@ -167,7 +177,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
     Ok(lines.into_iter().map(with).collect())
 }
 
-fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {
+pub(super) fn small(counts: Vec<Count>, max: u64, name: &str) -> Result<Vec<usize>, String> {
     let fit = |n: Count| usize::try_from(n.0).ok().filter(|_| n.0 <= max);
     counts
         .into_iter()

@@ -46,5 +46,9 @@ pub fn shipped() -> &'static [Shipped] {
         "s3pir-28",
         "s3pir-256",
         "dpf-batch",
+        "tree-quick",
+        "tree-setup",
+        "tree-index",
+        "tree-online",
     ]
 }

@@ -111,3 +111,27 @@ fn a_case_is_one_scheme_or_several_lines() {
         assert!(why.contains("line") && why.contains(says), "{with}: {why}");
     }
 }
+
+#[test]
+fn trees_have_defaults_and_limits() {
+    let text =
+        "name = \"n\"\nabout = \"a\"\n\n[[tree]]\narity = 2\nheights = [3, 20]\nmeasure = \"proofs\"\n";
+    let definition = Definition::parse("d.toml", text).unwrap();
+    let [tree] = definition.trees.as_slice() else { panic!("one tree") };
+    assert_eq!((tree.shapes.len(), tree.shapes[1].leaves(), tree.repeats), (2, 1 << 20, 5));
+    assert_eq!((tree.ways.as_slice(), tree.lines.len()), ([Way::Colours, Way::Buckets].as_slice(), 0));
+    for (from, to, says) in [
+        ("[3, 20]", "[]", "heights is empty"),
+        ("[3, 20]", "[41]", "2^40"),
+        ("arity = 2", "arity = 1", "2 to 256 children"),
+        ("\"proofs\"", "\"proof\"", "unknown variant"),
+        ("\"proofs\"", "\"setup\"\nlines = [{ scheme = \"s\" }]", "leave lines out"),
+        ("\"proofs\"", "\"proofs\"\nways = [\"buckets\", \"buckets\"]", "or both"),
+        ("\"proofs\"", "\"proofs\"\nlines = []", "a list of lines"),
+        ("\"proofs\"", "\"proofs\"\nrepeats = 0", "at least 1"),
+        ("\"proofs\"", "\"proofs\"\nrows = 3", "unknown field"),
+    ] {
+        let why = error(&text.replace(from, to));
+        assert!(why.contains(says) && why.contains("line"), "{why}");
+    }
+}

@@ -1,8 +1,9 @@
-//! A report as a drawing: own figures only. Two panels: time of one lookup, and what batching adds.
+//! A report as a drawing: own figures only. Time of one lookup, what batching adds, and proofs over the height of their trees.
 
 mod batches;
 mod canvas;
 mod lookups;
+mod trees;
 
 use super::Report;
 use super::words::wrapped;
@@ -23,13 +24,14 @@ impl Report {
             y += 15.0;
         }
         y -= 15.0;
-        if self.measured.is_empty() {
+        if self.measured.is_empty() && self.trees.measured.is_empty() {
             canvas.text(24.0, y + 20.0, "Nothing was measured: every case was skipped.");
             y += 44.0;
-        } else {
+        } else if !self.measured.is_empty() {
             y = lookups::draw(&mut canvas, &self.measured, y);
             y = batches::draw(&mut canvas, &self.measured, y);
         }
+        y = trees::draw(&mut canvas, &self.trees.measured, y);
         canvas.finish(WIDTH, y)
     }
 }

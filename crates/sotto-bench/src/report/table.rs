@@ -61,6 +61,10 @@ const MODELLED: &str = "\
 Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
 fails: bound on the probability that a lookup comes back wrong. security: of the hardest assumption.";
 
+const TREES: &str = "\
+colours: a table for each colour, a row of each (TreePIR). buckets: a batch code over all nodes, which fails
+for less than one request in 2^40; for up to ten rows it is as many lookups in the whole table.";
+
 impl Report {
     /// Tables for people, at most 110 columns wide.
     pub fn table(&self) -> String {
@@ -106,13 +110,42 @@ impl Report {
                 paragraph(&mut out, &source);
             }
         }
-        if !self.skipped.is_empty() {
+        self.trees(&mut out);
+        if !self.skipped.is_empty() || !self.trees.skipped.is_empty() {
             line(&mut out, "\nNOT RUN");
             for skipped in &self.skipped {
                 paragraph(&mut out, &format!("{} {}: {}", skipped.case, skipped.table.shape, skipped.reason));
             }
+            for skipped in &self.trees.skipped {
+                paragraph(
+                    &mut out,
+                    &format!("{}, {} leaves: {}", skipped.line, skipped.tree.name, skipped.reason),
+                );
+            }
         }
         out
+    }
+
+    fn trees(&self, out: &mut String) {
+        let measured = &self.trees.measured;
+        for answered in tables::trees::answered(&self.trees) {
+            section(out, &format!("MEASURED: {}", answered.title), answered.measured, answered.note);
+            if let Some(published) = answered.published {
+                line(out, &format!("\nPUBLISHED, on other machines: {}\n\n{published}", answered.title));
+            }
+        }
+        if measured.iter().any(|m| m.tables_count > 0) {
+            section(out, "MEASURED: the tables of a tree", tables::trees::stacks(measured), TREES);
+            let proofs: u64 = measured.iter().map(|m| m.checked_proofs_count).sum();
+            let rows: u64 = measured.iter().map(|m| m.checked_answers_count).sum();
+            let text = format!(
+                "Every row was compared with the tree's, and every proof verified: {rows} of {rows} rows and {proofs} of {proofs} proofs are right."
+            );
+            paragraph(out, &text);
+        }
+        for source in tables::trees::sources(&self.trees.published) {
+            paragraph(out, &source);
+        }
     }
 }
 

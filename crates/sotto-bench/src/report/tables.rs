@@ -1,6 +1,7 @@
 //! The grids of a report, one function per question; those of clients that prepare once have a file of their own.
 
 mod series;
+pub(super) mod trees;
 
 use super::names::{self, Named};
 use super::units::{bytes, decimal, digits, percent, time};

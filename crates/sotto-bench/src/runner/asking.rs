@@ -46,6 +46,19 @@ pub(super) struct Tally {
     pub(super) down: u64,
 }
 
+/// Rows that came back right, and what that took.
+#[derive(Default)]
+pub(super) struct Fetched {
+    /// In the order in which they were asked for.
+    pub(super) rows: Vec<Vec<u8>>,
+    /// The client, making the queries.
+    pub(super) query: Duration,
+    /// The server's pass.
+    pub(super) server: Duration,
+    /// The client, reading the answers.
+    pub(super) recover: Duration,
+}
+
 /// One lookup on its way: the row, the queries per record and server, and what reads the answers.
 struct Asked {
     row: u64,
@@ -102,14 +115,21 @@ impl<'a> Asking<'a> {
 
     /// Asks for `rows`, answers them in one pass, checks them. Gives the server's time.
     pub(super) fn pass(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Duration, BenchError> {
+        Ok(self.fetch(rows, rng)?.server)
+    }
+
+    /// The same, with the rows that came.
+    pub(super) fn fetch(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Fetched, BenchError> {
         let label = self.plan.label.clone();
         let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
+        let mut fetched = Fetched::default();
         let mut asked = Vec::with_capacity(rows.len());
         for row in rows {
-            asked.push(self.ask(*row, rng).map_err(|why| fail("making a query", why))?);
+            let (ask, took) = self.ask(*row, rng).map_err(|why| fail("making a query", why))?;
+            fetched.query += took;
+            asked.push(ask);
         }
         // Servers work at the same time, on machines of their own; here the slower one counts.
-        let mut slowest = Duration::ZERO;
         let mut answers: Vec<Vec<Vec<Vec<u8>>>> =
             asked.iter().map(|ask| vec![Vec::new(); ask.tickets.len()]).collect();
         for server in 0..self.plan.entry.queried {
@@ -124,18 +144,20 @@ impl<'a> Asking<'a> {
                 let served = self.server.answer_many(&asks);
                 (served, start.elapsed())
             });
-            slowest = slowest.max(elapsed);
+            fetched.server = fetched.server.max(elapsed);
             for (place, answer) in answers.iter_mut().flatten().zip(served) {
                 place.push(answer.map_err(|why| fail("answering", why))?);
             }
         }
         for (ask, answers) in asked.into_iter().zip(answers) {
-            self.check(ask, &answers)?;
+            let (row, took) = self.check(ask, &answers)?;
+            fetched.recover += took;
+            fetched.rows.push(row);
         }
-        Ok(slowest)
+        Ok(fetched)
     }
 
-    fn ask(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<Asked, Error> {
+    fn ask(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<(Asked, Duration), Error> {
         let records = self.plan.packing.records_of(row)?;
         let (mut tickets, mut queries) = (Vec::new(), Vec::new());
         let start = Instant::now();
@@ -147,12 +169,14 @@ impl<'a> Asking<'a> {
             queries.push(fan);
             tickets.push(ticket);
         }
-        self.tally.query.push(start.elapsed());
+        let took = start.elapsed();
+        self.tally.query.push(took);
         self.tally.up = queries.iter().flatten().map(|q| q.len() as u64).sum();
-        Ok(Asked { row, tickets, queries })
+        Ok((Asked { row, tickets, queries }, took))
     }
 
-    fn check(&mut self, ask: Asked, answers: &[Vec<Vec<u8>>]) -> Result<(), BenchError> {
+    /// Reads an answer and compares it. Gives the row, and how long reading it took.
+    fn check(&mut self, ask: Asked, answers: &[Vec<Vec<u8>>]) -> Result<(Vec<u8>, Duration), BenchError> {
         let wrong =
             |why: String| BenchError::WrongAnswer { case: self.plan.label.clone(), row: ask.row, why };
         self.tally.down = answers.iter().flatten().map(|a| a.len() as u64).sum();
@@ -162,14 +186,15 @@ impl<'a> Asking<'a> {
             records.push(self.client.recover(ticket, answers).map_err(|why| wrong(why.to_string()))?);
         }
         let got = self.plan.packing.extract(ask.row, &records).map_err(|why| wrong(why.to_string()))?;
-        self.tally.recover.push(start.elapsed());
+        let took = start.elapsed();
+        self.tally.recover.push(took);
         let want = (self.truth)(ask.row);
         let differ = got.iter().zip(&want).filter(|(a, b)| a != b).count();
         if got.len() != want.len() || differ > 0 {
             return Err(wrong(format!("{differ} of {} bytes differ", want.len())));
         }
         self.tally.checked += 1;
-        Ok(())
+        Ok((got, took))
     }
 }
 

@@ -1,8 +1,8 @@
-//! From generated rows to an image: the very file a server maps, written by the same writer.
+//! From rows to an image: the very file a server maps, written by the same writer.
 
 use super::records::Records;
 use super::stages::StageClock;
-use crate::content::Source;
+use crate::content::RowBytes;
 use crate::error::BenchError;
 use crate::machine::{Peak, Reader};
 use crate::median::ms;
@@ -26,7 +26,7 @@ pub(super) struct Encoded {
 
 pub(super) fn encode(
     plan: &Plan<'_>,
-    source: &Source,
+    source: &dyn RowBytes,
     folder: &Path,
     watcher: Watcher<'_>,
 ) -> Result<Encoded, BenchError> {

@@ -1,12 +1,12 @@
-//! Generated rows, laid out in records as the table layer does.
+//! Rows, laid out in records as the table layer does.
 
-use crate::content::Source;
+use crate::content::RowBytes;
 use sotto_catalog::Packing;
 use sotto_core::{Misuse, Result, Rows};
 
-/// The records of a generated table.
+/// The records of a table.
 pub(super) struct Records<'a> {
-    pub(super) source: &'a Source,
+    pub(super) source: &'a dyn RowBytes,
     pub(super) packing: Packing,
 }
 
@@ -74,6 +74,7 @@ impl Rows for Records<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::content::Source;
     use crate::definition::Definition;
     use sotto_core::Record;
 

@@ -1,0 +1,149 @@
+//! Trees of hashes: what the papers on private retrieval of Merkle and Verkle proofs measure.
+
+use super::Case;
+use super::Content;
+use super::fields::Count;
+use super::lines::{self, Inline, LineText};
+use super::parse::{MAX_LOOKUPS, MAX_THREADS, small};
+use serde::{Deserialize, Serialize};
+use serde_json::Map;
+use sotto_core::Goal;
+use sotto_tree::Shape;
+
+/// Trees of one arity, and what to measure of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeCase {
+    /// The trees, in the order given.
+    pub shapes: Vec<Shape>,
+    /// What to measure.
+    pub measure: Measure,
+    /// How a proof is made of rows.
+    pub ways: Vec<Way>,
+    /// How rows are fetched: a case for each scheme, whose rows are yet to be filled in. Empty stands for every scheme
+    /// with one server.
+    pub lines: Vec<Case>,
+    /// Threads of the server.
+    pub threads: usize,
+    /// How often each figure is taken; the report gives medians.
+    pub repeats: usize,
+    /// Proofs that one client is expected to fetch per epoch.
+    pub lookups_per_client: u64,
+    /// Takes minutes or many gigabytes: runs only when asked for.
+    pub full: bool,
+}
+
+/// What is measured of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Where every node lies.
+    Setup,
+    /// Where the rows of one proof lie.
+    Index,
+    /// Whole proofs, fetched and verified.
+    Proofs,
+}
+
+/// How a proof is made of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// A table for each colour, a row of each.
+    Colours,
+    /// A batch code over all nodes.
+    Buckets,
+}
+
+impl Way {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Colours => "colours",
+            Way::Buckets => "buckets",
+        }
+    }
+}
+
+/// A `[[tree]]` as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TreeText {
+    arity: u16,
+    heights: Vec<u8>,
+    measure: Measure,
+    ways: Option<Vec<Way>>,
+    lines: Option<Vec<LineText>>,
+    threads: Option<Count>,
+    repeats: Option<Count>,
+    lookups_per_client: Option<Count>,
+    #[serde(default)]
+    full: bool,
+}
+
+pub(super) fn check(text: TreeText) -> Result<TreeCase, String> {
+    let shape = |height: &u8| Shape::new(text.arity, *height).map_err(|why| why.to_string());
+    let shapes = text.heights.iter().map(shape).collect::<Result<Vec<_>, _>>()?;
+    if shapes.is_empty() {
+        return Err("heights is empty".to_owned());
+    }
+    let ways = text.ways.unwrap_or_else(|| vec![Way::Colours, Way::Buckets]);
+    if ways.is_empty() || ways.len() > 2 || ways.first() == ways.get(1) {
+        return Err("ways are \"colours\", \"buckets\", or both".to_owned());
+    }
+    if text.lines.is_some() && text.measure != Measure::Proofs {
+        return Err("only proofs are fetched by schemes: leave lines out".to_owned());
+    }
+    let one = |n: Option<Count>, default: u64, max, name| -> Result<usize, String> {
+        Ok(small(vec![n.unwrap_or(Count(default))], max, name)?.remove(0))
+    };
+    let threads = one(text.threads, 1, MAX_THREADS, "threads")?;
+    let repeats = one(text.repeats, 5, MAX_LOOKUPS, "repeats")?;
+    let lookups_per_client = text.lookups_per_client.map_or(1000, |n| n.0);
+    let lines = match text.lines {
+        None => Vec::new(),
+        lines => lines::of(Inline::default(), lines)?,
+    };
+    let line = |line: lines::Line| Case {
+        scheme: line.scheme,
+        name: line.name,
+        set: line.set,
+        goal: line.goal,
+        params: line.params,
+        ..blank(threads, repeats, lookups_per_client)
+    };
+    let lines = lines.into_iter().map(line).collect();
+    let TreeText { measure, full, .. } = text;
+    Ok(TreeCase { shapes, measure, ways, lines, threads, repeats, lookups_per_client, full })
+}
+
+/// A table of hashes without a scheme and without rows.
+fn blank(threads: usize, lookups: usize, lookups_per_client: u64) -> Case {
+    Case {
+        turn: 0,
+        compare: None,
+        name: None,
+        scheme: String::new(),
+        set: None,
+        goal: Goal::default(),
+        rows: 1,
+        row_bits: 256,
+        threads,
+        batches: vec![1],
+        lookups,
+        lookups_per_client,
+        content: Content::Random,
+        params: Map::new(),
+        rows_blake3: None,
+        changes: None,
+        series: None,
+        full: false,
+    }
+}
+
+impl TreeCase {
+    /// How rows are fetched, if by a scheme of this name.
+    pub(crate) fn by(&self, scheme: &str) -> Case {
+        let scheme = scheme.to_owned();
+        Case { scheme, ..blank(self.threads, self.repeats, self.lookups_per_client) }
+    }
+}

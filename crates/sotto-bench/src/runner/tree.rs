@@ -1,0 +1,159 @@
+//! Trees of hashes: where their nodes lie, and proofs that are fetched privately and verified.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `nodes` | a tree's hashes |
+//! | `stack` | the tables of a tree, and which of their rows a proof needs |
+//! | `setup` | where every node lies |
+//! | `index` | where the rows of one proof lie |
+//! | `proofs` | whole proofs, by a scheme |
+
+mod index;
+mod nodes;
+mod proofs;
+mod setup;
+mod stack;
+#[cfg(test)]
+mod tests;
+
+use crate::definition::{Case, Measure, TreeCase, Way};
+use crate::error::BenchError;
+use crate::machine::available_memory;
+use crate::options::{Options, Watcher};
+use crate::published::tree as published;
+use crate::report::{self, Tree, TreeMeasured, TreeSkipped, Trees};
+use nodes::Nodes;
+use sotto_core::SchemeEntry;
+use sotto_prg::PublicSeed;
+use sotto_tree::Shape;
+use stack::Stack;
+
+/// Seed of every generated tree and batch code.
+const SEED: PublicSeed = PublicSeed(*b"sotto bench: hashes of all trees");
+
+/// Memory for the program itself.
+const MARGIN_BYTES: u64 = 512 << 20;
+
+/// Runs the trees of a definition, in order.
+pub(super) fn run(
+    cases: &[TreeCase],
+    schemes: &[&'static SchemeEntry],
+    options: &Options,
+    watcher: Watcher<'_>,
+) -> Result<Trees, BenchError> {
+    let mut trees = Trees::default();
+    for case in cases {
+        for shape in &case.shapes {
+            Run { case, shape: *shape, schemes, options, watcher, trees: &mut trees }.tree()?;
+        }
+    }
+    trees.published = published::beside(&trees.measured)?;
+    Ok(trees)
+}
+
+/// One tree of a case.
+struct Run<'a> {
+    case: &'a TreeCase,
+    shape: Shape,
+    schemes: &'a [&'static SchemeEntry],
+    options: &'a Options,
+    watcher: Watcher<'a>,
+    trees: &'a mut Trees,
+}
+
+impl Run<'_> {
+    fn tree(&mut self) -> Result<(), BenchError> {
+        for way in &self.case.ways {
+            if let Some(reason) = self.refusal(*way) {
+                self.skip(way.name(), reason);
+                continue;
+            }
+            match self.case.measure {
+                Measure::Setup => {
+                    let found = setup::measure(self, *way)?;
+                    self.trees.measured.push(found);
+                }
+                Measure::Index => {
+                    let found = index::measure(self, *way)?;
+                    self.trees.measured.push(found);
+                }
+                Measure::Proofs => self.proofs(*way)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Proofs by every scheme, from the same tables.
+    fn proofs(&mut self, way: Way) -> Result<(), BenchError> {
+        let nodes = Nodes::new(self.shape);
+        let stack = Stack::new(&nodes, way).map_err(|why| self.failed("laying a tree out", why))?;
+        for line in self.lines() {
+            match proofs::measure(self, &nodes, &stack, line)? {
+                Ok(found) => self.trees.measured.push(found),
+                Err((title, reason)) => self.skip(&title, reason),
+            }
+        }
+        Ok(())
+    }
+
+    /// The lines of the case, or one for each scheme with one server.
+    fn lines(&self) -> Vec<Case> {
+        if !self.case.lines.is_empty() {
+            return self.case.lines.clone();
+        }
+        let alone = self.schemes.iter().filter(|entry| entry.servers == 1);
+        alone.map(|entry| self.case.by(entry.id.0)).collect()
+    }
+
+    /// Why a tree is not run here, if it is not. What a scheme takes is for its tables' plans to say.
+    fn refusal(&self, way: Way) -> Option<String> {
+        if self.case.full && !self.options.full {
+            return Some("takes minutes: run with --full".to_owned());
+        }
+        let nodes = self.shape.nodes();
+        let needed = match (self.case.measure, way) {
+            (Measure::Setup, _) if nodes >= u32::MAX.into() => {
+                return Some("not written down: numbers of nodes have 32 bits".to_owned());
+            }
+            (Measure::Setup, Way::Colours) => nodes.saturating_mul(4),
+            (Measure::Setup, Way::Buckets) | (Measure::Index, _) => 0,
+            // The hashes, their tables, and the same again while a table is handed to an encoder.
+            (Measure::Proofs, Way::Colours) => nodes.saturating_mul(3 * 32),
+            (Measure::Proofs, Way::Buckets) => {
+                let copies = stack::sizes(self.shape).map_or(1, |sizes| sizes.copies + 1);
+                nodes.saturating_mul(32 * (2 + copies as u64))
+            }
+        };
+        self.too_large(needed)
+    }
+
+    /// The words for a tree that memory does not hold.
+    fn too_large(&self, needed: u64) -> Option<String> {
+        let needed = needed.saturating_add(MARGIN_BYTES);
+        let available = available_memory().filter(|free| *free < needed)?;
+        let (needs, has) = (report::bytes(needed), report::bytes(available));
+        Some(format!("does not fit: needs {needs} of memory, {has} are available"))
+    }
+
+    fn repeats(&self) -> usize {
+        if self.options.quick { self.case.repeats.min(3) } else { self.case.repeats }
+    }
+
+    fn named(&self) -> Tree {
+        Tree::of(self.shape)
+    }
+
+    /// What a way measured, with nothing in it yet.
+    fn found(&self, way: Way, title: String) -> TreeMeasured {
+        TreeMeasured::new(self.named(), way.name(), title, self.repeats())
+    }
+
+    fn skip(&mut self, line: &str, reason: String) {
+        let tree = self.named();
+        self.trees.skipped.push(TreeSkipped { tree, line: line.to_owned(), reason });
+    }
+
+    fn failed(&self, step: &'static str, why: sotto_core::Error) -> BenchError {
+        BenchError::Scheme { case: self.named().name, step, why }
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the rows of one proof lie, found by the client. On one thread.
+
+use super::nodes::Nodes;
+use super::{Run, stack};
+use crate::definition::Way;
+use crate::error::BenchError;
+use crate::median::{Samples, ms};
+use crate::options::Progress;
+use crate::report::TreeMeasured;
+use sotto_core::{CryptoRng, Layer, Result};
+use sotto_tree::{Colouring, Place};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Proofs timed together: one alone is too short for the clock.
+const TOGETHER: u32 = 50;
+
+pub(super) fn measure(run: &Run<'_>, way: Way) -> Result<TreeMeasured, BenchError> {
+    let name = run.named().name;
+    (run.watcher)(Progress { case: &name, step: way.name(), done: 0, total: 0 });
+    let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
+    let mut found = run.found(way, way.name().to_owned());
+    found.threads_count = 1;
+    let failed = |why| run.failed("finding a proof's rows", why);
+    match way {
+        Way::Colours => {
+            let colouring = Colouring::new(run.shape);
+            let binary = run.shape.arity() == 2;
+            let mut places: Vec<Place> = Vec::new();
+            let known = each(run, &mut rng, |leaf, _| {
+                if binary {
+                    colouring.copath_into(leaf, &mut places)
+                } else {
+                    colouring.path_into(leaf, &mut places)
+                }?;
+                black_box(&places);
+                Ok(())
+            });
+            let secret = each(run, &mut rng, |leaf, _| {
+                black_box(if binary { colouring.secret_copath(leaf) } else { colouring.secret_path(leaf) }?);
+                Ok(())
+            });
+            found.figures.known_index_ms = Some(ms(known.map_err(failed)?));
+            found.figures.index_ms = Some(ms(secret.map_err(failed)?));
+        }
+        Way::Buckets => {
+            let code = stack::code(run.shape).map_err(failed)?;
+            let secret = each(run, &mut rng, |leaf, rng| {
+                black_box(code.plan(&Nodes::proof(run.shape, leaf), rng)?);
+                Ok(())
+            });
+            found.figures.index_ms = Some(ms(secret.map_err(failed)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The median time of one proof's work, leaves being fresh for each.
+fn each(
+    run: &Run<'_>,
+    rng: &mut dyn CryptoRng,
+    mut work: impl FnMut(u64, &mut dyn CryptoRng) -> Result<()>,
+) -> Result<Duration> {
+    let mut samples = Samples::default();
+    // Once more than is counted, for the caches.
+    for round in 0..=run.repeats() {
+        let leaves: Vec<u64> = (0..TOGETHER).map(|_| rng.next_u64() % run.shape.leaves()).collect();
+        let start = Instant::now();
+        leaves.iter().try_for_each(|leaf| work(*leaf, rng))?;
+        let took = start.elapsed() / TOGETHER;
+        if round > 0 {
+            samples.push(took);
+        }
+    }
+    Ok(samples.median())
+}

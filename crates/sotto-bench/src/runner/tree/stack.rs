@@ -1,0 +1,198 @@
+//! The tables of a tree, and which of their rows a proof needs: by colours (TreePIR), or by a batch code over all nodes.
+
+use super::SEED;
+use super::nodes::Nodes;
+use crate::definition::Way;
+use sotto_core::{CryptoRng, Layer, Misuse, ParamsError, Result, Row};
+use sotto_layers::pbc::code::Sizes;
+use sotto_layers::pbc::place::Placement;
+use sotto_layers::{Colour, Pbc, colour, pbc};
+use sotto_prg::PublicSeed;
+use sotto_tree::colour::written::Destinations;
+use sotto_tree::log::{Hash, Node, Peaks, proof};
+use sotto_tree::{Colouring, Place, Shape};
+
+/// A tree laid out in tables of hashes.
+pub(super) struct Stack {
+    way: Way,
+    layer: By,
+    tables: Vec<Vec<u8>>,
+}
+
+/// Which rows a proof needs.
+enum By {
+    /// The siblings of a path in a binary tree.
+    Siblings(Colour),
+    /// The nodes of a path.
+    Path(Colouring),
+    /// Either, each anywhere in its layer.
+    Batch(Box<Pbc>),
+}
+
+/// What is remembered of a proof that is asked for.
+pub(super) enum Planned {
+    Siblings(colour::Plan),
+    Path(Vec<Place>),
+    Batch(pbc::Plan),
+}
+
+/// The batch code for a path's nodes.
+pub(super) fn sizes(shape: Shape) -> Result<Sizes, ParamsError> {
+    Sizes::fit(shape.nodes(), shape.height())
+}
+
+/// The same, ready to be asked.
+pub(super) fn code(shape: Shape) -> Result<Pbc> {
+    let mut seed = [0; 32];
+    SEED.stream("buckets", shape.nodes()).fill(&mut seed);
+    Pbc::new(sizes(shape)?, &PublicSeed(seed))
+}
+
+impl Stack {
+    pub(super) fn new(nodes: &Nodes, way: Way) -> Result<Self> {
+        let shape = nodes.shape();
+        let (layer, tables) = match way {
+            Way::Buckets => {
+                let code = code(shape)?;
+                let tables = buckets(nodes, &code)?;
+                (By::Batch(Box::new(code)), tables)
+            }
+            Way::Colours if shape.arity() == 2 => {
+                let colouring = Colouring::new(shape);
+                let (tables, peaks) = siblings(nodes, &colouring)?;
+                (By::Siblings(Colour::new(colouring, peaks, Vec::new())?), tables)
+            }
+            Way::Colours => {
+                let colouring = Colouring::new(shape);
+                let classes = colouring.classes()?;
+                // Nodes are numbered from the root on, which is 1.
+                let of =
+                    |class: &Vec<u32>| class.iter().flat_map(|id| nodes.node(u64::from(*id) - 2)).collect();
+                let tables = classes.iter().map(of).collect();
+                (By::Path(colouring), tables)
+            }
+        };
+        Ok(Stack { way, layer, tables })
+    }
+
+    /// How it is laid out.
+    pub(super) fn way(&self) -> Way {
+        self.way
+    }
+
+    /// The rows of each table, one after the other.
+    pub(super) fn tables(&self) -> &[Vec<u8>] {
+        &self.tables
+    }
+
+    /// The table of each lookup.
+    pub(super) fn visits(&self) -> Vec<usize> {
+        match &self.layer {
+            By::Siblings(layer) => layer.visits(),
+            By::Path(colouring) => (0..colouring.shape().height()).collect(),
+            By::Batch(code) => code.visits(),
+        }
+    }
+
+    /// A row for each lookup.
+    pub(super) fn plan(
+        &self,
+        nodes: &Nodes,
+        leaf: u64,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<u64>, Planned)> {
+        match &self.layer {
+            By::Siblings(layer) => {
+                let (rows, plan) = layer.plan(&leaf, rng)?;
+                Ok((rows, Planned::Siblings(plan)))
+            }
+            By::Path(colouring) => {
+                let places = colouring.secret_path(leaf)?;
+                let row = |colour: usize| places.iter().find(|place| usize::from(place.colour) == colour);
+                let rows = (0..places.len()).map(|colour| row(colour).map_or(0, |place| place.row)).collect();
+                Ok((rows, Planned::Path(places)))
+            }
+            By::Batch(code) => {
+                let (rows, plan) = code.plan(&Nodes::proof(nodes.shape(), leaf), rng)?;
+                Ok((rows, Planned::Batch(plan)))
+            }
+        }
+    }
+
+    /// The proof: of a binary tree from the leaf up, of another one from the root's child down.
+    pub(super) fn assemble(&self, plan: Planned, rows: Vec<Vec<u8>>) -> Result<Vec<Hash>> {
+        let rows = rows.into_iter().map(Row::new);
+        let hash =
+            |row: &Row| row.as_slice().try_into().map_err(|_| Misuse::Rule("a hash in every row").into());
+        match (&self.layer, plan) {
+            (By::Siblings(layer), Planned::Siblings(plan)) => layer.assemble(plan, rows.collect()),
+            (By::Path(_), Planned::Path(places)) => {
+                let rows: Vec<Row> = rows.collect();
+                let of = |place: &Place| {
+                    rows.get(usize::from(place.colour)).ok_or(Misuse::Rule("a row of each colour"))
+                };
+                places.iter().map(|place| hash(of(place)?)).collect()
+            }
+            (By::Batch(code), Planned::Batch(plan)) => {
+                code.assemble(plan, rows.collect())?.iter().map(hash).collect()
+            }
+            _ => Err(Misuse::Rule("a plan of this stack").into()),
+        }
+    }
+}
+
+/// Whether a proof is the leaf's.
+pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
+    let shape = nodes.shape();
+    if shape.arity() != 2 {
+        return Nodes::path(shape, leaf)
+            .into_iter()
+            .map(|place| nodes.node(place))
+            .eq(hashes.iter().copied());
+    }
+    let own = nodes.leaves().get(leaf as usize).copied().unwrap_or_default();
+    proof::verify(&own, leaf, shape.leaves(), hashes, nodes.root()).is_ok()
+}
+
+/// Every hash to the colour of its sibling, in the order in which a growing log would write them.
+fn siblings(nodes: &Nodes, colouring: &Colouring) -> Result<(Vec<Vec<u8>>, Peaks)> {
+    /// Layers that are looked up at a time.
+    const RUN: usize = 8;
+    let run = RUN.min(nodes.shape().height() - 1);
+    let destined = colouring.destined(run)?;
+    let mut tables: Vec<Vec<u8>> =
+        colouring.sizes().iter().map(|size| Vec::with_capacity(*size as usize * colour::ROW_BYTES)).collect();
+    let (mut peaks, mut to) = (Peaks::new(), Destinations::default());
+    for (number, leaves) in (0..).zip(nodes.leaves().chunks(1 << run)) {
+        destined.of(number, &mut to)?;
+        let mut inside = to.inside.iter();
+        peaks.extend(leaves, |Node { level, hash, .. }| {
+            let colour = match usize::from(level).checked_sub(run) {
+                None => inside.next(),
+                // The root's own hash is above all colours.
+                Some(above) => to.above.get(above),
+            };
+            if let Some(table) = colour.and_then(|colour| tables.get_mut(usize::from(*colour))) {
+                table.extend_from_slice(&hash);
+            }
+        });
+    }
+    Ok((tables, peaks))
+}
+
+/// The buckets of a code, and the whole table after them if the code asks it.
+fn buckets(nodes: &Nodes, code: &Pbc) -> Result<Vec<Vec<u8>>> {
+    let placement = Placement::new(code);
+    let mut rows = vec![0; code.bucket_rows() as usize];
+    let mut tables = Vec::new();
+    for (i, len) in code.shards().into_iter().enumerate() {
+        if i < code.buckets() {
+            placement.rows(i, 0, &mut rows)?;
+            tables.push(rows.iter().flat_map(|row| nodes.node(*row)).collect());
+        } else {
+            debug_assert_eq!(len, nodes.all().len() as u64);
+            tables.push(nodes.all().as_flattened().to_vec());
+        }
+    }
+    Ok(tables)
+}
