@@ -116,7 +116,14 @@ pub fn update_changes(data: &[u8]) -> bool {
     fs::write(&changes, data).expect("a temporary file");
     let lock = dir.lock().expect("nobody else writes here");
     let file = FileOptions { format: Some(Format::Csv), ..FileOptions::default() };
-    let options = UpdateOptions { file, columns: None, encoding: None, threads: Some(1), key: &image::KEY };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete: None,
+        encoding: None,
+        threads: Some(1),
+        key: &image::KEY,
+    };
     let taken = judge(update_table(SCHEMES[0], &lock, &changes, &options, &|_| ())).is_some();
     let epochs = dir.epochs().expect("a readable folder").len();
     assert_eq!(epochs, 1 + usize::from(taken), "a refused update leaves one epoch");

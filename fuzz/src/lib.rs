@@ -10,6 +10,7 @@
 //! | [`upkeep`] | their orders and supplies, where a server makes hints |
 //! | [`image`] | image files and their first page |
 //! | [`ingest`] | source files of every format, and files of changes |
+//! | [`keys`](mod@keys) | changed keys of tables that are asked by key, and the rows that are kept for them |
 //! | [`state`] | what a client reads back of its own state |
 //! | [`tlog`] | keys, checkpoints, proofs and entries of transparency logs |
 //! | [`text`] | server configurations and bench definitions |
@@ -22,6 +23,7 @@
 pub mod catalog;
 pub mod image;
 pub mod ingest;
+pub mod keys;
 pub mod layers;
 pub mod scheme;
 pub mod smoke;
@@ -88,6 +90,8 @@ targets! {
     ingest_ranges: ingest, ranges;
     ingest_raw: ingest, raws;
     update_changes: ingest, changes;
+    update_keys: keys, key_changes;
+    kept_rows: keys, keepings;
     state_record: state, records;
     state_head: state, heads;
     state_about: state, abouts;

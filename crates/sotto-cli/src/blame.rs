@@ -129,7 +129,9 @@ pub(crate) fn db(error: DbError) -> Failure {
             _ => Exit::Storage,
         },
         DbError::DiskFull { .. } | DbError::KeyExposed { .. } => Exit::Storage,
-        DbError::Image { .. } | DbError::Catalog(_) | DbError::NoChanges { .. } => Exit::Input,
+        DbError::Image { .. } | DbError::Rows { .. } | DbError::Catalog(_) | DbError::NoChanges { .. } => {
+            Exit::Input
+        }
         DbError::Ingest(error) => source_data(&error.problem),
         DbError::Scheme(error) => match contract(error) {
             // A file's bytes are input here, not a peer's message.

@@ -1,6 +1,7 @@
 //! A table in, the next epoch's image out.
 
 use crate::image::ImageWriter;
+use crate::kept::{self, Draft};
 use crate::progress::Watcher;
 use crate::table::{Packed, TableSource};
 use crate::{DbError, Result, WriteLock};
@@ -60,6 +61,8 @@ pub struct EncodeSummary {
     pub image_bytes: u64,
     /// Bytes a client fetches before its first lookup.
     pub artifact_bytes: u64,
+    /// Bytes of the rows that are kept beside the image for updates; 0 where none need them.
+    pub kept_bytes: u64,
     /// Seconds the scheme took.
     pub encode_seconds: f64,
     /// Seconds for digests, the catalog, and bringing it all to the disk.
@@ -133,7 +136,16 @@ pub fn encode_table(
     draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
     draft.terms(entry)?;
     let artifact_bytes = bytes_of(&draft.artifacts);
-    let image = writer.finish(&SignedCatalog::sign(&draft, options.key)?)?;
+    let signed = SignedCatalog::sign(&draft, options.key)?;
+    // A row of keys is changed by whoever knows what else is in it.
+    let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
+    let kept = is_kept.then(|| kept::keep(lock.dir(), &draft, table, watch)).transpose()?;
+    let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
+    let image = match kept {
+        Some(kept) => kept.before(|| writer.finish(&signed))?,
+        None => writer.finish(&signed)?,
+    };
+    kept::remove_but(lock.dir(), Some(epoch))?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
     Ok(EncodeSummary {
         image,
@@ -146,6 +158,7 @@ pub fn encode_table(
         table_bytes: rows.saturating_mul(row_bytes),
         image_bytes,
         artifact_bytes,
+        kept_bytes,
         encode_seconds,
         seal_seconds: start.elapsed().as_secs_f64(),
         security_bits: report.security.bits,

@@ -4,12 +4,13 @@
 //! DIR/epoch-00000001.sotto   the images, one per epoch, never changed once there
 //! DIR/epoch-00000002.sotto
 //! DIR/epoch-00000001.delta   what is left of an older one: its catalog, and what changed in it
+//! DIR/epoch-00000002.rows    the rows of the newest, where an update needs them: see [`crate::kept`]
 //! DIR/signing.key            signs the catalogs; mode 0600
 //! DIR/write.lock             held by the one process that writes
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
-use crate::{DbError, ImageFile, ImageProblem, Result};
+use crate::{DbError, ImageFile, ImageProblem, Result, kept};
 use sotto_catalog::SigningKey;
 use sotto_core::{CryptoRng, Epoch};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -26,6 +27,7 @@ pub const KEY: &str = "signing.key";
 const IMAGE_PREFIX: &str = "epoch-";
 const IMAGE_SUFFIX: &str = ".sotto";
 const REMNANT_SUFFIX: &str = ".delta";
+const ROWS_SUFFIX: &str = ".rows";
 
 /// A table's folder. Reading needs no lock: images appear whole and never change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +82,11 @@ impl TableDir {
         self.numbered(REMNANT_SUFFIX)
     }
 
+    /// The epochs of which rows are kept in the folder, oldest first.
+    pub(crate) fn kept_rows(&self) -> Result<Vec<Epoch>> {
+        self.numbered(ROWS_SUFFIX)
+    }
+
     fn numbered(&self, suffix: &str) -> Result<Vec<Epoch>> {
         let failed = |e| DbError::io("reading the table's folder", &self.path, e);
         let mut epochs = Vec::new();
@@ -113,6 +120,11 @@ impl TableDir {
     /// Where the remnant of `epoch` is, or would be.
     pub fn remnant_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{REMNANT_SUFFIX}", epoch.0))
+    }
+
+    /// Where the rows of `epoch` are, if they are kept.
+    pub fn rows_path(&self, epoch: Epoch) -> PathBuf {
+        self.path.join(format!("{IMAGE_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
     }
 
     /// Opens what there is of `epoch`: its remnant, or else its image. Of either only the catalog and the rows delta are
@@ -219,7 +231,7 @@ impl WriteLock {
                 fs::remove_file(entry.path()).map_err(failed)?;
             }
         }
-        Ok(())
+        kept::remove_but(&self.dir, self.dir.latest()?)
     }
 }
 

@@ -99,6 +99,14 @@ pub enum DbError {
         /// The scheme.
         scheme: String,
     },
+    /// The rows that are kept for updates are no good.
+    #[error("{}: {why}: encode the table afresh, which makes the next epoch", path.display())]
+    Rows {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// A changes file without a change in it.
     #[error("{}: no changed rows in it: nothing to do", path.display())]
     NoChanges {

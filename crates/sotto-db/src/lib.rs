@@ -9,6 +9,7 @@
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
+//! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
 //! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
 //! | [`progress`] | telling a watching person how far a stage is |
@@ -23,6 +24,7 @@ pub mod error;
 pub mod image;
 pub mod ingest;
 pub mod inspect;
+pub mod kept;
 pub mod progress;
 pub mod retain;
 pub mod stack;

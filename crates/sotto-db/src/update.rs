@@ -3,8 +3,10 @@
 use crate::encode::{bytes_of, check_folder, in_pool, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
 use crate::ingest::{Column, Encoding, FileOptions, Format};
+use crate::kept::{self, Changed, Draft, Kept};
 use crate::progress::Watcher;
 use crate::{DbError, Result, WriteLock};
+use changes::Changes;
 use serde::Serialize;
 use sotto_catalog::{Packing, SignedCatalog, SigningKey, TableKind};
 use sotto_core::{Artifact, Change, Epoch, SchemeEntry};
@@ -12,15 +14,21 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 mod changes;
+mod keys;
+
+pub use keys::KeyChanges;
 
 /// How to read a file of changes, and who signs the result.
 pub struct UpdateOptions<'a> {
     /// Its format.
     pub file: FileOptions,
-    /// Two columns, the row's number and its value; or for range tables three, the first key, the last
-    /// key and the value. `None` for the first two or three of them in CSV, and for those called `row`,
-    /// `start`, `end` and `value` elsewhere.
+    /// Two columns, the row's number and its value; for range tables three, the first key, the last
+    /// key and the value; for keyword tables the key and, unless they are of keys alone, the value. `None` for the first of them
+    /// in CSV, and for those called `row`, `start`, `end`, `key` and `value` elsewhere.
     pub columns: Option<Vec<Column>>,
+    /// Keyword tables: the column that says which keys go (1, true, yes, delete) and which do not (0, false, no, nothing). A key
+    /// whose value is null goes in any case; CSV has no null.
+    pub delete: Option<Column>,
     /// How values are written; `None` for text, numbers or hexadecimal digits, as the table's values are.
     pub encoding: Option<Encoding>,
     /// How many threads encode; `None` for one per core.
@@ -38,12 +46,14 @@ pub struct UpdateSummary {
     pub epoch: Epoch,
     /// The epoch it was made from.
     pub from_epoch: Epoch,
-    /// Rows that were given.
+    /// Rows that were given, or in which keys changed.
     pub rows_changed: u64,
     /// How many of them are new.
     pub rows_appended: u64,
     /// Records they lie in.
     pub records_changed: u64,
+    /// What became of the keys, where the table is asked by key.
+    pub keys: Option<KeyChanges>,
     /// Blocks of which a given range covers only a part. They change if it covers their first key.
     pub partial_blocks: u64,
     /// Bytes the scheme wrote anew; the rest was copied.
@@ -54,6 +64,8 @@ pub struct UpdateSummary {
     pub delta_bytes: Option<u64>,
     /// Bytes of the artifacts whole.
     pub artifact_bytes: u64,
+    /// Bytes of the rows that are kept beside the image for updates; 0 where none need them.
+    pub kept_bytes: u64,
     /// What a client of the old epoch has to fetch: the delta, or all of it where that is less.
     pub client_bytes: u64,
     /// Seconds the scheme took.
@@ -65,10 +77,10 @@ pub struct UpdateSummary {
 /// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one.
 ///
 /// Changes are held in memory, at most 1 GiB of them. Rows may be appended as long as the records have
-/// room. On any error the folder is as it was.
+/// room, and keys added as long as rows have. On any error the folder is as it was.
 ///
 /// # Errors
-/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`], and those of encoding.
+/// [`DbError::CannotUpdate`], [`DbError::NoChanges`], [`DbError::PastCapacity`], [`DbError::Rows`], and those of encoding.
 pub fn update_table(
     entry: &SchemeEntry,
     lock: &WriteLock,
@@ -84,9 +96,29 @@ pub fn update_table(
     let revise = entry.server.revise;
     let revise = revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })?;
 
-    let columns = options.columns.clone().unwrap_or_else(|| usual_columns(path, options, &catalog.kind));
-    let encoding = options.encoding.unwrap_or(Encoding::for_kind(catalog.value, catalog.row_bytes));
-    let read = changes::read(path, &options.file, &columns, encoding, &catalog, &terms.packing, watch)?;
+    let columns = || options.columns.clone();
+    let keyword = catalog.keyword()?;
+    let (mut keys, mut kept) = (None, None);
+    let read = match &keyword {
+        Some(keyword) => {
+            let has_values = keyword.params().values.most() > 0;
+            let names: &[&str] = if has_values { &["key", "value"] } else { &["key"] };
+            let columns = columns().unwrap_or_else(|| usual_columns(path, options, names));
+            let old = kept.insert(Kept::open(lock.dir(), &catalog, watch)?);
+            let (rows, done) = keys::read(path, options, &columns, &catalog, keyword, old, watch)?;
+            keys = Some(done);
+            Changes { rows, ..Changes::default() }
+        }
+        None => {
+            let names: &[&str] = match catalog.kind {
+                TableKind::Range { .. } => &["start", "end", "value"],
+                _ => &["row", "value"],
+            };
+            let columns = columns().unwrap_or_else(|| usual_columns(path, options, names));
+            let encoding = options.encoding.unwrap_or(Encoding::for_kind(catalog.value, catalog.row_bytes));
+            changes::read(path, &options.file, &columns, encoding, &catalog, &terms.packing, watch)?
+        }
+    };
     let Some((&last, _)) = read.rows.last_key_value() else {
         return Err(DbError::NoChanges { path: path.to_owned() });
     };
@@ -116,7 +148,15 @@ pub fn update_table(
     let artifact_bytes = bytes_of(&catalog.artifacts);
     let delta = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
     let delta_bytes = delta.map(|entry| entry.bytes).reduce(u64::saturating_add);
-    let image = writer.finish(&SignedCatalog::sign(&catalog, options.key)?)?;
+    let signed = SignedCatalog::sign(&catalog, options.key)?;
+    let changed = kept.as_ref().map(|old| Changed { old, rows: &read.rows });
+    let kept = changed.map(|rows| kept::keep(lock.dir(), &catalog, &rows, watch)).transpose()?;
+    let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
+    let image = match kept {
+        Some(kept) => kept.before(|| writer.finish(&signed))?,
+        None => writer.finish(&signed)?,
+    };
+    kept::remove_but(lock.dir(), Some(catalog.epoch))?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
     Ok(UpdateSummary {
         image,
@@ -125,7 +165,9 @@ pub fn update_table(
         rows_changed: read.rows.len() as u64,
         rows_appended,
         records_changed: count_records(&changes),
+        keys,
         partial_blocks: read.partial_blocks,
+        kept_bytes,
         written_bytes,
         image_bytes,
         delta_bytes,
@@ -136,11 +178,7 @@ pub fn update_table(
     })
 }
 
-fn usual_columns(path: &Path, options: &UpdateOptions<'_>, kind: &TableKind) -> Vec<Column> {
-    let names: &[&str] = match kind {
-        TableKind::Range { .. } => &["start", "end", "value"],
-        _ => &["row", "value"],
-    };
+fn usual_columns(path: &Path, options: &UpdateOptions<'_>, names: &[&str]) -> Vec<Column> {
     let by_number = options.file.format.or_else(|| Format::of_name(path)) == Some(Format::Csv);
     let column = |(i, name): (usize, &&str)| {
         if by_number { Column::Number(i + 1) } else { Column::Name((*name).to_owned()) }

@@ -20,6 +20,7 @@ fn options(form: Form) -> KeywordOptions {
         form,
         value: Some("2".parse().unwrap()),
         values: ValueOptions::default(),
+        room: 0,
         seed: PublicSeed([9; 32]),
     }
 }

@@ -29,8 +29,14 @@ fn update_with(
     let path = write(scratch.path(), name, changes);
     let columns = columns.map(|names| names.iter().map(|name| name.parse::<Column>().unwrap()).collect());
     let key = key();
-    let options =
-        UpdateOptions { file: FileOptions::default(), columns, encoding: None, threads: Some(2), key: &key };
+    let options = UpdateOptions {
+        file: FileOptions::default(),
+        columns,
+        delete: None,
+        encoding: None,
+        threads: Some(2),
+        key: &key,
+    };
     update_table(&CLEAR, &dir.lock()?, &path, &options, &silent)
 }
 
@@ -88,7 +94,8 @@ fn and_so_for_a_private_scheme() {
     let path = write(dir.path(), "c.csv", changes);
     let key = key();
     let file = FileOptions::default();
-    let options = UpdateOptions { file, columns: None, encoding: None, threads: None, key: &key };
+    let options =
+        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: None, key: &key };
     let lock = dir.lock().unwrap();
     let summary = update_table(entry, &lock, &path, &options, &silent).unwrap();
     assert_eq!(summary.rows_changed, 5);
@@ -194,6 +201,7 @@ fn schemes_and_folders_that_cannot() {
     let path = write(dir.path(), "c.csv", "1,aa\n");
     let key = key();
     let options = UpdateOptions {
+        delete: None,
         file: FileOptions::default(),
         columns: None,
         encoding: None,

@@ -307,7 +307,7 @@ fn keys_are_added_until_the_table_is_full() {
     let mut count = 1500u64;
     let full = loop {
         match edit.set(format!("key {count}").as_bytes(), &count.to_le_bytes()) {
-            Ok(()) => count += 1,
+            Ok(_) => count += 1,
             Err(full) => break full,
         }
     };

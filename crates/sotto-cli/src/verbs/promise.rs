@@ -93,9 +93,10 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         ("a lookup fails", format!("with probability {}", units::at_most(scheme.failure_log2))),
         (
             "updates",
-            match scheme.can_update && !matches!(catalog.kind, TableKind::Keyword) {
-                true => format!("changed rows in place; room for {} more", units::count(room)),
-                false => "by encoding afresh".to_owned(),
+            match (scheme.can_update, &catalog.kind) {
+                (true, TableKind::Keyword) => "changed keys in place, while rows have room".to_owned(),
+                (true, _) => format!("changed rows in place; room for {} more", units::count(room)),
+                (false, _) => "by encoding afresh".to_owned(),
             },
         ),
     ]);

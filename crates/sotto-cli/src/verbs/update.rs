@@ -6,23 +6,30 @@ use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
+use sotto_catalog::TableKind;
 use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
+use sotto_db::update::KeyChanges;
 use sotto_db::{Retention, TableDir, UpdateOptions, UpdateSummary, retain, update_table};
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
 The file has two columns, the row's number and its new value; for range tables three, first key, last key and \
-value. Rows past the end are appended while there is room. A running `sotto serve` picks the new epoch up by \
+value; for keyword tables key and value. Rows past the end are appended while there is room. A running `sotto serve` picks the new epoch up by \
 itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
 can work out from it something of what changed: the scheme's README says what.
+
+Keyword tables: a key that is there gets the new value, one that is not is added while there is room (`sotto encode \
+--room`). A key goes if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column that --delete \
+names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
 
 Old epochs stay in the directory until --keep says otherwise; a server needs the two newest. What shrinks keeps \
 only its catalog and its rows delta (epoch-N.delta), for clients that hold state of their own and were away.
 
 Example:
   sotto update tables/words today.csv
-  sotto update tables/words today.csv --row number --value meaning";
+  sotto update tables/words today.csv --row number --value meaning
+  sotto update tables/blocked today.csv --key domain --value verdict --delete gone";
 
 /// Arguments of `sotto update`.
 #[derive(Debug, clap::Args)]
@@ -37,6 +44,12 @@ pub(crate) struct Update {
     /// The column of row numbers [default: the first, or `row`]
     #[arg(long, value_name = "COL", requires = "value", conflicts_with_all = ["start", "end"])]
     row: Option<Column>,
+    /// Keyword tables: the column of keys [default: the first, or `key`]
+    #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
+    key: Option<Column>,
+    /// Keyword tables: the column that says which keys go: 1, true, yes or delete; else 0, false, no or nothing
+    #[arg(long, value_name = "COL")]
+    delete: Option<Column>,
     /// Range tables: the column of first keys [default: the first, or `start`]
     #[arg(long, value_name = "COL", requires_all = ["end", "value"])]
     start: Option<Column>,
@@ -76,7 +89,10 @@ impl Update {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let dir = TableDir::open(&self.dir).map_err(blame::db)?;
         // Before the lock: a directory without a table should not get one.
-        let scheme = dir.open_latest().map_err(blame::db)?.catalog().scheme.clone();
+        let latest = dir.open_latest().map_err(blame::db)?;
+        let columns = self.columns(&latest.catalog().kind)?;
+        let scheme = latest.catalog().scheme.clone();
+        drop(latest);
         let entry = sotto_registry::find(&scheme).ok_or_else(|| {
             Failure::new(
                 crate::exit::Exit::Params,
@@ -92,8 +108,8 @@ impl Update {
         }
         let key = encode::signing_key(&dir, Some(&path))?;
         let lock = dir.lock().map_err(blame::db)?;
-        let columns = self.columns()?;
-        let named = columns.iter().flatten().any(|column| matches!(column, Column::Name(_)));
+        let named =
+            columns.iter().flatten().chain(&self.delete).any(|column| matches!(column, Column::Name(_)));
         let options = UpdateOptions {
             file: FileOptions {
                 format: self.format,
@@ -101,6 +117,7 @@ impl Update {
                 header: self.header || named,
             },
             columns,
+            delete: self.delete.clone(),
             encoding: self.encoding,
             threads: self.threads,
             key: &key,
@@ -128,10 +145,23 @@ impl Update {
         }))
     }
 
-    fn columns(&self) -> Result<Option<Vec<Column>>> {
+    fn columns(&self, kind: &TableKind) -> Result<Option<Vec<Column>>> {
         let given = |columns: [&Option<Column>; 3]| columns.into_iter().flatten().cloned().collect();
+        let has_keys = *kind == TableKind::Keyword;
         match (&self.row, &self.start, &self.value) {
-            (None, None, None) => Ok(None),
+            _ if !has_keys && (self.key.is_some() || self.delete.is_some()) => {
+                Err(Failure::usage("--key and --delete are for keyword tables, and this is none")
+                    .fix("give --row, or --start and --end"))
+            }
+            (row, start, _) if has_keys && (row.is_some() || start.is_some()) => {
+                Err(Failure::usage("rows of a keyword table have no numbers to change them by")
+                    .fix("give --key"))
+            }
+            (None, None, None) if self.key.is_none() => Ok(None),
+            (None, None, Some(_)) if has_keys && self.key.is_none() => {
+                Err(Failure::usage("--value alone does not say which keys").fix("give --key as well"))
+            }
+            _ if has_keys => Ok(Some(given([&self.key, &self.value, &None]))),
             (None, None, Some(_)) => Err(Failure::usage("--value alone does not say which rows")
                 .fix("give --row, or --start and --end, as well")),
             (Some(_), ..) => Ok(Some(given([&self.row, &self.value, &None]))),
@@ -144,15 +174,7 @@ fn lines(done: &UpdateSummary, stages: &[(String, std::time::Duration)]) -> Vec<
     let delta = done.delta_bytes.map_or_else(|| "none".to_owned(), units::bytes);
     let mut lines = vec![
         ("epoch", format!("{}, made from {}", done.epoch, done.from_epoch)),
-        (
-            "rows",
-            format!(
-                "{} given, {} of them new, in {} records",
-                units::count(done.rows_changed),
-                units::count(done.rows_appended),
-                units::count(done.records_changed)
-            ),
-        ),
+        ("rows", rows(done)),
         (
             "clients need",
             format!(
@@ -163,6 +185,10 @@ fn lines(done: &UpdateSummary, stages: &[(String, std::time::Duration)]) -> Vec<
         ),
         ("written anew", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
     ];
+    if let Some(keys) = &done.keys {
+        lines.insert(1, ("keys", said(keys)));
+        lines.push(("kept here", format!("{} of rows, for the next update", units::bytes(done.kept_bytes))));
+    }
     if done.partial_blocks > 0 {
         lines.push((
             "note",
@@ -175,4 +201,30 @@ fn lines(done: &UpdateSummary, stages: &[(String, std::time::Duration)]) -> Vec<
     let total = std::time::Duration::from_secs_f64(done.total_seconds.max(0.0));
     lines.push(("time", format!("{} ({})", units::time(total), encode::stages_text(stages))));
     lines
+}
+
+fn rows(done: &UpdateSummary) -> String {
+    let records = units::count(done.records_changed);
+    match done.keys {
+        Some(_) => format!("{} changed, in {records} records", units::count(done.rows_changed)),
+        None => format!(
+            "{} given, {} of them new, in {records} records",
+            units::count(done.rows_changed),
+            units::count(done.rows_appended)
+        ),
+    }
+}
+
+fn said(keys: &KeyChanges) -> String {
+    let KeyChanges { set, added, removed, absent } = keys;
+    let mut said = format!(
+        "{} set, {} added, {} gone",
+        units::count(*set),
+        units::count(*added),
+        units::count(*removed)
+    );
+    if *absent > 0 {
+        said += &format!("; {} to go were not there", units::count(*absent));
+    }
+    said
 }

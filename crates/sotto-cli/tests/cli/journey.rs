@@ -159,9 +159,6 @@ fn a_keyword_table_is_asked_by_key() {
         .write("twice.jsonl", "{\"name\":\"a.b\",\"why\":\"1\"}\n\n{\"name\":\"A.B.\",\"why\":\"2\"}\n");
     let refused = encode(&twice, "domain");
     assert!(refused.code != 0 && refused.stderr.contains("line 1"), "{}", refused.stderr);
-    let changes = folder.write("changes.csv", "0,1\n");
-    let refused = sotto(&["update", &dir, &changes]);
-    assert!(refused.code != 0 && refused.stderr.contains("encode it afresh"), "{}", refused.stderr);
 }
 
 #[test]

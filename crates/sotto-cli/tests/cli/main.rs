@@ -8,6 +8,7 @@
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
+//! | [`keys`] | tables that are asked by key, and change |
 //! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`state`] | hints that are used up: from call to call, and copied |
 //! | [`tour`] | help, `bench`, `demo` |
@@ -23,6 +24,7 @@ mod faults;
 mod harness;
 mod helped;
 mod journey;
+mod keys;
 mod relay;
 mod sources;
 mod state;

@@ -128,6 +128,19 @@ pub enum Problem {
     /// Keys that no table can have.
     #[error("{0}")]
     Keys(BuildError),
+    /// A value that the table of keys has no room for.
+    #[error(
+        "a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh, with room for longer ones"
+    )]
+    Misfit {
+        /// Bytes of the value.
+        bytes: u64,
+        /// Bytes of the table's longest, or of all of them.
+        most: u64,
+    },
+    /// A key that the table has no room for.
+    #[error("there is no room for another key: encode the table afresh, with room for more")]
+    Full,
     /// A file without a row.
     #[error("there are no rows in it")]
     Empty,

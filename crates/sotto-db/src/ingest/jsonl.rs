@@ -60,14 +60,15 @@ impl Lines for Jsonl {
                 _ => return Err(Problem::Options("a line is an object or an array")),
             };
             match found {
-                None | Some(Value::Null) => *cell = Cell::Missing,
+                None => *cell = Cell::Missing,
+                Some(Value::Null) => *cell = Cell::Null,
                 Some(Value::String(text)) => cell.set(text.as_bytes()),
                 Some(Value::Number(number)) => {
                     let negative = number.as_i64().map(Cell::Negative);
                     let number = number.as_u64().map(Cell::Unsigned).or(negative);
                     *cell = number.unwrap_or(Cell::Other("a number that is no integer"));
                 }
-                Some(Value::Bool(_)) => *cell = Cell::Other("true or false"),
+                Some(Value::Bool(value)) => *cell = Cell::Bool(*value),
                 Some(Value::Array(_)) => *cell = Cell::Other("an array"),
                 Some(Value::Object(_)) => *cell = Cell::Other("an object"),
             }

@@ -25,7 +25,7 @@ pub(crate) fn build(
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return Err(source.open()?.fault_at(0, None, Problem::Options("a pipe is read only once")).into());
     }
-    let mut table = Options::new(options.form, options.seed);
+    let mut table = Options { room: options.room, ..Options::new(options.form, options.seed) };
     if let Some(width) = options.values.width {
         let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
         table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);

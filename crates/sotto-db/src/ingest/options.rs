@@ -139,6 +139,8 @@ pub struct KeywordOptions {
     pub value: Option<Column>,
     /// How values are written. A width is that of the longest value there may be.
     pub values: ValueOptions,
+    /// Keys that there is to be room for, where more will come.
+    pub room: u64,
     /// What keys are hashed with; drawn for this table.
     pub seed: PublicSeed,
 }

@@ -95,7 +95,8 @@ impl Lines for Parquet {
 fn number(field: Option<&Field>) -> Cell {
     let signed = |value: i64| u64::try_from(value).map_or(Cell::Negative(value), Cell::Unsigned);
     match field {
-        None | Some(Field::Null) => Cell::Missing,
+        None => Cell::Missing,
+        Some(Field::Null) => Cell::Null,
         Some(Field::Byte(value)) => signed((*value).into()),
         Some(Field::Short(value)) => signed((*value).into()),
         Some(Field::Int(value)) => signed((*value).into()),
@@ -104,7 +105,7 @@ fn number(field: Option<&Field>) -> Cell {
         Some(Field::UShort(value)) => Cell::Unsigned((*value).into()),
         Some(Field::UInt(value)) => Cell::Unsigned((*value).into()),
         Some(Field::ULong(value)) => Cell::Unsigned(*value),
-        Some(Field::Bool(_)) => Cell::Other("true or false"),
+        Some(Field::Bool(value)) => Cell::Bool(*value),
         Some(Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_)) => {
             Cell::Other("a nested value")
         }

@@ -13,12 +13,16 @@ pub(crate) enum Cell {
     /// Nothing.
     #[default]
     Missing,
+    /// A null, in formats that have one.
+    Null,
     /// Text or bytes.
     Bytes(Vec<u8>),
     /// A number, in formats that have them.
     Unsigned(u64),
     /// A number below zero.
     Negative(i64),
+    /// True or false, in formats that have them.
+    Bool(bool),
     /// Something of no use here; what it is.
     Other(&'static str),
 }
@@ -39,7 +43,7 @@ impl Cell {
     pub(crate) fn bytes(&self, expected: &'static str) -> Result<&[u8], Problem> {
         match self {
             Cell::Bytes(bytes) => Ok(bytes),
-            Cell::Missing => Err(Problem::Missing),
+            Cell::Missing | Cell::Null => Err(Problem::Missing),
             _ => Err(self.is_not(expected)),
         }
     }
@@ -72,7 +76,7 @@ impl Cell {
     /// That something else was expected.
     pub(crate) fn is_not(&self, expected: &'static str) -> Problem {
         let found = match self {
-            Cell::Missing => return Problem::Missing,
+            Cell::Missing | Cell::Null => return Problem::Missing,
             Cell::Bytes(bytes) => {
                 let mut text: String = String::from_utf8_lossy(bytes).chars().take(41).collect();
                 if text.chars().count() > 40 {
@@ -83,6 +87,7 @@ impl Cell {
             }
             Cell::Unsigned(value) => value.to_string(),
             Cell::Negative(value) => value.to_string(),
+            Cell::Bool(value) => value.to_string(),
             Cell::Other(what) => (*what).to_owned(),
         };
         Problem::Kind { expected, found }

@@ -22,9 +22,9 @@ pub(super) struct Changes {
 }
 
 /// About what a changed row costs besides its bytes.
-const OVERHEAD_BYTES: u64 = 64;
+pub(super) const OVERHEAD_BYTES: u64 = 64;
 
-const MOST_BYTES: u64 = 1 << 30;
+pub(super) const MOST_BYTES: u64 = 1 << 30;
 
 /// Reads a file of changes to the table of `catalog`.
 pub(super) fn read(
@@ -39,11 +39,6 @@ pub(super) fn read(
     let wanted: Vec<_> = columns.iter().collect();
     let mut reader = Reader::open(path, file, &wanted, watch)?;
     let keys = match (&catalog.kind, columns.len()) {
-        (TableKind::Keyword, _) => {
-            let problem =
-                Problem::Options("a table that is asked by key has no row numbers: encode it afresh");
-            return Err(reader.fault_at(0, None, problem).into());
-        }
         (_, 2) => None,
         (TableKind::Range { key, block, first, .. }, 3) => {
             Some(Keys { key: *key, block: *block, first: *first, rows: catalog.rows })

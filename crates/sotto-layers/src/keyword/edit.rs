@@ -56,11 +56,11 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
         Edit { keyword, fetch, changed: BTreeMap::new() }
     }
 
-    /// Gives a key a value, whether or not it had one.
+    /// Gives a key a value. Gives whether it had one.
     ///
     /// # Errors
     /// [`EditError`]. Nothing has changed then.
-    pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<(), EditError> {
+    pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<bool, EditError> {
         let (digest, params) = (*self.keyword.digest(key)?, self.keyword.params());
         let mut entry = vec![0; params.slot_bytes() as usize];
         slot::write(params, digest, value, &mut entry)
@@ -68,9 +68,9 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
         if let Some((row, at, mut bytes)) = self.find(digest)? {
             put(params, &mut bytes, at, &entry)?;
             self.changed.insert(row, bytes);
-            return Ok(());
+            return Ok(true);
         }
-        self.make_room(digest, &entry)
+        self.make_room(digest, &entry).map(|()| false)
     }
 
     /// Takes a key out. Gives whether it was there.

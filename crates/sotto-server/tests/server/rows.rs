@@ -70,7 +70,8 @@ fn update(dir: &TableDir, row: u64) {
     fs::write(&changes, format!("{row},abcd\n")).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
     let file = FileOptions::default();
-    let options = UpdateOptions { file, columns: None, encoding: None, threads: Some(1), key: &key };
+    let options =
+        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: Some(1), key: &key };
     update_table(&CLEAR_ROWS, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
 }
 

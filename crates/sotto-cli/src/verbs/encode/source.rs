@@ -34,6 +34,9 @@ pub(crate) struct Source {
     /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, sha1, sha256
     #[arg(long, default_value = "text", requires = "key")]
     form: Form,
+    /// Keyword tables: keys that there is to be room for, where updates will bring more [default: a little]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, requires = "key")]
+    room: u64,
     /// Range tables: the column of each range's first key
     #[arg(long, value_name = "COL", requires = "end")]
     start: Option<Column>,
@@ -172,7 +175,7 @@ impl Source {
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let (key, form, value) = (key.clone(), self.form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
-        Ok(Layout::Keyword(KeywordOptions { key, form, value, values, seed }))
+        Ok(Layout::Keyword(KeywordOptions { key, form, value, values, room: self.room, seed }))
     }
 
     fn raw(&self) -> Result<Layout> {

@@ -1,0 +1,60 @@
+//! Tables that are asked by key, and change.
+
+use crate::harness::{Folder, Served, sotto};
+use serde_json::{Value, json};
+
+/// Before, after, missing, deleted; by a client that was there before and by one that was not.
+#[test]
+fn keys_are_changed_and_added_and_go() {
+    let folder = Folder::new();
+    let lines: String = (0..2000).map(|i| format!("key {i},value {i}\n")).collect();
+    let source = folder.write("w.csv", lines);
+    let dir = folder.text("w");
+    let columns = ["--key", "1", "--value", "2", "--row-bytes", "12"];
+    let encoded = sotto(&[&["encode", &source, "--out", &dir, "--json"], &columns[..]].concat()).json();
+    assert!(encoded["summary"]["kept_bytes"].as_u64().is_some_and(|bytes| bytes > 2000 * 20));
+    let server = Served::start(&[&dir]);
+    let cache = folder.text("cache");
+    let get = |keys: &[&str]| {
+        let keys: Vec<&str> = keys.iter().flat_map(|key| ["--key", *key]).collect();
+        let asked = ["get", "--server", &server.url, "--table", "w", "--cache", &cache, "--json"];
+        let found = sotto(&[&asked, &keys[..]].concat()).json();
+        let answers = found["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let value = |answer: &Value| answer["value"].as_str().map(str::to_owned);
+        (found["epoch"].as_u64(), answers.iter().map(value).collect::<Vec<_>>(), found["once"].clone())
+    };
+    let some = |value: &str| Some(value.to_owned());
+    let keys = ["key 0", "key 1", "key 2", "new"];
+    assert_eq!(get(&keys).1, [some("value 0"), some("value 1"), some("value 2"), None]);
+
+    let changes = folder.write("c.csv", "name,why,gone\nkey 0,changed,\nkey 1,,yes\nnew,added,0\nnone,,1\n");
+    let columns = ["--key", "name", "--value", "why", "--delete", "gone"];
+    let updated = sotto(&[&["update", &dir, &changes, "--json"], &columns[..]].concat()).json();
+    assert_eq!(updated["summary"]["keys"], json!({"set": 1, "added": 1, "removed": 1, "absent": 1}));
+    server.reload();
+    let (epoch, values, once) = get(&keys);
+    assert_eq!((epoch, values), (Some(2), vec![some("changed"), None, some("value 2"), some("added")]));
+    let down = once["artifact_bytes"].as_u64().unwrap();
+    let whole = updated["summary"]["artifact_bytes"].as_u64().unwrap();
+    assert!(down > 0 && down * 10 < whole, "the client follows by a delta: {down} of {whole} bytes");
+
+    // Nulls take keys out where a format has them, and no other word than those that are known does.
+    let changes = folder.write("c.jsonl", "{\"key\":\"key 2\",\"value\":null}\n");
+    sotto(&["update", &dir, &changes, "--json"]).json();
+    server.reload();
+    assert_eq!(get(&keys).1, [some("changed"), None, None, some("added")]);
+    let refused = |text: &str, columns: &[&str], words: &str| {
+        let changes = folder.write("refused.csv", text);
+        let refused = sotto(&[&["update", &dir, &changes], columns].concat());
+        assert!(refused.code != 0 && refused.stderr.contains(words), "{words:?} in {}", refused.stderr);
+    };
+    refused("a,1,perhaps\n", &["--key", "1", "--value", "2", "--delete", "3"], "line 1, column 3");
+    refused("a,1\nb,2\na,3\n", &[], "line 3, column 1: the key is the same as that of line 1");
+    refused("a,1\n,2\n", &[], "line 2, column 1: the key is empty");
+    refused("a,longer than twelve\n", &[], "line 1, column 2: a value of 18 bytes does not fit");
+    refused(&format!("{},1\n", "k".repeat(300)), &[], "the longest allowed has 255");
+    refused("0,1\n", &["--row", "1", "--value", "2"], "give --key");
+    let more: String = (0..1000).map(|i| format!("more {i},x\n")).collect();
+    refused(&more, &[], "no room for another key");
+    assert_eq!(get(&keys).0, Some(3), "what is refused leaves the epoch as it was");
+}

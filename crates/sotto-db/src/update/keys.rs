@@ -1,0 +1,163 @@
+//! A file of keys with new values, and keys that go, as rows and their new bytes.
+
+use super::UpdateOptions;
+use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
+use crate::ingest::reader::{Cell, Reader};
+use crate::ingest::{Column, Encoding, Problem};
+use crate::kept::Kept;
+use crate::progress::Watcher;
+use crate::table::TableSource;
+use crate::{DbError, Result};
+use serde::Serialize;
+use sotto_catalog::Catalog;
+use sotto_layers::Keyword;
+use sotto_layers::keyword::{BuildError, Edit, EditError};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What became of the keys of a file of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct KeyChanges {
+    /// Keys that have another value now, or the same again.
+    pub set: u64,
+    /// Keys that were not there before.
+    pub added: u64,
+    /// Keys that are gone.
+    pub removed: u64,
+    /// Keys that were to go and were not there.
+    pub absent: u64,
+}
+
+/// A line of the file.
+struct Line {
+    number: u64,
+    /// `None` for a key that goes.
+    value: Option<Vec<u8>>,
+}
+
+/// Reads a file of changes, and applies it to the rows as they were.
+pub(super) fn read(
+    path: &Path,
+    options: &UpdateOptions<'_>,
+    columns: &[Column],
+    catalog: &Catalog,
+    keyword: &Keyword,
+    kept: &Kept,
+    watch: Watcher<'_>,
+) -> Result<(Rows, KeyChanges)> {
+    let mut wanted: Vec<_> = columns.iter().collect();
+    wanted.extend(&options.delete);
+    let mut reader = Reader::open(path, &options.file, &wanted, watch)?;
+    let values = keyword.params().values;
+    if columns.len() != if values.most() == 0 { 1 } else { 2 } {
+        let why = match values.most() {
+            0 => "this table has keys alone: give the column of keys, and no column of values",
+            _ => "two columns are needed, key and value",
+        };
+        return Err(reader.fault_at(0, None, Problem::Options(why)).into());
+    }
+    let usual = Encoding::for_kind(catalog.value, values.most().into());
+    let encoding = options.encoding.unwrap_or(usual);
+    let mut lines: BTreeMap<Vec<u8>, Line> = BTreeMap::new();
+    let (mut value, mut held) = (Vec::new(), 0);
+    while let Some(cells) = reader.next()? {
+        let (of_key, rest) = cells.split_first().unwrap_or((&Cell::Missing, &[]));
+        let read = read_line(of_key, rest, columns.len() == 2, keyword, encoding, &mut value);
+        let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
+        let most = u64::from(keyword.params().key_bytes);
+        if key.len() as u64 > most {
+            let (entry, bytes) = (reader.count(), key.len() as u64);
+            let problem = Problem::Keys(BuildError::LongKey { entry, bytes, most });
+            return Err(reader.fault(Some(0), problem).into());
+        }
+        held += key.len() as u64 + value.len() as u64 + OVERHEAD_BYTES;
+        if held > MOST_BYTES {
+            let problem = Problem::Options("over 1 GiB of changes: encode the table afresh instead");
+            return Err(reader.fault(None, problem).into());
+        }
+        let line = Line { number: reader.line(), value: (!goes).then(|| value.clone()) };
+        if let Some(other) = lines.insert(key, line) {
+            return Err(reader.fault(Some(0), Problem::SameKey { other: other.number }).into());
+        }
+    }
+    apply(&lines, keyword, kept, |line, column, problem| reader.fault_at(line, Some(column), problem).into())
+}
+
+/// A line's key in its form, and whether it goes. If it does not, `value` is its value.
+fn read_line(
+    key: &Cell,
+    rest: &[Cell],
+    has_value: bool,
+    keyword: &Keyword,
+    encoding: Encoding,
+    value: &mut Vec<u8>,
+) -> Result<(Vec<u8>, bool), (usize, Problem)> {
+    let text = key.text().map_err(|problem| (0, problem))?;
+    let key = keyword.params().form.canonical(&text).map_err(|error| (0, Problem::Key(error)))?;
+    let (of_value, of_delete) = rest.split_at(usize::from(has_value).min(rest.len()));
+    let is_marked = of_delete.first().map_or(Ok(false), is_marked);
+    let is_marked = is_marked.map_err(|problem| (1 + of_value.len(), problem))?;
+    value.clear();
+    let goes = is_marked || of_value.first() == Some(&Cell::Null);
+    match of_value.first() {
+        Some(cell) if !goes => encoding.read(cell, value).map_err(|problem| (1, problem))?,
+        _ => {}
+    }
+    Ok((key.to_vec(), goes))
+}
+
+/// Whether a cell says that the line's key goes. Only these words are taken: what was meant by another cannot be undone.
+fn is_marked(cell: &Cell) -> Result<bool, Problem> {
+    let word = match cell {
+        Cell::Bool(marked) => return Ok(*marked),
+        Cell::Missing | Cell::Null => return Ok(false),
+        cell => cell.text()?.trim_ascii().to_ascii_lowercase(),
+    };
+    match word.as_slice() {
+        b"1" | b"true" | b"yes" | b"delete" => Ok(true),
+        b"" | b"0" | b"false" | b"no" => Ok(false),
+        _ => Err(cell.is_not("1, true, yes or delete, or else 0, false, no or nothing")),
+    }
+}
+
+/// Keys that go first, so that there is room for those that come.
+fn apply(
+    lines: &BTreeMap<Vec<u8>, Line>,
+    keyword: &Keyword,
+    kept: &Kept,
+    fault: impl Fn(u64, usize, Problem) -> DbError,
+) -> Result<(Rows, KeyChanges)> {
+    let mut done = KeyChanges::default();
+    let fetch = |row| {
+        let mut bytes = vec![0; kept.row_bytes()];
+        kept.read(row, &mut bytes).map(|()| bytes)
+    };
+    let mut edit = Edit::new(keyword, fetch);
+    for key in lines.iter().filter(|(_, line)| line.value.is_none()).map(|(key, _)| key) {
+        match edit.remove(key).map_err(DbError::Scheme)? {
+            true => done.removed += 1,
+            false => done.absent += 1,
+        }
+    }
+    for (key, line) in lines {
+        let Some(value) = &line.value else { continue };
+        match edit.set(key, value) {
+            Ok(true) => done.set += 1,
+            Ok(false) => done.added += 1,
+            Err(EditError::Core(error)) => return Err(DbError::Scheme(error)),
+            Err(EditError::Value { bytes, most }) => {
+                return Err(fault(line.number, 1, Problem::Misfit { bytes, most }));
+            }
+            Err(_) => return Err(fault(line.number, 0, Problem::Full)),
+        }
+    }
+    let mut rows = edit.finish();
+    let mut same = Vec::new();
+    for (row, bytes) in &rows {
+        if fetch(*row).map_err(DbError::Scheme)? == *bytes {
+            same.push(*row);
+        }
+    }
+    same.iter().for_each(|row| drop(rows.remove(row)));
+    Ok((rows, done))
+}

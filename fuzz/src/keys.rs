@@ -1,0 +1,90 @@
+//! Keyword tables that change: files of changed keys, and the file of rows that is kept for them.
+
+use crate::image::{KEY, folder};
+use sotto_core::Epoch;
+use sotto_db::ingest::{Column, FileOptions, Format, IngestOptions, KeywordOptions, Layout, ValueOptions};
+use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table};
+use sotto_layers::keyword::Form;
+use sotto_prg::PublicSeed;
+use sotto_registry::SCHEMES;
+use std::fs;
+use std::sync::LazyLock;
+
+/// An image of ten keys, and the rows that are kept beside it.
+static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    let folder = folder();
+    let dir = TableDir::create(&folder.path().join("t")).unwrap();
+    let source = folder.path().join("t.csv");
+    fs::write(&source, (0..10).map(|i| format!("key {i},{i}\n")).collect::<String>()).unwrap();
+    let layout = Layout::Keyword(KeywordOptions {
+        key: Column::Number(1),
+        form: Form::Text,
+        value: Some(Column::Number(2)),
+        values: ValueOptions { width: Some(3), ..ValueOptions::default() },
+        room: 0,
+        seed: PublicSeed([7; 32]),
+    });
+    let options = IngestOptions { file: FileOptions::default(), layout };
+    let read = ingest(&source, &options, folder.path(), &|_| ()).unwrap();
+    let options = EncodeOptions {
+        table: "t".parse().unwrap(),
+        kind: read.kind,
+        value: read.value,
+        layers: read.layers,
+        lookups_per_client: 1,
+        goal: Default::default(),
+        set: None,
+        threads: Some(1),
+        attribution: None,
+        key: &KEY,
+    };
+    encode_table(SCHEMES[0], read.table.as_ref(), &dir.lock().unwrap(), &options, &|_| ()).unwrap();
+    [dir.image_path(Epoch(1)), dir.rows_path(Epoch(1))].map(|path| fs::read(path).unwrap())
+});
+
+/// Changed keys of a table: keys, values, and which of them go.
+pub fn update_keys(data: &[u8]) -> bool {
+    update(data, &SEED[1])
+}
+
+/// Changes.
+pub fn key_changes() -> Vec<Vec<u8>> {
+    vec![b"key 1,7,\nkey 2,,yes\nnew,1,0\n".to_vec(), b"\"key 3\",777,no".to_vec()]
+}
+
+/// The rows that an update starts from. Mutated ones are also given their own digest: what a careless writer could have made.
+pub fn kept_rows(data: &[u8]) -> bool {
+    let mut digested = data.to_vec();
+    if let Some((header, rows)) = digested.split_at_mut_checked(80) {
+        header[48..].copy_from_slice(blake3::hash(rows).as_bytes());
+    }
+    update(b"key 1,9,\n", data) | update(b"key 1,9,\nnew,1,\nkey 2,,1\n", &digested)
+}
+
+/// Rows of the table.
+pub fn keepings() -> Vec<Vec<u8>> {
+    vec![SEED[1].clone()]
+}
+
+fn update(changes: &[u8], rows: &[u8]) -> bool {
+    let folder = folder();
+    let dir = TableDir::create(&folder.path().join("t")).expect("a temporary folder");
+    fs::write(dir.image_path(Epoch(1)), &SEED[0]).expect("a temporary file");
+    fs::write(dir.rows_path(Epoch(1)), rows).expect("a temporary file");
+    let path = folder.path().join("changes.csv");
+    fs::write(&path, changes).expect("a temporary file");
+    let lock = dir.lock().expect("nobody else writes here");
+    let file = FileOptions { format: Some(Format::Csv), ..FileOptions::default() };
+    let columns = Some(vec![Column::Number(1), Column::Number(2)]);
+    let delete = Some(Column::Number(3));
+    let options = UpdateOptions { file, columns, delete, encoding: None, threads: Some(1), key: &KEY };
+    let taken = match update_table(SCHEMES[0], &lock, &path, &options, &|_| ()) {
+        Ok(_) => true,
+        Err(error @ (DbError::Io { .. } | DbError::DiskFull { .. })) => panic!("content gave {error}"),
+        Err(_) => false,
+    };
+    let epochs = dir.epochs().expect("a readable folder").len();
+    assert_eq!(epochs, 1 + usize::from(taken), "a refused update leaves one epoch");
+    assert!(dir.rows_path(Epoch(epochs as u64)).exists(), "the newest epoch has its rows");
+    taken
+}
