@@ -84,18 +84,17 @@ impl Scratch {
 /// A sum of any number of products, put or added into `out`.
 pub(crate) fn sum_of_products<'a>(
     plan: &NttPlan,
-    mut products: impl Iterator<Item = (&'a [u64], &'a [u64])>,
+    products: impl Iterator<Item = (&'a [u64], &'a [u64])>,
     out: &mut [u64],
     mut add: bool,
 ) {
-    loop {
+    let mut products = products.peekable();
+    // Without any products the sum is put all the same.
+    while !add || products.peek().is_some() {
         let (mut a, mut b, mut count) = ([&[][..]; TERMS], [&[][..]; TERMS], 0);
         for (x, y) in products.by_ref().take(TERMS) {
             (a[count], b[count]) = (x, y);
             count += 1;
-        }
-        if count == 0 {
-            return;
         }
         if add {
             plan.add_sum_of_products(&a[..count], &b[..count], out);

@@ -74,16 +74,16 @@ impl SwitchKey {
         Some(SwitchKey { rows: (0..).zip(bodies).map(row).collect() })
     }
 
-    /// Into the scratch memory, puts both parts of an encryption of the polynomial times the source, for the digits that
-    /// are there already.
-    pub(super) fn sum<R: SlotRing>(&self, rns: &Rns<R>, level: Level, scratch: &mut Scratch) {
+    /// Into the scratch memory, puts both parts of an encryption of `x` times the source; the digits of `x` are there
+    /// already.
+    pub(super) fn sum<R: SlotRing>(&self, rns: &Rns<R>, level: Level, x: &[u64], scratch: &mut Scratch) {
         let words = rns.ring().words();
         let Scratch { digits, parts, limbs } = scratch;
         // Limb by limb, so that what both parts read, the digits modulo one prime, is still in a cache.
         for (limb, (prime, plan)) in rns.primes(level.raised()).zip(rns.plans(level.raised())).enumerate() {
             for (part, out) in parts.iter_mut().enumerate() {
                 let rows = self.rows.iter().map(|row| row.limb(part, prime));
-                let products = digits.of_limb(level, limb).zip(rows);
+                let products = digits.of_limb(x, level, limb).zip(rows);
                 sum_of_products(plan, products, &mut out[limb * words..][..words], false);
             }
         }
@@ -107,7 +107,7 @@ impl SwitchKey {
         let level = c.level();
         assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
         scratch.split(rns, level, c.part(2));
-        self.sum(rns, level, scratch);
+        self.sum(rns, level, c.part(2), scratch);
         for part in 0..2 {
             let x = out.part_mut(part);
             x.copy_from_slice(c.part(part));

@@ -78,7 +78,7 @@ impl<R: SlotRing> RotationKey<R> {
             (2, 2, level),
             "ciphertexts of two parts and one level"
         );
-        self.key.sum(rns, level, scratch);
+        self.key.sum(rns, level, c.part(1), scratch);
         rns.add(level, &mut scratch.parts[0][..rns.words(level)], c.part(0));
         for part in 0..2 {
             for limb in 0..level.limbs() {

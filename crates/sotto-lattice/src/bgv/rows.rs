@@ -114,8 +114,7 @@ pub fn product_sum<R: SlotRing>(rns: &Rns<R>, ciphers: &[&Cipher], rows: &[&[u64
         for part in 0..parts {
             let rows = rows.iter().map(|row| &row[limb * words..][..words]);
             let products = ciphers.iter().map(|c| c.limb(part, limb)).zip(rows);
-            out.limb_mut(part, limb).fill(0);
-            sum_of_products(plan, products, out.limb_mut(part, limb), true);
+            sum_of_products(plan, products, out.limb_mut(part, limb), false);
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct Scratch {
 #[derive(Debug)]
 pub(super) struct Digits {
     limb: usize,
-    /// The digit of prime `j` modulo the prime of limb `i` is number `i primes + j`: together what one sum reads.
+    /// The digit of prime `j` modulo the prime of limb `i` is number `i primes + j`, but for `i = j`.
     words: Words,
 }
 
@@ -42,7 +42,7 @@ impl Scratch {
 
     /// Splits a polynomial, given as values, into digits: its residues modulo each prime, nearest to zero.
     ///
-    /// A digit modulo its own prime is the residue itself, which is there already; only the others are transformed.
+    /// A digit modulo its own prime is the residue itself, which is there already; only the others are made.
     pub(super) fn split<R: SlotRing>(&mut self, rns: &Rns<R>, level: Level, x: &[u64]) {
         let (words, primes) = (rns.ring().words(), level.primes());
         let coefficients = &mut self.limbs.coefficients;
@@ -50,13 +50,10 @@ impl Scratch {
             coefficients.copy_from_slice(residue);
             rns.ring().inverse(j, coefficients);
             for (limb, prime) in rns.primes(level.raised()).enumerate() {
-                let digit = &mut self.digits.words[(limb * primes + j) * words..][..words];
-                match rns.pair(prime, j) {
-                    Some(pair) => {
-                        pair.centred(coefficients, digit);
-                        rns.ring().forward(prime, digit);
-                    }
-                    None => digit.copy_from_slice(residue),
+                if let Some(pair) = rns.pair(prime, j) {
+                    let digit = &mut self.digits.words[(limb * primes + j) * words..][..words];
+                    pair.centred(coefficients, digit);
+                    rns.ring().forward(prime, digit);
                 }
             }
         }
@@ -64,9 +61,16 @@ impl Scratch {
 }
 
 impl Digits {
-    /// The digits modulo the prime of one limb.
-    pub(super) fn of_limb(&self, level: Level, limb: usize) -> impl Iterator<Item = &[u64]> {
-        let primes = level.primes();
-        self.words[limb * primes * self.limb..].chunks_exact(self.limb).take(primes)
+    /// The digits of `x` modulo the prime of one limb.
+    pub(super) fn of_limb<'a>(
+        &'a self,
+        x: &'a [u64],
+        level: Level,
+        limb: usize,
+    ) -> impl Iterator<Item = &'a [u64]> {
+        let (words, primes) = (self.limb, level.primes());
+        let made = self.words[limb * primes * words..].chunks_exact(words);
+        let residues = x.chunks_exact(words).take(primes);
+        made.zip(residues).enumerate().map(move |(j, (made, residue))| if j == limb { residue } else { made })
     }
 }

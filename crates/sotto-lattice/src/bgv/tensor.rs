@@ -21,12 +21,9 @@ pub fn tensor<R: SlotRing>(rns: &Rns<R>, pairs: &[[&Cipher; 2]], out: &mut Ciphe
     for (limb, plan) in rns.plans(level).enumerate() {
         let products =
             |i: usize, j: usize| pairs.iter().map(move |[a, b]| (a.limb(i, limb), b.limb(j, limb)));
-        out.limb_mut(0, limb).fill(0);
-        sum_of_products(plan, products(0, 0), out.limb_mut(0, limb), true);
-        out.limb_mut(1, limb).fill(0);
-        sum_of_products(plan, products(0, 1).chain(products(1, 0)), out.limb_mut(1, limb), true);
-        out.limb_mut(2, limb).fill(0);
-        sum_of_products(plan, products(1, 1), out.limb_mut(2, limb), true);
+        sum_of_products(plan, products(0, 0), out.limb_mut(0, limb), false);
+        sum_of_products(plan, products(0, 1).chain(products(1, 0)), out.limb_mut(1, limb), false);
+        sum_of_products(plan, products(1, 1), out.limb_mut(2, limb), false);
     }
     (0..3).for_each(|part| rns.mul_plain_modulus(level, out.part_mut(part)));
 }

@@ -3,6 +3,7 @@
 pub(super) mod aes;
 mod bytes;
 mod cyclic;
+mod digits;
 mod dot;
 mod fold;
 mod gather;
@@ -17,6 +18,7 @@ mod slots;
 mod tiles;
 
 use super::{Blocks, Kernels, Planes, scalar};
+use crate::basis::Pair;
 use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
@@ -95,7 +97,7 @@ macro_rules! kernels {
             }
 
             fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
-                // SAFETY: self proves AVX2.
+                // SAFETY: self proves AVX2 and FMA.
                 unsafe { tiles::tiles(form, block, sums) }
             }
 
@@ -177,6 +179,16 @@ macro_rules! kernels {
             fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
                 // SAFETY: self proves AVX2 and FMA.
                 unsafe { slots::decompose(d, x, out) }
+            }
+
+            fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { digits::centred(p, x, out) }
+            }
+
+            fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
+                // SAFETY: self proves AVX2 and FMA.
+                unsafe { digits::lower(p, x, correction) }
             }
         }
     };

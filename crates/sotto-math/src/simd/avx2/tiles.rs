@@ -1,9 +1,10 @@
-//! The pass over tiles of pairs, four slots to a register: half a line.
+//! The pass over tiles, four slots to a register: half a line.
 //!
 //! Half lines of up to two columns are multiplied at once, so that their sums, their words and
 //! a selector fit sixteen registers; the other halves of the run, and further queries, find
-//! it in the first cache. Residues of 50 bits are left to scalar code, whose products are 128 bits
-//! wide.
+//! it in the first cache. Words are pairs here and residues in [residues].
+
+mod residues;
 
 use super::lanes::{load, prefetch, store};
 use crate::simd::scalar;
@@ -13,12 +14,15 @@ use core::arch::x86_64::*;
 type Bytes = [u8; 64];
 type Slots = [u64; 8];
 
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,fma")]
 pub(super) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match (form.form(), block.comps) {
         (Form::Pair(pair), 1) => runs::<1>(pair, block, sums),
         (Form::Pair(pair), 2) => runs::<2>(pair, block, sums),
         (Form::Pair(pair), 3) => runs::<3>(pair, block, sums),
+        (Form::Residue(residue), 1) => residues::runs::<1>(residue, block, sums),
+        (Form::Residue(residue), 2) => residues::runs::<2>(residue, block, sums),
+        (Form::Residue(residue), 3) => residues::runs::<3>(residue, block, sums),
         _ => scalar::tiles(form, block, sums),
     }
 }

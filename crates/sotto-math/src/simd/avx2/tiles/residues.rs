@@ -1,0 +1,121 @@
+//! Tiles of residues below 2^50, in floating point, four slots to a register.
+//!
+//! A product below 2^100 is added to 2^101, where the last bit of a double counts 2^49: what is left of it is a multiple of
+//! that, exactly, and a second fused multiply-add gives the rest, at most 2^48 in absolute value (the same idea as in the
+//! transform: van der Hoeven, Lecerf and Quintin, "Modular SIMD arithmetic in Mathemagix", section 3.3). Multiples are
+//! summed as integers, in the bits of the doubles; 32 rests are a double again, at most 2^53. Nothing is
+//! reduced before the end of a run.
+
+use super::super::lanes::{load, prefetch, store};
+use super::super::ntt::from_integers;
+use super::{Bytes, Slots};
+use crate::tiles::{Block, Line, Residue, Run, TileLayout};
+use core::arch::x86_64::*;
+
+/// log2 of what the last bit of a double from 2^101 on counts.
+const UNIT: u32 = 49;
+
+/// 2^101.
+const LARGE: f64 = (1u128 << (UNIT + 52)) as f64;
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+    const { assert!(TileLayout::TILE_ROWS <= 32, "rests of a run are at most 2^53") }
+    let mut lines = block.lines;
+    for run in block.layout.runs() {
+        let (mine, rest) = lines.split_at(run.lines());
+        lines = rest;
+        // The first pass over a run fetches the next one.
+        let mut fetch = Some(rest.as_ptr().cast::<u8>());
+        for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
+            let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
+            let sums = &mut sums.as_chunks_mut::<K>().0[run.cols.clone()];
+            for half in 0..2 {
+                let piece = Piece { residue, run: &run, lines: mine, selectors, half, fetch };
+                let mut col = 0;
+                while col < sums.len() {
+                    col += if K < 3 && col + 2 <= sums.len() {
+                        piece.add::<2>(col, sums)
+                    } else {
+                        piece.add::<1>(col, sums)
+                    };
+                }
+                fetch = None;
+            }
+        }
+    }
+}
+
+/// Half of the lines of one run, and one query.
+struct Piece<'a, const K: usize> {
+    residue: &'a Residue,
+    run: &'a Run,
+    lines: &'a [Bytes],
+    selectors: &'a [[Line; K]],
+    half: usize,
+    fetch: Option<*const u8>,
+}
+
+impl<const K: usize> Piece<'_, K> {
+    /// Adds the products of `C` columns, and returns `C`.
+    #[target_feature(enable = "avx2,fma")]
+    fn add<const C: usize>(&self, col: usize, sums: &mut [[Slots; K]]) -> usize {
+        let (half, width) = (self.half, self.run.cols.len());
+        let sums = &mut sums[col..col + C];
+        let large = _mm256_set1_pd(LARGE);
+        let mut acc = [[Sums { multiples: _mm256_setzero_si256(), rests: _mm256_setzero_pd() }; K]; C];
+        let rows = self.lines.chunks_exact(width).zip(self.selectors);
+        for (row, (lines, selectors)) in rows.enumerate() {
+            if let Some(from) = self.fetch {
+                let first = col * self.selectors.len() + row * C;
+                (first..first + C).for_each(|line| prefetch(from.wrapping_add(line * 64)));
+            }
+            let lines = &lines[col..col + C];
+            let mut words = [_mm256_setzero_pd(); C];
+            for (word, line) in words.iter_mut().zip(lines) {
+                *word = from_integers(load(&line.as_chunks::<32>().0[half]));
+            }
+            for (k, selector) in selectors.iter().enumerate() {
+                let selector = from_integers(load(&selector.0.as_chunks::<4>().0[half]));
+                for (acc, word) in acc.iter_mut().zip(words) {
+                    acc[k].add(word, selector, large);
+                }
+            }
+        }
+        for (acc, sums) in acc.into_iter().zip(sums) {
+            for (acc, sums) in acc.into_iter().zip(sums) {
+                let (mut multiples, mut rests) = ([0u64; 4], [0u64; 4]);
+                store(&mut multiples, acc.multiples);
+                store(&mut rests, _mm256_castpd_si256(acc.rests));
+                // Each double brought the bits of 2^101 along.
+                let along = LARGE.to_bits().wrapping_mul(self.selectors.len() as u64);
+                let sums = &mut sums.as_chunks_mut::<4>().0[half];
+                for (sum, (multiple, rest)) in sums.iter_mut().zip(multiples.into_iter().zip(rests)) {
+                    let multiple = i128::from(multiple.wrapping_sub(along)) << UNIT;
+                    let total = multiple + f64::from_bits(rest) as i128 + i128::from(*sum);
+                    // A sum of products: not negative, and below 2^106.
+                    *sum = self.residue.reduce(total as u128);
+                }
+            }
+        }
+        C
+    }
+}
+
+/// Sums of products of four slots, in two parts.
+#[derive(Clone, Copy)]
+struct Sums {
+    multiples: __m256i,
+    rests: __m256d,
+}
+
+impl Sums {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn add(&mut self, a: __m256d, b: __m256d, large: __m256d) {
+        let upper = _mm256_fmadd_pd(a, b, large);
+        self.multiples = _mm256_add_epi64(self.multiples, _mm256_castpd_si256(upper));
+        let rest = _mm256_fmadd_pd(a, b, _mm256_sub_pd(large, upper));
+        self.rests = _mm256_add_pd(self.rests, rest);
+    }
+}
