@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`ring`] | what a ring has to offer: primes, transforms, slots and their rotation |
 //! | [`pow2`] | `X^n + 1` with a plain modulus that splits it: two cycles of `n / 2` numbers |
+//! | [`m8191`] | the cyclotomic polynomial of 8191 with messages modulo 2: one cycle of 630 fields of 2^13 |
 //! | [`level`], [`rns`] | which primes are left, and polynomials modulo them; how messages are scaled, and why |
 //! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
 //! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
@@ -23,6 +24,7 @@ mod fixture;
 pub mod keyswitch;
 pub mod level;
 pub mod lower;
+pub mod m8191;
 pub mod noise;
 pub mod pow2;
 pub mod ring;
@@ -37,6 +39,7 @@ pub mod wire;
 pub use answer::{Answer, AnswerBits};
 pub use cipher::Cipher;
 pub use level::Level;
+pub use m8191::M8191;
 pub use pow2::Pow2;
 pub use ring::SlotRing;
 pub use rns::Rns;

@@ -4,6 +4,7 @@ use super::cipher::Cipher;
 use super::encrypt::{decrypt, encrypt};
 use super::keyswitch::SwitchKey;
 use super::level::Level;
+use super::m8191::M8191;
 use super::pow2::Pow2;
 use super::ring::SlotRing;
 use super::rns::Rns;
@@ -13,6 +14,7 @@ use crate::encrypt::Masks;
 use crate::fixture::{rng, with_errors};
 use sotto_math::modulus::Modulus;
 use sotto_prg::PublicSeed;
+use std::sync::LazyLock;
 
 pub(super) const SEED: PublicSeed = PublicSeed([6; 32]);
 
@@ -27,6 +29,14 @@ macro_rules! on_every_ring {
                 }
             )*
         }
+        mod m8191 {
+            $(
+                #[test]
+                fn $test() {
+                    super::$test(&crate::bgv::fixture::m8191());
+                }
+            )*
+        }
     };
 }
 pub(super) use on_every_ring;
@@ -35,6 +45,12 @@ pub(super) use on_every_ring;
 pub(super) fn pow2() -> Rns<Pow2> {
     let primes = Pow2::PRIMES.map(|q| Modulus::new(q).unwrap());
     Rns::new(Pow2::new(256, Modulus::new(65537).unwrap(), &primes).unwrap()).unwrap()
+}
+
+/// The only one there is, with as many primes.
+pub(super) fn m8191() -> Rns<M8191> {
+    static RING: LazyLock<Rns<M8191>> = LazyLock::new(|| Rns::new(M8191::standard(4).unwrap()).unwrap());
+    RING.clone()
 }
 
 pub(super) fn masks(label: &'static str) -> Masks<'static> {

@@ -6,7 +6,7 @@
 
 mod setting;
 
-use setting::{Setting, pow2};
+use setting::{Setting, m8191, pow2};
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Answer, AnswerBits, Cipher, Scratch, SlotRing};
@@ -26,13 +26,28 @@ fn rotations_and_levels_pow2() {
 }
 
 #[test]
+fn rotations_and_levels_m8191() {
+    rotations_and_levels(m8191());
+}
+
+#[test]
 fn products_pow2() {
     products(pow2());
 }
 
 #[test]
+fn products_m8191() {
+    products(m8191());
+}
+
+#[test]
 fn answers_pow2() {
     answers(pow2());
+}
+
+#[test]
+fn answers_m8191() {
+    answers(m8191());
 }
 
 fn rotations_and_levels<R: SlotRing>(mut setting: Setting<R>) {

@@ -5,7 +5,7 @@ use rand_core::{Rng, SeedableRng};
 use sotto_lattice::bgv::encrypt::{encrypt, errors};
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::noise::Noise;
-use sotto_lattice::bgv::{Cipher, Level, Pow2, Rns, RotationKey, Secret, SlotRing};
+use sotto_lattice::bgv::{Cipher, Level, M8191, Pow2, Rns, RotationKey, Secret, SlotRing};
 use sotto_lattice::encrypt::{Errors, Masks};
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -23,6 +23,10 @@ pub(crate) struct Setting<R: SlotRing> {
 
 pub(crate) fn pow2() -> Setting<Pow2> {
     Setting::new(Pow2::standard(4).unwrap())
+}
+
+pub(crate) fn m8191() -> Setting<M8191> {
+    Setting::new(M8191::standard(4).unwrap())
 }
 
 impl<R: SlotRing> Setting<R> {

@@ -129,10 +129,12 @@ impl Grid {
             let root = q.pow(self.root, step as u64);
             let powers: Vec<u64> = (0..p as u64).map(|e| q.pow(root, e)).collect();
             for start in (0..n).step_by(p) {
-                let at = |j: usize| (start + j * step) % n;
-                let term = |sum, i: usize, j: usize| q.add(sum, q.mul(x[at(j)], powers[i * j % p]));
-                let sums: Vec<_> = (0..p).map(|i| (0..p).fold(0, |sum, j| term(sum, i, j))).collect();
-                sums.into_iter().enumerate().for_each(|(i, sum)| x[at(i)] = sum);
+                let places: Vec<usize> = (0..p).map(|j| (start + j * step) % n).collect();
+                let before: Vec<u64> = places.iter().map(|at| x[*at]).collect();
+                for (i, at) in places.into_iter().enumerate() {
+                    let factors = (0..p).map(|j| powers[i * j % p]);
+                    x[at] = before.iter().zip(factors).fold(0, |sum, (x, f)| q.add(sum, q.mul(*x, f)));
+                }
             }
         }
         let over = q.inv(n as u64);
