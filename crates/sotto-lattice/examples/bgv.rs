@@ -7,7 +7,7 @@ use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::rows::product_sum;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{
-    Answer, AnswerBits, Cipher, Level, Pow2, Rns, RotationKey, Scratch, SlotRing, Table,
+    Answer, AnswerBits, Cipher, Level, M8191, Pow2, Rns, RotationKey, Scratch, SlotRing, Table,
 };
 use sotto_lattice::encrypt::Masks;
 use sotto_math::machine;
@@ -24,12 +24,16 @@ const COLS: usize = 16;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("backend {}; minimum / median, us", machine::backend());
-    let rns = Pow2::standard(3).and_then(Rns::new).ok_or("no such ring")?;
-    println!("degree {}, two primes and a special one", rns.ring().degree());
-    let level = rns.top();
-    steps(&rns, level).ok_or("no such step")?;
-    rows(&rns, level).ok_or("no such table")?;
+    ring(Pow2::standard(3), [19, 26]).ok_or("no such ring")?;
+    ring(M8191::standard(3), [7, 13]).ok_or("no such ring")?;
     Ok(())
+}
+
+fn ring<R: SlotRing>(ring: Option<R>, bits: [u32; 2]) -> Option<()> {
+    let rns = Rns::new(ring?)?;
+    println!("degree {}, two primes and a special one", rns.ring().degree());
+    steps(&rns, rns.top(), bits)?;
+    rows(&rns, rns.top())
 }
 
 fn cipher<R: SlotRing>(rns: &Rns<R>, level: Level, parts: u64) -> Cipher {
@@ -38,13 +42,16 @@ fn cipher<R: SlotRing>(rns: &Rns<R>, level: Level, parts: u64) -> Cipher {
     Cipher::new(rns, level, &words)
 }
 
-fn steps<R: SlotRing>(rns: &Rns<R>, level: Level) -> Option<()> {
+fn steps<R: SlotRing>(rns: &Rns<R>, level: Level, bits: [u32; 2]) -> Option<()> {
     let below = level.below()?;
     let mut scratch = Scratch::new(rns);
     let (mut x, ring) = (rns.mask(level, &SEED, "limb", 0), rns.ring());
     let words = ring.words();
     time("forward transform of one prime", || ring.forward(0, &mut x[..words]));
     time("inverse transform of one prime", || ring.inverse(0, &mut x[..words]));
+    let mut slots = vec![1; ring.cycles() * ring.slots()];
+    time("slots to coefficients", || ring.encode(&slots, &mut x[..words]));
+    time("coefficients to slots", || ring.decode(&x[..words], &mut slots));
     let bodies: Vec<Vec<u64>> =
         (0..level.primes() as u64).map(|i| rns.mask(rns.full(), &SEED, "body", i)).collect();
     let key = RotationKey::assemble(rns, ring.turn(1), &bodies, MASKS)?;
@@ -62,7 +69,7 @@ fn steps<R: SlotRing>(rns: &Rns<R>, level: Level) -> Option<()> {
     time("relinearisation", || square.relinearise(rns, &product, &mut out, &mut scratch));
     let mut low = Cipher::zero(rns, below, 2);
     time("a prime less", || lower(rns, &c, &mut low, &mut scratch));
-    let bits = AnswerBits::new(rns, 19, 26)?;
+    let bits = AnswerBits::new(rns, bits[0], bits[1])?;
     time("answer", || {
         black_box(Answer::new(rns, bits, &low));
     });

@@ -89,7 +89,7 @@ mod tests {
         }
         // Coordinates are traces.
         for a in (0..1 << BITS).step_by(13) {
-            let sum = basis.iter().fold(0, |sum, b| sum ^ b * trace(mul(a, *b)));
+            let sum = basis.iter().fold(0, |sum, b| sum ^ (b * trace(mul(a, *b))));
             assert_eq!(sum, a);
         }
     }
