@@ -8,13 +8,15 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
     let secret = secret(rns);
     let all = plaintexts(rns);
     let (rows, cols) = (33, 5);
-    let plain = |row: usize, col: usize| &all[(row * 3 + col) % all.len()];
+    let held: Vec<Vec<u64>> = all.iter().map(|plaintext| slots(rns, plaintext)).collect();
+    let plain = |row: usize, col: usize| (row * 3 + col) % all.len();
     for level in levels(rns).take(2) {
+        let all_values: Vec<_> = all.iter().map(|plaintext| rns.from_plain(level, plaintext)).collect();
         let table = Table::new(rns, level, rows, cols).unwrap();
         let bytes = table.layout().bytes() as usize;
         let mut tiles = vec![0; table.bytes() as usize];
         for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
-            let values = rns.from_plain(level, plain(row, col));
+            let values = &all_values[plain(row, col)];
             for (tiles, limb) in tiles.chunks_mut(bytes).zip(values.chunks(rns.ring().words())) {
                 for (block, line) in limb.as_chunks::<8>().0.iter().enumerate() {
                     let at = table.layout().line(block, row, col) as usize;
@@ -41,8 +43,8 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
             let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
             let columns = table.columns(rns, &sums, 1..cols);
             for (column, col) in columns.iter().zip(1..) {
-                let values: Vec<_> = (0..rows).map(|row| rns.from_plain(level, plain(row, col))).collect();
-                let values: Vec<&[u64]> = values.iter().map(|x| x.as_slice()).collect();
+                let values: Vec<&[u64]> =
+                    (0..rows).map(|row| all_values[plain(row, col)].as_slice()).collect();
                 let mut sum = Cipher::zero(rns, level, 2);
                 sum.part_mut(0).fill(1);
                 product_sum(rns, &ciphers.iter().collect::<Vec<_>>(), &values, &mut sum);
@@ -50,9 +52,9 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
                     (0..2).all(|part| sum.part(part) == column.part(part)),
                     "column {col}, query {query}"
                 );
-                let expected = (0..rows).fold(slots(rns, &all[2]), |sum, row| {
-                    let [v, x] = [&all[(row + query) % 3], plain(row, col)].map(|x| slots(rns, x));
-                    slotwise(rns, 0, &sum, &slotwise(rns, 1, &v, &x))
+                let expected = (0..rows).fold(held[2].clone(), |sum, row| {
+                    let [v, x] = [(row + query) % 3, plain(row, col)].map(|i| &held[i]);
+                    slotwise(rns, 0, &sum, &slotwise(rns, 1, v, x))
                 });
                 assert_eq!(opened(rns, &secret, column), expected, "column {col}, query {query}");
             }
