@@ -11,11 +11,12 @@
 //! | [`lower`](mod@lower) | from `q q'` down to `q` |
 //! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
-//! | [`bgv`] | several primes, levels, slots that multiply and rotate |
+//! | [`bgv`] | BGV: several primes, levels, slots that multiply and rotate |
 //! | [`scratch`] | the working memory of all these |
 //! | `words` | words that start on a cache line |
 //!
-//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`. The feature `server` lets expansion use the
+//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are `(c0, c1)` or `(c0, c1, c2)` with
+//! the phase `c0 + c1 s + c2 s^2`. The feature `server` lets expansion use the
 //! current rayon pool.
 #![forbid(unsafe_code)]
 

@@ -92,7 +92,7 @@ impl<const K: usize> Piece<'_, K> {
                 let sums = &mut sums.as_chunks_mut::<4>().0[half];
                 for (sum, (multiple, rest)) in sums.iter_mut().zip(multiples.into_iter().zip(rests)) {
                     let multiple = i128::from(multiple.wrapping_sub(along)) << UNIT;
-                    let total = multiple + f64::from_bits(rest) as i128 + i128::from(*sum);
+                    let total = multiple + i128::from(f64::from_bits(rest) as i64) + i128::from(*sum);
                     // A sum of products: not negative, and below 2^106.
                     *sum = self.residue.reduce(total as u128);
                 }
