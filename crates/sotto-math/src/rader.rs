@@ -26,7 +26,9 @@ use crate::modulus::Modulus;
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
 pub use circulant::Circulant;
-pub(crate) use grid::{COLUMNS, Cells, FIVES, Grid, NINES, ROWS, Roots, SEVENS, Spectrum, THIRTEENS};
+pub(crate) use grid::{
+    COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS,
+};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use grid::{HEIGHT, WIDTH};
 

@@ -36,7 +36,7 @@ pub(crate) struct Grid {
     root: u64,
     pub(crate) five: Roots<2>,
     pub(crate) seven: Roots<3>,
-    pub(crate) nine: Roots<4>,
+    pub(crate) nine: Nine,
     pub(crate) thirteen: Roots<6>,
 }
 
@@ -48,6 +48,18 @@ pub(crate) struct Grid {
 pub(crate) struct Roots<const H: usize> {
     pub(crate) even: [[Root; H]; H],
     pub(crate) odd: [[Root; H]; H],
+}
+
+/// A transform of 9 is three of 3, four twiddle factors, and three of 3 (Cooley and Tukey, 1965).
+///
+/// One of 3 takes a single product, since the powers of its root add up to zero: `a + b + c`, `a - c + v (b - c)` and
+/// `a - b - v (b - c)`.
+#[derive(Debug, Clone)]
+pub(crate) struct Nine {
+    /// The root of order 3.
+    pub(crate) third: Root,
+    /// The root of order 9 to the powers 1, 2 and 4.
+    pub(crate) twiddles: [Root; 3],
 }
 
 /// A factor, as an integer, and for arithmetic in floating point nearest to zero and over q.
@@ -106,7 +118,7 @@ impl Grid {
             halves: [0, 64].map(|e| Factor::new(q.reduce_u128(1 << e), q.value(), true)),
             five: Roots::new(&q, axis(5)),
             seven: Roots::new(&q, axis(7)),
-            nine: Roots::new(&q, axis(9)),
+            nine: Nine::new(&q, axis(9)),
             thirteen: Roots::new(&q, axis(13)),
             modulus: q,
             root,
@@ -160,6 +172,13 @@ impl<const H: usize> Roots<H> {
             })
         };
         Roots { even: table(false), odd: table(true) }
+    }
+}
+
+impl Nine {
+    fn new(q: &Modulus, root: u64) -> Self {
+        let power = |e| Root::new(q, q.pow(root, e));
+        Nine { third: power(3), twiddles: [1, 2, 4].map(power) }
     }
 }
 

@@ -4,7 +4,8 @@
 //! copied to where all its small transforms are done in turn; the copies of rows are transposed.
 //!
 //! **Bounds**, in multiples of q below 2^50. Factors are at most 1/2, so that a product with `x` is at most `1/2 + x / 8`. A
-//! transform of `2 H + 1` leaves at most `x + 2 H (1/2 + x / 4)` of places of `x`, and its last step reduces that to 1/2:
+//! transform of `2 H + 1` leaves at most `x + 2 H (1/2 + x / 4)` of places of `x`, one of 3 at most `3 x` or `1/2 + 9 x / 4`;
+//! the last step reduces that to 1/2:
 //!
 //! | along | of | places at most | before the reduction |
 //! |---|---|---|---|
@@ -12,14 +13,16 @@
 //! | | 13 | 1/2 | 8 |
 //! | a row | 2 | 1/2, or 5/8 after the product with the spectrum | 5/4, not reduced |
 //! | | 5 | 5/4 | 4.5 |
-//! | | 9 | 1/2 | 5.5 |
+//! | | 9 | 1/2 in the first step, 13/8 in the second | 39/8 |
 //!
 //! What is added up is thus below 2^53, and exact. Primes here are 1 modulo 8190 * 8191, so that 2^50 is far enough away for
 //! what rounding adds to a half.
 
 use super::lanes::{load, store};
 use super::ntt::{Constants, Factors, from_integers, to_integers};
-use crate::rader::{COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH};
+use crate::rader::{
+    COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, Nine, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
+};
 use core::arch::x86_64::*;
 
 /// The places of four columns or rows.
@@ -84,7 +87,7 @@ fn across(g: &Grid, c: Constants, x: &mut Strip) {
         small(&g.five, c, at, x);
     }
     for at in &NINES {
-        small(&g.nine, c, at, x);
+        nine(&g.nine, c, at, x);
     }
 }
 
@@ -111,6 +114,39 @@ fn small<const P: usize, const H: usize>(roots: &Roots<H>, c: Constants, at: &[u
         x[usize::from(at[1 + k])] = c.reduced(_mm256_add_pd(even, odd));
         x[usize::from(at[P - 1 - k])] = c.reduced(_mm256_sub_pd(even, odd));
     }
+}
+
+/// Four transforms of 9.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn nine(roots: &Nine, c: Constants, at: &[u8; 9], x: &mut Strip) {
+    let at = at.map(usize::from);
+    let mut y = [[x[at[0]]; 3]; 3];
+    for (i, y) in y.iter_mut().enumerate() {
+        *y = three(&roots.third, c, [x[at[i]], x[at[i + 3]], x[at[i + 6]]]);
+    }
+    let [first, second, fourth] = &roots.twiddles;
+    for (i, k, root) in [(1, 1, first), (1, 2, second), (2, 1, second), (2, 2, fourth)] {
+        y[i][k] = c.times(y[i][k], Factors::every(root.centred, root.over_q));
+    }
+    for k in 0..3 {
+        let z = three(&roots.third, c, [y[0][k], y[1][k], y[2][k]]);
+        x[at[k]] = c.reduced(z[0]);
+        x[at[k + 3]] = c.reduced(z[1]);
+        x[at[k + 6]] = c.reduced(z[2]);
+    }
+}
+
+/// Four transforms of 3, not reduced.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn three(root: &Root, k: Constants, [a, b, c]: [__m256d; 3]) -> [__m256d; 3] {
+    let product = k.times(_mm256_sub_pd(b, c), Factors::every(root.centred, root.over_q));
+    [
+        _mm256_add_pd(a, _mm256_add_pd(b, c)),
+        _mm256_add_pd(_mm256_sub_pd(a, c), product),
+        _mm256_sub_pd(_mm256_sub_pd(a, b), product),
+    ]
 }
 
 /// Four rows of doubles, transposed.

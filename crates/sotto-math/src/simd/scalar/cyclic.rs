@@ -1,6 +1,9 @@
 //! The cyclic convolution of length 8190, one column or row at a time.
 
-use crate::rader::{COLUMNS, Cells, FIVES, Grid, NINES, ROWS, Roots, SEVENS, Spectrum, THIRTEENS};
+use crate::modulus::Modulus;
+use crate::rader::{
+    COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS,
+};
 
 pub(in crate::simd) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
     down(g, cells);
@@ -33,7 +36,7 @@ fn across(g: &Grid, x: &mut [u64]) {
         (x[c], x[other]) = (q.add(x[c], x[other]), q.sub(x[c], x[other]));
     }
     FIVES.iter().for_each(|at| small(g, &g.five, at, x));
-    NINES.iter().for_each(|at| small(g, &g.nine, at, x));
+    NINES.iter().for_each(|at| nine(&g.modulus, &g.nine, at, x));
 }
 
 /// One transform of an odd length: of each pair of opposite places, what is even in it and what is odd.
@@ -57,4 +60,22 @@ fn small<const P: usize, const H: usize>(g: &Grid, roots: &Roots<H>, at: &[u8; P
         let (even, odd) = (g.reduce(even), g.reduce(odd));
         (x[at[1 + k]], x[at[P - 1 - k]]) = (q.add(even, odd), q.sub(even, odd));
     }
+}
+
+/// One transform of 9.
+fn nine(q: &Modulus, roots: &Nine, at: &[u8; 9], x: &mut [u64]) {
+    let at = at.map(usize::from);
+    let mut y = [0, 1, 2].map(|i| three(q, &roots.third, [x[at[i]], x[at[i + 3]], x[at[i + 6]]]));
+    let [first, second, fourth] = &roots.twiddles;
+    for (i, k, root) in [(1, 1, first), (1, 2, second), (2, 1, second), (2, 2, fourth)] {
+        y[i][k] = q.mul(y[i][k], root.w);
+    }
+    for k in 0..3 {
+        [x[at[k]], x[at[k + 3]], x[at[k + 6]]] = three(q, &roots.third, [y[0][k], y[1][k], y[2][k]]);
+    }
+}
+
+fn three(q: &Modulus, root: &Root, [a, b, c]: [u64; 3]) -> [u64; 3] {
+    let product = q.mul(q.sub(b, c), root.w);
+    [q.add(a, q.add(b, c)), q.add(q.sub(a, c), product), q.sub(q.sub(a, b), product)]
 }
