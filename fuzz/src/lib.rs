@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`wire`] | frames, refusals, headers |
 //! | [`catalog`] | catalogs, signed and plain; keys |
+//! | [`lattice`] | polynomials of ciphertexts, and answers |
 //! | [`layers`] | parameters of layers, and rows that are none |
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
 //! | [`upkeep`] | their orders and supplies, where a server makes hints |
@@ -24,6 +25,7 @@ pub mod catalog;
 pub mod image;
 pub mod ingest;
 pub mod keys;
+pub mod lattice;
 pub mod layers;
 pub mod scheme;
 pub mod smoke;
@@ -81,6 +83,8 @@ targets! {
     scheme_checkpoint: scheme, checkpoints;
     scheme_order: upkeep, orders;
     scheme_supply: upkeep, supplies;
+    bgv_body: lattice, bgv_bodies;
+    bgv_answer: lattice, bgv_answers;
     image_header: image, headers;
     image_file: image, files;
     ingest_csv: ingest, csvs;
