@@ -7,16 +7,20 @@ use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::noise::Noise;
 use sotto_lattice::bgv::{Cipher, Level, M8191, Pow2, Rns, RotationKey, Secret, SlotRing};
 use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_lattice::noise::margin_for;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
 
 const SEED: PublicSeed = PublicSeed([8; 32]);
-pub(crate) const SIGMA: f64 = 3.2;
+const SIGMA: f64 = 3.2;
+const TOLERANCE: f64 = 0.3;
+const LARGEST_LOG2: f64 = -20.0;
 
 pub(crate) struct Setting<R: SlotRing> {
     pub(crate) rns: Rns<R>,
     pub(crate) secret: Secret,
-    pub(crate) model: Noise,
+    /// On average, and at most.
+    pub(crate) models: [Noise; 2],
     pub(crate) rng: ChaCha20Rng,
     masks: u64,
 }
@@ -34,8 +38,8 @@ impl<R: SlotRing> Setting<R> {
         let rns = Rns::new(ring).unwrap();
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         let secret = Secret::sample(&rns, &mut rng);
-        let model = Noise::average(&rns, SIGMA);
-        Setting { rns, secret, model, rng, masks: 0 }
+        let models = [Noise::average(&rns, SIGMA), Noise::bound(&rns, SIGMA, -40.0)];
+        Setting { rns, secret, models, rng, masks: 0 }
     }
 
     /// A uniform plaintext.
@@ -81,14 +85,33 @@ impl<R: SlotRing> Setting<R> {
         Cipher::new(rns, level, &[&phase, &vec![0; rns.words(level)]])
     }
 
-    /// The variance of a ciphertext's error.
-    pub(crate) fn measured(&self, c: &Cipher) -> f64 {
-        self.mean_square(&errors(&self.rns, &self.secret, c))
+    /// Compares a ciphertext's error with its variance, on average and at most.
+    #[track_caller]
+    pub(crate) fn check(&self, step: &str, c: &Cipher, variances: [f64; 2]) {
+        self.check_errors(step, &errors(&self.rns, &self.secret, c), variances);
     }
 
+    #[track_caller]
+    pub(crate) fn check_errors(&self, step: &str, errors: &[f64], [average, bound]: [f64; 2]) {
+        let ring = self.rns.ring();
+        let off = (self.mean_square(errors).log2() - average.log2()) / 2.0;
+        let largest = errors.iter().fold(0f64, |largest, x| largest.max(x.abs()));
+        let margin = margin_for(LARGEST_LOG2, bound * ring.spread(), ring.degree() as f64);
+        let predicted = average.log2() / 2.0;
+        println!(
+            "{step:28} 2^{predicted:6.2} off by {off:+.2}, largest 2^{:.2} of 2^{:.2}",
+            largest.log2(),
+            margin.log2()
+        );
+        assert!(off.abs() <= TOLERANCE, "{step}: off by {off:.2} bits");
+        assert!(largest < margin, "{step}: {largest} is beyond {margin}");
+    }
+
+    /// The variance of errors.
+    ///
     /// Of coefficients, or where only differences matter, as in a cyclotomic ring of prime index, of their differences
     /// from the mean, with the last coefficient, which is zero.
-    pub(crate) fn mean_square(&self, errors: &[f64]) -> f64 {
+    fn mean_square(&self, errors: &[f64]) -> f64 {
         let squares = errors.iter().map(|x| x * x).sum::<f64>();
         if self.rns.ring().spread() == 1.0 {
             return squares / errors.len() as f64;
