@@ -19,7 +19,7 @@ help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A profile of its own, and no Parquet or Zstandard: a first build should not take longer than it must.
-demo: cargo ## serve a real table and look addresses up privately; make demo IP="8.8.8.8 1.1.1.1"
+demo: cargo ## serve real tables and look addresses, names and proofs up privately; make demo IP="8.8.8.8 1.1.1.1"
 	$(CARGO) run --locked --profile demo -p sotto-cli --no-default-features --bin sotto -- demo $(addprefix --ip ,$(IP))
 
 # In the order in which faults are cheapest to find.

@@ -19,11 +19,17 @@ use std::io::Write;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     json: bool,
+    quiet: bool,
 }
 
 impl Screen {
     pub(crate) fn new(json: bool) -> Self {
-        Screen { json }
+        Screen { json, quiet: false }
+    }
+
+    /// For a verb that another one runs: nothing is printed, but for progress.
+    pub(crate) fn quiet(self) -> Self {
+        Screen { quiet: true, ..self }
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -32,12 +38,12 @@ impl Screen {
 
     /// Prints text for a person; nothing with `--json`.
     pub(crate) fn say(self, text: impl AsRef<str>) -> Result<()> {
-        if self.json { Ok(()) } else { line(text.as_ref()) }
+        if self.json || self.quiet { Ok(()) } else { line(text.as_ref()) }
     }
 
     /// Prints a result for a script, on one line; nothing without `--json`.
     pub(crate) fn report(self, value: &impl Serialize) -> Result<()> {
-        if !self.json {
+        if !self.json || self.quiet {
             return Ok(());
         }
         let text = serde_json::to_string(value)

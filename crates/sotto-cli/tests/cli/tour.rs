@@ -26,7 +26,8 @@ fn a_demo_of_what_is_no_address_does_no_work() {
 #[test]
 fn the_demo_gives_right_answers() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ip-country/asn-country-ipv4-num.csv.gz");
-    let demo = sotto(&["demo", "--data", data, "--ip", "9.9.9.9", "--clients", "2", "--json"]).json();
+    let more = ["--ip", "9.9.9.9", "--domain", "SweMaps.com", "--clients", "2", "--json"];
+    let demo = sotto(&[["demo", "--data", data].as_slice(), &more].concat()).json();
     for scheme in ["hinted", "keyed"] {
         let lookups = demo[scheme]["lookups"].as_array().unwrap();
         assert_eq!(lookups.len(), 7, "five well-known ones, ours, and the first one again");
@@ -44,6 +45,43 @@ fn the_demo_gives_right_answers() {
     assert_ne!(demo["hinted"]["public_key"], demo["keyed"]["public_key"]);
     assert!(demo["crowd"]["lookups_per_second"].as_f64() > Some(0.0));
     assert_eq!(demo["download"]["down_bytes"], 2 << 24);
+    the_log_was_asked(&demo["log"]);
+}
+
+fn the_log_was_asked(log: &serde_json::Value) {
+    assert_eq!((&log["entries"], log["root"].as_str().unwrap().len()), (&1024.into(), 64));
+    let lookups = log["lookups"].as_array().unwrap();
+    assert!(lookups.iter().all(|lookup| lookup["right"] == true), "{log}");
+    let [there, not_there, ours] = lookups.as_slice() else { panic!("{log}") };
+    assert!(there["entry"].is_u64() && not_there["entry"].is_null(), "{log}");
+    assert_eq!((&not_there["name"], &ours["name"]), (&"example.com".into(), &"SweMaps.com".into()));
+    assert!(ours["entry"].is_u64(), "names are spelt in one way: {log}");
+    for direction in ["up_bytes", "down_bytes"] {
+        assert_eq!(there[direction], not_there[direction], "a name that is not there looks like any other");
+    }
+    assert_ne!(there["seen"], not_there["seen"]);
+    let proof = &log["proof"];
+    assert_eq!((&proof["entry"], &proof["lookups"]), (&there["entry"], &10.into()));
+    let text = proof["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("c2sp.org/tlog-proof@v1\n") && text.contains("demo.example/navigli2025h2\n1024\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_demo_of_a_log_that_is_not_there_or_not_whole_says_so() {
+    let folder = Folder::new();
+    let range = folder.write("range.csv.gz", {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut gz, b"0,255,AA\n").unwrap();
+        gz.finish().unwrap()
+    });
+    sotto(&["demo", "--data", &range, "--log", &folder.text("none")]).fails(7, &["none"]);
+    let log = folder.text("log");
+    std::fs::create_dir_all(format!("{log}/tile/0")).unwrap();
+    std::fs::write(format!("{log}/root"), "00").unwrap();
+    sotto(&["demo", "--data", &range, "--log", &log]).fails(3, &["root", "hexadecimal"]);
 }
 
 /// Two archives in one file, and none of the well-known addresses in it.

@@ -14,21 +14,12 @@ pub(super) const DEFAULT: &str = "data/ip-country/asn-country-ipv4-num.csv.gz";
 /// Addresses in a block: the row of a table over /24 blocks.
 pub(super) const BLOCK: u32 = 256;
 
-/// Finds the data: where the person says, or under the current directory, the command's own, or any above.
+/// Finds the data: where the person says, or in the project.
 pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
-    if let Some(path) = given {
-        return Ok(path.to_owned());
-    }
-    if Path::new(DEFAULT).is_file() {
-        return Ok(DEFAULT.into());
-    }
-    for start in [std::env::current_dir(), std::env::current_exe()].into_iter().flatten() {
-        if let Some(found) = start.ancestors().map(|up| up.join(DEFAULT)).find(|path| path.is_file()) {
-            return Ok(found);
-        }
-    }
-    Err(Failure::missing(format!("the demo's data is not here: {DEFAULT}"))
-        .fix("run the demo inside the project's checkout, or give --data FILE"))
+    super::find(given, DEFAULT, Path::is_file).ok_or_else(|| {
+        Failure::missing(format!("the demo's data is not here: {DEFAULT}"))
+            .fix("run the demo inside the project's checkout, or give --data FILE")
+    })
 }
 
 /// Ranges of addresses and their countries, sorted.

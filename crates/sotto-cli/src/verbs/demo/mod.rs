@@ -7,6 +7,7 @@
 //! | [`lookups`] | private lookups, each checked |
 //! | [`played`] | what a scheme's lookups took in all |
 //! | [`crowd`] | many clients at once |
+//! | [`log`] | a transparency log: a name looked up, its entry proved |
 //! | [`baseline`] | downloading everything, and asking in the clear |
 //! | [`story`] | what is printed |
 //! | [`script`] | the same for a script |
@@ -15,6 +16,7 @@
 mod baseline;
 mod country;
 mod crowd;
+mod log;
 mod lookups;
 mod played;
 mod script;
@@ -32,7 +34,7 @@ use played::Played;
 use sotto_core::{Costs, Shape};
 use stage::{Encoded, HINTED, KEYED, Play, Stage};
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use story::{Reading, Story};
@@ -42,7 +44,8 @@ Encodes a table of 2^24 rows, one per block of 256 IPv4 addresses, with the coun
 serves it on loopback; looks a few addresses up privately over HTTP, and compares every answer with the data \
 in the clear. All of it with two schemes, of which one has its clients fetch a hint and the other has them \
 register keys. Then the same lookup the other ways: downloading the table, and asking in the clear. The data \
-is that of the regional registries (NRO, CC BY 4.0) and has known errors.
+is that of the regional registries (NRO, CC BY 4.0) and has known errors. Then a Certificate Transparency log: which entry has \
+a name, and a proof that it is in the log, both without telling the name.
 
 Example:
   sotto demo
@@ -64,6 +67,12 @@ pub(crate) struct Demo {
     /// The data [default: data/ip-country/asn-country-ipv4-num.csv.gz of the project]
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
+    /// Names to look up in the log's certificates too; several separated by commas
+    #[arg(long = "domain", value_name = "NAME", value_delimiter = ',')]
+    names: Vec<String>,
+    /// The log: a folder of bundles, their tiles of hashes, and the root [default: data/ct/navigli2025h2 of the project]
+    #[arg(long, value_name = "DIR")]
+    log: Option<PathBuf>,
     /// Keep the encoded table in this directory, and the other scheme's next to it as DIR-fspiral [default:
     /// temporary ones, removed in the end]
     #[arg(long, value_name = "DIR")]
@@ -80,6 +89,7 @@ impl Demo {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let data = country::find(self.data.as_deref())?;
         let plain = Countries::read(&data)?;
+        let sample = self.sample()?;
         let story = Story { screen };
         story.data(&data, plain.len())?;
         let encoded = Encoded::new(&self, &data, screen)?;
@@ -109,11 +119,13 @@ impl Demo {
         let clients = (0..self.clients).map(|_| stage.hinted(Bars::quiet())).collect::<Result<Vec<_>>>()?;
         let crowd = crowd::run(clients, table.catalog().rows, stage.admin(), CROWD_SPAN)?;
         story.crowd(&crowd, &lookups)?;
+        let log = self.log(sample, stage.scratch(), screen)?;
         story.end(&stage, self.dir.as_deref())?;
-        let ended = Ended { both: &both, reading, ways: &ways, larger: &larger, crowd: &crowd };
+        let ended = Ended { both: &both, reading, ways: &ways, larger: &larger, crowd: &crowd, log: &log };
         screen.report(&script::json(&stage, &ended))?;
         check(&lookups)?;
-        check(&again)
+        check(&again)?;
+        log.check()
     }
 
     /// The well-known addresses, those asked for, and the first once more: to show that the same question
@@ -149,6 +161,21 @@ struct Ended<'a> {
     ways: &'a Ways,
     larger: &'a Larger,
     crowd: &'a crowd::Outcome,
+    log: &'a log::Ended,
+}
+
+/// Finds data: where the person says, or under the current directory, the command's own, or any above.
+fn find(given: Option<&Path>, default: &str, is_there: fn(&Path) -> bool) -> Option<PathBuf> {
+    if let Some(path) = given {
+        return Some(path.to_owned());
+    }
+    if is_there(Path::new(default)) {
+        return Some(default.into());
+    }
+    let starts = [std::env::current_dir(), std::env::current_exe()].into_iter().flatten();
+    starts
+        .flat_map(|start| start.ancestors().map(|up| up.join(default)).collect::<Vec<_>>())
+        .find(|path| is_there(path))
 }
 
 fn others(plain: &Countries, example: &Lookup) -> Result<Ways> {

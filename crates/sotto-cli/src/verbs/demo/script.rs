@@ -10,7 +10,7 @@ use sotto_core::Costs;
 
 /// All of it.
 pub(super) fn json(stage: &Stage, ended: &Ended<'_>) -> Value {
-    let Ended { both: [hinted, keyed], reading, ways, larger, crowd } = ended;
+    let Ended { both: [hinted, keyed], reading, ways, larger, crowd, log } = ended;
     json!({
         "server": stage.url(),
         "hinted": scheme(&stage.encoded.hinted, hinted),
@@ -33,6 +33,7 @@ pub(super) fn json(stage: &Stage, ended: &Ended<'_>) -> Value {
             "lookups_per_second": crowd.per_second,
             "queries_per_pass": crowd.batch,
         },
+        "log": log.json(),
     })
 }
 

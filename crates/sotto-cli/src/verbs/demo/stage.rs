@@ -124,6 +124,11 @@ impl Stage {
         format!("http://{}", self.running.public)
     }
 
+    /// Where what is temporary may be written.
+    pub(super) fn scratch(&self) -> &Path {
+        self.encoded.scratch.path()
+    }
+
     pub(super) fn admin(&self) -> SocketAddr {
         self.running.admin
     }

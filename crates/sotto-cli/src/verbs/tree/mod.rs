@@ -14,9 +14,12 @@ mod log;
 mod prove;
 mod rows;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use clap::Subcommand;
+use clap::{Args, Command, FromArgMatches, Subcommand};
+use std::ffi::OsString;
+
+pub(super) use prove::known as prove;
 
 const EXAMPLE: &str = "\
 A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` checks all of it against the \
@@ -54,4 +57,15 @@ impl Tree {
             Verb::Prove(verb) => verb.run(screen),
         }
     }
+}
+
+/// `sotto tree build` with these arguments, for the demo: what a person would type, and nothing printed.
+pub(super) fn build(
+    args: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    screen: Screen,
+) -> Result<()> {
+    let wrong = |error: clap::Error| Failure::internal(error.to_string());
+    let command = build::Build::augment_args(Command::new("build").no_binary_name(true));
+    let matches = command.try_get_matches_from(args).map_err(wrong)?;
+    build::Build::from_arg_matches(&matches).map_err(wrong)?.run(screen.quiet())
 }

@@ -67,7 +67,7 @@ struct Proved {
 impl Prove {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let key = log::key(&self.log_key, self.origin.as_deref())?;
-        let known = self.known()?;
+        let known = self.leaf()?;
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let patience = Duration::from_secs(self.timeout);
         let mut builder = Stack::connect_all(&servers, self.name.as_str())
@@ -80,21 +80,16 @@ impl Prove {
         }
         let mut stack = builder.open().map_err(blame::client)?;
         let began = Instant::now();
-        let proved = match self.prove(&mut stack, &key, known) {
+        let proved = match prove(&mut stack, &key, self.index, known) {
             // The log has grown meanwhile: another epoch, and a query of its own.
             Err(Outcome::Moved) => {
                 stack.refresh().map_err(blame::client)?;
-                self.prove(&mut stack, &key, known)
+                prove(&mut stack, &key, self.index, known)
             }
             other => other,
         };
         let took = began.elapsed();
-        let Proved { proof, leaf, checkpoint } = proved.map_err(|outcome| match outcome {
-            Outcome::Moved => {
-                Failure::new(crate::exit::Exit::Refused, "the log moves on faster than it is asked")
-            }
-            Outcome::Failed(failure) => failure,
-        })?;
+        let Proved { proof, leaf, checkpoint } = proved?;
         let asks = stack.tables().iter().map(|table| table.stats().asks);
         let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
         screen.say(proof.to_string().trim_end())?;
@@ -122,7 +117,7 @@ impl Prove {
     }
 
     /// The leaf hash, if the caller has it.
-    fn known(&self) -> Result<Option<Hash>> {
+    fn leaf(&self) -> Result<Option<Hash>> {
         if let Some(path) = &self.entry {
             let entry = std::fs::read(path).map_err(|e| Failure::file("reading the entry", path, &e))?;
             return Ok(Some(hash::leaf(&entry)));
@@ -131,50 +126,58 @@ impl Prove {
         let leaf = self.leaf.as_ref().map(parse).transpose();
         leaf.map_err(|_| Failure::usage("a leaf hash is 64 hexadecimal digits, in lower case"))
     }
+}
 
-    fn prove(&self, stack: &mut Stack, key: &LogKey, known: Option<Hash>) -> Result<Proved, Outcome> {
-        let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
-        let checkpoint = Checkpoint::open(&note, key).map_err(|e| {
-            Failure::new(crate::exit::Exit::Peer, format!("the checkpoint that is served: {e}"))
-                .fix("is this the key of the log that was built? If so, tell the operator")
-        })?;
-        let (design, leaves) = match stack.document().layers.as_slice() {
-            [layer] => Design::parse(&layer.name, &layer.params).map_err(of_peer)?,
-            _ => return Err(Failure::new(crate::exit::Exit::Peer, "the stack is no log's").into()),
-        };
-        let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
-        let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
-        if leaves != checkpoint.size || peaks.root() != checkpoint.root {
-            let why = "what is served is not the log of its checkpoint";
-            return Err(Failure::new(crate::exit::Exit::Peer, why).fix("tell the operator").into());
+fn prove(stack: &mut Stack, key: &LogKey, index: u64, known: Option<Hash>) -> Result<Proved, Outcome> {
+    let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
+    let checkpoint = Checkpoint::open(&note, key).map_err(|e| {
+        Failure::new(crate::exit::Exit::Peer, format!("the checkpoint that is served: {e}"))
+            .fix("is this the key of the log that was built? If so, tell the operator")
+    })?;
+    let (design, leaves) = match stack.document().layers.as_slice() {
+        [layer] => Design::parse(&layer.name, &layer.params).map_err(of_peer)?,
+        _ => return Err(Failure::new(crate::exit::Exit::Peer, "the stack is no log's").into()),
+    };
+    let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
+    let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
+    if leaves != checkpoint.size || peaks.root() != checkpoint.root {
+        let why = "what is served is not the log of its checkpoint";
+        return Err(Failure::new(crate::exit::Exit::Peer, why).fix("tell the operator").into());
+    }
+    if index >= leaves {
+        return Err(Failure::missing(format!("the log has {leaves} entries"))
+            .fix("entries are counted from 0")
+            .into());
+    }
+    let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
+    let (leaf, hashes) = match &proofs {
+        Proofs::Tile(layer) => {
+            let proved = stack.lookup(layer, &index)?;
+            (known.unwrap_or(proved.leaf), proved.proof)
         }
-        if self.index >= leaves {
-            return Err(Failure::missing(format!("the log has {leaves} entries"))
-                .fix("entries are counted from 0")
-                .into());
+        Proofs::Colour(layer) => {
+            let proof = stack.lookup(layer, &index)?;
+            let leaf = match known {
+                Some(leaf) => leaf,
+                None => own(stack, layer, &peaks, index)?,
+            };
+            (leaf, proof)
         }
-        let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
-        let (leaf, hashes) = match &proofs {
-            Proofs::Tile(layer) => {
-                let proved = stack.lookup(layer, &self.index)?;
-                (known.unwrap_or(proved.leaf), proved.proof)
-            }
-            Proofs::Colour(layer) => {
-                let proof = stack.lookup(layer, &self.index)?;
-                let leaf = match known {
-                    Some(leaf) => leaf,
-                    None => own(stack, layer, &peaks, self.index)?,
-                };
-                (leaf, proof)
-            }
-        };
-        let checkpoint_text = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
-        let proof = InclusionProof { extra: None, index: self.index, hashes, checkpoint: checkpoint_text };
-        let checkpoint = proof.verify(&leaf, key).map_err(|e| {
-            Failure::new(crate::exit::Exit::Peer, format!("the proof does not verify: {e}"))
-                .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask again for the same entry until you know why")
-        })?;
-        Ok(Proved { proof, leaf, checkpoint })
+    };
+    let checkpoint_text = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
+    let proof = InclusionProof { extra: None, index, hashes, checkpoint: checkpoint_text };
+    let checkpoint = proof.verify(&leaf, key).map_err(|e| {
+        Failure::new(crate::exit::Exit::Peer, format!("the proof does not verify: {e}"))
+            .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask again for the same entry until you know why")
+    })?;
+    Ok(Proved { proof, leaf, checkpoint })
+}
+
+/// The text of the proof of an entry whose leaf hash the caller has.
+pub(in crate::verbs) fn known(stack: &mut Stack, key: &LogKey, index: u64, leaf: Hash) -> Result<String> {
+    match prove(stack, key, index, Some(leaf)) {
+        Ok(proved) => Ok(proved.proof.to_string()),
+        Err(outcome) => Err(outcome.into()),
     }
 }
 
@@ -193,6 +196,17 @@ enum Outcome {
     /// The stack has moved on.
     Moved,
     Failed(Failure),
+}
+
+impl From<Outcome> for Failure {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Moved => {
+                Failure::new(crate::exit::Exit::Refused, "the log moves on faster than it is asked")
+            }
+            Outcome::Failed(failure) => failure,
+        }
+    }
 }
 
 impl From<Failure> for Outcome {

@@ -1,0 +1,146 @@
+//! What a user would do: ask which entry has a name, and prove that the entry is in the log.
+
+use super::sample::Sample;
+use super::stage::{NAMES, PROOFS, Stage};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::units;
+use crate::verbs::remote;
+use crate::verbs::tree;
+use serde_json::{Value, json};
+use sotto_client::{Stack, Table};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A name that was looked up.
+pub(super) struct Found {
+    pub(super) name: String,
+    /// The first entry that has it, as the table says.
+    pub(super) entry: Option<u64>,
+    /// The same, as the data in the clear says.
+    pub(super) expected: Option<u64>,
+    /// Making the queries and reading the answers.
+    pub(super) client: Duration,
+    /// The server's pass over the table.
+    pub(super) pass: Duration,
+    pub(super) round_trip: Duration,
+    pub(super) up: u64,
+    pub(super) down: u64,
+    /// The first bytes of the query, as they left.
+    pub(super) seen: Vec<u8>,
+}
+
+impl Found {
+    /// Whether the private answer is that of the data in the clear.
+    pub(super) fn right(&self) -> bool {
+        self.entry == self.expected
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        json!({
+            "name": self.name,
+            "entry": self.entry,
+            "right": self.right(),
+            "client_ms": ms(self.client),
+            "server_ms": ms(self.pass),
+            "round_trip_ms": ms(self.round_trip),
+            "up_bytes": self.up,
+            "down_bytes": self.down,
+            "seen": units::hex(&self.seen),
+        })
+    }
+}
+
+/// A proof that was fetched and verified.
+pub(super) struct Proof {
+    pub(super) entry: u64,
+    /// In the format of `c2sp.org/tlog-proof`.
+    pub(super) text: String,
+    pub(super) lookups: usize,
+    pub(super) up: u64,
+    pub(super) down: u64,
+    /// Hints of all tables, once.
+    pub(super) once: u64,
+    /// From the request to the verified proof.
+    pub(super) took: Duration,
+}
+
+impl Proof {
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "entry": self.entry,
+            "text": self.text,
+            "lookups": self.lookups,
+            "up_bytes": self.up,
+            "down_bytes": self.down,
+            "once_bytes": self.once,
+            "ms": self.took.as_secs_f64() * 1e3,
+        })
+    }
+}
+
+impl Stage {
+    /// Looks names up, one request each.
+    pub(super) fn look_up(&self, sample: &Sample, names: &[String], screen: Screen) -> Result<Vec<Found>> {
+        let bars = Arc::new(screen.bars());
+        let table = Table::connect(&self.url(), NAMES)
+            .pin(self.names.public_key)
+            .cache_dir(&self.cache)
+            .progress(remote::on(&bars))
+            .open();
+        bars.finish();
+        let mut table = table.map_err(blame::client)?;
+        names.iter().map(|name| look_up(&mut table, sample, name)).collect()
+    }
+
+    /// Fetches the proof of an entry privately and verifies it against the log's key, for the entry as it is in the clear.
+    pub(super) fn prove(&self, sample: &Sample, entry: u64) -> Result<Proof> {
+        let opened = Stack::connect(&self.url(), PROOFS)
+            .pin(self.pin)
+            .cache_dir(&self.cache)
+            .configure(|table| table.state_in_memory())
+            .open();
+        let mut stack = opened.map_err(blame::client)?;
+        let of = usize::try_from(entry).ok().and_then(|entry| sample.entries.get(entry));
+        let leaf =
+            of.ok_or_else(|| Failure::internal("the table of names says an entry that there is not"))?.leaf;
+        let began = Instant::now();
+        let text = tree::prove(&mut stack, &self.log_key, entry, leaf)?;
+        let took = began.elapsed();
+        let stats = || stack.tables().iter().map(|table| table.stats());
+        Ok(Proof {
+            entry,
+            text,
+            lookups: stack.tables().len(),
+            up: stats().map(|stats| stats.asks.up).sum(),
+            down: stats().map(|stats| stats.asks.down).sum(),
+            once: stats().map(|stats| stats.artifacts.down).sum(),
+            took,
+        })
+    }
+}
+
+fn look_up(table: &mut Table, sample: &Sample, name: &str) -> Result<Found> {
+    let value = table.find(name).map_err(blame::client)?;
+    let number = |value: Vec<u8>| {
+        let text = table.catalog().value.show(&value);
+        text.parse().map_err(|_| Failure::internal(format!("{text:?} is no number of an entry")))
+    };
+    let entry = value.map(number).transpose()?;
+    let last = table.last().cloned();
+    let time =
+        |of: fn(&sotto_client::table::LookupStats) -> Duration| last.as_ref().map(of).unwrap_or_default();
+    Ok(Found {
+        name: name.to_owned(),
+        entry,
+        expected: sample.entry_of(name),
+        client: time(|last| last.query + last.recover),
+        pass: time(|last| last.timing().map(|timing| timing.pass).unwrap_or_default()),
+        round_trip: time(|last| last.round_trip),
+        up: last.as_ref().map_or(0, |last| last.up),
+        down: last.as_ref().map_or(0, |last| last.down),
+        seen: last.map(|last| last.seen).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,83 @@
+//! A real transparency log: is there a certificate for a name, and is it really in the log? Neither tells the server the name.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`sample`] | the log's entries, each checked against the hash that the log published |
+//! | [`names`] | the domain names in a certificate |
+//! | [`stage`] | a table asked by name, the tables of the proofs, a server for both |
+//! | [`asked`] | names looked up, and an entry proved |
+//! | [`story`] | what is printed |
+
+mod asked;
+mod names;
+mod sample;
+mod stage;
+mod story;
+
+use super::Demo;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use asked::{Found, Proof};
+use sample::Sample;
+use serde_json::{Value, json};
+use stage::Stage;
+use std::path::Path;
+
+/// Looked up in any case, and in no certificate: reserved for documentation.
+const NOT_THERE: &str = "example.com";
+
+/// Everything that was shown, for a script.
+pub(super) struct Ended {
+    sample: Sample,
+    stage: Stage,
+    found: Vec<Found>,
+    proof: Proof,
+}
+
+impl Demo {
+    /// Reads the log's sample, before any work is done.
+    pub(super) fn sample(&self) -> Result<Sample> {
+        Sample::read(&sample::find(self.log.as_deref())?)
+    }
+
+    /// Tells the story of the log, to its end.
+    pub(super) fn log(&self, sample: Sample, scratch: &Path, screen: Screen) -> Result<Ended> {
+        let why = "no certificate of the log has a domain name";
+        let example = sample.example().ok_or_else(|| Failure::input(why))?;
+        story::data(screen, &sample)?;
+        let stage = Stage::new(&sample, scratch, self.threads.into(), screen)?;
+        story::staged(screen, &stage)?;
+
+        let mut names = vec![example.to_owned(), NOT_THERE.to_owned()];
+        names.extend(self.names.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+        let found = stage.look_up(&sample, &names, screen)?;
+        story::found(screen, &found)?;
+        let entry = found.first().and_then(|first| first.entry);
+        let entry = entry.ok_or_else(|| Failure::internal("a name of the sample was not found"))?;
+        let proof = stage.prove(&sample, entry)?;
+        story::proved(screen, &proof)?;
+        Ok(Ended { sample, stage, found, proof })
+    }
+}
+
+impl Ended {
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "entries": self.sample.entries.len(),
+            "names": self.sample.names.len(),
+            "root": self.sample.root.to_string(),
+            "server": self.stage.url(),
+            "lookups": self.found.iter().map(Found::json).collect::<Vec<_>>(),
+            "proof": self.proof.json(),
+        })
+    }
+
+    /// The verdict: a wrong answer is a fault of ours.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.found.iter().find(|found| !found.right()) {
+            None => Ok(()),
+            Some(wrong) => Err(Failure::internal(format!("the answer for {} is wrong", wrong.name))
+                .fix("please report it: a lookup fails once in 2^40 at most")),
+        }
+    }
+}
