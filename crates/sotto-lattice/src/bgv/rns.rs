@@ -225,3 +225,41 @@ impl<R: SlotRing> std::fmt::Debug for Rns<R> {
         f.debug_struct("Rns").field("degree", &self.ring().degree()).field("primes", &q).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgv::pow2::Pow2;
+    use sotto_math::modulus::Modulus;
+
+    fn pow2(n: usize, primes: &[u64]) -> Pow2 {
+        let prime = |q: &u64| Modulus::new(*q).unwrap();
+        Pow2::new(n, prime(&65537), &primes.iter().map(prime).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// 200 bits are certified at this degree and 250 are too many; without the special prime those would be 200 too.
+    #[test]
+    fn security_counts_the_special_prime() {
+        let four = Rns::new(Pow2::standard(4).unwrap()).unwrap();
+        assert!(four.security(3.2).unwrap().bits >= 128.0);
+        let [a, b, c, d] = Pow2::PRIMES;
+        let five = Rns::new(pow2(8192, &[a, b, c, d, 1125798973308929])).unwrap();
+        assert!(five.log2_q(five.top()) < 200.0);
+        assert!(matches!(five.security(3.2), Err(ParamsError::Insecure { .. })));
+    }
+
+    #[test]
+    fn primes_are_one_modulo_the_plain_modulus() {
+        assert!(Rns::new(pow2(64, &Pow2::PRIMES)).is_some());
+        assert!(Rns::new(pow2(64, &[1125899904679937, 1125899903991809])).is_none());
+    }
+
+    #[test]
+    fn levels_are_those_there_are() {
+        let rns = Rns::new(pow2(64, &Pow2::PRIMES)).unwrap();
+        assert_eq!([0, 1, 3, 4].map(|primes| rns.level(primes).is_some()), [false, true, true, false]);
+        assert_eq!((rns.top().primes(), rns.top().limbs(), rns.full().limbs()), (3, 3, 4));
+        assert_eq!(rns.level(1).and_then(Level::below), None);
+        assert_eq!(rns.primes(rns.level(2).unwrap().raised()).collect::<Vec<_>>(), [0, 1, 3]);
+    }
+}
