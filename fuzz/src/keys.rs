@@ -22,6 +22,9 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         value: Some(Column::Number(2)),
         values: ValueOptions { width: Some(3), ..ValueOptions::default() },
         room: 0,
+        probes: None,
+        slots: None,
+        costing: None,
         seed: PublicSeed([7; 32]),
     });
     let options = IngestOptions { file: FileOptions::default(), layout };

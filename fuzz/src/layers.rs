@@ -36,6 +36,11 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
         )
         .into_bytes()
     };
+    let cut = format!(
+        "{{\"form\":\"ip\",\"key_bytes\":16,\"probes\":1,\"slots\":40,\"rows\":3,\"tag_bytes\":10,\
+         \"values\":{{\"fixed\":2}},\"seed\":\"{seed}\",\"attempt\":5,\"cuts\":\"UDBA\"}}"
+    );
+    let cut = cut.into_bytes();
     vec![
         params("bytes", 255, "fixed"),
         params("text", 4096, "up-to"),
@@ -44,5 +49,6 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
         params("ip", 16, "up-to"),
         params("sha1", 20, "fixed"),
         params("sha256", 32, "up-to"),
+        cut,
     ]
 }

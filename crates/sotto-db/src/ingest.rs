@@ -5,6 +5,7 @@
 //! | [`options`] | which format, which columns, which kind of table |
 //! | `index` | index tables: one line, one row |
 //! | `keyword` | keyword tables: one line, a key and its value |
+//! | [`arrange`] | which arrangement of a keyword table costs least |
 //! | `range` | range tables: one line, a range of keys |
 //! | [`value`] | how a value is written in the file, and what its bytes are |
 //! | `reader` | a file as lines of the wanted columns, whatever its format |
@@ -12,6 +13,7 @@
 //! | `source` | a file's bytes, decompressed, counted and bounded |
 //! | [`error`] | what is wrong with source data, with line and column |
 
+pub mod arrange;
 pub(crate) mod csv;
 pub mod error;
 pub(crate) mod index;
@@ -26,6 +28,7 @@ pub(crate) mod reader;
 pub(crate) mod source;
 pub mod value;
 
+pub use arrange::Costing;
 pub use error::{ColumnName, IngestError, Problem};
 pub use options::{
     Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,

@@ -2,6 +2,7 @@
 
 use crate::encode::{bytes_of, check_folder, in_pool, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
+use crate::ingest::keyword::keyword_layer;
 use crate::ingest::{Column, Encoding, FileOptions, Format};
 use crate::kept::{self, Changed, Draft, Kept};
 use crate::progress::Watcher;
@@ -98,15 +99,16 @@ pub fn update_table(
 
     let columns = || options.columns.clone();
     let keyword = catalog.keyword()?;
-    let (mut keys, mut kept) = (None, None);
+    let (mut keys, mut kept, mut layers) = (None, None, catalog.layers.clone());
     let read = match &keyword {
         Some(keyword) => {
             let has_values = keyword.params().values.most() > 0;
             let names: &[&str] = if has_values { &["key", "value"] } else { &["key"] };
             let columns = columns().unwrap_or_else(|| usual_columns(path, options, names));
             let old = kept.insert(Kept::open(lock.dir(), &catalog, watch)?);
-            let (rows, done) = keys::read(path, options, &columns, &catalog, keyword, old, watch)?;
+            let (rows, done, keyword) = keys::read(path, options, &columns, &catalog, keyword, old, watch)?;
             keys = Some(done);
+            layers = vec![keyword_layer(&keyword)?];
             Changes { rows, ..Changes::default() }
         }
         None => {
@@ -136,7 +138,7 @@ pub fn update_table(
     let revise_seconds = start.elapsed().as_secs_f64();
     let written_bytes = writer.written();
 
-    catalog.rows = rows;
+    (catalog.rows, catalog.layers) = (rows, layers);
     let rows_before = old.rows_digest();
     catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
     catalog.rows_digest = rows_digest(entry, &catalog.artifacts, &writer);

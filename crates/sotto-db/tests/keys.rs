@@ -31,6 +31,9 @@ fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
         value: Some("2".parse().unwrap()),
         values: ValueOptions { width: Some(6), ..Default::default() },
         room,
+        probes: None,
+        slots: None,
+        costing: None,
         seed: PublicSeed([3; 32]),
     });
     let options_in = IngestOptions { file: FileOptions::default(), layout };

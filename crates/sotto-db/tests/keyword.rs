@@ -6,7 +6,9 @@ mod common;
 use common::{all, place, write};
 use sotto_catalog::{TableKind, ValueKind};
 use sotto_core::{Layer, Row};
-use sotto_db::ingest::{Encoding, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions};
+use sotto_db::ingest::{
+    Costing, Encoding, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions,
+};
 use sotto_db::progress::silent;
 use sotto_db::{DbError, Ingested, ingest};
 use sotto_layers::Keyword;
@@ -21,6 +23,9 @@ fn options(form: Form) -> KeywordOptions {
         value: Some("2".parse().unwrap()),
         values: ValueOptions::default(),
         room: 0,
+        probes: None,
+        slots: None,
+        costing: None,
         seed: PublicSeed([9; 32]),
     }
 }
@@ -72,6 +77,33 @@ fn numbers_have_one_width() {
     let values = ValueOptions { encoding: Encoding::Unsigned(4), width: None };
     let table = read("a,1\nb,70000\n", KeywordOptions { values, ..options(Form::Text) }).unwrap();
     assert_eq!(get(&table, "b").unwrap(), 70000u32.to_le_bytes());
+}
+
+/// One probe is what costs least where there are lookups to save, and what is asked for is what comes.
+#[test]
+fn a_table_is_arranged_for_its_scheme() {
+    let text: String = (0..4000).map(|i| format!("key {i},{i}\n")).collect();
+    let options = |lookups_per_client| {
+        let costing =
+            Costing { entry: &simplepir::ENTRY, lookups_per_client, goal: Default::default(), set: None };
+        KeywordOptions { costing: Some(costing), ..options(Form::Text) }
+    };
+    let arranged = |options: KeywordOptions| {
+        let table = read(&text, options).unwrap();
+        for i in [0, 1777, 3999] {
+            assert_eq!(get(&table, &format!("key {i}")), Some(i.to_string().into_bytes()));
+        }
+        assert_eq!(get(&table, "key 4000"), None);
+        let keyword = Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap();
+        (keyword.params().probes, keyword.params().slots)
+    };
+    // For a single lookup the hint is what costs, and it is smallest where rows are narrow.
+    assert_eq!(arranged(options(1_000_000)).0, 1);
+    assert!(arranged(options(1)).0 > 1);
+    let options = options(100);
+    assert_eq!(arranged(KeywordOptions { probes: Some(2), slots: Some(4), ..options.clone() }), (2, 4));
+    assert_eq!(arranged(KeywordOptions { probes: Some(3), ..options.clone() }).0, 3);
+    assert_eq!(arranged(KeywordOptions { slots: Some(12), ..options }), (1, 12));
 }
 
 #[test]

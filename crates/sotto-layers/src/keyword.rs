@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`params`] | what a catalog says of such a table, checked |
 //! | `tag` | keys to tags, and tags to rows |
+//! | [`cuts`] | one row for each key, where that is public |
 //! | `slot` | how a key's tag and value lie in a row, and how they are found there |
 //! | [`many`] | several keys in one request, over a batch code |
 //! | [`build`] | the server's half: keys to places, in two passes over the data |
@@ -12,8 +13,9 @@
 //! | [`form`] | one spelling for each key: domains, addresses, text, digests |
 //!
 //! A key's *tag* is a hash of it, and each row has a few *slots*, each with room for a tag and a value. The tag says in
-//! which rows the key may lie, one row in each part of the table (*probes*: two, mostly), and the builder moves keys around
+//! which rows the key may lie, one row in each part of the table (*probes*), and the builder moves keys around
 //! until everyone has a place (Pagh and Rodler, *Cuckoo Hashing*, 2004; with several slots, Dietzfelbinger and Weidling, 2007).
+//! With one probe there is nothing to choose from, and the builder says instead where rows begin ([`cuts`]).
 //!
 //! **What is asked tells nothing.** A lookup fetches as many rows for a key that is missing as for one that is there, and it
 //! compares the tag with every slot of every row that came, always with the same work.
@@ -29,14 +31,17 @@
 
 pub mod build;
 mod crowd;
+pub mod cuts;
 pub mod edit;
 pub mod form;
 pub mod many;
 pub mod params;
+mod recut;
 mod slot;
 mod tag;
 
-pub use build::{BuildError, Builder, Layout, Options, Width};
+pub use build::{BuildError, Builder, Layout, Options, Sizes, Width};
+pub use cuts::Cuts;
 pub use edit::{Edit, EditError};
 pub use form::{Form, KeyError};
 pub use many::Keywords;
@@ -105,7 +110,17 @@ impl Keyword {
     fn rows(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
         let Params { probes, rows, attempt, .. } = self.params;
         let part = rows / u64::from(probes);
-        (0..probes).map(move |probe| u64::from(probe) * part + digest.choice(attempt, probe, part))
+        let cut = self.params.cuts.as_ref().map(|cuts| cuts.row_of(digest, attempt));
+        let row = move |probe| cut.unwrap_or_else(|| digest.choice(attempt, probe, part));
+        (0..probes).map(move |probe| u64::from(probe) * part + row(probe))
+    }
+
+    /// Whether a key may lie in a row, for whoever has no key to hide.
+    fn may_lie(&self, digest: Digest, row: u64) -> bool {
+        match &self.params.cuts {
+            Some(cuts) => cuts.row_of_public(digest, self.params.attempt) == row,
+            None => self.rows(digest).any(|candidate| candidate == row),
+        }
     }
 
     /// What the fetched rows say of a key.

@@ -52,8 +52,9 @@ impl Table {
         value.map(|value| value.to_vec())
     }
 
-    fn apply(&mut self, changed: BTreeMap<u64, Vec<u8>>) {
+    fn apply(&mut self, (changed, keyword): (BTreeMap<u64, Vec<u8>>, Keyword)) {
         changed.into_iter().for_each(|(row, bytes)| self.rows[row as usize] = bytes);
+        self.keyword = keyword;
     }
 }
 
@@ -68,7 +69,7 @@ fn entries(count: usize) -> Vec<Entry> {
 
 #[test]
 fn every_number_of_keys_finds_room() {
-    for (probes, slots) in [(2, None), (1, Some(40)), (2, Some(1)), (3, Some(1)), (4, Some(2)), (1, Some(1))]
+    for (probes, slots) in [(2, None), (1, Some(40)), (2, Some(1)), (3, Some(1)), (4, Some(2)), (1, Some(4))]
     {
         for count in (1..=300).step_by(if slots.is_some() { 7 } else { 1 }) {
             let entries = entries(count);
@@ -285,7 +286,7 @@ fn a_new_value_changes_one_row() {
     let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
     edit.set(b"key 17", b"new").unwrap();
     let changed = edit.finish();
-    assert_eq!(changed.len(), 1);
+    assert_eq!(changed.0.len(), 1);
     table.apply(changed);
     assert_eq!(table.get(b"key 17"), Some(b"new".to_vec()));
     assert!(
@@ -298,7 +299,12 @@ fn a_new_value_changes_one_row() {
 /// Keys are added until there is no room: all that were taken are there, and by then the table is nearly full.
 #[test]
 fn keys_are_added_until_the_table_is_full() {
-    let room = Options { width: Width::UpTo(8), room: 2000, ..options() };
+    for (probes, slots) in [(2, None), (1, Some(20)), (1, Some(150))] {
+        fill(Options { probes, slots, width: Width::UpTo(8), room: 2000, ..options() });
+    }
+}
+
+fn fill(room: Options) {
     let mut table = build(room, &entries(1500)).unwrap();
     let places = table.keyword.params().rows * u64::from(table.keyword.params().slots);
     let keyword = table.keyword.clone();
@@ -321,6 +327,50 @@ fn keys_are_added_until_the_table_is_full() {
     }
 }
 
+/// With one probe a table is as good as full, and a lookup fetches one row.
+#[test]
+fn rows_that_are_cut_are_full() {
+    let entries: Vec<Entry> = (0..20_000u32).map(|i| (i.to_le_bytes().to_vec(), vec![1])).collect();
+    for slots in [8, 60, 500] {
+        let table = build(Options { probes: 1, slots: Some(slots), ..options() }, &entries).unwrap();
+        let (params, taken) = (table.keyword.params(), 20_000.0 / 0.97);
+        assert_eq!(params.rows, (taken / f64::from(slots)).ceil() as u64);
+        assert_eq!(table.keyword.visits().len(), 1);
+        // What is left is spread over the rows, for keys that come.
+        let is_taken = |slot: &&[u8]| slot.iter().any(|byte| *byte > 0);
+        let taken = |row: &Vec<u8>| row.chunks(params.slot_bytes() as usize).filter(is_taken).count();
+        let full: Vec<bool> = table.rows.iter().map(|row| taken(row) == slots as usize).collect();
+        assert!(full.windows(16).all(|full| full.contains(&false)));
+        for (key, value) in &entries {
+            assert_eq!(table.get(key).as_ref(), Some(value));
+        }
+        assert!((20_000..30_000u32).all(|i| table.get(&i.to_le_bytes()).is_none()));
+    }
+}
+
+/// A key that comes into a full row moves some of its neighbours' keys, and few rows are others then.
+#[test]
+fn a_key_in_a_full_row_changes_its_neighbours() {
+    let options = Options { probes: 1, slots: Some(50), width: Width::UpTo(8), ..options() };
+    let mut table = build(options, &entries(5000)).unwrap();
+    let mut changed = 0;
+    for i in 5000..5060 {
+        let (keyword, before) = (table.keyword.clone(), table.rows.clone());
+        let mut edit = Edit::new(&keyword, |row| Ok(before[row as usize].clone()));
+        assert!(!edit.set(format!("key {i}").as_bytes(), &[1]).unwrap());
+        let edited = edit.finish();
+        let again = Keyword::parse(&serde_json::to_vec(edited.1.params()).unwrap()).unwrap();
+        assert_eq!(again.params(), edited.1.params());
+        changed += edited.0.len();
+        table.apply(edited);
+    }
+    assert!(changed < 3 * 60, "{changed} rows for 60 keys");
+    for i in 0..5060usize {
+        let want = if i < 5000 { vec![i as u8; i % 5] } else { vec![1] };
+        assert_eq!(table.get(format!("key {i}").as_bytes()), Some(want));
+    }
+}
+
 #[test]
 fn edits_refuse_what_the_table_cannot_hold() {
     let table = build(options(), &entries(20)).unwrap();
@@ -328,7 +378,7 @@ fn edits_refuse_what_the_table_cannot_hold() {
     assert!(matches!(edit.set(b"key 1", b"12345"), Err(EditError::Value { bytes: 5, most: 4 })));
     assert!(matches!(edit.set(b"", b""), Err(EditError::Core(Error::Misuse(_)))));
     assert!(!edit.remove(b"none").unwrap());
-    assert!(edit.finish().is_empty());
+    assert!(edit.finish().0.is_empty());
     let mut edit = Edit::new(&table.keyword, |_| Ok(vec![0; 3]));
     assert!(matches!(edit.set(b"key 1", b""), Err(EditError::Core(_))));
 }
@@ -363,10 +413,25 @@ fn parameters_are_read_strictly() {
         ("\"form\":\"bytes\"", "\"form\":\"Bytes\""),
         ("\"form\":\"bytes\"", "\"form\":\"sha256\""),
         ("0707", "07"),
+        ("\"attempt\":0", "\"attempt\":0,\"cuts\":\"QEBAQEBA\""),
     ] {
         assert!(text.contains(from));
         assert!(Keyword::parse(text.replace(from, to).as_bytes()).is_err(), "{to}");
     }
+    let one = build(Options { probes: 1, slots: Some(50), ..options() }, &entries(100)).unwrap();
+    let text = serde_json::to_string(one.keyword.params()).unwrap();
+    let (rest, cuts) = text.split_once("\"cuts\":").unwrap();
+    assert_eq!((one.keyword.params().rows, cuts.len()), (3, "\"AAAA\"}".len()));
+    assert_eq!(Keyword::parse(text.as_bytes()).unwrap().params(), one.keyword.params());
+    for (cuts, taken) in [("QEBA", true), ("AMAA", true), ("QEBB", false), ("QEA=", false), ("Q", false)] {
+        assert_eq!(
+            Keyword::parse(format!("{rest}\"cuts\":\"{cuts}\"}}").as_bytes()).is_ok(),
+            taken,
+            "{cuts}"
+        );
+    }
+    assert!(Keyword::parse(format!("{}}}", rest.trim_end_matches(',')).as_bytes()).is_err());
+    let text = serde_json::to_string(table.keyword.params()).unwrap();
     // 2^27 slots and one more bit, against 64.
     let often = text.replace("\"tag_bytes\":9", "\"tag_bytes\":8").replace("\"rows\":6", "\"rows\":33554432");
     assert!(matches!(
@@ -388,7 +453,7 @@ fn a_table_is_these_bytes() {
     assert_eq!(rows, VECTOR_ROWS);
     let mut edit = Edit::new(&keyword, |_| Ok(vec![0; 13]));
     edit.set(b"key", b"ab").unwrap();
-    assert_eq!(edit.finish().into_iter().next(), Some((VECTOR_ROWS[0], VECTOR_BYTES.to_vec())));
+    assert_eq!(edit.finish().0.into_iter().next(), Some((VECTOR_ROWS[0], VECTOR_BYTES.to_vec())));
 }
 
 /// Computed from the formulas of `tag` by another program, with another BLAKE3.
@@ -409,7 +474,7 @@ proptest! {
         seed in any::<[u8; 32]>(),
         (probes, slots) in (1u32..=4, 1u32..=9),
     ) {
-        // A single slot without a choice of rows is a table of squares.
+        // Rows that are cut have more than a few slots.
         let slots = if probes == 1 { slots + 3 } else { slots };
         let list: Vec<Entry> = entries.clone().into_iter().collect();
         let options = Options { seed: PublicSeed(seed), probes, slots: Some(slots), ..options() };
@@ -424,10 +489,12 @@ proptest! {
     fn edits_are_those_of_a_map(
         steps in proptest::collection::vec((0u8..40, proptest::option::of(0usize..6)), 1..150),
         seed in any::<[u8; 32]>(),
+        (probes, slots) in prop_oneof![Just((2, 4)), (Just(1), 5u32..12)],
     ) {
         let seed = PublicSeed(seed);
         let start = entries(20);
-        let options = Options { seed, width: Width::UpTo(5), room: 40, ..options() };
+        let slots = Some(slots);
+        let options = Options { probes, slots, seed, width: Width::UpTo(5), room: 45, ..options() };
         let mut table = build(options, &start).unwrap();
         let mut map: BTreeMap<Vec<u8>, Vec<u8>> = start.into_iter().collect();
         for steps in steps.chunks(25) {

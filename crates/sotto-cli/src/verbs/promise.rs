@@ -3,6 +3,8 @@
 use crate::screen::{grid, units};
 use sotto_catalog::{Catalog, KeyKind, TableKind, ValueKind};
 use sotto_db::inspect::SchemeInfo;
+use sotto_layers::Keyword;
+use sotto_layers::keyword::Values;
 use std::net::Ipv4Addr;
 
 /// The detail that names the set of parameters, in schemes that have several.
@@ -29,6 +31,9 @@ pub(super) fn lines(
         ),
         ("asked by", asked_by(catalog)),
     ];
+    if let Ok(Some(keyword)) = catalog.keyword() {
+        lines.extend(keys(&keyword, catalog.value));
+    }
     match scheme {
         Some(scheme) => lines.extend(promises(catalog, scheme)),
         None => {
@@ -113,13 +118,27 @@ fn value(kind: ValueKind) -> &'static str {
 
 fn asked_by(catalog: &Catalog) -> String {
     let Ok(Some(keyword)) = catalog.keyword() else { return kind(&catalog.kind) };
+    let false_positive = units::at_most(keyword.params().false_positive_log2());
+    format!("key; a missing one is found with probability {false_positive}")
+}
+
+/// What keys and values are, and where they lie.
+fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     let params = keyword.params();
-    format!(
-        "key ({}), which lies in one of {} rows; a missing one is found with probability {}",
-        params.form.name(),
-        params.probes,
-        units::at_most(params.false_positive_log2())
-    )
+    let values = match params.values {
+        Values::Fixed(0) => "none: the table says whether a key is there".to_owned(),
+        Values::Fixed(bytes) => format!("{}, {bytes} bytes each", value(kind)),
+        Values::UpTo(most) => format!("{}, up to {most} bytes; all look as long to the server", value(kind)),
+    };
+    let lies = match params.probes {
+        1 => format!("{} to a row; the catalog says in which a key lies", params.slots),
+        probes => format!("{} to a row; a key lies in one of {probes}", params.slots),
+    };
+    [
+        ("keys", format!("{}, up to {} bytes (--form)", params.form.name(), params.key_bytes)),
+        ("values", values),
+        ("layout", lies),
+    ]
 }
 
 fn kind(kind: &TableKind) -> String {

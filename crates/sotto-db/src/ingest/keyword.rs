@@ -1,5 +1,6 @@
 //! Keyword tables: one line, a key and its value. The file is read twice, for where keys lie and for what lies there.
 
+use super::arrange::arrange;
 use super::error::{IngestError, Problem};
 use super::index::temp_file;
 use super::options::{FileOptions, KeywordOptions};
@@ -9,6 +10,7 @@ use crate::progress::Watcher;
 use crate::table::RawFile;
 use crate::{DbError, Result};
 use sotto_catalog::{Layer, TableKind, ValueKind};
+use sotto_layers::Keyword;
 use sotto_layers::keyword::{self, BuildError, Builder, Key, Options, Width};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -25,7 +27,9 @@ pub(crate) fn build(
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return Err(source.open()?.fault_at(0, None, Problem::Options("a pipe is read only once")).into());
     }
-    let mut table = Options { room: options.room, ..Options::new(options.form, options.seed) };
+    let usual = Options::new(options.form, options.seed);
+    let probes = options.probes.unwrap_or(usual.probes);
+    let mut table = Options { room: options.room, probes, slots: options.slots, ..usual };
     if let Some(width) = options.values.width {
         let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
         table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);
@@ -37,6 +41,9 @@ pub(crate) fn build(
         lines += 1;
         builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(DbOr::Problem)
     })?;
+    if let Some(costing) = &options.costing {
+        arrange(&mut builder, options, costing);
+    }
     let mut layout = match builder.place() {
         Ok(layout) => layout,
         Err(BuildError::NoKeys) => return Err(source.fault(0, Problem::Empty).into()),
@@ -56,16 +63,21 @@ pub(crate) fn build(
         out.write_all_at(&slot, at).map_err(|e| DbOr::Db(DbError::io("writing rows", &temp, e)))
     })?;
     let keyword = layout.finish().map_err(refused)?;
-    let params = serde_json::to_value(keyword.params())
-        .map_err(|_| DbError::Scheme(sotto_core::Misuse::Rule("a layer's parameters are JSON").into()))?;
     let value = options.value.as_ref().map_or(ValueKind::Bytes, |_| options.values.encoding.kind());
     Ok(Ingested {
         table: Box::new(RawFile::new(out, &temp, rows, row_bytes as usize)?.with_temp(temp)),
         kind: TableKind::Keyword,
         value,
-        layers: vec![Layer { name: keyword::NAME.to_owned(), params }],
+        layers: vec![keyword_layer(&keyword)?],
         notes: Notes { lines, ..Notes::default() },
     })
+}
+
+/// The layer as a catalog has it.
+pub(crate) fn keyword_layer(keyword: &Keyword) -> Result<Layer> {
+    let params = serde_json::to_value(keyword.params())
+        .map_err(|_| DbError::Scheme(sotto_core::Misuse::Rule("a layer's parameters are JSON").into()))?;
+    Ok(Layer { name: keyword::NAME.to_owned(), params })
 }
 
 /// What is wrong with a line, or with the disk.

@@ -1,5 +1,6 @@
 //! Which format, which columns, which kind of table.
 
+use super::arrange::Costing;
 use super::value::ValueOptions;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
@@ -141,6 +142,12 @@ pub struct KeywordOptions {
     pub values: ValueOptions,
     /// Keys that there is to be room for, where more will come.
     pub room: u64,
+    /// Rows in which a key may lie; `None` for what costs least.
+    pub probes: Option<u32>,
+    /// Keys in a row; `None` for what costs least.
+    pub slots: Option<u32>,
+    /// What costs are counted with; `None` for what is usual where nothing is known of the scheme.
+    pub costing: Option<Costing>,
     /// What keys are hashed with; drawn for this table.
     pub seed: PublicSeed,
 }

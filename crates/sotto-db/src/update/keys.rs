@@ -35,7 +35,7 @@ struct Line {
     value: Option<Vec<u8>>,
 }
 
-/// Reads a file of changes, and applies it to the rows as they were.
+/// Reads a file of changes, and applies it to the rows as they were. Gives the layer of the table that has the new ones.
 pub(super) fn read(
     path: &Path,
     options: &UpdateOptions<'_>,
@@ -44,7 +44,7 @@ pub(super) fn read(
     keyword: &Keyword,
     kept: &Kept,
     watch: Watcher<'_>,
-) -> Result<(Rows, KeyChanges)> {
+) -> Result<(Rows, KeyChanges, Keyword)> {
     let mut wanted: Vec<_> = columns.iter().collect();
     wanted.extend(&options.delete);
     let mut reader = Reader::open(path, &options.file, &wanted, watch)?;
@@ -126,7 +126,7 @@ fn apply(
     keyword: &Keyword,
     kept: &Kept,
     fault: impl Fn(u64, usize, Problem) -> DbError,
-) -> Result<(Rows, KeyChanges)> {
+) -> Result<(Rows, KeyChanges, Keyword)> {
     let mut done = KeyChanges::default();
     let fetch = |row| {
         let mut bytes = vec![0; kept.row_bytes()];
@@ -151,7 +151,7 @@ fn apply(
             Err(_) => return Err(fault(line.number, 0, Problem::Full)),
         }
     }
-    let mut rows = edit.finish();
+    let (mut rows, keyword) = edit.finish();
     let mut same = Vec::new();
     for (row, bytes) in &rows {
         if fetch(*row).map_err(DbError::Scheme)? == *bytes {
@@ -159,5 +159,5 @@ fn apply(
         }
     }
     same.iter().for_each(|row| drop(rows.remove(row)));
-    Ok((rows, done))
+    Ok((rows, done, keyword))
 }

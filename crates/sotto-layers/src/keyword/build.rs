@@ -4,11 +4,12 @@
 //! number of rows and finds a place for everyone: a [`Layout`]. In the second pass that gives the bytes of each slot, in the
 //! order of the keys, and where in the table they belong. What is not written is zeros.
 //!
-//! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 21 while it finds places, a layout 4. Keys
-//! come in any order; the same keys in the same order with the same seed give the same table.
+//! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 25 while it finds places, a layout 4; where a
+//! key has one row of `slots` keys, 256 / `slots` more while it finds places. Keys come in any order; the same keys in the same order with the same seed give the same table.
 
-use super::crowd::{self, NOBODY};
-use super::params::{Params, TAG_BYTES, Values, false_positive_log2};
+use super::crowd;
+use super::cuts::{CELLS, Cuts, MAX_CUT_ROWS};
+use super::params::{MAX_ROWS, Params, TAG_BYTES, Values, false_positive_log2};
 use super::tag::{Digest, Hash};
 use super::{Form, Keyword, slot};
 use sotto_core::{Error, ParamsError};
@@ -193,39 +194,86 @@ impl Builder {
         if keys == 0 {
             return Err(BuildError::NoKeys);
         }
-        let values = match options.width {
-            Width::UpTo(most) => Values::UpTo(most),
-            Width::Longest if shortest == longest => Values::Fixed(longest),
-            Width::Longest => Values::UpTo(longest),
-        };
-        let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
-        let rows = crowd::rows_for(keys.max(options.room), options.probes, slots);
-        if rows.saturating_mul(slots.into()) > u32::MAX.into() {
-            return Err(BuildError::TooMany { most: MAX_KEYS });
-        }
-        let sizes = Params { values, slots, rows, ..smallest(&options) };
-        let is_sure = |tag_bytes: &u32| {
-            false_positive_log2(rows as f64 * f64::from(slots), *tag_bytes) <= options.false_positive_log2
-        };
-        let tag_bytes = TAG_BYTES.into_iter().find(is_sure).ok_or(ParamsError::Field {
-            field: "false_positive_log2",
-            why: format!("no tag of up to {} bytes is as sure as that", TAG_BYTES.end()),
-        });
-        let tag_bytes = tag_bytes.map_err(Error::from)?;
-        let mut params = Params { tag_bytes: distinct(&digests, tag_bytes)?, ..sizes };
+        let mut params = params_for(&options, keys, values(&options, shortest, longest))?;
+        params.tag_bytes = distinct(&digests, params.tag_bytes)?;
         params.check()?;
+        let rows = params.rows;
         let found = (0..ATTEMPTS).find_map(|attempt| {
             params.attempt = attempt;
-            crowd::place(&params, &digests)
+            match params.probes {
+                1 => crowd::lay(&mut params, &digests),
+                _ => crowd::place(&params, &digests),
+            }
         });
-        let taken = found.ok_or(BuildError::Crowded { rows })?;
-        let mut slot_of = vec![0; digests.len()];
-        drop(digests);
-        for (slot, who) in (0..).zip(taken).filter(|(_, who)| *who != NOBODY) {
-            slot_of.get_mut(who as usize).into_iter().for_each(|at| *at = slot);
-        }
+        let slot_of = found.ok_or(BuildError::Crowded { rows })?;
         Ok(Layout { keyword: Keyword { params, hash }, slot_of, next: 0 })
     }
+
+    /// What a table of the keys so far would be, in another arrangement.
+    ///
+    /// # Errors
+    /// [`BuildError::NoKeys`], [`BuildError::TooMany`], [`BuildError::Refused`].
+    pub fn sizes(&self, probes: u32, slots: u32) -> Result<Sizes, BuildError> {
+        let keys = self.digests.len() as u64;
+        if keys == 0 {
+            return Err(BuildError::NoKeys);
+        }
+        let options = Options { probes, slots: Some(slots), ..self.options.clone() };
+        let params = params_for(&options, keys, values(&options, self.shortest, self.longest))?;
+        params.check()?;
+        let catalog_bytes = if probes == 1 { params.rows.div_ceil(3) * 4 } else { 0 };
+        Ok(Sizes { rows: params.rows, row_bytes: params.row_bytes(), catalog_bytes })
+    }
+
+    /// Has the table arranged so.
+    pub fn arrange(&mut self, probes: u32, slots: u32) {
+        (self.options.probes, self.options.slots) = (probes, Some(slots));
+    }
+}
+
+/// What a table takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of the table.
+    pub rows: u64,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Bytes of the catalog that say where rows begin.
+    pub catalog_bytes: u64,
+}
+
+fn values(options: &Options, shortest: u32, longest: u32) -> Values {
+    match options.width {
+        Width::UpTo(most) => Values::UpTo(most),
+        Width::Longest if shortest == longest => Values::Fixed(longest),
+        Width::Longest => Values::UpTo(longest),
+    }
+}
+
+/// The parameters of a table, as far as they follow from how many keys there are.
+fn params_for(options: &Options, keys: u64, values: Values) -> Result<Params, BuildError> {
+    let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
+    let rows = crowd::rows_for(keys.max(options.room), options.probes, slots);
+    let most = if options.probes == 1 { MAX_CUT_ROWS } else { MAX_ROWS };
+    if rows > most || rows.saturating_mul(slots.into()) > u32::MAX.into() {
+        return Err(BuildError::TooMany { most: MAX_KEYS });
+    }
+    let is_sure = |tag_bytes: &u32| {
+        false_positive_log2(rows as f64 * f64::from(slots), *tag_bytes) <= options.false_positive_log2
+    };
+    let tag_bytes = TAG_BYTES.into_iter().find(is_sure).ok_or(ParamsError::Field {
+        field: "false_positive_log2",
+        why: format!("no tag of up to {} bytes is as sure as that", TAG_BYTES.end()),
+    });
+    let tag_bytes = tag_bytes.map_err(Error::from)?;
+    let params = Params { values, slots, rows, tag_bytes, ..smallest(options) };
+    Ok(Params { cuts: even(&params), ..params })
+}
+
+/// Rows of as many cells each, for a table of one probe.
+fn even(params: &Params) -> Option<Cuts> {
+    let rows = usize::try_from(params.rows).ok().filter(|_| params.probes == 1)?;
+    Cuts::new(vec![CELLS as u8; rows])
 }
 
 /// The smallest table there could be with these options.
@@ -240,6 +288,7 @@ fn smallest(options: &Options) -> Params {
         values: Values::UpTo(0),
         seed: options.seed,
         attempt: 0,
+        cuts: (options.probes == 1).then(|| Cuts::new(vec![CELLS as u8])).flatten(),
     }
 }
 
@@ -288,9 +337,7 @@ impl Layout {
         let row = u64::from(at) / u64::from(params.slots);
         slot.clear();
         slot.resize(params.slot_bytes() as usize, 0);
-        if !self.keyword.rows(*digest).any(|candidate| candidate == row)
-            || slot::write(params, *digest, value, slot).is_none()
-        {
+        if !self.keyword.may_lie(*digest, row) || slot::write(params, *digest, value, slot).is_none() {
             return Err(changed);
         }
         self.next += 1;

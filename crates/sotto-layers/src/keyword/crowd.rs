@@ -1,25 +1,27 @@
 //! How many rows so many keys need, and which keys move to make room.
 
-use super::params::{MAX_ROWS, Params};
+use super::cuts::{self, Cuts};
+use super::params::Params;
 use super::tag::{Digest, mix};
 
 /// Keys that may be moved to make room for one before the attempt is given up.
 const MOVES: u32 = 5000;
 
+/// How many of the slots are taken, where rows are cut.
+const CUT_LOAD: f64 = 0.97;
+
 /// An empty slot.
-pub(super) const NOBODY: u32 = u32::MAX;
+const NOBODY: u32 = u32::MAX;
 
 /// Rows of a table for this many keys: a multiple of `probes`.
 ///
 /// Keys with two choices of rows of `slots` all get a place, almost surely as the table grows, while fewer than 0.5, 0.897, 0.959 or
 /// 0.980 of the slots are taken for 1, 2, 3 and 4 slots; with three choices that is 0.918, 0.988, 0.997 for 1 to 3 (Fountoulakis,
 /// Khosla, Panagiotou, *The multiple-orientability thresholds for random hypergraphs*, 2011). This stays some hundredths below, for
-/// small tables, for moves that end soon, and for keys that are added later.
+/// small tables, for moves that end soon, and for keys that are added later. Rows that are cut where they are full need little to spare.
 pub(super) fn rows_for(keys: u64, probes: u32, slots: u32) -> u64 {
-    if probes == 1 {
-        return rows_of_one_choice(keys, slots);
-    }
     let load = match (probes, slots) {
+        (1, _) => CUT_LOAD,
         (2, 1) => 0.40,
         (2, 2) => 0.82,
         (2, 3) => 0.90,
@@ -32,25 +34,8 @@ pub(super) fn rows_for(keys: u64, probes: u32, slots: u32) -> u64 {
     rows.max(1).next_multiple_of(probes.into())
 }
 
-/// Rows among which keys without a choice find room in every second attempt, at least: the number of keys in a row is about
-/// Poisson's, and that of rows with more than `slots` has this as its mean (Chernoff).
-fn rows_of_one_choice(keys: u64, slots: u32) -> u64 {
-    let over = f64::from(slots) + 1.0;
-    let enough = |rows: u64| {
-        let mean = keys as f64 / rows as f64;
-        let log = over - mean + over * (mean / over).ln();
-        mean < over && rows as f64 * log.exp() <= 0.5
-    };
-    let (mut low, mut high) = (0, keys.saturating_mul(keys).clamp(1, MAX_ROWS));
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if enough(middle) { high = middle } else { low = middle }
-    }
-    if keys <= u64::from(slots) { 1 } else { high }
-}
-
-/// Finds a slot for every key by moving others at random, or gives up: which key is in each slot, or [`NOBODY`]. The same keys
-/// and parameters give the same places.
+/// Finds a slot for every key by moving others at random, or gives up: the slot of each key. The same keys and parameters give
+/// the same places.
 pub(super) fn place(params: &Params, digests: &[Digest]) -> Option<Vec<u32>> {
     let part = params.rows / u64::from(params.probes);
     let width = params.slots as usize;
@@ -85,5 +70,31 @@ pub(super) fn place(params: &Params, digests: &[Digest]) -> Option<Vec<u32>> {
             left = Some(probe);
         }
     }
-    Some(slots)
+    let mut slot_of = vec![0; digests.len()];
+    for (slot, who) in (0..).zip(slots).filter(|(_, who)| *who != NOBODY) {
+        slot_of.get_mut(who as usize).into_iter().for_each(|at| *at = slot);
+    }
+    Some(slot_of)
+}
+
+/// Cuts rows so that every key has a slot in its own, or gives up: the slot of each key.
+pub(super) fn lay(params: &mut Params, digests: &[Digest]) -> Option<Vec<u32>> {
+    let rows = usize::try_from(params.rows).ok()?;
+    let mut keys_of_cells = vec![0u32; rows.checked_mul(cuts::CELLS as usize)?];
+    for digest in digests {
+        let cell = cuts::cell_of(*digest, params.attempt, params.rows);
+        keys_of_cells.get_mut(cell as usize).into_iter().for_each(|keys| *keys += 1);
+    }
+    let cuts = Cuts::new(cuts::cut(&keys_of_cells, rows, params.slots)?)?;
+    drop(keys_of_cells);
+    let mut taken = vec![0u32; rows];
+    let slot = |digest: &Digest| {
+        let row = cuts.row_of_public(*digest, params.attempt);
+        let taken = taken.get_mut(row as usize)?;
+        *taken += 1;
+        Some(row as u32 * params.slots + *taken - 1)
+    };
+    let slots = digests.iter().map(slot).collect();
+    params.cuts = Some(cuts);
+    slots
 }

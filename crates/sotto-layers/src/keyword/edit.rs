@@ -1,14 +1,17 @@
 //! The server's half: values changed and keys added, row by row.
 //!
 //! A key's new value changes the one row that the key lies in. A new key changes one row where there is room, and otherwise as
-//! few as it takes to make room: each key that moves goes to another of its rows, which follow from the tag in its slot. No
-//! list of keys is needed, only the rows.
+//! few as it takes to make room: each key that moves goes to another of its rows, which follow from the tag in its slot; or rows
+//! begin elsewhere, where a key has one row only ([`super::cuts`]). No list of keys is needed, only the rows.
 
+use super::cuts::Cuts;
 use super::params::Params;
+use super::recut::{self, MOST_ROWS, Window};
 use super::tag::Digest;
 use super::{Keyword, slot};
 use sotto_core::{Misuse, Result};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rows that are looked at to make room for a key. Few tables that have any are refused it by this.
 const SEARCHED: usize = 4096;
@@ -21,7 +24,9 @@ pub enum EditError {
     #[error(transparent)]
     Core(#[from] sotto_core::Error),
     /// The value is longer than those of the table, or of another length where all have one.
-    #[error("a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh")]
+    #[error(
+        "a value of {bytes} bytes does not fit the table, whose values have {most}: encode it afresh, with room for longer ones"
+    )]
     Value {
         /// How long it is.
         bytes: u64,
@@ -29,7 +34,7 @@ pub enum EditError {
         most: u64,
     },
     /// There is no room, however keys are moved.
-    #[error("there is no room for another key: encode the table afresh")]
+    #[error("there is no room for another key: encode the table afresh, with room for more")]
     Full,
 }
 
@@ -37,8 +42,8 @@ pub enum EditError {
 ///
 /// Only the rows that changed are held.
 #[derive(Debug)]
-pub struct Edit<'a, F> {
-    keyword: &'a Keyword,
+pub struct Edit<F> {
+    keyword: Arc<Keyword>,
     fetch: F,
     changed: BTreeMap<u64, Vec<u8>>,
 }
@@ -50,10 +55,10 @@ struct Step {
     from: Option<(usize, usize)>,
 }
 
-impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
+impl<F: FnMut(u64) -> Result<Vec<u8>>> Edit<F> {
     /// Changes to the table whose rows `fetch` gives.
-    pub fn new(keyword: &'a Keyword, fetch: F) -> Self {
-        Edit { keyword, fetch, changed: BTreeMap::new() }
+    pub fn new(keyword: &Keyword, fetch: F) -> Self {
+        Edit { keyword: Arc::new(keyword.clone()), fetch, changed: BTreeMap::new() }
     }
 
     /// Gives a key a value. Gives whether it had one.
@@ -61,7 +66,8 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
     /// # Errors
     /// [`EditError`]. Nothing has changed then.
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> Result<bool, EditError> {
-        let (digest, params) = (*self.keyword.digest(key)?, self.keyword.params());
+        let keyword = self.keyword.clone();
+        let (digest, params) = (*keyword.digest(key)?, keyword.params());
         let mut entry = vec![0; params.slot_bytes() as usize];
         slot::write(params, digest, value, &mut entry)
             .ok_or(EditError::Value { bytes: value.len() as u64, most: params.values.most().into() })?;
@@ -70,7 +76,10 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
             self.changed.insert(row, bytes);
             return Ok(true);
         }
-        self.make_room(digest, &entry).map(|()| false)
+        match &params.cuts {
+            Some(cuts) => self.recut(params, cuts, digest, &entry).map(|()| false),
+            None => self.make_room(digest, &entry).map(|()| false),
+        }
     }
 
     /// Takes a key out. Gives whether it was there.
@@ -86,9 +95,9 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
         Ok(true)
     }
 
-    /// The rows that changed.
-    pub fn finish(self) -> BTreeMap<u64, Vec<u8>> {
-        self.changed
+    /// The rows that changed, and the layer of the table that has them.
+    pub fn finish(self) -> (BTreeMap<u64, Vec<u8>>, Keyword) {
+        (self.changed, Arc::unwrap_or_clone(self.keyword))
     }
 
     fn row(&mut self, row: u64) -> Result<Vec<u8>> {
@@ -117,7 +126,8 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
     /// Goes from a key's rows to the other rows of the keys there, and so on, until there is an empty slot; and moves the keys
     /// on the way to it. The first that is found is at the end of a shortest way.
     fn make_room(&mut self, digest: Digest, entry: &[u8]) -> Result<(), EditError> {
-        let params = self.keyword.params();
+        let keyword = self.keyword.clone();
+        let params = keyword.params();
         let mut steps: Vec<Step> = Vec::new();
         let mut next = 0;
         for row in self.keyword.rows(digest) {
@@ -129,7 +139,7 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
                 return self.shift(&mut steps, next, free, entry).map_err(EditError::from);
             }
             for (at, other) in held.into_iter().enumerate() {
-                for row in other.into_iter().flat_map(|other| self.keyword.rows(other)) {
+                for row in other.into_iter().flat_map(|other| keyword.rows(other)) {
                     if steps.len() < SEARCHED && steps.iter().all(|step| step.row != row) {
                         steps.push(Step { row, bytes: self.row(row)?, from: Some((next, at)) });
                     }
@@ -140,9 +150,46 @@ impl<'a, F: FnMut(u64) -> Result<Vec<u8>>> Edit<'a, F> {
         Err(EditError::Full)
     }
 
+    /// Puts a key into its row if it has room, and else cuts the row anew with as few neighbours as it takes, on either side.
+    fn recut(&mut self, params: &Params, cuts: &Cuts, digest: Digest, entry: &[u8]) -> Result<(), EditError> {
+        let home = cuts.row_of_public(digest, params.attempt) as usize;
+        let mut bytes = self.row(home as u64)?;
+        let free = slots(params, &bytes).position(|held| held.is_none());
+        if let Some(free) = free {
+            put(params, &mut bytes, free, entry)?;
+            self.changed.insert(home as u64, bytes);
+            return Ok(());
+        }
+        let (mut first, mut rows) = (home, vec![bytes]);
+        while rows.len() < MOST_ROWS {
+            // In turns, as long as there are rows on that side.
+            let (before, after) = (first.checked_sub(1), first + rows.len());
+            let has_after = (after as u64) < params.rows;
+            match before.filter(|_| !has_after || rows.len() % 2 == 0) {
+                Some(before) => {
+                    rows.insert(0, self.row(before as u64)?);
+                    first = before;
+                }
+                None if has_after => rows.push(self.row(after as u64)?),
+                None => break,
+            }
+            let window = Window { params, cuts, first, rows: &rows, digest, entry };
+            let Some((recut, cuts)) = recut::recut(&window) else { continue };
+            for ((row, old), new) in (first as u64..).zip(&rows).zip(recut) {
+                if *old != new {
+                    self.changed.insert(row, new);
+                }
+            }
+            let params = Params { cuts: Some(cuts), ..params.clone() };
+            self.keyword = Arc::new(Keyword { params, hash: self.keyword.hash.clone() });
+            return Ok(());
+        }
+        Err(EditError::Full)
+    }
+
     /// Moves each key on the way to the empty slot one step on, the last first, and puts the new one where the first was.
     fn shift(&mut self, steps: &mut [Step], mut last: usize, mut free: usize, entry: &[u8]) -> Result<()> {
-        let params = self.keyword.params();
+        let params = &self.keyword.params;
         let width = params.slot_bytes() as usize;
         let lost = Misuse::Rule("a way to an empty slot");
         loop {

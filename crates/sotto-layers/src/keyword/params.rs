@@ -1,5 +1,6 @@
 //! What a catalog says of a table of keys.
 
+use super::cuts::Cuts;
 use super::form::Form;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
@@ -46,6 +47,9 @@ pub struct Params {
     pub seed: PublicSeed,
     /// Which choice of rows gave every key a place, counted from 0.
     pub attempt: u32,
+    /// Where rows begin, if a key may lie in one row only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuts: Option<Cuts>,
 }
 
 /// How long values are. None is told from another by its length, as every slot has room for the longest.
@@ -103,6 +107,10 @@ impl Params {
         within("rows", self.rows, 1..=MAX_ROWS)?;
         within("tag_bytes", self.tag_bytes.into(), (*TAG_BYTES.start()).into()..=(*TAG_BYTES.end()).into())?;
         within("values", self.values.most().into(), 0..=MAX_ROW_BYTES)?;
+        let cut = self.cuts.as_ref().map(Cuts::rows);
+        if cut != (self.probes == 1).then_some(self.rows) {
+            return Err(refused("cuts", "one for each row, with one probe and no more".to_owned()).into());
+        }
         if !self.rows.is_multiple_of(self.probes.into()) {
             return Err(refused("rows", "must be a multiple of probes".to_owned()).into());
         }

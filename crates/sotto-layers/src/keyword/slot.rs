@@ -81,7 +81,18 @@ mod tests {
     fn params(values: Values) -> Params {
         let seed = PublicSeed([1; 32]);
         let form = Form::Bytes;
-        Params { form, key_bytes: 9, probes: 2, slots: 3, rows: 2, tag_bytes: 9, values, seed, attempt: 0 }
+        Params {
+            form,
+            key_bytes: 9,
+            probes: 2,
+            slots: 3,
+            rows: 2,
+            tag_bytes: 9,
+            values,
+            seed,
+            attempt: 0,
+            cuts: None,
+        }
     }
 
     fn digest_of(key: &[u8]) -> Digest {

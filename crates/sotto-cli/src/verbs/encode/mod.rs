@@ -18,6 +18,7 @@ use crate::verbs::promise;
 use serde_json::json;
 use sotto_catalog::{PublicKey, TableName};
 use sotto_core::{Goal, SchemeEntry};
+use sotto_db::ingest::Costing;
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::{EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, TableDir, WriteLock};
 use source::Source;
@@ -31,6 +32,11 @@ An index table has one line of the file per row, and is asked by row number. A r
 has one row per block of keys, and is asked by key: an address, say. A keyword table (--key) has a value for each \
 of many keys, and is asked by key whether or not it has it. Encoding again into the same directory \
 makes the table's next epoch; `sotto update` does that for a few changed rows in less time.
+
+Keys of a keyword table have a --form, which both ends bring them into, so that Example.COM. and example.com are one \
+domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones, and --room \
+room for more keys, until the table has to be encoded afresh. How keys lie in rows is chosen by what a lookup costs \
+with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates.
 
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
@@ -188,12 +194,18 @@ pub(super) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<sotto_c
 
 impl Encode {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let costing = Costing {
+            entry: self.scheme.0,
+            lookups_per_client: self.lookups,
+            goal: self.goal,
+            set: self.set.clone(),
+        };
         let job = Job {
             input: self.source.input(),
             out: &self.out,
             name: self.table_name()?,
             scheme: self.scheme.0,
-            source: self.source.options()?,
+            source: self.source.options(costing)?,
             lookups: self.lookups,
             goal: self.goal,
             set: self.set.clone(),

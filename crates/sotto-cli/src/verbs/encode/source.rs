@@ -5,8 +5,8 @@ use crate::screen::units;
 use clap::ValueEnum;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_db::ingest::{
-    Column, Encoding, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
-    ValueOptions,
+    Column, Costing, Encoding, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout,
+    RangeOptions, ValueOptions,
 };
 use sotto_db::table::BlockRule;
 use sotto_layers::keyword::Form;
@@ -37,6 +37,12 @@ pub(crate) struct Source {
     /// Keyword tables: keys that there is to be room for, where updates will bring more [default: a little]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, requires = "key")]
     room: u64,
+    /// Keyword tables: rows in which a key may lie, and which are all fetched: 1 to 4 [default: what costs least]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4), requires = "key")]
+    probes: Option<u32>,
+    /// Keyword tables: keys in a row [default: what costs least]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), requires = "key")]
+    slots: Option<u32>,
     /// Range tables: the column of each range's first key
     #[arg(long, value_name = "COL", requires = "end")]
     start: Option<Column>,
@@ -124,12 +130,12 @@ impl Source {
     }
 
     /// What the reader is told.
-    pub(super) fn options(&self) -> Result<IngestOptions> {
+    pub(super) fn options(&self, costing: Costing) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes };
         let layout = match (&self.key, &self.start, &self.end) {
             _ if self.is_raw() => self.raw()?,
-            (Some(key), ..) => self.keyword(key, values)?,
+            (Some(key), ..) => self.keyword(key, values, costing)?,
             (None, Some(start), Some(end)) => Layout::Range(RangeOptions {
                 start: start.clone(),
                 end: end.clone(),
@@ -170,12 +176,14 @@ impl Source {
         Ok(FileOptions { format, delimiter: self.delimiter, header: self.header || named.is_some() })
     }
 
-    fn keyword(&self, key: &Column, values: ValueOptions) -> Result<Layout> {
+    fn keyword(&self, key: &Column, values: ValueOptions, costing: Costing) -> Result<Layout> {
         let mut rng = sotto_prg::system_rng()
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let (key, form, value) = (key.clone(), self.form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
-        Ok(Layout::Keyword(KeywordOptions { key, form, value, values, room: self.room, seed }))
+        let (room, probes, slots) = (self.room, self.probes, self.slots);
+        let costing = Some(costing);
+        Ok(Layout::Keyword(KeywordOptions { key, form, value, values, room, probes, slots, costing, seed }))
     }
 
     fn raw(&self) -> Result<Layout> {

@@ -9,7 +9,7 @@ use crate::verbs::encode::{Done, Job};
 use crate::verbs::tree;
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Goal;
-use sotto_db::ingest::{Column, FileOptions, Format, KeywordOptions, Layout as Source};
+use sotto_db::ingest::{Column, Costing, FileOptions, Format, KeywordOptions, Layout as Source};
 use sotto_db::{IngestOptions, StackDir};
 use sotto_layers::keyword::Form;
 use sotto_prg::PublicSeed;
@@ -114,11 +114,13 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
     let input = scratch.join("names.csv");
     std::fs::write(&input, lines).map_err(|error| Failure::file("writing", &input, &error))?;
     let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
+    let (entry, goal) = (HINTED.entry()?, Goal::default());
+    let costing = Costing { entry, lookups_per_client: LOOKUPS, goal, set: None };
     let job = Job {
         input: &input,
         out: &scratch.join(NAMES),
         name: NAMES.parse().map_err(|error| Failure::internal(format!("{error}")))?,
-        scheme: HINTED.entry()?,
+        scheme: entry,
         source: IngestOptions {
             file: FileOptions { format: Some(Format::Csv), ..FileOptions::default() },
             layout: Source::Keyword(KeywordOptions {
@@ -127,11 +129,14 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
                 value: Some(Column::Number(2)),
                 values: Default::default(),
                 room: 0,
+                probes: None,
+                slots: None,
+                costing: Some(costing),
                 seed: PublicSeed::fresh(&mut rng),
             }),
         },
         lookups: LOOKUPS,
-        goal: Goal::default(),
+        goal,
         set: None,
         threads: None,
         key: None,

@@ -1,0 +1,126 @@
+//! What layouts of a keyword table cost with SimplePIR: `cargo run -p sotto-db --example layouts -- KEYS VALUE_BYTES [LOOKUPS]`.
+//!
+//! | layout | what a lookup fetches |
+//! |---|---|
+//! | two probes | two rows of a cuckoo table |
+//! | one probe | the row that follows from the key's hash; rows have room for the fullest |
+//! | cuts | the row that public cuts say |
+//! | filter | the sum of three or four records, of which a binary fuse filter is made in every place for an entry |
+//!
+//! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint, and
+//! the server's work at 8,000 multiply-adds a byte, as the scheme prices it. The first three are of this project; the filter is
+//! counted, by the sizes that Graf and Lemire publish (2022), and by the normal approximation of how evenly keys fall on filters.
+#![forbid(unsafe_code)]
+
+use sotto_core::{Misuse, ParamsReport, Shape};
+use std::error::Error;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const TAG_BYTES: u64 = 11;
+
+struct Layout {
+    name: String,
+    lookups: u64,
+    /// Slots over keys.
+    over: f64,
+    catalog_bytes: u64,
+    report: ParamsReport,
+    price: f64,
+}
+
+fn main() -> Result<()> {
+    let mut given = std::env::args().skip(1).map(|text| text.parse::<u64>());
+    let mut or = |usual| given.next().unwrap_or(Ok(usual));
+    let (keys, value, lookups) = (or(1_000_000)?, or(8)?, or(1000)?);
+    let entry = TAG_BYTES + value;
+    println!("{keys} keys, values of {value} bytes, entries of {entry}, {lookups} lookups of a client");
+    println!("layout | slots over keys | server reads | up | down | hint and catalog | price");
+    let slots = || (8..=64).map(|i| 2f64.powf(f64::from(i) / 4.0) as u64);
+    let two = [1, 2, 4].into_iter().map(|slots| {
+        let load = [0.40, 0.82, 0.93][slots as usize / 2];
+        fit(format!("two probes, {slots} slots"), 2, keys, load, slots, entry, lookups, false)
+    });
+    let one = slots().map(|slots| {
+        let rows = rows_of_one_choice(keys, slots);
+        let load = keys as f64 / (rows * slots) as f64;
+        fit(format!("one probe, {slots} slots"), 1, keys, load, slots, entry, lookups, false)
+    });
+    let cuts =
+        slots().map(|slots| fit(format!("cuts, {slots} slots"), 1, keys, 0.97, slots, entry, lookups, true));
+    // A filter for each place for an entry in a record, and in each filter as many places as there are records.
+    let filter = |ways: u64, filters: u64| {
+        let mean = keys as f64 / filters as f64;
+        // The fullest of the filters, or nearly, decides for all.
+        let fullest = mean + (2.0 * (filters as f64).ln()).sqrt() * mean.sqrt();
+        let over = match ways {
+            3 => (0.875 + 0.25 * 1e6f64.ln() / fullest.ln()).max(1.125),
+            _ => (0.77 + 0.305 * 6e5f64.ln() / fullest.ln()).max(1.075),
+        };
+        let load = keys as f64 / (fullest * over * filters as f64);
+        let name = format!("filter of {ways}, {filters} in a record");
+        let layout = fit(name, 1, keys, load, filters, entry, lookups, false)?;
+        match layout.report.record_bytes == filters * entry {
+            true => Ok(layout),
+            false => Err("a record has other places".into()),
+        }
+    };
+    let filters = |ways: u64| slots().map(|filters| filter(ways, filters)).collect::<Vec<Result<_>>>();
+    for tried in [two.collect::<Vec<_>>(), one.collect(), cuts.collect(), filters(3), filters(4)] {
+        let best = tried.into_iter().filter_map(Result::ok).min_by(|a, b| a.price.total_cmp(&b.price));
+        let Layout { name, lookups, over, catalog_bytes, report, price } = best.ok_or("nothing fits")?;
+        let costs = &report.costs;
+        println!(
+            "{name} | {over:.2} | {:.1} MB | {:.1} KB | {:.1} KB | {:.1} MB, {:.1} KB | {:.0} KB",
+            (report.records * report.record_bytes) as f64 / 1e6,
+            (lookups * costs.query_bytes) as f64 / 1e3,
+            (lookups * costs.answer_bytes) as f64 / 1e3,
+            costs.artifact_bytes as f64 / 1e6,
+            catalog_bytes as f64 / 1e3,
+            price / 1e3,
+        );
+    }
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments, reason = "one line of the table each")]
+fn fit(
+    name: String,
+    probes: u64,
+    keys: u64,
+    load: f64,
+    slots: u64,
+    entry: u64,
+    lookups: u64,
+    is_cut: bool,
+) -> Result<Layout> {
+    let rows = (keys as f64 / load / slots as f64).ceil() as u64;
+    let shape = Shape::new(rows, slots * entry, lookups);
+    let scheme = simplepir::ENTRY;
+    let report = (scheme.report)(&(scheme.select)(&shape)?)?;
+    if report.record_bytes < slots * entry {
+        return Err(Misuse::Rule("a row in one record").to_string().into());
+    }
+    let costs = &report.costs;
+    let catalog_bytes = if is_cut { rows * 4 / 3 } else { 0 };
+    let each = probes * (costs.query_bytes + costs.answer_bytes);
+    let once = (costs.artifact_bytes + catalog_bytes) as f64 / lookups as f64;
+    // Two queries of one client share a pass over the table.
+    let price = each as f64 + once + costs.server_ops as f64 / 8000.0;
+    Ok(Layout { name, lookups: probes, over: 1.0 / load, catalog_bytes, report, price })
+}
+
+/// Rows that each have room for the keys whose hash says so, in every second attempt at least (Chernoff).
+fn rows_of_one_choice(keys: u64, slots: u64) -> u64 {
+    let over = slots as f64 + 1.0;
+    let is_enough = |rows: &u64| {
+        let mean = keys as f64 / *rows as f64;
+        mean < over && (*rows as f64).ln() + over - mean + over * (mean / over).ln() <= 0.5f64.ln()
+    };
+    let (mut low, mut high) = (0, keys * 1000);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if is_enough(&middle) { high = middle } else { low = middle }
+    }
+    high
+}
