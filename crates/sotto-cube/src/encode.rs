@@ -7,14 +7,8 @@ use crate::whiten::whiten;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Section, Sink};
 use sotto_math::bits;
-use sotto_math::tiles::{TileLayout, Words};
+use sotto_math::tiles::{Strip, Words, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Bytes of finished polynomials that a thread holds: the size of a strip.
-const STRIP_BYTES: usize = 32 << 20;
-
-/// Words of a block of slots.
-const LINE: usize = 8;
 
 /// Writes the image of a table.
 ///
@@ -41,25 +35,6 @@ pub fn encode(params: &Inner, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     Ok(())
 }
 
-/// A rectangle of polynomials whose lines are contiguous in every block: one tile of rows, some whole groups
-/// of columns.
-struct Strip {
-    rows: std::ops::Range<usize>,
-    cols: std::ops::Range<usize>,
-}
-
-fn strips(layout: &TileLayout) -> impl Iterator<Item = Strip> + '_ {
-    let polynomial = layout.n() * 8;
-    (0..layout.rows()).step_by(TileLayout::TILE_ROWS).flat_map(move |row| {
-        let rows = row..(row + TileLayout::TILE_ROWS).min(layout.rows());
-        let group = TileLayout::GROUP_COLS;
-        let width = (STRIP_BYTES / polynomial / rows.len() / group).max(1) * group;
-        (0..layout.cols())
-            .step_by(width)
-            .map(move |col| Strip { rows: rows.clone(), cols: col..(col + width).min(layout.cols()) })
-    })
-}
-
 /// What one strip needs.
 struct Writer<'a> {
     params: &'a Inner,
@@ -71,58 +46,33 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Fills the strip block by block and writes each block's part, which is contiguous.
+    /// Fills the strip and writes each block's part, which is contiguous.
     fn write(&self, buffer: &mut Vec<u8>) -> Result<()> {
-        let layout = self.params.grid.layout();
-        let (rows, cols) = (&self.strip.rows, &self.strip.cols);
-        let block_bytes = rows.len() * cols.len() * LINE * 8;
+        let (layout, strip) = (self.params.grid.layout(), self.strip);
         buffer.clear();
-        buffer.resize(block_bytes * layout.blocks(), 0);
-        let start = layout.line(0, rows.start, cols.start);
+        buffer.resize(strip.block_bytes() * layout.blocks(), 0);
         let mut polynomial = Polynomial::new(self.params);
         let mut some = Vec::with_capacity(TOGETHER);
-        for col in cols.clone().step_by(TileLayout::GROUP_COLS) {
-            let group = col..cols.end.min(col + TileLayout::GROUP_COLS);
-            // Lines of one block lie in this order, so that those of several polynomials are one stretch.
-            for (row, col) in rows.clone().flat_map(|row| group.clone().map(move |col| (row, col))) {
-                if let Some(slots) = polynomial.read(self.rows, self.unit, row, col, self.words)? {
-                    some.push(((layout.line(0, row, col) - start) as usize, slots));
-                }
-                if some.len() == TOGETHER {
-                    scatter(&some, buffer, block_bytes);
-                    some.clear();
-                }
+        for (row, col) in strip.polynomials() {
+            if let Some(slots) = polynomial.read(self.rows, self.unit, row, col, self.words)? {
+                some.push(((row, col), slots));
             }
-            scatter(&some, buffer, block_bytes);
-            some.clear();
+            if some.len() == TOGETHER {
+                strip.put(layout, &some, buffer);
+                some.clear();
+            }
         }
+        strip.put(layout, &some, buffer);
         let region = self.params.grid.region(self.unit);
-        for (block, bytes) in buffer.chunks_exact(block_bytes).enumerate() {
-            let offset = region + layout.line(block, rows.start, cols.start);
-            self.out.write_at(Section::Resident, offset, bytes)?;
+        for (block, bytes) in buffer.chunks_exact(strip.block_bytes()).enumerate() {
+            self.out.write_at(Section::Resident, region + strip.offset(layout, block), bytes)?;
         }
         Ok(())
     }
 }
 
-/// Polynomials that are put into a strip together. The same line of each is written before the next line of any:
-/// blocks are so far apart that each line would be a cache miss and a page of its own.
+/// Polynomials that are put into a strip together.
 const TOGETHER: usize = 8;
-
-/// Writes lines of polynomials to where in a block they go, block after block.
-fn scatter(polynomials: &[(usize, Vec<u64>)], buffer: &mut [u8], block_bytes: usize) {
-    for (i, block) in buffer.chunks_exact_mut(block_bytes).enumerate() {
-        for (inside, slots) in polynomials {
-            let line = slots.as_chunks::<LINE>().0.get(i);
-            let room = block.get_mut(*inside..*inside + LINE * 8);
-            for (room, word) in
-                room.into_iter().flat_map(|room| room.as_chunks_mut::<8>().0).zip(line.into_iter().flatten())
-            {
-                *room = word.to_le_bytes();
-            }
-        }
-    }
-}
 
 /// One polynomial of a table on its way into the image.
 pub(crate) struct Polynomial<'a> {

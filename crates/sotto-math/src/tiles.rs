@@ -12,10 +12,12 @@
 //! | [`words`] | one slot as one stored word |
 //! | [`selectors`] | a query, in the order the pass reads it |
 //! | [`scan`](mod@scan) | the pass, and the answer's polynomials out of its sums |
+//! | [`strip`] | how threads fill a table |
 
 pub mod layout;
 pub mod scan;
 pub mod selectors;
+pub mod strip;
 pub mod words;
 
 pub use layout::{Run, TileLayout};
@@ -24,5 +26,6 @@ pub use scan::{gather, scan};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use selectors::Line;
 pub use selectors::{Room, Selectors};
+pub use strip::{Strip, strips};
 pub use words::Words;
 pub(crate) use words::{Form, Pair, Residue};

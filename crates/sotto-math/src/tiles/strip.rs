@@ -1,0 +1,108 @@
+//! Strips: how a table is filled by threads that each hold a little of it.
+//!
+//! A strip is a rectangle of polynomials whose lines are contiguous in every block: one tile of rows, some whole groups
+//! of columns. Who fills one in memory can write each block's part of it in one piece.
+
+use super::layout::{LINE, LINE_BYTES, TileLayout};
+use std::ops::Range;
+
+/// Bytes of finished polynomials in a strip, about.
+const STRIP_BYTES: usize = 32 << 20;
+
+/// A rectangle of polynomials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Strip {
+    /// Its rows: a tile's.
+    pub rows: Range<usize>,
+    /// Its columns.
+    pub cols: Range<usize>,
+}
+
+/// The strips of a table, in the order in which they lie in each block.
+pub fn strips(layout: &TileLayout) -> impl Iterator<Item = Strip> + '_ {
+    let polynomial = layout.n() * size_of::<u64>();
+    (0..layout.rows()).step_by(TileLayout::TILE_ROWS).flat_map(move |row| {
+        let rows = row..(row + TileLayout::TILE_ROWS).min(layout.rows());
+        let group = TileLayout::GROUP_COLS;
+        let width = (STRIP_BYTES / polynomial / rows.len() / group).max(1) * group;
+        (0..layout.cols())
+            .step_by(width)
+            .map(move |col| Strip { rows: rows.clone(), cols: col..(col + width).min(layout.cols()) })
+    })
+}
+
+impl Strip {
+    /// Bytes of the strip in one block.
+    pub fn block_bytes(&self) -> usize {
+        self.rows.len() * self.cols.len() * LINE_BYTES
+    }
+
+    /// Where the strip's bytes of a block lie in the table.
+    pub fn offset(&self, layout: &TileLayout, block: usize) -> u64 {
+        layout.line(block, self.rows.start, self.cols.start)
+    }
+
+    /// Its polynomials, in the order of their lines.
+    pub fn polynomials(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let groups = self.cols.clone().step_by(TileLayout::GROUP_COLS);
+        groups.flat_map(move |col| {
+            let group = col..self.cols.end.min(col + TileLayout::GROUP_COLS);
+            self.rows.clone().flat_map(move |row| group.clone().map(move |col| (row, col)))
+        })
+    }
+
+    /// Puts polynomials of the strip, as stored words, into its bytes: those of one block after those of the block before.
+    ///
+    /// Some together are quicker than one by one: blocks are so far apart that each line would be a cache miss and a page
+    /// of its own, and here the same line of each polynomial is written before the next line of any.
+    ///
+    /// # Panics
+    /// If `strip` is not [`block_bytes`](Self::block_bytes) for each block, or a polynomial is not in it or not `n` words.
+    pub fn put(&self, layout: &TileLayout, polynomials: &[((usize, usize), Vec<u64>)], strip: &mut [u8]) {
+        assert_eq!(strip.len(), self.block_bytes() * layout.blocks(), "a strip's bytes of every block");
+        let start = self.offset(layout, 0);
+        let inside = |(row, col)| (layout.line(0, row, col) - start) as usize;
+        for (i, block) in strip.chunks_exact_mut(self.block_bytes()).enumerate() {
+            for (cell, words) in polynomials {
+                assert_eq!(words.len(), layout.n(), "polynomials of n words");
+                let room = block[inside(*cell)..][..LINE_BYTES].as_chunks_mut::<8>().0;
+                room.iter_mut().zip(&words[i * LINE..]).for_each(|(room, word)| *room = word.to_le_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strips_are_the_table() {
+        for (n, rows, cols) in [(64, 1, 1), (64, 33, 6), (4096, 70, 80)] {
+            let layout = TileLayout::new(n, rows, cols).unwrap();
+            let word = |row: usize, col: usize, i: usize| (row * 1000 + col) as u64 * 10_000 + i as u64;
+            let mut table = vec![0u8; layout.bytes() as usize];
+            let mut count = 0;
+            for strip in strips(&layout) {
+                let mut bytes = vec![0; strip.block_bytes() * layout.blocks()];
+                let all: Vec<_> = strip
+                    .polynomials()
+                    .map(|(row, col)| ((row, col), (0..n).map(|i| word(row, col, i)).collect()))
+                    .collect();
+                count += all.len();
+                all.chunks(8).for_each(|some| strip.put(&layout, some, &mut bytes));
+                for (block, bytes) in bytes.chunks_exact(strip.block_bytes()).enumerate() {
+                    let offset = strip.offset(&layout, block) as usize;
+                    table[offset..offset + bytes.len()].copy_from_slice(bytes);
+                }
+            }
+            assert_eq!(count, rows * cols);
+            for (row, col, i) in
+                [(0, 0, 0), (rows - 1, cols - 1, n - 1), (rows / 2, cols / 2, 9), (0, cols - 1, 63)]
+            {
+                let at = layout.line(i / 8, row, col) as usize + i % 8 * 8;
+                assert_eq!(u64::from_le_bytes(table[at..at + 8].try_into().unwrap()), word(row, col, i));
+            }
+        }
+    }
+}
