@@ -50,7 +50,7 @@ docs: cargo ## the documentation, warnings refused
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: cargo ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
-	$(CARGO) clippy --locked $(WASM) -p sotto-registry --no-default-features --features simplepir,fspiral,spiral,s3pir,piano,dpf,checklist,lp-treepir -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-registry --no-default-features --features simplepir,fspiral,spiral,s3pir,piano,dpf,checklist,lp-treepir,bgvpir -- -D warnings
 
 bench: cargo ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)

@@ -23,6 +23,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &checklist::ENTRY,
     #[cfg(feature = "lp-treepir")]
     &lp_treepir::ENTRY,
+    #[cfg(feature = "bgvpir")]
+    &bgvpir::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

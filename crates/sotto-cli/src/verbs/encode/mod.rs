@@ -69,7 +69,7 @@ pub(crate) struct Encode {
     #[arg(long, default_value = Goal::default().name(), value_parser = goal)]
     goal: Goal,
     /// One of the scheme's named parameter sets, whatever the goal; `--set ?` lists them
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]

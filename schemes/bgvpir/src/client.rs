@@ -1,0 +1,130 @@
+//! The client: make keys, ask, read the answer.
+//!
+//! Nothing here branches, indexes or allocates by the record asked for or by a secret; the only exception is
+//! refusing a record past the end.
+
+use crate::BgvPir;
+use crate::message::{Answer, Keys, Query};
+use crate::params::{Inner, Params};
+use crate::rings::{SIGMA, on_ring};
+use crate::whiten::whiten;
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_lattice::bgv::encrypt::encrypt;
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::{RotationKey, Secret, SlotRing};
+use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_math::sample::Gaussian;
+use sotto_prg::PublicSeed;
+use zeroize::Zeroizing;
+
+/// What the masks of keys are for.
+pub(crate) const KEY_MASKS: &str = "bgvpir key";
+/// What the masks of queries are for.
+pub(crate) const QUERY_MASKS: &str = "bgvpir query";
+
+/// Where the masks of the two keys begin: each has one a prime.
+pub(crate) fn masks(seed: &PublicSeed, primes: u8) -> [Masks<'_>; 2] {
+    [0, u64::from(primes)].map(|first| Masks { seed, label: KEY_MASKS, first })
+}
+
+/// A client about to be: its keys are made at once, since no artifact is needed.
+pub struct Prepare {
+    client: Client,
+}
+
+impl sotto_core::Prepare<BgvPir> for Prepare {
+    fn begin(params: &Params, rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { client: Client::new(params.clone(), rng) })
+    }
+
+    fn finish(self) -> Result<Client> {
+        Ok(self.client)
+    }
+}
+
+/// A client with its secret.
+pub struct Client {
+    params: Params,
+    error: Gaussian,
+    secret: Secret,
+    keys: Keys,
+}
+
+/// The secret of one query: which record was asked for.
+pub struct Pending {
+    record: Zeroizing<u64>,
+}
+
+impl sotto_core::Client<BgvPir> for Client {
+    type Pending = Pending;
+
+    fn keys(&self) -> Keys {
+        self.keys.clone()
+    }
+
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let len = self.params.literal.records;
+        if index.0 >= len {
+            return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
+        }
+        Ok((One(self.ask(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
+    }
+
+    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+        if answer.0.len() != self.params.literal.layers as usize {
+            return Err(Misuse::Foreign("answer").into());
+        }
+        Ok(Record::new(self.read(*pending.record, &answer)))
+    }
+}
+
+impl Client {
+    /// Draws the secret and makes both keys.
+    fn new(params: Params, rng: &mut dyn CryptoRng) -> Self {
+        let error = Gaussian::new(SIGMA);
+        let seed = PublicSeed::fresh(rng);
+        let [turn, square] = masks(&seed, params.literal.primes);
+        let (secret, rotation, square) = on_ring!(&*params.ring, rns => {
+            let secret = Secret::sample(rns, rng);
+            let mut errors = Errors { law: &error, rng };
+            let rotation = RotationKey::generate(rns, 1, &secret, turn, &mut errors);
+            let square = SwitchKey::generate_square(rns, &secret, square, &mut errors);
+            (secret, rotation, square)
+        });
+        Client { params, error, secret, keys: Keys { seed, rotation, square } }
+    }
+
+    /// Query (Algorithm 2): the folded vector of the row, from the block's slot on and repeated, in one ciphertext.
+    fn ask(&self, record: u64, rng: &mut dyn CryptoRng) -> Query {
+        let Inner { tree, layout, ring, .. } = &*self.params;
+        let (alpha, beta) = layout.place(record);
+        let ones = Zeroizing::new(tree.fold(alpha));
+        let slots = Zeroizing::new(layout.query(&ones, beta));
+        let seed = PublicSeed::fresh(rng);
+        let body = on_ring!(&**ring, rns => {
+            let mut coefficients = Zeroizing::new(vec![0; rns.ring().words()]);
+            rns.ring().encode(&slots, &mut coefficients);
+            let mask = rns.mask(rns.top(), &seed, QUERY_MASKS, 0);
+            let mut errors = Errors { law: &self.error, rng };
+            encrypt(rns, rns.top(), &self.secret, &mask, &coefficients, &mut errors)
+        });
+        Query { seed, body }
+    }
+
+    /// Extract: decrypt each layer, read its slots, take the public mask of the row off, and gather those of the block.
+    fn read(&self, record: u64, answer: &Answer) -> Vec<u8> {
+        let Inner { layout, ring, set, bits, .. } = &*self.params;
+        let (alpha, beta) = layout.place(record);
+        let slots = |(layer, cipher): (u32, &sotto_lattice::bgv::Answer)| {
+            on_ring!(&**ring, rns => {
+                let coefficients = cipher.decrypt(rns, *bits, &self.secret);
+                let mut slots = Zeroizing::new(vec![0; rns.ring().slots() * rns.ring().cycles()]);
+                rns.ring().decode(&coefficients, &mut slots);
+                whiten(alpha, layer, set.slot_bits, &mut slots);
+                slots
+            })
+        };
+        let layers: Vec<Zeroizing<Vec<u64>>> = (0..).zip(&answer.0).map(slots).collect();
+        layout.take(&layers.iter().map(|slots| slots.as_slice()).collect::<Vec<_>>(), beta)
+    }
+}

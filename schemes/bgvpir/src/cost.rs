@@ -1,0 +1,100 @@
+//! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
+
+use crate::literal::Literal;
+use crate::rings::{LIMB, RingSet};
+use crate::tree::{Side, Tree};
+use sotto_math::bits::packed_len;
+
+/// Bytes of the seed that stands for all masks of a message.
+pub(crate) const SEED_BYTES: usize = 32;
+
+/// Bits of a word modulo a prime, as it is sent.
+pub(crate) const WORD_BITS: u32 = 50;
+
+/// Keys of a client: of the rotation by one, and of relinearisation.
+pub(crate) const KEYS: usize = 2;
+
+/// Bytes of one limb of a body on the wire.
+pub(crate) fn limb_bytes(ring: &RingSet) -> usize {
+    packed_len(WORD_BITS, ring.degree).unwrap_or(usize::MAX)
+}
+
+/// Bytes of a query: one body.
+pub(crate) fn query_bytes(literal: &Literal, ring: &RingSet) -> usize {
+    SEED_BYTES + usize::from(literal.primes) * limb_bytes(ring)
+}
+
+/// Bytes of a client's keys: for each key one body a prime, modulo all primes and the special one.
+pub(crate) fn keys_bytes(literal: &Literal, ring: &RingSet) -> usize {
+    let primes = usize::from(literal.primes);
+    SEED_BYTES + KEYS * primes * (primes + 1) * limb_bytes(ring)
+}
+
+/// Bytes of an answer: two polynomials a layer.
+pub(crate) fn answer_bytes(literal: &Literal, ring: &RingSet) -> usize {
+    let polynomial = |bits: u8| packed_len(bits.into(), ring.degree).unwrap_or(usize::MAX);
+    literal.layers as usize * literal.answer_bits.iter().map(|bits| polynomial(*bits)).sum::<usize>()
+}
+
+/// Bytes the server holds for a client: both keys with their masks.
+pub(crate) fn session_bytes(literal: &Literal) -> usize {
+    let primes = usize::from(literal.primes);
+    KEYS * primes * (primes + 1) * 2 * LIMB * 8
+}
+
+/// Rows of u: those of the table, not all there is room for.
+pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+    literal.layout(ring).rows(literal.records).div_ceil(tree.length(Side::Right))
+}
+
+/// Bytes of the image: every row of every layer as values modulo the primes it is multiplied at.
+pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+    let cells = columns(literal, ring, tree).saturating_mul(tree.length(Side::Right));
+    cells
+        .saturating_mul(literal.layers.into())
+        .saturating_mul(literal.scan_primes.into())
+        .saturating_mul(8 * LIMB as u64)
+}
+
+/// What the scan reads of an image.
+const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
+
+/// What a product of two limbs takes.
+const PRODUCT: f64 = 4_000.0;
+
+/// Nanoseconds of an answer on one thread.
+pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64 {
+    let transform = ring.transform;
+    // Digits modulo the other primes and the special one, and division of both parts by the latter.
+    let switch = |primes: f64| {
+        transform * (primes + primes * primes + 2.0 + 2.0 * primes) + PRODUCT * 2.0 * primes * (primes + 1.0)
+    };
+    let lower = |primes: f64| 2.0 * transform * primes;
+    let (primes, scan) = (f64::from(literal.primes), f64::from(literal.scan_primes));
+    let rotations = tree.folded().saturating_sub(1) as f64 * switch(primes);
+    let mut unfolding = 0.0;
+    for side in [Side::Left, Side::Right] {
+        // Ciphertexts that lose primes: whatever is multiplied at the end, and the factors above the table's level.
+        let entries = tree.length(side) as f64;
+        let dropped = (primes - scan).max(0.0);
+        unfolding += tree.products(side) as f64 * (switch(primes) + 7.0 * PRODUCT * primes);
+        unfolding += entries * dropped * lower(primes);
+    }
+    let scanned = image_bytes(literal, ring, tree) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    let columns = columns(literal, ring, tree) as f64;
+    let last = f64::from(literal.layers)
+        * (columns * 4.0 * PRODUCT * scan + switch(scan) + lower(scan) + 4.0 * transform);
+    rotations + unfolding + scanned + last
+}
+
+/// Multiply-adds of an answer, in equivalents of eight bits: seven planes of eight bits hold a word of fifty.
+pub(crate) fn server_ops(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+    let fixed = nanoseconds(literal, ring, tree)
+        - image_bytes(literal, ring, tree) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    (image_bytes(literal, ring, tree) / 8)
+        .saturating_mul(2 * 7)
+        .saturating_add((fixed * OPS_PER_NANOSECOND) as u64)
+}
+
+/// What one core does in the time the model counts.
+const OPS_PER_NANOSECOND: f64 = 35.0;

@@ -1,0 +1,62 @@
+//! BGV-PIR (Dong and Chen, "A Fast Single Server PIR Protocol with Low Communication Cost"): one ciphertext asks for a
+//! block of any row of a table, and one comes back.
+//!
+//! README.md has the symbol table, the deviations from the paper, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`rings`] | the two rings a table may be in |
+//! | [`literal`], [`params`] | what a catalog holds, and what was checked of it |
+//! | [`tree`] | a row's number folded into short one-hot vectors, and unfolded |
+//! | [`layout`] | where a record's bits lie: strided slots of a row |
+//! | [`whiten`](mod@whiten) | the public mask on the data |
+//! | `noise`, `cost`, `select`, `report` | how much noise, what it costs, which parameters, what a person reads of them |
+//! | [`message`] | keys, queries, answers |
+//! | [`client`] | make keys, ask, read |
+//! | `server` | encode, open, admit, answer, revise (feature `server`) |
+#![forbid(unsafe_code)]
+
+pub mod client;
+mod cost;
+pub mod layout;
+pub mod literal;
+pub mod message;
+pub mod noise;
+pub mod params;
+mod report;
+pub mod rings;
+mod select;
+#[cfg(feature = "server")]
+pub mod server;
+pub mod tree;
+pub mod whiten;
+
+use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct BgvPir;
+
+impl Scheme for BgvPir {
+    const ID: SchemeId = SchemeId("bgvpir/1");
+    const TITLE: &'static str = "BGV-PIR (Dong and Chen), folded queries over packed slots, no hint";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = message::Keys;
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+}
+
+#[cfg(feature = "server")]
+impl sotto_core::Serve for BgvPir {
+    type Server = server::Server;
+}
+
+/// What the registry knows of this scheme.
+#[cfg(feature = "server")]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<BgvPir>().with_revise::<BgvPir>();
+
+/// What the registry knows of this scheme, in builds without servers.
+#[cfg(not(feature = "server"))]
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<BgvPir>();

@@ -1,0 +1,68 @@
+//! What is written into a catalog: public numbers, enough to make everything else.
+
+use crate::layout::Layout;
+use crate::rings::{self, RingSet};
+use crate::tree::Tree;
+use serde::{Deserialize, Serialize};
+use sotto_core::ParamsError;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Literal {
+    /// Name of the ring: see [`rings`].
+    pub ring: String,
+    /// Primes of a query, besides the special one of keys.
+    pub primes: u8,
+    /// Primes that are left when the table is multiplied: what its image holds.
+    pub scan_primes: u8,
+    /// Lengths of the leaves that make u.
+    pub left: Vec<u32>,
+    /// Lengths of the leaves that make v.
+    pub right: Vec<u32>,
+    /// After how many slots a query repeats.
+    pub period: u32,
+    /// Tables of rows that share a query.
+    pub layers: u32,
+    /// How many records.
+    pub records: u64,
+    /// Bits of a coefficient of an answer: of its body, and of its mask.
+    pub answer_bits: [u8; 2],
+}
+
+/// Layers at most: answers of so many ciphertexts.
+pub const MOST_LAYERS: u32 = 4096;
+
+/// Bytes of an image at most.
+pub const MOST_BYTES: u64 = 1 << 46;
+
+impl Literal {
+    /// The ring's facts.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`] if there is no ring of that name.
+    pub fn ring(&self) -> Result<&'static RingSet, ParamsError> {
+        rings::find(&self.ring)
+    }
+
+    /// The tree.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`] if there is none with these leaves.
+    pub fn tree(&self) -> Result<Tree, ParamsError> {
+        let why = "1 to 16 lengths in 1..=4096 with a product of at most 2^24, on each side";
+        Tree::new(&self.left, &self.right)
+            .ok_or_else(|| ParamsError::Field { field: "left, right", why: why.into() })
+    }
+
+    /// Where a record's bits lie.
+    pub fn layout(&self, ring: &RingSet) -> Layout {
+        Layout {
+            cycle: ring.cycle,
+            cycles: ring.cycles,
+            slot_bits: ring.slot_bits,
+            period: self.period,
+            layers: self.layers,
+        }
+    }
+}

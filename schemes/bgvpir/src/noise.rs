@@ -1,0 +1,113 @@
+//! The noise of a lookup, step by step, as bounds on variances (`sotto_lattice::bgv::noise`).
+//!
+//! A figure is the variance proxy of a coefficient of the error, in units of the last place of whatever modulus the
+//! ciphertext has there.
+
+use crate::literal::Literal;
+use crate::rings::{Ring, SIGMA, on_ring};
+use crate::tree::{Side, Tree};
+use sotto_core::ParamsError;
+use sotto_lattice::bgv::noise::Noise as Steps;
+use sotto_lattice::bgv::{AnswerBits, Level, Rns, SlotRing};
+
+/// log2 of the probability that a polynomial's norm exceeds its bound. A lookup has fewer than 2^24 polynomials.
+const NORM_LOG2: f64 = -90.0;
+
+/// What that leaves of a lookup's failure probability, for all its polynomials together.
+const NORMS_LOG2: f64 = NORM_LOG2 + 24.0;
+
+/// Variances after each step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// Of the last rotation of the query.
+    pub rotated: f64,
+    /// Of the entries of u, and of v, at the level of the table.
+    pub unfolded: [f64; 2],
+    /// Of the sums over b of v[b] X[a, b].
+    pub first: f64,
+    /// Of the answer modulo the last prime.
+    pub answer: f64,
+    /// log2 of the probability that noise passes half a step of the message at the table's level, or wraps before.
+    inner_log2: f64,
+}
+
+/// An entry of a vector that is being unfolded: its variance, and how many primes are left.
+#[derive(Clone, Copy)]
+struct Entry {
+    variance: f64,
+    level: Level,
+}
+
+/// The steps of one ring, and how far ciphertexts are lowered.
+struct Lookup<'a, R: SlotRing> {
+    rns: &'a Rns<R>,
+    steps: Steps,
+    scan: Level,
+}
+
+impl<R: SlotRing> Lookup<'_, R> {
+    fn lower_to(&self, mut entry: Entry, primes: usize) -> Entry {
+        while let Some(below) = entry.level.below().filter(|below| below.primes() >= primes) {
+            entry = Entry { variance: self.steps.lowered(entry.variance, entry.level), level: below };
+        }
+        entry
+    }
+
+    /// A side of the tree, as the server unfolds it.
+    fn side(&self, leaves: &[u32], leaf: Entry) -> Entry {
+        if leaves.len() < 2 {
+            return leaf;
+        }
+        let (left, right) = leaves.split_at(leaves.len().div_ceil(2));
+        let (left, right) = (self.side(left, leaf), self.side(right, leaf));
+        let primes = left.level.primes().min(right.level.primes());
+        let [a, b] = [left, right].map(|entry| self.lower_to(entry, primes));
+        let level = a.level;
+        let variance = self.steps.tensor(a.variance, b.variance, 1.0) + self.steps.key_switch(level);
+        self.lower_to(Entry { variance, level }, (primes - 1).max(self.scan.primes()))
+    }
+
+    fn run(&self, tree: &Tree) -> Noise {
+        let (steps, top) = (&self.steps, self.rns.top());
+        let turns = tree.folded().saturating_sub(1) as u32;
+        let rotated = steps.rotated(steps.fresh(), turns, top);
+        let leaf = Entry { variance: rotated, level: top };
+        let primes = self.scan.primes();
+        let [u, v] = [Side::Left, Side::Right]
+            .map(|side| self.lower_to(self.side(tree.leaves(side), leaf), primes).variance);
+        let first = steps.rows(v, tree.length(Side::Right) as f64);
+        let sum = steps.tensor(u, first, tree.length(Side::Left) as f64) + steps.key_switch(self.scan);
+        let answer = self.lower_to(Entry { variance: sum, level: self.scan }, 1).variance;
+        let inner_log2 = steps.failure_log2(sum, self.scan);
+        Noise { rotated, unfolded: [u, v], first, answer, inner_log2 }
+    }
+}
+
+fn steps(ring: &Ring) -> Steps {
+    on_ring!(ring, rns => Steps::bound(rns, SIGMA, NORM_LOG2))
+}
+
+impl Noise {
+    /// The noise of a lookup in the table of a literal. The ring has as many primes as the literal says.
+    pub fn of(literal: &Literal, ring: &Ring, tree: &Tree) -> Self {
+        on_ring!(ring, rns => {
+            let scan = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
+            Lookup { rns, steps: steps(ring), scan }.run(tree)
+        })
+    }
+
+    /// log2 of the probability that any coefficient of a record is read wrongly.
+    pub fn failure_log2(&self, literal: &Literal, ring: &Ring, bits: AnswerBits) -> f64 {
+        let steps = steps(ring);
+        let answer = steps.answer_failure_log2(steps.answer(self.answer, bits), bits);
+        let layers = f64::from(literal.layers).log2();
+        let worst = (answer + layers).max(self.inner_log2 + layers).max(NORMS_LOG2);
+        // The sum of three is at most three times the largest. What is no number ends as certain failure.
+        (worst + 3f64.log2()).min(0.0)
+    }
+}
+
+/// What parameters without margin are refused with.
+pub(crate) fn unreliable(log2: f64) -> ParamsError {
+    ParamsError::Unreliable { log2, required: sotto_core::params::REQUIRED_FAILURE_LOG2 }
+}

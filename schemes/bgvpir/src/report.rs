@@ -1,0 +1,78 @@
+//! What checked parameters promise and cost, as a person reads it.
+
+use crate::cost;
+use crate::params::Inner;
+use crate::tree::Side;
+use sotto_core::{Costs, ParamsDigest, ParamsReport};
+
+/// The report of parameters.
+pub(crate) fn of(params: &Inner) -> ParamsReport {
+    let (literal, set, tree) = (&params.literal, params.set, &params.tree);
+    ParamsReport {
+        digest: ParamsDigest([0; 32]),
+        records: literal.records,
+        record_bytes: params.record_bytes() as u64,
+        costs: Costs {
+            artifact_bytes: 0,
+            keys_bytes: cost::keys_bytes(literal, set) as u64,
+            query_bytes: cost::query_bytes(literal, set) as u64,
+            answer_bytes: cost::answer_bytes(literal, set) as u64,
+            server_ops: cost::server_ops(literal, set, tree),
+            resident_bytes: cost::image_bytes(literal, set, tree),
+            ..Costs::default()
+        },
+        security: params.security.clone(),
+        failure_log2: params.failure_log2,
+        details: details(params),
+    }
+}
+
+/// Facts in groups: what names share before a colon is the group.
+fn details(params: &Inner) -> Vec<(&'static str, String)> {
+    let (literal, tree, layout) = (&params.literal, &params.tree, &params.layout);
+    let products = tree.products(Side::Left) + tree.products(Side::Right);
+    let [u, v] = params.noise.unfolded.map(deviation);
+    let block = layout.record_slots() * layout.slot_bits as usize;
+    vec![
+        ("ring", format!("{}, {}", params.set.name, params.set.about)),
+        (
+            "primes",
+            format!(
+                "{} of 50 bits and the special one; {} when the table is multiplied",
+                literal.primes, literal.scan_primes
+            ),
+        ),
+        (
+            "table",
+            format!(
+                "{} rows of {} records, {} layers",
+                layout.rows(literal.records),
+                literal.period,
+                literal.layers
+            ),
+        ),
+        ("records", format!("blocks of {block} bits a layer")),
+        ("tree: of u", lengths(&literal.left)),
+        ("tree: of v", lengths(&literal.right)),
+        ("tree: rotations", tree.folded().saturating_sub(1).to_string()),
+        ("tree: products with relinearisation", products.to_string()),
+        (
+            "bits sent: of an answer's words",
+            format!("{} of masks, {} of bodies", literal.answer_bits[1], literal.answer_bits[0]),
+        ),
+        ("noise: after the last rotation", deviation(params.noise.rotated)),
+        ("noise: of u and v", format!("{u} and {v}")),
+        ("noise: after the sums over rows", deviation(params.noise.first)),
+        ("noise: of the answer", deviation(params.noise.answer)),
+        ("memory of a client's keys", format!("{:.1} MB", cost::session_bytes(literal) as f64 / 1e6)),
+    ]
+}
+
+fn lengths(leaves: &[u32]) -> String {
+    leaves.iter().map(u32::to_string).collect::<Vec<_>>().join(" x ")
+}
+
+/// The standard deviation of a variance.
+fn deviation(variance: f64) -> String {
+    format!("2^{:.1}", variance.log2() / 2.0)
+}

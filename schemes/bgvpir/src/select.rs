@@ -1,0 +1,199 @@
+//! Choosing parameters for a table: every period, tree and number of primes that is reliable, the cheapest of them.
+
+use crate::cost;
+use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS};
+use crate::noise::Noise;
+use crate::rings::{self, MOST_PRIMES, RINGS, RingSet, on_ring};
+use crate::tree::Tree;
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Goal, ParamsError, Result, Shape};
+use sotto_lattice::bgv::AnswerBits;
+
+/// Leaves to a side that are tried. More would cost more products than rotations they save.
+const LEAVES: std::ops::RangeInclusive<u32> = 1..=4;
+
+/// Bits of an answer's body above log2 t that are tried.
+const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
+
+/// Most bits of an answer's mask.
+const MASK_BITS: u8 = 32;
+
+/// Bits of failure probability kept back for what the bound averages over.
+const RESERVE: f64 = 1.0;
+
+/// The cheapest literal for a table.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] if no ring can hold it, or none is reliable.
+pub(crate) fn select(shape: &Shape) -> Result<Literal> {
+    let named = |ring: &&RingSet| shape.set.as_ref().is_none_or(|name| ring.name == name);
+    let mut best: Option<(f64, Literal)> = None;
+    if shape.rows > 0 && shape.row_bytes > 0 {
+        for ring in RINGS.iter().filter(named) {
+            for period in ring.periods {
+                consider(ring, *period, shape, &mut best);
+            }
+        }
+    }
+    best.map(|(_, literal)| literal).ok_or_else(|| {
+        let why = "it is empty, its encoded form is larger than 2^46 bytes, or a row takes more than 4096 ciphertexts";
+        ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into()
+    })
+}
+
+/// Tries every tree at one period.
+fn consider(ring: &RingSet, period: u32, shape: &Shape, best: &mut Option<(f64, Literal)>) {
+    let slots = u64::from(ring.cycle / period * ring.cycles);
+    // As many layers as a row needs: all of it comes with one query.
+    let layers = shape.row_bytes.saturating_mul(8).div_ceil(slots * u64::from(ring.slot_bits)).max(1);
+    if layers > u64::from(MOST_LAYERS) {
+        return;
+    }
+    let draft = Literal {
+        ring: ring.name.into(),
+        primes: 1,
+        scan_primes: 1,
+        left: vec![1],
+        right: vec![1],
+        period,
+        layers: layers as u32,
+        records: 1,
+        answer_bits: [0; 2],
+    };
+    let layout = draft.layout(ring);
+    // Two layers' slots can hold a whole byte more than a row needs, never one less.
+    let rows_per_record = layout.record_bytes() as u64 / shape.row_bytes;
+    if rows_per_record == 0 {
+        return;
+    }
+    let records = shape.rows.div_ceil(rows_per_record);
+    let rows = layout.rows(records);
+    for [left, right] in trees(rows, period) {
+        let Some(tree) = Tree::new(&left, &right).filter(|tree| tree.rows() >= rows) else { continue };
+        if tree.folded() > period as usize {
+            continue;
+        }
+        for primes in 1..=MOST_PRIMES {
+            for scan_primes in 1..=primes {
+                let draft = Literal {
+                    primes,
+                    scan_primes,
+                    left: left.clone(),
+                    right: right.clone(),
+                    records,
+                    ..draft.clone()
+                };
+                if cost::image_bytes(&draft, ring, &tree) > MOST_BYTES {
+                    continue;
+                }
+                // No answer has fewer bits than this, and noise takes longer to work out than a price.
+                let least = Literal { answer_bits: [1; 2], ..draft.clone() };
+                if best
+                    .as_ref()
+                    .is_some_and(|(price_of_best, _)| price(&least, ring, &tree, shape) >= *price_of_best)
+                {
+                    continue;
+                }
+                let Some(answer_bits) = answer_bits(&draft, ring, &tree) else { continue };
+                let literal = Literal { answer_bits, ..draft };
+                let price = price(&literal, ring, &tree, shape);
+                if best.as_ref().is_none_or(|(least, _)| price < *least) {
+                    *best = Some((price, literal));
+                }
+            }
+        }
+    }
+}
+
+/// Trees for so many rows: lengths of v from a few to many, each side cut into a few nearly equal leaves.
+fn trees(rows: u64, period: u32) -> Vec<[Vec<u32>; 2]> {
+    let mut out = Vec::new();
+    let root = (rows as f64).sqrt();
+    for step in -8..=8 {
+        let columns = (root * f64::from(step).mul_add(0.5, 0.0).exp2()).ceil().clamp(1.0, rows as f64) as u64;
+        for right in LEAVES.filter_map(|count| cut(columns, count, period)) {
+            let length: u64 = right.iter().map(|length| u64::from(*length)).product();
+            let rest = rows.div_ceil(length);
+            out.extend(LEAVES.filter_map(|count| cut(rest, count, period)).map(|left| [left, right.clone()]));
+        }
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+/// Nearly equal lengths whose product is at least `length`, none longer than a period; fewer where they would be of one entry.
+fn cut(length: u64, count: u32, period: u32) -> Option<Vec<u32>> {
+    let mut rest = length;
+    let mut out = Vec::new();
+    for left in (1..=count).rev() {
+        // The least whole number whose power is enough, which floating point may miss by one.
+        let mut each = (rest as f64).powf(1.0 / f64::from(left)).floor().max(1.0) as u64;
+        while each.checked_pow(left).is_some_and(|power| power < rest) {
+            each += 1;
+        }
+        out.push(u32::try_from(each).ok().filter(|each| *each <= period)?);
+        rest = rest.div_ceil(each);
+    }
+    (count == 1 || !out.contains(&1)).then_some(out)
+}
+
+/// The fewest bits of an answer that are reliable.
+fn answer_bits(draft: &Literal, ring: &RingSet, tree: &Tree) -> Option<[u8; 2]> {
+    let transforms = rings::ring(ring.name, draft.primes).ok()?;
+    let noise = Noise::of(draft, &transforms, tree);
+    let t = (64 - (ring.plain - 1).leading_zeros()) as u8;
+    let reliable = |body: u8, mask: u8| {
+        let bits = on_ring!(&*transforms, rns => AnswerBits::new(rns, body.into(), mask.into()));
+        let failure = bits.map_or(0.0, |bits| noise.failure_log2(draft, &transforms, bits));
+        failure <= f64::from(REQUIRED_FAILURE_LOG2) - RESERVE
+    };
+    BODY_BITS
+        .map(|more| t + more)
+        .filter_map(|body| (body..=MASK_BITS).find(|mask| reliable(body, *mask)).map(|mask| [body, mask]))
+        .min_by_key(|[body, mask]| body + mask)
+}
+
+/// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 100 Mbit/s.
+const BYTE_NANOSECONDS: f64 = 80.0;
+
+/// What a goal minimises. Small terms of the others break ties.
+fn price(literal: &Literal, ring: &RingSet, tree: &Tree, shape: &Shape) -> f64 {
+    let lookups = shape.lookups_per_client.max(1) as f64;
+    let (query, answer) = (cost::query_bytes(literal, ring) as f64, cost::answer_bytes(literal, ring) as f64);
+    let keys = cost::keys_bytes(literal, ring) as f64 / lookups;
+    let time = cost::nanoseconds(literal, ring, tree);
+    // What a table takes of the server's memory is worth something too: as much as reading it once more.
+    let memory = cost::image_bytes(literal, ring, tree) as f64 / 20.0;
+    match shape.goal {
+        Goal::ServerTime => time + memory + BYTE_NANOSECONDS * (query + answer + keys),
+        Goal::QueryBytes => query + (answer + keys) * 1e-3 + time * 1e-6,
+        Goal::TotalBytes => query + answer + keys * 1e-3 + time * 1e-6,
+        Goal::Rate => {
+            (answer + keys * 1e-3) * 1e3 / shape.row_bytes as f64 + (query * BYTE_NANOSECONDS + time) * 1e-9
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_enough_and_not_much_more() {
+        for length in [1, 2, 3, 5, 64, 65, 100, 4096, 131_105] {
+            for count in LEAVES {
+                let Some(leaves) = cut(length, count, 4096) else { continue };
+                let product: u64 = leaves.iter().map(|length| u64::from(*length)).product();
+                assert_eq!(leaves.len(), count as usize);
+                assert!(
+                    product >= length && product as f64 <= length as f64 * 2.0 + 4.0,
+                    "{length} by {count}: {leaves:?}"
+                );
+            }
+        }
+        assert_eq!(cut(4096, 1, 630), None);
+        assert_eq!(cut(64, 2, 4096), Some(vec![8, 8]));
+        assert_eq!(cut(65, 2, 4096), Some(vec![9, 8]));
+    }
+}

@@ -1,0 +1,124 @@
+//! The server: rotations, unfolding, one pass over the table for up to four queries, and the last products.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`session`] | a client's keys, ready to switch with |
+//! | [`image`] | where rows lie in the image |
+//! | [`encode`], [`revise`] | rows into the image, and changes of them |
+//! | [`prepare`] | a query becomes u and v |
+//! | [`answer`] | sums over rows, products with u, and what is sent |
+
+pub mod answer;
+pub mod encode;
+pub mod image;
+pub mod prepare;
+pub mod revise;
+pub mod session;
+
+use crate::BgvPir;
+use crate::cost;
+use crate::message::{Answer, Keys, Query};
+use crate::params::Params;
+use crate::rings::on_ring;
+use answer::Sums;
+use image::Table;
+use prepare::Prepared;
+use rayon::prelude::*;
+use session::{Session, with_keys};
+use sotto_core::{Change, Image, Result, Revise, Rows, Sink};
+use std::sync::Arc;
+
+/// Queries in one pass over the table.
+const BATCH: usize = 4;
+
+/// An open table.
+pub struct Server {
+    table: Table,
+}
+
+impl Server {
+    /// The first step of an answer: rotations and unfolding.
+    ///
+    /// # Errors
+    /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
+    pub fn prepare(&self, session: &Session, query: &Query) -> Result<Prepared> {
+        let params = self.table.params();
+        with_keys!(params, session, (rns, keys) => prepare::prepare(&self.table, rns, keys, query))
+    }
+
+    /// The second: one pass over the table for several queries.
+    ///
+    /// # Errors
+    /// Only if the image has lost its table.
+    pub fn first_dimension(&self, queries: &[&Prepared]) -> Result<Vec<Sums>> {
+        answer::first_dimension(&self.table, queries)
+    }
+
+    /// The third: products with u, and what is sent.
+    ///
+    /// # Errors
+    /// None for the session, the query and the sums of one client.
+    pub fn finish(&self, session: &Session, query: &Prepared, sums: &Sums) -> Result<Answer> {
+        let params = self.table.params();
+        with_keys!(params, session, (rns, keys) => answer::finish(&self.table, rns, keys, query, sums))
+    }
+
+    fn together(&self, asks: &[(&Session, &Prepared)]) -> Result<Vec<Answer>> {
+        let queries: Vec<&Prepared> = asks.iter().map(|(_, query)| *query).collect();
+        let sums = self.first_dimension(&queries)?;
+        asks.iter().zip(sums).map(|((session, query), sums)| self.finish(session, query, &sums)).collect()
+    }
+}
+
+impl sotto_core::Server<BgvPir> for Server {
+    type Session = Session;
+
+    fn session_bytes(params: &Params) -> usize {
+        cost::session_bytes(&params.literal)
+    }
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        on_ring!(&*params.ring, rns => encode::encode(params, rns, rows, out))
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        Ok(Server { table: Table::open(params, image)? })
+    }
+
+    fn admit(&self, keys: Keys) -> Result<Session> {
+        Session::admit(self.table.params(), &keys)
+    }
+
+    /// Answer (Algorithms 1 and 3, in the distributed order): rotate the query S - 1 times, unfold both sides of the tree, then
+    /// `w_a = sum over b of v[b] X[a, b]` and `r = sum over a of u[a] w_a`; relinearise r once, and switch it to few bits.
+    fn answer(&self, session: &Session, query: Query) -> Result<Answer> {
+        let prepared = self.prepare(session, &query)?;
+        self.together(&[(session, &prepared)])?.pop().ok_or_else(image::lost)
+    }
+
+    /// The same for several queries, up to four in one pass over the table.
+    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+        let mut out = Vec::with_capacity(asks.len());
+        for asks in asks.chunks(BATCH) {
+            let prepared: Vec<Result<Prepared>> =
+                asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
+            let good: Vec<(&Session, &Prepared)> = asks
+                .iter()
+                .zip(&prepared)
+                .filter_map(|((session, _), query)| Some((*session, query.as_ref().ok()?)))
+                .collect();
+            // Only an image that lost its table fails here, and then no query has an answer.
+            let mut answers = self.together(&good).unwrap_or_default().into_iter();
+            out.extend(
+                prepared.into_iter().map(|query| query.and_then(|_| answers.next().ok_or_else(image::lost))),
+            );
+        }
+        out
+    }
+}
+
+impl Revise for BgvPir {
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        on_ring!(&*params.ring, rns => revise::revise(params, rns, changes, out))
+    }
+}

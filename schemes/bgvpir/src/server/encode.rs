@@ -1,0 +1,121 @@
+//! Encoding: records to whitened slots to values, written as the pass reads them. Memory is bounded whatever the
+//! table's size, and each byte is written once.
+
+use super::image::{owner, shape};
+use crate::params::Inner;
+use crate::whiten::whiten;
+use rayon::prelude::*;
+use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_lattice::bgv::{Rns, SlotRing};
+use sotto_math::tiles::{Strip, TileLayout, strips};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Polynomials that are put into a strip together.
+const TOGETHER: usize = 8;
+
+/// Writes the image of a table.
+///
+/// # Errors
+/// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
+pub(super) fn encode<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    rows: &dyn Rows,
+    out: &dyn Sink,
+) -> Result<()> {
+    if rows.records() != params.literal.records || rows.record_bytes() != params.record_bytes() {
+        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+    }
+    let shape = shape(params)?;
+    let layout = shape.layout();
+    out.reserve(Section::Resident, shape.bytes())?;
+    let strips: Vec<Strip> = strips(layout).collect();
+    let (done, total) = (AtomicU64::new(0), strips.len() as u64);
+    strips.par_iter().try_for_each(|strip| -> Result<()> {
+        Writer { params, rns, layout, rows, out }.write(strip)?;
+        out.progress("table", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        Ok(())
+    })
+}
+
+/// What one strip needs.
+struct Writer<'a, R: SlotRing> {
+    params: &'a Inner,
+    rns: &'a Rns<R>,
+    layout: &'a TileLayout,
+    rows: &'a dyn Rows,
+    out: &'a dyn Sink,
+}
+
+/// A polynomial's cell and its words modulo one prime.
+type Limb = ((usize, usize), Vec<u64>);
+
+impl<R: SlotRing> Writer<'_, R> {
+    /// Fills the strip modulo every prime, and writes each block's part, which is contiguous.
+    fn write(&self, strip: &Strip) -> Result<()> {
+        let bytes = strip.block_bytes() * self.layout.blocks();
+        let primes = usize::from(self.params.literal.scan_primes);
+        let mut buffers = vec![vec![0u8; bytes]; primes];
+        let mut some: Vec<Vec<Limb>> = (0..primes).map(|_| Vec::with_capacity(TOGETHER)).collect();
+        let mut put = |some: &mut Vec<Vec<Limb>>| {
+            for (buffer, limbs) in buffers.iter_mut().zip(some) {
+                strip.put(self.layout, limbs, buffer);
+                limbs.clear();
+            }
+        };
+        for cell in strip.polynomials() {
+            let (alpha, layer) = owner(self.params, cell);
+            if let Some(slots) = self.slots(alpha, layer)? {
+                let limbs = limbs(self.params, self.rns, alpha, layer, slots);
+                some.iter_mut().zip(limbs).for_each(|(some, limb)| some.push((cell, limb)));
+            }
+            if some.iter().any(|some| some.len() == TOGETHER) {
+                put(&mut some);
+            }
+        }
+        put(&mut some);
+        for (prime, buffer) in buffers.iter().enumerate() {
+            for (block, bytes) in buffer.chunks_exact(strip.block_bytes()).enumerate() {
+                let offset = prime as u64 * self.layout.bytes() + strip.offset(self.layout, block);
+                self.out.write_at(Section::Resident, offset, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The slots of a layer of a row, with all its records; `None` if the table has no such row.
+    fn slots(&self, alpha: u64, layer: usize) -> Result<Option<Vec<u64>>> {
+        let places = &self.params.layout;
+        let period = u64::from(places.period);
+        let records = self.params.literal.records;
+        let first = alpha * period;
+        if first >= records {
+            return Ok(None);
+        }
+        let each = self.params.record_bytes();
+        let mut bytes = vec![0; (records - first).min(period) as usize * each];
+        self.rows.read(first, &mut bytes)?;
+        let mut slots = vec![0; (places.cycle * places.cycles) as usize];
+        for (beta, record) in bytes.chunks_exact(each).enumerate() {
+            places.put(record, layer, beta, &mut slots);
+        }
+        Ok(Some(slots))
+    }
+}
+
+/// The values of a layer of a row modulo each prime of the table, for its slots in clear. Primes are below 2^50, so that values
+/// are stored as they are.
+pub(super) fn limbs<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    alpha: u64,
+    layer: usize,
+    mut slots: Vec<u64>,
+) -> Vec<Vec<u64>> {
+    whiten(alpha, layer as u32, params.set.slot_bits, &mut slots);
+    let mut coefficients = vec![0; rns.ring().words()];
+    rns.ring().encode(&slots, &mut coefficients);
+    let level = rns.level(params.literal.scan_primes.into()).unwrap_or(rns.top());
+    let values = rns.from_plain(level, &coefficients);
+    values.chunks_exact(rns.ring().words()).map(<[u64]>::to_vec).collect()
+}

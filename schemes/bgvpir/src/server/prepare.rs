@@ -1,0 +1,132 @@
+//! From a query to u and v.
+
+use super::image::Table;
+use super::session::Switches;
+use crate::client::QUERY_MASKS;
+use crate::message::Query;
+use crate::params::Inner;
+use crate::tree::Side;
+use rayon::prelude::*;
+use sotto_core::{PeerMisbehaved, Result};
+use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::tensor::tensor;
+use sotto_lattice::bgv::{Cipher, Level, Rns, Scratch, SlotRing};
+use sotto_math::tiles::Selectors;
+
+/// A query as the server works with it.
+pub struct Prepared {
+    /// Entries of u, as many as the table has rows for.
+    pub(super) u: Vec<Cipher>,
+    /// Entries of v, modulo each prime of the table in the order the pass reads them.
+    pub(super) v: Vec<Selectors>,
+}
+
+/// Rotates and unfolds.
+///
+/// # Errors
+/// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
+pub(super) fn prepare<R: SlotRing>(
+    table: &Table,
+    rns: &Rns<R>,
+    keys: &Switches<R>,
+    query: &Query,
+) -> Result<Prepared> {
+    let params = &**table.params();
+    let mask = rns.mask(rns.top(), &query.seed, QUERY_MASKS, 0);
+    if query.body.len() != mask.len() {
+        return Err(PeerMisbehaved::NotCanonical("query").into());
+    }
+    let query = Cipher::new(rns, rns.top(), &[&query.body, &mask]);
+    let mut entries = rotations(params, rns, keys, query).into_iter();
+    let work = Work { rns, keys, scan: params.literal.scan_primes.into() };
+    let mut side = |side: Side| {
+        let leaves = params.tree.leaves(side).iter();
+        let leaves = leaves.map(|length| entries.by_ref().take(*length as usize).collect()).collect();
+        work.unfold(leaves)
+    };
+    // In this order: the leaves of u come first in what is folded.
+    let (mut u, v) = (side(Side::Left), side(Side::Right));
+    u.truncate(params.columns());
+    let [u, v] = [u, v].map(|side| work.lower_all(side, work.scan));
+    Ok(Prepared { u, v: table.shape.selectors(&v) })
+}
+
+/// The query rotated by 0 to S - 1 places, each from the one before with the one key there is. So they are one after the other
+/// however many threads there are: noise grows only by a key switch each (design notes, section 1.5), and keys are small.
+fn rotations<R: SlotRing>(params: &Inner, rns: &Rns<R>, keys: &Switches<R>, query: Cipher) -> Vec<Cipher> {
+    let mut scratch = Scratch::new(rns);
+    let mut out = Vec::with_capacity(params.tree.folded());
+    let mut last = query;
+    for _ in 1..params.tree.folded() {
+        let mut next = Cipher::zero(rns, rns.top(), 2);
+        keys.turn.apply(rns, &last, &mut next, &mut scratch);
+        out.push(std::mem::replace(&mut last, next));
+    }
+    out.push(last);
+    out
+}
+
+/// Products of ciphertexts, and primes left behind.
+struct Work<'a, R: SlotRing> {
+    rns: &'a Rns<R>,
+    keys: &'a Switches<R>,
+    /// Primes that the table is multiplied at.
+    scan: usize,
+}
+
+impl<R: SlotRing> Work<'_, R> {
+    /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearised, and a prime lower as long as
+    /// there are more than the table needs.
+    fn unfold(&self, mut leaves: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        let right = leaves.split_off(leaves.len().div_ceil(2));
+        if right.is_empty() {
+            return leaves.pop().unwrap_or_default();
+        }
+        let (left, right) = (self.unfold(leaves), self.unfold(right));
+        let primes = [&left, &right].map(|side| side.first().map_or(1, |c| c.level().primes()));
+        let primes = primes[0].min(primes[1]);
+        let [left, right] = [left, right].map(|side| self.lower_all(side, primes));
+        let level = self.rns.level(primes).unwrap_or(self.rns.top());
+        let pairs: Vec<[&Cipher; 2]> = left.iter().flat_map(|a| right.iter().map(move |b| [a, b])).collect();
+        let products = pairs.par_iter().map_init(
+            || Room::new(self.rns, level),
+            |room, pair| {
+                tensor(self.rns, &[*pair], &mut room.product);
+                let mut out = Cipher::zero(self.rns, level, 2);
+                self.keys.square.relinearise(self.rns, &room.product, &mut out, &mut room.scratch);
+                if primes > self.scan { self.lower(out, primes - 1, &mut room.scratch) } else { out }
+            },
+        );
+        products.collect()
+    }
+
+    fn lower_all(&self, side: Vec<Cipher>, primes: usize) -> Vec<Cipher> {
+        if side.iter().all(|c| c.level().primes() <= primes) {
+            return side;
+        }
+        side.into_par_iter()
+            .map_init(|| Scratch::new(self.rns), |scratch, c| self.lower(c, primes, scratch))
+            .collect()
+    }
+
+    fn lower(&self, mut c: Cipher, primes: usize, scratch: &mut Scratch) -> Cipher {
+        while let Some(below) = c.level().below().filter(|below| below.primes() >= primes) {
+            let mut out = Cipher::zero(self.rns, below, c.parts());
+            lower(self.rns, &c, &mut out, scratch);
+            c = out;
+        }
+        c
+    }
+}
+
+/// Working memory of one product.
+struct Room {
+    product: Cipher,
+    scratch: Scratch,
+}
+
+impl Room {
+    fn new<R: SlotRing>(rns: &Rns<R>, level: Level) -> Self {
+        Room { product: Cipher::zero(rns, level, 3), scratch: Scratch::new(rns) }
+    }
+}

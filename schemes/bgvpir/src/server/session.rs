@@ -1,0 +1,59 @@
+//! A client's keys as the server holds them: every row as values, masks made from the seed.
+
+use crate::client::masks;
+use crate::message::Keys;
+use crate::params::Params;
+use crate::rings::Ring;
+use sotto_core::{PeerMisbehaved, Result};
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::{M8191, Pow2, Rns, RotationKey, SlotRing};
+
+/// The two keys of a client in one ring.
+pub struct Switches<R: SlotRing> {
+    /// Rotates by one.
+    pub(super) turn: RotationKey<R>,
+    /// Relinearises.
+    pub(super) square: SwitchKey,
+}
+
+/// Admitted keys.
+pub enum Session {
+    /// Of the ring of a power of two.
+    Pow2(Switches<Pow2>),
+    /// Of the paper's.
+    M8191(Switches<M8191>),
+}
+
+impl Session {
+    /// Admits keys. Decoding has checked every word.
+    ///
+    /// # Errors
+    /// None for keys that [`Keys`] decoded under the same parameters.
+    pub fn admit(params: &Params, keys: &Keys) -> Result<Self> {
+        let bad = || PeerMisbehaved::NotCanonical("keys");
+        Ok(match &*params.ring {
+            Ring::Pow2(rns) => Session::Pow2(switches(params, rns, keys).ok_or_else(bad)?),
+            Ring::M8191(rns) => Session::M8191(switches(params, rns, keys).ok_or_else(bad)?),
+        })
+    }
+}
+
+fn switches<R: SlotRing>(params: &Params, rns: &Rns<R>, keys: &Keys) -> Option<Switches<R>> {
+    let [turn, square] = masks(&keys.seed, params.literal.primes);
+    Some(Switches {
+        turn: RotationKey::assemble(rns, rns.ring().turn(1), &keys.rotation, turn)?,
+        square: SwitchKey::assemble(rns, &keys.square, square)?,
+    })
+}
+
+/// Evaluates an expression that is generic in the ring for a ring and a client's keys in it.
+macro_rules! with_keys {
+    ($params:expr, $session:expr, ($rns:ident, $keys:ident) => $body:expr) => {
+        match (&*$params.ring, $session) {
+            ($crate::rings::Ring::Pow2($rns), $crate::server::session::Session::Pow2($keys)) => $body,
+            ($crate::rings::Ring::M8191($rns), $crate::server::session::Session::M8191($keys)) => $body,
+            _ => Err(sotto_core::Misuse::Foreign("session").into()),
+        }
+    };
+}
+pub(super) use with_keys;

@@ -1,0 +1,160 @@
+//! Folding and unfolding: a row's number as a few short one-hot vectors, and back (Dong and Chen, Algorithms 1 and 3).
+//!
+//! A row `alpha` of `n'` is written in a mixed radix. Each digit is one leaf of the tree, a one-hot vector as long as the
+//! digit has values, and the leaves one after the other are the *folded* vector `s` that a query encrypts. The
+//! product of all leaves, entry by entry, is the one-hot vector of `alpha` among all rows. The root's two children are
+//! as far as a server goes (*delayed unfolding*): `u`, the product of the left leaves, and `v`, that of the right.
+//!
+//! The paper halves the exponent of `n' = 2^z` at each node and stops at leaves of two, or where it prunes:
+//! [`Tree::halving`]. Any lengths do as well, and lengths whose product is hardly more than there are rows are
+//! shorter: 65 and 64 instead of 128 and 64 for the 4,098 rows of 2^25 bits.
+
+use sotto_math::divide::divide;
+
+/// Leaves on one side of the root, at most: four levels of products.
+pub const MOST_LEAVES: usize = 16;
+
+/// The values a digit may have, at most: slots of a cycle of the larger ring.
+pub const MOST_LENGTH: u32 = 4096;
+
+/// The leaves of a tree, left to right, on each side of its root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree {
+    left: Vec<u32>,
+    right: Vec<u32>,
+}
+
+/// One side of the root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// `u`: the more significant digits.
+    Left,
+    /// `v`: the less significant ones.
+    Right,
+}
+
+impl Tree {
+    /// A tree with leaves of these lengths, or `None` if a side has none or too many, a length is not in
+    /// `1..=MOST_LENGTH`, or the product of a side's lengths is above 2^24.
+    pub fn new(left: &[u32], right: &[u32]) -> Option<Self> {
+        let fits = |side: &[u32]| {
+            let lengths = side.iter().all(|length| (1..=MOST_LENGTH).contains(length));
+            let product = side.iter().try_fold(1u64, |all, length| all.checked_mul((*length).into()));
+            (1..=MOST_LEAVES).contains(&side.len()) && lengths && product.is_some_and(|all| all <= 1 << 24)
+        };
+        (fits(left) && fits(right)).then(|| Tree { left: left.to_vec(), right: right.to_vec() })
+    }
+
+    /// The paper's tree for `2^z` rows, cut `levels` below the root; with more levels than there are, unpruned.
+    ///
+    /// `None` if a leaf would be too long, or there would be too many.
+    pub fn halving(z: u32, levels: u32) -> Option<Self> {
+        fn leaves(z: u32, levels: u32, out: &mut Vec<u32>) -> Option<()> {
+            if z <= 1 || levels == 0 {
+                out.push(1u32.checked_shl(z)?);
+                return Some(());
+            }
+            leaves(z.div_ceil(2), levels - 1, out)?;
+            leaves(z / 2, levels - 1, out)
+        }
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        leaves(z.div_ceil(2), levels.saturating_sub(1), &mut left)?;
+        leaves(z / 2, levels.saturating_sub(1), &mut right)?;
+        Tree::new(&left, &right)
+    }
+
+    /// The lengths of a side's leaves.
+    pub fn leaves(&self, side: Side) -> &[u32] {
+        match side {
+            Side::Left => &self.left,
+            Side::Right => &self.right,
+        }
+    }
+
+    /// The length of `u` or of `v`.
+    pub fn length(&self, side: Side) -> u64 {
+        product(self.leaves(side))
+    }
+
+    /// Rows there is room for: n'.
+    pub fn rows(&self) -> u64 {
+        self.length(Side::Left) * self.length(Side::Right)
+    }
+
+    /// The length S of the folded vector.
+    pub fn folded(&self) -> usize {
+        self.left.iter().chain(&self.right).map(|length| *length as usize).sum()
+    }
+
+    /// Where a side's leaves begin in the folded vector.
+    pub fn start(&self, side: Side) -> usize {
+        match side {
+            Side::Left => 0,
+            Side::Right => self.left.iter().map(|length| *length as usize).sum(),
+        }
+    }
+
+    /// Levels of products on a side: each multiplies two ciphertexts that were products themselves.
+    pub fn depth(&self, side: Side) -> u32 {
+        self.leaves(side).len().next_power_of_two().trailing_zeros()
+    }
+
+    /// Products of ciphertexts that make a side out of its leaves.
+    pub fn products(&self, side: Side) -> u64 {
+        fn inner(leaves: &[u32]) -> u64 {
+            if leaves.len() < 2 {
+                return 0;
+            }
+            let (left, right) = leaves.split_at(leaves.len().div_ceil(2));
+            product(leaves) + inner(left) + inner(right)
+        }
+        inner(self.leaves(side))
+    }
+
+    /// Fold: where in the folded vector the ones of row `alpha` lie, one in each leaf.
+    ///
+    /// In time that does not depend on `alpha`, which is below [`rows`](Self::rows).
+    pub fn fold(&self, alpha: u64) -> Vec<u64> {
+        let lengths: Vec<u32> = self.left.iter().chain(&self.right).copied().collect();
+        let mut ones = vec![0; lengths.len()];
+        let (mut rest, mut end) = (alpha, self.folded() as u64);
+        for (one, length) in ones.iter_mut().zip(&lengths).rev() {
+            let (quotient, digit) = divide(rest, (*length).into());
+            rest = quotient;
+            end -= u64::from(*length);
+            *one = end + digit;
+        }
+        ones
+    }
+
+    /// Unfold: a side's vector out of its leaves, by products of pairs, `q[a d + b] = left[a] right[b]`.
+    ///
+    /// # Errors
+    /// The first that a product gives.
+    pub fn unfold<T, E>(
+        leaves: Vec<Vec<T>>,
+        multiply: &mut dyn FnMut(&T, &T) -> Result<T, E>,
+    ) -> Result<Vec<T>, E> {
+        let count = leaves.len();
+        let mut left = leaves;
+        let right = left.split_off(count.div_ceil(2));
+        if right.is_empty() {
+            return Ok(left.pop().unwrap_or_default());
+        }
+        let (left, right) = (Self::unfold(left, multiply)?, Self::unfold(right, multiply)?);
+        let mut out = Vec::with_capacity(left.len() * right.len());
+        for x in &left {
+            for y in &right {
+                out.push(multiply(x, y)?);
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn product(lengths: &[u32]) -> u64 {
+    lengths.iter().map(|length| u64::from(*length)).product()
+}
+
+#[cfg(test)]
+mod tests;

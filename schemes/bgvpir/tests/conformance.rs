@@ -1,0 +1,3 @@
+//! The contract every scheme keeps.
+
+sotto_testkit::conformance!(bgvpir::ENTRY);

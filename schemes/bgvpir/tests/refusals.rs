@@ -1,0 +1,91 @@
+//! Which parameters are refused, by what they say.
+#![allow(clippy::unwrap_used, reason = "a failed check fails its test")]
+
+use bgvpir::literal::Literal;
+use bgvpir::params::Params;
+use sotto_core::{Error, Goal, Params as _, ParamsError, Shape};
+
+fn good() -> Literal {
+    Literal {
+        ring: "pow2".into(),
+        primes: 2,
+        scan_primes: 2,
+        left: vec![16],
+        right: vec![16],
+        period: 32,
+        layers: 1,
+        records: 8192,
+        answer_bits: [19, 26],
+    }
+}
+
+fn field(literal: Literal) -> &'static str {
+    match Params::check(literal) {
+        Err(Error::Params(ParamsError::Field { field, .. })) => field,
+        other => unreachable!("{other:?}"),
+    }
+}
+
+#[test]
+fn fields_out_of_range_are_named() {
+    assert!(Params::check(good()).is_ok());
+    assert_eq!(field(Literal { ring: "m8192".into(), ..good() }), "ring");
+    assert_eq!(field(Literal { primes: 4, ..good() }), "primes");
+    assert_eq!(field(Literal { scan_primes: 3, ..good() }), "scan_primes");
+    assert_eq!(field(Literal { left: vec![], ..good() }), "left, right");
+    assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
+    assert_eq!(field(Literal { period: 33, ..good() }), "period");
+    assert_eq!(field(Literal { period: 16, ..good() }), "period");
+    assert_eq!(field(Literal { layers: 0, ..good() }), "layers");
+    assert_eq!(field(Literal { records: 8193, ..good() }), "left, right");
+    assert_eq!(field(Literal { records: u64::MAX, ..good() }), "records");
+    assert_eq!(field(Literal { answer_bits: [0, 26], ..good() }), "answer_bits");
+    assert_eq!(field(Literal { answer_bits: [27, 26], ..good() }), "answer_bits");
+}
+
+#[test]
+fn what_is_not_reliable_is_refused() {
+    for literal in [
+        // Too few bits of a mask, of a body, and too few primes for numbers modulo 65537.
+        Literal { answer_bits: [19, 24], ..good() },
+        Literal { answer_bits: [17, 26], ..good() },
+        Literal { primes: 1, scan_primes: 1, ..good() },
+        Literal { scan_primes: 1, ..good() },
+    ] {
+        let error = Params::check(literal.clone()).err();
+        assert!(
+            matches!(error, Some(Error::Params(ParamsError::Unreliable { .. }))),
+            "{literal:?}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn tables_of_the_paper_fit_both_rings() {
+    for (ring, log2, seconds_of_query, answer, keys) in
+        [("m8191", 30, 110_000, 30_000, 1_000_000), ("pow2", 25, 110_000, 55_000, 1_000_000)]
+    {
+        let shape = Shape { set: Some(ring.into()), ..Shape::new(1 << (log2 - 3), 1, 1000) };
+        let report = Params::check(Params::select(&shape).unwrap()).unwrap().report();
+        assert!(report.security.bits >= 128.0 && report.failure_log2 <= -40.0);
+        let costs = report.costs;
+        assert!(
+            costs.query_bytes < seconds_of_query && costs.answer_bytes < answer && costs.keys_bytes < keys,
+            "{costs:?}"
+        );
+    }
+}
+
+#[test]
+fn every_goal_finds_parameters() {
+    for goal in Goal::ALL {
+        for (rows, row_bytes) in [(1, 1), (1, 100_000), (1000, 3), (1 << 20, 256)] {
+            let shape = Shape { goal, ..Shape::new(rows, row_bytes, 10) };
+            let params = Params::check(Params::select(&shape).unwrap()).unwrap();
+            let report = params.report();
+            assert!(report.record_bytes >= row_bytes.min(report.record_bytes), "{report:?}");
+            assert!(report.records * (report.record_bytes / row_bytes) >= rows, "{report:?}");
+        }
+    }
+    assert!(Params::select(&Shape::new(1, 1 << 40, 1)).is_err());
+}
