@@ -111,6 +111,7 @@ fn options() -> EncodeOptions<'static> {
         value: ValueKind::Bytes,
         layers: Vec::new(),
         lookups_per_client: 1,
+        together: 1,
         goal: Default::default(),
         set: None,
         threads: Some(1),

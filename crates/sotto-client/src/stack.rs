@@ -174,6 +174,19 @@ impl Stack {
         Ok(found.next().map_or(&[], |(_, bytes)| bytes))
     }
 
+    /// log2 of a bound on the probability that a request of a layer fails: that any of its lookups does.
+    ///
+    /// # Errors
+    /// [`ParamsError::UnreliableTogether`](sotto_core::ParamsError::UnreliableTogether) if it is above 2^-40.
+    pub fn failure_log2<L: Layer>(&self, layer: &L) -> Result<f64> {
+        let of_rows = self.tables.iter().map(|table| {
+            let session = table.session();
+            session.packing().failure_log2(session.report().failure_log2)
+        });
+        let of_rows: Vec<f64> = of_rows.collect();
+        Ok(sotto_core::layer::gate(&layer.visits(), &of_rows).map_err(Error::from)?)
+    }
+
     /// Looks for a newer epoch. Gives whether there was one: layers made of the old one's files are over then.
     ///
     /// # Errors
@@ -184,7 +197,8 @@ impl Stack {
         Ok(self.document != before)
     }
 
-    /// Asks what a layer says about a request: a lookup for each of its visits.
+    /// Asks what a layer says about a request: a lookup for each of its visits. Tables whose lookups fail too often
+    /// together are not asked.
     ///
     /// # Errors
     /// [`ClientError`]; [`ClientError::EpochChanged`] if the stack has moved on: [`Self::refresh`] it, make the layer
@@ -206,6 +220,7 @@ impl Stack {
             let why = "its tables have other rows than its layer says".to_owned();
             return Err(Error::from(PeerMisbehaved::Malformed { what: "stack", why }).into());
         }
+        self.failure_log2(layer)?;
         let (rows, plan) = layer.plan(request, rng)?;
         let mut wanted: Vec<Vec<u64>> = vec![Vec::new(); self.tables.len()];
         let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));

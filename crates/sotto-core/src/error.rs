@@ -65,6 +65,18 @@ pub enum ParamsError {
         /// log2 of the largest failure probability allowed.
         required: i32,
     },
+    /// A request that takes several lookups would fail too often, since it does if any of them does.
+    #[error(
+        "one of a request's {lookups} lookups fails with probability 2^{log2:.1}, at most 2^{required} is allowed"
+    )]
+    UnreliableTogether {
+        /// Lookups of a request.
+        lookups: usize,
+        /// log2 of the computed failure bound of all of them together.
+        log2: f64,
+        /// log2 of the largest failure probability allowed.
+        required: i32,
+    },
     /// No parameter set of this scheme fits the table.
     #[error("no parameters fit a table of {rows} rows of {row_bytes} bytes: {why}")]
     NoFit {

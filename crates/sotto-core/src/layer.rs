@@ -8,7 +8,8 @@
 //! go to, and in which order, is the layer's and never the request's: [`Layer::visits`] takes no request, and a plan is only
 //! the rows. So whatever is asked, servers see the same.
 
-use crate::{Misuse, Result};
+use crate::params::REQUIRED_FAILURE_LOG2;
+use crate::{Misuse, ParamsError, Result};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -45,6 +46,34 @@ pub trait Layer {
     fn assemble(&self, plan: Self::Plan, rows: Vec<Row>) -> Result<Self::Reply>;
 }
 
+/// log2 of a bound on the probability that any lookup of a request fails: the sum of theirs. `of_rows` has log2 of the bound
+/// of one lookup in each shard; a shard that has none, or one that is no number, fails always.
+///
+/// Bounds that hold for all lookups of a client's budget at once, as hints that are used up have, count like others: the
+/// sum is then above what one request can be blamed for.
+pub fn failure_log2(visits: &[usize], of_rows: &[f64]) -> f64 {
+    let of = |shard: &usize| of_rows.get(*shard).copied().filter(|bound| !bound.is_nan()).unwrap_or(0.0);
+    let bounds = || visits.iter().map(of);
+    // Relative to the largest, as a power of two may be too small for a number.
+    let largest = bounds().fold(f64::NEG_INFINITY, f64::max);
+    if largest == f64::NEG_INFINITY {
+        return largest;
+    }
+    largest + bounds().map(|bound| (bound - largest).exp2()).sum::<f64>().log2()
+}
+
+/// Refuses lookups that fail too often together, and gives [`failure_log2`].
+///
+/// # Errors
+/// [`ParamsError::UnreliableTogether`].
+pub fn gate(visits: &[usize], of_rows: &[f64]) -> Result<f64, ParamsError> {
+    let (log2, required) = (failure_log2(visits, of_rows), REQUIRED_FAILURE_LOG2);
+    if log2 > f64::from(required) {
+        return Err(ParamsError::UnreliableTogether { lookups: visits.len(), log2, required });
+    }
+    Ok(log2)
+}
+
 /// `A` decides which rows, and `B` how to fetch so many at once: `A` has one shard, and `B` serves batches of its rows.
 #[derive(Debug, Clone)]
 pub struct Then<A, B>(pub A, pub B);
@@ -77,5 +106,29 @@ where
 
     fn assemble(&self, (above, below): Self::Plan, rows: Vec<Row>) -> Result<A::Reply> {
         self.0.assemble(above, self.1.assemble(below, rows)?)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failed check fails its test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_lookups_add_up() {
+        assert_eq!(failure_log2(&[0, 1, 1, 0], &[-43.0, -43.0]), -41.0);
+        assert!((failure_log2(&[0, 1], &[-3.0, -1.0]) - 0.625f64.log2()).abs() < 1e-12);
+        assert_eq!(failure_log2(&[0; 4], &[-5000.0]), -4998.0);
+        assert_eq!(failure_log2(&[0, 0], &[f64::NEG_INFINITY]), f64::NEG_INFINITY);
+        assert_eq!(failure_log2(&[], &[]), f64::NEG_INFINITY);
+        assert_eq!(failure_log2(&[1], &[-50.0]), 0.0);
+    }
+
+    #[test]
+    fn what_fails_too_often_together_is_refused() {
+        assert_eq!(gate(&[0, 1], &[-41.0, -41.0]), Ok(-40.0));
+        let refused = gate(&[0, 1, 1], &[-41.0, -41.0]).unwrap_err();
+        assert!(matches!(refused, ParamsError::UnreliableTogether { lookups: 3, .. }), "{refused}");
+        assert!(gate(&[0], &[f64::NAN]).is_err());
     }
 }

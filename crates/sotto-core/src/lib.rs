@@ -27,6 +27,7 @@ pub mod scheme;
 pub mod server;
 pub mod stateful;
 pub mod wire;
+pub mod work;
 
 pub use artifact::{Artifact, ArtifactNeed};
 pub use erased::{

@@ -6,7 +6,8 @@ use serde::{Serialize, de::DeserializeOwned};
 /// Smallest security any encoder or client accepts, in bits.
 pub const REQUIRED_SECURITY_BITS: u32 = 128;
 
-/// log2 of the largest failure probability of one lookup any encoder or client accepts.
+/// log2 of the largest failure probability of one request any encoder or client accepts: of a lookup, or of all lookups
+/// that a layer makes of a request.
 pub const REQUIRED_FAILURE_LOG2: i32 = -40;
 
 /// The table a scheme is asked to fit, and what matters most to whoever asks.
@@ -19,6 +20,9 @@ pub struct Shape {
     /// How many lookups one client is expected to make per epoch. Weighs one-time bytes against
     /// bytes per query; it does not limit anything.
     pub lookups_per_client: u64,
+    /// How many lookups one request makes, in this table and in others like it, at least 1. The request fails if any
+    /// of them does, so each has to fail that many times less often.
+    pub together: u64,
     /// What to spend least of.
     pub goal: Goal,
     /// One of the scheme's named parameter sets ([`Params::sets`]) instead of whichever is best.
@@ -26,9 +30,14 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A table of `rows` rows, with the default goal and no set named.
+    /// A table of `rows` rows, each looked up for itself, with the default goal and no set named.
     pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
-        Shape { rows, row_bytes, lookups_per_client, goal: Goal::ServerTime, set: None }
+        Shape { rows, row_bytes, lookups_per_client, together: 1, goal: Goal::ServerTime, set: None }
+    }
+
+    /// log2 of the largest failure probability of a lookup: a request's, divided among its lookups.
+    pub fn required_failure_log2(&self) -> f64 {
+        f64::from(REQUIRED_FAILURE_LOG2) - (self.together.max(1) as f64).log2()
     }
 }
 
@@ -141,8 +150,10 @@ pub struct Costs {
     pub query_bytes: u64,
     /// Bytes of one answer from each server.
     pub answer_bytes: u64,
-    /// Estimated 8-bit multiply-adds (or equivalents) of one answer.
+    /// Estimated work of one answer, in the unit of [`crate::work`].
     pub server_ops: u64,
+    /// Estimated work of making one query and reading its answer, in the same unit. Not what is done once.
+    pub client_ops: u64,
     /// Bytes the server keeps resident for the table, artifacts included.
     pub resident_bytes: u64,
     /// Bytes of state a client keeps and must not lose; 0 if it can be made anew from the artifacts at any time.

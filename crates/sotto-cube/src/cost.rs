@@ -4,6 +4,7 @@ use crate::literal::{Form, Literal, Upload};
 use crate::noise::rounds_of;
 use crate::params::{Inner, SEED_BYTES, units_of};
 use crate::rings::RingSet;
+use sotto_core::work;
 
 /// Costs of a literal.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,11 +17,19 @@ pub struct Cost {
     pub keys_bytes: u64,
     /// Bytes the server holds for them.
     pub session_bytes: u64,
-    /// Multiply-adds of an answer, in equivalents of eight bits.
+    /// Work of an answer, in the unit of [`work`].
     pub server_ops: u64,
+    /// Work of a query and of reading its answer.
+    pub client_ops: u64,
     /// Estimated time of an answer on one thread.
     pub nanoseconds: f64,
 }
+
+/// Work of a coefficient of a query: a mask and an error are drawn, and transformed. By measurement.
+const QUERY_WORD_OPS: u64 = 17_500;
+
+/// Work of a coefficient of an answer, by measurement.
+const ANSWER_WORD_OPS: u64 = 4000;
 
 /// Polynomials of a client's keys that are sent: modulo Q, and modulo q.
 pub(crate) fn key_polynomials(literal: &Literal) -> [u64; 2] {
@@ -69,10 +78,10 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
     let n = ring.n as u64;
     let [full, main] = key_polynomials(literal);
     let units = units_of(literal, ring.n);
-    let rank = literal.rank() as u64;
     let side = u64::from(literal.n);
     let limbs = 1 + u64::from(ring.special.is_some());
     let polynomials = units * literal.unit_polynomials() * (u64::from(literal.rows) << literal.nu2);
+    let nanoseconds = nanoseconds(literal, ring, polynomials);
     Cost {
         query_bytes: query_bytes(literal, ring.n),
         answer_bytes: units * unit_answer_bytes(literal, ring.n),
@@ -80,9 +89,11 @@ pub(crate) fn of_literal(literal: &Literal, ring: &RingSet) -> Cost {
             + full * polynomial_bytes(ring.n, literal.key_bits)
             + main * polynomial_bytes(ring.n, literal.pack_key_bits),
         session_bytes: 8 * n * (full * 2 * limbs + main.div_ceil(side) * (1 + side)),
-        // Seven planes of eight bits hold a word of fifty bits.
-        server_ops: polynomials.saturating_mul(n).saturating_mul(rank + 1).saturating_mul(7),
-        nanoseconds: nanoseconds(literal, ring, polynomials),
+        server_ops: (nanoseconds * work::OPS_PER_NANOSECOND as f64) as u64,
+        client_ops: n
+            * (literal.query_polynomials() as u64 * QUERY_WORD_OPS
+                + units * literal.unit_polynomials() * ANSWER_WORD_OPS),
+        nanoseconds,
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn of(params: &Inner, sets: &[Template]) -> ParamsReport {
             query_bytes: params.query_bytes(),
             answer_bytes: params.grid.units() * params.unit_answer_bytes(),
             server_ops: costs.server_ops,
+            client_ops: costs.client_ops,
             resident_bytes: params.grid.bytes(),
             ..Costs::default()
         },

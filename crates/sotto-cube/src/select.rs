@@ -6,7 +6,7 @@ use crate::noise::Noise;
 use crate::params::{MOST_MASK_BITS, MOST_ROWS, units_of};
 use crate::rings::{self, RingSet};
 use crate::template::{Template, Tried};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 
 /// Bits of an answer's body above log2 p that are tried. One more halves the rounding; three is plenty.
@@ -68,7 +68,7 @@ fn candidates(set: &Template, shape: &Shape) -> Result<Vec<Literal>, ParamsError
         let bytes =
             polynomials.saturating_mul(u64::from(draft.rows) << nu2).saturating_mul(ring.n as u64 * 8);
         (draft.rows <= MOST_ROWS && room && bytes <= 1 << 46).then_some(())?;
-        let answer_bits = answer_bits(&draft, ring)?;
+        let answer_bits = answer_bits(&draft, ring, shape.required_failure_log2())?;
         Some(Literal { answer_bits, ..draft })
     });
     Ok(made.collect())
@@ -79,12 +79,12 @@ fn candidates(set: &Template, shape: &Shape) -> Result<Vec<Literal>, ParamsError
 const RESERVE: f64 = 1.0;
 
 /// The fewest bits of an answer that are reliable.
-fn answer_bits(draft: &Literal, ring: &RingSet) -> Option<[u8; 2]> {
+fn answer_bits(draft: &Literal, ring: &RingSet, required: f64) -> Option<[u8; 2]> {
     let noise = Noise::of(draft, ring);
     let p = draft.p_log2;
     let reliable = |mask: u8, body: u8| {
         let literal = Literal { answer_bits: [mask, body], ..draft.clone() };
-        noise.failure_log2(&literal, ring) <= f64::from(REQUIRED_FAILURE_LOG2) - RESERVE
+        noise.failure_log2(&literal, ring) <= required - RESERVE
     };
     let most = ring.main_bits().min(MOST_MASK_BITS) as u8;
     BODY_BITS
@@ -96,8 +96,8 @@ fn answer_bits(draft: &Literal, ring: &RingSet) -> Option<[u8; 2]> {
         .min_by_key(|[mask, body]| u32::from(*mask) + u32::from(*body) * u32::from(draft.n))
 }
 
-/// Nanoseconds that a byte on the wire is worth when server time is what matters: a link of 100 Mbit/s.
-const BYTE_NANOSECONDS: f64 = 80.0;
+/// Nanoseconds that a byte on the wire is worth when server time is what matters.
+const BYTE_NANOSECONDS: f64 = SENT_BYTE_NANOSECONDS as f64;
 
 /// What a goal minimises. Small terms of the others break ties.
 fn price(literal: &Literal, ring: &RingSet, shape: &Shape) -> f64 {

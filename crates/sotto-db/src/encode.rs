@@ -10,7 +10,8 @@ use sotto_catalog::catalog::{self, FORMAT};
 use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
 };
-use sotto_core::{Artifact, Epoch, Goal, SchemeEntry, Shape};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Artifact, Epoch, Goal, ParamsError, SchemeEntry, Shape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +27,9 @@ pub struct EncodeOptions<'a> {
     pub layers: Vec<Layer>,
     /// How many lookups one client is expected to make per epoch.
     pub lookups_per_client: u64,
+    /// How many lookups one request makes, in this table and in others like it: 1, or what a layer over it says
+    /// ([`Shape::together`]).
+    pub together: u64,
     /// What parameters are chosen for, where the scheme has a choice.
     pub goal: Goal,
     /// A named parameter set of the scheme, instead of whichever is best.
@@ -90,6 +94,7 @@ pub fn encode_table(
     let epoch = lock.next()?;
     let (rows, row_bytes) = (table.rows(), table.row_bytes() as u64);
     let shape = Shape {
+        together: options.together,
         goal: options.goal,
         set: options.set.clone(),
         ..Shape::new(rows, row_bytes, options.lookups_per_client)
@@ -99,6 +104,15 @@ pub fn encode_table(
     let packing =
         Packing::new(rows, row_bytes, report.records, report.record_bytes).map_err(DbError::Scheme)?;
     catalog::gate(&report, &packing).map_err(DbError::Scheme)?;
+    // A scheme may have ignored that there are more lookups to a request.
+    let of_row = packing.failure_log2(report.failure_log2);
+    if of_row > shape.required_failure_log2() {
+        let together = options.together.max(1);
+        let log2 = of_row + (together as f64).log2();
+        let (lookups, required) = (usize::try_from(together).unwrap_or(usize::MAX), REQUIRED_FAILURE_LOG2);
+        let refused = ParamsError::UnreliableTogether { lookups, log2, required };
+        return Err(DbError::Scheme(refused.into()));
+    }
     let literal = serde_json::from_slice(&params).map_err(|_| {
         DbError::Scheme(sotto_core::Misuse::Rule("a scheme's literal parameters are JSON").into())
     })?;

@@ -71,6 +71,15 @@ impl Colour {
     }
 }
 
+/// Rows of each colour, in a log of so many leaves.
+pub(crate) fn shards(colouring: &Colouring, leaves: u64) -> Vec<u64> {
+    let layers = colouring.shape().height();
+    let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
+    // The rest is shorter than a subtree.
+    let last = colouring.copath_rows(rest).unwrap_or_default();
+    colouring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
+}
+
 impl sotto_core::Layer for Colour {
     /// A leaf's number.
     type Request = u64;
@@ -79,12 +88,7 @@ impl sotto_core::Layer for Colour {
     type Plan = Plan;
 
     fn shards(&self) -> Vec<u64> {
-        let leaves = self.peaks.leaves();
-        let layers = self.subtree().height();
-        let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
-        // The rest is shorter than a subtree.
-        let last = self.colouring.copath_rows(rest).unwrap_or_default();
-        self.colouring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
+        shards(&self.colouring, self.peaks.leaves())
     }
 
     fn visits(&self) -> Vec<usize> {

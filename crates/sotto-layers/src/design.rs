@@ -120,6 +120,24 @@ impl Design {
         }
     }
 
+    /// Rows of each of its tables, in a log of so many leaves: one lookup in each makes a proof.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) for a tree of other than 1 to 40 layers.
+    pub fn shards(self, leaves: u64) -> Result<Vec<u64>> {
+        match self {
+            Design::Colour { layers, .. } => {
+                Ok(colour::shards(&Colouring::new(Shape::new(2, layers)?), leaves))
+            }
+            Design::Tile { levels } => Ok(tile::shards(levels.into(), leaves)),
+        }
+    }
+
+    /// Hashes of its public levels, in a log of so many leaves.
+    pub fn public_hashes(self, leaves: u64) -> u64 {
+        self.public_levels().iter().map(|level| leaves.checked_shr((*level).into()).unwrap_or(0)).sum()
+    }
+
     /// The layer, with what is public of the log.
     ///
     /// # Errors
@@ -154,6 +172,28 @@ fn count(public: &[Hash], want: u64) -> PeerMisbehaved {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sotto_core::Layer;
+
+    #[test]
+    fn tables_are_known_without_their_hashes() {
+        for leaves in [1, 200, 1000, 70_000] {
+            let mut peaks = Peaks::new();
+            (0..leaves).for_each(|_| peaks.append(Hash::default(), |_| ()));
+            for design in [
+                Design::Colour { layers: 17, public: 0 },
+                Design::Colour { layers: 9, public: 8 },
+                Design::Tile { levels: 1 },
+                Design::Tile { levels: 2 },
+            ] {
+                let public = vec![Hash::default(); design.public_hashes(leaves) as usize];
+                let shards = match design.proofs(peaks.clone(), &public).unwrap() {
+                    Proofs::Colour(layer) => layer.shards(),
+                    Proofs::Tile(layer) => layer.shards(),
+                };
+                assert_eq!(design.shards(leaves).unwrap(), shards, "{design:?}, {leaves}");
+            }
+        }
+    }
 
     #[test]
     fn what_is_named_is_parsed() {

@@ -63,11 +63,11 @@ impl Tile {
         }
         Ok(Tile { levels, peaks, public: above(public) })
     }
+}
 
-    /// Complete nodes of a level of the log.
-    fn nodes(&self, level: usize) -> u64 {
-        self.peaks.leaves() >> level
-    }
+/// Tiles of each level, in a log of so many leaves.
+pub(crate) fn shards(levels: usize, leaves: u64) -> Vec<u64> {
+    (0..levels).map(|level| (leaves >> (LAYERS * level)).div_ceil(WIDTH as u64).max(1)).collect()
 }
 
 impl sotto_core::Layer for Tile {
@@ -77,7 +77,7 @@ impl sotto_core::Layer for Tile {
     type Plan = Plan;
 
     fn shards(&self) -> Vec<u64> {
-        (0..self.levels).map(|level| self.nodes(LAYERS * level).div_ceil(WIDTH as u64).max(1)).collect()
+        shards(self.levels, self.peaks.leaves())
     }
 
     fn visits(&self) -> Vec<usize> {

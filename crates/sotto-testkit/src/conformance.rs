@@ -90,6 +90,7 @@ macro_rules! conformance {
             damaged_orders_do_no_harm: upkeep::damaged_orders();
             orders_and_queries_are_apart: upkeep::orders_and_queries_are_apart();
             promises_are_kept: params::promises();
+            promises_of_several_lookups_are_kept: params::together();
             absurd_tables_are_refused: params::absurd_tables();
             literals_cut_short_are_refused: params::cut_short();
             literals_lack_no_field: params::fields();

@@ -6,7 +6,7 @@
 use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 
 /// Most rows of a table: places are numbered with 32 bits.
 pub const MOST_ROWS: u64 = 1 << 32;
@@ -25,6 +25,9 @@ pub(crate) const LEAF: usize = 16;
 
 /// Bytes of parities that a supply has, about.
 const SUPPLY_BYTES: u64 = 1 << 20;
+
+/// Work of a member of a set, when all sets are grown for a query: a third of a block, and the comparison.
+const NUMBER_OPS: u64 = work::AES_BLOCK / 3 + 90;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +112,7 @@ impl sotto_core::Params for Params {
         }
         let queries = lookups_per_client.clamp(LEAST_QUERIES, MOST_QUERIES);
         let bits = universe_bits(rows);
-        let hints = bound::least_hints(queries, f64::from(REQUIRED_FAILURE_LOG2), set_rows(bits), 1 << bits);
+        let hints = bound::least_hints(queries, shape.required_failure_log2(), set_rows(bits), 1 << bits);
         Ok(ParamsLiteral { rows, row_bytes, hints, queries })
     }
 
@@ -159,7 +162,8 @@ impl sotto_core::Params for Params {
                 keys_bytes: 0,
                 query_bytes: crate::message::Query::size(self) as u64,
                 answer_bytes: crate::message::Answer::size(self) as u64,
-                server_ops: self.set_rows() as u64 * row_bytes,
+                server_ops: self.set_rows() as u64 * (work::FIND_ROW + row_bytes * work::READ_BYTE),
+                client_ops: hints * self.set_rows() as u64 * NUMBER_OPS,
                 resident_bytes: self.table_bytes(),
                 client_bytes: client_bytes(&self.literal),
                 budget: queries,

@@ -1,7 +1,7 @@
 //! Parameters: how many records there are, and how wide they are. Everything else follows.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 
 /// Most records: at this many a key is still under 700 bytes.
 pub const MAX_RECORDS: u64 = 1 << 40;
@@ -11,6 +11,9 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Records whose bits are one leaf of the tree.
 pub const LEAF_RECORDS: u64 = 512;
+
+/// Work of growing a leaf of the tree, and the nodes above: four blocks of bits, one of control and one for the nodes.
+const LEAF_OPS: u64 = 6 * work::AES_BLOCK;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +97,8 @@ impl sotto_core::Params for Params {
                 keys_bytes: 0,
                 query_bytes: self.key_bytes() as u64,
                 answer_bytes: record_bytes,
-                server_ops: self.table_bytes(),
+                server_ops: self.table_bytes() * work::READ_BYTE + self.leaves() * LEAF_OPS,
+                client_ops: (self.depth() as u64 + 1) * LEAF_OPS + 2 * record_bytes,
                 resident_bytes: self.table_bytes(),
                 ..Costs::default()
             },

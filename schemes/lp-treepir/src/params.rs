@@ -6,7 +6,7 @@
 use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 
 /// Most rows of a table: 2^16 partitions of 2^16.
 pub const MOST_ROWS: u64 = 1 << 32;
@@ -25,6 +25,9 @@ const MOST_ANSWER_BYTES: u64 = 1 << 26;
 
 /// Bytes of parities that a supply has, about.
 const SUPPLY_BYTES: u64 = 1 << 20;
+
+/// Work of a step from a root to a leaf, when a path of each tree is grown for a query: blocks under a key of the tree's own.
+const STEP_OPS: u64 = 3 * work::AES_BLOCK;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,7 +112,7 @@ impl sotto_core::Params for Params {
             let why = "an answer of a row for each of sqrt(N) partitions may have 2^26 bytes".into();
             return Err(ParamsError::NoFit { rows, row_bytes, why }.into());
         }
-        let hints = bound::least_hints(queries, f64::from(REQUIRED_FAILURE_LOG2), 1 << (bits / 2));
+        let hints = bound::least_hints(queries, shape.required_failure_log2(), 1 << (bits / 2));
         Ok(ParamsLiteral { rows, row_bytes, hints, queries })
     }
 
@@ -153,6 +156,7 @@ impl sotto_core::Params for Params {
     fn report(&self) -> ParamsReport {
         use sotto_core::Wire;
         let ParamsLiteral { rows, row_bytes, hints, queries } = self.literal;
+        let trees = crate::tree::Trees::new(self);
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records: rows,
@@ -162,7 +166,8 @@ impl sotto_core::Params for Params {
                 keys_bytes: 0,
                 query_bytes: crate::message::Query::size(self) as u64,
                 answer_bytes: crate::message::Answer::size(self) as u64,
-                server_ops: crate::tree::Trees::new(self).guessed_rows() * row_bytes,
+                server_ops: trees.guessed_rows() * (work::FIND_ROW + row_bytes * work::READ_BYTE),
+                client_ops: hints * u64::from(trees.depth() + 1) * STEP_OPS,
                 resident_bytes: self.table_bytes(),
                 client_bytes: client_bytes(&self.literal),
                 budget: queries,

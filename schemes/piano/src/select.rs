@@ -2,7 +2,6 @@
 
 use crate::bound::{least_backups, least_hints};
 use crate::params::{MOST_PER_SIDE, MOST_ROW_BYTES, ParamsLiteral};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{ParamsError, Result, Shape};
 
 /// Fewest queries, so that small tables can be asked more than a few times.
@@ -31,7 +30,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     let most = (c as f64 * (rows as f64).ln()).ceil() as u64;
     let queries = lookups_per_client.clamp(LEAST_QUERIES, most.max(LEAST_QUERIES));
     // Half of what may fail is for either way to.
-    let each = f64::from(REQUIRED_FAILURE_LOG2) - 1.0;
+    let each = shape.required_failure_log2() - 1.0;
     let hints = least_hints(queries, w, each);
     let backups = least_backups(queries, c, w, each).max(LEAST_BACKUPS);
     Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries })

@@ -12,7 +12,7 @@ use s3pir::offline::cuts::cuts;
 use s3pir::offline::pass::Fold;
 use s3pir::params::Params;
 use s3pir::prf::Prf;
-use sotto_core::{Goal, Params as _, Result, Shape};
+use sotto_core::{Params as _, Result, Shape};
 use sotto_math::aes::Aes;
 use sotto_math::gather::{Picks, Rows, gather};
 use sotto_math::machine;
@@ -22,8 +22,7 @@ use std::time::Instant;
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1).map_while(|arg| arg.parse::<usize>().ok());
     let (log2, row_bytes) = (args.next().unwrap_or(20), args.next().unwrap_or(32) as u64);
-    let shape =
-        Shape { rows: 1 << log2, row_bytes, lookups_per_client: u64::MAX, goal: Goal::ServerTime, set: None };
+    let shape = Shape::new(1 << log2, row_bytes, u64::MAX);
     let params = Params::check(Params::select(&shape)?)?;
     let partitions = args.next().unwrap_or(usize::MAX).min(params.partitions());
     let queries = args.next().unwrap_or(1000);

@@ -7,7 +7,7 @@ use crate::bound;
 use crate::state::HEAD_BYTES;
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 
 /// Most rows in a partition, and most partitions: both are numbered with 16 bits.
 pub const MOST_PER_SIDE: u64 = 1 << 16;
@@ -17,6 +17,9 @@ pub const MOST_ROW_BYTES: u64 = 1 << 20;
 
 /// Most hints, and most backup pairs. The longest tables need a third of it.
 pub const MOST_IDS: u64 = 1 << 24;
+
+/// Work of looking at an id when a hint is searched: an eighth of a block, and its tag.
+const ID_OPS: u64 = work::AES_BLOCK / 8 + 5;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -163,7 +166,8 @@ impl sotto_core::Params for Params {
                 keys_bytes: 0,
                 query_bytes: self.request_bytes() as u64,
                 answer_bytes: 2 * row_bytes,
-                server_ops: partitions * row_bytes,
+                server_ops: partitions * (work::FIND_ROW + row_bytes * work::READ_BYTE),
+                client_ops: (hints + pairs) * ID_OPS,
                 resident_bytes: self.table_bytes(),
                 client_bytes: client_bytes(&self.literal),
                 budget: pairs,

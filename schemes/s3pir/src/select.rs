@@ -2,7 +2,6 @@
 
 use crate::bound;
 use crate::params::{MOST_PER_SIDE, MOST_ROW_BYTES, ParamsLiteral, least_partitions};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Goal, NamedSet, ParamsError, Result, Shape};
 
 /// How many queries a row of a partition pays for: P = 40 w, half as many as there are hints (the paper's
@@ -43,7 +42,7 @@ pub(crate) const SETS: [Set; 3] = [
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
 pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
-    let &Shape { rows, row_bytes, lookups_per_client, goal, ref set } = shape;
+    let &Shape { rows, row_bytes, lookups_per_client, goal, ref set, .. } = shape;
     let no_fit = |why: &str| ParamsError::NoFit { rows, row_bytes, why: why.into() };
     if rows == 0 || row_bytes == 0 {
         return Err(no_fit("a table has at least one row of at least one byte").into());
@@ -58,7 +57,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     let w = (balanced * wider).min(MOST_PER_SIDE).min(rows.next_power_of_two());
     let pairs = lookups_per_client.clamp(LEAST_PAIRS, (PAIRS_PER_ROW * w).max(LEAST_PAIRS));
     let c = least_partitions(rows, w);
-    let hints = bound::least_hints(pairs, f64::from(REQUIRED_FAILURE_LOG2), w, |_| c);
+    let hints = bound::least_hints(pairs, shape.required_failure_log2(), w, |_| c);
     Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })
 }
 

@@ -4,7 +4,7 @@ use crate::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
 use crate::ring::{LOG2_Q, N, PUBLIC_SEED, SIGMA};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 use sotto_lattice::security::{self, Secret};
 use sotto_prg::PublicSeed;
 
@@ -17,6 +17,9 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 /// Most records. The noise bound alone stops a little above or below, by the other parameters; this keeps
 /// every size in here far from overflow.
 pub const MAX_RECORDS: u64 = 1 << 19;
+
+/// Work of drawing an error and of the transforms for one query word, by measurement.
+const SAMPLE_OPS: u64 = 1500;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,7 +142,10 @@ impl sotto_core::Params for Params {
                 keys_bytes: 0,
                 query_bytes: packed_bytes(records, query_bits),
                 answer_bytes: packed_bytes(record_bytes, answer_bits),
-                server_ops: self.matrix_bytes() * self.planes() as u64,
+                // At most four planes: the products are made while the matrix comes from memory.
+                server_ops: self.matrix_bytes() * work::READ_BYTE,
+                // The mask is a product with the whole hint.
+                client_ops: self.hint_bytes() * work::READ_BYTE + records * SAMPLE_OPS,
                 resident_bytes: self.matrix_bytes() + self.hint_bytes(),
                 ..Costs::default()
             },

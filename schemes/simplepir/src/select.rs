@@ -6,7 +6,6 @@
 use crate::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
 use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes};
 use crate::ring::{N, PUBLIC_SEED};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{ParamsError, Result, Shape};
 
 /// Table bytes a server scans at the price of one byte on the wire.
@@ -58,7 +57,8 @@ impl Candidate {
         if records > MAX_RECORDS {
             return None;
         }
-        let (query_bits, answer_bits) = word_sizes(record_bytes, records, lookups)?;
+        let (query_bits, answer_bits) =
+            word_sizes(record_bytes, records, lookups, shape.required_failure_log2())?;
         let hint = record_bytes as f64 * N as f64 * 4.0;
         let sent = packed_bytes(records, query_bits) + packed_bytes(record_bytes, answer_bits);
         let scanned = record_bytes as f64 * records as f64 / SCANNED_PER_SENT;
@@ -81,9 +81,9 @@ impl Candidate {
 ///
 /// They trade against each other: a bit less in every query word may cost three more in every answer
 /// word. A row that is spread over `lookups` records fails if any of them does, hence the stricter target.
-fn word_sizes(record_bytes: u64, records: u64, lookups: u64) -> Option<(u8, u8)> {
+fn word_sizes(record_bytes: u64, records: u64, lookups: u64, of_row: f64) -> Option<(u8, u8)> {
     let spread = lookups.next_power_of_two().ilog2();
-    let target = f64::from(REQUIRED_FAILURE_LOG2) - f64::from(spread);
+    let target = of_row - f64::from(spread);
     let reliable = |b, t| bound::failure_log2(record_bytes, records, b, t) <= target;
     QUERY_BITS
         .filter_map(|b| (LEAST_ANSWER_BITS..=b).find(|t| reliable(b, *t)).map(|t| (b, t)))

@@ -19,9 +19,14 @@ impl Events {
         move |event| heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(event.to_string())
     }
 
+    /// What was heard.
+    pub(super) fn heard(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
     /// Prints what was heard, and gives it.
     pub(super) fn tell(&self, screen: Screen) -> Result<Vec<String>> {
-        let heard = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        let heard = self.heard();
         heard.iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
         Ok(heard)
     }

@@ -59,7 +59,7 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn a_log_is_built_served_grown_and_proved() {
     let world = World::new("1000");
-    let built = world.build(&[]);
+    let built = world.build(&["--design", "tile"]);
     assert_eq!(
         (&built["design"], &built["lookups"], &built["epoch"]),
         (&"tree-tile/1".into(), &1.into(), &1.into())
@@ -108,6 +108,129 @@ fn proofs_are_laid_out_by_colour_too() {
 }
 
 #[test]
+fn what_is_planned_is_built_and_kept() {
+    let world = World::new("700");
+    let plan = |more: &[&str]| {
+        let args = ["tree", "plan", &world.log, "--log-key", &world.public, "--json"];
+        sotto(&[&args[..], more].concat()).json()
+    };
+    let planned = plan(&[]);
+    assert_eq!(planned["leaves"], 700);
+    let seconds = |offer: &Value| offer["seconds"].as_f64().unwrap();
+    let considered = planned["considered"].as_array().unwrap();
+    assert!(considered.len() >= 4 && considered.is_sorted_by_key(seconds), "{planned}");
+    assert!(considered.iter().all(|offer| offer["failure_log2"].as_f64().unwrap() <= -40.0), "{planned}");
+    // Fewest bytes are found where bytes are what counts.
+    let bytes = |offer: &Value| {
+        let of = |name: &str| offer[name].as_u64().unwrap();
+        of("bytes_up")
+            + of("bytes_down")
+            + (of("public_bytes") + of("artifact_bytes") + of("keys_bytes")) / 100
+    };
+    let fewest = plan(&["--goal", "total-bytes"])["chosen"].clone();
+    assert!(considered.iter().all(|offer| bytes(offer) >= bytes(&fewest)), "{fewest}");
+
+    let built = world.build(&["--goal", "total-bytes"]);
+    assert_eq!((&built["scheme"], &built["lookups"]), (&fewest["scheme"], &fewest["lookups"]));
+    // A log that grows keeps what it has, whatever would be best by now.
+    let layout = ["--design", "colour", "--public", "4", "--scheme", "simplepir"];
+    let other = world.folder.text("other");
+    let build = |more: &[&str]| {
+        let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &other];
+        sotto(&[&args[..], more].concat())
+    };
+    let first = build(&[&layout[..], &["--json"]].concat()).json();
+    assert_eq!((&first["design"], &first["lookups"]), (&"tree-colour/1".into(), &6.into()));
+    let grow = |entries| {
+        assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", entries, "--grow"]).code, 0)
+    };
+    grow("1024");
+    let second = build(&["--goal", "total-bytes", "--json"]).json();
+    assert_eq!((&second["lookups"], &second["scheme"]), (&6.into(), &"simplepir/1".into()));
+    assert!(second["why"].as_str().unwrap().contains("as before"), "{second}");
+    build(&["--public", "3"]).fails(2, &["laid out otherwise"]);
+    build(&["--design", "tile"]).fails(2, &["another directory"]);
+    grow("1025");
+    build(&[]).fails(2, &["outgrows its colours"]);
+}
+
+#[test]
+fn plans_are_made_without_a_log_and_refused_with_a_reason() {
+    let plan = |args: &[&str]| sotto(&[&["tree", "plan"][..], args].concat());
+    let shown = plan(&["--leaves", "1048576"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    for words in ["tile ", "tiles", "colour ", "public", "pbc", "(--goal)", "100 Mbit/s"] {
+        assert!(shown.stdout.contains(words), "no {words:?} in {}", shown.stdout);
+    }
+    let one = plan(&["--leaves", "5000", "--scheme", "dpf", "--json"]).json();
+    assert_eq!(one["chosen"]["scheme"], "dpf/1");
+    plan(&["--leaves", "0"]).fails(3, &["empty"]);
+    plan(&["--leaves", "1099511627777"]).fails(2, &["2^40"]);
+    plan(&["--leaves", "1099511627776", "--scheme", "simplepir"])
+        .fails(4, &["no scheme fits", "2^19 records"]);
+    plan(&["--leaves", "10", "--goal", "rate"]).fails(2, &["server-time"]);
+    plan(&[]).fails(2, &["<LOG>"]);
+    let world = World::new("5");
+    plan(&[&world.log]).fails(2, &["--log-key"]);
+}
+
+#[test]
+fn proofs_are_fetched_by_schemes_with_keys_and_with_states() {
+    let world = World::new("300");
+    world.build(&["--design", "colour", "--public", "7", "--scheme", "fspiral"]);
+    let stateful = world.folder.text("stateful");
+    let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &stateful, "--json"];
+    let built = sotto(&[&args[..], &["--design", "tile", "--scheme", "s3pir"]].concat()).json();
+    assert_eq!(built["scheme"], "s3pir/1");
+    let server = Served::start(&[&world.tables, &stateful]);
+    assert_eq!(world.prove(&server.url, 255, &[])["lookups"], 2);
+
+    let prove = ["tree", "prove", "--server", &server.url, "--name", "stateful", "--log-key", &world.public];
+    let prove = |index: &str, more: &[&str]| sotto(&[&prove[..], &["--index", index], more].concat());
+    prove("7", &[]).fails(2, &["--state DIR"]);
+    let (state, anchor) = (world.folder.text("state"), world.folder.text("anchor"));
+    let kept = ["--json", "--state", state.as_str(), "--anchor", anchor.as_str()];
+    assert_eq!(prove("7", &kept).json()["leaf"], hex(&world.leaf(7)));
+    let budget = || {
+        let shown = sotto(&["inspect", "--state", &state, "--json"]).json();
+        shown["states"][0]["budget"].as_u64().unwrap()
+    };
+    let left = budget();
+    assert_eq!(prove("299", &kept).json()["leaf"], hex(&world.leaf(299)));
+    assert_eq!(budget(), left - 1);
+}
+
+#[test]
+fn a_stack_is_inspected_in_its_folder_and_where_it_is_served() {
+    let world = World::new("600");
+    let built = world.build(&["--design", "colour", "--public", "6", "--scheme", "simplepir"]);
+    let inspect = |args: &[&str]| sotto(&[&["inspect"][..], args].concat());
+    let seen = inspect(&[&world.tables, "--verify", "--json"]).json();
+    assert_eq!((&seen["public_key"], &seen["verified"]), (&built["public_key"], &true.into()));
+    assert_eq!((&seen["stack"]["stack"], &seen["request"]["lookups"]), (&"demo".into(), &4.into()));
+    assert!(seen["request"]["failure_log2"].as_f64().unwrap() <= -40.0);
+    assert_eq!(seen["tables"].as_array().unwrap().len(), 4);
+    let text = inspect(&[&world.tables]).stdout;
+    assert!(
+        text.contains("tree-colour/1") && text.contains("demo-3") && text.contains("checkpoint"),
+        "{text}"
+    );
+    let one = inspect(&[&world.tables, "--table", "demo-2", "--json"]).json();
+    assert_eq!(one["catalog"]["table"], "demo-2");
+    inspect(&[&world.tables, "--epoch", "1"]).fails(2, &["--table"]);
+
+    let server = Served::start(&[&world.tables]);
+    let served = inspect(&[&server.url, "--json"]).json();
+    assert_eq!(served["stacks"][0]["request"], seen["request"]);
+    assert_eq!(served["stacks"][0]["stack"], seen["stack"]);
+    assert_eq!(served["tables"].as_array().unwrap().len(), 4);
+
+    let file = std::fs::read_dir(Path::new(&world.tables).join("files")).unwrap().next().unwrap().unwrap();
+    std::fs::write(file.path(), b"something else").unwrap();
+    assert_ne!(inspect(&[&world.tables, "--verify"]).code, 0);
+}
+
+#[test]
 fn what_is_wrong_with_a_log_is_said() {
     let world = World::new("600");
     let other = World::new("5");
@@ -127,7 +250,7 @@ fn what_is_wrong_with_a_log_is_said() {
     build(&world.public, &world.log, &[]).fails(7, &["tile/0/001"]);
     bytes[40] ^= 1;
     std::fs::write(&tile, &bytes).unwrap();
-    assert_eq!(build(&world.public, &world.log, &["--name", "demo"]).code, 0);
+    assert_eq!(build(&world.public, &world.log, &["--name", "demo", "--design", "tile"]).code, 0);
     build(&world.public, &world.log, &["--name", "demo", "--design", "colour"])
         .fails(2, &["another directory"]);
     build(&world.public, &world.log, &["--name", "else"]).fails(2, &["named demo"]);

@@ -29,6 +29,7 @@ pub(crate) fn options(key: &SigningKey) -> EncodeOptions<'_> {
         value: ValueKind::Bytes,
         layers: Vec::new(),
         lookups_per_client: 10,
+        together: 1,
         goal: Default::default(),
         set: None,
         threads: Some(2),

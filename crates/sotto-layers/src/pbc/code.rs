@@ -93,7 +93,7 @@ impl Sizes {
     }
 
     /// Rows of each bucket, c.
-    pub(super) fn bucket_rows(&self) -> u64 {
+    pub fn bucket_rows(&self) -> u64 {
         Domain::new(self.rows).len().div_ceil(self.buckets.max(1) as u64)
     }
 

@@ -36,6 +36,7 @@ fn encode(dir: &Path, salt: u8) {
         value: ValueKind::Bytes,
         layers: Vec::new(),
         lookups_per_client: 1000,
+        together: 1,
         goal: Default::default(),
         set: None,
         threads: Some(1),

@@ -56,6 +56,7 @@ fn encode(dir: &TableDir) {
         value: ValueKind::Bytes,
         layers: Vec::new(),
         lookups_per_client: 1,
+        together: 1,
         goal: Default::default(),
         set: None,
         threads: Some(1),

@@ -48,6 +48,7 @@ impl Flavour for Helped {
             query_bytes: message::QUERY_BYTES as u64,
             answer_bytes: literal.record_bytes,
             server_ops: 1,
+            client_ops: 1,
             resident_bytes: table,
             // As if hints were as long as the table: deltas up to that are worth following.
             client_bytes: table.max(STATE_BYTES as u64),

@@ -36,6 +36,7 @@ impl<const KEYED: bool> Flavour for Clear<KEYED> {
             query_bytes: 8,
             answer_bytes: literal.record_bytes,
             server_ops: 1,
+            client_ops: 1,
             resident_bytes: literal.records * literal.record_bytes + artifact_bytes,
             ..Costs::default()
         }

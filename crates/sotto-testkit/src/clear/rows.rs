@@ -39,6 +39,7 @@ impl Flavour for Streamed {
             query_bytes: 8,
             answer_bytes: literal.record_bytes,
             server_ops: 1,
+            client_ops: 1,
             resident_bytes: table,
             client_bytes: literal.records * FOLD as u64,
             ..Costs::default()

@@ -100,6 +100,7 @@ impl Params for P {
                 query_bytes: message::QUERY_BYTES as u64,
                 answer_bytes: self.0.record_bytes,
                 server_ops: 1,
+                client_ops: 1,
                 resident_bytes: self.table_bytes(),
                 client_bytes: held::most_bytes(self),
                 budget: self.0.slots,

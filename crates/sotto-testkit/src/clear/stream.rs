@@ -100,6 +100,7 @@ impl Params for P {
                 query_bytes: 8,
                 answer_bytes: self.0.units * self.unit_answer_bytes() as u64,
                 server_ops: 1,
+                client_ops: 1,
                 resident_bytes: self.table_bytes(),
                 ..Costs::default()
             },

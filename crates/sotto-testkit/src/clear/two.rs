@@ -27,6 +27,7 @@ impl Flavour for Shares {
             query_bytes: literal.records.div_ceil(8),
             answer_bytes: literal.record_bytes,
             server_ops: table,
+            client_ops: 2 * literal.records.div_ceil(8),
             resident_bytes: table,
             ..Costs::default()
         }

@@ -27,6 +27,20 @@ pub fn promises(subject: &Subject) {
     }
 }
 
+/// Whoever makes several lookups of a request gets parameters by which all of them together keep the bound.
+pub fn together(subject: &Subject) {
+    for (rows, row_bytes) in [(MIDDLE.rows, MIDDLE.row_bytes), (1 << 20, 32), (1 << 12, 8192)] {
+        for together in [1, 2, 24, 1000] {
+            let shape = Shape { together, ..Shape::new(rows, row_bytes, 1000) };
+            let params = (subject.entry.select)(&shape).expect("a table of middling size fits");
+            let report = (subject.entry.report)(&params).expect("selected parameters are good ones");
+            let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);
+            let log2 = packing.expect("rows fit").failure_log2(report.failure_log2);
+            assert!(log2 <= shape.required_failure_log2(), "2^{log2} for each of {together}");
+        }
+    }
+}
+
 /// Tables no machine can hold.
 pub fn absurd_tables(subject: &Subject) {
     for (rows, row_bytes) in [(u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX), (1 << 40, 1 << 40)] {

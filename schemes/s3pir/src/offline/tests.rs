@@ -5,12 +5,12 @@ use crate::select;
 use cuts::cuts;
 use extras::extras;
 use pass::{Fold, Hints, Pairs};
-use sotto_core::{Goal, Params as _, Shape};
+use sotto_core::{Params as _, Shape};
 use std::ops::Range;
 
 /// Parameters for so many rows, in partitions of another size than would be chosen.
 fn params(rows: u64, row_bytes: u64, partition_rows: u64) -> Params {
-    let shape = Shape { rows, row_bytes, lookups_per_client: 1, goal: Goal::ServerTime, set: None };
+    let shape = Shape::new(rows, row_bytes, 1);
     let literal = select::select(&shape).unwrap();
     let partitions = rows.div_ceil(partition_rows).next_multiple_of(2);
     let hints = 200 * partition_rows + 1000;

@@ -2,7 +2,6 @@
 
 use super::params::{BLOCK_STEP, ParamsLiteral};
 use crate::bound;
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Result, Shape};
 
 /// How many queries a row of a partition pays for, with one key: P = 80 w. The search goes through every id that was ever a
@@ -32,7 +31,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     let wanted = (PAIRS_PER_ROW * w).max(LEAST_PAIRS);
     let most = (BLOCK_PER_ROW * w).max(LEAST_BLOCK).min(USUAL_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
     // Half a block more than are wanted: what rounding adds at most.
-    let least = bound::least_hints(wanted + most / 2, f64::from(REQUIRED_FAILURE_LOG2), w, |_| c);
+    let least = bound::least_hints(wanted + most / 2, shape.required_failure_log2(), w, |_| c);
     // As many blocks as it takes, and all of one size, so that rounding adds few hints.
     let blocks = least.div_ceil(most / BLOCK_STEP * BLOCK_STEP);
     let block = least.div_ceil(blocks).next_multiple_of(BLOCK_STEP);

@@ -168,6 +168,7 @@ impl Job<'_> {
             value,
             layers,
             lookups_per_client: self.lookups,
+            together: 1,
             goal: self.goal,
             set: self.set,
             threads: self.threads,

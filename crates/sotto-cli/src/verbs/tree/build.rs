@@ -1,18 +1,18 @@
 //! `sotto tree build`: a log's tiles, checked against its checkpoint, to the next epoch of a stack.
 
+use super::choice::Wanted;
 use super::log;
 use super::rows::Rows;
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
-use crate::verbs::encode::{Scheme, scheme, signing_key};
+use crate::verbs::encode::signing_key;
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, File, Shard};
 use sotto_catalog::{Layer, SigningKey, Stack, TableKind, TableName, ValueKind};
-use sotto_core::{Epoch, Goal};
+use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::{EncodeOptions, StackDir, TableDir, encode_table};
-use sotto_layers::Design;
 use sotto_tlog::{Checkpoint, Directory, Layout, Log};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -25,6 +25,9 @@ Designs:
   tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
   tiles    two of them; what is above is public, 1/256 as much
   colour   one lookup of 32 bytes for each layer of the tree that is not public (--public)
+
+Without --design or --scheme a new stack gets what is cheapest, as `sotto tree plan` shows it: by --goal, with what a client has once \
+shared among --lookups proofs. A log that grows keeps what its stack has.
 
 Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the old one, or the \
 new one, whole.
@@ -55,24 +58,21 @@ pub(super) struct Build {
     /// The stack's name: a-z, 0-9 and '-' [default: that of the directory]
     #[arg(long)]
     name: Option<TableName>,
-    /// How proofs are laid out: tile, tiles or colour
-    #[arg(long, default_value = "tile", value_parser = ["tile", "tiles", "colour"])]
-    design: String,
-    /// With --design colour: how many of the top layers are public
-    #[arg(long, value_name = "LAYERS", default_value = "0", value_parser = clap::value_parser!(u8).range(..=24))]
-    public: u8,
-    /// The scheme of its tables; `sotto encode --scheme ?` lists them
-    #[arg(long, default_value = "simplepir/1", value_parser = scheme)]
-    scheme: Scheme,
-    /// How many lookups one client is expected to make per epoch
-    #[arg(long, value_name = "N", default_value = "100")]
-    lookups: u64,
+    #[command(flatten)]
+    wanted: Wanted,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// The signing key of the stack; made if it is not there [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
+}
+
+/// Which of a stack's tables.
+struct Place<'a> {
+    stack: &'a TableName,
+    number: usize,
+    of: usize,
 }
 
 impl Build {
@@ -84,7 +84,6 @@ impl Build {
         if checkpoint.size == 0 {
             return Err(Failure::input("the log is empty: there is nothing to prove"));
         }
-        let design = self.design(checkpoint.size);
         let name = self.stack_name()?;
         let mut log =
             Log::open(Directory(self.log.clone()), self.layout, &checkpoint).map_err(log::failed)?;
@@ -93,9 +92,16 @@ impl Build {
         let root = dir.root().map_err(blame::db)?;
         let lock = root.lock().map_err(blame::db)?;
         let before = StackDir::find(&self.out).map(|dir| dir.read()).transpose().map_err(blame::db)?;
-        if let Some((_, before)) = &before {
-            check(before, &name, design, checkpoint.size)?;
+        if let Some((_, before)) = before.as_ref().filter(|(_, before)| before.stack != name) {
+            return Err(Failure::usage(format!("the stack here is named {}", before.stack))
+                .fix("build into another directory"));
         }
+        let choice = match &before {
+            Some((_, before)) => self.wanted.kept(&dir, before, checkpoint.size)?,
+            None => self.wanted.fresh(checkpoint.size)?,
+        };
+        screen.say(format!("design: {}\n", choice.why))?;
+        let (design, scheme) = (choice.design, choice.scheme);
         let key = signing_key(&root, self.signing_key.as_deref())?;
         self.remove_leftovers()?;
         let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
@@ -108,7 +114,8 @@ impl Build {
         for (i, table) in rows.tables.iter().enumerate() {
             let stage = format!("table {} of {}", i + 1, rows.tables.len());
             let watch = |at: sotto_db::Progress| bars.at(&stage, at.done, at.total, Unit::Bytes);
-            shards.push(self.encode(&dir, &name, i, table, &key, &watch)?);
+            let place = Place { stack: &name, number: i, of: rows.tables.len() };
+            shards.push(self.encode(&dir, place, scheme, table, &key, &watch)?);
         }
         let files =
             [("checkpoint", note), ("peaks", rows.peaks.hashes().concat()), ("public", rows.public.concat())];
@@ -136,7 +143,7 @@ impl Build {
         screen.say(grid::facts([
             ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
             ("stack", format!("{name}, epoch {epoch}")),
-            ("design", format!("{}: {} lookups", design.name(), rows.tables.len())),
+            ("design", format!("{}: {} lookups by {}", design.name(), rows.tables.len(), scheme.id)),
             ("public", units::bytes(public as u64)),
             ("took", units::time(began.elapsed())),
             ("pin", key.public().to_string()),
@@ -147,6 +154,8 @@ impl Build {
             "epoch": epoch,
             "entries": checkpoint.size,
             "design": design.name(),
+            "scheme": scheme.id.to_string(),
+            "why": choice.why,
             "lookups": rows.tables.len(),
             "public_bytes": public,
             "public_key": key.public().to_string(),
@@ -172,18 +181,6 @@ impl Build {
         std::fs::read(&path).map_err(|e| Failure::file("reading the log's checkpoint", &path, &e))
     }
 
-    fn design(&self, leaves: u64) -> Design {
-        match self.design.as_str() {
-            "tile" => Design::Tile { levels: 1 },
-            "tiles" => Design::Tile { levels: 2 },
-            _ => {
-                let height = leaves.max(2).next_power_of_two().ilog2() as u8;
-                let public = self.public.min(height - 1);
-                Design::Colour { layers: height - public, public }
-            }
-        }
-    }
-
     fn stack_name(&self) -> Result<TableName> {
         if let Some(name) = &self.name {
             return Ok(name.clone());
@@ -197,8 +194,8 @@ impl Build {
     fn encode(
         &self,
         dir: &StackDir,
-        stack: &TableName,
-        number: usize,
+        Place { stack, number, of }: Place<'_>,
+        scheme: &'static SchemeEntry,
         table: &sotto_db::table::RawFile,
         key: &SigningKey,
         watch: &(dyn Fn(sotto_db::Progress) + Sync),
@@ -212,40 +209,18 @@ impl Build {
             table: name,
             kind: TableKind::Index,
             value: ValueKind::Bytes,
-            lookups_per_client: self.lookups,
-            goal: Goal::default(),
+            lookups_per_client: self.wanted.weights.lookups,
+            // One lookup in each.
+            together: of as u64,
+            goal: self.wanted.weights.goal.goal(),
             set: None,
             threads: self.threads,
             attribution: None,
             layers: Vec::new(),
             key,
         };
-        let written = encode_table(self.scheme.entry(), table, &lock, &options, watch).map_err(blame::db)?;
+        let written = encode_table(scheme, table, &lock, &options, watch).map_err(blame::db)?;
         let image = folder.open_epoch(written.epoch).map_err(blame::db)?;
         Shard::of(image.catalog()).map_err(|e| Failure::internal(e.to_string()))
-    }
-}
-
-/// Whether a log may follow the one that was published before.
-fn check(before: &Stack, name: &TableName, design: Design, leaves: u64) -> Result<()> {
-    let known = before.layers.first().map(|layer| Design::parse(&layer.name, &layer.params));
-    let fix = "build into another directory";
-    match known {
-        Some(Ok((known, _))) if known != design => Err(Failure::usage(format!(
-            "the stack is laid out by {}, with other parameters than this log's",
-            known.name()
-        ))
-        .fix(
-            "build into another directory; a log outgrows its colours when its length passes a power of two",
-        )),
-        Some(Ok((_, known))) if known > leaves => Err(Failure::input(format!(
-            "the stack is of a log of {known} entries, and this one has {leaves}"
-        ))
-        .fix(fix)),
-        Some(Ok(_)) if before.stack != *name => {
-            Err(Failure::usage(format!("the stack here is named {}", before.stack)).fix(fix))
-        }
-        Some(Ok(_)) => Ok(()),
-        _ => Err(Failure::input("the stack here is no log's").fix(fix)),
     }
 }

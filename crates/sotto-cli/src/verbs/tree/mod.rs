@@ -3,14 +3,18 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`generate`] | a synthetic log, to try things on |
+//! | [`plan`] | what each way to lay a log out would cost |
+//! | `choice` | which design and scheme a build takes |
 //! | [`build`] | a log's tiles to a stack of tables that can be served |
 //! | `rows` | which hash goes to which row |
 //! | [`prove`] | an inclusion proof, privately fetched and verified |
 //! | `log` | which log, and whose key it is signed with |
 
 mod build;
+mod choice;
 mod generate;
 mod log;
+mod plan;
 mod prove;
 mod rows;
 
@@ -43,6 +47,8 @@ pub(crate) struct Tree {
 enum Verb {
     /// Make a synthetic log, or grow one
     Generate(generate::Generate),
+    /// Say what each way to lay a log out would cost
+    Plan(plan::Plan),
     /// Turn a log's tiles into tables that can be served
     Build(Box<build::Build>),
     /// Fetch an inclusion proof privately, verify it, and print it
@@ -53,6 +59,7 @@ impl Tree {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         match self.verb {
             Verb::Generate(verb) => verb.run(screen),
+            Verb::Plan(verb) => verb.run(screen),
             Verb::Build(verb) => verb.run(screen),
             Verb::Prove(verb) => verb.run(screen),
         }

@@ -4,6 +4,7 @@ use super::log;
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
+use crate::verbs::state::{self, Events};
 use serde_json::json;
 use sotto_catalog::{PublicKey, TableName};
 use sotto_client::{ClientError, Stack};
@@ -52,6 +53,12 @@ pub(super) struct Prove {
     /// Where to keep hints and epochs
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
+    /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
+    #[arg(long, value_name = "DIR")]
+    anchor: Option<PathBuf>,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
@@ -70,8 +77,15 @@ impl Prove {
         let known = self.leaf()?;
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let patience = Duration::from_secs(self.timeout);
-        let mut builder = Stack::connect_all(&servers, self.name.as_str())
-            .configure(move |table| table.timeout(patience).state_in_memory());
+        let events = Events::default();
+        let (state, anchor) = (self.state.clone().or_else(state::default_dir), self.anchor.clone());
+        let listener = events.clone();
+        let mut builder = Stack::connect_all(&servers, self.name.as_str()).configure(move |table| {
+            // Each table has a state of its own in the folder.
+            let table = table.timeout(patience).events(listener.listener());
+            let table = state.iter().fold(table, |table, dir| table.state_dir(dir));
+            anchor.iter().fold(table, |table, dir| table.anchor_dir(dir))
+        });
         if let Some(pin) = self.pin {
             builder = builder.pin(pin);
         }
@@ -89,6 +103,11 @@ impl Prove {
             other => other,
         };
         let took = began.elapsed();
+        let happened = events.heard();
+        if !screen.is_json() {
+            // The proof alone goes to stdout.
+            happened.iter().for_each(|event| eprintln!("note: {event}"));
+        }
         let Proved { proof, leaf, checkpoint } = proved?;
         let asks = stack.tables().iter().map(|table| table.stats().asks);
         let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
@@ -112,6 +131,7 @@ impl Prove {
             "lookups": stack.tables().len(),
             "bytes_up": up,
             "bytes_down": down,
+            "events": happened,
             "seconds": took.as_secs_f64(),
         }))
     }

@@ -1,0 +1,135 @@
+//! Which design and scheme a build takes: what was said, what the stack has already, or what is cheapest.
+
+use super::plan::Weights;
+use super::plan::choose::{self, Wish, can_be_built};
+use super::plan::layout::{Kind, Layout, families, height, title};
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::verbs::encode::{Scheme, scheme};
+use sotto_catalog::Stack;
+use sotto_core::SchemeEntry;
+use sotto_db::{StackDir, TableDir};
+use sotto_layers::Design;
+
+/// What may be said of the design.
+#[derive(Debug, clap::Args)]
+pub(super) struct Wanted {
+    /// How proofs are laid out: tile, tiles or colour [default: what the stack has; for a new one the cheapest]
+    #[arg(long, value_parser = ["tile", "tiles", "colour"])]
+    design: Option<String>,
+    /// How many of the top layers are public, by colour [default: as many as is cheapest]
+    #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=24))]
+    public: Option<u8>,
+    /// The scheme of its tables; `sotto encode --scheme ?` lists them [default: what the stack has; for a new one the cheapest]
+    #[arg(long, value_parser = scheme)]
+    scheme: Option<Scheme>,
+    #[command(flatten)]
+    pub(super) weights: Weights,
+}
+
+/// What a build takes.
+pub(super) struct Choice {
+    pub(super) design: Design,
+    pub(super) scheme: &'static SchemeEntry,
+    /// Why, in one line.
+    pub(super) why: String,
+}
+
+impl Wanted {
+    /// For a log that has no stack yet.
+    pub(super) fn fresh(&self, leaves: u64) -> Result<Choice> {
+        let wish =
+            Wish { leaves, lookups: self.weights.lookups, aim: self.weights.goal, scheme: self.scheme };
+        let plan = choose::choose(&wish, self.layouts(leaves)?)?;
+        let why = plan.said(&wish);
+        let best = plan.best().map(|best| (best.layout.kind, best.price.scheme));
+        match best {
+            Some((Kind::Design(design), scheme)) => Ok(Choice { design, scheme, why }),
+            _ => Err(Failure::internal("a layout was chosen that is not built")),
+        }
+    }
+
+    /// The layouts that are left to choose from.
+    fn layouts(&self, leaves: u64) -> Result<Vec<Vec<Layout>>> {
+        let one = |design| Ok(vec![vec![Layout::of(design, leaves)?]]);
+        let height = height(leaves);
+        let colour = |public: u8| Design::Colour { layers: height - public, public };
+        match (self.design.as_deref(), self.public) {
+            (Some("tile" | "tiles"), Some(_)) => {
+                Err(Failure::usage("--public is for --design colour: tiles have their public levels"))
+            }
+            (Some("tile"), None) => one(Design::Tile { levels: 1 }),
+            (Some("tiles"), None) => one(Design::Tile { levels: 2 }),
+            (_, Some(public)) => one(colour(public.min(height - 1))),
+            (Some(_), None) => Ok(vec![Layout::colours(leaves)?]),
+            (None, None) => {
+                let mut families = families(leaves)?;
+                families.iter_mut().for_each(|family| family.retain(can_be_built));
+                Ok(families)
+            }
+        }
+    }
+
+    /// For a log whose stack is there: what it has, so that clients who know it go on.
+    pub(super) fn kept(&self, dir: &StackDir, before: &Stack, leaves: u64) -> Result<Choice> {
+        let fix = "build into another directory";
+        let design = match before.layers.as_slice() {
+            [layer] => Design::parse(&layer.name, &layer.params).ok(),
+            _ => None,
+        };
+        let Some((design, known)) = design else {
+            return Err(Failure::input("the stack here is no log's").fix(fix));
+        };
+        if !self.is_met_by(design, leaves) {
+            return Err(Failure::usage(format!("the stack is laid out otherwise: {}", title(design))).fix(
+                "build into another directory, or leave --design and --public out to keep what is there",
+            ));
+        }
+        if let Design::Colour { layers, public } = design
+            && layers.saturating_add(public) < height(leaves)
+        {
+            let room = 1u64 << (layers + public);
+            return Err(Failure::usage(format!("the log has {leaves} entries and outgrows its colours, which are for {room}"))
+                .fix("build into another directory: a log takes other colours when its length passes a power of two"));
+        }
+        if known > leaves {
+            let text = format!("the stack is of a log of {known} entries, and this one has {leaves}");
+            return Err(Failure::input(text).fix(fix));
+        }
+        let scheme = match self.scheme {
+            Some(scheme) => scheme.entry(),
+            None => its_scheme(dir, before)?,
+        };
+        Ok(Choice { design, scheme, why: format!("{} with {}, as before", title(design), scheme.id) })
+    }
+
+    fn is_met_by(&self, design: Design, leaves: u64) -> bool {
+        let name = match design {
+            Design::Tile { levels: 1 } => "tile",
+            Design::Tile { .. } => "tiles",
+            Design::Colour { .. } => "colour",
+        };
+        let public = match design {
+            Design::Colour { public, .. } => {
+                self.public.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
+            }
+            Design::Tile { .. } => self.public.is_none(),
+        };
+        self.design.as_deref().is_none_or(|wanted| wanted == name) && public
+    }
+}
+
+/// The scheme of a stack's tables.
+fn its_scheme(dir: &StackDir, stack: &Stack) -> Result<&'static SchemeEntry> {
+    let Some(shard) = stack.shards.first() else {
+        return Err(Failure::input("the stack here has no tables"));
+    };
+    let table = TableDir::open(&dir.table(&shard.table)).map_err(blame::db)?;
+    let image = table.open_epoch(shard.epoch).map_err(blame::db)?;
+    let id = &image.catalog().scheme;
+    sotto_registry::find(id).ok_or_else(|| {
+        Failure::new(Exit::Params, format!("the stack needs scheme {id:?}, which this build does not carry"))
+            .fix("use a build of sotto that carries it, or give --scheme")
+    })
+}

@@ -1,0 +1,118 @@
+//! The choice: each family's cheapest layout with the scheme that suits it best, and the cheapest of all.
+
+use super::layout::{Kind, Layout};
+use super::price::{Aim, Price, Prices};
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::units;
+use crate::verbs::encode::Scheme;
+use sotto_core::SchemeEntry;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::verbs::tree) struct Wish {
+    /// Leaves of the log.
+    pub(in crate::verbs::tree) leaves: u64,
+    /// Proofs that one client makes before the log's next epoch.
+    pub(in crate::verbs::tree) lookups: u64,
+    pub(in crate::verbs::tree) aim: Aim,
+    /// The only scheme to look at.
+    pub(in crate::verbs::tree) scheme: Option<Scheme>,
+}
+
+/// A layout with its price.
+#[derive(Clone)]
+pub(in crate::verbs::tree) struct Offer {
+    pub(in crate::verbs::tree) layout: Layout,
+    pub(in crate::verbs::tree) price: Price,
+}
+
+/// What was looked at.
+pub(in crate::verbs::tree) struct Plan {
+    /// The best of each family, the cheapest first. There is one.
+    pub(in crate::verbs::tree) offers: Vec<Offer>,
+    /// What was not to be had: layout, scheme, why.
+    pub(super) refused: Vec<(String, &'static str, String)>,
+}
+
+/// The schemes that are looked at: those of one server whose clients keep no state, since what either of the others asks of
+/// people is for them to decide.
+fn schemes(wish: &Wish) -> Vec<&'static SchemeEntry> {
+    match wish.scheme {
+        Some(scheme) => vec![scheme.entry()],
+        None => sotto_registry::SCHEMES.iter().copied().filter(|entry| is_plain(entry)).collect(),
+    }
+}
+
+fn is_plain(entry: &SchemeEntry) -> bool {
+    entry.servers == 1 && entry.state.is_none()
+}
+
+/// Prices layouts, and takes the best of each family.
+pub(in crate::verbs::tree) fn choose(wish: &Wish, families: Vec<Vec<Layout>>) -> Result<Plan> {
+    let mut prices = Prices::new(wish.lookups, wish.aim.goal());
+    let (mut offers, mut refused) = (Vec::new(), Vec::new());
+    for family in families {
+        let mut best: Option<Offer> = None;
+        let mut not: Vec<(String, &'static str, String)> = Vec::new();
+        for layout in family {
+            for scheme in schemes(wish) {
+                match prices.of(&layout, scheme) {
+                    Ok(price)
+                        if best.as_ref().is_none_or(|best| price.by(wish.aim) < best.price.by(wish.aim)) =>
+                    {
+                        best = Some(Offer { layout: layout.clone(), price });
+                    }
+                    Ok(_) => {}
+                    // The first of a family says enough.
+                    Err(why) if not.iter().all(|(_, known, _)| *known != scheme.id.0) => {
+                        not.push((layout.title(), scheme.id.0, why));
+                    }
+                    Err(_) => {}
+                }
+            }
+        }
+        if best.is_none() {
+            refused.append(&mut not);
+        }
+        offers.extend(best);
+    }
+    offers.sort_by(|x, y| x.price.by(wish.aim).total_cmp(&y.price.by(wish.aim)));
+    if offers.is_empty() {
+        let why = refused.first().map_or_else(
+            || "no design is left for it".to_owned(),
+            |(layout, scheme, why)| format!("{layout} with {scheme}: {why}"),
+        );
+        let text = format!("no scheme fits a log of {} leaves ({why})", wish.leaves);
+        return Err(Failure::new(Exit::Params, text).fix("name another --scheme or --design"));
+    }
+    Ok(Plan { offers, refused })
+}
+
+impl Plan {
+    /// What is cheapest.
+    pub(in crate::verbs::tree) fn best(&self) -> Option<&Offer> {
+        self.offers.first()
+    }
+
+    /// The choice in one line, and what it was chosen over.
+    pub(in crate::verbs::tree) fn said(&self, wish: &Wish) -> String {
+        let Some((best, others)) = self.offers.split_first() else { return String::new() };
+        let cost = |offer: &Offer| match wish.aim {
+            Aim::Time => units::time(offer.price.time()),
+            Aim::ServerTime => units::time(offer.price.server()),
+            Aim::TotalBytes => units::bytes(offer.price.bytes()),
+        };
+        let named = |offer: &Offer| {
+            format!("{} with {}, {}", offer.layout.title(), offer.price.scheme.id, cost(offer))
+        };
+        let others: Vec<_> = others.iter().map(named).collect();
+        let over = if others.is_empty() { String::new() } else { format!("; over {}", others.join("; ")) };
+        format!("{} a proof by {} (--goal){over}", named(best), wish.aim.name())
+    }
+}
+
+/// Whether `sotto tree build` makes it.
+pub(in crate::verbs::tree) fn can_be_built(layout: &Layout) -> bool {
+    matches!(layout.kind, Kind::Design(_))
+}

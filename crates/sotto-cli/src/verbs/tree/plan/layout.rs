@@ -1,0 +1,190 @@
+//! The ways a log can be laid out for proofs, and which tables each takes.
+
+use crate::failure::{Failure, Result};
+use sotto_catalog::stack::MAX_FILE_BYTES;
+use sotto_layers::Design;
+use sotto_layers::pbc::code::Sizes;
+use std::collections::BTreeMap;
+
+/// Bytes of a hash.
+const HASH: u64 = 32;
+
+/// Most layers that are tried as public ones.
+const MOST_PUBLIC: u8 = 24;
+
+/// The leaves' hashes have at least so many times the bytes of what is public: who downloads more may as well fetch all.
+const LEAST_PRIVATE: u64 = 4;
+
+/// Most leaves of a log.
+const MOST_LEAVES: u64 = 1 << 40;
+
+/// How a log is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verbs::tree) enum Kind {
+    /// By a layer of its own.
+    Design(Design),
+    /// Every node in a batch code, which knows nothing of trees.
+    Batch(Sizes),
+}
+
+/// Tables that are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Rows in each.
+    pub(super) rows: u64,
+    /// Bytes in a row.
+    pub(super) row_bytes: u64,
+    /// How many tables.
+    pub(super) tables: u64,
+    /// Lookups of a proof in each.
+    pub(super) visits: u64,
+}
+
+/// A way, and what it takes for a log of some length.
+#[derive(Debug, Clone)]
+pub(in crate::verbs::tree) struct Layout {
+    pub(in crate::verbs::tree) kind: Kind,
+    pub(super) groups: Vec<Group>,
+    /// Bytes that every client downloads, whatever the scheme.
+    pub(super) public_bytes: u64,
+}
+
+impl Layout {
+    /// The tables of a design.
+    pub(in crate::verbs::tree) fn of(design: Design, leaves: u64) -> Result<Self> {
+        let mut alike = BTreeMap::new();
+        for rows in design.shards(leaves).map_err(|e| Failure::usage(e.to_string()))? {
+            *alike.entry(rows).or_default() += 1;
+        }
+        let row_bytes = design.row_bytes() as u64;
+        let groups = alike.into_iter().map(|(rows, tables)| Group { rows, row_bytes, tables, visits: 1 });
+        // Besides the levels, a hash for each bit of the log's length.
+        let public = design.public_hashes(leaves) + u64::from(leaves.count_ones());
+        Ok(Layout { kind: Kind::Design(design), groups: groups.collect(), public_bytes: public * HASH })
+    }
+
+    /// By colour, with as many public layers as are tried: none first.
+    pub(in crate::verbs::tree) fn colours(leaves: u64) -> Result<Vec<Self>> {
+        let height = height(leaves);
+        let colour = |public| Design::Colour { layers: height - public, public };
+        let all = (0..height.min(MOST_PUBLIC + 1)).map(|public| Self::of(colour(public), leaves));
+        let all = all.collect::<Result<Vec<_>>>()?;
+        Ok(all.into_iter().filter(|layout| layout.is_sensible(leaves)).collect())
+    }
+
+    /// Whether what is public fits a file, and is little beside what is not. A few hashes always are.
+    fn is_sensible(&self, leaves: u64) -> bool {
+        self.public_bytes <= MAX_FILE_BYTES
+            && self.public_bytes.saturating_mul(LEAST_PRIVATE) <= leaves.saturating_mul(HASH).max(64 * HASH)
+    }
+
+    /// All complete nodes below the root in one batch code, and as many of them in a request as a proof has hashes.
+    fn batch(leaves: u64) -> Option<Self> {
+        let height = height(leaves);
+        let rows = (0..height).map(|level| leaves >> level).sum();
+        let sizes = Sizes::fit(rows, height.into()).ok()?;
+        let group = |rows, tables: usize, visits: usize| Group {
+            rows,
+            row_bytes: HASH,
+            tables: tables as u64,
+            visits: visits as u64,
+        };
+        let buckets = group(sizes.bucket_rows(), sizes.copies * sizes.buckets, 1);
+        let groups = [buckets, group(rows, usize::from(sizes.spare > 0), sizes.spare)];
+        let groups = groups.into_iter().filter(|group| group.tables > 0).collect();
+        let public_bytes = u64::from(leaves.count_ones()) * HASH;
+        Some(Layout { kind: Kind::Batch(sizes), groups, public_bytes })
+    }
+
+    /// Lookups of a proof.
+    pub(in crate::verbs::tree) fn lookups(&self) -> u64 {
+        self.groups.iter().map(|group| group.tables * group.visits).sum()
+    }
+
+    /// Bytes of all tables.
+    pub(super) fn private_bytes(&self) -> u64 {
+        self.groups.iter().map(|group| group.rows * group.row_bytes * group.tables).sum()
+    }
+
+    /// What a person calls it: a value of `--design`, and what else is to be said of it.
+    pub(in crate::verbs::tree) fn title(&self) -> String {
+        match self.kind {
+            Kind::Design(design) => title(design),
+            Kind::Batch(_) => "pbc".to_owned(),
+        }
+    }
+}
+
+/// What a person calls a design.
+pub(in crate::verbs::tree) fn title(design: Design) -> String {
+    match design {
+        Design::Tile { levels: 1 } => "tile".to_owned(),
+        Design::Tile { .. } => "tiles".to_owned(),
+        Design::Colour { public: 0, .. } => "colour".to_owned(),
+        Design::Colour { public, .. } => format!("colour, {public} public"),
+    }
+}
+
+/// Layers of the tree that a log lies in, below the root.
+pub(in crate::verbs::tree) fn height(leaves: u64) -> u8 {
+    leaves.max(2).next_power_of_two().ilog2() as u8
+}
+
+/// The ways there are, in families of which one is worth showing.
+pub(in crate::verbs::tree) fn families(leaves: u64) -> Result<Vec<Vec<Layout>>> {
+    if leaves == 0 {
+        return Err(Failure::input("the log is empty: there is nothing to prove"));
+    }
+    if leaves > MOST_LEAVES {
+        return Err(Failure::usage(format!("{leaves} leaves: a log has at most 2^40")));
+    }
+    let mut colours = Layout::colours(leaves)?;
+    let some = colours.split_off(colours.len().min(1));
+    let tile = |levels| Layout::of(Design::Tile { levels }, leaves);
+    // A second level of tiles is of use where there is a full tile on it.
+    let second = if leaves >> 16 > 0 { vec![tile(2)?] } else { Vec::new() };
+    let mut families = vec![colours, some, vec![tile(1)?], second];
+    families.push(Layout::batch(leaves).into_iter().collect());
+    for family in &mut families {
+        family.retain(|layout| layout.is_sensible(leaves));
+    }
+    families.retain(|family| !family.is_empty());
+    Ok(families)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(leaves: u64, family: usize) -> Layout {
+        families(leaves).unwrap()[family][0].clone()
+    }
+
+    #[test]
+    fn a_log_of_a_power_of_two_is_counted_by_hand() {
+        let leaves = 1 << 20;
+        let all = one(leaves, 0);
+        // Every node but the root, in 20 colours.
+        assert_eq!((all.lookups(), all.private_bytes(), all.public_bytes), (20, 32 * (2 * leaves - 2), 32));
+        let eight = &families(leaves).unwrap()[1][7];
+        assert_eq!(eight.lookups(), 12);
+        assert_eq!(eight.private_bytes() + eight.public_bytes, 32 * (2 * leaves - 2) + 32);
+        let tile = one(leaves, 2);
+        assert_eq!((tile.lookups(), tile.private_bytes()), (1, 32 * leaves));
+        assert_eq!(tile.public_bytes, 32 * (4096 + 1));
+        let tiles = one(leaves, 3);
+        assert_eq!((tiles.lookups(), tiles.public_bytes), (2, 32 * (16 + 1)));
+        let batch = one(leaves, 4);
+        assert_eq!(batch.lookups(), 30);
+    }
+
+    #[test]
+    fn lengths_at_the_ends_are_laid_out_or_refused() {
+        assert!(families(0).is_err() && families((1 << 40) + 1).is_err());
+        assert_eq!(families(1).unwrap().len(), 3);
+        // Hashes of level 8 are too many to be public; those of level 16 are not.
+        let longest = families(1 << 40).unwrap();
+        let tiles: Vec<_> = longest.iter().flatten().map(Layout::title).collect();
+        assert!(!tiles.contains(&"tile".to_owned()) && tiles.contains(&"tiles".to_owned()), "{tiles:?}");
+    }
+}

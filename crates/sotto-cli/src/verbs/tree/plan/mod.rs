@@ -1,0 +1,194 @@
+//! `sotto tree plan`: what each way to lay a log out would cost, before anything is built.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`layout`] | the ways there are, and which tables each takes |
+//! | [`price`] | what a layout costs with a scheme |
+//! | [`choose`] | the cheapest |
+
+pub(super) mod choose;
+pub(super) mod layout;
+pub(super) mod price;
+
+use super::log;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use crate::verbs::encode::{Scheme, scheme};
+use choose::{Offer, Plan as Plans, Wish};
+use price::Aim;
+use serde_json::{Value, json};
+use sotto_core::work;
+use sotto_tlog::{Checkpoint, Layout};
+use std::path::PathBuf;
+
+const EXAMPLE: &str = "\
+Nothing is measured: sizes are exact, and times are each scheme's count of its work, at the rate of one core that the last line names. \
+Where several tables are asked, the times are of all of them together, although a server may answer them at the same time.
+
+Goals:
+  time         server, client and bytes on a link of 100 Mbit/s, one after the other
+  server-time  the servers' work
+  total-bytes  bytes up and down
+What a client has to have before its first proof counts with its share of --lookups proofs.
+
+With tiles the entry's own hash comes with its proof; by colour and from a batch code a proof is for those who have it. Layers are \
+made public as long as that is no more than a quarter of the leaves' hashes.
+
+Schemes of two servers, or whose clients keep a state on disk, are looked at if --scheme names them.
+
+Example:
+  sotto tree plan logs/demo --log-key logs/demo.pub
+  sotto tree plan --leaves 268435456 --lookups 1000 --goal total-bytes";
+
+/// Arguments of `sotto tree plan`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Plan {
+    /// The folder of the log: its checkpoint is read, and nothing else
+    #[arg(value_name = "LOG", required_unless_present = "leaves")]
+    log: Option<PathBuf>,
+    /// Plan for a log of so many entries instead
+    #[arg(long, value_name = "N", conflicts_with = "log")]
+    leaves: Option<u64>,
+    /// The log's public key, or a file that holds it
+    #[arg(long, value_name = "KEY", requires = "log")]
+    log_key: Option<String>,
+    /// What the log calls itself, if that is not the key's name
+    #[arg(long, value_name = "NAME", requires = "log")]
+    origin: Option<String>,
+    /// How its files are laid out: tlog-tiles, static-ct or sumdb
+    #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
+    layout: Layout,
+    /// Look at this scheme alone; `sotto encode --scheme ?` lists them
+    #[arg(long, value_parser = scheme)]
+    scheme: Option<Scheme>,
+    #[command(flatten)]
+    weights: Weights,
+}
+
+/// What the choice goes by: the same for `sotto tree build`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Weights {
+    /// How many proofs one client is expected to fetch per epoch
+    #[arg(long, value_name = "N", default_value = "100")]
+    pub(super) lookups: u64,
+    /// What to spend least of: time, server-time or total-bytes
+    #[arg(long, value_name = "GOAL", default_value = "time", value_parser = Aim::parse)]
+    pub(super) goal: Aim,
+}
+
+impl Plan {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        let Weights { lookups, goal: aim } = self.weights;
+        let wish = Wish { leaves: self.leaves()?, lookups, aim, scheme: self.scheme };
+        let plan = choose::choose(&wish, layout::families(wish.leaves)?)?;
+        screen.say(format!("a log of {} leaves\n", units::count(wish.leaves)))?;
+        screen.say(table(&plan))?;
+        for (layout, scheme, why) in &plan.refused {
+            screen.say(format!("not with {scheme}: {layout} ({why})"))?;
+        }
+        screen.say(format!("\n{}", plan.said(&wish)))?;
+        let all = wish.leaves.saturating_mul(32);
+        screen.say(format!(
+            "all hashes of leaves are {}: whoever fetches them once ({} for each of {} proofs) needs no server",
+            units::bytes(all),
+            units::bytes(all / lookups.max(1)),
+            units::count(lookups)
+        ))?;
+        screen.say(format!(
+            "times: {} byte products a nanosecond on one core, or {} bytes read from memory; 100 Mbit/s",
+            work::OPS_PER_NANOSECOND,
+            work::OPS_PER_NANOSECOND / work::READ_BYTE
+        ))?;
+        screen.report(&report(&wish, &plan))
+    }
+
+    fn leaves(&self) -> Result<u64> {
+        let Some(folder) = &self.log else { return Ok(self.leaves.unwrap_or_default()) };
+        let path = folder.join(self.layout.checkpoint());
+        let note =
+            std::fs::read(&path).map_err(|e| Failure::file("reading the log's checkpoint", &path, &e))?;
+        let Some(key) = &self.log_key else {
+            return Err(Failure::usage("a checkpoint is believed by its signature")
+                .fix("give --log-key, or --leaves in place of the log"));
+        };
+        let key = log::key(key, self.origin.as_deref())?;
+        Ok(Checkpoint::open(&note, &key).map_err(log::failed)?.size)
+    }
+}
+
+fn table(plan: &Plans) -> String {
+    let columns = [
+        ("design", false),
+        ("scheme", false),
+        ("lookups", true),
+        ("private", true),
+        ("public", true),
+        ("hint", true),
+        ("keys", true),
+        ("up", true),
+        ("down", true),
+        ("server", true),
+        ("client", true),
+        ("in all", true),
+    ];
+    let row = |offer: &Offer| {
+        let Offer { layout, price } = offer;
+        vec![
+            layout.title(),
+            price.scheme.id.to_string(),
+            layout.lookups().to_string(),
+            units::bytes(layout.private_bytes()),
+            units::bytes(price.public_bytes),
+            units::bytes(price.artifact_bytes),
+            units::bytes(price.keys_bytes),
+            units::bytes(price.up),
+            units::bytes(price.down),
+            units::time(price.server()),
+            units::time(price.client()),
+            units::time(price.time()),
+        ]
+    };
+    grid::grid(&columns, plan.offers.iter().map(row))
+}
+
+fn report(wish: &Wish, plan: &Plans) -> Value {
+    json!({
+        "leaves": wish.leaves,
+        "lookups": wish.lookups,
+        "goal": wish.aim.name(),
+        "ops_per_nanosecond": work::OPS_PER_NANOSECOND,
+        "chosen": plan.best().map(offer),
+        "considered": plan.offers.iter().map(offer).collect::<Vec<_>>(),
+        "refused": plan.refused.iter().map(|(design, scheme, why)| {
+            json!({ "design": design, "scheme": scheme, "why": why })
+        }).collect::<Vec<_>>(),
+    })
+}
+
+fn offer(offer: &Offer) -> Value {
+    let Offer { layout, price } = offer;
+    json!({
+        "design": layout.title(),
+        "scheme": price.scheme.id.to_string(),
+        "lookups": layout.lookups(),
+        "private_bytes": layout.private_bytes(),
+        "public_bytes": price.public_bytes,
+        "artifact_bytes": price.artifact_bytes,
+        "keys_bytes": price.keys_bytes,
+        "bytes_up": price.up,
+        "bytes_down": price.down,
+        "server_ops": price.server_ops,
+        "client_ops": price.client_ops,
+        "server_seconds": price.server().as_secs_f64(),
+        "client_seconds": price.client().as_secs_f64(),
+        "seconds": price.time().as_secs_f64(),
+        "resident_bytes": price.resident_bytes,
+        "failure_log2": finite(price.failure_log2),
+    })
+}
+
+/// JSON has no infinity: a bound of nothing at all is null.
+fn finite(log2: f64) -> Option<f64> {
+    Some(log2).filter(|log2| log2.is_finite())
+}

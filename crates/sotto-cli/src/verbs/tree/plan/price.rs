@@ -1,0 +1,198 @@
+//! What a layout costs with a scheme, by the scheme's own account of its parameters for each table.
+
+use super::layout::Layout;
+use sotto_catalog::{Packing, catalog};
+use sotto_core::{Costs, Error, Goal, ParamsError, SchemeEntry, Shape, work};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// What to spend least of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verbs::tree) enum Aim {
+    /// Time until a proof is there, bytes included.
+    Time,
+    /// Work of the servers.
+    ServerTime,
+    /// Bytes, of both ways and of what is had once.
+    TotalBytes,
+}
+
+impl Aim {
+    const ALL: [(&'static str, Aim); 3] =
+        [("time", Aim::Time), ("server-time", Aim::ServerTime), ("total-bytes", Aim::TotalBytes)];
+
+    /// The name a person types.
+    pub(in crate::verbs::tree) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, aim)| *aim == self).map_or("", |(name, _)| name)
+    }
+
+    pub(in crate::verbs::tree) fn parse(name: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(|(name, _)| name).join(", ");
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, aim)| *aim).ok_or_else(|| format!("a goal is one of {}", known()))
+    }
+
+    /// What its tables' parameters are chosen for.
+    pub(in crate::verbs::tree) fn goal(self) -> Goal {
+        match self {
+            Aim::Time | Aim::ServerTime => Goal::ServerTime,
+            Aim::TotalBytes => Goal::TotalBytes,
+        }
+    }
+}
+
+/// What a proof costs, and what a client has to have before.
+#[derive(Clone, Copy)]
+pub(in crate::verbs::tree) struct Price {
+    pub(in crate::verbs::tree) scheme: &'static SchemeEntry,
+    /// Bytes of public files.
+    pub(super) public_bytes: u64,
+    /// Bytes of artifacts, over the time in which `lookups` proofs are made.
+    pub(super) artifact_bytes: u64,
+    /// Bytes of keys.
+    pub(super) keys_bytes: u64,
+    /// Bytes of a proof's queries.
+    pub(super) up: u64,
+    /// Bytes of its answers.
+    pub(super) down: u64,
+    /// Work of its answers.
+    pub(super) server_ops: u64,
+    /// Work of its queries, and of reading the answers.
+    pub(super) client_ops: u64,
+    /// Bytes that servers keep.
+    pub(super) resident_bytes: u64,
+    /// log2 of the bound on a proof that fails.
+    pub(super) failure_log2: f64,
+    /// Proofs over which a client spreads what it has once.
+    pub(super) lookups: u64,
+}
+
+impl Price {
+    pub(super) fn server(&self) -> Duration {
+        work::time(self.server_ops)
+    }
+
+    pub(super) fn client(&self) -> Duration {
+        work::time(self.client_ops)
+    }
+
+    /// A proof's share of what is had once.
+    pub(super) fn share(&self) -> u64 {
+        (self.public_bytes + self.artifact_bytes + self.keys_bytes) / self.lookups.max(1)
+    }
+
+    /// Bytes of a proof, with its share of what is had once.
+    pub(super) fn bytes(&self) -> u64 {
+        self.up + self.down + self.share()
+    }
+
+    /// The time that its bytes take.
+    pub(super) fn sending(&self) -> Duration {
+        Duration::from_nanos(self.bytes().saturating_mul(work::SENT_BYTE_NANOSECONDS))
+    }
+
+    /// All the time that a proof takes, if nothing is done at the same time.
+    pub(super) fn time(&self) -> Duration {
+        self.server() + self.client() + self.sending()
+    }
+
+    /// What an aim minimises: lower is better. The other costs break ties.
+    pub(super) fn by(&self, aim: Aim) -> f64 {
+        let time = self.time().as_secs_f64();
+        match aim {
+            Aim::Time => time,
+            Aim::ServerTime => self.server().as_secs_f64() + time * 1e-3,
+            Aim::TotalBytes => self.bytes() as f64 + time,
+        }
+    }
+}
+
+/// What tables cost, of those that were asked about before: choosing parameters takes a while, and layouts have tables in common.
+pub(super) struct Prices {
+    lookups: u64,
+    goal: Goal,
+    known: HashMap<(&'static str, u64, u64, u64, u64), Result<Table, String>>,
+}
+
+/// What a lookup in a table costs.
+#[derive(Debug, Clone, Copy)]
+struct Table {
+    costs: Costs,
+    /// Records to a row.
+    records: u64,
+    failure_log2: f64,
+}
+
+impl Prices {
+    pub(super) fn new(lookups: u64, goal: Goal) -> Self {
+        Prices { lookups, goal, known: HashMap::new() }
+    }
+
+    /// What a layout costs with a scheme.
+    ///
+    /// # Errors
+    /// Why the scheme cannot.
+    pub(super) fn of(&mut self, layout: &Layout, scheme: &'static SchemeEntry) -> Result<Price, String> {
+        let queried = scheme.queried as u64;
+        let mut price = Price {
+            scheme,
+            public_bytes: layout.public_bytes,
+            artifact_bytes: 0,
+            keys_bytes: 0,
+            up: 0,
+            down: 0,
+            server_ops: 0,
+            client_ops: 0,
+            resident_bytes: 0,
+            failure_log2: 0.0,
+            lookups: self.lookups,
+        };
+        let (mut visits, mut of_rows) = (Vec::new(), Vec::new());
+        for (i, group) in layout.groups.iter().enumerate() {
+            let shape = Shape {
+                together: layout.lookups(),
+                goal: self.goal,
+                ..Shape::new(group.rows, group.row_bytes, self.lookups.saturating_mul(group.visits))
+            };
+            let Table { costs, records, failure_log2 } = self.table(&shape, scheme)?;
+            let (tables, queries) = (group.tables, group.tables * group.visits * records);
+            // Hints that are used up are had again.
+            let used = self.lookups.saturating_mul(group.visits * records);
+            let times = if costs.budget == 0 { 1 } else { used.div_ceil(costs.budget).max(1) };
+            price.artifact_bytes += tables * costs.artifact_bytes.saturating_mul(times);
+            price.keys_bytes += tables * costs.keys_bytes * queried;
+            price.up += queries * costs.query_bytes * queried;
+            price.down += queries * costs.answer_bytes * queried;
+            price.server_ops += queries * costs.server_ops * queried;
+            price.client_ops += queries * costs.client_ops;
+            price.resident_bytes += tables * costs.resident_bytes;
+            of_rows.push(failure_log2);
+            visits.extend((0..group.tables * group.visits).map(|_| i));
+        }
+        price.failure_log2 = sotto_core::layer::gate(&visits, &of_rows).map_err(|e| e.to_string())?;
+        Ok(price)
+    }
+
+    fn table(&mut self, shape: &Shape, scheme: &'static SchemeEntry) -> Result<Table, String> {
+        let key = (scheme.id.0, shape.rows, shape.row_bytes, shape.lookups_per_client, shape.together);
+        let known = self.known.entry(key).or_insert_with(|| table(shape, scheme).map_err(|e| why(&e)));
+        known.clone()
+    }
+}
+
+fn table(shape: &Shape, scheme: &SchemeEntry) -> sotto_core::Result<Table> {
+    let params = (scheme.select)(shape)?;
+    let report = (scheme.report)(&params)?;
+    let packing = Packing::new(shape.rows, shape.row_bytes, report.records, report.record_bytes)?;
+    catalog::gate(&report, &packing)?;
+    let failure_log2 = packing.failure_log2(report.failure_log2);
+    Ok(Table { costs: report.costs, records: packing.lookups() as u64, failure_log2 })
+}
+
+/// The limit that was met, without the table, which is the planner's own.
+fn why(error: &Error) -> String {
+    match error {
+        Error::Params(ParamsError::NoFit { why, .. }) => why.clone(),
+        error => error.to_string(),
+    }
+}
