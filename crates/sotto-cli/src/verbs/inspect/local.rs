@@ -1,21 +1,35 @@
 //! A directory or an image file.
 
-use super::Inspect;
+use super::{Inspect, stack};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
+use sotto_catalog::CatalogError;
 use sotto_core::Epoch;
-use sotto_db::{ImageFile, Inspection, TableDir};
+use sotto_db::{ImageFile, Inspection, StackDir, TableDir};
 use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
-    if args.table.is_some() {
-        return Err(Failure::usage("--table picks a table of a server; a file holds one").fix("leave it out"));
-    }
-    let image = open(Path::new(&args.target), args.epoch)?;
+    let target = Path::new(&args.target);
+    let image = match (StackDir::find(target), &args.table) {
+        (Some(dir), Some(name)) => {
+            let name = name.parse().map_err(|e: CatalogError| Failure::usage(e.to_string()))?;
+            open(&dir.table(&name), args.epoch)?
+        }
+        (Some(_), None) if args.epoch.is_some() => {
+            return Err(Failure::usage("--epoch picks an image of a table; a stack names one epoch of each")
+                .fix("give --table as well, or leave it out"));
+        }
+        (Some(dir), None) => return stack::inspect(&dir, args.verify, screen),
+        (None, Some(_)) => {
+            let text = "--table picks a table of a server or a stack; a file holds one";
+            return Err(Failure::usage(text).fix("leave it out"));
+        }
+        (None, None) => open(target, args.epoch)?,
+    };
     let entry = sotto_registry::find(&image.catalog().scheme);
     let found = sotto_db::inspect(&image, entry).map_err(blame::db)?;
     if args.verify {

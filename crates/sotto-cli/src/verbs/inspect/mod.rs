@@ -1,13 +1,15 @@
-//! `sotto inspect`: what is in a table directory, an image file, or behind an address.
+//! `sotto inspect`: what is in the directory of a table or a stack, in an image file, or behind an address.
 //!
 //! | module | what it looks at |
 //! |---|---|
 //! | [`local`] | a directory or an image file |
 //! | [`remote`] | a server |
+//! | `stack` | a stack: a layer, and the tables it lies on |
 //! | `state` | the states of clients |
 
 mod local;
 mod remote;
+mod stack;
 mod state;
 
 use crate::failure::Result;
@@ -15,7 +17,8 @@ use crate::screen::Screen;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-A directory shows its newest image (--epoch picks another). An address shows every table of the server. \
+A directory shows its newest image (--epoch picks another). An address shows every stack and table of the server. A \
+stack shows its layer, what a request takes, and its tables in brief; --table shows one of them whole. \
 Security, failure bound and sizes are not read from the file: they are computed anew from the parameters in \
 it. --verify reads every byte (of a server: every static file) and compares it with its digest.
 
@@ -23,6 +26,7 @@ it. --verify reads every byte (of a server: every static file) and compares it w
 
 Example:
   sotto inspect tables/ip-country --verify
+  sotto inspect tables/demo --table demo-0
   sotto inspect tables/ip-country/epoch-00000001.sotto --json
   sotto inspect https://lookup.example";
 
@@ -30,7 +34,7 @@ Example:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Inspect {
-    /// A table directory, an image file, or a server's address
+    /// A directory of a table or a stack, an image file, or a server's address
     #[arg(value_name = "DIR|IMAGE|URL", required_unless_present = "state", default_value = "")]
     target: String,
     /// The states of clients in this folder, as `sotto get --state` keeps them
@@ -42,7 +46,7 @@ pub(crate) struct Inspect {
     /// Which epoch of a directory [default: the newest]
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
-    /// Which table of a server [default: all]
+    /// Which table of a server or a stack [default: all]
     #[arg(long, value_name = "NAME")]
     table: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! A server: its tables as any client sees them.
 
 use super::Inspect;
+use super::stack::Seen;
 use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
@@ -8,7 +9,7 @@ use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog};
+use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog, SignedStack};
 use sotto_client::ClientError;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Transport};
@@ -28,6 +29,20 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         Some(name) => vec![name.clone()],
         None => list.tables,
     };
+    // Tables of a stack are shown with it, unless one is asked for by name.
+    let names_of_stacks = if args.table.is_some() { &[][..] } else { &list.stacks };
+    let mut stacks = Vec::new();
+    for name in names_of_stacks {
+        stacks.push(stack(&mut server, name)?);
+    }
+    for seen in &stacks {
+        seen.print(screen)?;
+        screen.say("")?;
+    }
+    let within = |name: &str| {
+        let shards = stacks.iter().flat_map(|seen| &seen.document.shards);
+        shards.map(|shard| shard.table.as_str()).any(|table| table == name)
+    };
     let mut tables = Vec::new();
     for name in &names {
         let signed = fetch(&mut server, Request::get(routes::table(name, None), MAX_CATALOG_BYTES))?;
@@ -40,9 +55,11 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         if args.verify {
             verify(&mut server, &catalog, screen)?;
         }
-        print(&catalog, scheme.as_ref(), &public_key, screen)?;
         let role = list.roles.get(name.as_str()).copied();
-        if let Some(role) = role {
+        if !within(name) {
+            print(&catalog, scheme.as_ref(), &public_key, screen)?;
+        }
+        if let Some(role) = role.filter(|_| !within(name)) {
             screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
         }
         tables.push(json!({ "public_key": public_key, "catalog": catalog, "scheme": scheme, "role": role }));
@@ -50,7 +67,28 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
     }
-    screen.report(&json!({ "server": args.target, "tables": tables, "verified": args.verify }))
+    screen.report(&json!({ "server": args.target, "stacks": stacks.iter().map(Seen::report).collect::<Vec<_>>(), "tables": tables, "verified": args.verify }))
+}
+
+/// A stack, with the catalogs that it names.
+fn stack(server: &mut Http, name: &str) -> Result<Seen> {
+    let refuse = |error: sotto_catalog::CatalogError| blame::client(error.into());
+    let body = fetch(server, Request::get(routes::stack(name), SignedStack::MAX_BYTES as u64))?;
+    let signed = SignedStack::parse(&body).map_err(refuse)?;
+    let document = signed.verify(None).map_err(refuse)?;
+    let mut catalogs = Vec::new();
+    for shard in &document.shards {
+        let path = routes::table(shard.table.as_str(), Some(shard.epoch));
+        let catalog = SignedCatalog::parse(&fetch(server, Request::get(path, MAX_CATALOG_BYTES))?);
+        let catalog = catalog.and_then(|signed| signed.verify(None)).map_err(refuse)?;
+        if !shard.is(&catalog) {
+            let text = format!("table {} is not the one that stack {name} names", shard.table);
+            return Err(Failure::new(Exit::Peer, text)
+                .fix("try again: a new epoch may be on its way; if it stays so, tell the operator"));
+        }
+        catalogs.push(catalog);
+    }
+    Seen::new(document, signed.public_key(), catalogs)
 }
 
 fn list(server: &mut Http) -> Result<TableList> {

@@ -1,0 +1,165 @@
+//! A stack: its layer, its tables in brief, what is public of it, and what a request of it takes.
+
+use crate::blame;
+use crate::failure::Result;
+use crate::screen::bars::Unit;
+use crate::screen::{Screen, grid, units};
+use serde_json::{Value, json};
+use sotto_catalog::{Catalog, PublicKey, Stack};
+use sotto_db::inspect::{SchemeInfo, describe};
+use sotto_db::{StackDir, TableDir};
+use sotto_layers::Design;
+
+/// A stack with the catalogs of its tables, in their order.
+pub(super) struct Seen {
+    pub(super) document: Stack,
+    pub(super) public_key: PublicKey,
+    tables: Vec<(Catalog, Option<SchemeInfo>)>,
+}
+
+impl Seen {
+    /// Takes the tables' catalogs, each of which is the one that the stack names.
+    pub(super) fn new(document: Stack, public_key: PublicKey, catalogs: Vec<Catalog>) -> Result<Self> {
+        let describe = |catalog: Catalog| {
+            let entry = sotto_registry::find(&catalog.scheme);
+            let scheme = entry.map(|entry| describe(&catalog, entry)).transpose();
+            scheme.map(|scheme| (catalog, scheme)).map_err(|error| blame::client(error.into()))
+        };
+        let tables = catalogs.into_iter().map(describe).collect::<Result<_>>()?;
+        Ok(Seen { document, public_key, tables })
+    }
+
+    /// The table of each lookup of a request, for layers that this build knows from here.
+    fn visits(&self) -> Option<Vec<usize>> {
+        let [layer] = self.document.layers.as_slice() else { return None };
+        Design::parse(&layer.name, &layer.params).ok().map(|_| (0..self.tables.len()).collect())
+    }
+
+    /// What a request takes: lookups, bytes up, bytes down, and the bound on its failure.
+    fn request(&self) -> Option<(usize, u64, u64, f64)> {
+        let schemes: Vec<_> = self.tables.iter().map(|(_, scheme)| scheme.as_ref()).collect::<Option<_>>()?;
+        let servers = |i: usize| {
+            self.tables
+                .get(i)
+                .and_then(|(catalog, _)| sotto_registry::find(&catalog.scheme))
+                .map_or(1, |entry| entry.queried as u64)
+        };
+        let visits = self.visits()?;
+        let sum = |bytes: fn(&SchemeInfo) -> u64| {
+            visits.iter().filter_map(|i| Some(bytes(schemes.get(*i)?) * servers(*i))).sum()
+        };
+        let of_rows: Vec<_> = schemes.iter().map(|scheme| scheme.failure_log2).collect();
+        let failure = sotto_core::layer::failure_log2(&visits, &of_rows);
+        Some((visits.len(), sum(|scheme| scheme.query_bytes), sum(|scheme| scheme.answer_bytes), failure))
+    }
+
+    pub(super) fn print(&self, screen: Screen) -> Result<()> {
+        let Seen { document, public_key, tables } = self;
+        let layers = document.layers.iter().map(|layer| format!("{} {}", layer.name, layer.params));
+        let public: u64 = document.files.iter().map(|file| file.bytes).sum();
+        let once: u64 =
+            tables.iter().flat_map(|(_, scheme)| scheme).map(|scheme| scheme.artifact_bytes).sum();
+        let keys: u64 = tables.iter().flat_map(|(_, scheme)| scheme).map(|scheme| scheme.keys_bytes).sum();
+        let mut lines = vec![
+            ("stack", format!("{}, epoch {}", document.stack, document.epoch)),
+            ("layer", layers.collect::<Vec<_>>().join("; ")),
+        ];
+        lines.push(match self.request() {
+            Some((lookups, up, down, _)) => (
+                "a request",
+                format!("{lookups} lookups: {} up, {} down", units::bytes(up), units::bytes(down)),
+            ),
+            None => (
+                "a request",
+                "of a layer or a scheme that is not in this build: nothing was checked".to_owned(),
+            ),
+        });
+        if let Some((.., log2)) = self.request() {
+            lines.push(("a request fails", format!("with probability {}", units::at_most(log2))));
+        }
+        lines.extend([
+            (
+                "once",
+                format!(
+                    "{} of public files, {} of hints down per epoch, {} of keys up per session",
+                    units::bytes(public),
+                    units::bytes(once),
+                    units::bytes(keys)
+                ),
+            ),
+            ("public key", public_key.to_string()),
+        ]);
+        if let Some(text) = &document.attribution {
+            lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
+        }
+        screen.say(grid::facts(lines))?;
+        let columns = [("table", false), ("epoch", true), ("rows", true), ("bytes", true), ("scheme", false)];
+        let rows = tables.iter().map(|(catalog, _)| {
+            let (rows, bytes) = (units::count(catalog.rows), units::count(catalog.row_bytes));
+            vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, catalog.scheme.clone()]
+        });
+        screen.say(format!("\n{}", grid::grid(&columns, rows)))?;
+        let columns = [("public file", false), ("bytes", true), ("BLAKE3", false)];
+        let rows = document.files.iter();
+        let rows =
+            rows.map(|file| vec![file.name.to_string(), units::count(file.bytes), file.digest.to_string()]);
+        screen.say(format!("\n{}", grid::grid(&columns, rows)))
+    }
+
+    pub(super) fn report(&self) -> Value {
+        let tables = self.tables.iter();
+        json!({
+            "stack": self.document,
+            "public_key": self.public_key.to_string(),
+            "request": self.request().map(|(lookups, up, down, log2)| json!({
+                "lookups": lookups,
+                "query_bytes": up,
+                "answer_bytes": down,
+                "failure_log2": Some(log2).filter(|log2| log2.is_finite()),
+            })),
+            "tables": tables.map(|(catalog, scheme)| json!({ "catalog": catalog, "scheme": scheme })).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A stack's folder. Every table's catalog is compared with what the stack names; `verify` reads all of it.
+pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()> {
+    let (signed, document) = dir.read().map_err(blame::db)?;
+    let bars = screen.bars();
+    let mut catalogs = Vec::new();
+    for shard in &document.shards {
+        let table = TableDir::open(&dir.table(&shard.table)).map_err(blame::db)?;
+        let image = table.open_epoch(shard.epoch).map_err(blame::db)?;
+        if !shard.is(image.catalog()) {
+            return Err(crate::failure::Failure::input(format!(
+                "epoch {} of table {} is not the one that the stack names",
+                shard.epoch, shard.table
+            ))
+            .fix("publish the stack again"));
+        }
+        if verify {
+            let stage = shard.table.to_string();
+            image.verify(&|at| bars.at(&stage, at.done, at.total, Unit::Bytes)).map_err(blame::db)?;
+        }
+        catalogs.push(image.catalog().clone());
+    }
+    if verify {
+        for file in &document.files {
+            dir.file(file).map_err(blame::db)?;
+        }
+    }
+    bars.finish();
+    let seen = Seen::new(document, signed.public_key(), catalogs)?;
+    screen.say(format!("{}\n", dir.path().display()))?;
+    seen.print(screen)?;
+    screen.say(match verify {
+        true => "\nverified: every section of every table and every public file matches its digest",
+        false => "\nthe stack and the catalogs it names are good; --verify reads the rest; --table NAME shows one table",
+    })?;
+    let mut report = seen.report();
+    if let Some(object) = report.as_object_mut() {
+        object.insert("path".to_owned(), json!(dir.path()));
+        object.insert("verified".to_owned(), verify.into());
+    }
+    screen.report(&report)
+}
