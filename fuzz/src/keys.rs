@@ -35,6 +35,7 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         value: read.value,
         layers: read.layers,
         lookups_per_client: 1,
+        together: 1,
         goal: Default::default(),
         set: None,
         threads: Some(1),

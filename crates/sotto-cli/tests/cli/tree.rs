@@ -175,29 +175,44 @@ fn plans_are_made_without_a_log_and_refused_with_a_reason() {
 }
 
 #[test]
-fn proofs_are_fetched_by_schemes_with_keys_and_with_states() {
+fn proofs_are_fetched_by_every_scheme_of_one_server() {
     let world = World::new("300");
-    world.build(&["--design", "colour", "--public", "7", "--scheme", "fspiral"]);
-    let stateful = world.folder.text("stateful");
-    let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &stateful, "--json"];
-    let built = sotto(&[&args[..], &["--design", "tile", "--scheme", "s3pir"]].concat()).json();
-    assert_eq!(built["scheme"], "s3pir/1");
-    let server = Served::start(&[&world.tables, &stateful]);
-    assert_eq!(world.prove(&server.url, 255, &[])["lookups"], 2);
+    let ids = sotto_registry::SCHEMES.iter().filter(|entry| entry.servers == 1).map(|entry| entry.id.0);
+    let names: Vec<&str> = ids.filter_map(|id| id.split('/').next()).collect();
+    assert!(names.contains(&"fspiral") && names.contains(&"s3pir"), "{names:?}");
+    let out = |name: &str| world.folder.text(name);
+    for name in &names {
+        let args = ["tree", "build", &world.log, "--log-key", &world.public, "--out", &out(name), "--json"];
+        let built = sotto(&[&args[..], &["--scheme", name, "--design", "colour", "--public", "7"]].concat());
+        assert!(built.json()["scheme"].as_str().unwrap().starts_with(name));
+    }
+    let folders: Vec<String> = names.iter().map(|name| out(name)).collect();
+    let server = Served::start(&folders.iter().map(String::as_str).collect::<Vec<_>>());
 
-    let prove = ["tree", "prove", "--server", &server.url, "--name", "stateful", "--log-key", &world.public];
-    let prove = |index: &str, more: &[&str]| sotto(&[&prove[..], &["--index", index], more].concat());
-    prove("7", &[]).fails(2, &["--state DIR"]);
     let (state, anchor) = (world.folder.text("state"), world.folder.text("anchor"));
-    let kept = ["--json", "--state", state.as_str(), "--anchor", anchor.as_str()];
-    assert_eq!(prove("7", &kept).json()["leaf"], hex(&world.leaf(7)));
-    let budget = || {
-        let shown = sotto(&["inspect", "--state", &state, "--json"]).json();
-        shown["states"][0]["budget"].as_u64().unwrap()
+    let prove = |name: &str, more: &[&str]| {
+        let args = ["tree", "prove", "--server", &server.url, "--name", name, "--log-key", &world.public];
+        sotto(&[&args[..], more].concat())
     };
-    let left = budget();
-    assert_eq!(prove("299", &kept).json()["leaf"], hex(&world.leaf(299)));
-    assert_eq!(budget(), left - 1);
+    let kept = ["--json", "--state", state.as_str(), "--anchor", anchor.as_str()];
+    let leaf = hex(&world.leaf(299));
+    for name in &names {
+        let proved = prove(name, &[&["--index", "299"][..], &kept].concat()).json();
+        assert_eq!((&proved["leaf"], &proved["lookups"]), (&leaf.clone().into(), &2.into()), "{name}");
+    }
+    // A state goes on where it was, and is asked for before anything is sent.
+    prove("s3pir", &["--index", "7"]).fails(2, &["--state DIR"]);
+    let budgets = || {
+        let shown = sotto(&["inspect", "--state", &state, "--json"]).json();
+        let states = shown["states"].as_array().unwrap().clone();
+        let of = |state: &Value| (state["table"] == "s3pir-0").then(|| state["budget"].as_u64().unwrap());
+        states.iter().find_map(of).unwrap()
+    };
+    let left = budgets();
+    // With the leaf known, one lookup in each table.
+    let again = prove("s3pir", &[&["--index", "299", "--leaf", &leaf][..], &kept].concat()).json();
+    assert!(again["events"].as_array().unwrap().is_empty(), "{again}");
+    assert_eq!(budgets(), left - 1);
 }
 
 #[test]
