@@ -3,6 +3,7 @@
 use crate::literal::Literal;
 use crate::rings::{LIMB, RingSet};
 use crate::tree::{Side, Tree};
+use sotto_core::work;
 use sotto_math::bits::packed_len;
 
 /// Bytes of the seed that stands for all masks of a message.
@@ -87,14 +88,19 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64
     rotations + unfolding + scanned + last
 }
 
-/// Multiply-adds of an answer, in equivalents of eight bits: seven planes of eight bits hold a word of fifty.
+/// Work of an answer, in the unit of [`work`].
 pub(crate) fn server_ops(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
-    let fixed = nanoseconds(literal, ring, tree)
-        - image_bytes(literal, ring, tree) as f64 / SCAN_BYTES_PER_NANOSECOND;
-    (image_bytes(literal, ring, tree) / 8)
-        .saturating_mul(2 * 7)
-        .saturating_add((fixed * OPS_PER_NANOSECOND) as u64)
+    (nanoseconds(literal, ring, tree) * work::OPS_PER_NANOSECOND as f64) as u64
 }
 
-/// What one core does in the time the model counts.
-const OPS_PER_NANOSECOND: f64 = 35.0;
+/// Work of a coefficient of a query: a mask and an error are drawn, and transformed, for each prime.
+const QUERY_WORD_OPS: u64 = 17_500;
+
+/// Work of a coefficient of an answer.
+const ANSWER_WORD_OPS: u64 = 4000;
+
+/// Work of a query and of reading its answer, by what the same steps take in `sotto-cube`.
+pub(crate) fn client_ops(literal: &Literal) -> u64 {
+    let words = u64::from(literal.primes) * QUERY_WORD_OPS + u64::from(literal.layers) * ANSWER_WORD_OPS;
+    words * LIMB as u64
+}

@@ -18,6 +18,7 @@ pub(crate) fn of(params: &Inner) -> ParamsReport {
             query_bytes: cost::query_bytes(literal, set) as u64,
             answer_bytes: cost::answer_bytes(literal, set) as u64,
             server_ops: cost::server_ops(literal, set, tree),
+            client_ops: cost::client_ops(literal),
             resident_bytes: cost::image_bytes(literal, set, tree),
             ..Costs::default()
         },

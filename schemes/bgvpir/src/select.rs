@@ -5,7 +5,6 @@ use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS};
 use crate::noise::Noise;
 use crate::rings::{self, MOST_PRIMES, RINGS, RingSet, on_ring};
 use crate::tree::Tree;
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
 
@@ -94,7 +93,10 @@ fn consider(ring: &RingSet, period: u32, shape: &Shape, best: &mut Option<(f64, 
                 {
                     continue;
                 }
-                let Some(answer_bits) = answer_bits(&draft, ring, &tree) else { continue };
+                let Some(answer_bits) = answer_bits(&draft, ring, &tree, shape.required_failure_log2())
+                else {
+                    continue;
+                };
                 let literal = Literal { answer_bits, ..draft };
                 let price = price(&literal, ring, &tree, shape);
                 if best.as_ref().is_none_or(|(least, _)| price < *least) {
@@ -139,14 +141,14 @@ fn cut(length: u64, count: u32, period: u32) -> Option<Vec<u32>> {
 }
 
 /// The fewest bits of an answer that are reliable.
-fn answer_bits(draft: &Literal, ring: &RingSet, tree: &Tree) -> Option<[u8; 2]> {
+fn answer_bits(draft: &Literal, ring: &RingSet, tree: &Tree, required: f64) -> Option<[u8; 2]> {
     let transforms = rings::ring(ring.name, draft.primes).ok()?;
     let noise = Noise::of(draft, &transforms, tree);
     let t = (64 - (ring.plain - 1).leading_zeros()) as u8;
     let reliable = |body: u8, mask: u8| {
         let bits = on_ring!(&*transforms, rns => AnswerBits::new(rns, body.into(), mask.into()));
         let failure = bits.map_or(0.0, |bits| noise.failure_log2(draft, &transforms, bits));
-        failure <= f64::from(REQUIRED_FAILURE_LOG2) - RESERVE
+        failure <= required - RESERVE
     };
     BODY_BITS
         .map(|more| t + more)
