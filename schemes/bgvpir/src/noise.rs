@@ -23,7 +23,7 @@ pub struct Noise {
     pub rotated: f64,
     /// Of the entries of u, and of v, at the level of the table.
     pub unfolded: [f64; 2],
-    /// Of the sums over b of v[b] X[a, b].
+    /// Of the sums over b of `v[b] X[a, b]`.
     pub first: f64,
     /// Of the answer modulo the last prime.
     pub answer: f64,

@@ -5,9 +5,9 @@
 //! | [`generate`] | a synthetic log, to try things on |
 //! | [`plan`] | what each way to lay a log out would cost |
 //! | `choice` | which design and scheme a build takes |
-//! | [`build`] | a log's tiles to a stack of tables that can be served |
+//! | [`mod@build`] | a log's tiles to a stack of tables that can be served |
 //! | `rows` | which hash goes to which row |
-//! | [`prove`] | an inclusion proof, privately fetched and verified |
+//! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
 //! | `log` | which log, and whose key it is signed with |
 
 mod build;
