@@ -3,10 +3,13 @@
 use serde_json::Value;
 use sotto_catalog::stack::{File, Shard};
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, SignedCatalog, SignedStack,
+    ArtifactEntry, Batched, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, SignedCatalog, SignedStack,
     SigningKey, Stack, TableKind, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
+use sotto_layers::pbc::Params;
+use sotto_layers::pbc::code::Sizes;
+use sotto_prg::PublicSeed;
 use sotto_registry::{SCHEMES, find};
 use sotto_testkit::rng::seeded;
 use std::str::FromStr;
@@ -34,11 +37,14 @@ pub fn signed_stack(data: &[u8]) -> bool {
         let text = stack.to_text().expect("what was read is written");
         let again = Stack::parse(text.as_bytes()).expect("what was written is read");
         assert!(again.shards == stack.shards && again.files == stack.files);
+        if let Ok(Some(batched)) = Batched::of(&stack) {
+            assert!((1..=batched.code().sizes().items).contains(&batched.most()));
+        }
     }
     signed.verify(None).is_ok()
 }
 
-/// A signed stack of all catalogs.
+/// Signed stacks of all catalogs, one of them of a batch code.
 pub fn signed_stacks() -> Vec<Vec<u8>> {
     let named = |(i, catalog): (usize, Catalog)| {
         let table = format!("table-{i}").parse().unwrap();
@@ -54,7 +60,12 @@ pub fn signed_stacks() -> Vec<Vec<u8>> {
         attribution: Some("a test".to_owned()),
         created: 7,
     };
-    vec![SignedStack::sign(&stack, &signing_key_of_seeds()).unwrap().to_bytes()]
+    let pbc = Params::new(Sizes::fit(1000, 12).unwrap(), PublicSeed([3; 32]));
+    let range = TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 0, empty: HexBytes(vec![1]) };
+    let layers = Batched::layers(&range, &[], &pbc);
+    let batch = Stack { layers, ..stack.clone() };
+    let key = signing_key_of_seeds();
+    [stack, batch].iter().map(|stack| SignedStack::sign(stack, &key).unwrap().to_bytes()).collect()
 }
 
 /// A catalog's text.

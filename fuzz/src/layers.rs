@@ -1,7 +1,10 @@
 //! Parameters of layers, and rows that are none.
 
 use sotto_core::{Layer, Row};
-use sotto_layers::Keyword;
+use sotto_layers::pbc::Params;
+use sotto_layers::pbc::code::Sizes;
+use sotto_layers::{Keyword, Pbc};
+use sotto_prg::PublicSeed;
 use sotto_testkit::rng::seeded;
 
 /// Most bytes of rows that are made up to be looked at.
@@ -51,4 +54,32 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
         params("sha256", 32, "up-to"),
         cut,
     ]
+}
+
+/// The parameters of a batch code. What is taken is written again, and a request is planned.
+pub fn pbc_params(data: &[u8]) -> bool {
+    let Ok(params) = Params::parse(data) else { return false };
+    let text = serde_json::to_vec(&params).expect("what was read is written");
+    assert_eq!(Params::parse(&text).expect("what was written is read"), params);
+    let code: Pbc = params.code().expect("what was read is in order");
+    let (rows, plan) =
+        code.plan(&[0, params.rows - 1][..params.batch.min(2)], &mut seeded("pbc")).expect("a request");
+    let (shards, visits) = (code.shards(), code.visits());
+    assert!(rows.iter().zip(&visits).all(|(row, shard)| *row < shards[*shard]) && rows.len() == visits.len());
+    // Rows may be wanted that cannot be had at once; then that is said.
+    if let Ok(reply) = code.assemble(plan, vec![Row::new(vec![7]); visits.len()]) {
+        assert_eq!(reply.len(), params.batch.min(2));
+    }
+    true
+}
+
+/// Codes with buckets, with spare lookups beside them, and with nothing else.
+pub fn pbc_paramses() -> Vec<Vec<u8>> {
+    let fit = |rows, items| Sizes::fit(rows, items).expect("a code");
+    let spare = Sizes { rows: 1000, items: 20, copies: 3, buckets: 18, spare: 2 };
+    [fit(1000, 12), fit(1 << 20, 64), fit(50, 3), spare]
+        .map(|sizes| {
+            serde_json::to_vec(&Params::new(sizes, PublicSeed([3; 32]))).expect("parameters are JSON")
+        })
+        .to_vec()
 }

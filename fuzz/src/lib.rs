@@ -68,6 +68,7 @@ targets! {
     signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;
     keyword_params: layers, keyword_paramses;
+    pbc_params: layers, pbc_paramses;
     public_key: catalog, public_keys;
     signing_key: catalog, signing_keys;
     scheme_params: scheme, paramses;

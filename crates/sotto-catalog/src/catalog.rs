@@ -300,22 +300,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
     pub fn row_of(&self, text: &str) -> Result<u64> {
-        let text = text.trim();
-        let number = || text.parse().ok().filter(|&row: &u64| row < self.rows);
-        let (row, rule) = match &self.kind {
-            TableKind::Index => (number(), "a row number"),
-            TableKind::Keyword => (None, "a key, which lies in several rows,"),
-            TableKind::Range { key: crate::KeyKind::Ipv4, .. } if text.parse::<u64>().is_ok() => {
-                (number(), "a row number")
-            }
-            TableKind::Range { key, .. } => {
-                let rule = if *key == crate::KeyKind::Ipv4 { "an IPv4 address" } else { "a key" };
-                (key.parse(text).and_then(|key| self.row_of_key(key)), rule)
-            }
-        };
-        row.ok_or_else(|| CatalogError::NoSuchRow {
-            why: format!("{rule} of table {} was expected, it has {} rows", self.table, self.rows),
-        })
+        self.kind.row_of(text, &self.table, self.rows)
     }
 }
 

@@ -5,6 +5,7 @@
 //! | [`catalog`] | the catalog itself: parsed totally, checked for consistency |
 //! | [`table`] | table names, index, range and keyword tables, what a row's bytes mean |
 //! | [`entry`] | one static file: its size, its digest, the digests of its chunks |
+//! | [`batched`] | a stack whose tables are the buckets of a batch code |
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`signed`] | the catalog as it travels: exact text, public key, signature |
 //! | [`key`] | signing keys, public keys, and their text forms |
@@ -15,6 +16,7 @@
 //! The bytes are drawn in `spec/catalog.md` and `spec/artifacts.md`.
 #![forbid(unsafe_code)]
 
+pub mod batched;
 pub mod catalog;
 pub mod entry;
 pub mod error;
@@ -25,6 +27,7 @@ pub mod signed;
 pub mod stack;
 pub mod table;
 
+pub use batched::Batched;
 pub use catalog::{Catalog, Layer, Sidecar, Terms};
 pub use entry::ArtifactEntry;
 pub use error::CatalogError;

@@ -120,6 +120,30 @@ impl TableKind {
         }
     }
 
+    /// The row that a user means by `text`, in a table of this name and so many rows: see [`crate::Catalog::row_of`].
+    ///
+    /// # Errors
+    /// [`CatalogError::NoSuchRow`].
+    pub fn row_of(&self, text: &str, table: &TableName, rows: u64) -> Result<u64> {
+        let text = text.trim();
+        let number = || text.parse().ok().filter(|&row: &u64| row < rows);
+        let (row, rule) = match self {
+            TableKind::Index => (number(), "a row number"),
+            TableKind::Keyword => (None, "a key, which lies in several rows,"),
+            TableKind::Range { key: KeyKind::Ipv4, .. } if text.parse::<u64>().is_ok() => {
+                (number(), "a row number")
+            }
+            TableKind::Range { key, .. } => {
+                let rule = if *key == KeyKind::Ipv4 { "an IPv4 address" } else { "a key" };
+                let row = key.parse(text).and_then(|key| self.row_of_key(key));
+                (row.filter(|&row| row < rows), rule)
+            }
+        };
+        row.ok_or_else(|| CatalogError::NoSuchRow {
+            why: format!("{rule} of table {table} was expected, it has {rows} rows"),
+        })
+    }
+
     pub(crate) fn check(&self, rows: u64, row_bytes: u64) -> Result<()> {
         let TableKind::Range { key, block, first, empty } = self else { return Ok(()) };
         if *block == 0 {

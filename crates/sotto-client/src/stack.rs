@@ -1,5 +1,10 @@
 //! A stack, for people in a hurry: opens its tables, and asks all of them what a layer says.
 //!
+//! | module | what lives there |
+//! |---|---|
+//! | [`builder`] | which stack, whom to trust, where to keep things |
+//! | [`batch`] | several rows, or values of several keys, in one round |
+//!
 //! A layer's requests become one lookup for each of its visits, whatever is asked for; all tables are asked at the same
 //! time, and each of them answers before anything is made of what the others said. So what servers see is the
 //! layer's [`visits`](Layer::visits), and when.
@@ -7,16 +12,20 @@
 //! Tables, public files and the stack that names them are of one epoch, or nothing is asked: each table's catalog is compared
 //! with the digest that the stack has for it, before a lookup and after.
 
-use crate::session::{Trust, accepted};
-use crate::table::{Builder, Table};
-use crate::transport::{Request, Transport};
+pub mod batch;
+pub mod builder;
+
+pub use batch::Batch;
+pub use builder::StackBuilder;
+
+use crate::session::Trust;
+use crate::table::Table;
+use crate::transport::Transport;
 use crate::{ClientError, Result};
-use sotto_catalog::{PublicKey, SignedStack, Stack as Document, TableName};
+use sotto_catalog::{PublicKey, Stack as Document};
 use sotto_core::{CryptoRng, Error, Layer, Misuse, PeerMisbehaved, Row};
 use sotto_prg::system_rng;
-use sotto_wire::routes;
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -24,101 +33,14 @@ use std::time::Duration;
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Makes transports to the servers of a table, in the order of their roles.
-type Make = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
-
-/// A stack about to be opened.
-#[must_use = "nothing happens before open()"]
-pub struct StackBuilder {
-    make: Make,
-    name: String,
-    pin: Option<PublicKey>,
-    cache_dir: Option<PathBuf>,
-    #[allow(clippy::type_complexity, reason = "one function, named by what it does")]
-    configure: Box<dyn Fn(Builder) -> Builder + Send>,
-}
-
 /// An open stack.
 pub struct Stack {
     from: StackBuilder,
     document: Document,
     key: PublicKey,
+    trust: Trust,
     files: Vec<Vec<u8>>,
     tables: Vec<Table>,
-}
-
-impl StackBuilder {
-    /// Accepts a stack signed by this key only, and tables likewise. Without it the first key seen is believed, and the
-    /// tables must be signed by the same one.
-    pub fn pin(mut self, key: PublicKey) -> Self {
-        self.pin = Some(key);
-        self
-    }
-
-    /// Keeps the tables' artifacts, keys and epochs in this directory.
-    pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
-        self.cache_dir = Some(dir.as_ref().to_owned());
-        self
-    }
-
-    /// Says how each table is opened, beyond its name, its key and its cache.
-    pub fn configure(mut self, configure: impl Fn(Builder) -> Builder + Send + 'static) -> Self {
-        self.configure = Box::new(configure);
-        self
-    }
-
-    /// Opens the stack: what it says, its public files, its tables.
-    ///
-    /// # Errors
-    /// [`ClientError`]; [`ClientError::StackMoves`] if its tables are never those that it names.
-    pub fn open(mut self) -> Result<Stack> {
-        let (document, key) = self.fetch(None)?;
-        let files = self.files(&document)?;
-        let mut tables = Vec::new();
-        for shard in &document.shards {
-            let transports = (self.make)()?;
-            let mut builder = Table::over_all(transports, shard.table.as_str()).pin(key);
-            if let Some(dir) = &self.cache_dir {
-                builder = builder.cache_dir(dir);
-            }
-            tables.push((self.configure)(builder).open()?);
-        }
-        let mut stack = Stack { from: self, document, key, files, tables };
-        stack.settle()?;
-        Ok(stack)
-    }
-
-    /// The stack as it is now.
-    fn fetch(&mut self, key: Option<PublicKey>) -> Result<(Document, PublicKey)> {
-        let name: TableName = self.name.parse()?;
-        let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
-        let signed = SignedStack::parse(&self.call(&request)?)?;
-        let document = signed.verify(key.or(self.pin).as_ref())?;
-        if document.stack != name {
-            return Err(ClientError::WrongTable { asked: name, found: document.stack });
-        }
-        Ok((document, signed.public_key()))
-    }
-
-    fn files(&mut self, document: &Document) -> Result<Vec<Vec<u8>>> {
-        let fetch = |file: &sotto_catalog::stack::File| {
-            let request = Request::get(routes::artifact(&file.digest.to_string()), file.bytes);
-            let bytes = self.call(&request)?;
-            if !file.is(&bytes) {
-                return Err(Error::from(PeerMisbehaved::Digest("a public file")).into());
-            }
-            Ok(bytes)
-        };
-        document.files.iter().map(fetch).collect()
-    }
-
-    /// Asks the first server for what is public.
-    fn call(&mut self, request: &Request) -> Result<Vec<u8>> {
-        let mut transports = (self.make)()?;
-        let first = transports.first_mut().ok_or(Error::from(Misuse::Rule("a stack has a server")))?;
-        let response = first.call(request)?;
-        Ok(accepted(&response, None)?.to_vec())
-    }
 }
 
 impl Stack {
@@ -131,8 +53,7 @@ impl Stack {
     /// A stack whose tables' schemes ask several servers, over HTTP: their addresses in the order of their roles.
     #[cfg(feature = "http")]
     pub fn connect_all(urls: &[&str], stack: &str) -> StackBuilder {
-        let urls: Vec<String> = urls.iter().map(|&url| url.to_owned()).collect();
-        Self::over(stack, move || crate::table::to::usual(&urls))
+        StackBuilder::connect(urls, stack)
     }
 
     /// A stack over any transports, which are made for each table anew.
@@ -140,8 +61,7 @@ impl Stack {
         stack: &str,
         make: impl FnMut() -> Result<Vec<Box<dyn Transport>>> + Send + 'static,
     ) -> StackBuilder {
-        let configure = Box::new(|builder| builder);
-        StackBuilder { make: Box::new(make), name: stack.to_owned(), pin: None, cache_dir: None, configure }
+        StackBuilder::over(Box::new(make), stack)
     }
 
     /// What the stack says of itself.
@@ -156,7 +76,7 @@ impl Stack {
 
     /// Why that key is believed.
     pub fn trust(&self) -> Trust {
-        if self.from.pin.is_some() { Trust::Pinned } else { Trust::FirstUse }
+        self.trust
     }
 
     /// Its tables, in the order of its layer's shards.
@@ -231,11 +151,11 @@ impl Stack {
             wanted.get_mut(*shard).ok_or_else(broken)?.push(row);
         }
         let answers = self.ask(&wanted);
-        let current = self.is_current();
-        let mut answers: Vec<_> = answers.into_iter().collect::<Result<_>>()?;
-        if !current {
+        // Said before anything that went wrong: a row that a later epoch lacks must not keep the caller from asking again.
+        if !self.is_current() {
             return Err(ClientError::EpochChanged { asked: self.document.epoch, newest: None });
         }
+        let mut answers: Vec<_> = answers.into_iter().collect::<Result<_>>()?;
         // Back into the order of the visits.
         answers.iter_mut().for_each(|rows| rows.reverse());
         let mut next = |shard: &usize| answers.get_mut(*shard)?.pop().map(Row::new);
@@ -264,7 +184,10 @@ impl Stack {
 
     /// Fetches the stack until its tables are those that it names.
     fn settle(&mut self) -> Result<()> {
-        if self.is_current() { Ok(()) } else { self.take(TRIES) }
+        if !self.is_current() {
+            return self.take(TRIES);
+        }
+        self.from.remember(&self.document, self.key, self.trust)
     }
 
     fn take(&mut self, tries: u32) -> Result<()> {
@@ -288,7 +211,7 @@ impl Stack {
                 table.refresh()?;
             }
             if self.is_current() {
-                return Ok(());
+                return self.from.remember(&self.document, self.key, self.trust);
             }
         }
         Err(ClientError::StackMoves { stack: self.document.stack.clone() })

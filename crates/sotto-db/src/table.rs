@@ -4,12 +4,15 @@
 //! |---|---|
 //! | [`raw`] | rows one after the other in a file |
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
+//! | [`buckets`] | the tables of a batch code: rows of another table, in another order |
 //! | [`packed`] | rows as records: narrow ones packed, wide ones split |
 
+pub mod buckets;
 pub mod packed;
 pub mod ranges;
 pub mod raw;
 
+pub use buckets::{Bucket, Buckets, Scattered};
 pub use packed::Packed;
 pub use ranges::{BlockRule, Ranges};
 pub use raw::RawFile;

@@ -4,6 +4,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`code`] | how many copies and buckets, and how often that fails |
+//! | [`params`] | what a stack says of it, checked |
 //! | [`permutation`] | where the copies lie, without a map |
 //! | [`matching`] | which bucket serves which row |
 //! | [`place`] | what lies in each bucket, for who writes it |
@@ -25,8 +26,11 @@
 
 pub mod code;
 pub mod matching;
+pub mod params;
 pub mod permutation;
 pub mod place;
+
+pub use params::Params;
 
 use crate::draw;
 use code::Sizes;
@@ -37,6 +41,9 @@ use sotto_core::{Error, Layer, Misuse, Result, Row};
 use sotto_math::divide::divide;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
+
+/// The layer's name in a stack.
+pub const NAME: &str = "pbc/1";
 
 /// A batch code. Its shards are the buckets and, if the code has spare lookups, after them the whole table.
 #[derive(Debug)]

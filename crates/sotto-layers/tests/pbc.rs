@@ -6,6 +6,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
 use sotto_core::{Error, Layer, Misuse, ParamsError, Result, Row, Then};
 use sotto_layers::Pbc;
+use sotto_layers::pbc::Params;
 use sotto_layers::pbc::code::Sizes;
 use sotto_layers::pbc::place::Placement;
 use sotto_prg::PublicSeed;
@@ -265,6 +266,27 @@ fn sizes_that_fit_are_in_order_and_cost_less_than_single_lookups() {
     // What the README says.
     let sizes = Sizes::fit((1 << 21) - 2, 20).unwrap();
     assert_eq!((sizes.copies, sizes.buckets, sizes.spare), (5, 6, 0));
+}
+
+#[test]
+fn parameters_are_read_as_they_are_written() {
+    let params = Params::new(Sizes::fit(5000, 20).unwrap(), PublicSeed([5; 32]));
+    let text = serde_json::to_string(&params).unwrap();
+    assert_eq!(Params::parse(text.as_bytes()).unwrap(), params);
+    assert_eq!(params.code().unwrap().shards(), Tables::fit(5000, 20).code.shards());
+    for (from, to) in [
+        ("\"batch\":20", "\"batch\":257"),
+        ("\"batch\":20", "\"batch\":-1"),
+        ("\"rows\":5000", "\"rows\":0"),
+        ("\"buckets\":6", "\"buckets\":5"),
+        ("\"copies\":5", "\"copies\":5,\"more\":1"),
+        ("\"seed\":\"05", "\"seed\":\"0"),
+        ("{", "["),
+    ] {
+        assert!(text.contains(from), "{from} is not in {text}");
+        let error = Params::parse(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert!(matches!(error, Error::Params(_) | Error::Misuse(_)), "{to}: {error}");
+    }
 }
 
 /// The sum of two rows that are far apart.

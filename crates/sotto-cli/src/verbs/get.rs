@@ -3,12 +3,16 @@
 //! | module | what it does |
 //! |---|---|
 //! | `answer` | what came of a row or of a key |
+//! | `batch` | several of them in one round over a stack |
 //! | `stream` | a row of many megabytes, written to a file while it comes |
+//! | `wanted` | rows as they are listed, keys one to a line |
 
 mod answer;
+mod batch;
 mod stream;
+mod wanted;
 
-use super::remote::Remote;
+use super::remote::{Opened, Remote};
 use super::state::{self, Events};
 use crate::blame;
 use crate::failure::Result;
@@ -21,10 +25,12 @@ use sotto_client::table::LookupStats;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use wanted::Rows;
 
 const EXAMPLE: &str = "\
 A table that is asked by key says so where it does not have one; the server sees no difference. All rows and keys of one \
-call travel in one request: the server sees how many there are, and nothing of which. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
+call travel in one request: the server sees how many there are, and nothing of which. A stack that was made for several at once (`sotto encode --batch`) \
+does not show how many, either: all its tables are asked whatever is wanted. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
 table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache \
 learns which tables you use, not which rows.
 
@@ -45,7 +51,8 @@ in one go, while nobody waits.
 Example:
   sotto get --server http://127.0.0.1:8080 --table ip-country --key 8.8.8.8
   sotto get --server https://lookup.example --table blocked --key example.com --key example.org
-  sotto get --server https://lookup.example --table people --row 7 --row 12 --pin sotto-pk:...
+  sotto get --server https://lookup.example --table blocked --keys domains.txt
+  sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
   sotto get --server https://one.example --server https://other.example --table people --row 7
   sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
 
@@ -58,12 +65,20 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) struct Get {
     #[command(flatten)]
     remote: Remote,
-    /// A row by its number, counted from 0; may be repeated
-    #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present = "keys")]
-    rows: Vec<u64>,
+    /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
+    #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present_any = ["keys", "key_file"])]
+    rows: Vec<Rows>,
     /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
+    /// A file of keys, one to a line; - for what is piped in
+    #[arg(long = "keys", value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    #[arg(skip)]
+    row_numbers: Vec<u64>,
+    /// Those of --key, then those of --keys.
+    #[arg(skip)]
+    all_keys: Vec<String>,
     /// Fetch one row piece by piece and write it to a file, for rows of many megabytes
     #[arg(long, requires = "output")]
     stream: bool,
@@ -76,13 +91,24 @@ pub(crate) struct Get {
 }
 
 impl Get {
-    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+    pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
+        self.row_numbers = self.rows.iter().flat_map(|Rows(rows)| rows).copied().collect();
+        self.all_keys = self.keys.clone();
+        if let Some(file) = &self.key_file {
+            self.all_keys.extend(wanted::keys(file)?);
+        }
         let bars = Arc::new(screen.bars());
         if let (true, Some(file)) = (self.stream, &self.output) {
             return self.stream(screen, &bars, file);
         }
         let events = Events::default();
-        let mut table = self.remote.open(&bars, &events)?;
+        let mut table = match self.remote.open_either(&bars, &events)? {
+            Opened::Table(table) => *table,
+            Opened::Stack(mut batch) => {
+                bars.finish();
+                return self.round(screen, &mut batch, &events);
+            }
+        };
         let looked_up = self.look_up(&mut table);
         if self.renew && looked_up.is_ok() {
             state::refill(&mut table).map_err(blame::client)?;

@@ -108,7 +108,8 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
     lines
 }
 
-fn value(kind: ValueKind) -> &'static str {
+/// What rows mean to a person.
+pub(super) fn value(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Text => "text",
         ValueKind::Unsigned => "unsigned integers",
@@ -141,7 +142,8 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     ]
 }
 
-fn kind(kind: &TableKind) -> String {
+/// How a person names a row.
+pub(super) fn kind(kind: &TableKind) -> String {
     match kind {
         TableKind::Index => "row number".to_owned(),
         TableKind::Range { key, block, first, .. } => {

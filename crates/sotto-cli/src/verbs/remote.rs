@@ -1,12 +1,14 @@
-//! A table behind an address: which one, whom to believe, and where to keep what is kept of it.
+//! A table or a stack behind an address: which one, whom to believe, and where to keep what is kept of it.
 
 use super::state::{self, Events};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::{Bars, Unit};
 use sotto_catalog::{PublicKey, TableName};
-use sotto_client::Table;
-use sotto_client::table::{Progress, Stage};
+use sotto_client::stack::Batch;
+use sotto_client::table::{Builder, Progress, Stage};
+use sotto_client::{ClientError, Stack, Table};
+use sotto_wire::Code;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +19,7 @@ pub(crate) struct Remote {
     /// The server's address, as `sotto serve` printed it; one for each role of a table that has several
     #[arg(long = "server", value_name = "URL", required = true)]
     pub(super) servers: Vec<String>,
-    /// The table's name
+    /// The table's name, or that of a stack
     #[arg(long, value_name = "NAME")]
     table: TableName,
     /// Accept a table signed by this key only (`sotto encode` printed it)
@@ -46,15 +48,26 @@ pub(crate) struct Remote {
     trust_root: Option<PathBuf>,
 }
 
-impl Remote {
-    /// Opens it.
-    pub(super) fn open(&self, bars: &Arc<Bars>, events: &Events) -> Result<Table> {
-        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let mut builder = Table::connect_all(&servers, self.table.as_str())
-            .timeout(Duration::from_secs(self.timeout))
-            .progress(on(bars))
-            .events(events.listener());
-        if let Some(dir) = self.state.clone().or_else(state::default_dir) {
+/// What a name stands for.
+pub(super) enum Opened {
+    Table(Box<Table>),
+    Stack(Box<Batch>),
+}
+
+/// How each table is opened, whether it is asked by itself or belongs to a stack.
+#[derive(Clone)]
+struct How {
+    state: Option<PathBuf>,
+    anchor: Option<PathBuf>,
+    rate: Option<u64>,
+    bars: Arc<Bars>,
+    events: Events,
+}
+
+impl How {
+    fn configure(&self, mut builder: Builder) -> Builder {
+        builder = builder.progress(on(&self.bars)).events(self.events.listener());
+        if let Some(dir) = &self.state {
             builder = builder.state_dir(dir);
         }
         if let Some(rate) = self.rate {
@@ -63,19 +76,87 @@ impl Remote {
         if let Some(dir) = &self.anchor {
             builder = builder.anchor_dir(dir);
         }
+        builder
+    }
+}
+
+impl Remote {
+    /// Opens a table.
+    pub(super) fn open(&self, bars: &Arc<Bars>, events: &Events) -> Result<Table> {
+        self.open_table(&self.how(bars, events))?.map_err(blame::client)
+    }
+
+    /// Opens a table or, if the server has none of that name, a stack that is made for several rows at once.
+    pub(super) fn open_either(&self, bars: &Arc<Bars>, events: &Events) -> Result<Opened> {
+        let how = self.how(bars, events);
+        let missing = match self.open_table(&how)? {
+            Ok(table) => return Ok(Opened::Table(Box::new(table))),
+            Err(missing) if is_missing(&missing) => missing,
+            Err(error) => return Err(blame::client(error)),
+        };
+        match self.open_stack(how)? {
+            Ok(stack) => Batch::new(stack).map(|batch| Opened::Stack(Box::new(batch))).map_err(blame::client),
+            // Neither: what was asked for was most likely a table.
+            Err(error) if is_missing(&error) => Err(blame::client(missing)),
+            Err(error) => Err(blame::client(error)),
+        }
+    }
+
+    fn how(&self, bars: &Arc<Bars>, events: &Events) -> How {
+        How {
+            state: self.state.clone().or_else(state::default_dir),
+            anchor: self.anchor.clone(),
+            rate: self.rate,
+            bars: Arc::clone(bars),
+            events: events.clone(),
+        }
+    }
+
+    fn cache(&self) -> Result<Option<PathBuf>> {
+        match (&self.cache, self.no_cache) {
+            (_, true) => Ok(None),
+            (Some(dir), false) => Ok(Some(dir.clone())),
+            (None, false) => default_cache().map(Some),
+        }
+    }
+
+    fn open_table(&self, how: &How) -> Result<sotto_client::Result<Table>> {
+        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let builder = Table::connect_all(&servers, self.table.as_str());
+        let mut builder = how.configure(builder.timeout(Duration::from_secs(self.timeout)));
         if let Some(key) = self.pin {
             builder = builder.pin(key);
         }
         if let Some(pem) = &self.trust_root {
             builder = builder.trust_root(pem);
         }
-        match (&self.cache, self.no_cache) {
-            (_, true) => {}
-            (Some(dir), false) => builder = builder.cache_dir(dir),
-            (None, false) => builder = builder.cache_dir(default_cache()?),
+        if let Some(dir) = self.cache()? {
+            builder = builder.cache_dir(dir);
         }
-        builder.open().map_err(blame::client)
+        Ok(builder.open())
     }
+
+    fn open_stack(&self, how: How) -> Result<sotto_client::Result<Stack>> {
+        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
+        let mut builder = Stack::connect_all(&servers, self.table.as_str())
+            .timeout(Duration::from_secs(self.timeout))
+            .configure(move |builder| how.configure(builder));
+        if let Some(key) = self.pin {
+            builder = builder.pin(key);
+        }
+        if let Some(pem) = &self.trust_root {
+            builder = builder.trust_root(pem);
+        }
+        if let Some(dir) = self.cache()? {
+            builder = builder.cache_dir(dir);
+        }
+        Ok(builder.open())
+    }
+}
+
+/// Whether a server says that it has nothing of that name.
+fn is_missing(error: &ClientError) -> bool {
+    matches!(error.root(), ClientError::Refused(problem) if problem.code == Code::NoSuchTable)
 }
 
 /// Draws the opening of a table, and a row that is streamed.

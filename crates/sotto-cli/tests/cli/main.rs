@@ -5,6 +5,7 @@
 //! | [`harness`] | running the command, and a server next to it |
 //! | [`journey`] | encode, serve, get, update, get again, inspect |
 //! | [`sources`] | bad source files: whose fault, which line, which column |
+//! | [`batch`] | several rows, or values of several keys, in one round |
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
@@ -19,6 +20,7 @@
 // Clippy knows tests by their attribute, and what they share has none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod batch;
 mod codes;
 mod faults;
 mod harness;

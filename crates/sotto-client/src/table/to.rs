@@ -60,15 +60,13 @@ impl To {
     }
 }
 
-/// A transport to each address, as they are unless said otherwise.
-#[cfg(feature = "http")]
-pub(crate) fn usual(urls: &[String]) -> Result<Vec<Box<dyn Transport>>> {
-    over_http(urls, Settings::default(), None)
-}
-
 /// A transport to each address, no two of which may be one endpoint.
 #[cfg(feature = "http")]
-fn over_http(urls: &[String], settings: Settings, root: Option<&Path>) -> Result<Vec<Box<dyn Transport>>> {
+pub(crate) fn over_http(
+    urls: &[String],
+    settings: Settings,
+    root: Option<&Path>,
+) -> Result<Vec<Box<dyn Transport>>> {
     let settings = match root {
         Some(path) => settings.trust_file(path)?,
         None => settings,

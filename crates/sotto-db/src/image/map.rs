@@ -15,6 +15,8 @@ impl Map {
         // temporary file and renamed when complete; nothing in sotto opens one for writing afterwards,
         // and an update writes another file. The mapping itself is read-only. Someone who truncates an
         // image in place while it is served breaks this and gets SIGBUS; `spec/image.md` says not to.
+        // The copy of a table that buckets are read from (`table/buckets`) is written before it is mapped,
+        // and no other process has its file, which has no name.
         unsafe { Mmap::map(file) }.map(Map)
     }
 

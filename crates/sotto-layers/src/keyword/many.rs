@@ -23,6 +23,16 @@ impl Keywords {
     pub fn new(keyword: Keyword, most: usize) -> Self {
         Keywords { keyword, most }
     }
+
+    /// Lookups of one key.
+    pub fn keyword(&self) -> &Keyword {
+        &self.keyword
+    }
+
+    /// The most keys of a request.
+    pub fn most(&self) -> usize {
+        self.most
+    }
 }
 
 impl sotto_core::Layer for Keywords {
@@ -42,8 +52,7 @@ impl sotto_core::Layer for Keywords {
 
     fn plan(&self, keys: &[Key], rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
         if keys.len() > self.most {
-            let (index, len) = (keys.len() as u64 - 1, self.most as u64);
-            return Err(Misuse::IndexPastEnd { index, len }.into());
+            return Err(Misuse::Rule("no more keys at once than the layer is made for").into());
         }
         let (mut rows, mut plans) = (Vec::with_capacity(self.visits().len()), Vec::with_capacity(self.most));
         for key in keys {

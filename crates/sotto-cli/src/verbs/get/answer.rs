@@ -5,7 +5,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::units;
 use serde_json::json;
-use sotto_catalog::TableKind;
+use sotto_catalog::{TableKind, ValueKind};
 use sotto_client::Table;
 
 /// What came of one.
@@ -26,20 +26,21 @@ impl Get {
         }
         loop {
             let epoch = table.catalog().epoch;
-            let mut rows = self.rows.clone();
-            for key in &self.keys {
+            let mut rows = self.row_numbers.clone();
+            for key in &self.all_keys {
                 let row = table.catalog().row_of(key);
                 rows.push(row.map_err(|error| blame::client(error.into()))?);
             }
             let values = table.get_many(&rows).map_err(blame::client)?;
             // A new epoch in between may count its blocks from another key, which would make these the
             // rows of other keys. Epochs only grow, so this ends.
-            if table.catalog().epoch == epoch || self.keys.is_empty() {
-                let numbers = self.rows.iter().map(|row| format!("row {row}"));
-                let names = numbers.chain(self.keys.iter().cloned());
+            if table.catalog().epoch == epoch || self.all_keys.is_empty() {
+                let numbers = self.row_numbers.iter().map(|row| format!("row {row}"));
+                let names = numbers.chain(self.all_keys.iter().cloned());
                 let answers = names.zip(rows).zip(values);
+                let kind = table.catalog().value;
                 let answers =
-                    answers.map(|((name, row), value)| Answer::new(table, name, Some(row), Some(value)));
+                    answers.map(|((name, row), value)| Answer::new(kind, name, Some(row), Some(value)));
                 return Ok(answers.collect());
             }
         }
@@ -47,21 +48,24 @@ impl Get {
 
     /// The same, of a table that is asked by key.
     fn find(&self, table: &mut Table) -> Result<Vec<Answer>> {
-        if !self.rows.is_empty() {
-            let failure =
-                Failure::usage("the table is asked by key, and its rows mean nothing by themselves");
-            return Err(failure.fix("give --key"));
+        if !self.row_numbers.is_empty() {
+            return Err(asked_by_key());
         }
-        let values = table.find_many(&self.keys).map_err(blame::client)?;
-        let answers = self.keys.iter().cloned().zip(values);
-        Ok(answers.map(|(name, value)| Answer::new(table, name, None, value)).collect())
+        let values = table.find_many(&self.all_keys).map_err(blame::client)?;
+        let (kind, answers) = (table.catalog().value, self.all_keys.iter().cloned().zip(values));
+        Ok(answers.map(|(name, value)| Answer::new(kind, name, None, value)).collect())
     }
 }
 
+/// A row was named where keys are.
+pub(super) fn asked_by_key() -> Failure {
+    Failure::usage("the table is asked by key, and its rows mean nothing by themselves").fix("give --key")
+}
+
 impl Answer {
-    fn new(table: &Table, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+    pub(super) fn new(kind: ValueKind, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
         let show = |bytes: Vec<u8>| {
-            let shown = table.catalog().value.show(&bytes);
+            let shown = kind.show(&bytes);
             (bytes, shown)
         };
         Answer { name, row, value: value.map(show) }

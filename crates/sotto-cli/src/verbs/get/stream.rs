@@ -18,7 +18,7 @@ impl Get {
     /// Streams the one row that was named to `file`. Until it is whole it has another name, in the same folder; so
     /// nobody takes a part of it for all, and a row that failed leaves nothing behind.
     pub(super) fn stream(&self, screen: Screen, bars: &Arc<Bars>, file: &Path) -> Result<()> {
-        if self.rows.len() + self.keys.len() != 1 {
+        if self.row_numbers.len() + self.all_keys.len() != 1 {
             return Err(Failure::usage("--stream fetches one row").fix("give one --row or one --key"));
         }
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
@@ -28,7 +28,7 @@ impl Get {
         let mut table = self.remote.open(bars, &Events::default())?;
         table.session().stream_units().map_err(blame::client)?;
         let mut out = BufWriter::new(part);
-        let streamed = match (self.rows.first(), self.keys.first()) {
+        let streamed = match (self.row_numbers.first(), self.all_keys.first()) {
             (Some(row), _) => table.stream(*row, &mut out),
             (None, Some(key)) => table.stream_key(key, &mut out),
             (None, None) => return Err(Failure::usage("no row is named")),

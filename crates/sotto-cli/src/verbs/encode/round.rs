@@ -1,0 +1,173 @@
+//! What a round over a stack costs, how often it fails, and how that is said.
+
+use super::batch::Done;
+use super::{notes, stages_text};
+use crate::failure::Result;
+use crate::screen::{Screen, grid, units};
+use crate::verbs::promise;
+use serde_json::json;
+use sotto_catalog::{Batched, Catalog};
+use sotto_core::layer::failure_log2;
+use sotto_core::{SchemeEntry, Then};
+use sotto_db::inspect::{SchemeInfo, describe};
+use sotto_layers::pbc::Params;
+use std::path::Path;
+
+/// One round: a request to each table, whatever is wanted.
+pub(super) struct Round {
+    params: Params,
+    scheme: Option<SchemeInfo>,
+    tables: usize,
+    up: u64,
+    down: u64,
+    artifacts: u64,
+    keys: u64,
+    /// log2 of a bound on the probability that any of the lookups fails.
+    lookups_fail: f64,
+}
+
+impl Round {
+    /// That of a code, and no table yet.
+    pub(super) fn new(params: Params) -> Self {
+        let (scheme, tables, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0);
+        Round { params, scheme, tables, up, down, artifacts, keys, lookups_fail: f64::NEG_INFINITY }
+    }
+
+    /// Adds a table, which is asked so often.
+    pub(super) fn add(
+        &mut self,
+        catalog: &Catalog,
+        entry: &SchemeEntry,
+        visits: usize,
+    ) -> sotto_db::Result<()> {
+        let scheme = describe(catalog, entry)?;
+        self.tables += 1;
+        self.up += scheme.query_bytes * visits as u64 * u64::from(catalog.servers);
+        self.down += scheme.answer_bytes * visits as u64 * u64::from(catalog.servers);
+        self.artifacts += scheme.artifact_bytes;
+        self.keys += scheme.keys_bytes;
+        let visits = vec![0; visits];
+        self.lookups_fail =
+            failure_log2(&[0, 1], &[self.lookups_fail, failure_log2(&visits, &[scheme.failure_log2])]);
+        self.scheme = Some(scheme);
+        Ok(())
+    }
+
+    /// log2 of a bound on the probability that a round fails, and what is of the code.
+    fn failure_log2(&self) -> (f64, f64) {
+        let code = self.params.sizes().failure_log2();
+        (failure_log2(&[0, 1], &[code, self.lookups_fail]), code)
+    }
+}
+
+impl Done {
+    pub(super) fn say(&self, out: &Path, screen: Screen) -> Result<()> {
+        let (stack, round, catalog) = (&self.stack, &self.round, &self.catalog);
+        for note in notes(&self.notes) {
+            screen.say(format!("note: {note}"))?;
+        }
+        let sizes = self.layers.code().sizes();
+        let (wide, value) = (catalog.row_bytes, promise::value(catalog.value));
+        let bytes = units::bytes(self.table_bytes);
+        let (fails, code) = round.failure_log2();
+        let once = match (round.artifacts, round.keys) {
+            (0, 0) => "nothing".to_owned(),
+            (hints, 0) => format!("{} down per epoch", units::bytes(hints)),
+            (0, keys) => format!("{} of keys up per session", units::bytes(keys)),
+            (hints, keys) => {
+                format!("{} down per epoch, {} of keys up", units::bytes(hints), units::bytes(keys))
+            }
+        };
+        let mut lines = vec![
+            ("stack", format!("{}, epoch {}, {} tables", stack.stack, stack.epoch, round.tables)),
+            ("rows", format!("{} of {wide} bytes ({bytes}), {value}", units::count(sizes.rows))),
+            ("asked by", self.asked_by()),
+            ("batch code", self.code()),
+        ];
+        if let Some(scheme) = &round.scheme {
+            lines.push(("scheme", format!("{}: {}", catalog.scheme, scheme.title)));
+        }
+        lines.extend([
+            (
+                "a round",
+                format!(
+                    "{} lookups, whatever is asked: {} up, {} down",
+                    sizes.lookups(),
+                    units::bytes(round.up),
+                    units::bytes(round.down)
+                ),
+            ),
+            ("once", once),
+        ]);
+        if let Some(scheme) = &round.scheme {
+            let model = &scheme.security_model;
+            lines.push(("security", format!("{} ({model})", units::security(scheme.security_bits))));
+        }
+        lines.extend([
+            (
+                "a round fails",
+                format!(
+                    "with probability {}: {} for the code, {} for any of its lookups",
+                    units::at_most(fails),
+                    units::at_most(code),
+                    units::at_most(round.lookups_fail)
+                ),
+            ),
+            ("public key", self.public_key.to_string()),
+            ("time", format!("{} ({})", units::time(self.took), stages_text(&self.stages))),
+        ]);
+        screen.say(grid::facts(lines))?;
+        screen.say(format!("\nnext: sotto serve {}", out.display()))?;
+        let scheme = round.scheme.as_ref().map(|_| &catalog.scheme);
+        screen.report(&json!({
+            "stack": stack.stack,
+            "epoch": stack.epoch,
+            "rows": sizes.rows,
+            "row_bytes": wide,
+            "batch": self.layers.most(),
+            "code": round.params,
+            "tables": round.tables,
+            "lookups": sizes.lookups(),
+            "scheme": scheme,
+            "up_bytes": round.up,
+            "down_bytes": round.down,
+            "artifact_bytes": round.artifacts,
+            "keys_bytes": round.keys,
+            "failure_log2": fails,
+            "code_failure_log2": code,
+            "notes": self.notes,
+            "public_key": self.public_key.to_string(),
+            "stages_s": super::stages_json(&self.stages),
+            "seconds": self.took.as_secs_f64(),
+        }))
+    }
+
+    fn asked_by(&self) -> String {
+        let most = self.layers.most();
+        match &self.layers {
+            Batched::Rows { kind, .. } => format!("{}; up to {most} in a round", promise::kind(kind)),
+            Batched::Keys(Then(keywords, _)) => {
+                let params = keywords.keyword().params();
+                format!(
+                    "key ({}), up to {most} in a round; a missing one is found with probability {}",
+                    params.form.name(),
+                    units::at_most(params.false_positive_log2())
+                )
+            }
+        }
+    }
+
+    fn code(&self) -> String {
+        let sizes = self.layers.code().sizes();
+        let spare = match sizes.spare {
+            0 => String::new(),
+            1 => ", and 1 lookup in the whole table".to_owned(),
+            n => format!(", and {n} lookups in the whole table"),
+        };
+        if sizes.copies == 0 {
+            return format!("none: so few rows take {} lookups in the whole table", sizes.spare);
+        }
+        let (buckets, rows) = (self.layers.code().buckets(), units::count(self.layers.code().bucket_rows()));
+        format!("each row in {} of {buckets} buckets of {rows} rows{spare}", sizes.copies)
+    }
+}

@@ -1,0 +1,124 @@
+//! Several rows, or values of several keys, in one round over a stack.
+
+use super::answer::Answer;
+use super::{Get, trust};
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid, units};
+use crate::verbs::state::Events;
+use serde_json::json;
+use sotto_catalog::{Batched, ValueKind};
+use sotto_client::session::Trust;
+use sotto_client::stack::Batch;
+use sotto_client::table::Stats;
+use std::time::{Duration, Instant};
+
+impl Get {
+    /// One round for everything.
+    pub(super) fn round(&self, screen: Screen, batch: &mut Batch, events: &Events) -> Result<()> {
+        if self.renew {
+            return Err(
+                Failure::usage("hints of a stack are made anew with its tables'").fix("leave --renew out")
+            );
+        }
+        let before = asked(batch);
+        let began = Instant::now();
+        let looked_up = self.answers(batch);
+        let took = began.elapsed();
+        let happened = events.tell(screen)?;
+        let answers = looked_up?;
+        for answer in &answers {
+            screen.say(format!("{}  {}", answer.name, answer.printable()))?;
+        }
+        let after = asked(batch);
+        let (up, down) = (after.0 - before.0, after.1 - before.1);
+        screen.say(facts(batch, up, down, took))?;
+        let mut report = report(batch, up, down, took, &answers);
+        if let Some(object) = report.as_object_mut() {
+            object.insert("events".to_owned(), happened.into());
+        }
+        screen.report(&report)
+    }
+
+    fn answers(&self, batch: &mut Batch) -> Result<Vec<Answer>> {
+        let value = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
+        let wanted = self.row_numbers.len() + self.all_keys.len();
+        let most = batch.layers().most();
+        if wanted > most {
+            let failure =
+                Failure::usage(format!("{wanted} at once, and the stack is made for {most} in a round"));
+            return Err(failure.fix("ask several times; how often is seen"));
+        }
+        if matches!(batch.layers(), Batched::Keys(_)) {
+            if !self.row_numbers.is_empty() {
+                return Err(super::answer::asked_by_key());
+            }
+            let found = batch.find_many(&self.all_keys).map_err(blame::client)?;
+            let found = self.all_keys.iter().cloned().zip(found);
+            return Ok(found.map(|(name, bytes)| Answer::new(value, name, None, bytes)).collect());
+        }
+        let rows = batch.get_named(&self.row_numbers, &self.all_keys).map_err(blame::client)?;
+        let numbers = self.row_numbers.iter().map(|row| format!("row {row}"));
+        let named = numbers.chain(self.all_keys.iter().cloned()).zip(rows);
+        Ok(named.map(|(name, (row, bytes))| Answer::new(value, name, Some(row), Some(bytes))).collect())
+    }
+}
+
+/// Bytes of all asks so far, up and down.
+fn asked(batch: &Batch) -> (u64, u64) {
+    let asks = batch.stack().tables().iter().map(|table| table.stats().asks);
+    asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down))
+}
+
+fn sum(batch: &Batch, of: impl Fn(&Stats) -> u64) -> u64 {
+    batch.stack().tables().iter().map(|table| of(&table.stats())).sum()
+}
+
+fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
+    let (stack, sizes) = (batch.stack(), batch.layers().code().sizes());
+    let once = match (
+        sum(batch, |stats| stats.artifacts.down),
+        sum(batch, |stats| stats.cached_bytes),
+        sum(batch, |stats| stats.keys.up),
+    ) {
+        (0, 0, 0) => "nothing".to_owned(),
+        (0, cached, 0) => format!("nothing ({} came from the cache)", units::bytes(cached)),
+        (down, _, 0) => units::bytes(down),
+        (down, _, keys) => format!("{}, {} of keys up", units::bytes(down), units::bytes(keys)),
+    };
+    let seen = format!("{} lookups in {} tables, whatever is asked", sizes.lookups(), stack.tables().len());
+    grid::facts([
+        ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
+        ("signed by", stack.public_key().to_string()),
+        ("trusted as", trust(stack.trust()).to_owned()),
+        ("seen", seen),
+        ("bytes", format!("{} up, {} down", units::bytes(up), units::bytes(down))),
+        ("once", once),
+        ("time", units::time(took)),
+    ])
+}
+
+fn report(batch: &Batch, up: u64, down: u64, took: Duration, answers: &[Answer]) -> serde_json::Value {
+    let stack = batch.stack();
+    json!({
+        "stack": stack.document().stack,
+        "epoch": stack.document().epoch,
+        "public_key": stack.public_key().to_string(),
+        "trust": match stack.trust() {
+            Trust::Pinned => "pinned",
+            Trust::Remembered => "remembered",
+            Trust::FirstUse => "first-use",
+        },
+        "answers": answers.iter().map(Answer::report).collect::<Vec<_>>(),
+        "lookups": batch.layers().code().sizes().lookups(),
+        "tables": stack.tables().len(),
+        "up_bytes": up,
+        "down_bytes": down,
+        "once": {
+            "artifact_bytes": sum(batch, |stats| stats.artifacts.down),
+            "cached_bytes": sum(batch, |stats| stats.cached_bytes),
+            "keys_bytes": sum(batch, |stats| stats.keys.up),
+        },
+        "round_ms": took.as_secs_f64() * 1e3,
+    })
+}

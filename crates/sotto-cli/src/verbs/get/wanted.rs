@@ -1,0 +1,96 @@
+//! What is wanted: rows as they are listed, keys one to a line.
+
+use crate::failure::{Failure, Result};
+use std::io::Read;
+use std::path::Path;
+use std::str::FromStr;
+
+/// Most rows that a list may name. No round has room for more.
+const MOST_ROWS: u64 = 1 << 16;
+
+/// Most bytes of a file of keys.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// Rows by number: `7`, or `7,9,12`, or `5..9`, which is 5, 6, 7 and 8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rows(pub(super) Vec<u64>);
+
+impl FromStr for Rows {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number =
+            |text: &str| text.trim().parse::<u64>().map_err(|_| "rows are numbers: 7, or 7,9,12, or 5..9");
+        let mut rows = Vec::new();
+        for part in text.split(',') {
+            let (first, end) = match part.split_once("..") {
+                Some((first, end)) => (number(first)?, number(end)?),
+                None => (number(part)?, number(part)?.saturating_add(1)),
+            };
+            if end <= first {
+                return Err("a range of rows is from its first to before its last: 5..9 is 5, 6, 7 and 8");
+            }
+            if end - first > MOST_ROWS - rows.len() as u64 {
+                return Err("a list names at most 65536 rows");
+            }
+            rows.extend(first..end);
+        }
+        Ok(Rows(rows))
+    }
+}
+
+/// The keys in a file, or in what is piped in if it is `-`: one to a line.
+pub(super) fn keys(file: &Path) -> Result<Vec<String>> {
+    let failed = |e: std::io::Error| Failure::file("reading keys from", file, &e);
+    let open = || -> std::io::Result<Box<dyn Read>> {
+        Ok(if file == Path::new("-") {
+            Box::new(std::io::stdin())
+        } else {
+            Box::new(std::fs::File::open(file)?)
+        })
+    };
+    let mut text = Vec::new();
+    open().and_then(|input| input.take(MOST_BYTES + 1).read_to_end(&mut text)).map_err(failed)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(Failure::input(format!("{} is no list of keys: it has over 16 MiB", file.display())));
+    }
+    let text = String::from_utf8(text)
+        .map_err(|_| Failure::input(format!("{} is no list of keys: it is not UTF-8", file.display())))?;
+    let keys: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    if keys.is_empty() {
+        return Err(Failure::input(format!("{} holds no keys", file.display())).fix("give one to a line"));
+    }
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_listed() {
+        let rows = |text: &str| text.parse::<Rows>().map(|rows| rows.0);
+        assert_eq!(rows("7"), Ok(vec![7]));
+        assert_eq!(rows("7,9, 7"), Ok(vec![7, 9, 7]));
+        assert_eq!(rows("5..9,1"), Ok(vec![5, 6, 7, 8, 1]));
+        assert_eq!(rows("18446744073709551614"), Ok(vec![u64::MAX - 1]));
+        for bad in ["", "x", "-1", "5..5", "9..5", "5..", "..5", "1,,2", "0..65537", "0..65536,1", "1..2..3"]
+        {
+            assert!(rows(bad).is_err(), "{bad}");
+        }
+        assert_eq!(rows("0..65536").map(|rows| rows.len()), Ok(65_536));
+    }
+
+    #[test]
+    fn keys_stand_one_to_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys");
+        let read = |text: &[u8]| {
+            std::fs::write(&path, text).unwrap();
+            keys(&path)
+        };
+        assert_eq!(read(b"a\r\n\n b c\nd").unwrap(), ["a", " b c", "d"]);
+        assert!(read(b"\n").is_err() && read(b"\xff").is_err());
+        assert!(keys(&folder.path().join("none")).is_err());
+    }
+}

@@ -1,0 +1,112 @@
+//! Several rows, or values of several keys, in one round: encoded, served, asked, encoded again.
+
+use crate::harness::{Folder, Outcome, Served, sotto};
+use serde_json::Value;
+
+fn encode(folder: &Folder, source: &str, more: &[&str]) -> Value {
+    let out = folder.text("many");
+    sotto(&[&["encode", source, "--out", &out, "--json"], more].concat()).json()
+}
+
+fn get(server: &Served, more: &[&str]) -> Outcome {
+    let args = ["get", "--server", &server.url, "--table", "many", "--no-cache"];
+    sotto(&[&args[..], more].concat())
+}
+
+fn asked(server: &Served, more: &[&str]) -> Value {
+    get(server, &[more, &["--json"]].concat()).json()
+}
+
+fn values(report: &Value) -> Vec<Value> {
+    report["answers"].as_array().unwrap().iter().map(|answer| answer["value"].clone()).collect()
+}
+
+#[test]
+fn rows_in_one_round() {
+    let folder = Folder::new();
+    let lines = |n: usize| (0..n).map(|row| format!("row {row}\n")).collect::<String>();
+    let source = folder.write("rows.csv", lines(300));
+    let row = ["--value", "1", "--row-bytes", "12", "--batch", "12"];
+    let encoded = encode(&folder, &source, &row);
+    assert_eq!(
+        (&encoded["tables"], &encoded["lookups"], &encoded["batch"]),
+        (&18.into(), &18.into(), &12.into())
+    );
+    assert!(encoded["failure_log2"].as_f64().unwrap() < -40.0);
+    let dir = folder.text("many");
+    let server = Served::start(&[&dir]);
+
+    let one = asked(&server, &["--row", "7"]);
+    let many = asked(&server, &["--index", "0,299,17", "--row", "5..9,17"]);
+    let expected = [0, 299, 17, 5, 6, 7, 8, 17].map(|row| Value::from(format!("row {row}")));
+    assert_eq!(values(&many), expected);
+    for field in ["up_bytes", "down_bytes", "lookups", "tables"] {
+        assert_eq!(one[field], many[field], "{field}: what is asked does not show");
+    }
+    // Too many, past the end, and what is no row at all.
+    get(&server, &["--row", "0..13"]).fails(2, &["13 at once", "12 in a round"]);
+    get(&server, &["--row", "300"]).fails(7, &["the table has 300"]);
+    get(&server, &["--row", "9..5"]).fails(2, &["5..9"]);
+    let said = get(&server, &["--row", "1"]).stdout;
+    assert!(said.starts_with("row 1  row 1\n") && said.contains("18 lookups in 18 tables"), "{said}");
+
+    // The next epoch has more rows in the same tables.
+    let source = folder.write("rows.csv", lines(310));
+    assert_eq!(encode(&folder, &source, &row)["epoch"], 2);
+    server.reload();
+    assert_eq!(values(&asked(&server, &["--row", "309,0"])), ["row 309", "row 0"]);
+    let refused = |more: &[&str], words: &[&str]| {
+        sotto(&[&["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir], more].concat())
+            .fails(2, words);
+    };
+    refused(&["--batch", "13"], &["made for 12", "another directory"]);
+    refused(&[], &["holds a stack", "--batch"]);
+    refused(&["--batch", "12", "--name", "else"], &["named many"]);
+}
+
+#[test]
+fn keys_in_one_round() {
+    let folder = Folder::new();
+    let lines: String = (0..200).map(|i| format!("host{i}.example,value {i}\n")).collect();
+    let source = folder.write("hosts.csv", lines);
+    // Two rows for each key.
+    let keyed =
+        ["--key", "1", "--form", "domain", "--value", "2", "--probes", "2", "--slots", "4", "--batch", "6"];
+    let encoded = encode(&folder, &source, &keyed);
+    assert_eq!((&encoded["batch"], &encoded["code"]["batch"]), (&6.into(), &12.into()));
+    let server = Served::start(&[&folder.text("many")]);
+    let there = asked(&server, &["--key", "host7.example", "--key", "HOST199.example."]);
+    assert_eq!(values(&there), ["value 7", "value 199"]);
+    let list = folder.write("keys.txt", "none.example\nhost7.example\nhost7.example\n");
+    let mixed = asked(&server, &["--keys", &list, "--key", "host0.example"]);
+    let expected = ["value 0".into(), Value::Null, "value 7".into(), "value 7".into()];
+    assert_eq!(values(&mixed), expected);
+    assert_eq!(mixed["answers"][1]["found"], false);
+    assert_eq!((&there["up_bytes"], &there["down_bytes"]), (&mixed["up_bytes"], &mixed["down_bytes"]));
+    get(&server, &["--row", "1"]).fails(2, &["asked by key"]);
+    get(&server, &["--key", "no host"]).fails(7, &["domain"]);
+    get(&server, &["--keys", &folder.text("nothing")]).fails(7, &["nothing"]);
+}
+
+#[test]
+fn what_comes_of_nothing_leaves_nothing() {
+    let folder = Folder::new();
+    let out = folder.text("new/many");
+    let bad = folder.write("bad.csv", b"a\n\xff\n");
+    sotto(&["encode", &bad, "--value", "1", "--batch", "12", "--out", &out]).fails(3, &["bad.csv"]);
+    // Refused by its parameters, before anything of it is copied.
+    let huge = folder.at("huge.bin");
+    std::fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+    let huge = huge.to_str().unwrap();
+    sotto(&["encode", huge, "--row-bytes", "1", "--batch", "3", "--out", &out]).fails(4, &[]);
+    assert!(!folder.at("new").exists());
+    // A range table: an address for each block.
+    let source = folder.write("blocks.csv", "0,255,a\n256,511,b\n768,1023,c\n");
+    let ranges = ["--keys", "ipv4", "--start", "1", "--end", "2", "--value", "3", "--block", "256"];
+    let encoded = encode(&folder, &source, &[&ranges[..], &["--last", "1023", "--batch", "2"]].concat());
+    assert_eq!((&encoded["tables"], &encoded["lookups"]), (&1.into(), &2.into()));
+    let server = Served::start(&[&folder.text("many")]);
+    let got = asked(&server, &["--key", "0.0.1.7", "--row", "3"]);
+    assert_eq!(values(&got), ["c", "b"]);
+    get(&server, &["--key", "0.0.4.0"]).fails(7, &["IPv4 address"]);
+}

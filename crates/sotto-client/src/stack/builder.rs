@@ -1,0 +1,221 @@
+//! Which stack, whom to trust, where to keep things.
+
+use super::Stack;
+use crate::cache::{Cache, Known};
+use crate::session::{Remembered, Trust, accepted};
+use crate::table::{Builder, Table};
+#[cfg(feature = "http")]
+use crate::transport::http::Settings;
+use crate::transport::{Request, Transport};
+use crate::{ClientError, Result};
+use sotto_catalog::{CatalogError, PublicKey, SignedStack, Stack as Document, TableName};
+use sotto_core::{Error, Misuse, PeerMisbehaved};
+use sotto_wire::routes;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+#[cfg(feature = "http")]
+use std::time::Duration;
+
+/// Makes transports to the servers of a table, in the order of their roles.
+pub(super) type Make = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
+
+/// Where the servers are.
+enum To {
+    #[cfg(feature = "http")]
+    Urls {
+        urls: Vec<String>,
+        settings: Settings,
+        root: Option<PathBuf>,
+    },
+    Made(Make),
+}
+
+impl To {
+    fn transports(&mut self) -> Result<Vec<Box<dyn Transport>>> {
+        match self {
+            #[cfg(feature = "http")]
+            To::Urls { urls, settings, root } => {
+                crate::table::to::over_http(urls, settings.clone(), root.as_deref())
+            }
+            To::Made(make) => make(),
+        }
+    }
+
+    /// A table of theirs.
+    fn table(&mut self, name: &str) -> Result<Builder> {
+        match self {
+            #[cfg(feature = "http")]
+            To::Urls { urls, settings, root } => {
+                let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+                let builder = Table::connect_all(&urls, name).timeout(settings.overall);
+                Ok(root.iter().fold(builder, |builder, pem| builder.trust_root(pem)))
+            }
+            To::Made(make) => Ok(Table::over_all(make()?, name)),
+        }
+    }
+}
+
+/// A stack about to be opened.
+#[must_use = "nothing happens before open()"]
+pub struct StackBuilder {
+    to: To,
+    name: String,
+    pin: Option<PublicKey>,
+    cache_dir: Option<PathBuf>,
+    /// The servers, as the cache calls them.
+    origin: String,
+    #[allow(clippy::type_complexity, reason = "one function, named by what it does")]
+    configure: Box<dyn Fn(Builder) -> Builder + Send>,
+}
+
+impl StackBuilder {
+    #[cfg(feature = "http")]
+    pub(super) fn connect(urls: &[&str], stack: &str) -> Self {
+        let urls = urls.iter().map(|&url| url.to_owned()).collect();
+        StackBuilder::new(To::Urls { urls, settings: Settings::default(), root: None }, stack)
+    }
+
+    pub(super) fn over(make: Make, stack: &str) -> Self {
+        StackBuilder::new(To::Made(make), stack)
+    }
+
+    fn new(to: To, stack: &str) -> Self {
+        let configure = Box::new(|builder| builder);
+        let (name, origin) = (stack.to_owned(), String::new());
+        StackBuilder { to, name, pin: None, cache_dir: None, origin, configure }
+    }
+
+    /// Accepts a stack signed by this key only, and tables likewise. Without it the first key seen is believed and, if there is
+    /// a cache, no other afterwards. The tables must be signed by the same key as the stack.
+    pub fn pin(mut self, key: PublicKey) -> Self {
+        self.pin = Some(key);
+        self
+    }
+
+    /// Keeps the tables' artifacts and keys in this directory, and what was seen of the stack.
+    pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.cache_dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// The longest one request may take: see [`Builder::timeout`].
+    #[cfg(feature = "http")]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        if let To::Urls { settings, .. } = &mut self.to {
+            settings.overall = limit;
+            settings.connect = settings.connect.min(limit);
+        }
+        self
+    }
+
+    /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
+    #[cfg(feature = "http")]
+    pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
+        if let To::Urls { root, .. } = &mut self.to {
+            *root = Some(pem.as_ref().to_owned());
+        }
+        self
+    }
+
+    /// Says how each table is opened, beyond its name, its key and its cache.
+    pub fn configure(mut self, configure: impl Fn(Builder) -> Builder + Send + 'static) -> Self {
+        self.configure = Box::new(configure);
+        self
+    }
+
+    /// Opens the stack: what it says, its public files, its tables.
+    ///
+    /// # Errors
+    /// [`ClientError`]; [`ClientError::StackMoves`] if its tables are never those that it names.
+    pub fn open(mut self) -> Result<Stack> {
+        let remembered = self.remembered()?;
+        let (document, key) = self.fetch(remembered.filter(|_| self.pin.is_none()).map(|seen| seen.key))?;
+        if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch < seen.epoch) {
+            return Err(ClientError::Rollback { seen: seen.epoch, offered: document.epoch });
+        }
+        let trust = match (self.pin, remembered) {
+            (Some(_), _) => Trust::Pinned,
+            (None, Some(_)) => Trust::Remembered,
+            (None, None) => Trust::FirstUse,
+        };
+        let files = self.files(&document)?;
+        let mut tables = Vec::new();
+        for shard in &document.shards {
+            let mut builder = self.to.table(shard.table.as_str())?.pin(key);
+            if let Some(dir) = &self.cache_dir {
+                builder = builder.cache_dir(dir);
+            }
+            tables.push((self.configure)(builder).open()?);
+        }
+        let mut stack = Stack { from: self, document, key, trust, files, tables };
+        stack.settle()?;
+        Ok(stack)
+    }
+
+    /// The stack as it is now, signed by `key` if one is known.
+    pub(super) fn fetch(&mut self, key: Option<PublicKey>) -> Result<(Document, PublicKey)> {
+        let name: TableName = self.name.parse()?;
+        let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
+        let signed = SignedStack::parse(&self.call(&request)?)?;
+        let document = signed.verify(key.or(self.pin).as_ref())?;
+        if document.stack != name {
+            return Err(ClientError::WrongTable { asked: name, found: document.stack });
+        }
+        Ok((document, signed.public_key()))
+    }
+
+    pub(super) fn files(&mut self, document: &Document) -> Result<Vec<Vec<u8>>> {
+        let fetch = |file: &sotto_catalog::stack::File| {
+            let request = Request::get(routes::artifact(&file.digest.to_string()), file.bytes);
+            let bytes = self.call(&request)?;
+            if !file.is(&bytes) {
+                return Err(Error::from(PeerMisbehaved::Digest("a public file")).into());
+            }
+            Ok(bytes)
+        };
+        document.files.iter().map(fetch).collect()
+    }
+
+    /// Asks the first server for what is public.
+    fn call(&mut self, request: &Request) -> Result<Vec<u8>> {
+        let mut transports = self.to.transports()?;
+        let first = transports.first_mut().ok_or(Error::from(Misuse::Rule("a stack has a server")))?;
+        let response = first.call(request)?;
+        Ok(accepted(&response, None)?.to_vec())
+    }
+
+    /// What the cache calls it: no table has such a name.
+    fn known_as(&self) -> String {
+        format!("stack/{}", self.name)
+    }
+
+    /// What earlier calls have seen of the stack.
+    fn remembered(&mut self) -> Result<Option<Remembered>> {
+        let Some(dir) = &self.cache_dir else { return Ok(None) };
+        let cache = Cache::open(dir)?;
+        self.origin = self.to.transports()?.first().map(|first| first.origin()).unwrap_or_default();
+        let Some(known) = cache.known(&self.origin, &self.known_as())? else { return Ok(None) };
+        Ok(Some(Remembered { key: known.public_key.parse()?, epoch: known.epoch }))
+    }
+
+    /// Remembers key and epoch, as tables do: only a pin replaces the key that was seen first.
+    pub(super) fn remember(&self, document: &Document, found: PublicKey, trust: Trust) -> Result<()> {
+        let Some(dir) = &self.cache_dir else { return Ok(()) };
+        let cache = Cache::open(dir)?;
+        if let Some(before) = cache.known(&self.origin, &self.known_as())?.filter(|_| trust != Trust::Pinned)
+        {
+            let pinned = before.public_key.parse()?;
+            if pinned != found {
+                return Err(CatalogError::WrongKey { pinned, found }.into());
+            }
+        }
+        cache.remember(&Known {
+            origin: self.origin.clone(),
+            table: self.known_as(),
+            public_key: found.to_string(),
+            epoch: document.epoch,
+            artifacts: BTreeMap::new(),
+        })?;
+        Ok(())
+    }
+}
