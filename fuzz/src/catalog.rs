@@ -7,6 +7,8 @@ use sotto_catalog::{
     SigningKey, Stack, TableKind, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
+use sotto_layers::Design;
+use sotto_layers::design::Code;
 use sotto_layers::pbc::Params;
 use sotto_layers::pbc::code::Sizes;
 use sotto_prg::PublicSeed;
@@ -37,6 +39,13 @@ pub fn signed_stack(data: &[u8]) -> bool {
         let text = stack.to_text().expect("what was read is written");
         let again = Stack::parse(text.as_bytes()).expect("what was written is read");
         assert!(again.shards == stack.shards && again.files == stack.files);
+        for layer in &stack.layers {
+            if let Ok((design, leaves)) = Design::parse(&layer.name, &layer.params) {
+                let again =
+                    Design::parse(design.name(), &design.params(leaves)).expect("what was read is written");
+                assert!(again == (design, leaves) && design.visits(leaves).is_ok());
+            }
+        }
         if let Ok(Some(batched)) = Batched::of(&stack) {
             assert!((1..=batched.code().sizes().items).contains(&batched.most()));
         }
@@ -44,7 +53,7 @@ pub fn signed_stack(data: &[u8]) -> bool {
     signed.verify(None).is_ok()
 }
 
-/// Signed stacks of all catalogs, one of them of a batch code.
+/// Signed stacks of all catalogs, one of them of a batch code, one of a log in such.
 pub fn signed_stacks() -> Vec<Vec<u8>> {
     let named = |(i, catalog): (usize, Catalog)| {
         let table = format!("table-{i}").parse().unwrap();
@@ -64,8 +73,11 @@ pub fn signed_stacks() -> Vec<Vec<u8>> {
     let range = TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 0, empty: HexBytes(vec![1]) };
     let layers = Batched::layers(&range, &[], &pbc);
     let batch = Stack { layers, ..stack.clone() };
+    let code = Design::Batch(Code::fit(5000, PublicSeed([3; 32])).unwrap());
+    let layers = vec![Layer { name: code.name().to_owned(), params: code.params(5000) }];
+    let log = Stack { layers, ..stack.clone() };
     let key = signing_key_of_seeds();
-    [stack, batch].iter().map(|stack| SignedStack::sign(stack, &key).unwrap().to_bytes()).collect()
+    [stack, batch, log].iter().map(|stack| SignedStack::sign(stack, &key).unwrap().to_bytes()).collect()
 }
 
 /// A catalog's text.

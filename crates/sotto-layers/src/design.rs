@@ -4,15 +4,20 @@
 //! |---|---|---|
 //! | `tree-colour/1` | one for each layer that is not public | 32 bytes |
 //! | `tree-tile/1` | one for each level of tiles | 8,192 bytes |
+//! | `tree-pbc/1` | those of a batch code | 32 bytes |
 //!
-//! The stack's files are the same for both: `checkpoint`, the log's signed note; `peaks`, one hash for each bit of the log's
+//! The stack's files are the same for all: `checkpoint`, the log's signed note; `peaks`, one hash for each bit of the log's
 //! length, the largest subtree's first; `public`, whatever hashes are in no table.
 
 use crate::colour::{self, Colour};
+use crate::node::{self, Nodes};
+use crate::pbc::Pbc;
+use crate::pbc::code::Sizes;
 use crate::tile::{self, Tile};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sotto_core::{PeerMisbehaved, Result};
+use sotto_core::{Layer, PeerMisbehaved, Result, Then};
+use sotto_prg::PublicSeed;
 use sotto_tree::log::{Hash, Peaks};
 use sotto_tree::{Colouring, Shape};
 
@@ -31,6 +36,46 @@ pub enum Design {
         /// 1 or 2.
         levels: u8,
     },
+    /// A table for each bucket of a batch code over all nodes: one row for each level of the log at once.
+    Batch(Code),
+}
+
+/// What a log's length leaves open of a batch code over its nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Code {
+    /// Buckets in which each row lies.
+    pub copies: usize,
+    /// Buckets among which a copy is divided.
+    pub buckets: usize,
+    /// Lookups in the table of all nodes.
+    pub spare: usize,
+    /// Where the copies lie.
+    pub seed: PublicSeed,
+}
+
+impl Code {
+    /// The cheapest for a log of so many leaves.
+    ///
+    /// # Errors
+    /// Those of [`Sizes::fit`].
+    pub fn fit(leaves: u64, seed: PublicSeed) -> Result<Self> {
+        let Sizes { copies, buckets, spare, .. } = Sizes::fit(node::rows(leaves), node::height(leaves))?;
+        Ok(Code { copies, buckets, spare, seed })
+    }
+
+    /// All its numbers, for a log of so many leaves.
+    pub fn sizes(self, leaves: u64) -> Sizes {
+        let Code { copies, buckets, spare, .. } = self;
+        Sizes { rows: node::rows(leaves), items: node::height(leaves), copies, buckets, spare }
+    }
+
+    /// The code over the nodes of a log of so many leaves.
+    ///
+    /// # Errors
+    /// Those of [`Sizes::check`]: a log that grows may outgrow its buckets.
+    pub fn over(self, leaves: u64) -> Result<Pbc> {
+        Pbc::new(self.sizes(leaves), &self.seed)
+    }
 }
 
 /// The layer of a design, over a log.
@@ -40,6 +85,8 @@ pub enum Proofs {
     Colour(Colour),
     /// See [`Tile`].
     Tile(Tile),
+    /// See [`Nodes`].
+    Batch(Box<Then<Nodes, Pbc>>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,8 +104,19 @@ struct TileParams {
     levels: u8,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BatchParams {
+    leaves: u64,
+    copies: usize,
+    buckets: usize,
+    spare: usize,
+    seed: PublicSeed,
+}
+
 const COLOUR: &str = "tree-colour/1";
 const TILE: &str = "tree-tile/1";
+const BATCH: &str = "tree-pbc/1";
 
 impl Design {
     /// The layer's name, with its version.
@@ -66,6 +124,7 @@ impl Design {
         match self {
             Design::Colour { .. } => COLOUR,
             Design::Tile { .. } => TILE,
+            Design::Batch(_) => BATCH,
         }
     }
 
@@ -76,6 +135,9 @@ impl Design {
                 serde_json::json!({ "leaves": leaves, "layers": layers, "public": public })
             }
             Design::Tile { levels } => serde_json::json!({ "leaves": leaves, "levels": levels }),
+            Design::Batch(Code { copies, buckets, spare, seed }) => serde_json::json!({
+                "leaves": leaves, "copies": copies, "buckets": buckets, "spare": spare, "seed": seed,
+            }),
         }
     }
 
@@ -96,10 +158,21 @@ impl Design {
                 let TileParams { leaves, levels } = Deserialize::deserialize(params).map_err(none)?;
                 (Design::Tile { levels }, leaves)
             }
-            _ => return Err(refuse(format!("this build knows {COLOUR} and {TILE}: upgrade sotto")).into()),
+            BATCH => {
+                let BatchParams { leaves, copies, buckets, spare, seed } =
+                    Deserialize::deserialize(params).map_err(none)?;
+                (Design::Batch(Code { copies, buckets, spare, seed }), leaves)
+            }
+            _ => {
+                let why = format!("this build knows {COLOUR}, {TILE} and {BATCH}: upgrade sotto");
+                return Err(refuse(why).into());
+            }
         };
         if leaves == 0 || leaves > 1 << 40 {
             return Err(refuse("a log has 1 to 2^40 leaves".into()).into());
+        }
+        if let Design::Batch(code) = design {
+            code.sizes(leaves).check()?;
         }
         Ok((design, leaves))
     }
@@ -109,6 +182,7 @@ impl Design {
         match self {
             Design::Colour { .. } => colour::ROW_BYTES,
             Design::Tile { .. } => tile::ROW_BYTES,
+            Design::Batch(_) => node::ROW_BYTES,
         }
     }
 
@@ -117,19 +191,34 @@ impl Design {
         match self {
             Design::Colour { layers, public } => (layers..layers.saturating_add(public)).rev().collect(),
             Design::Tile { levels } => vec![levels.saturating_mul(8)],
+            Design::Batch(_) => Vec::new(),
         }
     }
 
-    /// Rows of each of its tables, in a log of so many leaves: one lookup in each makes a proof.
+    /// Rows of each of its tables, in a log of so many leaves.
     ///
     /// # Errors
-    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) for a tree of other than 1 to 40 layers.
+    /// [`ParamsError::Field`](sotto_core::ParamsError::Field) for a tree of other than 1 to 40 layers; those of [`Sizes::check`].
     pub fn shards(self, leaves: u64) -> Result<Vec<u64>> {
         match self {
             Design::Colour { layers, .. } => {
                 Ok(colour::shards(&Colouring::new(Shape::new(2, layers)?), leaves))
             }
             Design::Tile { levels } => Ok(tile::shards(levels.into(), leaves)),
+            Design::Batch(code) => Ok(code.over(leaves)?.shards()),
+        }
+    }
+
+    /// The table of each lookup of a proof, in a log of so many leaves.
+    ///
+    /// # Errors
+    /// Those of [`Sizes::check`].
+    pub fn visits(self, leaves: u64) -> Result<Vec<usize>> {
+        match self {
+            Design::Colour { layers: tables, .. } | Design::Tile { levels: tables } => {
+                Ok((0..tables.into()).collect())
+            }
+            Design::Batch(code) => Ok(code.over(leaves)?.visits()),
         }
     }
 
@@ -161,6 +250,11 @@ impl Design {
                 Ok(Proofs::Colour(Colour::new(Colouring::new(Shape::new(2, layers)?), peaks, levels)?))
             }
             Design::Tile { levels } => Ok(Proofs::Tile(Tile::new(levels.into(), peaks, public.to_vec())?)),
+            Design::Batch(_) if !public.is_empty() => Err(count(public, 0).into()),
+            Design::Batch(code) => {
+                let code = code.over(leaves)?;
+                Ok(Proofs::Batch(Box::new(Then(Nodes::new(peaks)?, code))))
+            }
         }
     }
 }
@@ -172,7 +266,6 @@ fn count(public: &[Hash], want: u64) -> PeerMisbehaved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sotto_core::Layer;
 
     #[test]
     fn tables_are_known_without_their_hashes() {
@@ -184,26 +277,33 @@ mod tests {
                 Design::Colour { layers: 9, public: 8 },
                 Design::Tile { levels: 1 },
                 Design::Tile { levels: 2 },
+                Design::Batch(Code::fit(leaves, PublicSeed([3; 32])).unwrap()),
             ] {
                 let public = vec![Hash::default(); design.public_hashes(leaves) as usize];
                 let shards = match design.proofs(peaks.clone(), &public).unwrap() {
                     Proofs::Colour(layer) => layer.shards(),
                     Proofs::Tile(layer) => layer.shards(),
+                    Proofs::Batch(layer) => layer.shards(),
                 };
                 assert_eq!(design.shards(leaves).unwrap(), shards, "{design:?}, {leaves}");
+                assert!(design.visits(leaves).unwrap().iter().all(|shard| *shard < shards.len()));
             }
         }
     }
 
     #[test]
     fn what_is_named_is_parsed() {
-        for design in [Design::Colour { layers: 9, public: 3 }, Design::Tile { levels: 2 }] {
+        let code = Design::Batch(Code::fit(77, PublicSeed([3; 32])).unwrap());
+        for design in [Design::Colour { layers: 9, public: 3 }, Design::Tile { levels: 2 }, code] {
             assert_eq!(Design::parse(design.name(), &design.params(77)).unwrap(), (design, 77));
             assert!(Design::parse(design.name(), &design.params(0)).is_err());
             assert!(Design::parse("keyword/1", &design.params(77)).is_err());
         }
         let tile = Design::Tile { levels: 1 };
         assert!(Design::parse(COLOUR, &tile.params(3)).is_err(), "another layer's parameters");
+        let mut weak = code.params(77);
+        weak["spare"] = 1.into();
+        assert!(Design::parse(BATCH, &weak).is_err(), "it fails too often");
     }
 
     #[test]

@@ -246,6 +246,27 @@ fn a_stack_is_inspected_in_its_folder_and_where_it_is_served() {
 }
 
 #[test]
+fn proofs_come_out_of_a_batch_code_too() {
+    // Of a log this short a proof is some lookups in one table; a longer one has buckets.
+    for (entries, grown, lookups, tables) in [("600", "700", 10, 1), ("2100", "2500", 18, 18)] {
+        let world = World::new(entries);
+        let built = world.build(&["--design", "pbc", "--scheme", "simplepir"]);
+        let shape = (&built["design"], &built["lookups"], &built["tables"]);
+        assert_eq!(shape, (&"tree-pbc/1".into(), &lookups.into(), &tables.into()));
+        let server = Served::start(&[&world.tables]);
+        let last = entries.parse::<u64>().unwrap() - 1;
+        let proved = world.prove(&server.url, last, &[]);
+        assert_eq!(proved["lookups"], lookups);
+        let other = world.prove(&server.url, 0, &[]);
+        assert_eq!((&proved["bytes_up"], &proved["bytes_down"]), (&other["bytes_up"], &other["bytes_down"]));
+        assert_eq!(sotto(&["tree", "generate", &world.log, "--entries", grown, "--grow"]).code, 0);
+        assert_eq!(world.build(&[])["epoch"], 2);
+        server.reload();
+        world.prove(&server.url, last + 1, &[]);
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_log_is_said() {
     let world = World::new("600");
     let other = World::new("5");

@@ -5,7 +5,9 @@ use crate::failure::Result;
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use serde_json::{Value, json};
-use sotto_catalog::{Catalog, PublicKey, Stack};
+use sotto_catalog::{Batched, Catalog, PublicKey, Stack};
+use sotto_core::Layer as _;
+use sotto_core::layer::failure_log2;
 use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_db::{StackDir, TableDir};
 use sotto_layers::Design;
@@ -29,10 +31,20 @@ impl Seen {
         Ok(Seen { document, public_key, tables })
     }
 
-    /// The table of each lookup of a request, for layers that this build knows from here.
-    fn visits(&self) -> Option<Vec<usize>> {
+    /// The table of each lookup of a request, for layers that this build knows, and how often a request fails for other reasons
+    /// than its lookups.
+    fn visits(&self) -> Option<(Vec<usize>, f64)> {
+        if let Ok(Some(batched)) = Batched::of(&self.document) {
+            let code = batched.code();
+            return Some((code.visits(), code.sizes().failure_log2()));
+        }
         let [layer] = self.document.layers.as_slice() else { return None };
-        Design::parse(&layer.name, &layer.params).ok().map(|_| (0..self.tables.len()).collect())
+        let (design, leaves) = Design::parse(&layer.name, &layer.params).ok()?;
+        let code = match design {
+            Design::Batch(code) => code.sizes(leaves).failure_log2(),
+            _ => f64::NEG_INFINITY,
+        };
+        Some((design.visits(leaves).ok()?, code))
     }
 
     /// What a request takes: lookups, bytes up, bytes down, and the bound on its failure.
@@ -44,12 +56,12 @@ impl Seen {
                 .and_then(|(catalog, _)| sotto_registry::find(&catalog.scheme))
                 .map_or(1, |entry| entry.queried as u64)
         };
-        let visits = self.visits()?;
+        let (visits, code) = self.visits()?;
         let sum = |bytes: fn(&SchemeInfo) -> u64| {
             visits.iter().filter_map(|i| Some(bytes(schemes.get(*i)?) * servers(*i))).sum()
         };
         let of_rows: Vec<_> = schemes.iter().map(|scheme| scheme.failure_log2).collect();
-        let failure = sotto_core::layer::failure_log2(&visits, &of_rows);
+        let failure = failure_log2(&[0, 1], &[failure_log2(&visits, &of_rows), code]);
         Some((visits.len(), sum(|scheme| scheme.query_bytes), sum(|scheme| scheme.answer_bytes), failure))
     }
 

@@ -2,7 +2,7 @@
 
 use super::choice::Wanted;
 use super::log;
-use super::rows::Rows;
+use super::rows::{Nodes, Rows};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
@@ -12,7 +12,8 @@ use serde_json::json;
 use sotto_catalog::stack::{FORMAT, File, Shard};
 use sotto_catalog::{Layer, SigningKey, Stack, TableKind, TableName, ValueKind};
 use sotto_core::{Epoch, SchemeEntry};
-use sotto_db::{EncodeOptions, StackDir, TableDir, encode_table};
+use sotto_db::table::Buckets;
+use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
 use sotto_tlog::{Checkpoint, Directory, Layout, Log};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -25,6 +26,7 @@ Designs:
   tile     one lookup of 8,192 bytes: the 256 hashes beside the entry; hashes above them are public
   tiles    two of them; what is above is public, 1/256 as much
   colour   one lookup of 32 bytes for each layer of the tree that is not public (--public)
+  pbc      all hashes in the buckets of a batch code; to compare colours with
 
 Without --design or --scheme a new stack gets what is cheapest, as `sotto tree plan` shows it: by --goal, with what a client has once \
 shared among --lookups proofs. A log that grows keeps what its stack has.
@@ -68,7 +70,7 @@ pub(super) struct Build {
     signing_key: Option<PathBuf>,
 }
 
-/// Which of a stack's tables.
+/// Which of a stack's tables, and how many lookups a proof makes in all of them.
 struct Place<'a> {
     stack: &'a TableName,
     number: usize,
@@ -110,12 +112,21 @@ impl Build {
         let told = |done| bars.at("tiles", done * 32, checkpoint.size * 32, Unit::Bytes);
         let rows = Rows::of(&mut log, design, folder.path(), told)?;
 
+        let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
+        let nodes = Nodes::of(design, &rows, folder.path(), &watch)?;
+        let buckets = nodes.as_ref().map(Nodes::buckets).transpose()?;
+        let buckets = buckets.as_ref().map(Buckets::tables);
+        let tables: Vec<&dyn TableSource> = match &buckets {
+            Some(buckets) => buckets.iter().map(|bucket| bucket as &dyn TableSource).collect(),
+            None => rows.tables.iter().map(|table| table as &dyn TableSource).collect(),
+        };
+        let visits = design.visits(checkpoint.size).map_err(|e| Failure::internal(e.to_string()))?;
         let mut shards = Vec::new();
-        for (i, table) in rows.tables.iter().enumerate() {
-            let stage = format!("table {} of {}", i + 1, rows.tables.len());
+        for (i, table) in tables.iter().enumerate() {
+            let stage = format!("table {} of {}", i + 1, tables.len());
             let watch = |at: sotto_db::Progress| bars.at(&stage, at.done, at.total, Unit::Bytes);
-            let place = Place { stack: &name, number: i, of: rows.tables.len() };
-            shards.push(self.encode(&dir, place, scheme, table, &key, &watch)?);
+            let place = Place { stack: &name, number: i, of: visits.len() };
+            shards.push(self.encode(&dir, place, scheme, *table, &key, &watch)?);
         }
         let files =
             [("checkpoint", note), ("peaks", rows.peaks.hashes().concat()), ("public", rows.public.concat())];
@@ -143,7 +154,7 @@ impl Build {
         screen.say(grid::facts([
             ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
             ("stack", format!("{name}, epoch {epoch}")),
-            ("design", format!("{}: {} lookups by {}", design.name(), rows.tables.len(), scheme.id)),
+            ("design", format!("{}: {} lookups by {}", design.name(), visits.len(), scheme.id)),
             ("public", units::bytes(public as u64)),
             ("took", units::time(began.elapsed())),
             ("pin", key.public().to_string()),
@@ -156,7 +167,8 @@ impl Build {
             "design": design.name(),
             "scheme": scheme.id.to_string(),
             "why": choice.why,
-            "lookups": rows.tables.len(),
+            "lookups": visits.len(),
+            "tables": stack.shards.len(),
             "public_bytes": public,
             "public_key": key.public().to_string(),
             "seconds": began.elapsed().as_secs_f64(),
@@ -196,7 +208,7 @@ impl Build {
         dir: &StackDir,
         Place { stack, number, of }: Place<'_>,
         scheme: &'static SchemeEntry,
-        table: &sotto_db::table::RawFile,
+        table: &dyn TableSource,
         key: &SigningKey,
         watch: &(dyn Fn(sotto_db::Progress) + Sync),
     ) -> Result<Shard> {
@@ -210,7 +222,6 @@ impl Build {
             kind: TableKind::Index,
             value: ValueKind::Bytes,
             lookups_per_client: self.wanted.weights.lookups,
-            // One lookup in each.
             together: of as u64,
             goal: self.wanted.weights.goal.goal(),
             set: None,

@@ -1,7 +1,7 @@
 //! Which design and scheme a build takes: what was said, what the stack has already, or what is cheapest.
 
 use super::plan::Weights;
-use super::plan::choose::{self, Wish, can_be_built};
+use super::plan::choose::{self, Wish, can_be_chosen};
 use super::plan::layout::{Kind, Layout, families, height, title};
 use crate::blame;
 use crate::exit::Exit;
@@ -11,12 +11,15 @@ use sotto_catalog::Stack;
 use sotto_core::SchemeEntry;
 use sotto_db::{StackDir, TableDir};
 use sotto_layers::Design;
+use sotto_layers::design::Code;
+use sotto_layers::pbc::code::Sizes;
+use sotto_prg::PublicSeed;
 
 /// What may be said of the design.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wanted {
-    /// How proofs are laid out: tile, tiles or colour [default: what the stack has; for a new one the cheapest]
-    #[arg(long, value_parser = ["tile", "tiles", "colour"])]
+    /// How proofs are laid out: tile, tiles, colour or pbc [default: what the stack has; for a new one the cheapest]
+    #[arg(long, value_parser = ["tile", "tiles", "colour", "pbc"])]
     design: Option<String>,
     /// How many of the top layers are public, by colour [default: as many as is cheapest]
     #[arg(long, value_name = "LAYERS", value_parser = clap::value_parser!(u8).range(..=24))]
@@ -46,6 +49,10 @@ impl Wanted {
         let best = plan.best().map(|best| (best.layout.kind, best.price.scheme));
         match best {
             Some((Kind::Design(design), scheme)) => Ok(Choice { design, scheme, why }),
+            Some((Kind::Batch(Sizes { copies, buckets, spare, .. }), scheme)) => {
+                let code = Code { copies, buckets, spare, seed: seed()? };
+                Ok(Choice { design: Design::Batch(code), scheme, why })
+            }
             _ => Err(Failure::internal("a layout was chosen that is not built")),
         }
     }
@@ -56,8 +63,13 @@ impl Wanted {
         let height = height(leaves);
         let colour = |public: u8| Design::Colour { layers: height - public, public };
         match (self.design.as_deref(), self.public) {
-            (Some("tile" | "tiles"), Some(_)) => {
-                Err(Failure::usage("--public is for --design colour: tiles have their public levels"))
+            (Some("tile" | "tiles" | "pbc"), Some(_)) => {
+                Err(Failure::usage("--public is for --design colour: other designs have their public levels"))
+            }
+            (Some("pbc"), None) => {
+                let batch = Layout::batch(leaves);
+                let long = || Failure::usage(format!("no batch code is for a log of {leaves} entries"));
+                batch.map(|layout| vec![vec![layout]]).ok_or_else(long)
             }
             (Some("tile"), None) => one(Design::Tile { levels: 1 }),
             (Some("tiles"), None) => one(Design::Tile { levels: 2 }),
@@ -65,7 +77,7 @@ impl Wanted {
             (Some(_), None) => Ok(vec![Layout::colours(leaves)?]),
             (None, None) => {
                 let mut families = families(leaves)?;
-                families.iter_mut().for_each(|family| family.retain(can_be_built));
+                families.iter_mut().for_each(|family| family.retain(can_be_chosen));
                 Ok(families)
             }
         }
@@ -78,7 +90,7 @@ impl Wanted {
             [layer] => Design::parse(&layer.name, &layer.params).ok(),
             _ => None,
         };
-        let Some((design, known)) = design else {
+        let Some((mut design, known)) = design else {
             return Err(Failure::input("the stack here is no log's").fix(fix));
         };
         if !self.is_met_by(design, leaves) {
@@ -92,6 +104,16 @@ impl Wanted {
             let room = 1u64 << (layers + public);
             return Err(Failure::usage(format!("the log has {leaves} entries and outgrows its colours, which are for {room}"))
                 .fix("build into another directory: a log takes other colours when its length passes a power of two"));
+        }
+        if let Design::Batch(code) = &mut design {
+            // Another number of rows moves them all anyway, so which proofs fail need not stay the same either.
+            code.seed = seed()?;
+            code.sizes(leaves).check().map_err(|_| {
+                Failure::usage(format!(
+                    "the log has {leaves} entries and outgrows the buckets of its batch code"
+                ))
+                .fix(fix)
+            })?;
         }
         if known > leaves {
             let text = format!("the stack is of a log of {known} entries, and this one has {leaves}");
@@ -109,15 +131,24 @@ impl Wanted {
             Design::Tile { levels: 1 } => "tile",
             Design::Tile { .. } => "tiles",
             Design::Colour { .. } => "colour",
+            Design::Batch(_) => "pbc",
         };
         let public = match design {
             Design::Colour { public, .. } => {
                 self.public.is_none_or(|wanted| wanted.min(height(leaves) - 1) == public)
             }
-            Design::Tile { .. } => self.public.is_none(),
+            Design::Tile { .. } | Design::Batch(_) => self.public.is_none(),
         };
         self.design.as_deref().is_none_or(|wanted| wanted == name) && public
     }
+}
+
+/// Where a batch code's copies are to lie.
+fn seed() -> Result<PublicSeed> {
+    let rng = sotto_prg::system_rng();
+    let mut rng =
+        rng.map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
+    Ok(PublicSeed::fresh(&mut rng))
 }
 
 /// The scheme of a stack's tables.

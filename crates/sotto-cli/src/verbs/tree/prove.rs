@@ -8,6 +8,7 @@ use crate::verbs::state::{self, Events};
 use serde_json::json;
 use sotto_catalog::{PublicKey, TableName};
 use sotto_client::{ClientError, Stack};
+use sotto_core::Layer;
 use sotto_layers::{Design, Proofs};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
 use sotto_tree::log::{Hash, Peaks, hash};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 const EXAMPLE: &str = "\
 The proof is verified against the log's key before it is printed. That needs the entry's leaf hash: with --entry or --leaf it is \
 the caller's, and a log that has something else there is noticed. Without them it is fetched as well, which costs a second round \
-of lookups where proofs are laid out by colour.
+of lookups where proofs are laid out by colour or by a batch code.
 
 Example:
   sotto tree prove --server http://127.0.0.1:8080 --name demo --log-key logs/demo.pub --index 4711 > 4711.proof";
@@ -69,6 +70,8 @@ struct Proved {
     proof: InclusionProof,
     leaf: Hash,
     checkpoint: Checkpoint,
+    /// Of a round.
+    lookups: usize,
 }
 
 impl Prove {
@@ -108,7 +111,7 @@ impl Prove {
             // The proof alone goes to stdout.
             happened.iter().for_each(|event| eprintln!("note: {event}"));
         }
-        let Proved { proof, leaf, checkpoint } = proved?;
+        let Proved { proof, leaf, checkpoint, lookups } = proved?;
         let asks = stack.tables().iter().map(|table| table.stats().asks);
         let (up, down) = asks.fold((0, 0), |(up, down), asks| (up + asks.up, down + asks.down));
         screen.say(proof.to_string().trim_end())?;
@@ -128,7 +131,7 @@ impl Prove {
             "leaf": hex(&leaf),
             "entries": checkpoint.size,
             "origin": checkpoint.origin,
-            "lookups": stack.tables().len(),
+            "lookups": lookups,
             "bytes_up": up,
             "bytes_down": down,
             "events": happened,
@@ -175,22 +178,38 @@ fn prove(stack: &mut Stack, key: &LogKey, index: u64, known: Option<Hash>) -> Re
             let proved = stack.lookup(layer, &index)?;
             (known.unwrap_or(proved.leaf), proved.proof)
         }
-        Proofs::Colour(layer) => {
-            let proof = stack.lookup(layer, &index)?;
-            let leaf = match known {
-                Some(leaf) => leaf,
-                None => own(stack, layer, &peaks, index)?,
-            };
-            (leaf, proof)
-        }
+        Proofs::Colour(layer) => and_leaf(stack, layer, &peaks, index, known)?,
+        Proofs::Batch(layer) => and_leaf(stack, layer.as_ref(), &peaks, index, known)?,
     };
+    let lookups = design.visits(leaves).map_err(of_peer)?.len();
     let checkpoint_text = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
     let proof = InclusionProof { extra: None, index, hashes, checkpoint: checkpoint_text };
     let checkpoint = proof.verify(&leaf, key).map_err(|e| {
         Failure::new(crate::exit::Exit::Peer, format!("the proof does not verify: {e}"))
             .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask again for the same entry until you know why")
     })?;
-    Ok(Proved { proof, leaf, checkpoint })
+    Ok(Proved { proof, leaf, checkpoint, lookups })
+}
+
+/// A proof, and the leaf's hash, which is in another one unless the caller has it.
+fn and_leaf<L>(
+    stack: &mut Stack,
+    layer: &L,
+    peaks: &Peaks,
+    index: u64,
+    known: Option<Hash>,
+) -> Result<(Hash, Vec<Hash>), Outcome>
+where
+    L: Layer<Request = u64, Reply = Vec<Hash>>,
+{
+    let proof = stack.lookup(layer, &index);
+    if let Some(leaf) = known {
+        return Ok((leaf, proof?));
+    }
+    // A batch code cannot serve every proof. Whether there is a second round must not tell that this is one of those.
+    let leaf = own(stack, layer, peaks, index);
+    let proof = proof?;
+    Ok((leaf?, proof))
 }
 
 /// The text of the proof of an entry whose leaf hash the caller has.
@@ -202,7 +221,10 @@ pub(in crate::verbs) fn known(stack: &mut Stack, key: &LogKey, index: u64, leaf:
 }
 
 /// The hash of a leaf is its sibling's first; the last leaf of an odd log has none, and is a peak.
-fn own(stack: &mut Stack, layer: &sotto_layers::Colour, peaks: &Peaks, index: u64) -> Result<Hash, Outcome> {
+fn own<L>(stack: &mut Stack, layer: &L, peaks: &Peaks, index: u64) -> Result<Hash, Outcome>
+where
+    L: Layer<Request = u64, Reply = Vec<Hash>>,
+{
     let sibling = index ^ 1;
     // A lookup is made either way: whether there is one must not tell which entry is asked for.
     let asked = if sibling < peaks.leaves() { sibling } else { index };

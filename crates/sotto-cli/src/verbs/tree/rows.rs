@@ -3,8 +3,9 @@
 use super::log;
 use crate::blame;
 use crate::failure::{Failure, Result};
-use sotto_db::table::RawFile;
-use sotto_layers::Design;
+use sotto_db::Watcher;
+use sotto_db::table::{Buckets, RawFile, Scattered};
+use sotto_layers::{Design, Pbc, node};
 use sotto_tlog::{Log, Source};
 use sotto_tree::colour::written::Destinations;
 use sotto_tree::log::{Hash, Node, Peaks};
@@ -65,6 +66,8 @@ impl Rows {
         let count = match design {
             Design::Colour { layers, .. } => usize::from(layers),
             Design::Tile { levels } => levels.into(),
+            // All nodes, which are in no bucket yet.
+            Design::Batch(_) => 1,
         };
         let tables = (0..count).map(|i| Written::create(folder.join(format!("{i}.rows"))));
         let mut tables = tables.collect::<Result<Vec<_>>>()?;
@@ -72,17 +75,19 @@ impl Rows {
         let mut peaks = Peaks::new();
         let colouring = match design {
             Design::Colour { layers, .. } => Some(Colouring::new(Shape::new(2, layers).map_err(wrong)?)),
-            Design::Tile { .. } => None,
+            Design::Tile { .. } | Design::Batch(_) => None,
         };
         // Colours are looked up for so many leaves at a time.
         let run = match design {
             Design::Colour { layers, .. } => TILE.min(usize::from(layers) - 1),
-            Design::Tile { .. } => TILE,
+            Design::Tile { .. } | Design::Batch(_) => TILE,
         };
         let destined =
             colouring.as_ref().map(|colouring| colouring.destined(run)).transpose().map_err(wrong)?;
         let within = colouring.as_ref().map_or(0, |colouring| (1 << (colouring.shape().height() - run)) - 1);
         let mut to = Destinations::default();
+        // Those of a batch code, without a root.
+        let mut nodes = (0..node::rows(log.peaks().leaves())).map(|_| 0);
         for tile in 0..log.tiles() {
             let leaves = log.leaves(tile).map_err(log::failed)?;
             for (i, leaves) in (0u64..).zip(leaves.chunks(1 << run)) {
@@ -100,6 +105,7 @@ impl Rows {
                         (Design::Colour { .. }, Some(above)) => to.above.get(above).copied(),
                         (Design::Tile { .. }, _) if level % 8 == 0 => Some(level / 8),
                         (Design::Tile { .. }, _) => None,
+                        (Design::Batch(_), _) => nodes.next(),
                     };
                     let table = table.and_then(|table| tables.get_mut(usize::from(table)));
                     if let (Some(table), true) = (table, outcome.is_ok()) {
@@ -116,6 +122,26 @@ impl Rows {
         let row_bytes = design.row_bytes();
         let tables = tables.into_iter().map(|table| table.finish(row_bytes)).collect::<Result<_>>()?;
         Ok(Rows { tables, peaks, public: public.concat() })
+    }
+}
+
+/// All hashes of a log, and the batch code whose buckets they go to.
+pub(super) struct Nodes {
+    copy: Scattered,
+    code: Pbc,
+}
+
+impl Nodes {
+    /// Those of a design that is a batch code.
+    pub(super) fn of(design: Design, rows: &Rows, folder: &Path, watch: Watcher<'_>) -> Result<Option<Self>> {
+        let (Design::Batch(code), Some(table)) = (design, rows.tables.first()) else { return Ok(None) };
+        let code = code.over(rows.peaks.leaves()).map_err(wrong)?;
+        let copy = Scattered::copy(table, folder, watch).map_err(blame::db)?;
+        Ok(Some(Nodes { copy, code }))
+    }
+
+    pub(super) fn buckets(&self) -> Result<Buckets<'_>> {
+        Buckets::new(&self.copy, &self.code).map_err(blame::db)
     }
 }
 

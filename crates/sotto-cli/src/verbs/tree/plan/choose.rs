@@ -112,7 +112,7 @@ impl Plan {
     }
 }
 
-/// Whether `sotto tree build` makes it.
-pub(in crate::verbs::tree) fn can_be_built(layout: &Layout) -> bool {
+/// Whether `sotto tree build` takes it unless told to. A batch code is there to compare with, and some proofs may not be had from it.
+pub(in crate::verbs::tree) fn can_be_chosen(layout: &Layout) -> bool {
     matches!(layout.kind, Kind::Design(_))
 }

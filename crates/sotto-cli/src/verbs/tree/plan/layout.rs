@@ -6,6 +6,9 @@ use sotto_layers::Design;
 use sotto_layers::pbc::code::Sizes;
 use std::collections::BTreeMap;
 
+/// What a batch code over all nodes is called.
+const PBC: &str = "pbc";
+
 /// Bytes of a hash.
 const HASH: u64 = 32;
 
@@ -79,7 +82,7 @@ impl Layout {
     }
 
     /// All complete nodes below the root in one batch code, and as many of them in a request as a proof has hashes.
-    fn batch(leaves: u64) -> Option<Self> {
+    pub(in crate::verbs::tree) fn batch(leaves: u64) -> Option<Self> {
         let height = height(leaves);
         let rows = (0..height).map(|level| leaves >> level).sum();
         let sizes = Sizes::fit(rows, height.into()).ok()?;
@@ -110,7 +113,7 @@ impl Layout {
     pub(in crate::verbs::tree) fn title(&self) -> String {
         match self.kind {
             Kind::Design(design) => title(design),
-            Kind::Batch(_) => "pbc".to_owned(),
+            Kind::Batch(_) => PBC.to_owned(),
         }
     }
 }
@@ -122,6 +125,7 @@ pub(in crate::verbs::tree) fn title(design: Design) -> String {
         Design::Tile { .. } => "tiles".to_owned(),
         Design::Colour { public: 0, .. } => "colour".to_owned(),
         Design::Colour { public, .. } => format!("colour, {public} public"),
+        Design::Batch(_) => PBC.to_owned(),
     }
 }
 
