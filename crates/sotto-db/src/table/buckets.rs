@@ -188,17 +188,17 @@ mod tests {
     #[test]
     fn each_copy_of_the_table_is_whole() {
         let (_folder, table) = numbered(20_000);
-        let sizes = Sizes { rows: 20_000, items: 12, copies: 3, buckets: 7, spare: 3 };
+        let sizes = Sizes { rows: 20_000, items: 20, copies: 3, buckets: 10, spare: 6 };
         let code = Pbc::new(sizes, &PublicSeed([3; 32])).unwrap();
         let buckets = Buckets::new(&table, &code).unwrap();
         let tables = buckets.tables();
         let shards: Vec<u64> = tables.iter().map(TableSource::rows).collect();
         assert_eq!(shards, sotto_core::Layer::shards(&code));
-        for copy in tables[..21].chunks(7) {
+        for copy in tables[..30].chunks(10) {
             let rows: BTreeSet<u64> = copy.iter().flat_map(all_rows).filter(|row| *row > 0).collect();
             assert!(rows.into_iter().eq(1..=20_000));
         }
-        assert!(all_rows(&tables[21]).into_iter().eq(1..=20_000));
+        assert!(all_rows(&tables[30]).into_iter().eq(1..=20_000));
     }
 
     fn all_rows(bucket: &Bucket<'_>) -> Vec<u64> {
