@@ -87,8 +87,11 @@ pub(super) fn cut(keys_of_cells: &[u32], rows: usize, slots: u32) -> Option<Vec<
     let keys = keys_of_cells.iter().map(|keys| u64::from(*keys)).sum::<u64>();
     // Doubled, as what is compared with it is the middle of a cell.
     let share = |row: usize| 2 * keys * (row as u64 + 1) / rows as u64;
-    // Rows that take all they have room for need as few as there is a way with.
-    part(keys_of_cells, rows, slots, share).or_else(|| part(keys_of_cells, rows, slots, |_| u64::MAX))
+    // Shares are kept as even as there is a way with: where one part of the table is full to the last slot, a key that comes to
+    // it later has to move those of many rows. Rows that take all they have room for need as few as there is a way with.
+    let ahead = (0..).map(|step| (1u64 << step) - 1).take_while(|ahead| *ahead <= keys);
+    let even = ahead.map(|ahead| part(keys_of_cells, rows, slots, |row| share(row) + 2 * ahead));
+    even.chain([part(keys_of_cells, rows, slots, |_| u64::MAX)]).flatten().next()
 }
 
 /// Each row takes cells until the rows so far have their share of the keys, or it has no room. Rows that are not needed have none.
@@ -161,6 +164,26 @@ mod tests {
         }
     }
 
+    /// In tables that are nearly full, and where even shares are not to be had: no stretch of rows is full to the last slot.
+    #[test]
+    fn room_is_spread_over_the_table() {
+        let (rows, slots, keys) = (258u64, 8u32, 2000u32);
+        for seed in 0..200 {
+            let hash = Hash::new(&PublicSeed([seed; 32]), 8);
+            let mut cells = vec![0u32; (CELLS * rows) as usize];
+            for i in 0..keys {
+                cells[cell_of(hash.digest(&i.to_le_bytes()).unwrap(), 0, rows) as usize] += 1;
+            }
+            let widths = cut(&cells, rows as usize, slots).unwrap();
+            let mut cells = cells.iter();
+            let held: Vec<u32> =
+                widths.iter().map(|width| cells.by_ref().take((*width).into()).sum::<u32>()).collect();
+            assert!(held.iter().all(|held| *held <= slots));
+            let fullest = held.windows(64).map(|rows| rows.iter().sum::<u32>()).max().unwrap();
+            assert!(fullest <= 64 * slots - 4, "seed {seed}: {fullest} of {} slots", 64 * slots);
+        }
+    }
+
     #[test]
     fn rows_are_about_as_full_as_each_other() {
         assert_eq!(cut(&[1, 1, 1, 1, 4, 0], 2, 9), Some(vec![4, 2]));
@@ -168,7 +191,7 @@ mod tests {
         assert_eq!(cut(&[3, 3, 3], 3, 3), Some(vec![1, 1, 1]));
         assert_eq!(cut(&[3, 3, 3], 2, 5), None);
         assert_eq!(cut(&[6], 2, 5), None);
-        // Where even shares leave no room at the end, rows are filled up.
+        // Where even shares leave no room at the end, rows may be ahead of theirs, by no more than it takes.
         assert_eq!(cut(&[5, 1, 6, 4], 3, 6), Some(vec![2, 1, 1]));
         // A byte is all that a row's width has.
         assert_eq!(cut(&[0; 256], 4, 5), Some(vec![255, 1, 0, 0]));
