@@ -1,6 +1,6 @@
 //! The catalog: all a client must know of a table before its first query.
 
-use crate::{ArtifactEntry, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
+use crate::{ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
 use sotto_core::{Artifact, Epoch, ParamsError, ParamsReport, SchemeEntry};
@@ -301,6 +301,20 @@ impl Catalog {
     /// [`CatalogError::NoSuchRow`].
     pub fn row_of(&self, text: &str) -> Result<u64> {
         self.kind.row_of(text, &self.table, self.rows)
+    }
+
+    /// Where a bit of the table lies, of all rows in their order. Rows of keyword tables mean nothing by themselves.
+    ///
+    /// # Errors
+    /// [`CatalogError::NoSuchRow`].
+    pub fn bit(&self, bit: u64) -> Result<Bit> {
+        match self.kind {
+            TableKind::Keyword => {
+                let why = format!("table {} is asked by key, and has no bits by number", self.table);
+                Err(CatalogError::NoSuchRow { why })
+            }
+            _ => Bit::locate(bit, self.rows, self.row_bytes),
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`signed`] | the catalog as it travels: exact text, public key, signature |
 //! | [`key`] | signing keys, public keys, and their text forms |
+//! | [`bit`] | the rows as one string of bits |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
 //! | [`hex`] | bytes that are written as hexadecimal text |
 //! | [`error`] | whose fault, and what to do |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batched;
+pub mod bit;
 pub mod catalog;
 pub mod entry;
 pub mod error;
@@ -28,6 +30,7 @@ pub mod stack;
 pub mod table;
 
 pub use batched::Batched;
+pub use bit::Bit;
 pub use catalog::{Catalog, Layer, Sidecar, Terms};
 pub use entry::ArtifactEntry;
 pub use error::CatalogError;

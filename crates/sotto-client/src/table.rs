@@ -48,9 +48,10 @@ use crate::{ClientError, Result};
 use ahead::{Pass, Plan};
 use event::Voice;
 use servers::Servers;
-use sotto_catalog::Catalog;
+use sotto_catalog::{Bit, Catalog};
 use sotto_core::{Budget, ParamsReport};
 use sotto_prg::{SystemRng, system_rng};
+use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
@@ -136,6 +137,24 @@ impl Table {
     /// As [`Table::get`], and [`ClientError::TooManyRows`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         self.lookup(|_| Ok(rows.to_vec()))
+    }
+
+    /// Looks up bits of the table by their numbers, in one request; see [`sotto_catalog::Bit`] for how they are counted.
+    ///
+    /// A bit costs what its row costs. The server sees how many are asked for.
+    ///
+    /// # Errors
+    /// As [`Table::get_many`], and [`sotto_catalog::CatalogError::NoSuchRow`].
+    pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
+        let found = RefCell::new(Vec::new());
+        // Where a bit lies follows from the catalog: a later epoch may have rows of another width.
+        let rows = self.lookup(|catalog| {
+            let places = bits.iter().map(|bit| catalog.bit(*bit)).collect::<Result<Vec<Bit>, _>>()?;
+            let rows = places.iter().map(Bit::row).collect();
+            found.replace(places);
+            Ok(rows)
+        })?;
+        Ok(found.take().iter().zip(rows).map(|(bit, row)| bit.of(&row)).collect())
     }
 
     /// Looks up what a person typed: a key of a range table, such as an address; a row number otherwise.

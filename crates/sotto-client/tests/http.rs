@@ -37,6 +37,12 @@ fn a_table_over_http() {
         Table::connect(&server.http(), "squares").pin(pin).resolve(common::resolve).open().unwrap();
     assert_eq!(table.get(17).unwrap(), value(17, 2));
     assert_eq!(table.get_many(&[0, 299]).unwrap(), [value(0, 2), value(299, 2)]);
+    let bits = (17 * 8 * value(0, 2).len() as u64)..;
+    let of_row =
+        |row: Vec<u8>| (0..8 * row.len()).map(move |n| row[n / 8] >> (n % 8) & 1 == 1).collect::<Vec<_>>();
+    let first: Vec<u64> = bits.take(16).collect();
+    assert_eq!(table.get_bits(&first).unwrap(), of_row(value(17, 2))[..16]);
+    assert_eq!(table.get_bits(&[u64::MAX]).unwrap_err().code(), "no-such-row");
 }
 
 #[test]

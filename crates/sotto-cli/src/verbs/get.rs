@@ -53,6 +53,7 @@ Example:
   sotto get --server https://lookup.example --table blocked --key example.com --key example.org
   sotto get --server https://lookup.example --table blocked --keys domains.txt
   sotto get --server https://lookup.example --table people --row 7,12,40..44 --pin sotto-pk:...
+  sotto get --server https://lookup.example --table blooms --bit 123456789
   sotto get --server https://one.example --server https://other.example --table people --row 7
   sotto get --server https://lookup.example --table films --stream --row 7 -o film.mp4";
 
@@ -66,8 +67,11 @@ pub(crate) struct Get {
     #[command(flatten)]
     remote: Remote,
     /// A row by its number, counted from 0, or several: 7,9 or 5..9, which is 5 to 8; may be repeated
-    #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present_any = ["keys", "key_file"])]
+    #[arg(long = "row", visible_alias = "index", value_name = "N", required_unless_present_any = ["bits", "keys", "key_file"])]
     rows: Vec<Rows>,
+    /// A bit by its number in all rows together, from the least significant of each byte on; lists as --row has them
+    #[arg(long = "bit", value_name = "N", conflicts_with_all = ["keys", "key_file", "stream"])]
+    bits: Vec<Rows>,
     /// A value by its key, or a row by a key it stands for, such as an address; may be repeated
     #[arg(long = "key", value_name = "KEY")]
     keys: Vec<String>,
@@ -76,6 +80,8 @@ pub(crate) struct Get {
     key_file: Option<PathBuf>,
     #[arg(skip)]
     row_numbers: Vec<u64>,
+    #[arg(skip)]
+    bit_numbers: Vec<u64>,
     /// Those of --key, then those of --keys.
     #[arg(skip)]
     all_keys: Vec<String>,
@@ -92,7 +98,8 @@ pub(crate) struct Get {
 
 impl Get {
     pub(crate) fn run(mut self, screen: Screen) -> Result<()> {
-        self.row_numbers = self.rows.iter().flat_map(|Rows(rows)| rows).copied().collect();
+        self.row_numbers = wanted::all(&self.rows);
+        self.bit_numbers = wanted::all(&self.bits);
         self.all_keys = self.keys.clone();
         if let Some(file) = &self.key_file {
             self.all_keys.extend(wanted::keys(file)?);

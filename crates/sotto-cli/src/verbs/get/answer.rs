@@ -5,13 +5,15 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::units;
 use serde_json::json;
-use sotto_catalog::{TableKind, ValueKind};
+use sotto_catalog::{Bit, CatalogError, TableKind, ValueKind};
 use sotto_client::Table;
 
 /// What came of one.
 pub(super) struct Answer {
     /// What the person called it.
     pub(super) name: String,
+    /// Which bit of the table it is, if it is one.
+    bit: Option<u64>,
     /// Where it lies, if that is one row.
     row: Option<u64>,
     /// Bytes, and what they mean; `None` if the table does not have the key.
@@ -27,34 +29,61 @@ impl Get {
         loop {
             let epoch = table.catalog().epoch;
             let mut rows = self.row_numbers.clone();
+            let bits = bits(&self.bit_numbers, |bit| table.catalog().bit(bit))?;
+            rows.extend(bits.iter().map(|(_, bit)| bit.row()));
             for key in &self.all_keys {
                 let row = table.catalog().row_of(key);
                 rows.push(row.map_err(|error| blame::client(error.into()))?);
             }
             let values = table.get_many(&rows).map_err(blame::client)?;
-            // A new epoch in between may count its blocks from another key, which would make these the
-            // rows of other keys. Epochs only grow, so this ends.
-            if table.catalog().epoch == epoch || self.all_keys.is_empty() {
-                let numbers = self.row_numbers.iter().map(|row| format!("row {row}"));
-                let names = numbers.chain(self.all_keys.iter().cloned());
-                let answers = names.zip(rows).zip(values);
-                let kind = table.catalog().value;
-                let answers =
-                    answers.map(|((name, row), value)| Answer::new(kind, name, Some(row), Some(value)));
-                return Ok(answers.collect());
+            // A new epoch in between may count its blocks from another key, or have rows of another width, which would make
+            // these the rows of other keys and bits. Epochs only grow, so this ends.
+            if table.catalog().epoch == epoch || self.all_keys.is_empty() && bits.is_empty() {
+                let found = rows.into_iter().zip(values).collect();
+                return Ok(self.name(table.catalog().value, &bits, found));
             }
         }
     }
 
     /// The same, of a table that is asked by key.
     fn find(&self, table: &mut Table) -> Result<Vec<Answer>> {
-        if !self.row_numbers.is_empty() {
+        if !self.row_numbers.is_empty() || !self.bit_numbers.is_empty() {
             return Err(asked_by_key());
         }
         let values = table.find_many(&self.all_keys).map_err(blame::client)?;
         let (kind, answers) = (table.catalog().value, self.all_keys.iter().cloned().zip(values));
         Ok(answers.map(|(name, value)| Answer::new(kind, name, None, value)).collect())
     }
+
+    /// What came of the rows that were asked for: those of numbers, then those of bits, then those of keys.
+    pub(super) fn name(
+        &self,
+        kind: ValueKind,
+        bits: &[(u64, Bit)],
+        found: Vec<(u64, Vec<u8>)>,
+    ) -> Vec<Answer> {
+        let mut found = found.into_iter();
+        let mut answers = Vec::new();
+        for (number, (row, value)) in self.row_numbers.iter().zip(found.by_ref()) {
+            answers.push(Answer::new(kind, format!("row {number}"), Some(row), Some(value)));
+        }
+        for ((number, bit), (row, value)) in bits.iter().zip(found.by_ref()) {
+            answers.push(Answer::bit(*number, row, bit.of(&value)));
+        }
+        for (key, (row, value)) in self.all_keys.iter().zip(found) {
+            answers.push(Answer::new(kind, key.clone(), Some(row), Some(value)));
+        }
+        answers
+    }
+}
+
+/// Where bits lie, each beside its number.
+pub(super) fn bits(
+    numbers: &[u64],
+    locate: impl Fn(u64) -> sotto_catalog::Result<Bit>,
+) -> Result<Vec<(u64, Bit)>> {
+    let bits = numbers.iter().map(|number| Ok((*number, locate(*number)?)));
+    bits.collect::<Result<_, CatalogError>>().map_err(|error| blame::client(error.into()))
 }
 
 /// A row was named where keys are.
@@ -68,7 +97,17 @@ impl Answer {
             let shown = kind.show(&bytes);
             (bytes, shown)
         };
-        Answer { name, row, value: value.map(show) }
+        Answer { name, bit: None, row, value: value.map(show) }
+    }
+
+    fn bit(number: u64, row: u64, is_set: bool) -> Self {
+        let value = u8::from(is_set);
+        Answer {
+            name: format!("bit {number}"),
+            bit: Some(number),
+            row: Some(row),
+            value: Some((vec![value], value.to_string())),
+        }
     }
 
     /// The value, or what is to be said where there is none, such that it cannot move the cursor: the publisher chose it, not
@@ -87,9 +126,10 @@ impl Answer {
     /// For programs.
     pub(super) fn report(&self) -> serde_json::Value {
         let (hex, shown) = self.value.as_ref().map(|(bytes, shown)| (units::hex(bytes), shown)).unzip();
-        match self.row {
-            Some(row) => json!({ "row": row, "hex": hex, "value": shown }),
-            None => json!({ "found": self.value.is_some(), "hex": hex, "value": shown }),
+        match (self.bit, self.row) {
+            (Some(bit), Some(row)) => json!({ "bit": bit, "row": row, "value": shown }),
+            (None, Some(row)) => json!({ "row": row, "hex": hex, "value": shown }),
+            (_, None) => json!({ "found": self.value.is_some(), "hex": hex, "value": shown }),
         }
     }
 }
@@ -102,7 +142,7 @@ mod tests {
     fn values_cannot_move_the_cursor() {
         let printable = |row, shown: Option<&str>| {
             let value = shown.map(|shown| (Vec::new(), shown.to_owned()));
-            Answer { name: String::new(), row, value }.printable()
+            Answer { name: String::new(), bit: None, row, value }.printable()
         };
         assert_eq!(printable(Some(0), Some("a\u{1b}[2Jb\n")), "a\u{fffd}[2Jb\u{fffd}");
         assert_eq!(printable(None, Some("Zürich")), "Zürich");

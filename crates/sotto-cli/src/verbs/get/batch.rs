@@ -1,13 +1,13 @@
 //! Several rows, or values of several keys, in one round over a stack.
 
-use super::answer::Answer;
+use super::answer::{self, Answer};
 use super::{Get, trust};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::state::Events;
 use serde_json::json;
-use sotto_catalog::{Batched, ValueKind};
+use sotto_catalog::{Batched, Bit, ValueKind};
 use sotto_client::session::Trust;
 use sotto_client::stack::Batch;
 use sotto_client::table::Stats;
@@ -42,7 +42,7 @@ impl Get {
 
     fn answers(&self, batch: &mut Batch) -> Result<Vec<Answer>> {
         let value = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
-        let wanted = self.row_numbers.len() + self.all_keys.len();
+        let wanted = self.row_numbers.len() + self.bit_numbers.len() + self.all_keys.len();
         let most = batch.layers().most();
         if wanted > most {
             let failure =
@@ -50,17 +50,26 @@ impl Get {
             return Err(failure.fix("ask several times; how often is seen"));
         }
         if matches!(batch.layers(), Batched::Keys(_)) {
-            if !self.row_numbers.is_empty() {
+            if !self.row_numbers.is_empty() || !self.bit_numbers.is_empty() {
                 return Err(super::answer::asked_by_key());
             }
             let found = batch.find_many(&self.all_keys).map_err(blame::client)?;
             let found = self.all_keys.iter().cloned().zip(found);
             return Ok(found.map(|(name, bytes)| Answer::new(value, name, None, bytes)).collect());
         }
-        let rows = batch.get_named(&self.row_numbers, &self.all_keys).map_err(blame::client)?;
-        let numbers = self.row_numbers.iter().map(|row| format!("row {row}"));
-        let named = numbers.chain(self.all_keys.iter().cloned()).zip(rows);
-        Ok(named.map(|(name, (row, bytes))| Answer::new(value, name, Some(row), Some(bytes))).collect())
+        loop {
+            let epoch = batch.stack().document().epoch;
+            let width = batch.stack().tables().first().map_or(0, |table| table.catalog().row_bytes);
+            let rows = batch.layers().code().sizes().rows;
+            let bits = answer::bits(&self.bit_numbers, |bit| Bit::locate(bit, rows, width))?;
+            let of_bits = bits.iter().map(|(_, bit)| bit.row());
+            let rows: Vec<u64> = self.row_numbers.iter().copied().chain(of_bits).collect();
+            let found = batch.get_named(&rows, &self.all_keys).map_err(blame::client)?;
+            // A new epoch in between may have rows of another width, and so these bits elsewhere. Epochs only grow.
+            if batch.stack().document().epoch == epoch || bits.is_empty() {
+                return Ok(self.name(value, &bits, found));
+            }
+        }
     }
 }
 

@@ -15,6 +15,11 @@ const MOST_BYTES: u64 = 1 << 24;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rows(pub(super) Vec<u64>);
 
+/// All that some lists name, in their order.
+pub(super) fn all(lists: &[Rows]) -> Vec<u64> {
+    lists.iter().flat_map(|Rows(rows)| rows).copied().collect()
+}
+
 impl FromStr for Rows {
     type Err = &'static str;
 
