@@ -13,6 +13,8 @@ mod client;
 mod server;
 mod state;
 #[cfg(feature = "server")]
+mod steps;
+#[cfg(feature = "server")]
 mod stream;
 mod units;
 mod upkeep;
@@ -21,6 +23,8 @@ pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ServerEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
+#[cfg(feature = "server")]
+pub use steps::AnySteps;
 #[cfg(feature = "server")]
 pub use stream::{AnyPrepared, AnyStream};
 pub use units::AnyUnits;
@@ -162,6 +166,13 @@ impl SchemeEntry {
         if self.servers <= S::HELPER {
             self.servers = S::HELPER + 1;
         }
+        self
+    }
+
+    /// Adds the [`crate::Stepped`] capability.
+    #[cfg(feature = "server")]
+    pub const fn with_steps<S: crate::Stepped>(mut self) -> Self {
+        self.server = self.server.with_steps::<S>();
         self
     }
 

@@ -10,7 +10,7 @@
 //! | [`artifact`] | the static, query-independent files of a table |
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch`, `Streamed` |
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
-//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, and where bytes come from and go to |
+//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, `Stepped`, and where bytes come from and go to |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
@@ -35,7 +35,7 @@ pub use erased::{
     UpkeepEntry,
 };
 #[cfg(feature = "server")]
-pub use erased::{AnyPrepared, AnyServer, AnySession, AnyStream, AnySupplier, ServerEntry};
+pub use erased::{AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, ServerEntry};
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use layer::{Layer, Row, Then};
@@ -44,6 +44,6 @@ pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
-pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink, Stream, Supplier};
+pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink, Stepped, Stream, Supplier};
 pub use stateful::{PendingOf, Stateful, Upkeep};
 pub use wire::Wire;

@@ -97,6 +97,26 @@ pub trait Supplier: Serve + Upkeep {
     fn supply(server: &Self::Server, order: Self::Order) -> Result<Self::Supply>;
 }
 
+/// A scheme whose server can say which step of an answer it is at, and take its steps in several orders. What that takes is
+/// for whoever holds a clock: nothing here does.
+pub trait Stepped: Serve {
+    /// The names of the orders; the first is the one of [`Server::answer`].
+    const ORDERS: &'static [&'static str];
+
+    /// Answers one query in one of the orders, and calls `done` with the name of each step after it. The answer brings the
+    /// same record whatever the order.
+    ///
+    /// # Errors
+    /// As [`Server::answer`]; [`crate::Misuse::Rule`] if there is no such order.
+    fn answer_by_steps(
+        server: &Self::Server,
+        session: &<Self::Server as Server<Self>>::Session,
+        query: Self::Query,
+        order: &str,
+        done: &mut dyn FnMut(&'static str),
+    ) -> Result<Self::Answer>;
+}
+
 /// New bytes inside one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

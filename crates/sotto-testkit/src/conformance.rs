@@ -9,6 +9,7 @@
 //! | [`batches`] | many queries at once are answered as one by one |
 //! | [`artifacts`] | hints in pieces, missing, too long, damaged |
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
+//! | [`steps`] | answers step by step in every order, where the scheme can |
 //! | [`storage`] | images cut short, disks full, sectors bad, records of another shape |
 //! | [`params`] | promises kept; literals damaged |
 //! | [`sets`] | every named parameter set, at tables that use all of it |
@@ -24,6 +25,7 @@ pub mod params;
 pub mod queries;
 pub mod rows;
 pub mod sets;
+pub mod steps;
 pub mod storage;
 pub mod subject;
 pub mod units;
@@ -84,6 +86,7 @@ macro_rules! conformance {
             a_full_disk_is_a_storage_error: storage::full_disk();
             a_bad_sector_is_a_storage_error: storage::bad_sector();
             records_of_another_shape_are_misuse: storage::other_shapes();
+            answers_come_step_by_step: steps::come_back();
             units_come_back: units::come_back();
             damaged_units_do_no_harm: units::damaged();
             orders_and_supplies_have_their_sizes: upkeep::orders();

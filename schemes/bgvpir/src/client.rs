@@ -111,20 +111,27 @@ impl Client {
         Query { seed, body }
     }
 
-    /// Extract: decrypt each layer, read its slots, take the public mask of the row off, and gather those of the block.
-    fn read(&self, record: u64, answer: &Answer) -> Vec<u8> {
-        let Inner { layout, ring, set, bits, .. } = &*self.params;
-        let (alpha, beta) = layout.place(record);
-        let slots = |(layer, cipher): (u32, &sotto_lattice::bgv::Answer)| {
-            on_ring!(&**ring, rns => {
-                let coefficients = cipher.decrypt(rns, *bits, &self.secret);
+    /// All slots of each layer of an answer, the public mask still on them.
+    pub(crate) fn opened(&self, answer: &Answer) -> Vec<Zeroizing<Vec<u64>>> {
+        let slots = |cipher: &sotto_lattice::bgv::Answer| {
+            on_ring!(&*self.params.ring, rns => {
+                let coefficients = cipher.decrypt(rns, self.params.bits, &self.secret);
                 let mut slots = Zeroizing::new(vec![0; rns.ring().slots() * rns.ring().cycles()]);
                 rns.ring().decode(&coefficients, &mut slots);
-                whiten(alpha, layer, set.slot_bits, &mut slots);
                 slots
             })
         };
-        let layers: Vec<Zeroizing<Vec<u64>>> = (0..).zip(&answer.0).map(slots).collect();
+        answer.0.iter().map(slots).collect()
+    }
+
+    /// Extract: decrypt each layer, read its slots, take the public mask of the row off, and gather those of the block.
+    fn read(&self, record: u64, answer: &Answer) -> Vec<u8> {
+        let Inner { layout, set, .. } = &*self.params;
+        let (alpha, beta) = layout.place(record);
+        let mut layers = self.opened(answer);
+        for (layer, slots) in (0..).zip(&mut layers) {
+            whiten(alpha, layer, set.slot_bits, slots);
+        }
         layout.take(&layers.iter().map(|slots| slots.as_slice()).collect::<Vec<_>>(), beta)
     }
 }

@@ -1,6 +1,7 @@
 //! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
 
 use crate::literal::Literal;
+use crate::order::Order;
 use crate::rings::{LIMB, RingSet};
 use crate::tree::{Side, Tree};
 use sotto_core::work;
@@ -57,6 +58,13 @@ pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64
         .saturating_mul(8 * LIMB as u64)
 }
 
+/// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum: in one order or the other.
+pub(crate) fn products(literal: &Literal, ring: &RingSet, tree: &Tree, order: Order) -> u64 {
+    let (rows, columns) = (literal.layout(ring).rows(literal.records), columns(literal, ring, tree));
+    let once = order.products(rows, columns).saturating_mul(literal.scan_primes.into());
+    once.saturating_mul(literal.layers.into())
+}
+
 /// What the scan reads of an image.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
 
@@ -75,11 +83,23 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64
     let rotations = tree.folded().saturating_sub(1) as f64 * switch(primes);
     let mut unfolding = 0.0;
     for side in [Side::Left, Side::Right] {
-        // Ciphertexts that lose primes: whatever is multiplied at the end, and the factors above the table's level.
-        let entries = tree.length(side) as f64;
-        let dropped = (primes - scan).max(0.0);
-        unfolding += tree.products(side) as f64 * (switch(primes) + 7.0 * PRODUCT * primes);
-        unfolding += entries * dropped * lower(primes);
+        // What half a side is when it is multiplied: its length, and the primes it still has.
+        let mut down = |entries: u64, from: usize, to: usize| {
+            unfolding += (to..from).map(|left| lower(left as f64 + 1.0)).sum::<f64>() * entries as f64;
+        };
+        let mut products = 0.0;
+        let leaf = |length: u32| (u64::from(length), usize::from(literal.primes));
+        let all = tree.walk(side, &leaf, &mut |left: (u64, usize), right: (u64, usize), node| {
+            let primes = left.1.min(right.1);
+            [left, right].into_iter().for_each(|half| down(half.0, half.1, primes));
+            let each = primes as f64;
+            products += node.length as f64 * (switch(each) + 7.0 * PRODUCT * each);
+            let kept = literal.left_with(primes, node.depth);
+            down(node.length, primes, kept);
+            (node.length, kept)
+        });
+        down(all.0, all.1, literal.scan_primes.into());
+        unfolding += products;
     }
     let scanned = image_bytes(literal, ring, tree) as f64 / SCAN_BYTES_PER_NANOSECOND;
     let columns = columns(literal, ring, tree) as f64;

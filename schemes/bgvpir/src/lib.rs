@@ -8,6 +8,7 @@
 //! | [`rings`] | the two rings a table may be in |
 //! | [`literal`], [`params`] | what a catalog holds, and what was checked of it |
 //! | [`tree`] | a row's number folded into short one-hot vectors, and unfolded |
+//! | [`order`] | which products come first, rows or selectors |
 //! | [`layout`] | where a record's bits lie: strided slots of a row |
 //! | [`whiten`](mod@whiten) | the public mask on the data |
 //! | `noise`, `cost`, `select`, `report` | how much noise, what it costs, which parameters, what a person reads of them |
@@ -22,6 +23,7 @@ pub mod layout;
 pub mod literal;
 pub mod message;
 pub mod noise;
+pub mod order;
 pub mod params;
 mod report;
 pub mod rings;
@@ -55,7 +57,7 @@ impl sotto_core::Serve for BgvPir {
 
 /// What the registry knows of this scheme.
 #[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<BgvPir>().with_revise::<BgvPir>();
+pub const ENTRY: SchemeEntry = SchemeEntry::new::<BgvPir>().with_revise::<BgvPir>().with_steps::<BgvPir>();
 
 /// What the registry knows of this scheme, in builds without servers.
 #[cfg(not(feature = "server"))]

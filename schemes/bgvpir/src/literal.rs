@@ -16,6 +16,9 @@ pub struct Literal {
     pub primes: u8,
     /// Primes that are left when the table is multiplied: what its image holds.
     pub scan_primes: u8,
+    /// Levels of products after which unfolding leaves a prime, down to those of the table.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub levels: u8,
     /// Lengths of the leaves that make u.
     pub left: Vec<u32>,
     /// Lengths of the leaves that make v.
@@ -29,6 +32,18 @@ pub struct Literal {
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
 }
+
+/// Levels that are not written down: catalogs from before there was a choice say nothing.
+fn one() -> u8 {
+    1
+}
+
+fn is_one(levels: &u8) -> bool {
+    *levels == one()
+}
+
+/// Most levels of products that a prime may have to hold.
+pub const MOST_LEVELS: u8 = 4;
 
 /// Layers at most: answers of so many ciphertexts.
 pub const MOST_LAYERS: u32 = 4096;
@@ -53,6 +68,12 @@ impl Literal {
         let why = "1 to 16 lengths in 1..=4096 with a product of at most 2^24, on each side";
         Tree::new(&self.left, &self.right)
             .ok_or_else(|| ParamsError::Field { field: "left, right", why: why.into() })
+    }
+
+    /// How many primes products of so many levels are left with, that were multiplied modulo `primes`.
+    pub fn left_with(&self, primes: usize, depth: u32) -> usize {
+        let leaves = depth.is_multiple_of(u32::from(self.levels).max(1));
+        (primes - usize::from(leaves && primes > 1)).max(primes.min(self.scan_primes.into()))
     }
 
     /// Where a record's bits lie.

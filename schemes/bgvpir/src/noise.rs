@@ -25,9 +25,13 @@ pub struct Noise {
     pub unfolded: [f64; 2],
     /// Of the sums over b of `v[b] X[a, b]`.
     pub first: f64,
+    /// Of the products `u[a] v[b]`, before the paper's order multiplies them by rows.
+    pub raw: f64,
+    /// Of the whole sum before it is relinearised: as each [`Order`](crate::order::Order) comes to it. It is the same sum.
+    pub sums: [f64; 2],
     /// Of the answer modulo the last prime.
     pub answer: f64,
-    /// log2 of the probability that noise passes half a step of the message at the table's level, or wraps before.
+    /// log2 of the probability that noise passes half a step of the message in unfolding, or at the table's level.
     inner_log2: f64,
 }
 
@@ -53,33 +57,38 @@ impl<R: SlotRing> Lookup<'_, R> {
         entry
     }
 
-    /// A side of the tree, as the server unfolds it.
-    fn side(&self, leaves: &[u32], leaf: Entry) -> Entry {
-        if leaves.len() < 2 {
-            return leaf;
-        }
-        let (left, right) = leaves.split_at(leaves.len().div_ceil(2));
-        let (left, right) = (self.side(left, leaf), self.side(right, leaf));
-        let primes = left.level.primes().min(right.level.primes());
-        let [a, b] = [left, right].map(|entry| self.lower_to(entry, primes));
-        let level = a.level;
-        let variance = self.steps.tensor(a.variance, b.variance, 1.0) + self.steps.key_switch(level);
-        self.lower_to(Entry { variance, level }, (primes - 1).max(self.scan.primes()))
+    /// A side of the tree, as the server unfolds it; the worst of what nodes come to is kept in `inner_log2`.
+    fn side(&self, literal: &Literal, tree: &Tree, side: Side, leaf: Entry, inner_log2: &mut f64) -> Entry {
+        tree.walk(side, &|_| leaf, &mut |left: Entry, right: Entry, node| {
+            let primes = left.level.primes().min(right.level.primes());
+            let [a, b] = [left, right].map(|entry| self.lower_to(entry, primes));
+            let level = a.level;
+            let variance = self.steps.tensor(a.variance, b.variance, 1.0) + self.steps.key_switch(level);
+            let wrong = self.steps.failure_log2(variance, level) + (node.length as f64).log2();
+            *inner_log2 = inner_log2.max(wrong);
+            self.lower_to(Entry { variance, level }, literal.left_with(primes, node.depth))
+        })
     }
 
-    fn run(&self, tree: &Tree) -> Noise {
+    fn run(&self, literal: &Literal, tree: &Tree) -> Noise {
         let (steps, top) = (&self.steps, self.rns.top());
         let turns = tree.folded().saturating_sub(1) as u32;
         let rotated = steps.rotated(steps.fresh(), turns, top);
         let leaf = Entry { variance: rotated, level: top };
         let primes = self.scan.primes();
-        let [u, v] = [Side::Left, Side::Right]
-            .map(|side| self.lower_to(self.side(tree.leaves(side), leaf), primes).variance);
-        let first = steps.rows(v, tree.length(Side::Right) as f64);
-        let sum = steps.tensor(u, first, tree.length(Side::Left) as f64) + steps.key_switch(self.scan);
+        let mut unfolding_log2 = f64::NEG_INFINITY;
+        let [u, v] = [Side::Left, Side::Right].map(|side| {
+            self.lower_to(self.side(literal, tree, side, leaf, &mut unfolding_log2), primes).variance
+        });
+        let [us, vs] = [Side::Left, Side::Right].map(|side| tree.length(side) as f64);
+        let first = steps.rows(v, vs);
+        let raw = steps.tensor(u, v, 1.0);
+        let sums = [steps.tensor(u, first, us), steps.rows(raw, us * vs)];
+        // Nothing is rounded before the sum is whole, so that both orders have the same error, and either bound is one of it.
+        let sum = sums[0] + steps.key_switch(self.scan);
         let answer = self.lower_to(Entry { variance: sum, level: self.scan }, 1).variance;
-        let inner_log2 = steps.failure_log2(sum, self.scan);
-        Noise { rotated, unfolded: [u, v], first, answer, inner_log2 }
+        let inner_log2 = steps.failure_log2(sum, self.scan).max(unfolding_log2);
+        Noise { rotated, unfolded: [u, v], first, raw, sums, answer, inner_log2 }
     }
 }
 
@@ -92,7 +101,7 @@ impl Noise {
     pub fn of(literal: &Literal, ring: &Ring, tree: &Tree) -> Self {
         on_ring!(ring, rns => {
             let scan = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
-            Lookup { rns, steps: steps(ring), scan }.run(tree)
+            Lookup { rns, steps: steps(ring), scan }.run(literal, tree)
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cost;
 use crate::layout::Layout;
-use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS};
+use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
 use crate::noise::{Noise, unreliable};
 use crate::report;
 use crate::rings::{self, MOST_PRIMES, RINGS, Ring, RingSet, SIGMA, on_ring};
@@ -102,6 +102,7 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsE
         (1..=literal.primes).contains(&literal.scan_primes),
         "1 to as many as there are primes",
     )?;
+    check("levels", (1..=MOST_LEVELS).contains(&literal.levels), "1 to 4")?;
     check("period", set.periods.contains(&literal.period), "one of the ring's periods")?;
     check("period", tree.folded() <= literal.period as usize, "no shorter than all leaves together")?;
     check("layers", (1..=MOST_LAYERS).contains(&literal.layers), "1 to 4096")?;

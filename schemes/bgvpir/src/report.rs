@@ -1,6 +1,7 @@
 //! What checked parameters promise and cost, as a person reads it.
 
 use crate::cost;
+use crate::order::Order;
 use crate::params::Inner;
 use crate::tree::Side;
 use sotto_core::{Costs, ParamsDigest, ParamsReport};
@@ -32,6 +33,8 @@ pub(crate) fn of(params: &Inner) -> ParamsReport {
 fn details(params: &Inner) -> Vec<(&'static str, String)> {
     let (literal, tree, layout) = (&params.literal, &params.tree, &params.layout);
     let products = tree.products(Side::Left) + tree.products(Side::Right);
+    let [ours, theirs] =
+        [Order::Distributed, Order::Paper].map(|order| cost::products(literal, params.set, tree, order));
     let [u, v] = params.noise.unfolded.map(deviation);
     let block = layout.record_slots() * layout.slot_bits as usize;
     vec![
@@ -57,6 +60,8 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
         ("tree: of v", lengths(&literal.right)),
         ("tree: rotations", tree.folded().saturating_sub(1).to_string()),
         ("tree: products with relinearisation", products.to_string()),
+        ("products of polynomials: rows first", ours.to_string()),
+        ("products of polynomials: in the paper's order", theirs.to_string()),
         (
             "bits sent: of an answer's words",
             format!("{} of masks, {} of bodies", literal.answer_bits[1], literal.answer_bits[0]),
@@ -64,6 +69,8 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
         ("noise: after the last rotation", deviation(params.noise.rotated)),
         ("noise: of u and v", format!("{u} and {v}")),
         ("noise: after the sums over rows", deviation(params.noise.first)),
+        ("noise: of u times v, in the paper's order", deviation(params.noise.raw)),
+        ("noise: of the whole sum", deviation(params.noise.sums[0])),
         ("noise: of the answer", deviation(params.noise.answer)),
         ("memory of a client's keys", format!("{:.1} MB", cost::session_bytes(literal) as f64 / 1e6)),
     ]

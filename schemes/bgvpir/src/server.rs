@@ -7,13 +7,17 @@
 //! | [`encode`], [`revise`] | rows into the image, and changes of them |
 //! | [`prepare`] | a query becomes u and v |
 //! | [`answer`] | sums over rows, products with u, and what is sent |
+//! | [`paper`] | the paper's order of products |
+//! | [`steps`] | one answer step by step, in either order |
 
 pub mod answer;
 pub mod encode;
 pub mod image;
+pub mod paper;
 pub mod prepare;
 pub mod revise;
 pub mod session;
+pub mod steps;
 
 use crate::BgvPir;
 use crate::cost;
@@ -60,7 +64,10 @@ impl Server {
     /// None for the session, the query and the sums of one client.
     pub fn finish(&self, session: &Session, query: &Prepared, sums: &Sums) -> Result<Answer> {
         let params = self.table.params();
-        with_keys!(params, session, (rns, keys) => answer::finish(&self.table, rns, keys, query, sums))
+        with_keys!(params, session, (rns, keys) => {
+            let products = answer::products(&self.table, rns, query, sums);
+            Ok(answer::finish(params, rns, keys, products))
+        })
     }
 
     fn together(&self, asks: &[(&Session, &Prepared)]) -> Result<Vec<Answer>> {

@@ -33,6 +33,20 @@ pub enum Side {
     Right,
 }
 
+/// A node below the root, and no leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node {
+    /// Its entries, each a product.
+    pub length: u64,
+    /// Levels of products from its deepest leaf up to it.
+    pub depth: u32,
+}
+
+/// Levels of products that make one vector of so many leaves.
+pub fn depth(leaves: usize) -> u32 {
+    leaves.next_power_of_two().trailing_zeros()
+}
+
 impl Tree {
     /// A tree with leaves of these lengths, or `None` if a side has none or too many, a length is not in
     /// `1..=MOST_LENGTH`, or the product of a side's lengths is above 2^24.
@@ -96,19 +110,26 @@ impl Tree {
 
     /// Levels of products on a side: each multiplies two ciphertexts that were products themselves.
     pub fn depth(&self, side: Side) -> u32 {
-        self.leaves(side).len().next_power_of_two().trailing_zeros()
+        depth(self.leaves(side).len())
     }
 
     /// Products of ciphertexts that make a side out of its leaves.
     pub fn products(&self, side: Side) -> u64 {
-        fn inner(leaves: &[u32]) -> u64 {
-            if leaves.len() < 2 {
-                return 0;
+        self.walk(side, &|_| 0, &mut |left, right, node| left + right + node.length)
+    }
+
+    /// From the leaves of a side to its root, in the order of [`unfold`](Self::unfold): `leaf` gets the length of a leaf, `join`
+    /// what came of both halves of a node.
+    pub fn walk<T>(&self, side: Side, leaf: &dyn Fn(u32) -> T, join: &mut dyn FnMut(T, T, Node) -> T) -> T {
+        fn inner<T>(leaves: &[u32], leaf: &dyn Fn(u32) -> T, join: &mut dyn FnMut(T, T, Node) -> T) -> T {
+            if let [length] = leaves {
+                return leaf(*length);
             }
             let (left, right) = leaves.split_at(leaves.len().div_ceil(2));
-            product(leaves) + inner(left) + inner(right)
+            let (left, right) = (inner(left, leaf, join), inner(right, leaf, join));
+            join(left, right, Node { length: product(leaves), depth: depth(leaves.len()) })
         }
-        inner(self.leaves(side))
+        inner(self.leaves(side), leaf, join)
     }
 
     /// Fold: where in the folded vector the ones of row `alpha` lie, one in each leaf.

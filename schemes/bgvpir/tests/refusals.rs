@@ -10,6 +10,7 @@ fn good() -> Literal {
         ring: "pow2".into(),
         primes: 2,
         scan_primes: 2,
+        levels: 1,
         left: vec![16],
         right: vec![16],
         period: 32,
@@ -34,6 +35,8 @@ fn fields_out_of_range_are_named() {
     assert_eq!(field(Literal { scan_primes: 3, ..good() }), "scan_primes");
     assert_eq!(field(Literal { left: vec![], ..good() }), "left, right");
     assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
+    assert_eq!(field(Literal { levels: 0, ..good() }), "levels");
+    assert_eq!(field(Literal { levels: 5, ..good() }), "levels");
     assert_eq!(field(Literal { period: 33, ..good() }), "period");
     assert_eq!(field(Literal { period: 16, ..good() }), "period");
     assert_eq!(field(Literal { layers: 0, ..good() }), "layers");

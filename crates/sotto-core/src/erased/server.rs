@@ -1,6 +1,6 @@
 //! Servers as bytes.
 
-use super::{AnyStream, AnySupplier, checked, stream, upkeep};
+use super::{AnySteps, AnyStream, AnySupplier, checked, steps, stream, upkeep};
 use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Serve, Server, Sink, Wire};
 use std::any::Any;
 use std::sync::Arc;
@@ -23,6 +23,11 @@ impl ServerEntry {
 
     pub(super) const fn with_stream<S: crate::Stream>(mut self) -> Self {
         self.open = stream::open::<S>;
+        self
+    }
+
+    pub(super) const fn with_steps<S: crate::Stepped>(mut self) -> Self {
+        self.open = steps::open::<S>;
         self
     }
 
@@ -59,6 +64,10 @@ pub trait AnyServer: Send + Sync {
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
     /// What answers piece by piece, where the scheme can.
     fn stream(&self) -> Option<&dyn AnyStream> {
+        None
+    }
+    /// What answers step by step, where the scheme can.
+    fn steps(&self) -> Option<&dyn AnySteps> {
         None
     }
     /// What makes hints to order, where the scheme can.

@@ -4,6 +4,7 @@ use super::image::Table;
 use super::prepare::Prepared;
 use super::session::Switches;
 use crate::message::Answer;
+use crate::params::Inner;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_lattice::bgv::lower::lower;
@@ -46,21 +47,25 @@ pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Result<Ve
     Ok(out)
 }
 
-/// `r = sum over a of u[a] w_a` for each layer, relinearised, left with one prime, and rounded.
-///
-/// # Errors
-/// None for sums of the same query.
-pub(super) fn finish<R: SlotRing>(
+/// `r = sum over a of u[a] w_a` for each layer, of three parts.
+pub(super) fn products<R: SlotRing>(
     table: &Table,
     rns: &Rns<R>,
-    keys: &Switches<R>,
     query: &Prepared,
     sums: &Sums,
-) -> Result<Answer> {
-    let params = table.params();
-    let layers = (0..params.literal.layers as usize).into_par_iter();
-    let one = |scratch: &mut Scratch, layer| {
-        let mut product = dot(table, rns, query, sums, layer);
+) -> Vec<Cipher> {
+    let layers = (0..table.params().literal.layers as usize).into_par_iter();
+    layers.map(|layer| dot(table, rns, query, sums, layer)).collect()
+}
+
+/// Each layer's sum relinearised, left with one prime, and rounded: what is sent.
+pub(super) fn finish<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    keys: &Switches<R>,
+    products: Vec<Cipher>,
+) -> Answer {
+    let one = |scratch: &mut Scratch, mut product: Cipher| {
         let mut c = Cipher::zero(rns, product.level(), 2);
         keys.square.relinearise(rns, &product, &mut c, scratch);
         while let Some(below) = c.level().below() {
@@ -70,7 +75,7 @@ pub(super) fn finish<R: SlotRing>(
         }
         Sent::new(rns, params.bits, &c)
     };
-    Ok(Answer(layers.map_init(|| Scratch::new(rns), one).collect()))
+    Answer(products.into_par_iter().map_init(|| Scratch::new(rns), one).collect())
 }
 
 /// Columns that are multiplied together: taken out of the sums together they share pages, and their products are reduced once.

@@ -3,9 +3,10 @@
 use super::image::Table;
 use super::session::Switches;
 use crate::client::QUERY_MASKS;
+use crate::literal::Literal;
 use crate::message::Query;
 use crate::params::Inner;
-use crate::tree::Side;
+use crate::tree::{Side, depth};
 use rayon::prelude::*;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_lattice::bgv::lower::lower;
@@ -21,7 +22,7 @@ pub struct Prepared {
     pub(super) v: Vec<Selectors>,
 }
 
-/// Rotates and unfolds.
+/// Rotates and unfolds, and lays v out as the pass reads it.
 ///
 /// # Errors
 /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
@@ -31,14 +32,36 @@ pub(super) fn prepare<R: SlotRing>(
     keys: &Switches<R>,
     query: &Query,
 ) -> Result<Prepared> {
-    let params = &**table.params();
+    let [u, v] = sides(table.params(), rns, keys, leaves(table.params(), rns, keys, query)?);
+    Ok(Prepared { u, v: table.shape.selectors(&v) })
+}
+
+/// The query rotated to every place of what was folded: all leaves, one after the other.
+///
+/// # Errors
+/// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
+pub(super) fn leaves<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    keys: &Switches<R>,
+    query: &Query,
+) -> Result<Vec<Cipher>> {
     let mask = rns.mask(rns.top(), &query.seed, QUERY_MASKS, 0);
     if query.body.len() != mask.len() {
         return Err(PeerMisbehaved::NotCanonical("query").into());
     }
-    let query = Cipher::new(rns, rns.top(), &[&query.body, &mask]);
-    let mut entries = rotations(params, rns, keys, query).into_iter();
-    let work = Work { rns, keys, scan: params.literal.scan_primes.into() };
+    Ok(rotations(params, rns, keys, Cipher::new(rns, rns.top(), &[&query.body, &mask])))
+}
+
+/// u, as many entries as the table has rows for, and v, out of their leaves, modulo the primes of the table.
+pub(super) fn sides<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    keys: &Switches<R>,
+    leaves: Vec<Cipher>,
+) -> [Vec<Cipher>; 2] {
+    let mut entries = leaves.into_iter();
+    let work = Work { rns, keys, literal: &params.literal };
     let mut side = |side: Side| {
         let leaves = params.tree.leaves(side).iter();
         let leaves = leaves.map(|length| entries.by_ref().take(*length as usize).collect()).collect();
@@ -47,8 +70,7 @@ pub(super) fn prepare<R: SlotRing>(
     // In this order: the leaves of u come first in what is folded.
     let (mut u, v) = (side(Side::Left), side(Side::Right));
     u.truncate(params.columns());
-    let [u, v] = [u, v].map(|side| work.lower_all(side, work.scan));
-    Ok(Prepared { u, v: table.shape.selectors(&v) })
+    [u, v].map(|side| work.lower_all(side, params.literal.scan_primes.into()))
 }
 
 /// The query rotated by 0 to S - 1 places, each from the one before with the one key there is. So they are one after the other
@@ -70,14 +92,15 @@ fn rotations<R: SlotRing>(params: &Inner, rns: &Rns<R>, keys: &Switches<R>, quer
 struct Work<'a, R: SlotRing> {
     rns: &'a Rns<R>,
     keys: &'a Switches<R>,
-    /// Primes that the table is multiplied at.
-    scan: usize,
+    /// Where primes are left behind.
+    literal: &'a Literal,
 }
 
 impl<R: SlotRing> Work<'_, R> {
-    /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearised, and a prime lower as long as
-    /// there are more than the table needs.
+    /// Unfold (Algorithm 3): one side's vector out of its leaves, by full products: relinearised, and a prime lower where the
+    /// literal says so.
     fn unfold(&self, mut leaves: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        let depth = depth(leaves.len());
         let right = leaves.split_off(leaves.len().div_ceil(2));
         if right.is_empty() {
             return leaves.pop().unwrap_or_default();
@@ -87,6 +110,7 @@ impl<R: SlotRing> Work<'_, R> {
         let primes = primes[0].min(primes[1]);
         let [left, right] = [left, right].map(|side| self.lower_all(side, primes));
         let level = self.rns.level(primes).unwrap_or(self.rns.top());
+        let kept = self.literal.left_with(primes, depth);
         let pairs: Vec<[&Cipher; 2]> = left.iter().flat_map(|a| right.iter().map(move |b| [a, b])).collect();
         let products = pairs.par_iter().map_init(
             || Room::new(self.rns, level),
@@ -94,7 +118,7 @@ impl<R: SlotRing> Work<'_, R> {
                 tensor(self.rns, &[*pair], &mut room.product);
                 let mut out = Cipher::zero(self.rns, level, 2);
                 self.keys.square.relinearise(self.rns, &room.product, &mut out, &mut room.scratch);
-                if primes > self.scan { self.lower(out, primes - 1, &mut room.scratch) } else { out }
+                self.lower(out, kept, &mut room.scratch)
             },
         );
         products.collect()

@@ -1,0 +1,42 @@
+//! The order of the products that lead from u, v and the table to an answer.
+//!
+//! Both give `r = sum over a, b of u[a] v[b] X[a, b]`, a polynomial of three parts modulo the primes of the table, and modulo numbers
+//! products distribute over sums without an error: so both give the *same* `r`, noise included, over the same image and for the same
+//! query. Nothing is rounded before. The order is thus the server's own business and not in a literal, and answers do not tell it.
+
+/// Which products are taken first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// `sum over a of u[a] (sum over b of v[b] X[a, b])`: two products of polynomials a row, and four a column.
+    #[default]
+    Distributed,
+    /// The paper's, `sum over a, b of (u[a] v[b]) X[a, b]`: four products of polynomials a row for the three parts of a raw
+    /// product of ciphertexts, and three for those times the row.
+    Paper,
+}
+
+impl Order {
+    /// Every order, by its name.
+    pub const NAMES: [&'static str; 2] = [Order::Distributed.name(), Order::Paper.name()];
+
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Order::Distributed => "distributed",
+            Order::Paper => "paper",
+        }
+    }
+
+    /// The order of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Order::Distributed, Order::Paper].into_iter().find(|order| order.name() == name)
+    }
+
+    /// Products of polynomials modulo one prime, for so many rows in so many columns.
+    pub(crate) fn products(self, rows: u64, columns: u64) -> u64 {
+        match self {
+            Order::Distributed => rows.saturating_mul(2).saturating_add(columns.saturating_mul(4)),
+            Order::Paper => rows.saturating_mul(7),
+        }
+    }
+}

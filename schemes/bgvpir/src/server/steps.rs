@@ -1,0 +1,69 @@
+//! One answer, step by step and in either order of products. Whoever holds a clock is told when a step is done.
+
+use super::session::{Session, with_keys};
+use super::{Server, answer, paper, prepare};
+use crate::BgvPir;
+use crate::message::{Answer, Query};
+use crate::order::Order;
+use sotto_core::{Misuse, Result, Stepped};
+
+/// The query rotated to every leaf.
+const ROTATIONS: &str = "rotations";
+/// Leaves multiplied to u and v, with relinearisation, and both brought to the primes of the table.
+const UNFOLDING: &str = "unfolding";
+/// From u, v and the table to the sum of three parts.
+const PRODUCTS: &str = "inner product";
+/// Relinearisation of that sum, primes left behind, and rounding.
+const LAST: &str = "last step";
+
+impl Server {
+    /// Answers one query in the given order, and calls `done` with the name of each step after it.
+    ///
+    /// # Errors
+    /// As [`sotto_core::Server::answer`].
+    pub fn answer_in(
+        &self,
+        order: Order,
+        session: &Session,
+        query: &Query,
+        done: &mut dyn FnMut(&'static str),
+    ) -> Result<Answer> {
+        let (table, params) = (&self.table, self.table.params());
+        with_keys!(params, session, (rns, keys) => {
+            let leaves = prepare::leaves(params, rns, keys, query)?;
+            done(ROTATIONS);
+            let [u, v] = prepare::sides(params, rns, keys, leaves);
+            done(UNFOLDING);
+            let products = match order {
+                Order::Paper => paper::products(table, rns, &u, &v)?,
+                Order::Distributed => {
+                    let query = prepare::Prepared { u, v: table.shape.selectors(&v) };
+                    let sums = answer::first_dimension(table, &[&query])?;
+                    sums.iter().flat_map(|sums| answer::products(table, rns, &query, sums)).collect()
+                }
+            };
+            done(PRODUCTS);
+            let answer = answer::finish(params, rns, keys, products);
+            done(LAST);
+            Ok(answer)
+        })
+    }
+}
+
+impl Stepped for BgvPir {
+    const ORDERS: &'static [&'static str] = &Order::NAMES;
+
+    fn answer_by_steps(
+        server: &Server,
+        session: &Session,
+        query: Query,
+        order: &str,
+        done: &mut dyn FnMut(&'static str),
+    ) -> Result<Answer> {
+        let order = Order::named(order).ok_or(Misuse::Rule("the order is one of the scheme's"))?;
+        server.answer_in(order, session, &query, done)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+use super::*;
+use crate::client::{Client, Prepare};
+use crate::literal::Literal;
+use crate::params::Params;
+use rand_core::Rng;
+use sotto_core::{One, Params as _, RecordIndex, Server as _};
+use sotto_testkit::memory::{MemoryRows, MemorySink};
+use sotto_testkit::rng::seeded;
+use std::sync::Arc;
+
+/// A table of random records, its server, and a client that it admitted.
+struct Setting {
+    params: Params,
+    server: Server,
+    session: Session,
+    client: Client,
+    records: Vec<u8>,
+}
+
+impl Setting {
+    fn new(literal: Literal) -> Self {
+        let params = Params::check(literal).unwrap();
+        let mut rng = seeded("steps");
+        let mut records = vec![0; params.literal.records as usize * params.record_bytes()];
+        rng.fill_bytes(&mut records);
+        let sink = MemorySink::new();
+        Server::encode(&params, &MemoryRows::new(params.record_bytes(), records.clone()), &sink).unwrap();
+        let server = Server::open(&params, Arc::new(sink.into_image())).unwrap();
+        let prepare: Prepare = sotto_core::Prepare::<BgvPir>::begin(&params, &mut rng).unwrap();
+        let client = sotto_core::Prepare::<BgvPir>::finish(prepare).unwrap();
+        let session = server.admit(sotto_core::Client::<BgvPir>::keys(&client)).unwrap();
+        Setting { params, server, session, client, records }
+    }
+
+    /// The answer about one record in an order, which is checked, and the steps that were announced.
+    fn answer(&mut self, index: u64, order: Order) -> (Answer, Vec<&'static str>) {
+        // The same query each time.
+        let mut rng = seeded("a query");
+        let (One(query), pending) =
+            sotto_core::Client::<BgvPir>::query(&mut self.client, RecordIndex(index), &mut rng).unwrap();
+        let mut steps = Vec::new();
+        let answer =
+            self.server.answer_in(order, &self.session, &query, &mut |step| steps.push(step)).unwrap();
+        let record =
+            sotto_core::Client::<BgvPir>::recover(&mut self.client, pending, One(answer.clone())).unwrap();
+        let bytes = self.params.record_bytes();
+        assert_eq!(record.bytes(), &self.records[index as usize * bytes..][..bytes], "record {index}");
+        (answer, steps)
+    }
+}
+
+/// Two columns more than a group of the tiles, rows that fill no tile, leaves that are products, and two layers.
+fn literal(ring: &str) -> Literal {
+    let (primes, period, answer_bits) = if ring == "m8191" { (2, 14, [4, 14]) } else { (3, 16, [19, 26]) };
+    let scan_primes = if ring == "m8191" { 1 } else { 2 };
+    Literal {
+        ring: ring.into(),
+        primes,
+        scan_primes,
+        levels: 1,
+        left: vec![3, 2],
+        right: vec![9],
+        period,
+        layers: 2,
+        records: u64::from(period) * 50 + 1,
+        answer_bits,
+    }
+}
+
+#[test]
+fn both_orders_have_the_same_slots() {
+    for ring in ["pow2", "m8191"] {
+        let mut setting = Setting::new(literal(ring));
+        let last = setting.params.literal.records - 1;
+        for index in [0, last] {
+            let (ours, steps) = setting.answer(index, Order::Distributed);
+            let (theirs, same) = setting.answer(index, Order::Paper);
+            assert_eq!((&steps, steps.as_slice()), (&same, &[ROTATIONS, UNFOLDING, PRODUCTS, LAST][..]));
+            // Not the slots alone: products distribute over sums, noise and all.
+            assert!(ours == theirs, "{ring}, {index}");
+            assert!(setting.client.opened(&ours) == setting.client.opened(&theirs), "{ring}, {index}");
+            let [ours, theirs] = setting.params.noise.sums;
+            assert!((ours / theirs).log2().abs() < 0.1, "{ours} and {theirs} bound the same noise");
+        }
+    }
+}
+
+#[test]
+fn orders_are_known_by_name() {
+    assert_eq!(Order::NAMES.map(Order::named), [Some(Order::Distributed), Some(Order::Paper)]);
+    assert_eq!((Order::named("raw"), Order::default().name()), (None, BgvPir::ORDERS[0]));
+}
