@@ -6,6 +6,7 @@
 mod machine;
 mod modelled;
 mod names;
+mod residues;
 mod series;
 mod svg;
 mod table;
@@ -17,6 +18,7 @@ mod units;
 mod words;
 
 pub use crate::published::PublishedRow;
+pub use residues::{Residues, ResiduesTable};
 pub use series::{Series, Supplied};
 pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
 
@@ -45,6 +47,8 @@ pub struct Report {
     pub skipped: Vec<Skipped>,
     /// Proofs in trees of hashes.
     pub trees: Trees,
+    /// The yardstick, if a definition asks for it.
+    pub residues: Option<Residues>,
 }
 
 /// Suffixes of field names, and their units.
@@ -332,6 +336,7 @@ impl Report {
         self.modelled.extend(other.modelled);
         self.skipped.extend(other.skipped);
         self.trees.append(other.trees);
+        self.residues = self.residues.take().or(other.residues);
         for row in other.published {
             if !self.published.contains(&row) {
                 self.published.push(row);

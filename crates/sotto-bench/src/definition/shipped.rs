@@ -23,6 +23,7 @@ pub fn shipped() -> &'static [Shipped] {
     definitions![
         "quick",
         "scan-1gib",
+        "residues",
         "c1",
         "c2",
         "c3",

@@ -1,5 +1,6 @@
 //! The grids of a report, one function per question; those of clients that prepare once have a file of their own.
 
+pub(super) mod residues;
 mod series;
 pub(super) mod trees;
 

@@ -11,7 +11,23 @@ fn report() -> Report {
         [[case]]\nscheme = \"clear\"\nrows = \"2^33\"\nrow_bits = 1\nfull = true\n";
     let definition = Definition::parse("t.toml", text).unwrap();
     let options = Options { quick: true, commit: Some("<abc> & co".into()), ..Options::default() };
-    crate::runner::run_with(&definition, &[&CLEAR, &CLEAR_TWO], &options, &|_| ()).unwrap()
+    let mut report = crate::runner::run_with(&definition, &[&CLEAR, &CLEAR_TWO], &options, &|_| ()).unwrap();
+    report.residues = Some(Residues {
+        modulus_bits: 3072,
+        keygen_ms: 900.0,
+        multiplication_ns: 4670.0,
+        small_table_bits: 4096,
+        small_server_ms: 22.2,
+        small_foretold_ms: 19.1,
+        checked_answers_count: 64,
+        tables: vec![ResiduesTable {
+            table_bits: 1 << 35,
+            server_s: 160_455.0,
+            up_bytes: 1 << 26,
+            down_bytes: 1 << 26,
+        }],
+    });
+    report
 }
 
 #[test]
@@ -26,6 +42,7 @@ fn tables_fit_a_terminal_and_keep_the_tiers_apart() {
             && at("PUBLISHED") < at("NOT RUN")
     );
     assert!(text.find("Spiral").unwrap() > at("PUBLISHED"));
+    assert!(text.contains("2^35") && text.contains("all 64 bits of its answer are right"));
     for baseline in ["download the table", "ask in the clear"] {
         assert!(text.contains(baseline), "{baseline}");
     }
