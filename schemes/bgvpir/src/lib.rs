@@ -11,6 +11,7 @@
 //! | [`order`] | which products come first, rows or selectors |
 //! | [`layout`] | where a record's bits lie: strided slots of a row |
 //! | [`whiten`](mod@whiten) | the public mask on the data |
+//! | [`sets`] | the parameter sets that can be named |
 //! | `noise`, `cost`, `select`, `report` | how much noise, what it costs, which parameters, what a person reads of them |
 //! | [`message`] | keys, queries, answers |
 //! | [`client`] | make keys, ask, read |
@@ -30,6 +31,7 @@ pub mod rings;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod sets;
 pub mod tree;
 pub mod whiten;
 

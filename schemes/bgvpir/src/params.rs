@@ -5,8 +5,9 @@ use crate::layout::Layout;
 use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
 use crate::noise::{Noise, unreliable};
 use crate::report;
-use crate::rings::{self, MOST_PRIMES, RINGS, Ring, RingSet, SIGMA, on_ring};
+use crate::rings::{self, MOST_PRIMES, Ring, RingSet, SIGMA, on_ring};
 use crate::select;
+use crate::sets::SETS;
 use crate::tree::Tree;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
@@ -52,7 +53,7 @@ impl sotto_core::Params for Params {
     type Literal = Literal;
 
     fn sets() -> Vec<NamedSet> {
-        RINGS.iter().map(|ring| NamedSet { name: ring.name, about: ring.about }).collect()
+        SETS.iter().map(|set| NamedSet { name: set.name, about: set.about }).collect()
     }
 
     fn select(shape: &Shape) -> Result<Literal> {

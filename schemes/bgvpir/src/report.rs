@@ -58,6 +58,10 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
         ("records", format!("blocks of {block} bits a layer")),
         ("tree: of u", lengths(&literal.left)),
         ("tree: of v", lengths(&literal.right)),
+        ("tree: besides the record an answer holds", {
+            let alone = tree.selects_nothing_else(literal.period as usize);
+            if alone { "nothing, for an honest client" } else { "parts of other rows" }.into()
+        }),
         ("tree: rotations", tree.folded().saturating_sub(1).to_string()),
         ("tree: products with relinearisation", products.to_string()),
         ("products of polynomials: rows first", ours.to_string()),

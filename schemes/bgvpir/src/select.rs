@@ -1,10 +1,11 @@
 //! Choosing parameters for a table: every period, tree and number of primes that is reliable, the cheapest of them.
 
 use crate::cost;
-use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS};
+use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
 use crate::noise::Noise;
-use crate::rings::{self, MOST_PRIMES, RINGS, RingSet, on_ring};
-use crate::tree::Tree;
+use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
+use crate::sets::{Pruning, SETS, Set};
+use crate::tree::{Side, Tree};
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
 
@@ -20,88 +21,102 @@ const MASK_BITS: u8 = 32;
 /// Bits of failure probability kept back for what the bound averages over.
 const RESERVE: f64 = 1.0;
 
-/// The cheapest literal for a table.
+/// The cheapest literal for a table: of the set named, or of those whose trees are chosen by cost.
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] if no ring can hold it, or none is reliable.
 pub(crate) fn select(shape: &Shape) -> Result<Literal> {
-    let named = |ring: &&RingSet| shape.set.as_ref().is_none_or(|name| ring.name == name);
-    let mut best: Option<(f64, Literal)> = None;
+    let wanted = |set: &&Set| match &shape.set {
+        Some(name) => set.name == name,
+        None => set.pruning == Pruning::ByCost && !set.guard,
+    };
+    let mut search = Search { shape, best: None };
     if shape.rows > 0 && shape.row_bytes > 0 {
-        for ring in RINGS.iter().filter(named) {
-            for period in ring.periods {
-                consider(ring, *period, shape, &mut best);
-            }
+        for set in SETS.iter().filter(wanted) {
+            let ring = rings::find(set.ring)?;
+            ring.periods.iter().for_each(|period| search.period(set, ring, *period));
         }
     }
-    best.map(|(_, literal)| literal).ok_or_else(|| {
-        let why = "it is empty, its encoded form is larger than 2^46 bytes, or a row takes more than 4096 ciphertexts";
-        ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into()
-    })
+    let why = "it is empty, its encoded form is larger than 2^46 bytes, a row takes more than 4096 ciphertexts, or a request of so \
+               many lookups together would fail too often"
+        .into();
+    let no_fit = ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why };
+    search.best.map(|(_, literal)| literal).ok_or_else(|| no_fit.into())
 }
 
-/// Tries every tree at one period.
-fn consider(ring: &RingSet, period: u32, shape: &Shape, best: &mut Option<(f64, Literal)>) {
-    let slots = u64::from(ring.cycle / period * ring.cycles);
-    // As many layers as a row needs: all of it comes with one query.
-    let layers = shape.row_bytes.saturating_mul(8).div_ceil(slots * u64::from(ring.slot_bits)).max(1);
-    if layers > u64::from(MOST_LAYERS) {
-        return;
-    }
-    let draft = Literal {
-        ring: ring.name.into(),
-        primes: 1,
-        scan_primes: 1,
-        levels: 1,
-        left: vec![1],
-        right: vec![1],
-        period,
-        layers: layers as u32,
-        records: 1,
-        answer_bits: [0; 2],
-    };
-    let layout = draft.layout(ring);
-    // Two layers' slots can hold a whole byte more than a row needs, never one less.
-    let rows_per_record = layout.record_bytes() as u64 / shape.row_bytes;
-    if rows_per_record == 0 {
-        return;
-    }
-    let records = shape.rows.div_ceil(rows_per_record);
-    let rows = layout.rows(records);
-    for [left, right] in trees(rows, period) {
-        let Some(tree) = Tree::new(&left, &right).filter(|tree| tree.rows() >= rows) else { continue };
-        if tree.folded() > period as usize {
-            continue;
+/// What was found so far.
+struct Search<'a> {
+    shape: &'a Shape,
+    /// The cheapest, and its price.
+    best: Option<(f64, Literal)>,
+}
+
+impl Search<'_> {
+    /// Tries every tree of a set at one period.
+    fn period(&mut self, set: &Set, ring: &RingSet, period: u32) {
+        let shape = self.shape;
+        let slots = u64::from(ring.cycle / period * ring.cycles);
+        // As many layers as a row needs: all of it comes with one query.
+        let layers = shape.row_bytes.saturating_mul(8).div_ceil(slots * u64::from(ring.slot_bits)).max(1);
+        if layers > u64::from(MOST_LAYERS) {
+            return;
         }
+        let draft = Literal {
+            ring: ring.name.into(),
+            primes: 1,
+            scan_primes: 1,
+            levels: 1,
+            left: vec![1],
+            right: vec![1],
+            period,
+            layers: layers as u32,
+            records: 1,
+            answer_bits: [0; 2],
+        };
+        let layout = draft.layout(ring);
+        // Two layers' slots can hold a whole byte more than a row needs, never one less.
+        let rows_per_record = layout.record_bytes() as u64 / shape.row_bytes;
+        if rows_per_record == 0 {
+            return;
+        }
+        let records = shape.rows.div_ceil(rows_per_record);
+        let rows = layout.rows(records);
+        let trees = match set.pruning {
+            Pruning::ByCost => trees(rows, period),
+            _ => set.tree(rows, ring.cycle).into_iter().collect(),
+        };
+        let enough = trees.into_iter().filter(|tree| tree.rows() >= rows);
+        for tree in enough.filter_map(|tree| set.within(tree, period)) {
+            let [left, right] = [Side::Left, Side::Right].map(|side| tree.leaves(side).to_vec());
+            let draft = Literal { left, right, records, ..draft.clone() };
+            self.primes(set, ring, &draft, &tree);
+        }
+    }
+
+    /// Tries every number of primes, and where products leave them, for one tree.
+    fn primes(&mut self, set: &Set, ring: &RingSet, draft: &Literal, tree: &Tree) {
+        // Where few leaves are multiplied, a prime for each level is as good as any.
+        let levels = if set.pruning == Pruning::ByCost { 1 } else { MOST_LEVELS };
         for primes in 1..=MOST_PRIMES {
-            for scan_primes in 1..=primes {
-                let draft = Literal {
-                    primes,
-                    scan_primes,
-                    left: left.clone(),
-                    right: right.clone(),
-                    records,
-                    ..draft.clone()
-                };
-                if cost::image_bytes(&draft, ring, &tree) > MOST_BYTES {
+            for (scan_primes, levels) in
+                (1..=primes).flat_map(|scan| (1..=levels).map(move |each| (scan, each)))
+            {
+                let draft = Literal { primes, scan_primes, levels, ..draft.clone() };
+                if cost::image_bytes(&draft, ring, tree) > MOST_BYTES {
                     continue;
                 }
                 // No answer has fewer bits than this, and noise takes longer to work out than a price.
                 let least = Literal { answer_bits: [1; 2], ..draft.clone() };
-                if best
-                    .as_ref()
-                    .is_some_and(|(price_of_best, _)| price(&least, ring, &tree, shape) >= *price_of_best)
-                {
+                let dearer = |best: &(f64, Literal)| price(&least, ring, tree, self.shape) >= best.0;
+                if self.best.as_ref().is_some_and(dearer) {
                     continue;
                 }
-                let Some(answer_bits) = answer_bits(&draft, ring, &tree, shape.required_failure_log2())
-                else {
-                    continue;
-                };
+                let required = self.shape.required_failure_log2();
+                let Some(answer_bits) = answer_bits(&draft, ring, tree, required) else { continue };
                 let literal = Literal { answer_bits, ..draft };
-                let price = price(&literal, ring, &tree, shape);
-                if best.as_ref().is_none_or(|(least, _)| price < *least) {
-                    *best = Some((price, literal));
+                let price = price(&literal, ring, tree, self.shape);
+                if self.best.as_ref().is_none_or(|(least, _)| price < *least) {
+                    self.best = Some((price, literal));
                 }
             }
         }
@@ -109,8 +124,8 @@ fn consider(ring: &RingSet, period: u32, shape: &Shape, best: &mut Option<(f64, 
 }
 
 /// Trees for so many rows: lengths of v from a few to many, each side cut into a few nearly equal leaves.
-fn trees(rows: u64, period: u32) -> Vec<[Vec<u32>; 2]> {
-    let mut out = Vec::new();
+fn trees(rows: u64, period: u32) -> Vec<Tree> {
+    let mut out: Vec<[Vec<u32>; 2]> = Vec::new();
     let root = (rows as f64).sqrt();
     for step in -8..=8 {
         let columns = (root * f64::from(step).mul_add(0.5, 0.0).exp2()).ceil().clamp(1.0, rows as f64) as u64;
@@ -122,7 +137,7 @@ fn trees(rows: u64, period: u32) -> Vec<[Vec<u32>; 2]> {
     }
     out.sort();
     out.dedup();
-    out
+    out.iter().filter_map(|[left, right]| Tree::new(left, right)).collect()
 }
 
 /// Nearly equal lengths whose product is at least `length`, none longer than a period; fewer where they would be of one entry.

@@ -77,6 +77,36 @@ impl Tree {
         Tree::new(&left, &right)
     }
 
+    /// The tree with one more leaf, of one entry, at the end of the right side: a *guard* (design notes, section 1.9).
+    ///
+    /// Where slots read their own leaves, a leaf of one entry reads its one and changes nothing. What it is for are the slots of
+    /// other records: see [`selects_nothing_else`](Self::selects_nothing_else). `None` if there would be too many leaves.
+    pub fn guarded(&self) -> Option<Self> {
+        let mut right = self.right.clone();
+        right.push(1);
+        Tree::new(&self.left, &right)
+    }
+
+    /// Slots of a period that a guarded tree takes: its leaves, and after the guard twice the longest but one, which are zero.
+    pub fn guarded_slots(&self) -> usize {
+        let longest = self.left.iter().chain(&self.right).max().copied().unwrap_or(1);
+        self.folded() + 2 * longest as usize - 1
+    }
+
+    /// Whether a query that repeats after `period` slots selects a row nowhere but in the slots of its record.
+    ///
+    /// That is so if the last leaf is a guard and [`guarded_slots`](Self::guarded_slots) fit. *Proof.* Say there are `k` leaves of
+    /// at most `m` entries, which lie in the slots up to `S`, and the guard in slot `S`; of a period `p` the last `p - S - 1` are
+    /// zero. Slots `j` places further read the same windows `j` slots further. If they select a row, each of those `k + 1` windows
+    /// holds a one. The windows have no slot in common, and there are `k + 1` ones, so each holds one of them, in the order around the
+    /// period: window `i` holds one number `i + c`, modulo `k + 1`, for some `c`. `c = 0` would leave the guard's window, of one slot,
+    /// where it is. Otherwise leaf window `k - c` holds the guard's one, and what comes next holds that of the first leaf. These
+    /// ones have the `p - S - 1` zeroes between them. If what comes next is the guard's window, or a leaf's, there are
+    /// at most `m - 1`, or `2 m - 2`, slots between two ones in them. So `p - S - 1` is less than `2 m - 1`.
+    pub fn selects_nothing_else(&self, period: usize) -> bool {
+        self.right.len() > 1 && self.right.last() == Some(&1) && period >= self.guarded_slots()
+    }
+
     /// The lengths of a side's leaves.
     pub fn leaves(&self, side: Side) -> &[u32] {
         match side {

@@ -92,3 +92,53 @@ fn every_goal_finds_parameters() {
     }
     assert!(Params::select(&Shape::new(1, 1 << 40, 1)).is_err());
 }
+
+/// The sets of the paper's trees, at its sizes: which leaves, and how many primes of 50 bits the gate leaves them.
+#[test]
+fn the_papers_trees_are_those_of_its_sets() {
+    let two = |count: usize| vec![2u32; count];
+    let guarded = |count: usize| [two(count), vec![1]].concat();
+    for (set, log2, left, right, primes) in [
+        ("m8191-paper", 25, vec![128], vec![64], 1),
+        ("m8191-paper", 30, vec![32, 16], vec![32, 16], 2),
+        ("m8191-paper", 35, vec![64, 64], vec![64, 32], 2),
+        ("m8191-unpruned", 25, two(7), guarded(6), 3),
+        ("m8191-unpruned", 30, two(9), guarded(9), 3),
+        ("m8191-unpruned", 35, two(12), guarded(11), 3),
+        ("pow2-paper", 25, vec![16], vec![16], 2),
+        ("pow2-paper", 30, vec![128], vec![64], 2),
+        ("pow2-paper", 35, vec![512], vec![512], 2),
+    ] {
+        let shape = Shape { set: Some(set.into()), ..Shape::new(1 << (log2 - 3), 1, 1000) };
+        let literal = Params::select(&shape).unwrap();
+        assert_eq!(
+            (&literal.left, &literal.right, literal.primes),
+            (&left, &right, primes),
+            "{set}, 2^{log2}"
+        );
+        assert!(Params::check(literal).unwrap().report().security.bits >= 128.0);
+    }
+}
+
+/// Why there is no `pow2-unpruned`: a level modulo 65537 takes a prime of 50 bits, and 2^25 bits have two besides the last.
+#[test]
+fn the_other_ring_has_no_room_for_unpruned_trees() {
+    let sizes = [(vec![2; 4], false), (vec![2; 2], true)];
+    for (leaves, fits) in sizes {
+        let literal = |primes, scan_primes, levels| Literal {
+            primes,
+            scan_primes,
+            levels,
+            left: leaves.clone(),
+            right: leaves.clone(),
+            records: 1,
+            answer_bits: [20, 32],
+            ..good()
+        };
+        let mut choices = (1..=3).flat_map(|primes| {
+            (1..=primes).flat_map(move |scan| (1..=4).map(move |each| (primes, scan, each)))
+        });
+        let some = choices.any(|(primes, scan, each)| Params::check(literal(primes, scan, each)).is_ok());
+        assert_eq!(some, fits, "{leaves:?}");
+    }
+}

@@ -67,6 +67,44 @@ fn what_is_folded_unfolds_to_one_row() {
     }
 }
 
+/// Whether some row's query has a column, beside its own, that reads a one in each leaf.
+fn selects_elsewhere(tree: &Tree, period: usize) -> bool {
+    let leaves = all_leaves(tree);
+    (0..tree.rows()).any(|alpha| {
+        let mut query = vec![0; period];
+        tree.fold(alpha).iter().for_each(|one| query[*one as usize] = 1);
+        (1..period).any(|column| {
+            let mut at = column;
+            leaves.iter().all(|length| {
+                at += *length as usize;
+                (at - *length as usize..at).any(|slot| query[slot % period] == 1)
+            })
+        })
+    })
+}
+
+/// The plain model, every row of every tree: unpruned ones, pruned ones, and some that no halving makes.
+#[test]
+fn a_guard_leaves_other_columns_nothing() {
+    let unpruned = (2..=10).map(|z| Tree::halving(z, z));
+    let pruned = [(4, 1), (6, 1), (8, 2), (9, 2)].map(|(z, levels)| Tree::halving(z, levels));
+    let others = [Tree::new(&[5, 3], &[4]), Tree::new(&[2, 7], &[3, 2]), Tree::new(&[9], &[6])];
+    for plain in unpruned.chain(pruned).chain(others) {
+        let plain = plain.unwrap();
+        let tree = plain.guarded().unwrap();
+        assert_eq!((tree.folded(), tree.rows()), (plain.folded() + 1, plain.rows()));
+        let enough = tree.guarded_slots();
+        for period in (enough..enough + 4).chain([105, 210]) {
+            assert!(tree.selects_nothing_else(period), "{tree:?}, {period}");
+            assert!(!selects_elsewhere(&tree, period), "{tree:?}, {period}");
+        }
+        // Without a guard there is such a column in all of these, and in the tightest period with one.
+        assert!(selects_elsewhere(&plain, 210) && !plain.selects_nothing_else(210), "{plain:?}");
+        assert!(selects_elsewhere(&tree, tree.folded()), "{tree:?}");
+        assert!(!tree.selects_nothing_else(enough - 1));
+    }
+}
+
 #[test]
 fn depth_and_products_are_those_of_unfolding() {
     for leaves in [vec![4], vec![2, 3], vec![2, 2, 2], vec![3, 2, 2, 5, 2]] {

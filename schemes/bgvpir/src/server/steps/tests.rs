@@ -90,3 +90,52 @@ fn orders_are_known_by_name() {
     assert_eq!(Order::NAMES.map(Order::named), [Some(Order::Distributed), Some(Order::Paper)]);
     assert_eq!((Order::named("raw"), Order::default().name()), (None, BgvPir::ORDERS[0]));
 }
+
+/// The ring's own arithmetic, not a model: unpruned and pruned trees with a guard, and the same without.
+#[test]
+fn slots_of_other_records_are_zero_behind_a_guard() {
+    for (set, rows) in [("m8191-unpruned", 600), ("m8191-guarded", 5000), ("pow2-guarded", 40_000)] {
+        let select = |set: &str| {
+            let shape = sotto_core::Shape { set: Some(set.into()), ..sotto_core::Shape::new(rows, 4, 10) };
+            Params::select(&shape).unwrap()
+        };
+        let guarded = select(set);
+        let mut setting = Setting::new(guarded.clone());
+        let layout = setting.params.layout;
+        for index in [0, 1, guarded.records / 2, guarded.records - 1] {
+            let (answer, _) = setting.answer(index, Order::Distributed);
+            let (_, beta) = layout.place(index);
+            let mine = |slot: usize| slot as u64 % u64::from(layout.period) == beta;
+            for slots in setting.client.opened(&answer) {
+                let (own, others): (Vec<_>, Vec<_>) = slots.iter().enumerate().partition(|(i, _)| mine(*i));
+                assert!(others.iter().all(|(_, slot)| **slot == 0), "{set}, {index}");
+                assert!(own.iter().any(|(_, slot)| **slot != 0), "{set}, {index}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_a_guard_other_slots_hold_other_rows() {
+    // Leaves of four and of three: the row asked for is read elsewhere as one that there is.
+    let literal = Literal {
+        left: vec![4],
+        right: vec![3],
+        layers: 1,
+        records: 9 * 12,
+        period: 9,
+        primes: 2,
+        ..literal("m8191")
+    };
+    let mut setting = Setting::new(literal);
+    let records = setting.params.literal.records;
+    let leaks = (0..records).step_by(7).any(|index| {
+        let (answer, _) = setting.answer(index, Order::Distributed);
+        let beta = index % 9;
+        setting.client.opened(&answer)[0]
+            .iter()
+            .enumerate()
+            .any(|(i, slot)| i as u64 % 9 != beta && *slot != 0)
+    });
+    assert!(leaks);
+}

@@ -1,0 +1,106 @@
+//! The parameter sets that can be named: a ring, and where its trees are pruned.
+
+use crate::rings::{M8191_NAME, POW2_NAME};
+use crate::tree::Tree;
+
+/// A named set.
+#[derive(Debug, PartialEq)]
+pub struct Set {
+    /// What is typed.
+    pub name: &'static str,
+    /// One line for a person.
+    pub about: &'static str,
+    /// The ring's name.
+    pub ring: &'static str,
+    /// Which trees it has.
+    pub pruning: Pruning,
+    /// Whether a guard follows the leaves: see [`Tree::guarded`].
+    pub guard: bool,
+}
+
+/// Where trees are cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pruning {
+    /// Wherever it costs least, with leaves of any length. Of these the best is taken where no set is named.
+    ByCost,
+    /// As in the paper: lengths are powers of two, halved level by level, down to the first level whose leaves fit a cycle.
+    Halving,
+    /// Nowhere: leaves of two.
+    Not,
+}
+
+/// All sets.
+pub static SETS: [Set; 7] = [
+    Set {
+        name: POW2_NAME,
+        about: "X^8192 + 1 with t = 65537, trees pruned by cost: for large tables and records",
+        ring: POW2_NAME,
+        pruning: Pruning::ByCost,
+        guard: false,
+    },
+    Set {
+        name: M8191_NAME,
+        about: "the paper's ring, the 8191st cyclotomic polynomial with t = 2, trees pruned by cost",
+        ring: M8191_NAME,
+        pruning: Pruning::ByCost,
+        guard: false,
+    },
+    Set {
+        name: "pow2-guarded",
+        about: "pow2 with a guard after the leaves: an honest client's answer holds its record alone",
+        ring: POW2_NAME,
+        pruning: Pruning::ByCost,
+        guard: true,
+    },
+    Set {
+        name: "m8191-guarded",
+        about: "m8191 with a guard after the leaves: an honest client's answer holds its record alone",
+        ring: M8191_NAME,
+        pruning: Pruning::ByCost,
+        guard: true,
+    },
+    Set {
+        name: "pow2-paper",
+        about: "X^8192 + 1, trees of powers of two, pruned where the paper prunes them",
+        ring: POW2_NAME,
+        pruning: Pruning::Halving,
+        guard: false,
+    },
+    Set {
+        name: "m8191-paper",
+        about: "the paper's ring, trees of powers of two, pruned where the paper prunes them",
+        ring: M8191_NAME,
+        pruning: Pruning::Halving,
+        guard: false,
+    },
+    Set {
+        name: "m8191-unpruned",
+        about: "the paper's ring, leaves of two as in the paper's unpruned trees, and a guard after them",
+        ring: M8191_NAME,
+        pruning: Pruning::Not,
+        guard: true,
+    },
+];
+
+impl Set {
+    /// The paper's tree for so many rows in a ring of cycles of so many slots; `None` where trees are chosen by cost, or it
+    /// has none.
+    pub(crate) fn tree(&self, rows: u64, cycle: u32) -> Option<Tree> {
+        // n', the next power of two. With a single leaf one side would have nothing to select.
+        let z = rows.checked_next_power_of_two()?.trailing_zeros().max(2);
+        match self.pruning {
+            Pruning::ByCost => None,
+            Pruning::Halving => (1..=z)
+                .filter_map(|levels| Tree::halving(z, levels))
+                .find(|tree| tree.folded() <= cycle as usize),
+            Pruning::Not => Tree::halving(z, z),
+        }
+    }
+
+    /// The tree as the set has it, if it fits a period: with a guard and the zeroes it needs, or as it is.
+    pub(crate) fn within(&self, tree: Tree, period: u32) -> Option<Tree> {
+        let tree = if self.guard { tree.guarded()? } else { tree };
+        let slots = if self.guard { tree.guarded_slots() } else { tree.folded() };
+        (slots <= period as usize).then_some(tree)
+    }
+}
