@@ -25,9 +25,9 @@ use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
 pub(crate) use accumulator::{Cell, Room};
 pub use automorphism::{Automorphism, substitute};
-pub(crate) use tables::{Factor, Tables, transpose};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use tables::{LaneFactors, Reduction, ShortFactors, SquareFactors};
+pub(crate) use tables::{Doubles, LaneFactors, Reduction, ShortFactors, SquareFactors};
+pub(crate) use tables::{Factor, Tables, transpose};
 
 /// Everything precomputed to transform polynomials of one length modulo one modulus.
 #[derive(Debug, Clone)]

@@ -49,6 +49,24 @@ pub(crate) struct Direction {
     pub(crate) squares: Vec<SquareFactors>,
     /// The lane factors of the squares in 32 bits. Empty unless q is below 2^31.
     pub(crate) short_squares: Vec<[ShortFactors; 7]>,
+    pub(crate) doubles: Doubles,
+}
+
+/// The factors as doubles nearest to zero, for arithmetic in floating point. Empty if q is below 2^31 or wide.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Doubles {
+    /// Of all levels but the last six, numbered as in [`Direction::factors`]: the factor, and the factor over q.
+    pub(crate) factors: Vec<[f64; 2]>,
+    pub(crate) squares: Vec<SquareDoubles>,
+}
+
+/// [`SquareFactors`] as doubles; those over q of lanes would take more memory than they save time.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(crate) struct SquareDoubles {
+    pub(crate) lanes: [[f64; 8]; 7],
+    pub(crate) rows: [[f64; 2]; 7],
 }
 
 /// The factors of one run of 64 slots, seen as a square: of each level, as many as there
@@ -110,7 +128,7 @@ impl Tables {
             w
         };
         let factor = |w: u64| Factor::new(w, q, wide);
-        let direction = |base: u64| Direction::new(&powers(base), modulus.bits(), factor);
+        let direction = |base: u64| Direction::new(&powers(base), &modulus, factor);
         let inverse = direction(modulus.inv(root));
         let n_inv = modulus.inv(n as u64 % q);
         let scale = [factor(n_inv), factor(modulus.mul(n_inv, inverse.factors[1].w))];
@@ -155,8 +173,8 @@ impl Tables {
 }
 
 impl Direction {
-    fn new(w: &[u64], bits: u32, factor: impl Fn(u64) -> Factor) -> Self {
-        let n = w.len();
+    fn new(w: &[u64], modulus: &Modulus, factor: impl Fn(u64) -> Factor) -> Self {
+        let (n, bits) = (w.len(), modulus.bits());
         let factors: Vec<Factor> = w.iter().map(|&w| factor(w)).collect();
         // Block and level of each of seven: one block of all, two of half, four of a quarter.
         const SEVEN: [(usize, usize); 7] = [(1, 0), (2, 0), (2, 1), (4, 0), (4, 1), (4, 2), (4, 3)];
@@ -175,7 +193,26 @@ impl Direction {
         };
         let short_squares = squares.iter().take(if bits < 32 { n / 64 } else { 0 });
         let short_squares = short_squares.map(|square| square.lanes.each_ref().map(short)).collect();
-        Direction { short_squares, squares, factors }
+        let doubles =
+            if (32..51).contains(&bits) { Doubles::new(w, &squares, modulus) } else { Doubles::default() };
+        Direction { short_squares, doubles, squares, factors }
+    }
+}
+
+impl Doubles {
+    fn new(w: &[u64], squares: &[SquareFactors], modulus: &Modulus) -> Self {
+        let q = modulus.value() as f64;
+        // Below 2^49, so that the conversion is exact.
+        let centred = |w: u64| modulus.centred(w) as f64;
+        let with_over_q = |w: u64| [centred(w), centred(w) / q];
+        let square = |f: &SquareFactors| SquareDoubles {
+            lanes: f.lanes.map(|lanes| lanes.w.map(centred)),
+            rows: f.rows.map(|factor| with_over_q(factor.w)),
+        };
+        Doubles {
+            factors: w[..w.len() / 64].iter().map(|w| with_over_q(*w)).collect(),
+            squares: squares.iter().map(square).collect(),
+        }
     }
 }
 

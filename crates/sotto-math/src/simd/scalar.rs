@@ -40,7 +40,7 @@ pub(super) use gather::gather_from;
 #[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]
-pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread, transpose_squares};
+pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};
 #[cfg(target_arch = "x86_64")]
 pub(super) use rank::tally;
 #[cfg(target_arch = "x86_64")]

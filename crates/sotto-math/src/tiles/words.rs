@@ -26,6 +26,8 @@ pub(crate) struct Residue {
     pub(crate) modulus: Modulus,
     /// 2^52 mod q.
     pub(crate) two_52: u64,
+    /// 2^49 and 2^75 mod q.
+    pub(crate) folds: [u64; 2],
 }
 
 /// Residues modulo two primes below 2^28, the first in the lower half of a word.
@@ -43,7 +45,7 @@ impl Words {
     /// the product of two primes below 2^28.
     pub fn new(q: &Modulus) -> Option<Self> {
         if q.value() < 1 << 50 {
-            return Some(Words { form: Form::Residue(Residue { modulus: *q, two_52: q.reduce(1 << 52) }) });
+            return Some(Words { form: Form::Residue(Residue::new(q)) });
         }
         let [first, second] = q.factors()?.map(Modulus::new);
         Self::pair(first?, second?)
@@ -83,6 +85,11 @@ impl Words {
 }
 
 impl Residue {
+    fn new(q: &Modulus) -> Self {
+        let folds = [49, 75].map(|e| q.reduce_u128(1 << e));
+        Residue { modulus: *q, two_52: q.reduce(1 << 52), folds }
+    }
+
     /// Any number below 2^116, reduced.
     pub(crate) fn reduce(&self, x: u128) -> u64 {
         let q = &self.modulus;

@@ -19,7 +19,7 @@
 //! what rounding adds to a half.
 
 use super::lanes::{load, store};
-use super::ntt::{Constants, Factors, from_integers, to_integers};
+use super::ntt::{Constants, Factors, from_integers, to_integers, transpose};
 use crate::rader::{
     COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, Nine, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
@@ -169,20 +169,4 @@ fn put_rows(x: &Strip, rows: &mut [[u64; WIDTH]; 4]) {
             store(&mut row.as_chunks_mut::<4>().0[v], _mm256_castpd_si256(x));
         }
     }
-}
-
-/// A 4 by 4 transposition: pairs of lanes, then halves.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-fn transpose([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
-    let (ab_low, ab_high) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-    let (cd_low, cd_high) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
-    const LOW: i32 = 0x20;
-    const HIGH: i32 = 0x31;
-    [
-        _mm256_permute2f128_pd::<LOW>(ab_low, cd_low),
-        _mm256_permute2f128_pd::<LOW>(ab_high, cd_high),
-        _mm256_permute2f128_pd::<HIGH>(ab_low, cd_low),
-        _mm256_permute2f128_pd::<HIGH>(ab_high, cd_high),
-    ]
 }

@@ -21,13 +21,14 @@ pub(super) fn store<T: Lane, const N: usize>(to: &mut [T; N], value: __m256i) {
     unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
 }
 
-/// Integers, for which every bit pattern is valid.
+/// Numbers, for which every bit pattern is valid.
 pub(super) trait Lane {}
 impl Lane for u8 {}
 impl Lane for i32 {}
 impl Lane for u32 {}
 impl Lane for u64 {}
 impl Lane for i64 {}
+impl Lane for f64 {}
 
 /// Sixteen signed bytes as 16-bit lanes.
 #[inline]

@@ -12,7 +12,7 @@ mod eight;
 use super::lanes::{load, store};
 use crate::ntt::Tables;
 use crate::simd::scalar;
-pub(super) use double::{Constants, Factors, from_integers, to_integers};
+pub(super) use double::{Constants, Factors, from_integers, to_integers, transpose};
 
 type Row = [u64; 4];
 

@@ -109,7 +109,7 @@ fn times<const BITS: u32>(q: &Modulus, x: u64, f: Factor) -> u64 {
 }
 
 /// Brings runs of 64 slots from bit-reversed order to the documented one, and back.
-pub(in crate::simd) fn transpose_squares(x: &mut [u64]) {
+fn transpose_squares(x: &mut [u64]) {
     for square in x.chunks_exact_mut(64) {
         for i in 0..64 {
             let j = transpose(i);

@@ -7,7 +7,7 @@
 //! reduced before the end of a run.
 
 use super::super::lanes::{load, prefetch, store};
-use super::super::ntt::from_integers;
+use super::super::ntt::{Constants, Factors, from_integers, to_integers};
 use super::{Bytes, Slots};
 use crate::tiles::{Block, Line, Residue, Run, TileLayout};
 use core::arch::x86_64::*;
@@ -21,6 +21,7 @@ const LARGE: f64 = (1u128 << (UNIT + 52)) as f64;
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     const { assert!(TileLayout::TILE_ROWS <= 32, "rests of a run are at most 2^53") }
+    let fold = Fold::new(residue);
     let mut lines = block.lines;
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
@@ -31,7 +32,7 @@ pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &m
             let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
             let sums = &mut sums.as_chunks_mut::<K>().0[run.cols.clone()];
             for half in 0..2 {
-                let piece = Piece { residue, run: &run, lines: mine, selectors, half, fetch };
+                let piece = Piece { fold, run: &run, lines: mine, selectors, half, fetch };
                 let mut col = 0;
                 while col < sums.len() {
                     col += if K < 3 && col + 2 <= sums.len() {
@@ -48,7 +49,7 @@ pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &m
 
 /// Half of the lines of one run, and one query.
 struct Piece<'a, const K: usize> {
-    residue: &'a Residue,
+    fold: Fold,
     run: &'a Run,
     lines: &'a [Bytes],
     selectors: &'a [[Line; K]],
@@ -84,21 +85,49 @@ impl<const K: usize> Piece<'_, K> {
         }
         for (acc, sums) in acc.into_iter().zip(sums) {
             for (acc, sums) in acc.into_iter().zip(sums) {
-                let (mut multiples, mut rests) = ([0u64; 4], [0u64; 4]);
-                store(&mut multiples, acc.multiples);
-                store(&mut rests, _mm256_castpd_si256(acc.rests));
-                // Each double brought the bits of 2^101 along.
-                let along = LARGE.to_bits().wrapping_mul(self.selectors.len() as u64);
                 let sums = &mut sums.as_chunks_mut::<4>().0[half];
-                for (sum, (multiple, rest)) in sums.iter_mut().zip(multiples.into_iter().zip(rests)) {
-                    let multiple = i128::from(multiple.wrapping_sub(along)) << UNIT;
-                    let total = multiple + i128::from(f64::from_bits(rest) as i64) + i128::from(*sum);
-                    // A sum of products: not negative, and below 2^106.
-                    *sum = self.residue.reduce(total as u128);
-                }
+                let total = self.fold.total(acc, self.selectors.len(), from_integers(load(sums)));
+                store(sums, total);
             }
         }
         C
+    }
+}
+
+/// What brings both parts of a sum together.
+#[derive(Clone, Copy)]
+struct Fold {
+    c: Constants,
+    /// 2^49, and 2^75.
+    factors: [Factors; 2],
+}
+
+impl Fold {
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn new(residue: &Residue) -> Self {
+        let (q, c) = (&residue.modulus, Constants::of(&residue.modulus));
+        let [low, high] = residue.folds;
+        let factor = |w: u64| c.factors(_mm256_set1_pd(q.centred(w) as f64));
+        Fold { c, factors: [factor(low), factor(high)] }
+    }
+
+    /// The sums of so many products and a reduced number, reduced.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn total(self, sums: Sums, products: usize, before: __m256d) -> __m256i {
+        const LOW_BITS: i32 = 26;
+        // Each double brought the bits of 2^101 along. What is left is below 2^56: two numbers of which products are exact.
+        let along = LARGE.to_bits().wrapping_mul(products as u64);
+        let multiples = _mm256_sub_epi64(sums.multiples, _mm256_set1_epi64x(along as i64));
+        let low = _mm256_and_si256(multiples, _mm256_set1_epi64x((1 << LOW_BITS) - 1));
+        let high = _mm256_srli_epi64::<LOW_BITS>(multiples);
+        let c = self.c;
+        let [low, high] =
+            [c.times(from_integers(low), self.factors[0]), c.times(from_integers(high), self.factors[1])];
+        // Half a q each, and a q: so that nothing is above 2 q before it is reduced once more.
+        let total = _mm256_add_pd(_mm256_add_pd(low, high), _mm256_add_pd(c.reduced(sums.rests), before));
+        to_integers(c, c.reduced(total))
     }
 }
 
