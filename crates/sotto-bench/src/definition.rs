@@ -7,12 +7,14 @@ mod fields;
 mod lines;
 mod parse;
 mod shipped;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 pub use parse::DefinitionError;
 pub use shipped::{Shipped, shipped};
+pub use steps::Steps;
 pub use tree::{Measure, TreeCase, Way};
 
 use serde_json::{Map, Value};
@@ -71,6 +73,12 @@ pub struct Case {
     pub changes: Option<u64>,
     /// Lookups to make one after the other, with nothing in between: what a client of a scheme that prepares once sees.
     pub series: Option<usize>,
+    /// Lookups to time step by step, where the scheme says which it is at.
+    pub steps: Option<Steps>,
+    /// Whether reports say on which links a lookup is quicker than downloading the table.
+    pub break_even: bool,
+    /// Only what parameters say is wanted: nothing is encoded, nothing asked.
+    pub sizes: bool,
     /// Takes minutes or many gigabytes: runs only when asked for.
     pub full: bool,
 }

@@ -11,6 +11,11 @@ impl Samples {
         self.0.push(sample);
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The middle one; of an even number, the later of the two. Zero if there is none.
     pub(crate) fn median(&self) -> Duration {
         let mut sorted = self.0.clone();

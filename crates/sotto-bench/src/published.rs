@@ -3,7 +3,7 @@
 pub(crate) mod tree;
 
 use crate::error::BenchError;
-use crate::report::{self, Table};
+use crate::report::{self, Step, Table};
 use serde::{Deserialize, Serialize};
 
 const TEXT: &str = include_str!("../../../bench/published.toml");
@@ -41,6 +41,8 @@ pub struct PublishedRow {
     pub online_ms: Option<f64>,
     /// Bytes of such a lookup with its share of the preparation.
     pub amortized_bytes: Option<u64>,
+    /// Steps of the server's time, where they are given.
+    pub steps: Vec<Step>,
     /// The machine it was measured on.
     pub machine: String,
     /// Where it is printed.
@@ -93,6 +95,8 @@ struct RowText {
     storage_kb: Option<f64>,
     online_ms: Option<f64>,
     amortized_kb: Option<f64>,
+    #[serde(default)]
+    steps: Vec<Step>,
 }
 
 /// Every published row.
@@ -139,6 +143,7 @@ fn parse(text: &str) -> Result<Vec<PublishedRow>, BenchError> {
                 storage_bytes: bytes(row.storage_kb),
                 online_ms: row.online_ms,
                 amortized_bytes: bytes(row.amortized_kb),
+                steps: row.steps,
                 machine: source.machine.clone(),
                 source: source.name.clone(),
                 packs: source.packs,
@@ -157,7 +162,7 @@ mod tests {
         let rows = all().unwrap();
         assert!(rows.len() >= 30);
         for row in &rows {
-            let origins = ["eprint", "USENIX", "CCS", "run by this project"];
+            let origins = ["eprint", "USENIX", "CCS", "ESORICS", "run by this project"];
             assert!(origins.iter().any(|origin| row.source.contains(origin)), "{row:?}");
             assert!(!row.machine.is_empty() && row.threads_count == 1, "{row:?}");
             assert!(row.server_ms.or(row.online_ms).is_some_and(|ms| ms > 0.0), "{row:?}");

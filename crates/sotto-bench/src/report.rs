@@ -8,6 +8,7 @@ mod modelled;
 mod names;
 mod residues;
 mod series;
+pub(crate) mod steps;
 mod svg;
 mod table;
 mod tables;
@@ -20,6 +21,7 @@ mod words;
 pub use crate::published::PublishedRow;
 pub use residues::{Residues, ResiduesTable};
 pub use series::{Series, Supplied};
+pub use steps::{BreakEven, Step, Stepped};
 pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
 
 use crate::machine::MachineFacts;
@@ -58,6 +60,7 @@ pub(crate) const UNITS: &[(&str, &str)] = &[
     ("_ns", "nanoseconds"),
     ("_bytes", "bytes"),
     ("_bits", "bits"),
+    ("_mbit_per_s", "10^6 bits per second"),
     ("_gb_per_s", "10^9 bytes per second"),
     ("_ratio", "quotient, 1.0 is equal"),
     ("_log2", "base-2 logarithm of a probability"),
@@ -150,6 +153,10 @@ pub struct Measured {
     pub baselines: Vec<Baseline>,
     /// Lookups in a row, if the definition asks for them.
     pub series: Option<Series>,
+    /// Lookups step by step, if the definition asks for them: a line for each order and number of threads.
+    pub steps: Vec<Stepped>,
+    /// On which links a lookup is quicker than the table, if the definition asks for that.
+    pub break_even: Option<BreakEven>,
     /// Moving to the next epoch, if the definition asks for changes and the scheme can.
     pub update: Option<Update>,
 }

@@ -9,6 +9,7 @@ mod records;
 mod residues;
 mod series;
 mod stages;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -71,8 +72,8 @@ pub(crate) fn run_with(
                 Ready::NoFit(why) => Some(format!("no parameters: {why}")),
                 Ready::Plan(plan) => {
                     report.modelled.push(plan.modelled());
-                    let refusal = plan.refusal(options, available);
-                    if refusal.is_none() {
+                    let refusal = plan.refusal(options, available).filter(|_| !case.sizes);
+                    if refusal.is_none() && !case.sizes {
                         plans.push(plan);
                     }
                     refusal

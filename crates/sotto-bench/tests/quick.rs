@@ -30,6 +30,51 @@ fn the_quick_definition_of_the_spiral_family_runs_too() {
     assert!(widest <= Some(110), "{widest:?} columns");
 }
 
+/// Lookups step by step, in both orders, and links on which they pay.
+#[test]
+fn the_quick_definition_of_bgvpir_says_its_steps() {
+    let report = check("bgvpir-quick");
+    let text = report.table();
+    for measured in &report.measured {
+        let (orders, threads): (Vec<&str>, Vec<usize>) =
+            measured.steps.iter().map(|line| (line.order.as_str(), line.threads_count)).unzip();
+        assert!(orders.starts_with(&["distributed", "paper"]) && threads[..2] == [1, 1], "{orders:?}");
+        for line in &measured.steps {
+            let names: Vec<&str> = line.steps.iter().map(|step| step.name.as_str()).collect();
+            assert_eq!(names, ["rotations", "unfolding", "inner product", "last step"]);
+            assert!(line.server_ms > 0.0 && line.steps.iter().all(|step| step.server_ms <= line.server_ms));
+        }
+        let found = measured.break_even.as_ref().unwrap();
+        // The table is smaller than a query, so that it is quicker to download on any link.
+        assert_eq!((found.below_mbit_per_s, found.first_below_mbit_per_s), (0.0, 0.0));
+        assert!(found.work_ms > 0.0 && found.moved_bytes > measured.table.table_bytes);
+    }
+    for heading in ["MEASURED: an answer step by step", "MEASURED: links on which a lookup pays"] {
+        assert!(text.contains(heading), "{heading}");
+    }
+    let svg = report.svg();
+    assert!(svg.contains("One answer step by step") && svg.contains("inner product"));
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(110), "{widest:?} columns");
+}
+
+/// What travels, by the parameters alone: nothing is run, and nothing is missing.
+#[test]
+fn the_sizes_of_bgvpir_stand_beside_the_papers() {
+    let definition = load("bgvpir-table1").unwrap();
+    let report = run(&definition, &Options::default(), &|_| ()).unwrap();
+    assert!(report.measured.is_empty() && report.skipped.is_empty());
+    assert_eq!(report.modelled.len(), definition.cases.len());
+    let paper = report.published.iter().find(|row| row.scheme == "BGV-PIR, pruned").unwrap();
+    let ours = report.modelled.iter().find(|row| row.way.set.as_deref() == Some("m8191-paper")).unwrap();
+    assert!(
+        ours.traffic.up_bytes < paper.up_bytes.unwrap()
+            && ours.traffic.down_bytes < paper.down_bytes.unwrap()
+    );
+    let text = report.table();
+    assert!(text.contains("PUBLISHED") && text.lines().all(|line| line.chars().count() <= 110), "{text}");
+}
+
 /// Every scheme with one server, on a tree of a few hashes.
 #[test]
 fn the_quick_definition_of_trees_runs_and_every_proof_is_right() {
@@ -58,8 +103,9 @@ fn check(name: &str) -> Report {
     assert_eq!(report.measured.len(), definition.cases.len());
     for (measured, case) in report.measured.iter().zip(&definition.cases) {
         let per_repeat: usize = case.batches.iter().sum();
-        // Each batch size is repeated as often as the definition says, and once more to warm up.
-        assert_eq!(measured.checked_answers_count, (per_repeat * (case.lookups + 1)) as u64);
+        // Each batch size is repeated as often as the definition says, and once more to warm up; and so are steps.
+        let stepped: usize = measured.steps.iter().map(|line| line.repeated_count + 1).sum();
+        assert_eq!(measured.checked_answers_count, (per_repeat * (case.lookups + 1) + stepped) as u64);
         assert!(measured.security_bits >= 128.0 && measured.failure_log2 <= -40.0);
         assert!(measured.batches.iter().all(|b| b.server_ms > 0.0 && b.read_memory_gb_per_s > 0.0));
         assert_eq!(measured.update.is_some(), case.changes.is_some());

@@ -2,6 +2,7 @@
 
 use super::fields::{Count, Digest, Wish};
 use super::lines::{self, Inline, LineText};
+use super::steps::{self, StepsText};
 use super::tree::{self, TreeText};
 use super::{Case, Content, Definition};
 use serde::Deserialize;
@@ -87,6 +88,11 @@ struct CaseText {
     rows_blake3: Option<Digest>,
     changes: Option<Count>,
     series: Option<Count>,
+    steps: Option<StepsText>,
+    #[serde(default)]
+    break_even: bool,
+    #[serde(default)]
+    sizes: bool,
     #[serde(default)]
     full: bool,
 }
@@ -165,6 +171,9 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         params: Map::new(),
         rows_blake3: text.rows_blake3.map(|digest| digest.0),
         changes: text.changes.map(|n| n.0),
+        steps: text.steps.map(steps::check).transpose()?,
+        break_even: text.break_even,
+        sizes: text.sizes,
         full: text.full,
     };
     if case.rows.checked_mul(row_bits).is_none_or(|bits| bits / 8 > MAX_TABLE_BYTES) {

@@ -144,3 +144,23 @@ fn trees_have_defaults_and_limits() {
         assert!(why.contains(says) && why.contains("line"), "{why}");
     }
 }
+
+#[test]
+fn steps_have_orders_and_threads() {
+    let of = |steps: &str| Definition::parse("d.toml", &format!("{MINIMAL}steps = {steps}\n"));
+    let steps = |steps: &str| of(steps).unwrap().cases[0].steps.clone().unwrap();
+    assert_eq!(steps("{}"), Steps { orders: vec![], threads: vec![1] });
+    let named = steps("{ orders = [\"b\", \"a\"], threads = [2, 3] }");
+    assert_eq!(named, Steps { orders: vec!["b".into(), "a".into()], threads: vec![2, 3] });
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    assert_eq!(steps("{ threads = [\"all\"] }").threads, [all]);
+    for (text, says) in [
+        ("{ threads = [] }", "empty"),
+        ("{ threads = [2000] }", "at most 1024"),
+        ("{ threads = [\"some\"] }", "did not match"),
+        ("{ order = [] }", "unknown field"),
+    ] {
+        let why = of(text).unwrap_err().to_string();
+        assert!(why.contains(says) && why.contains("line"), "{text}: {why}");
+    }
+}

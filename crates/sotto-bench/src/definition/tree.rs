@@ -136,6 +136,9 @@ fn blank(threads: usize, lookups: usize, lookups_per_client: u64) -> Case {
         rows_blake3: None,
         changes: None,
         series: None,
+        steps: None,
+        break_even: false,
+        sizes: false,
         full: false,
     }
 }

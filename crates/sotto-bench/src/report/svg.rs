@@ -3,6 +3,7 @@
 mod batches;
 mod canvas;
 mod lookups;
+mod steps;
 mod trees;
 
 use super::Report;
@@ -30,6 +31,8 @@ impl Report {
         } else if !self.measured.is_empty() {
             y = lookups::draw(&mut canvas, &self.measured, y);
             y = batches::draw(&mut canvas, &self.measured, y);
+            y = steps::draw(&mut canvas, &self.measured, y);
+            y = steps::break_evens(&mut canvas, &self.measured, y);
         }
         y = trees::draw(&mut canvas, &self.trees.measured, y);
         canvas.finish(WIDTH, y)

@@ -45,6 +45,14 @@ const SERIES: &str = "\
 One after the other, nothing in between, each of a new random row; medians. online: the three together,
 nothing that travels. each: with its share of the preparation; a dash where that is good for any number.";
 
+const STEPS: &str = "\
+As the server reports them, medians of lookups in turns, each of a new random row and checked. answer: all
+steps of a lookup. Orders of one case answer over one image.";
+
+const BREAK_EVEN: &str = "\
+A lookup is quicker than downloading the table on links slower than this: the table's bits less those of query
+and answer, over the time of client and server. with keys: what travels once counted too.";
+
 const UPDATES: &str = "\
 Every byte of that many random rows changed. next: from changed rows to a finished image. scheme: the part in
 which the scheme re-encodes what changed. delta: what a client fetches instead of a new hint; a
@@ -56,6 +64,12 @@ As printed in the papers, each on its own machine: compare shapes and orders of 
 const PUBLISHED_SERIES: &str = "\
 keeps: state of the client. before: what travels first; prepare: work on it. online: client and server, for
 one lookup. travels: both ways, per lookup. each B: with its share of what travels before.";
+
+const PUBLISHED_STEPS: &str = "\
+One thread, on other machines. switches: to fewer primes, where a program does that apart.";
+
+const PUBLISHED_BREAK_EVEN: &str = "\
+By the same formula from what was published: server time alone, and no keys.";
 
 const MODELLED: &str = "\
 Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
@@ -87,6 +101,13 @@ impl Report {
                 section(&mut out, "MEASURED: preparing a client", tables::prepared(&self.measured), PREPARED);
                 section(&mut out, "MEASURED: lookups in a row", tables::series(&self.measured), SERIES);
             }
+            if self.measured.iter().any(|m| !m.steps.is_empty()) {
+                section(&mut out, "MEASURED: an answer step by step", tables::stepped(&self.measured), STEPS);
+            }
+            if self.measured.iter().any(|m| m.break_even.is_some()) {
+                let table = tables::break_evens(&self.measured);
+                section(&mut out, "MEASURED: links on which a lookup pays", table, BREAK_EVEN);
+            }
             section(&mut out, "MEASURED: what travels", tables::traffic(&self.measured), TRAFFIC);
             section(&mut out, "MEASURED: once per table", tables::offline(&self.measured), OFFLINE);
             section(&mut out, "MEASURED: memory", tables::memory(&self.measured), MEMORY);
@@ -109,6 +130,18 @@ impl Report {
             if self.published.iter().any(|row| row.online_ms.is_some()) {
                 let table = tables::published_series(&self.published);
                 section(&mut out, "PUBLISHED: clients that prepare once", table, PUBLISHED_SERIES);
+            }
+            if self.measured.iter().any(|m| !m.steps.is_empty())
+                && self.published.iter().any(|row| !row.steps.is_empty())
+            {
+                let table = tables::published_steps(&self.published);
+                section(&mut out, "PUBLISHED: step by step", table, PUBLISHED_STEPS);
+            }
+            if self.measured.iter().any(|m| m.break_even.is_some())
+                && let Some(table) = tables::published_break_evens(&self.published)
+            {
+                let heading = "PUBLISHED: links on which a lookup pays";
+                section(&mut out, heading, table, PUBLISHED_BREAK_EVEN);
             }
             for source in tables::sources(&self.published) {
                 paragraph(&mut out, &source);

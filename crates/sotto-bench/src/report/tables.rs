@@ -2,12 +2,14 @@
 
 pub(super) mod residues;
 mod series;
+mod steps;
 pub(super) mod trees;
 
 use super::names::{self, Named};
 use super::units::{bytes, decimal, digits, percent, time};
 use super::{Measured, Modelled, PublishedRow, Traffic, Update};
 pub(super) use series::{prepared, published_series, series};
+pub(super) use steps::{break_evens, published_break_evens, published_steps, stepped};
 
 use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, ContentArrangement, Table};

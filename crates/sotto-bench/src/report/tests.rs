@@ -6,12 +6,20 @@ use sotto_testkit::clear::{CLEAR, CLEAR_TWO};
 fn report() -> Report {
     let text = "name = \"t\"\nabout = \"Test.\"\n\
         [[case]]\nscheme = \"clear\"\nrows = \"2^20\"\nrow_bytes = 8\nbatch = [1, 2, 4, 8]\nlookups = 3\n\
-        [[case]]\nscheme = \"clear-two\"\nrows = 300\nrow_bytes = 2000\nlookups = 3\nseries = 3\nthreads = 2\n\
+        [[case]]\nscheme = \"clear-two\"\nrows = 300\nrow_bytes = 2000\nlookups = 3\nseries = 3\nthreads = 2\nbreak_even = true\n\
         [[case]]\ncompare = \"C1\"\nscheme = \"clear\"\nrows = \"2^20\"\nrow_bytes = 256\nfull = true\n\
         [[case]]\nscheme = \"clear\"\nrows = \"2^33\"\nrow_bits = 1\nfull = true\n";
     let definition = Definition::parse("t.toml", text).unwrap();
     let options = Options { quick: true, commit: Some("<abc> & co".into()), ..Options::default() };
     let mut report = crate::runner::run_with(&definition, &[&CLEAR, &CLEAR_TWO], &options, &|_| ()).unwrap();
+    let step = |name: &str, server_ms| Step { name: name.into(), server_ms };
+    report.measured[0].steps = vec![Stepped {
+        order: "an order".into(),
+        threads_count: 2,
+        repeated_count: 3,
+        server_ms: 4.0,
+        steps: vec![step("first", 1.0), step("second", 3.0)],
+    }];
     report.residues = Some(Residues {
         modulus_bits: 3072,
         keygen_ms: 900.0,
@@ -86,6 +94,7 @@ fn the_drawing_is_well_formed_and_escaped() {
     assert!(svg.contains("&lt;abc&gt; &amp; co") && !svg.contains("<abc>"));
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
     // Own figures only.
+    assert!(svg.contains("clear, an order, 2 threads") && svg.contains("quicker than the table"));
     assert!(svg.contains("clear, 2^20 x 8 B") && !svg.contains("Spiral"));
     let quotes = svg.matches('"').count();
     assert_eq!(quotes % 2, 0);

@@ -1,5 +1,6 @@
 //! One client asking one server, and every answer compared with the truth.
 
+use super::steps::Laps;
 use crate::error::BenchError;
 use crate::machine::Reader;
 use crate::median::{Samples, ms};
@@ -155,6 +156,42 @@ impl<'a> Asking<'a> {
             fetched.rows.push(row);
         }
         Ok(fetched)
+    }
+
+    /// The orders of steps that the server can be asked for, if it says its steps.
+    pub(super) fn orders(&self) -> Option<&'static [&'static str]> {
+        Some(self.server.steps()?.orders())
+    }
+
+    /// Asks for one row in one of the orders, in a pool of its own, and checks it. Gives the server's steps.
+    pub(super) fn by_steps(
+        &mut self,
+        row: u64,
+        order: &str,
+        pool: &Reader,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<(&'static str, Duration)>, BenchError> {
+        let label = self.plan.label.clone();
+        let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
+        let (ask, _) = self.ask(row, rng).map_err(|why| fail("making a query", why))?;
+        let mut all = Laps::start();
+        let mut answers = Vec::with_capacity(ask.queries.len());
+        for fan in &ask.queries {
+            let mut answer = |query: &Vec<u8>| {
+                let steps = self.server.steps().ok_or(Misuse::Rule("a server that says its steps"))?;
+                let (answer, laps) = pool.install(|| {
+                    let mut laps = Laps::start();
+                    let answer = steps.answer(&self.session, query, order, &mut |step| laps.done(step));
+                    (answer, laps)
+                });
+                all.add(&laps);
+                answer
+            };
+            let fan: Result<Vec<_>, Error> = fan.iter().map(&mut answer).collect();
+            answers.push(fan.map_err(|why| fail("answering", why))?);
+        }
+        self.check(ask, &answers)?;
+        Ok(all.steps)
     }
 
     fn ask(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<(Asked, Duration), Error> {

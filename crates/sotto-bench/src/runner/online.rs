@@ -3,14 +3,14 @@
 
 use super::asking::Asking;
 use super::offline::Encoded;
-use super::series;
 use super::{Line, baseline};
+use super::{series, steps};
 use crate::error::BenchError;
 use crate::machine::{HugeBuffer, InMemory, Peak, Reader, available_memory, resident_memory};
 use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::Plan;
-use crate::report::{Batch, Joining, Measured, Offline, Series, Traffic};
+use crate::report::{Batch, BreakEven, Joining, Measured, Offline, Series, Stepped, Traffic};
 use sotto_core::{AnyServer, Artifact, CryptoRng, Image, Section};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,7 @@ pub(super) fn measure(
             grown: Some(0),
             batches: Vec::new(),
             series: None,
+            steps: Vec::new(),
         });
     }
     let longest = seats.iter().map(|seat| seat.table.len()).max().unwrap_or_default();
@@ -47,6 +48,7 @@ pub(super) fn measure(
     }
     for seat in &mut seats {
         seat.series = series::measure(seat.plan, &mut seat.asking, watcher, &mut rng)?;
+        seat.steps = steps::measure(seat.plan, &mut seat.asking, watcher, &mut rng)?;
     }
     let mut measured = Vec::with_capacity(lines.len());
     for ((line, opened), seat) in lines.iter().zip(&opened).zip(seats) {
@@ -104,6 +106,7 @@ struct Seat<'a> {
     grown: Option<u64>,
     batches: Vec<Batch>,
     series: Option<Series>,
+    steps: Vec<Stepped>,
 }
 
 /// Times of one batch size: of the server, of plain reads of the same bytes, and of plain reads of memory.
@@ -188,9 +191,12 @@ impl Seat<'_> {
         reader: &Reader,
         rng: &mut dyn CryptoRng,
     ) -> Measured {
-        let Seat { plan, table, asking, grown, batches, series } = self;
+        let Seat { plan, table, asking, grown, batches, series, steps } = self;
         let tally = &asking.tally;
         let costs = &plan.report.costs;
+        let traffic = Traffic::new(costs.artifact_bytes, asking.keys_bytes, tally.up, tally.down);
+        let client_ms = ms(tally.query.median()) + ms(tally.recover.median());
+        let break_even = BreakEven::of(plan.table.table_bytes, &traffic, client_ms, &batches);
         Measured {
             table: plan.table.clone(),
             way: plan.way(),
@@ -210,7 +216,7 @@ impl Seat<'_> {
             client_query_ms: ms(tally.query.median()),
             client_recover_ms: ms(tally.recover.median()),
             batches,
-            traffic: Traffic::new(costs.artifact_bytes, asking.keys_bytes, tally.up, tally.down),
+            traffic,
             rate_ratio: plan.case.stored_row_bytes() as f64 / tally.down.max(1) as f64,
             server_memory_bytes: opened.grown.zip(grown).map(|(open, answering)| open + answering),
             security_bits: plan.report.security.bits,
@@ -219,6 +225,8 @@ impl Seat<'_> {
             checked_answers_count: tally.checked,
             baselines: baseline::of(plan, table, reader, plan.lookups, rng),
             series,
+            steps,
+            break_even: break_even.filter(|_| plan.case.break_even),
             update: None,
         }
     }

@@ -55,6 +55,29 @@ fn lookups_in_a_row_are_checked_and_counted() {
 }
 
 #[test]
+fn steps_are_asked_of_schemes_that_say_them() {
+    let case = "scheme = \"bgvpir\"\nset = \"pow2\"\nrows = 9\nrow_bytes = 1\nlookups = 1\n";
+    let run = |case: &str| {
+        run_with(&definition(&[case]), sotto_registry::SCHEMES, &quick(), &|_| ())
+            .map(|report| report.measured)
+    };
+    let unknown = run(&format!("{case}steps = {{ orders = [\"paper\", \"raw\"] }}")).unwrap_err();
+    assert!(unknown.to_string().contains("no order raw; it has distributed, paper"), "{unknown}");
+    let orders: Vec<String> =
+        run(&format!("{case}steps = {{}}")).unwrap()[0].steps.iter().map(|line| line.order.clone()).collect();
+    assert_eq!(orders, ["distributed", "paper"]);
+    let clear = clear(&definition(&["scheme = \"clear\"\nrows = 9\nrow_bytes = 1\nsteps = {}"])).unwrap_err();
+    assert!(clear.to_string().contains("does not say which step"), "{clear}");
+}
+
+#[test]
+fn sizes_alone_are_modelled_and_nothing_else() {
+    let case = |rest: &str| format!("scheme = \"clear\"\nrows = \"2^31\"\nrow_bytes = 1024\n{rest}");
+    let report = clear(&definition(&[&case("sizes = true"), &case("")])).unwrap();
+    assert_eq!((report.measured.len(), report.modelled.len(), report.skipped.len()), (0, 2, 1));
+}
+
+#[test]
 fn threads_may_be_overruled() {
     let definition = definition(&["scheme = \"clear\"\nrows = 10\nrow_bytes = 9\nthreads = 2"]);
     let options = Options { threads: Some(3), ..quick() };

@@ -1,0 +1,98 @@
+//! Panels: the steps of an answer as parts of a bar, and the links on which a lookup pays.
+
+use super::canvas::{Anchor, Canvas, WIDTH, ticks};
+use super::colour;
+use crate::report::units::{digits, time};
+use crate::report::{Measured, Stepped};
+
+const LEFT: f64 = 330.0;
+const RIGHT: f64 = WIDTH - 110.0;
+const ROW: f64 = 26.0;
+
+/// Draws a panel for each table, since their times differ by factors; gives where it ends.
+pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], mut top: f64) -> f64 {
+    for cases in measured.chunk_by(|a, b| a.table == b.table) {
+        let lines: Vec<(&Measured, &Stepped)> =
+            cases.iter().flat_map(|case| case.steps.iter().map(move |line| (case, line))).collect();
+        if !lines.is_empty() {
+            top = panel(canvas, &lines, top);
+        }
+    }
+    top
+}
+
+fn panel(canvas: &mut Canvas, lines: &[(&Measured, &Stepped)], top: f64) -> f64 {
+    let shape = lines.first().map_or("", |(case, _)| case.table.shape.as_str());
+    canvas.heading(24.0, top + 22.0, &format!("One answer step by step, milliseconds: {shape}"));
+    let mut names: Vec<&str> = Vec::new();
+    for step in lines.iter().flat_map(|(_, line)| &line.steps) {
+        if !names.contains(&step.name.as_str()) {
+            names.push(&step.name);
+        }
+    }
+    for (i, name) in names.iter().enumerate() {
+        let x = 24.0 + 130.0 * i as f64;
+        canvas.bar(x, top + 35.0, 14.0, 10.0, colour(i));
+        canvas.text(x + 20.0, top + 44.0, name);
+    }
+    let (first, longest) = (top + 62.0, lines.iter().map(|(_, line)| line.server_ms).fold(1e-3, f64::max));
+    let bottom = first + ROW * lines.len() as f64;
+    let width = |ms: f64| (RIGHT - LEFT) * (ms / longest).clamp(0.0, 1.0);
+    for tick in ticks(longest) {
+        let x = LEFT + width(tick);
+        canvas.line((x, first - 4.0), (x, bottom), "#e3e3e3", 1.0, false);
+        canvas.anchored(x, bottom + 16.0, Anchor::Middle, "#666", &format!("{tick}"));
+    }
+    for (i, (case, line)) in lines.iter().enumerate() {
+        let y = first + ROW * i as f64;
+        let threads = if line.threads_count > 1 {
+            format!("{} threads", line.threads_count)
+        } else {
+            "one thread".to_owned()
+        };
+        let label = format!("{}, {}, {threads}", case.way.title, line.order);
+        canvas.anchored(LEFT - 10.0, y + 16.0, Anchor::End, "#222", &label);
+        let mut x = LEFT;
+        for step in &line.steps {
+            let at = names.iter().position(|name| *name == step.name).unwrap_or_default();
+            canvas.bar(x, y + 4.0, width(step.server_ms), ROW - 9.0, colour(at));
+            x += width(step.server_ms);
+        }
+        canvas.anchored(x.min(RIGHT) + 8.0, y + 16.0, Anchor::Start, "#222", &time(line.server_ms));
+    }
+    bottom + 34.0
+}
+
+/// Draws the rates below which lookups pay, on a logarithmic scale; gives where it ends.
+pub(super) fn break_evens(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 {
+    let lines: Vec<(&Measured, f64)> = measured
+        .iter()
+        .filter_map(|case| Some((case, case.break_even.as_ref()?.below_mbit_per_s)))
+        .filter(|(_, rate)| *rate > 0.0)
+        .collect();
+    if lines.is_empty() {
+        return top;
+    }
+    canvas.heading(24.0, top + 22.0, "Links on which a lookup is quicker than the table, Mbit/s");
+    canvas.small(
+        24.0,
+        top + 40.0,
+        "To the left of a bar's end. Work of client and server, on the threads of each case.",
+    );
+    let (first, bottom) = (top + 58.0, top + 58.0 + ROW * lines.len() as f64);
+    let powers = || lines.iter().map(|(_, rate)| rate.log10());
+    let (least, most) = (powers().fold(0.0, f64::min).floor(), powers().fold(1.0, f64::max).ceil());
+    let x = |rate: f64| LEFT + (RIGHT - LEFT) * (rate.log10() - least) / (most - least);
+    for power in least as i32..=most as i32 {
+        let at = x(10f64.powi(power));
+        canvas.line((at, first - 4.0), (at, bottom), "#e3e3e3", 1.0, false);
+        canvas.anchored(at, bottom + 16.0, Anchor::Middle, "#666", &digits(10f64.powi(power)));
+    }
+    for (i, (case, rate)) in lines.iter().enumerate() {
+        let y = first + ROW * i as f64;
+        canvas.anchored(LEFT - 10.0, y + 16.0, Anchor::End, "#222", &super::label(case));
+        canvas.bar(LEFT, y + 4.0, x(*rate) - LEFT, ROW - 9.0, colour(i));
+        canvas.anchored(x(*rate) + 8.0, y + 16.0, Anchor::Start, "#222", &digits(*rate));
+    }
+    bottom + 34.0
+}

@@ -1,0 +1,143 @@
+//! Lookups step by step. The server says when a step is done, and the clock is here.
+
+use super::asking::Asking;
+use crate::error::BenchError;
+use crate::machine::Reader;
+use crate::median::{Samples, ms};
+use crate::options::{Progress, Watcher};
+use crate::plan::Plan;
+use crate::report::{Step, Stepped};
+use sotto_core::CryptoRng;
+use std::time::{Duration, Instant};
+
+/// The time since a step was done, for whichever is done next.
+pub(super) struct Laps {
+    last: Instant,
+    pub(super) steps: Vec<(&'static str, Duration)>,
+}
+
+impl Laps {
+    pub(super) fn start() -> Self {
+        Laps { last: Instant::now(), steps: Vec::new() }
+    }
+
+    pub(super) fn done(&mut self, step: &'static str) {
+        let now = Instant::now();
+        let spent = now.saturating_duration_since(self.last);
+        self.last = now;
+        self.give(step, spent);
+    }
+
+    /// The steps of another query of the same lookup.
+    pub(super) fn add(&mut self, other: &Laps) {
+        other.steps.iter().for_each(|(step, spent)| self.give(step, *spent));
+    }
+
+    fn give(&mut self, step: &'static str, spent: Duration) {
+        match self.steps.iter_mut().find(|(name, _)| *name == step) {
+            Some((_, sum)) => *sum += spent,
+            None => self.steps.push((step, spent)),
+        }
+    }
+}
+
+/// One order on one number of threads, repeated.
+struct Line {
+    order: String,
+    threads: usize,
+    pool: Reader,
+    whole: Samples,
+    steps: Vec<(&'static str, Samples)>,
+}
+
+/// Lookups in every order and on every number of threads the definition asks for, in turns.
+pub(super) fn measure(
+    plan: &Plan<'_>,
+    asking: &mut Asking<'_>,
+    watcher: Watcher<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<Stepped>, BenchError> {
+    let Some(wanted) = &plan.case.steps else { return Ok(Vec::new()) };
+    let known = asking.orders().unwrap_or_default();
+    let refuse = |why: String| BenchError::Params { case: plan.label.clone(), why };
+    if known.is_empty() {
+        return Err(refuse(format!("{} does not say which step it is at", plan.entry.id)));
+    }
+    if let Some(order) = wanted.orders.iter().find(|order| !known.contains(&order.as_str())) {
+        return Err(refuse(format!("{} has no order {order}; it has {}", plan.entry.id, known.join(", "))));
+    }
+    let orders: Vec<&str> = if wanted.orders.is_empty() {
+        known.to_vec()
+    } else {
+        wanted.orders.iter().map(String::as_str).collect()
+    };
+    let mut lines = Vec::new();
+    for threads in &wanted.threads {
+        for order in &orders {
+            let (order, pool) = ((*order).to_owned(), Reader::new(*threads)?);
+            lines.push(Line { order, threads: *threads, pool, whole: Samples::default(), steps: Vec::new() });
+        }
+    }
+    // The first round meets cold caches: checked, not timed.
+    for done in 0..=plan.lookups {
+        let (at, total) = (done as u64, plan.lookups as u64);
+        watcher(Progress { case: &plan.label, step: "step by step", done: at, total });
+        for line in &mut lines {
+            let row = rng.next_u64() % plan.packing.rows();
+            let steps = asking.by_steps(row, &line.order, &line.pool, rng)?;
+            if done > 0 {
+                line.push(&steps);
+            }
+        }
+    }
+    Ok(lines.into_iter().map(Line::figures).collect())
+}
+
+impl Line {
+    fn push(&mut self, steps: &[(&'static str, Duration)]) {
+        self.whole.push(steps.iter().map(|(_, spent)| *spent).sum());
+        for (step, spent) in steps {
+            match self.steps.iter_mut().find(|(name, _)| name == step) {
+                Some((_, samples)) => samples.push(*spent),
+                None => {
+                    let mut samples = Samples::default();
+                    samples.push(*spent);
+                    self.steps.push((step, samples));
+                }
+            }
+        }
+    }
+
+    fn figures(self) -> Stepped {
+        let step = |(name, samples): &(&str, Samples)| Step {
+            name: (*name).to_owned(),
+            server_ms: ms(samples.median()),
+        };
+        Stepped {
+            order: self.order,
+            threads_count: self.threads,
+            repeated_count: self.whole.len(),
+            server_ms: ms(self.whole.median()),
+            steps: self.steps.iter().map(step).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread::sleep;
+
+    #[test]
+    fn time_goes_to_the_step_that_is_done() {
+        let mut laps = Laps::start();
+        for (step, moments) in [("a", 2), ("b", 4), ("a", 3)] {
+            sleep(Duration::from_millis(moments));
+            laps.done(step);
+        }
+        // Sleeps are never shorter than asked for.
+        let [(a, first), (b, second)] = laps.steps.as_slice() else { panic!("two steps") };
+        assert_eq!((*a, *b), ("a", "b"));
+        assert!(*first >= Duration::from_millis(5) && *second >= Duration::from_millis(4));
+    }
+}
