@@ -14,16 +14,6 @@ use crate::scratch::sum_of_products;
 /// # Panics
 /// If the ciphertexts have not two parts each, `out` has not three, or they are not all of one level.
 pub fn tensor<R: SlotRing>(rns: &Rns<R>, pairs: &[[&Cipher; 2]], out: &mut Cipher) {
-    raw(rns, pairs, out);
-    let level = out.level();
-    (0..3).for_each(|part| rns.mul_plain_modulus(level, out.part_mut(part)));
-}
-
-/// The same without the factor `t`, for products that are summed further and get it once, at the end.
-///
-/// # Panics
-/// As [`tensor`].
-pub fn raw<R: SlotRing>(rns: &Rns<R>, pairs: &[[&Cipher; 2]], out: &mut Cipher) {
     let level = out.level();
     assert_eq!(out.parts(), 3, "room for three parts");
     let fits = |c: &&Cipher| (c.level(), c.parts()) == (level, 2);
@@ -35,6 +25,7 @@ pub fn raw<R: SlotRing>(rns: &Rns<R>, pairs: &[[&Cipher; 2]], out: &mut Cipher) 
         sum_of_products(plan, products(0, 1).chain(products(1, 0)), out.limb_mut(1, limb), false);
         sum_of_products(plan, products(1, 1), out.limb_mut(2, limb), false);
     }
+    (0..3).for_each(|part| rns.mul_plain_modulus(level, out.part_mut(part)));
 }
 
 #[cfg(test)]

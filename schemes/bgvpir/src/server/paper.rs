@@ -1,18 +1,17 @@
 //! The paper's order: for each row the raw product `u[a] v[b]`, of three parts, times the row (Algorithm 3, with delayed unfolding).
 //!
 //! It takes seven products of polynomials where the distributed order takes two, and is here to be measured against that: messages,
-//! image and levels are the same. Rows are taken out of their tiles a few columns by a few rows at a time, since those lie together.
+//! image and levels are the same. As there, products are summed before they are reduced, and no step allocates; rows are read once, but
+//! a polynomial at a time.
 
 use super::image::Table;
 use rayon::prelude::*;
 use sotto_core::Result;
-use sotto_lattice::bgv::rows::product_sum;
-use sotto_lattice::bgv::tensor::raw;
 use sotto_lattice::bgv::{Cipher, Rns, SlotRing};
-use sotto_math::tiles::TileLayout;
+use sotto_math::ntt::NttPlan;
 use std::ops::Range;
 
-/// Rows of the tiles whose products are summed together: their selectors' products fit the second cache.
+/// Rows of a column that are multiplied together: their lines share pages, and their products with the selectors are reduced once.
 const TOGETHER: usize = 8;
 
 /// `r = sum over a, b of (u[a] v[b]) X[a, b]` for each layer, of three parts. Threads of the current pool take columns.
@@ -27,21 +26,29 @@ pub(super) fn products<R: SlotRing>(
 ) -> Result<Vec<Cipher>> {
     let literal = &table.params().literal;
     let level = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
-    let zero = || vec![Cipher::zero(rns, level, 3); literal.layers as usize];
+    let layers = literal.layers as usize;
     let limbs = (0..literal.scan_primes.into()).map(|prime| table.limb(prime)).collect::<Result<Vec<_>>>()?;
-    let work = Work { rns, layout: table.shape.layout(), limbs, columns: u.len() };
-    let some = |mut sums: Vec<Cipher>, (i, u): (usize, &[Cipher])| {
-        let first = i * TileLayout::GROUP_COLS;
-        for (j, v) in v.chunks(TOGETHER).enumerate() {
-            work.add(j * TOGETHER, first, u, v, &mut sums);
+    let zero = || Room::new(vec![Cipher::zero(rns, level, 3); layers], rns.ring().words());
+    let some = |mut room: Room, (a, u): (usize, &Cipher)| {
+        for ((limb, plan), bytes) in rns.plans(level).enumerate().zip(&limbs) {
+            for (i, v) in v.chunks(TOGETHER).enumerate() {
+                room.multiply(plan, limb, u, v);
+                let rows = i * TOGETHER..i * TOGETHER + v.len();
+                (0..layers).for_each(|layer| {
+                    gather(table, bytes, rows.clone(), layer * table.params().columns() + a, &mut room.rows);
+                    room.add(plan, limb, layer, v.len());
+                });
+            }
         }
-        sums
+        room
     };
-    let add = |mut a: Vec<Cipher>, b: Vec<Cipher>| {
-        a.iter_mut().zip(&b).for_each(|(a, b)| a.add(rns, b));
+    let add = |mut a: Room, b: Room| {
+        a.sums.iter_mut().zip(&b.sums).for_each(|(a, b)| a.add(rns, b));
         a
     };
-    let mut sums = u.par_chunks(TileLayout::GROUP_COLS).enumerate().fold(zero, some).reduce(zero, add);
+    // One part to a thread: each has sums of its own.
+    let each = u.len().div_ceil(rayon::current_num_threads()).max(1);
+    let mut sums = u.par_iter().enumerate().with_min_len(each).fold(zero, some).reduce(zero, add).sums;
     // The factor t of BGV's product, once for the whole sum.
     for sum in &mut sums {
         (0..sum.parts()).for_each(|part| rns.mul_plain_modulus(level, sum.part_mut(part)));
@@ -49,55 +56,59 @@ pub(super) fn products<R: SlotRing>(
     Ok(sums)
 }
 
-/// What all columns share.
-struct Work<'a, R: SlotRing> {
-    rns: &'a Rns<R>,
-    layout: &'a TileLayout,
-    /// The table modulo each prime.
-    limbs: Vec<&'a [u8]>,
-    /// Columns of a layer.
-    columns: usize,
+/// A few rows of one column, as values modulo one prime.
+fn gather(table: &Table, bytes: &[u8], rows: Range<usize>, col: usize, out: &mut [Vec<u64>]) {
+    let layout = table.shape.layout();
+    for block in 0..layout.blocks() {
+        for (row, out) in rows.clone().zip(&mut *out) {
+            let at = layout.line(block, row, col) as usize;
+            let line = bytes.get(at..).and_then(<[u8]>::first_chunk::<64>);
+            if let (Some(line), Some(to)) = (line, out.as_chunks_mut::<8>().0.get_mut(block)) {
+                to.iter_mut()
+                    .zip(line.as_chunks::<8>().0)
+                    .for_each(|(to, word)| *to = u64::from_le_bytes(*word));
+            }
+        }
+    }
 }
 
-impl<R: SlotRing> Work<'_, R> {
-    /// Adds the products of a few entries of u, from column `first` on, and of v, from row `row` on, with all layers of their rows.
-    fn add(&self, row: usize, first: usize, u: &[Cipher], v: &[Cipher], sums: &mut [Cipher]) {
-        let Some(level) = sums.first().map(Cipher::level) else { return };
-        let mut selectors = vec![Cipher::zero(self.rns, level, 3); u.len() * v.len()];
-        for (selector, (u, v)) in
-            selectors.iter_mut().zip(u.iter().flat_map(|u| v.iter().map(move |v| (u, v))))
-        {
-            raw(self.rns, &[[u, v]], selector);
-        }
-        let selectors: Vec<&Cipher> = selectors.iter().collect();
-        let mut sum = Cipher::zero(self.rns, level, 3);
-        for (layer, out) in sums.iter_mut().enumerate() {
-            let first = layer * self.columns + first;
-            let rows = self.rows(row..row + v.len(), first..first + u.len());
-            product_sum(self.rns, &selectors, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>(), &mut sum);
-            out.add(self.rns, &sum);
+/// What a thread works in.
+struct Room {
+    /// Of each layer.
+    sums: Vec<Cipher>,
+    /// Modulo one prime: the three parts of a few products, part after part.
+    products: [Vec<Vec<u64>>; 3],
+    /// Modulo the same prime: as many rows.
+    rows: Vec<Vec<u64>>,
+}
+
+impl Room {
+    fn new(sums: Vec<Cipher>, words: usize) -> Self {
+        let some = || vec![vec![0; words]; TOGETHER];
+        Room { sums, products: [some(), some(), some()], rows: some() }
+    }
+
+    /// The raw products of an entry of u and a few of v.
+    fn multiply(&mut self, plan: &NttPlan, limb: usize, u: &Cipher, v: &[Cipher]) {
+        let [u0, u1] = [0, 1].map(|part| u.limb(part, limb));
+        let [first, second, third] = &mut self.products;
+        for (((v, first), second), third) in v.iter().zip(first).zip(second).zip(third) {
+            let [v0, v1] = [0, 1].map(|part| v.limb(part, limb));
+            plan.sum_of_products(&[u0], &[v0], first);
+            plan.sum_of_products(&[u0, u1], &[v1, v0], second);
+            plan.sum_of_products(&[u1], &[v1], third);
         }
     }
 
-    /// Polynomials as values, limb by limb: of each column all rows.
-    fn rows(&self, rows: Range<usize>, cols: Range<usize>) -> Vec<Vec<u64>> {
-        let words = self.layout.n();
-        let mut out = vec![vec![0; words * self.limbs.len()]; rows.len() * cols.len()];
-        for (limb, bytes) in self.limbs.iter().enumerate() {
-            for block in 0..self.layout.blocks() {
-                let cells = cols.clone().flat_map(|col| rows.clone().map(move |row| (row, col)));
-                for (out, (row, col)) in out.iter_mut().zip(cells) {
-                    let at = self.layout.line(block, row, col) as usize;
-                    let line = bytes.get(at..).and_then(<[u8]>::first_chunk::<64>);
-                    let to = out.get_mut(limb * words + 8 * block..).and_then(<[u64]>::first_chunk_mut::<8>);
-                    if let (Some(line), Some(to)) = (line, to) {
-                        to.iter_mut().zip(line.as_chunks::<8>().0).for_each(|(to, word)| {
-                            *to = u64::from_le_bytes(*word);
-                        });
-                    }
-                }
-            }
+    /// Adds those products, each times its row, to the sum of a layer.
+    fn add(&mut self, plan: &NttPlan, limb: usize, layer: usize, count: usize) {
+        let Some(sum) = self.sums.get_mut(layer) else { return };
+        let mut rows = [&[][..]; TOGETHER];
+        rows.iter_mut().zip(&self.rows).for_each(|(to, row)| *to = row);
+        for (part, products) in self.products.iter().enumerate() {
+            let mut factors = [&[][..]; TOGETHER];
+            factors.iter_mut().zip(products).for_each(|(to, product)| *to = product);
+            plan.add_sum_of_products(&factors[..count], &rows[..count], sum.limb_mut(part, limb));
         }
-        out
     }
 }
