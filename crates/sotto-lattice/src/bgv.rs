@@ -11,6 +11,7 @@
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
 //! | [`noise`] | the variance each step adds, on average and at most |
 //! | [`rows`] | sums of ciphertexts times rows: the pass over a table |
+//! | [`stored`] | plaintexts in about as many bits as they hold |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //! | [`scratch`] | the working memory of key switching |
 //!
@@ -33,6 +34,7 @@ pub mod rotate;
 pub mod rows;
 pub mod scratch;
 pub mod secret;
+pub mod stored;
 pub mod tensor;
 pub mod wire;
 
@@ -47,3 +49,4 @@ pub use rotate::RotationKey;
 pub use rows::Table;
 pub use scratch::Scratch;
 pub use secret::Secret;
+pub use stored::Stored;

@@ -13,14 +13,17 @@
 //! | [`selectors`] | a query, in the order the pass reads it |
 //! | [`scan`](mod@scan) | the pass, and the answer's polynomials out of its sums |
 //! | [`strip`] | how threads fill a table |
+//! | [`piece`] | a few polynomials in memory, for passes that make slots as they go |
 
 pub mod layout;
+pub mod piece;
 pub mod scan;
 pub mod selectors;
 pub mod strip;
 pub mod words;
 
 pub use layout::{Run, TileLayout};
+pub use piece::Piece;
 pub(crate) use scan::Block;
 pub use scan::{gather, scan};
 #[cfg(target_arch = "x86_64")]

@@ -1,13 +1,14 @@
-//! Where the time of an answer goes: `cargo run --release -p bgvpir --example bgvpir-passes -- [RING] [LOG2 BITS] [ROW BYTES] [ROUNDS]`.
+//! Where the time of an answer goes:
+//! `cargo run --release -p bgvpir --example bgvpir-passes -- [SET] [LOG2 BITS] [ROW BYTES] [ROUNDS] [THREADS]`.
 //!
-//! One thread. Each stage's median; every record is compared with the table.
+//! The set names the ring, and the form of the image: `pow2`, `pow2-streamed`. The table is made of numbers without pattern and is not
+//! kept, so that memory holds the image alone. Each stage's median; every record is compared with the table.
 
 use bgvpir::message::{Answer, Keys};
 use bgvpir::params::Params;
 use bgvpir::{BgvPir, client, server::Server};
-use rand_core::Rng;
-use sotto_core::{One, Params as _, RecordIndex, Section, Server as _, Shape, Wire as _};
-use sotto_testkit::memory::{MemoryRows, MemorySink};
+use sotto_core::{One, Params as _, RecordIndex, Rows, Section, Server as _, Shape, Wire as _};
+use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 use std::error::Error;
 use std::sync::Arc;
@@ -15,17 +16,49 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let mut args = std::env::args().skip(1);
-    let ring = args.next().unwrap_or_else(|| "pow2".to_owned());
+    let set = args.next().unwrap_or_else(|| "pow2".to_owned());
     let mut number = |default: u64| args.next().map_or(Ok(default), |text| text.parse());
-    let (bits, row_bytes, rounds) = (number(25)?, number(0)?, number(7)?);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    pool.install(|| run(&ring, 1 << bits, row_bytes, rounds))
+    let (bits, row_bytes, rounds, threads) = (number(25)?, number(0)?, number(7)?, number(1)?);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build()?;
+    pool.install(|| run(&set, 1 << bits, row_bytes, rounds))
 }
 
-fn run(ring: &str, bits: u64, row_bytes: u64, rounds: u64) -> Result<(), Box<dyn Error + Send + Sync>> {
+/// Records whose bytes follow from their place.
+struct Generated {
+    records: u64,
+    record_bytes: usize,
+}
+
+impl Rows for Generated {
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.record_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.read_part(first, 0, out)
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let start = record * self.record_bytes as u64 + offset;
+        for (at, byte) in (start..).zip(out) {
+            // The finalizer of SplitMix64, of which each number gives eight bytes.
+            let z = (at / 8 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+            *byte = ((z ^ z >> 31) >> (at % 8 * 8)) as u8;
+        }
+        Ok(())
+    }
+}
+
+fn run(set: &str, bits: u64, row_bytes: u64, rounds: u64) -> Result<(), Box<dyn Error + Send + Sync>> {
     let rng = &mut seeded("passes");
     // Without a width, whatever the cheapest tree gives: the narrowest rows leave every choice.
-    let narrow = Shape { set: Some(ring.to_owned()), ..Shape::new(bits / 8, 1, 1000) };
+    let narrow = Shape { set: Some(set.to_owned()), ..Shape::new(bits / 8, 1, 1000) };
     let shape = Shape { row_bytes: row_bytes.max(1), rows: bits / 8 / row_bytes.max(1), ..narrow };
     let params: Params = sotto_core::Params::check(Params::select(&shape)?)?;
     let report = params.report();
@@ -42,9 +75,7 @@ fn run(ring: &str, bits: u64, row_bytes: u64, rounds: u64) -> Result<(), Box<dyn
         report.costs.keys_bytes,
         report.costs.resident_bytes >> 20
     );
-    let mut bytes = vec![0; (report.records * report.record_bytes) as usize];
-    rng.fill_bytes(&mut bytes);
-    let rows = MemoryRows::new(report.record_bytes as usize, bytes.clone());
+    let rows = Generated { records: report.records, record_bytes: report.record_bytes as usize };
     let sink = MemorySink::new();
     let start = Instant::now();
     Server::encode(&params, &rows, &sink)?;
@@ -95,8 +126,9 @@ fn run(ring: &str, bits: u64, row_bytes: u64, rounds: u64) -> Result<(), Box<dyn
         let answer = Answer::take(&params, &wire)?;
         let record = sotto_core::Client::<BgvPir>::recover(&mut client, pending, One(answer))?;
         lap(start);
-        let width = report.record_bytes as usize;
-        assert!(record.bytes() == &bytes[index as usize * width..][..width], "a wrong record");
+        let mut expected = vec![0; rows.record_bytes];
+        rows.read(index, &mut expected)?;
+        assert!(record.bytes() == expected, "a wrong record");
         let table = sotto_core::Image::section(image.as_ref(), Section::Resident).ok_or("an image")?;
         let start = Instant::now();
         std::hint::black_box(sotto_math::machine::read_pass(table));

@@ -1,10 +1,11 @@
 //! What a lookup costs: bytes exactly, time by a model of the machine the benches run on.
 
-use crate::literal::Literal;
+use crate::literal::{Form, Literal};
 use crate::order::Order;
 use crate::rings::{LIMB, RingSet};
 use crate::tree::{Side, Tree};
 use sotto_core::work;
+use sotto_lattice::bgv::Stored;
 use sotto_math::bits::packed_len;
 
 /// Bytes of the seed that stands for all masks of a message.
@@ -49,13 +50,28 @@ pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
     literal.layout(ring).rows(literal.records).div_ceil(tree.length(Side::Right))
 }
 
-/// Bytes of the image: every row of every layer as values modulo the primes it is multiplied at.
-pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+/// Plaintexts of the image: every row of every layer, with the rows that there are not in its last column.
+fn cells(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
     let cells = columns(literal, ring, tree).saturating_mul(tree.length(Side::Right));
-    cells
-        .saturating_mul(literal.layers.into())
-        .saturating_mul(literal.scan_primes.into())
-        .saturating_mul(8 * LIMB as u64)
+    cells.saturating_mul(literal.layers.into())
+}
+
+/// Bytes of a plaintext as values modulo the primes it is multiplied at.
+fn values_bytes(literal: &Literal) -> u64 {
+    u64::from(literal.scan_primes) * 8 * LIMB as u64
+}
+
+/// Bytes of a plaintext as coefficients.
+pub(crate) fn stored_bytes(ring: &RingSet) -> u64 {
+    Stored::of(LIMB, ring.plain).bytes() as u64
+}
+
+/// Bytes of the image.
+pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
+    cells(literal, ring, tree).saturating_mul(match literal.form {
+        Form::Values => values_bytes(literal),
+        Form::Coefficients => stored_bytes(ring),
+    })
 }
 
 /// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum: in one order or the other.
@@ -67,6 +83,9 @@ pub(crate) fn products(literal: &Literal, ring: &RingSet, tree: &Tree, order: Or
 
 /// What the scan reads of an image.
 const SCAN_BYTES_PER_NANOSECOND: f64 = 20.0;
+
+/// What it takes to read a limb's coefficients and to put its values where they are multiplied.
+const READING: f64 = 3_000.0;
 
 /// What a product of two limbs takes.
 const PRODUCT: f64 = 4_000.0;
@@ -101,7 +120,13 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64
         down(all.0, all.1, literal.scan_primes.into());
         unfolding += products;
     }
-    let scanned = image_bytes(literal, ring, tree) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    let cells = cells(literal, ring, tree) as f64;
+    let values = cells * values_bytes(literal) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    let scanned = values
+        + match literal.form {
+            Form::Values => 0.0,
+            Form::Coefficients => cells * scan * (transform + READING),
+        };
     let columns = columns(literal, ring, tree) as f64;
     let last = f64::from(literal.layers)
         * (columns * 4.0 * PRODUCT * scan + switch(scan) + lower(scan) + 4.0 * transform);

@@ -31,6 +31,27 @@ pub struct Literal {
     pub records: u64,
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
+    /// What the image holds of a row.
+    #[serde(default, skip_serializing_if = "Form::is_values")]
+    pub form: Form,
+}
+
+/// What the image holds of a row. Clients need not know; that it is among what they check keeps one table's name one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Its values modulo the primes it is multiplied at: 8 times the table in one ring, and 64 times in the other.
+    #[default]
+    Values,
+    /// Its coefficients, hardly more than the table; each pass makes values of them as it comes to them.
+    Coefficients,
+}
+
+impl Form {
+    /// Whether it is the form that is not written down: catalogs from before there was a choice say nothing.
+    fn is_values(&self) -> bool {
+        *self == Form::Values
+    }
 }
 
 /// Levels that are not written down: catalogs from before there was a choice say nothing.

@@ -1,6 +1,7 @@
 //! What checked parameters promise and cost, as a person reads it.
 
 use crate::cost;
+use crate::literal::Form;
 use crate::order::Order;
 use crate::params::Inner;
 use crate::tree::Side;
@@ -54,6 +55,14 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
                 literal.period,
                 literal.layers
             ),
+        ),
+        (
+            "image",
+            match literal.form {
+                Form::Values => "rows as values, ready to be multiplied",
+                Form::Coefficients => "rows as coefficients, transformed in each pass",
+            }
+            .into(),
         ),
         ("records", format!("blocks of {block} bits a layer")),
         ("tree: of u", lengths(&literal.left)),

@@ -1,7 +1,7 @@
 //! Choosing parameters for a table: every period, tree and number of primes that is reliable, the cheapest of them.
 
 use crate::cost;
-use crate::literal::{Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
+use crate::literal::{Form, Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
 use crate::noise::Noise;
 use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
 use crate::sets::{Pruning, SETS, Set};
@@ -28,7 +28,7 @@ const RESERVE: f64 = 1.0;
 pub(crate) fn select(shape: &Shape) -> Result<Literal> {
     let wanted = |set: &&Set| match &shape.set {
         Some(name) => set.name == name,
-        None => set.pruning == Pruning::ByCost && !set.guard,
+        None => set.pruning == Pruning::ByCost && !set.guard && !set.streamed,
     };
     let mut search = Search { shape, best: None };
     if shape.rows > 0 && shape.row_bytes > 0 {
@@ -72,6 +72,7 @@ impl Search<'_> {
             layers: layers as u32,
             records: 1,
             answer_bits: [0; 2],
+            form: Form::Values,
         };
         let layout = draft.layout(ring);
         // Two layers' slots can hold a whole byte more than a row needs, never one less.
@@ -102,6 +103,8 @@ impl Search<'_> {
                 (1..=primes).flat_map(|scan| (1..=levels).map(move |each| (scan, each)))
             {
                 let draft = Literal { primes, scan_primes, levels, ..draft.clone() };
+                let form = form(&draft, set, ring, tree, self.shape.goal);
+                let draft = Literal { form, ..draft };
                 if cost::image_bytes(&draft, ring, tree) > MOST_BYTES {
                     continue;
                 }
@@ -121,6 +124,19 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// Bytes of values at most, where server time is what matters: what a machine of 32 GB holds besides everything else.
+const MOST_VALUES: u64 = 16 << 30;
+
+/// The same where bytes on the wire are: a server that is not in a hurry need not have such a machine.
+const MOST_VALUES_OF_OTHERS: u64 = 1 << 30;
+
+/// What the image holds: values, unless the set says otherwise or they are too many for the goal.
+fn form(draft: &Literal, set: &Set, ring: &RingSet, tree: &Tree, goal: Goal) -> Form {
+    let most = if goal == Goal::ServerTime { MOST_VALUES } else { MOST_VALUES_OF_OTHERS };
+    let many = cost::image_bytes(&Literal { form: Form::Values, ..draft.clone() }, ring, tree) > most;
+    if set.streamed || many { Form::Coefficients } else { Form::Values }
 }
 
 /// Trees for so many rows: lengths of v from a few to many, each side cut into a few nearly equal leaves.

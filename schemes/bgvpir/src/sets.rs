@@ -16,6 +16,8 @@ pub struct Set {
     pub pruning: Pruning,
     /// Whether a guard follows the leaves: see [`Tree::guarded`].
     pub guard: bool,
+    /// Whether images hold rows as coefficients whatever their size, and not only where values would be too many.
+    pub streamed: bool,
 }
 
 /// Where trees are cut.
@@ -30,13 +32,14 @@ pub enum Pruning {
 }
 
 /// All sets.
-pub static SETS: [Set; 7] = [
+pub static SETS: [Set; 9] = [
     Set {
         name: POW2_NAME,
         about: "X^8192 + 1 with t = 65537, trees pruned by cost: for large tables and records",
         ring: POW2_NAME,
         pruning: Pruning::ByCost,
         guard: false,
+        streamed: false,
     },
     Set {
         name: M8191_NAME,
@@ -44,6 +47,23 @@ pub static SETS: [Set; 7] = [
         ring: M8191_NAME,
         pruning: Pruning::ByCost,
         guard: false,
+        streamed: false,
+    },
+    Set {
+        name: "pow2-streamed",
+        about: "pow2 with an image of the table's own size, transformed in each pass: a seventh of the memory",
+        ring: POW2_NAME,
+        pruning: Pruning::ByCost,
+        guard: false,
+        streamed: true,
+    },
+    Set {
+        name: "m8191-streamed",
+        about: "m8191 with an image of the table's own size, transformed in each pass: a 64th of the memory",
+        ring: M8191_NAME,
+        pruning: Pruning::ByCost,
+        guard: false,
+        streamed: true,
     },
     Set {
         name: "pow2-guarded",
@@ -51,6 +71,7 @@ pub static SETS: [Set; 7] = [
         ring: POW2_NAME,
         pruning: Pruning::ByCost,
         guard: true,
+        streamed: false,
     },
     Set {
         name: "m8191-guarded",
@@ -58,6 +79,7 @@ pub static SETS: [Set; 7] = [
         ring: M8191_NAME,
         pruning: Pruning::ByCost,
         guard: true,
+        streamed: false,
     },
     Set {
         name: "pow2-paper",
@@ -65,6 +87,7 @@ pub static SETS: [Set; 7] = [
         ring: POW2_NAME,
         pruning: Pruning::Halving,
         guard: false,
+        streamed: false,
     },
     Set {
         name: "m8191-paper",
@@ -72,6 +95,7 @@ pub static SETS: [Set; 7] = [
         ring: M8191_NAME,
         pruning: Pruning::Halving,
         guard: false,
+        streamed: false,
     },
     Set {
         name: "m8191-unpruned",
@@ -79,6 +103,7 @@ pub static SETS: [Set; 7] = [
         ring: M8191_NAME,
         pruning: Pruning::Not,
         guard: true,
+        streamed: false,
     },
 ];
 

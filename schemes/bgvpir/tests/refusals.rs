@@ -1,7 +1,7 @@
 //! Which parameters are refused, by what they say.
 #![allow(clippy::unwrap_used, reason = "a failed check fails its test")]
 
-use bgvpir::literal::Literal;
+use bgvpir::literal::{Form, Literal};
 use bgvpir::params::Params;
 use sotto_core::{Error, Goal, Params as _, ParamsError, Shape};
 
@@ -17,6 +17,7 @@ fn good() -> Literal {
         layers: 1,
         records: 8192,
         answer_bits: [19, 26],
+        form: Form::Values,
     }
 }
 
@@ -133,6 +134,7 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
             right: leaves.clone(),
             records: 1,
             answer_bits: [20, 32],
+            form: Form::Values,
             ..good()
         };
         let mut choices = (1..=3).flat_map(|primes| {
@@ -141,4 +143,22 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
         let some = choices.any(|(primes, scan, each)| Params::check(literal(primes, scan, each)).is_ok());
         assert_eq!(some, fits, "{leaves:?}");
     }
+}
+
+#[test]
+fn values_that_are_too_many_are_made_as_they_are_needed() {
+    let form = |set: Option<&str>, goal, log2_bytes: u32| {
+        let shape = Shape { set: set.map(Into::into), goal, ..Shape::new(1 << (log2_bytes - 6), 64, 10) };
+        let params = Params::check(Params::select(&shape).unwrap()).unwrap();
+        let costs = params.report().costs;
+        (params.literal().form, costs.resident_bytes >> log2_bytes)
+    };
+    // 8 times 1 GiB is within the bound, 8 times 4 GiB is not; where time is not what matters, 8 times 128 MiB is the most.
+    assert_eq!(form(Some("pow2"), Goal::ServerTime, 30), (Form::Values, 8));
+    assert_eq!(form(Some("pow2"), Goal::ServerTime, 32), (Form::Coefficients, 1));
+    assert_eq!(form(Some("pow2"), Goal::TotalBytes, 28), (Form::Coefficients, 1));
+    assert_eq!(form(Some("m8191"), Goal::ServerTime, 29).0, Form::Coefficients);
+    // By name, whatever the size.
+    assert_eq!(form(Some("pow2-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
+    assert_eq!(form(Some("m8191-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
 }

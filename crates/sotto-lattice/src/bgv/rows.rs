@@ -4,17 +4,29 @@
 //! prime this is the pass that Spiral's first dimension is too, over its own table of tiles ([`sotto_math::tiles`]): rows
 //! are read once and in order, both parts are summed from one read, and sums are reduced every 32 rows. One table a prime
 //! of the level follows another.
+//!
+//! Rows may also come as coefficients ([`Stored`]), many times smaller, and become values when the pass comes to them: once for
+//! all queries of the pass, a piece at a time, so that the values never leave the caches.
 
 use super::cipher::Cipher;
 use super::level::Level;
 use super::ring::SlotRing;
 use super::rns::Rns;
+use super::stored::Stored;
 use crate::scratch::sum_of_products;
-use sotto_math::tiles::{self, Selectors, TileLayout, Words};
+use crate::words;
+use sotto_math::tiles::{self, Piece, Selectors, TileLayout, Words};
 use std::ops::Range;
 
 /// Parts of a selector.
 const PARTS: usize = 2;
+
+/// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
+pub const STREAMED_COLS: usize = 2;
+
+/// Rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that fits the one
+/// before it, 4 by 2, folds its sums so often that it took a quarter longer.
+const STREAMED_ROWS: usize = 32;
 
 /// The shape of a table at one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,16 +99,69 @@ impl Table {
         tiles::scan(&self.forms[limb], &self.layout, tiles, blocks, queries, out);
     }
 
-    /// The ciphertexts of some columns, from the sums of all blocks modulo each prime.
+    /// The pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients: the sums of each query, limb by limb, as
+    /// [`scan`](Self::scan) makes them for a table of these columns. `row` gives the plaintext of a row and a column, and
+    /// `queries` the selectors of all queries, limb by limb.
+    ///
+    /// # Panics
+    /// If there are no such columns, a plaintext has another length than [`Stored`] says, or selectors are not those of these limbs.
+    pub fn stream<'a, R: SlotRing>(
+        &self,
+        rns: &Rns<R>,
+        cols: Range<usize>,
+        row: &dyn Fn(usize, usize) -> &'a [u8],
+        queries: &[Vec<&Selectors>],
+    ) -> Vec<Vec<Vec<u64>>> {
+        let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
+        assert!(cols.end <= self.layout.cols(), "columns of this table");
+        let stored = Stored::new(ring);
+        let mut values = vec![words::Words::zero(ring.words()); width];
+        let room = || vec![0; ring.words() * width * PARTS];
+        let mut sums: Vec<Vec<Vec<u64>>> =
+            queries.iter().map(|queries| queries.iter().map(|_| room()).collect()).collect();
+        let mut pieces: Vec<Option<Piece>> = self.forms.iter().map(|_| None).collect();
+        for first in (0..rows).step_by(STREAMED_ROWS) {
+            let height = STREAMED_ROWS.min(rows - first);
+            let limbs = rns.plans(self.level).zip(&self.forms).zip(&mut pieces).zip(queries).zip(&mut sums);
+            for (limb, ((((plan, form), piece), queries), sums)) in limbs.enumerate() {
+                if piece.as_ref().is_none_or(|piece| piece.layout().rows() != height) {
+                    *piece = Piece::new(form, ring.words(), height, width);
+                }
+                let Some(piece) = piece.as_mut() else { continue };
+                for i in 0..height {
+                    for (values, col) in values.iter_mut().zip(cols.clone()) {
+                        stored.residues(row(first + i, col), plan.modulus().value(), values);
+                        ring.forward(limb, values);
+                    }
+                    let mut polynomials: [&[u64]; STREAMED_COLS] = Default::default();
+                    polynomials.iter_mut().zip(&values).for_each(|(out, values)| *out = values);
+                    piece.set_row(i, &polynomials[..width]);
+                }
+                let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
+                piece.add(first, queries, &mut out);
+            }
+        }
+        sums
+    }
+
+    /// The ciphertexts of some columns, from the sums of all blocks modulo each prime. The sums are those of `width` columns.
     ///
     /// # Panics
     /// If there are not all sums, or no such columns.
-    pub fn columns<R: SlotRing>(&self, rns: &Rns<R>, sums: &[&[u64]], cols: Range<usize>) -> Vec<Cipher> {
+    pub fn columns<R: SlotRing>(
+        &self,
+        rns: &Rns<R>,
+        sums: &[&[u64]],
+        width: usize,
+        cols: Range<usize>,
+    ) -> Vec<Cipher> {
         assert_eq!(sums.len(), self.forms.len(), "the sums modulo each prime");
         let mut out = vec![Cipher::zero(rns, self.level, PARTS); cols.len()];
+        // A layout of any rows: sums have none.
+        let Some(layout) = TileLayout::new(self.layout.n(), 1, width) else { return out };
         for (limb, (form, sums)) in self.forms.iter().zip(sums).enumerate() {
             let mut parts: Vec<&mut [u64]> = out.iter_mut().flat_map(|c| c.limbs_mut(limb)).collect();
-            tiles::gather(form, &self.layout, PARTS, sums, cols.clone(), &mut parts);
+            tiles::gather(form, &layout, PARTS, sums, cols.clone(), &mut parts);
         }
         out
     }

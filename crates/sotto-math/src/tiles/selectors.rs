@@ -101,6 +101,11 @@ impl Selectors {
         (self.form, self.n, self.rows) == (*form, layout.n(), layout.rows())
     }
 
+    /// Whether these are of this form, for polynomials of `n` slots, and for so many rows at least.
+    pub(crate) fn hold(&self, form: &Words, n: usize, rows: usize) -> bool {
+        (self.form, self.n) == (*form, n) && rows <= self.rows
+    }
+
     /// The lines of one block.
     pub(crate) fn block(&self, block: usize) -> &[Line] {
         let lines = self.rows * self.comps;

@@ -1,28 +1,45 @@
 //! The pass over the table, the last products, and what is sent.
 
-use super::image::Table;
+use super::image::{Coefficients, Table};
 use super::prepare::Prepared;
 use super::session::Switches;
 use crate::message::Answer;
 use crate::params::Inner;
+use crate::rings::on_ring;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::rows::STREAMED_COLS;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Answer as Sent, Cipher, Rns, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
+use std::ops::Range;
 
-/// Sums of one query over the table, modulo each prime: a ciphertext to each column, block by block.
-pub struct Sums(Vec<Vec<u64>>);
+/// Sums of one query over the table: a ciphertext to each column.
+#[derive(Default)]
+pub struct Sums(Vec<Part>);
 
-/// `w_a = sum over b of v[b] X[a, b]` for all a of all layers, for several queries in one pass. Threads of the current pool take
-/// stretches of slots.
+/// Sums over some columns that follow each other, modulo each prime, block by block.
+struct Part {
+    cols: Range<usize>,
+    limbs: Vec<Vec<u64>>,
+}
+
+/// `w_a = sum over b of v[b] X[a, b]` for all a of all layers, for several queries in one pass.
 ///
 /// # Errors
 /// Only if the image has lost its table.
 pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Result<Vec<Sums>> {
+    match table.coefficients()? {
+        None => resident(table, queries),
+        Some(rows) => Ok(on_ring!(&*table.params().ring, rns => streamed(table, rns, rows, queries))),
+    }
+}
+
+/// Of rows that are values in the image: threads of the current pool take stretches of slots.
+fn resident(table: &Table, queries: &[&Prepared]) -> Result<Vec<Sums>> {
     let (layout, block_words) = (table.shape.layout(), table.shape.block_words());
-    let mut out: Vec<Sums> = queries.iter().map(|_| Sums(Vec::new())).collect();
+    let mut out: Vec<Vec<Vec<u64>>> = queries.iter().map(|_| Vec::new()).collect();
     for prime in 0..table.params().literal.scan_primes.into() {
         let selectors: Vec<&Selectors> = queries.iter().filter_map(|query| query.v.get(prime)).collect();
         let mut sums: Vec<Vec<u64>> =
@@ -42,9 +59,59 @@ pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Result<Ve
             let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
             table.shape.scan(prime, bytes, blocks, &selectors, &mut out);
         });
-        out.iter_mut().zip(sums).for_each(|(out, sums)| out.0.push(sums));
+        out.iter_mut().zip(sums).for_each(|(out, sums)| out.push(sums));
     }
-    Ok(out)
+    Ok(out.into_iter().map(|limbs| Sums(vec![Part { cols: 0..layout.cols(), limbs }])).collect())
+}
+
+/// Of rows that are coefficients: each becomes values once, for all queries. Threads of the current pool take columns.
+fn streamed<R: SlotRing>(
+    table: &Table,
+    rns: &Rns<R>,
+    rows: Coefficients<'_>,
+    queries: &[&Prepared],
+) -> Vec<Sums> {
+    let primes = table.params().literal.scan_primes.into();
+    let selectors: Vec<Vec<&Selectors>> =
+        (0..primes).map(|prime| queries.iter().filter_map(|query| query.v.get(prime)).collect()).collect();
+    let all = table.shape.layout().cols();
+    let starts: Vec<usize> = (0..all).step_by(STREAMED_COLS).collect();
+    let some: Vec<(Range<usize>, Vec<Vec<Vec<u64>>>)> = starts
+        .into_par_iter()
+        .map(|start| {
+            let cols = start..(start + STREAMED_COLS).min(all);
+            let sums = table.shape.stream(rns, cols.clone(), &|row, col| rows.row(row, col), &selectors);
+            (cols, sums)
+        })
+        .collect();
+    let mut out: Vec<Sums> = queries.iter().map(|_| Sums::default()).collect();
+    for (cols, limbs) in some {
+        let mut limbs: Vec<_> = limbs.into_iter().map(Vec::into_iter).collect();
+        for out in &mut out {
+            let limbs = limbs.iter_mut().filter_map(Iterator::next).collect();
+            out.0.push(Part { cols: cols.clone(), limbs });
+        }
+    }
+    out
+}
+
+impl Sums {
+    /// The ciphertexts of some columns.
+    fn columns<R: SlotRing>(&self, table: &Table, rns: &Rns<R>, cols: Range<usize>) -> Vec<Cipher> {
+        let each = |some: &Part| {
+            let mine = cols.start.max(some.cols.start)..cols.end.min(some.cols.end);
+            let limbs: Vec<&[u64]> = some.limbs.iter().map(Vec::as_slice).collect();
+            let first = some.cols.start;
+            match mine.is_empty() {
+                true => Vec::new(),
+                false => {
+                    let mine = mine.start - first..mine.end - first;
+                    table.shape.columns(rns, &limbs, some.cols.len(), mine)
+                }
+            }
+        };
+        self.0.iter().flat_map(each).collect()
+    }
 }
 
 /// `r = sum over a of u[a] w_a` for each layer, of three parts.
@@ -83,12 +150,11 @@ const TOGETHER: usize = 16;
 
 /// The three parts of `sum over a of u[a] w_a` in one layer.
 fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, layer: usize) -> Cipher {
-    let level = rns.level(sums.0.len()).unwrap_or(rns.top());
+    let level = rns.level(table.params().literal.scan_primes.into()).unwrap_or(rns.top());
     let first = layer * query.u.len();
-    let sums: Vec<&[u64]> = sums.0.iter().map(Vec::as_slice).collect();
     let some = |(i, u): (usize, &[Cipher])| {
         let cols = first + i * TOGETHER..first + i * TOGETHER + u.len();
-        let w = table.shape.columns(rns, &sums, cols);
+        let w = sums.columns(table, rns, cols);
         let pairs: Vec<[&Cipher; 2]> = u.iter().zip(&w).map(|(u, w)| [u, w]).collect();
         let mut out = Cipher::zero(rns, level, 3);
         tensor(rns, &pairs, &mut out);

@@ -1,7 +1,8 @@
-//! Encoding: records to whitened slots to values, written as the pass reads them. Memory is bounded whatever the
-//! table's size, and each byte is written once.
+//! Encoding: records to whitened slots to coefficients, and where the image holds values to those, written as the pass reads
+//! them. Memory is bounded whatever the table's size, and each byte is written once.
 
-use super::image::{owner, shape};
+use super::image::{bytes, offset, owner, shape, stored};
+use crate::literal::Form;
 use crate::params::Inner;
 use crate::whiten::whiten;
 use rayon::prelude::*;
@@ -10,7 +11,7 @@ use sotto_lattice::bgv::{Rns, SlotRing};
 use sotto_math::tiles::{Strip, TileLayout, strips};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Polynomials that are put into a strip together.
+/// Polynomials that are put into a strip together, or written together as coefficients.
 const TOGETHER: usize = 8;
 
 /// Writes the image of a table.
@@ -27,15 +28,20 @@ pub(super) fn encode<R: SlotRing>(
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
     let shape = shape(params)?;
-    let layout = shape.layout();
-    out.reserve(Section::Resident, shape.bytes())?;
-    let strips: Vec<Strip> = strips(layout).collect();
-    let (done, total) = (AtomicU64::new(0), strips.len() as u64);
-    strips.par_iter().try_for_each(|strip| -> Result<()> {
-        Writer { params, rns, layout, rows, out }.write(strip)?;
-        out.progress("table", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-        Ok(())
-    })
+    out.reserve(Section::Resident, bytes(params))?;
+    let writer = Writer { params, rns, layout: shape.layout(), rows, out };
+    match params.literal.form {
+        Form::Values => {
+            let strips: Vec<Strip> = strips(shape.layout()).collect();
+            writer.all(&strips, |strip| writer.write(strip))
+        }
+        Form::Coefficients => {
+            let (rows, cols) = (shape.layout().rows(), shape.layout().cols());
+            let parts = |col| (0..rows).step_by(TOGETHER).map(move |row| (row, col));
+            let starts: Vec<(usize, usize)> = (0..cols).flat_map(parts).collect();
+            writer.all(&starts, |start| writer.write_coefficients(*start))
+        }
+    }
 }
 
 /// What one strip needs.
@@ -51,6 +57,33 @@ struct Writer<'a, R: SlotRing> {
 type Limb = ((usize, usize), Vec<u64>);
 
 impl<R: SlotRing> Writer<'_, R> {
+    /// Writes every part, on all threads there are.
+    fn all<T: Sync>(&self, parts: &[T], write: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
+        let (done, total) = (AtomicU64::new(0), parts.len() as u64);
+        parts.par_iter().try_for_each(|part| {
+            write(part)?;
+            self.out.progress("table", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            Ok(())
+        })
+    }
+
+    /// Writes a few rows of a column as coefficients.
+    fn write_coefficients(&self, start: (usize, usize)) -> Result<()> {
+        let stored = stored(self.params);
+        let end = (start.0 + TOGETHER).min(self.layout.rows());
+        let mut bytes = Vec::with_capacity((end - start.0) * stored.bytes());
+        for row in start.0..end {
+            let (alpha, layer) = owner(self.params, (row, start.1));
+            match self.slots(alpha, layer)? {
+                Some(slots) => {
+                    stored.put(&coefficients(self.params, self.rns, alpha, layer, slots), &mut bytes)
+                }
+                None => bytes.resize(bytes.len() + stored.bytes(), 0),
+            }
+        }
+        self.out.write_at(Section::Resident, offset(self.params, start), &bytes)
+    }
+
     /// Fills the strip modulo every prime, and writes each block's part, which is contiguous.
     fn write(&self, strip: &Strip) -> Result<()> {
         let bytes = strip.block_bytes() * self.layout.blocks();
@@ -110,12 +143,24 @@ pub(super) fn limbs<R: SlotRing>(
     rns: &Rns<R>,
     alpha: u64,
     layer: usize,
-    mut slots: Vec<u64>,
+    slots: Vec<u64>,
 ) -> Vec<Vec<u64>> {
-    whiten(alpha, layer as u32, params.set.slot_bits, &mut slots);
-    let mut coefficients = vec![0; rns.ring().words()];
-    rns.ring().encode(&slots, &mut coefficients);
+    let coefficients = coefficients(params, rns, alpha, layer, slots);
     let level = rns.level(params.literal.scan_primes.into()).unwrap_or(rns.top());
     let values = rns.from_plain(level, &coefficients);
     values.chunks_exact(rns.ring().words()).map(<[u64]>::to_vec).collect()
+}
+
+/// The coefficients of a layer of a row, for its slots in clear.
+pub(super) fn coefficients<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    alpha: u64,
+    layer: usize,
+    mut slots: Vec<u64>,
+) -> Vec<u64> {
+    whiten(alpha, layer as u32, params.set.slot_bits, &mut slots);
+    let mut coefficients = vec![0; rns.ring().words()];
+    rns.ring().encode(&slots, &mut coefficients);
+    coefficients
 }

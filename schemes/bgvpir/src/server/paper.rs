@@ -4,10 +4,10 @@
 //! image and levels are the same. As there, products are summed before they are reduced, and no step allocates; rows are read once, but
 //! a polynomial at a time.
 
-use super::image::Table;
+use super::image::{Coefficients, Table, stored};
 use rayon::prelude::*;
 use sotto_core::Result;
-use sotto_lattice::bgv::{Cipher, Rns, SlotRing};
+use sotto_lattice::bgv::{Cipher, Rns, SlotRing, Stored};
 use sotto_math::ntt::NttPlan;
 use std::ops::Range;
 
@@ -27,15 +27,25 @@ pub(super) fn products<R: SlotRing>(
     let literal = &table.params().literal;
     let level = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
     let layers = literal.layers as usize;
-    let limbs = (0..literal.scan_primes.into()).map(|prime| table.limb(prime)).collect::<Result<Vec<_>>>()?;
+    let sources =
+        (0..literal.scan_primes.into()).map(|prime| Source::of(table, prime)).collect::<Result<Vec<_>>>()?;
     let zero = || Room::new(vec![Cipher::zero(rns, level, 3); layers], rns.ring().words());
     let some = |mut room: Room, (a, u): (usize, &Cipher)| {
-        for ((limb, plan), bytes) in rns.plans(level).enumerate().zip(&limbs) {
+        for ((limb, plan), source) in rns.plans(level).enumerate().zip(&sources) {
             for (i, v) in v.chunks(TOGETHER).enumerate() {
                 room.multiply(plan, limb, u, v);
                 let rows = i * TOGETHER..i * TOGETHER + v.len();
                 (0..layers).for_each(|layer| {
-                    gather(table, bytes, rows.clone(), layer * table.params().columns() + a, &mut room.rows);
+                    let col = layer * table.params().columns() + a;
+                    match source {
+                        Source::Values(bytes) => gather(table, bytes, rows.clone(), col, &mut room.rows),
+                        Source::Coefficients(all, stored) => {
+                            for (row, out) in rows.clone().zip(&mut room.rows) {
+                                stored.residues(all.row(row, col), plan.modulus().value(), out);
+                                rns.ring().forward(limb, out);
+                            }
+                        }
+                    }
                     room.add(plan, limb, layer, v.len());
                 });
             }
@@ -54,6 +64,21 @@ pub(super) fn products<R: SlotRing>(
         (0..sum.parts()).for_each(|part| rns.mul_plain_modulus(level, sum.part_mut(part)));
     }
     Ok(sums)
+}
+
+/// What the image holds of the table modulo one prime.
+enum Source<'a> {
+    Values(&'a [u8]),
+    Coefficients(Coefficients<'a>, Stored),
+}
+
+impl<'a> Source<'a> {
+    fn of(table: &'a Table, prime: usize) -> Result<Self> {
+        Ok(match table.coefficients()? {
+            Some(coefficients) => Source::Coefficients(coefficients, stored(table.params())),
+            None => Source::Values(table.limb(prime)?),
+        })
+    }
 }
 
 /// A few rows of one column, as values modulo one prime.

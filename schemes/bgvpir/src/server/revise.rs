@@ -1,7 +1,8 @@
 //! Moving an image to the next epoch: only the rows that changed are read, changed and written.
 
-use super::encode::limbs;
-use super::image::{cell, shape};
+use super::encode::{coefficients, limbs};
+use super::image::{bytes, cell, offset, shape, stored};
+use crate::literal::Form;
 use crate::params::Inner;
 use crate::whiten::whiten;
 use rayon::prelude::*;
@@ -37,7 +38,7 @@ pub(super) fn revise<R: SlotRing>(
         rows.entry(change.record / u64::from(params.layout.period)).or_default().push(change);
     }
     let shape = shape(params)?;
-    out.reserve(Section::Resident, shape.bytes())?;
+    out.reserve(Section::Resident, bytes(params))?;
     let rows: Vec<_> = rows.into_iter().collect();
     rows.par_iter().try_for_each(|(alpha, changes)| {
         Row { params, rns, layout: shape.layout(), out, alpha: *alpha }.apply(changes)
@@ -71,6 +72,13 @@ impl<R: SlotRing> Row<'_, R> {
             }
         }
         for (layer, slots) in layers.into_iter().enumerate() {
+            if self.params.literal.form == Form::Coefficients {
+                let coefficients = coefficients(self.params, self.rns, self.alpha, layer, slots);
+                let (stored, mut bytes) = (stored(self.params), Vec::new());
+                stored.put(&coefficients, &mut bytes);
+                self.out.write_at(Section::Resident, self.offset(layer), &bytes)?;
+                continue;
+            }
             let limbs = limbs(self.params, self.rns, self.alpha, layer, slots);
             for (prime, limb) in limbs.iter().enumerate() {
                 for (offset, line) in self.lines(prime, layer).zip(limb.as_chunks::<8>().0) {
@@ -82,8 +90,37 @@ impl<R: SlotRing> Row<'_, R> {
         Ok(())
     }
 
-    /// The slots of a layer in clear: one prime tells them, since coefficients are smaller than any.
+    /// The slots of a layer in clear.
     fn read(&self, layer: usize) -> Result<Vec<u64>> {
+        let ring = self.rns.ring();
+        let words = match self.params.literal.form {
+            Form::Values => self.coefficients_of_values(layer)?,
+            Form::Coefficients => self.coefficients(layer)?,
+        };
+        let mut slots = vec![0; ring.slots() * ring.cycles()];
+        ring.decode(&words, &mut slots);
+        // Of a damaged image: a slot modulo 65537 may be one too large for its bits.
+        slots.iter_mut().for_each(|slot| *slot &= (1 << self.params.set.slot_bits) - 1);
+        whiten(self.alpha, layer as u32, self.params.set.slot_bits, &mut slots);
+        Ok(slots)
+    }
+
+    /// The coefficients of a layer, where the image holds those.
+    fn coefficients(&self, layer: usize) -> Result<Vec<u64>> {
+        let stored = stored(self.params);
+        let (mut bytes, mut words) = (vec![0; stored.bytes()], vec![0; self.rns.ring().words()]);
+        self.out.read_at(Section::Resident, self.offset(layer), &mut bytes)?;
+        stored.take(&bytes, &mut words);
+        Ok(words)
+    }
+
+    /// Where the coefficients of a layer lie.
+    fn offset(&self, layer: usize) -> u64 {
+        offset(self.params, cell(self.params, self.alpha, layer))
+    }
+
+    /// The coefficients of a layer, where the image holds values: one prime tells them, since they are smaller than any.
+    fn coefficients_of_values(&self, layer: usize) -> Result<Vec<u64>> {
         let (ring, mut words) = (self.rns.ring(), Vec::new());
         let mut line = [0; LINE_BYTES];
         for offset in self.lines(0, layer) {
@@ -98,12 +135,7 @@ impl<R: SlotRing> Row<'_, R> {
             ring.inverse(0, &mut words);
             words.iter_mut().for_each(|word| *word = q.centred(*word).rem_euclid(ring.plain() as i64) as u64);
         }
-        let mut slots = vec![0; ring.slots() * ring.cycles()];
-        ring.decode(&words, &mut slots);
-        // Of a damaged image again: a slot modulo 65537 may be one too large for its bits.
-        slots.iter_mut().for_each(|slot| *slot &= (1 << self.params.set.slot_bits) - 1);
-        whiten(self.alpha, layer as u32, self.params.set.slot_bits, &mut slots);
-        Ok(slots)
+        Ok(words)
     }
 
     /// Where the lines of a layer lie modulo a prime.

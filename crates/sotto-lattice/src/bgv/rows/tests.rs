@@ -39,9 +39,33 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
             let mut out: Vec<&mut [u64]> = sums.iter_mut().map(|sums| sums[limb].as_mut_slice()).collect();
             table.scan(limb, tiles, 0..blocks, &laid, &mut out);
         }
+        // The same rows as coefficients, a few columns at a time.
+        let stored: Vec<Vec<u8>> = all
+            .iter()
+            .map(|plaintext| {
+                let mut bytes = Vec::new();
+                Stored::new(rns.ring()).put(plaintext, &mut bytes);
+                bytes
+            })
+            .collect();
+        let by_limb: Vec<Vec<&Selectors>> =
+            (0..level.primes()).map(|limb| laid.iter().map(|laid| &laid[limb]).collect()).collect();
+        for some in [0..STREAMED_COLS, STREAMED_COLS..cols] {
+            let streamed =
+                table.stream(rns, some.clone(), &|row, col| stored[plain(row, col)].as_slice(), &by_limb);
+            for (query, sums) in sums.iter().enumerate() {
+                let mine: Vec<&[u64]> = streamed.iter().map(|limb| limb[query].as_slice()).collect();
+                let mine = table.columns(rns, &mine, some.len(), 0..some.len());
+                let whole: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
+                let whole = table.columns(rns, &whole, cols, some.clone());
+                assert!(
+                    mine.iter().zip(&whole).all(|(a, b)| a.part(0) == b.part(0) && a.part(1) == b.part(1))
+                );
+            }
+        }
         for (query, (ciphers, sums)) in queries.iter().zip(&sums).enumerate() {
             let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
-            let columns = table.columns(rns, &sums, 1..cols);
+            let columns = table.columns(rns, &sums, cols, 1..cols);
             for (column, col) in columns.iter().zip(1..) {
                 let values: Vec<&[u64]> =
                     (0..rows).map(|row| all_values[plain(row, col)].as_slice()).collect();

@@ -1,10 +1,10 @@
 use super::*;
 use crate::client::{Client, Prepare};
-use crate::literal::Literal;
+use crate::literal::{Form, Literal};
 use crate::params::Params;
 use rand_core::Rng;
-use sotto_core::{One, Params as _, RecordIndex, Server as _};
-use sotto_testkit::memory::{MemoryRows, MemorySink};
+use sotto_core::{Change, One, Params as _, RecordIndex, Revise, Server as _};
+use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ struct Setting {
     session: Session,
     client: Client,
     records: Vec<u8>,
+    image: MemoryImage,
 }
 
 impl Setting {
@@ -25,11 +26,23 @@ impl Setting {
         rng.fill_bytes(&mut records);
         let sink = MemorySink::new();
         Server::encode(&params, &MemoryRows::new(params.record_bytes(), records.clone()), &sink).unwrap();
-        let server = Server::open(&params, Arc::new(sink.into_image())).unwrap();
+        let image = sink.into_image();
+        let server = Server::open(&params, Arc::new(image.clone())).unwrap();
         let prepare: Prepare = sotto_core::Prepare::<BgvPir>::begin(&params, &mut rng).unwrap();
         let client = sotto_core::Prepare::<BgvPir>::finish(prepare).unwrap();
         let session = server.admit(sotto_core::Client::<BgvPir>::keys(&client)).unwrap();
-        Setting { params, server, session, client, records }
+        Setting { params, server, session, client, records, image }
+    }
+
+    /// Moves the table to the next epoch, with other bytes in one record.
+    fn change(&mut self, record: u64, offset: u64, bytes: &[u8]) {
+        let at = record as usize * self.params.record_bytes() + offset as usize;
+        self.records[at..at + bytes.len()].copy_from_slice(bytes);
+        let change = Change { record, offset, bytes: bytes.to_vec() };
+        let sink = MemorySink::holding(self.image.clone());
+        <BgvPir as Revise>::revise(&self.params, &[change], &sink).unwrap();
+        self.image = sink.into_image();
+        self.server = Server::open(&self.params, Arc::new(self.image.clone())).unwrap();
     }
 
     /// The answer about one record in an order, which is checked, and the steps that were announced.
@@ -64,13 +77,15 @@ fn literal(ring: &str) -> Literal {
         layers: 2,
         records: u64::from(period) * 50 + 1,
         answer_bits,
+        form: Form::Values,
     }
 }
 
 #[test]
 fn both_orders_have_the_same_slots() {
-    for ring in ["pow2", "m8191"] {
-        let mut setting = Setting::new(literal(ring));
+    let forms = [Form::Values, Form::Coefficients];
+    for (ring, form) in ["pow2", "m8191"].into_iter().flat_map(|ring| forms.map(|form| (ring, form))) {
+        let mut setting = Setting::new(Literal { form, ..literal(ring) });
         let last = setting.params.literal.records - 1;
         for index in [0, last] {
             let (ours, steps) = setting.answer(index, Order::Distributed);
@@ -82,6 +97,21 @@ fn both_orders_have_the_same_slots() {
             let [ours, theirs] = setting.params.noise.sums;
             assert!((ours / theirs).log2().abs() < 0.1, "{ours} and {theirs} bound the same noise");
         }
+    }
+}
+
+/// Rows are the same polynomials whatever the image holds of them, so that answers are the same bytes.
+#[test]
+fn both_forms_give_the_same_answers_before_and_after_changes() {
+    for ring in ["pow2", "m8191"] {
+        let [values, coefficients] = [Form::Values, Form::Coefficients].map(|form| {
+            let mut setting = Setting::new(Literal { form, ..literal(ring) });
+            let last = setting.params.literal.records - 1;
+            let before = setting.answer(last, Order::Distributed).0;
+            setting.change(last, 1, &[0xa5, 0x5a]);
+            (before, setting.answer(last, Order::Distributed).0, setting.answer(0, Order::Distributed).0)
+        });
+        assert!(values == coefficients, "{ring}");
     }
 }
 
