@@ -22,9 +22,9 @@ pub(crate) const KEY_MASKS: &str = "bgvpir key";
 /// What the masks of queries are for.
 pub(crate) const QUERY_MASKS: &str = "bgvpir query";
 
-/// Where the masks of the two keys begin: each has one a prime.
-pub(crate) fn masks(seed: &PublicSeed, primes: u8) -> [Masks<'_>; 2] {
-    [0, u64::from(primes)].map(|first| Masks { seed, label: KEY_MASKS, first })
+/// Where the masks of the keys begin: each has one a prime.
+pub(crate) fn masks(seed: &PublicSeed, primes: u8) -> [Masks<'_>; 3] {
+    [0, 1, 2].map(|key| key * u64::from(primes)).map(|first| Masks { seed, label: KEY_MASKS, first })
 }
 
 /// A client about to be: its keys are made at once, since no artifact is needed.
@@ -79,19 +79,21 @@ impl sotto_core::Client<BgvPir> for Client {
 }
 
 impl Client {
-    /// Draws the secret and makes both keys.
+    /// Draws the secret and makes the keys.
     fn new(params: Params, rng: &mut dyn CryptoRng) -> Self {
         let error = Gaussian::new(SIGMA);
         let seed = PublicSeed::fresh(rng);
-        let [turn, square] = masks(&seed, params.literal.primes);
-        let (secret, rotation, square) = on_ring!(&*params.ring, rns => {
+        let [turn, square, leap] = masks(&seed, params.literal.primes);
+        let by = params.literal.stride as usize;
+        let (secret, rotation, square, stride) = on_ring!(&*params.ring, rns => {
             let secret = Secret::sample(rns, rng);
             let mut errors = Errors { law: &error, rng };
             let rotation = RotationKey::generate(rns, 1, &secret, turn, &mut errors);
             let square = SwitchKey::generate_square(rns, &secret, square, &mut errors);
-            (secret, rotation, square)
+            let leap = (by > 1).then(|| RotationKey::generate(rns, by, &secret, leap, &mut errors));
+            (secret, rotation, square, leap.unwrap_or_default())
         });
-        Client { params, error, secret, keys: Keys { seed, rotation, square } }
+        Client { params, error, secret, keys: Keys { seed, rotation, square, stride } }
     }
 
     /// Query (Algorithm 2): the folded vector of the row, from the block's slot on and repeated, in one ciphertext.

@@ -14,8 +14,10 @@ pub(crate) const SEED_BYTES: usize = 32;
 /// Bits of a word modulo a prime, as it is sent.
 pub(crate) const WORD_BITS: u32 = 50;
 
-/// Keys of a client: of the rotation by one, and of relinearisation.
-pub(crate) const KEYS: usize = 2;
+/// Keys of a client: of the rotation by one, of relinearisation, and of the rotation by a stride if there is one.
+pub(crate) fn keys(literal: &Literal) -> usize {
+    2 + usize::from(literal.stride > 1)
+}
 
 /// Bytes of one limb of a body on the wire.
 pub(crate) fn limb_bytes(ring: &RingSet) -> usize {
@@ -30,7 +32,7 @@ pub(crate) fn query_bytes(literal: &Literal, ring: &RingSet) -> usize {
 /// Bytes of a client's keys: for each key one body a prime, modulo all primes and the special one.
 pub(crate) fn keys_bytes(literal: &Literal, ring: &RingSet) -> usize {
     let primes = usize::from(literal.primes);
-    SEED_BYTES + KEYS * primes * (primes + 1) * limb_bytes(ring)
+    SEED_BYTES + keys(literal) * primes * (primes + 1) * limb_bytes(ring)
 }
 
 /// Bytes of an answer: two polynomials a layer.
@@ -39,10 +41,10 @@ pub(crate) fn answer_bytes(literal: &Literal, ring: &RingSet) -> usize {
     literal.layers as usize * literal.answer_bits.iter().map(|bits| polynomial(*bits)).sum::<usize>()
 }
 
-/// Bytes the server holds for a client: both keys with their masks.
+/// Bytes the server holds for a client: its keys with their masks.
 pub(crate) fn session_bytes(literal: &Literal) -> usize {
     let primes = usize::from(literal.primes);
-    KEYS * primes * (primes + 1) * 2 * LIMB * 8
+    keys(literal) * primes * (primes + 1) * 2 * LIMB * 8
 }
 
 /// Rows of u: those of the table, not all there is room for.
@@ -93,13 +95,15 @@ const PRODUCT: f64 = 4_000.0;
 /// Nanoseconds of an answer on one thread.
 pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64 {
     let transform = ring.transform;
-    // Digits modulo the other primes and the special one, and division of both parts by the latter.
-    let switch = |primes: f64| {
-        transform * (primes + primes * primes + 2.0 + 2.0 * primes) + PRODUCT * 2.0 * primes * (primes + 1.0)
-    };
+    // Digits modulo the other primes and the special one; their products with a key, and division of both parts by the latter.
+    let split = |primes: f64| transform * (primes + primes * primes);
+    let apply = |primes: f64| transform * (2.0 + 2.0 * primes) + PRODUCT * 2.0 * primes * (primes + 1.0);
+    let switch = |primes: f64| split(primes) + apply(primes);
     let lower = |primes: f64| 2.0 * transform * primes;
     let (primes, scan) = (f64::from(literal.primes), f64::from(literal.scan_primes));
-    let rotations = tree.folded().saturating_sub(1) as f64 * switch(primes);
+    let turns = literal.turns(tree);
+    let rotations =
+        turns.splits() as f64 * split(primes) + turns.places.saturating_sub(1) as f64 * apply(primes);
     let mut unfolding = 0.0;
     for side in [Side::Left, Side::Right] {
         // What half a side is when it is multiplied: its length, and the primes it still has.

@@ -9,6 +9,7 @@
 //! | [`literal`], [`params`] | what a catalog holds, and what was checked of it |
 //! | [`tree`] | a row's number folded into short one-hot vectors, and unfolded |
 //! | [`order`] | which products come first, rows or selectors |
+//! | [`turns`] | the query turned to every place of what was folded |
 //! | [`layout`] | where a record's bits lie: strided slots of a row |
 //! | [`whiten`](mod@whiten) | the public mask on the data |
 //! | [`sets`] | the parameter sets that can be named |
@@ -33,6 +34,7 @@ mod select;
 pub mod server;
 pub mod sets;
 pub mod tree;
+pub mod turns;
 pub mod whiten;
 
 use sotto_core::{One, Scheme, SchemeEntry, SchemeId};

@@ -3,6 +3,7 @@
 use crate::layout::Layout;
 use crate::rings::{self, RingSet};
 use crate::tree::Tree;
+use crate::turns::Turns;
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
 
@@ -31,6 +32,9 @@ pub struct Literal {
     pub records: u64,
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
+    /// Places that a second key of rotation turns a query by, or 1 where there is none: see [`Turns`].
+    #[serde(default = "no_stride", skip_serializing_if = "is_no_stride")]
+    pub stride: u32,
     /// What the image holds of a row.
     #[serde(default, skip_serializing_if = "Form::is_values")]
     pub form: Form,
@@ -61,6 +65,15 @@ fn one() -> u8 {
 
 fn is_one(levels: &u8) -> bool {
     *levels == one()
+}
+
+/// The stride that is not written down.
+fn no_stride() -> u32 {
+    1
+}
+
+fn is_no_stride(stride: &u32) -> bool {
+    *stride == no_stride()
 }
 
 /// Most levels of products that a prime may have to hold.
@@ -95,6 +108,11 @@ impl Literal {
     pub fn left_with(&self, primes: usize, depth: u32) -> usize {
         let leaves = depth.is_multiple_of(u32::from(self.levels).max(1));
         (primes - usize::from(leaves && primes > 1)).max(primes.min(self.scan_primes.into()))
+    }
+
+    /// How a query is turned to every place of what was folded.
+    pub fn turns(&self, tree: &Tree) -> Turns {
+        Turns { places: tree.folded(), stride: self.stride.max(1) as usize }
     }
 
     /// Where a record's bits lie.

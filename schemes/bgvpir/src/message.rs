@@ -2,7 +2,7 @@
 //!
 //! Masks are never sent: 32 bytes of seed stand for all of a message's. spec/bgvpir.md draws the bytes.
 
-use crate::cost::{KEYS, SEED_BYTES, answer_bytes, keys_bytes, query_bytes};
+use crate::cost::{self, SEED_BYTES, answer_bytes, keys_bytes, query_bytes};
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
 use sotto_core::wire::exact;
@@ -20,6 +20,8 @@ pub struct Keys {
     pub rotation: Vec<Vec<u64>>,
     /// Of relinearisation.
     pub square: Vec<Vec<u64>>,
+    /// Of the rotation by a stride; none if there is no such key.
+    pub stride: Vec<Vec<u64>>,
 }
 
 /// One query: a body modulo all primes but the special one.
@@ -66,15 +68,21 @@ impl Wire<Params> for Keys {
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.seed.0);
         let [_, level] = levels(params);
-        self.rotation.iter().chain(&self.square).for_each(|body| put(params, level, body, out));
+        self.rotation
+            .iter()
+            .chain(&self.square)
+            .chain(&self.stride)
+            .for_each(|body| put(params, level, body, out));
     }
 
     fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
         let (seed, rest) = seed("keys", bytes, Self::size(params))?;
         let [_, level] = levels(params);
         let mut rotation = take("keys", params, level, rest)?;
-        let square = rotation.split_off(rotation.len() / KEYS);
-        Ok(Keys { seed, rotation, square })
+        let each = rotation.len() / cost::keys(&params.literal);
+        let mut square = rotation.split_off(each);
+        let stride = square.split_off(each);
+        Ok(Keys { seed, rotation, square, stride })
     }
 }
 

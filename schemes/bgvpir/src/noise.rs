@@ -72,7 +72,7 @@ impl<R: SlotRing> Lookup<'_, R> {
 
     fn run(&self, literal: &Literal, tree: &Tree) -> Noise {
         let (steps, top) = (&self.steps, self.rns.top());
-        let turns = tree.folded().saturating_sub(1) as u32;
+        let turns = literal.turns(tree).depth() as u32;
         let rotated = steps.rotated(steps.fresh(), turns, top);
         let leaf = Entry { variance: rotated, level: top };
         let primes = self.scan.primes();

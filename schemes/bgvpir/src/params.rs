@@ -103,6 +103,12 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsE
         (1..=literal.primes).contains(&literal.scan_primes),
         "1 to as many as there are primes",
     )?;
+    let places = tree.folded() as u64;
+    check(
+        "stride",
+        literal.stride == 1 || (2..places).contains(&u64::from(literal.stride)),
+        "1, or less than there are places to turn to",
+    )?;
     check("levels", (1..=MOST_LEVELS).contains(&literal.levels), "1 to 4")?;
     check("period", set.periods.contains(&literal.period), "one of the ring's periods")?;
     check("period", tree.folded() <= literal.period as usize, "no shorter than all leaves together")?;

@@ -71,6 +71,14 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
             let alone = tree.selects_nothing_else(literal.period as usize);
             if alone { "nothing, for an honest client" } else { "parts of other rows" }.into()
         }),
+        (
+            "tree: keys of rotation",
+            match literal.stride {
+                1 => "by one place".into(),
+                stride => format!("by one place, and by {stride}"),
+            },
+        ),
+        ("tree: rotations one after the other", literal.turns(tree).depth().to_string()),
         ("tree: rotations", tree.folded().saturating_sub(1).to_string()),
         ("tree: products with relinearisation", products.to_string()),
         ("products of polynomials: rows first", ours.to_string()),

@@ -6,6 +6,7 @@ use crate::noise::Noise;
 use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
 use crate::sets::{Pruning, SETS, Set};
 use crate::tree::{Side, Tree};
+use crate::turns::Turns;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
 
@@ -72,6 +73,7 @@ impl Search<'_> {
             layers: layers as u32,
             records: 1,
             answer_bits: [0; 2],
+            stride: 1,
             form: Form::Values,
         };
         let layout = draft.layout(ring);
@@ -99,10 +101,12 @@ impl Search<'_> {
         // Where few leaves are multiplied, a prime for each level is as good as any.
         let levels = if set.pruning == Pruning::ByCost { 1 } else { MOST_LEVELS };
         for primes in 1..=MOST_PRIMES {
-            for (scan_primes, levels) in
-                (1..=primes).flat_map(|scan| (1..=levels).map(move |each| (scan, each)))
+            let strides = strides(&Literal { primes, ..draft.clone() }, ring, tree);
+            let levels = (1..=primes).flat_map(|scan| (1..=levels).map(move |each| (scan, each)));
+            for ((scan_primes, levels), stride) in
+                levels.flat_map(|levels| strides.iter().map(move |stride| (levels, *stride)))
             {
-                let draft = Literal { primes, scan_primes, levels, ..draft.clone() };
+                let draft = Literal { primes, scan_primes, levels, stride, ..draft.clone() };
                 let form = form(&draft, set, ring, tree, self.shape.goal);
                 let draft = Literal { form, ..draft };
                 if cost::image_bytes(&draft, ring, tree) > MOST_BYTES {
@@ -124,6 +128,19 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// Bytes that the keys of a client may take with a second one of rotation.
+const MOST_KEYS: usize = 1_000_000;
+
+/// Strides that are tried: the one with which the last rotation is reached soonest, and none.
+fn strides(draft: &Literal, ring: &RingSet, tree: &Tree) -> Vec<u32> {
+    let best = Turns::best_stride(tree.folded());
+    let small = |stride: u32| {
+        let keys = cost::keys_bytes(&Literal { stride, ..draft.clone() }, ring);
+        (2..tree.folded()).contains(&(stride as usize)) && keys <= MOST_KEYS
+    };
+    Some(best).filter(|stride| small(*stride)).into_iter().chain([1]).collect()
 }
 
 /// Bytes of values at most, where server time is what matters: what a machine of 32 GB holds besides everything else.

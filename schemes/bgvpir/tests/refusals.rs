@@ -17,6 +17,7 @@ fn good() -> Literal {
         layers: 1,
         records: 8192,
         answer_bits: [19, 26],
+        stride: 1,
         form: Form::Values,
     }
 }
@@ -38,6 +39,9 @@ fn fields_out_of_range_are_named() {
     assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
     assert_eq!(field(Literal { levels: 0, ..good() }), "levels");
     assert_eq!(field(Literal { levels: 5, ..good() }), "levels");
+    assert_eq!(field(Literal { stride: 0, ..good() }), "stride");
+    assert_eq!(field(Literal { stride: 32, ..good() }), "stride");
+    assert!(Params::check(Literal { stride: 31, ..good() }).is_ok());
     assert_eq!(field(Literal { period: 33, ..good() }), "period");
     assert_eq!(field(Literal { period: 16, ..good() }), "period");
     assert_eq!(field(Literal { layers: 0, ..good() }), "layers");
@@ -134,6 +138,7 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
             right: leaves.clone(),
             records: 1,
             answer_bits: [20, 32],
+            stride: 1,
             form: Form::Values,
             ..good()
         };

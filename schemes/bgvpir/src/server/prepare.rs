@@ -7,11 +7,12 @@ use crate::literal::Literal;
 use crate::message::Query;
 use crate::params::Inner;
 use crate::tree::{Side, depth};
+use crate::turns::Turns;
 use rayon::prelude::*;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::tensor::tensor;
-use sotto_lattice::bgv::{Cipher, Level, Rns, Scratch, SlotRing};
+use sotto_lattice::bgv::{Cipher, Level, Rns, RotationKey, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
 
 /// A query as the server works with it.
@@ -73,19 +74,84 @@ pub(super) fn sides<R: SlotRing>(
     [u, v].map(|side| work.lower_all(side, params.literal.scan_primes.into()))
 }
 
-/// The query rotated by 0 to S - 1 places, each from the one before with the one key there is. So they are one after the other
-/// however many threads there are: noise grows only by a key switch each (design notes, section 1.5), and keys are small.
+/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Turns`], of which threads of the
+/// current pool take pairs of rows.
 fn rotations<R: SlotRing>(params: &Inner, rns: &Rns<R>, keys: &Switches<R>, query: Cipher) -> Vec<Cipher> {
-    let mut scratch = Scratch::new(rns);
-    let mut out = Vec::with_capacity(params.tree.folded());
-    let mut last = query;
-    for _ in 1..params.tree.folded() {
+    let turns = params.literal.turns(&params.tree);
+    match &keys.leap {
+        Some(leap) => Grid { rns, turns, turn: &keys.turn, leap }.all(query),
+        None => {
+            let mut scratch = Scratch::new(rns);
+            chain(rns, &keys.turn, query, turns.places, &mut scratch)
+        }
+    }
+}
+
+/// A ciphertext and its rotations, each from the one before.
+fn chain<R: SlotRing>(
+    rns: &Rns<R>,
+    turn: &RotationKey<R>,
+    first: Cipher,
+    places: usize,
+    scratch: &mut Scratch,
+) -> Vec<Cipher> {
+    let mut out = Vec::with_capacity(places);
+    let mut last = first;
+    for _ in 1..places {
         let mut next = Cipher::zero(rns, rns.top(), 2);
-        keys.turn.apply(rns, &last, &mut next, &mut scratch);
+        turn.apply(rns, &last, &mut next, scratch);
         out.push(std::mem::replace(&mut last, next));
     }
     out.push(last);
     out
+}
+
+/// The rotations of a query with two keys.
+struct Grid<'a, R: SlotRing> {
+    rns: &'a Rns<R>,
+    turns: Turns,
+    turn: &'a RotationKey<R>,
+    leap: &'a RotationKey<R>,
+}
+
+impl<R: SlotRing> Grid<'_, R> {
+    /// All places: the first column in turn, then pairs of rows.
+    fn all(&self, query: Cipher) -> Vec<Cipher> {
+        // The first column is a chain too, of leaps. Its even places are split once more for the turn beside the leap, so that
+        // no pair of rows waits for another.
+        let column = chain(self.rns, self.leap, query, self.turns.rows(), &mut Scratch::new(self.rns));
+        let pairs: Vec<(usize, &[Cipher])> = column.chunks(2).enumerate().collect();
+        let pair = |scratch: &mut Scratch, (i, starts): (usize, &[Cipher])| self.pair(2 * i, starts, scratch);
+        let pairs = pairs.into_par_iter().map_init(|| Scratch::new(self.rns), pair);
+        pairs.collect::<Vec<_>>().into_iter().flatten().collect()
+    }
+
+    /// An even row and the one below it, from the first place of each.
+    fn pair(&self, row: usize, starts: &[Cipher], scratch: &mut Scratch) -> Vec<Cipher> {
+        let [upper, lower] = [self.turns.row(row), self.turns.row(row + 1)];
+        let Some((first, below)) = starts.split_first() else { return Vec::new() };
+        let (mut out, mut odd) = (vec![first.clone()], below.to_vec());
+        let zero = || Cipher::zero(self.rns, self.rns.top(), 2);
+        for j in 0..upper {
+            // To the right, and down, but where the first column was before.
+            let (right, down) = (j + 1 < upper, j > 0 && j < lower);
+            let keys: Vec<&RotationKey<R>> = [(right, self.turn), (down, self.leap)]
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, key)| *key)
+                .collect();
+            let mut turned: Vec<Cipher> = keys.iter().map(|_| zero()).collect();
+            if let Some(c) = out.last().filter(|_| !keys.is_empty()) {
+                RotationKey::apply_all(&keys, self.rns, c, &mut turned, scratch);
+            }
+            if down {
+                odd.extend(turned.pop());
+            }
+            out.extend(turned);
+        }
+        out.append(&mut odd);
+        out
+    }
 }
 
 /// Products of ciphertexts, and primes left behind.

@@ -8,10 +8,12 @@ use sotto_core::{PeerMisbehaved, Result};
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{M8191, Pow2, Rns, RotationKey, SlotRing};
 
-/// The two keys of a client in one ring.
+/// The keys of a client in one ring.
 pub struct Switches<R: SlotRing> {
     /// Rotates by one.
     pub(super) turn: RotationKey<R>,
+    /// Rotates by a stride, if there is such a key.
+    pub(super) leap: Option<RotationKey<R>>,
     /// Relinearises.
     pub(super) square: SwitchKey,
 }
@@ -39,8 +41,14 @@ impl Session {
 }
 
 fn switches<R: SlotRing>(params: &Params, rns: &Rns<R>, keys: &Keys) -> Option<Switches<R>> {
-    let [turn, square] = masks(&keys.seed, params.literal.primes);
+    let [turn, square, leap] = masks(&keys.seed, params.literal.primes);
+    let by = params.literal.stride as usize;
+    let leap = match by {
+        ..2 => None,
+        _ => Some(RotationKey::assemble(rns, rns.ring().turn(by), &keys.stride, leap)?),
+    };
     Some(Switches {
+        leap,
         turn: RotationKey::assemble(rns, rns.ring().turn(1), &keys.rotation, turn)?,
         square: SwitchKey::assemble(rns, &keys.square, square)?,
     })

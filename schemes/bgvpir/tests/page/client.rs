@@ -75,20 +75,25 @@ impl Client {
             at if self.is_pow2 => -self.secret[at - n],
             _ => 0,
         };
-        let before: Vec<i64> = (0..order).map(|j| signed(j * turn % order)).collect();
-        let before: Vec<i64> = match self.is_pow2 {
-            true => before[..n].to_vec(),
-            // X^8190 is minus all powers below it.
-            false => before[..n].iter().map(|x| x - before[n]).collect(),
+        let before = |turn: usize| -> Vec<i64> {
+            let before: Vec<i64> = (0..order).map(|j| signed(j * turn % order)).collect();
+            match self.is_pow2 {
+                true => before[..n].to_vec(),
+                // X^8190 is minus all powers below it.
+                false => before[..n].iter().map(|x| x - before[n]).collect(),
+            }
         };
+        let stride = self.params["stride"].as_u64().unwrap_or(1);
+        let leap = (0..stride).fold(1, |x, _| x * turn % order);
         let values = |secret: &[i64]| self.limbs.iter().map(|limb| limb.values(secret)).collect::<Vec<_>>();
-        let (s, before) = (self.s.clone(), values(&before));
+        let (s, before, leap) = (self.s.clone(), values(&before(turn)), values(&before(leap)));
         let square: Vec<Vec<u64>> =
             self.limbs.iter().zip(&s).map(|(limb, s)| s.iter().map(|x| limb.mul(*x, *x)).collect()).collect();
         let mut out = seed.to_vec();
         let special = self.limbs.last().unwrap().q;
         let queried = self.of("primes");
-        let keys = [(&s, &before), (&square, &s)];
+        let keys = [(&s, &before), (&square, &s), (&s, &leap)];
+        let keys = &keys[..if stride > 1 { 3 } else { 2 }];
         for (index, (source, target)) in
             keys.iter().flat_map(|key| std::iter::repeat_n(key, queried)).enumerate()
         {

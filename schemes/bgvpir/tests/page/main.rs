@@ -16,6 +16,8 @@ use std::sync::Arc;
 fn each_vector(ring: &str) {
     let file: Value = serde_json::from_str(include_str!("../../vectors/bgvpir-1.json")).unwrap();
     let vectors = file["vectors"].as_array().unwrap().iter();
+    // What the image holds of rows changes no byte of a client.
+    let vectors = vectors.filter(|vector| vector["params"]["form"].is_null());
     for vector in vectors.filter(|vector| vector["params"]["ring"] == ring) {
         let (params, index) = (&vector["params"], vector["index"].as_u64().unwrap());
         let mut client = Client::new(params, vector["rng_label"].as_str().unwrap());

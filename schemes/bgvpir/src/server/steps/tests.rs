@@ -77,6 +77,7 @@ fn literal(ring: &str) -> Literal {
         layers: 2,
         records: u64::from(period) * 50 + 1,
         answer_bits,
+        stride: 1,
         form: Form::Values,
     }
 }
@@ -112,6 +113,18 @@ fn both_forms_give_the_same_answers_before_and_after_changes() {
             (before, setting.answer(last, Order::Distributed).0, setting.answer(0, Order::Distributed).0)
         });
         assert!(values == coefficients, "{ring}");
+    }
+}
+
+/// Rows of the grid of one place, of all but one, and with a last row of one; leaves of 14 in all.
+#[test]
+fn strides_reach_every_place() {
+    for (ring, stride) in [("pow2", 2), ("pow2", 13), ("m8191", 4), ("m8191", 7)] {
+        let mut setting = Setting::new(Literal { stride, layers: 1, ..literal(ring) });
+        let last = setting.params.literal.records - 1;
+        for index in [0, last / 3, last] {
+            setting.answer(index, Order::Distributed);
+        }
     }
 }
 
