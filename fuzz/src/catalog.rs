@@ -110,7 +110,14 @@ fn has_fraction(value: &Value) -> bool {
 
 /// Catalogs of all kinds.
 pub fn plain_catalogs() -> Vec<Vec<u8>> {
-    catalogs().iter().map(|catalog| catalog.to_text().unwrap().into_bytes()).collect()
+    let masked = |catalog: &Catalog| Catalog {
+        row_bytes: catalog.row_bytes + sotto_oprf::OVERHEAD_BYTES as u64,
+        layers: vec![sotto_catalog::Masked::layer(&oprf_key_of_seeds().public())],
+        ..catalog.clone()
+    };
+    let plain = catalogs();
+    let masked = plain.first().map(masked);
+    plain.iter().chain(&masked).map(|catalog| catalog.to_text().unwrap().into_bytes()).collect()
 }
 
 /// A public key's text.
@@ -135,6 +142,10 @@ pub fn signing_key(data: &[u8]) -> bool {
 /// A signing key's file.
 pub fn signing_keys() -> Vec<Vec<u8>> {
     vec![signing_key_of_seeds().to_file().as_bytes().to_vec()]
+}
+
+fn oprf_key_of_seeds() -> sotto_oprf::SecretKey {
+    sotto_oprf::SecretKey::generate(&mut seeded("fuzz")).unwrap()
 }
 
 fn signing_key_of_seeds() -> SigningKey {

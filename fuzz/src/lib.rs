@@ -7,6 +7,7 @@
 //! | [`catalog`] | catalogs, signed and plain; keys |
 //! | [`lattice`] | polynomials of ciphertexts, and answers |
 //! | [`layers`] | parameters of layers, and rows that are none |
+//! | [`oprf`] | elements, proofs, keys and masked rows of symmetric tables |
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
 //! | [`upkeep`] | their orders and supplies, where a server makes hints |
 //! | [`image`] | image files and their first page |
@@ -27,6 +28,7 @@ pub mod ingest;
 pub mod keys;
 pub mod lattice;
 pub mod layers;
+pub mod oprf;
 pub mod scheme;
 pub mod smoke;
 pub mod state;
@@ -62,6 +64,8 @@ targets! {
     supply: wire, supplies;
     stream: wire, streams;
     stream_answer: wire, stream_answers;
+    evaluation: wire, evaluations;
+    evaluated: wire, evaluateds;
     problem: wire, problems;
     timing: wire, timings;
     signed_catalog: catalog, signed_catalogs;
@@ -71,6 +75,10 @@ targets! {
     pbc_params: layers, pbc_paramses;
     public_key: catalog, public_keys;
     signing_key: catalog, signing_keys;
+    oprf_elements: oprf, elementses;
+    oprf_answer: oprf, oprf_answers;
+    oprf_key: oprf, oprf_keys;
+    masked_row: oprf, masked_rows;
     scheme_params: scheme, paramses;
     scheme_keys: scheme, keyses;
     scheme_query: scheme, queries;

@@ -1,7 +1,7 @@
 //! Frames, refusals and headers. What is taken is written again and must be the same bytes.
 
 use sotto_core::{Epoch, ParamsDigest, Units};
-use sotto_wire::{Code, Pin, Problem, SessionId, Timing};
+use sotto_wire::{Code, Pin, Problem, SessionId, Timing, evaluate};
 
 /// Items of this many bytes, in every frame here.
 const ITEM: usize = 24;
@@ -115,6 +115,34 @@ pub fn stream_answer(data: &[u8]) -> bool {
 /// That one.
 pub fn stream_answers() -> Vec<Vec<u8>> {
     vec![sotto_wire::stream::answer_head(&pin())]
+}
+
+/// A request for evaluations.
+pub fn evaluation(data: &[u8]) -> bool {
+    let Ok(head) = evaluate::Head::parse(data) else { return false };
+    let Ok(elements) = head.elements(data) else { return false };
+    assert!(evaluate::encode(&head.pin, &elements).is_ok_and(|again| again == data));
+    true
+}
+
+/// Requests for one and for several.
+pub fn evaluations() -> Vec<Vec<u8>> {
+    [1, 5].map(|count| evaluate::encode(&pin(), &vec![[7; 32]; count]).unwrap()).to_vec()
+}
+
+/// What a request for evaluations is answered with.
+pub fn evaluated(data: &[u8]) -> bool {
+    let accepted = |count| {
+        let Ok((elements, proof)) = evaluate::decode_answer(data, &pin(), count) else { return false };
+        assert!(evaluate::answer(&pin(), &elements, &proof).is_ok_and(|again| again == data));
+        true
+    };
+    [1, 5].map(accepted).contains(&true)
+}
+
+/// Answers to one and to several.
+pub fn evaluateds() -> Vec<Vec<u8>> {
+    [1, 5].map(|count| evaluate::answer(&pin(), &vec![[7; 32]; count], &[9; 64]).unwrap()).to_vec()
 }
 
 /// A refusal's body. Everything is taken: a body that is not ours has a meaning too.

@@ -1,5 +1,6 @@
 //! The catalog: all a client must know of a table before its first query.
 
+use crate::masked::{self, Masked};
 use crate::{ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
@@ -127,7 +128,7 @@ impl Catalog {
                 reads: FORMAT,
             });
         }
-        if let Some(layer) = header.layers.iter().find(|layer| layer.name != keyword::NAME) {
+        if let Some(layer) = header.layers.iter().find(|layer| !is_known(&layer.name)) {
             return Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() });
         }
         let catalog: Catalog = serde_json::from_slice(bytes).map_err(malformed)?;
@@ -164,7 +165,7 @@ impl Catalog {
         if self.format != FORMAT {
             return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
         }
-        if let Some(layer) = self.layers.iter().find(|layer| layer.name != keyword::NAME) {
+        if let Some(layer) = self.layers.iter().find(|layer| !is_known(&layer.name)) {
             return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
         }
         if self.epoch.0 == 0 {
@@ -178,6 +179,7 @@ impl Catalog {
         }
         self.kind.check(self.rows, self.row_bytes)?;
         self.keyword()?;
+        self.masked()?;
         if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
             return refuse("scheme", "1 to 64 bytes");
         }
@@ -229,11 +231,29 @@ impl Catalog {
                 Err(CatalogError::invalid("layers", "a table that is asked by key has the layer for that"))
             }
             (_, []) => Ok(None),
-            (_, [layer, ..]) if layer.name != keyword::NAME => {
-                Err(CatalogError::UnknownLayer { name: layer.name.clone() })
-            }
-            _ => Err(CatalogError::invalid("layers", "keys are for tables that are asked by key")),
+            (_, [layer]) if layer.name == masked::NAME => Ok(None),
+            (_, layers) => match layers.iter().find(|layer| !is_known(&layer.name)) {
+                Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.clone() }),
+                None => Err(CatalogError::invalid("layers", "keys are for tables that are asked by key")),
+            },
         }
+    }
+
+    /// The layer that masks the rows, for symmetric tables.
+    ///
+    /// # Errors
+    /// [`CatalogError::Invalid`], [`CatalogError::Malformed`], [`CatalogError::Params`].
+    pub fn masked(&self) -> Result<Option<Masked>> {
+        let layer = self.layers.iter().find(|layer| layer.name == masked::NAME);
+        layer.map(|layer| Masked::of(self, layer)).transpose()
+    }
+
+    /// Bytes of a row as a client reads it: without what masks it.
+    ///
+    /// # Errors
+    /// As [`Catalog::masked`].
+    pub fn item_bytes(&self) -> Result<u64> {
+        Ok(self.masked()?.map_or(self.row_bytes, |masked| masked.item_bytes))
     }
 
     /// The digest of the rows, by which a client's state is told from that of other rows; `None` where no client has such
@@ -313,7 +333,7 @@ impl Catalog {
                 let why = format!("table {} is asked by key, and has no bits by number", self.table);
                 Err(CatalogError::NoSuchRow { why })
             }
-            _ => Bit::locate(bit, self.rows, self.row_bytes),
+            _ => Bit::locate(bit, self.rows, self.item_bytes()?),
         }
     }
 }
@@ -332,6 +352,11 @@ pub fn gate(report: &ParamsReport, packing: &Packing) -> sotto_core::Result<()> 
         return Err(ParamsError::Unreliable { log2, required }.into());
     }
     Ok(())
+}
+
+/// Whether this build knows a layer of tables by its name.
+fn is_known(layer: &str) -> bool {
+    [keyword::NAME, masked::NAME].contains(&layer)
 }
 
 fn limit(bytes: usize) -> Result<()> {

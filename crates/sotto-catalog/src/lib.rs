@@ -8,6 +8,7 @@
 //! | [`batched`] | a stack whose tables are the buckets of a batch code |
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`signed`] | the catalog as it travels: exact text, public key, signature |
+//! | [`masked`] | the layer of symmetric tables: rows that one evaluation opens |
 //! | [`key`] | signing keys, public keys, and their text forms |
 //! | [`bit`] | the rows as one string of bits |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
@@ -24,6 +25,7 @@ pub mod entry;
 pub mod error;
 pub mod hex;
 pub mod key;
+pub mod masked;
 pub mod packing;
 pub mod signed;
 pub mod stack;
@@ -36,6 +38,7 @@ pub use entry::ArtifactEntry;
 pub use error::CatalogError;
 pub use hex::{Hex, Hex32, Hex64, HexBytes};
 pub use key::{PublicKey, SigningKey};
+pub use masked::Masked;
 pub use packing::{Packing, Place};
 pub use signed::SignedCatalog;
 pub use stack::{SignedStack, Stack};

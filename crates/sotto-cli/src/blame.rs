@@ -64,7 +64,11 @@ pub(crate) fn contract(error: &Error) -> Exit {
 
 fn refusal(problem: &sotto_wire::Problem) -> Exit {
     match problem.code {
-        Code::NoSuchTable | Code::NoSuchArtifact | Code::NoSuchRoute | Code::CannotStream => Exit::Missing,
+        Code::NoSuchTable
+        | Code::NoSuchArtifact
+        | Code::NoSuchRoute
+        | Code::CannotStream
+        | Code::NotSymmetric => Exit::Missing,
         Code::Internal | Code::Malformed | Code::BadQuery | Code::BadKeys | Code::WrongMethod => Exit::Peer,
         _ => Exit::Refused,
     }
@@ -93,6 +97,7 @@ fn source(error: &SourceError) -> Exit {
         },
         SourceError::UnknownScheme(_) => Exit::Params,
         SourceError::Role { .. } => Exit::Usage,
+        SourceError::OprfKey(_) => Exit::Missing,
         SourceError::Unreadable(_) => Exit::Storage,
         _ => Exit::Input,
     }
@@ -140,7 +145,9 @@ pub(crate) fn db(error: DbError) -> Failure {
         },
         DbError::Locked { .. } => Exit::Refused,
         DbError::Empty { .. } | DbError::NoEpoch { .. } => Exit::Missing,
-        DbError::OtherTable { .. } | DbError::OtherKey { .. } => Exit::Usage,
+        DbError::OtherTable { .. } | DbError::OtherKey { .. } | DbError::WasMasked { .. } => Exit::Usage,
+        DbError::NoOprfKey { .. } => Exit::Missing,
+        DbError::OprfKey { .. } => Exit::Input,
         DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
         _ => Exit::Internal,
     };

@@ -7,9 +7,10 @@ use crate::cache::CacheError;
 #[cfg(feature = "cache")]
 use crate::state::StateError;
 use crate::transport::TransportError;
-use below::{catalog_code, catalog_fix, core_code, core_fix};
+use below::{catalog_code, catalog_fix, core_code, core_fix, oprf_code};
 use sotto_catalog::{CatalogError, TableName};
 use sotto_core::{Epoch, Error};
+use sotto_oprf::OprfError;
 use sotto_wire::{Code, FrameError, Problem};
 
 /// Shorthand for results of this crate.
@@ -28,6 +29,9 @@ pub enum ClientError {
     /// The server's frame is not an answer to what was asked.
     #[error("the server's answer is not valid: {0}")]
     Frame(#[from] FrameError),
+    /// The masks of a symmetric table: an evaluation, or what it was to open.
+    #[error(transparent)]
+    Oprf(#[from] OprfError),
     /// No response came.
     #[error(transparent)]
     Transport(#[from] TransportError),
@@ -221,6 +225,7 @@ impl ClientError {
             ClientError::Catalog(CatalogError::Params(error)) => core_code(error),
             ClientError::Catalog(error) => catalog_code(error),
             ClientError::Frame(_) => "bad-answer",
+            ClientError::Oprf(error) => oprf_code(*error),
             ClientError::Transport(error) => error.code(),
             ClientError::Refused(problem) => problem.code.text(),
             ClientError::EpochChanged { .. } => "epoch-changed",
@@ -287,6 +292,9 @@ impl ClientError {
             ClientError::Frame(_) => {
                 "tell the operator; do not ask for the same row again until you know why: a server can learn \
                  from how clients react to wrong answers"
+            }
+            ClientError::Oprf(_) => {
+                "tell the publisher, and do not ask for the same row again: a server can learn from how clients react to wrong answers"
             }
             ClientError::Transport(error) => error.fix(),
             ClientError::Refused(problem) => &problem.fix,

@@ -14,6 +14,7 @@
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
 //! | `kept` | asking with a client whose state must be on disk first (feature `cache`) |
+//! | [`unmask`] | rows of a symmetric table: what opens them, and opening them |
 //! | [`order`] | hints that one of the servers makes |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
 //!
@@ -52,6 +53,7 @@ pub mod order;
 mod resuming;
 pub mod stream;
 pub mod trust;
+pub mod unmask;
 pub mod way;
 
 pub use action::{Action, Fetch, Recall};
@@ -64,6 +66,7 @@ pub use order::Order;
 pub use resuming::Resuming;
 pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
+pub use unmask::Evaluation;
 pub use way::{Held, Stretch, Way};
 
 use crate::{ClientError, Result, transport::Response};

@@ -6,6 +6,7 @@
 //! | `to` | where the servers are |
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `lookup` | rows, by a client that keeps no state on disk; another epoch in between |
+//! | `unmask` | rows of a symmetric table, opened after they were fetched |
 //! | `find` | values by key, in tables that are asked so |
 //! | `keeping` | where the state of a client is kept |
 //! | `kept` | lookups by a client whose state is kept |
@@ -36,10 +37,11 @@ mod servers;
 pub mod stats;
 mod stream;
 pub(crate) mod to;
+mod unmask;
 
 pub use builder::Builder;
 pub use event::Event;
-pub use stats::{LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
+pub use stats::{Evaluations, LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
 
 use crate::cache::Cache;
 use crate::session::{Config, Opening, Session, Trust};

@@ -7,6 +7,7 @@ use crate::table::{Packed, TableSource};
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::{self, FORMAT};
+use sotto_catalog::masked;
 use sotto_catalog::{
     ArtifactEntry, Catalog, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
 };
@@ -91,6 +92,9 @@ pub fn encode_table(
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
     check_folder(lock, &options.table, options.key)?;
+    if lock.is_masked()? && !options.layers.iter().any(|layer| layer.name == masked::NAME) {
+        return Err(DbError::WasMasked { dir: lock.dir().path().to_owned() });
+    }
     let epoch = lock.next()?;
     let (rows, row_bytes) = (table.rows(), table.row_bytes() as u64);
     let shape = Shape {

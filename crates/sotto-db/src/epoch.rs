@@ -6,6 +6,7 @@
 //! DIR/epoch-00000001.delta   what is left of an older one: its catalog, and what changed in it
 //! DIR/epoch-00000002.rows    the rows of the newest, where an update needs them: see [`crate::kept`]
 //! DIR/signing.key            signs the catalogs; mode 0600
+//! DIR/oprf.key               opens the rows of a symmetric table; mode 0600
 //! DIR/write.lock             held by the one process that writes
 //! ```
 
@@ -13,6 +14,7 @@ use crate::image::writer::TEMP_PREFIX;
 use crate::{DbError, ImageFile, ImageProblem, Result, kept};
 use sotto_catalog::SigningKey;
 use sotto_core::{CryptoRng, Epoch};
+use sotto_oprf::SecretKey;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +26,8 @@ use zeroize::Zeroizing;
 pub const LOCK: &str = "write.lock";
 /// The signing key, unless it is kept elsewhere.
 pub const KEY: &str = "signing.key";
+/// The key that opens the rows of a symmetric table. It is in no image and in no catalog.
+pub const OPRF_KEY: &str = "oprf.key";
 const IMAGE_PREFIX: &str = "epoch-";
 const IMAGE_SUFFIX: &str = ".sotto";
 const REMNANT_SUFFIX: &str = ".delta";
@@ -194,13 +198,34 @@ impl TableDir {
     /// [`DbError::KeyExposed`] if others can read it; [`DbError::Catalog`] if it is no key; [`DbError::Io`].
     pub fn signing_key(&self, path: Option<&Path>, rng: &mut dyn CryptoRng) -> Result<SigningKey> {
         let path = path.map_or_else(|| self.path.join(KEY), Path::to_owned);
-        match read_key(&path) {
+        match read_secret(&path, "reading the signing key") {
             Err(DbError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 let key = SigningKey::generate(rng);
-                write_key(&path, &key).map_err(|e| DbError::io("writing the signing key", &path, e))?;
+                write_secret(&path, &key.to_file())
+                    .map_err(|e| DbError::io("writing the signing key", &path, e))?;
                 Ok(key)
             }
-            other => other,
+            read => Ok(SigningKey::from_file(&read?)?),
+        }
+    }
+
+    /// Where the key that opens the rows of a symmetric table is, or would be.
+    pub fn oprf_key_path(&self) -> PathBuf {
+        self.path.join(OPRF_KEY)
+    }
+
+    /// Reads the key that opens the rows of a symmetric table.
+    ///
+    /// # Errors
+    /// [`DbError::NoOprfKey`] if it is not there; [`DbError::KeyExposed`] if others can read it; [`DbError::OprfKey`] if it is
+    /// no key; [`DbError::Io`].
+    pub fn oprf_key(&self) -> Result<SecretKey> {
+        let path = self.oprf_key_path();
+        match read_secret(&path, "reading the OPRF key") {
+            Err(DbError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Err(DbError::NoOprfKey { path })
+            }
+            read => SecretKey::from_file(&read?).map_err(|why| DbError::OprfKey { path, why }),
         }
     }
 }
@@ -209,6 +234,31 @@ impl WriteLock {
     /// The folder that is locked.
     pub fn dir(&self) -> &TableDir {
         &self.dir
+    }
+
+    /// Reads the key that opens the rows of a symmetric table, or makes it. All epochs in the folder are masked with one key,
+    /// so it is not made anew where an epoch needs the one that is gone.
+    ///
+    /// # Errors
+    /// As [`TableDir::oprf_key`].
+    pub fn oprf_key(&self, rng: &mut dyn CryptoRng) -> Result<SecretKey> {
+        match self.dir.oprf_key() {
+            Err(DbError::NoOprfKey { path }) if !self.is_masked()? => {
+                let why = |why| DbError::OprfKey { path: path.clone(), why };
+                let key = SecretKey::generate(rng).map_err(why)?;
+                write_secret(&path, &key.to_file())
+                    .map_err(|e| DbError::io("writing the OPRF key", &path, e))?;
+                Ok(key)
+            }
+            read => read,
+        }
+    }
+
+    /// Whether the newest epoch is masked. One that is damaged is no reason to refuse a fresh one.
+    pub(crate) fn is_masked(&self) -> Result<bool> {
+        let Some(epoch) = self.dir.latest()? else { return Ok(false) };
+        let Ok(image) = self.dir.open_epoch(epoch) else { return Ok(false) };
+        Ok(image.catalog().masked()?.is_some())
     }
 
     /// The epoch to write next.
@@ -254,22 +304,22 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-fn read_key(path: &Path) -> Result<SigningKey> {
-    let failed = |e| DbError::io("reading the signing key", path, e);
+/// The text of a key file that nobody else can read.
+fn read_secret(path: &Path, what: &'static str) -> Result<Zeroizing<String>> {
+    let failed = |e| DbError::io(what, path, e);
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.mode() & 0o077 != 0 {
         return Err(DbError::KeyExposed { path: path.to_owned() });
     }
-    let text = Zeroizing::new(fs::read_to_string(path).map_err(failed)?);
-    Ok(SigningKey::from_file(&text)?)
+    Ok(Zeroizing::new(fs::read_to_string(path).map_err(failed)?))
 }
 
 /// Whole or not at all: half a key would be in the way of every later run.
-fn write_key(path: &Path, key: &SigningKey) -> io::Result<()> {
+fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Temporary files are for their owner only.
     let mut temp = tempfile::Builder::new().prefix(TEMP_PREFIX).suffix(".key").tempfile_in(dir)?;
-    temp.write_all(key.to_file().as_bytes())?;
+    temp.write_all(text.as_bytes())?;
     temp.as_file().sync_all()?;
     temp.persist_noclobber(path)?;
     File::open(dir)?.sync_all()

@@ -3,6 +3,7 @@
 use crate::ingest::IngestError;
 use sotto_catalog::{CatalogError, PublicKey};
 use sotto_core::Epoch;
+use sotto_oprf::OprfError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -88,10 +89,38 @@ pub enum DbError {
         given: PublicKey,
     },
     /// The key file can be read by others.
-    #[error("{}: this signing key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
+    #[error("{}: this key can be read by other users: chmod 600 it (and think of making a new one)", path.display())]
     KeyExposed {
         /// The key file.
         path: PathBuf,
+    },
+    /// A symmetric table without the key that opens its rows.
+    #[error(
+        "{}: the key that opens the rows of this symmetric table is not here: bring the file back; without it, remove the table's \
+         epochs and encode it afresh, with a key of its own",
+        path.display()
+    )]
+    NoOprfKey {
+        /// Where it would be.
+        path: PathBuf,
+    },
+    /// A file that is no such key, or the key of another table.
+    #[error("{}: {why}", path.display())]
+    OprfKey {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: OprfError,
+    },
+    /// An epoch in the clear after one that was masked.
+    #[error(
+        "{}: the table here is symmetric, and its next epoch would be in the clear: encode it with --symmetric, or into another \
+         folder",
+        dir.display()
+    )]
+    WasMasked {
+        /// The table's folder.
+        dir: PathBuf,
     },
     /// The scheme has no way to re-encode only what changed.
     #[error("scheme {scheme} cannot update a table: encode it afresh, which makes the next epoch")]

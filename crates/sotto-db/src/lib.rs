@@ -10,6 +10,7 @@
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
 //! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
+//! | [`mask`] | a table whose rows are masked, for symmetric lookups |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
 //! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
 //! | [`progress`] | telling a watching person how far a stage is |
@@ -25,6 +26,7 @@ pub mod image;
 pub mod ingest;
 pub mod inspect;
 pub mod kept;
+pub mod mask;
 pub mod progress;
 pub mod retain;
 pub mod stack;

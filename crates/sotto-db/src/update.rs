@@ -5,12 +5,15 @@ use crate::image::ImageWriter;
 use crate::ingest::keyword::keyword_layer;
 use crate::ingest::{Column, Encoding, FileOptions, Format};
 use crate::kept::{self, Changed, Draft, Kept};
+use crate::mask::Masker;
 use crate::progress::Watcher;
 use crate::{DbError, Result, WriteLock};
 use changes::Changes;
+use rayon::prelude::*;
 use serde::Serialize;
-use sotto_catalog::{Packing, SignedCatalog, SigningKey, TableKind};
+use sotto_catalog::{Catalog, Packing, SignedCatalog, SigningKey, TableKind};
 use sotto_core::{Artifact, Change, Epoch, SchemeEntry};
+use sotto_oprf::{OprfError, SecretKey};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -97,6 +100,8 @@ pub fn update_table(
     let revise = entry.server.revise;
     let revise = revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })?;
 
+    let next = lock.next()?;
+    let masking = masking(lock, &catalog)?;
     let columns = || options.columns.clone();
     let keyword = catalog.keyword()?;
     let (mut keys, mut kept, mut layers) = (None, None, catalog.layers.clone());
@@ -117,8 +122,16 @@ pub fn update_table(
                 _ => &["row", "value"],
             };
             let columns = columns().unwrap_or_else(|| usual_columns(path, options, names));
-            let encoding = options.encoding.unwrap_or(Encoding::for_kind(catalog.value, catalog.row_bytes));
-            changes::read(path, &options.file, &columns, encoding, &catalog, &terms.packing, watch)?
+            let items = Catalog { row_bytes: catalog.item_bytes()?, ..catalog.clone() };
+            let encoding = options.encoding.unwrap_or(Encoding::for_kind(items.value, items.row_bytes));
+            let mut read =
+                changes::read(path, &options.file, &columns, encoding, &items, &terms.packing, watch)?;
+            if let Some(key) = &masking {
+                read.fill_gap(catalog.rows, items.row_bytes)?;
+                let masker = Masker { table: &catalog.table, epoch: next, key };
+                in_pool(options.threads, || mask(&masker, &mut read.rows))??;
+            }
+            read
         }
     };
     let Some((&last, _)) = read.rows.last_key_value() else {
@@ -129,7 +142,7 @@ pub fn update_table(
     let changes = into_changes(&read.rows, &terms.packing)?;
 
     let from_epoch = catalog.epoch;
-    catalog.epoch = lock.next()?;
+    catalog.epoch = next;
     let mut writer = ImageWriter::create_from(&lock.dir().image_path(catalog.epoch), &old, watch)?;
     let params = catalog.params.to_string();
     let start = Instant::now();
@@ -177,6 +190,27 @@ pub fn update_table(
         client_bytes: delta_bytes.unwrap_or(artifact_bytes).min(artifact_bytes),
         revise_seconds,
         total_seconds: begin.elapsed().as_secs_f64(),
+    })
+}
+
+/// The key of a masked table, if it is one. Rows that do not change stay as they are, so it has to be the key that masked them.
+fn masking(lock: &WriteLock, catalog: &Catalog) -> Result<Option<SecretKey>> {
+    let Some(masked) = catalog.masked()? else { return Ok(None) };
+    let key = lock.dir().oprf_key()?;
+    match key.public() == masked.key {
+        true => Ok(Some(key)),
+        false => {
+            let why = OprfError::KeyText("this is the key of other masks: bring back the one of this table");
+            Err(DbError::OprfKey { path: lock.dir().oprf_key_path(), why })
+        }
+    }
+}
+
+/// Masks rows that change, each of which is then of the epoch at hand.
+fn mask(masker: &Masker<'_>, rows: &mut changes::Rows) -> Result<()> {
+    rows.par_iter_mut().try_for_each(|(row, item)| {
+        *item = masker.row(*row, item).map_err(DbError::Scheme)?;
+        Ok(())
     })
 }
 

@@ -109,5 +109,5 @@ impl Reader {
 }
 
 fn too_large(limit: u64) -> Refusal {
-    Refusal(sotto_wire::Problem::new(Code::TooLarge, format!("no valid body has more than {limit} bytes")))
+    sotto_wire::Problem::new(Code::TooLarge, format!("no valid body has more than {limit} bytes")).into()
 }

@@ -42,6 +42,9 @@ pub struct Config {
     /// For how long hints are made for one client in an hour, in seconds; then its orders get `busy`. What is under way is
     /// finished. 0: any time, for servers behind a proxy. It should last for all hints of one client of the largest table.
     pub order_seconds_per_client: u64,
+    /// Evaluations of symmetric tables for one client in an hour, over all tables; then `busy`. It bounds how many rows one can
+    /// learn. 0: any number, for servers behind a proxy.
+    pub evaluations_per_client: u64,
     /// Threads that make hints; 0 means one per core. They are other threads than those of the passes, and take
     /// time from them.
     pub order_threads: usize,
@@ -148,6 +151,7 @@ impl Default for Config {
             max_orders: 16,
             orders_per_client: 2,
             order_seconds_per_client: 600,
+            evaluations_per_client: 1000,
             order_threads: 1,
             deadline_ms: 5_000,
             read_timeout_ms: 10_000,

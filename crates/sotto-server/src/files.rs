@@ -3,10 +3,11 @@
 use crate::copied::Copied;
 use crate::live::Parts;
 use crate::{Config, LiveTable, Load, Past, Source, SourceError, StartError, TableConfig};
-use sotto_catalog::TableName;
+use sotto_catalog::{Catalog, TableName};
 use sotto_core::{Epoch, Image};
 use sotto_db::{DbError, ImageFile, StackDir, TableDir};
-use std::path::PathBuf;
+use sotto_oprf::SecretKey;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a configuration says of how an image is opened.
@@ -22,12 +23,22 @@ impl How {
         How { role: table.role.unwrap_or(config.role), load: config.load, keep_deltas: config.keep_deltas }
     }
 
+    /// The key that opens the rows of a symmetric table, from the folder where its image is, for the server that needs it.
+    fn oprf_key(&self, catalog: &Catalog, folder: &Path) -> Result<Option<SecretKey>, SourceError> {
+        if self.role != LiveTable::EVALUATOR || catalog.masked()?.is_none() {
+            return Ok(None);
+        }
+        let read = TableDir::open(folder)?.oprf_key();
+        read.map(Some).map_err(|error| SourceError::OprfKey(error.to_string()))
+    }
+
     /// Checks the image's catalog with the scheme it names, and opens it.
-    fn open(&self, image: Arc<ImageFile>) -> Result<LiveTable, SourceError> {
+    fn open(&self, image: Arc<ImageFile>, folder: &Path) -> Result<LiveTable, SourceError> {
         let catalog = image.catalog().clone();
         let unknown = || SourceError::UnknownScheme(catalog.scheme.clone());
         let entry = sotto_registry::find(&catalog.scheme).ok_or_else(unknown)?;
         let terms = catalog.terms(entry)?;
+        let oprf = self.oprf_key(&catalog, folder)?;
         let signed = image.signed_catalog().clone();
         let image: Arc<dyn Image> = match self.load {
             Load::Map => {
@@ -40,7 +51,7 @@ impl How {
         let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
         let parts = Parts { scheme: entry, signed, catalog, report, packing, server, image };
-        LiveTable::new(parts, self.role)
+        LiveTable::with_key(parts, self.role, oprf)
     }
 }
 
@@ -61,7 +72,7 @@ impl Source for DirSource {
     }
 
     fn open(&self, epoch: Epoch) -> Result<LiveTable, SourceError> {
-        self.how.open(TableDir::open(&self.dir)?.open_epoch(epoch)?)
+        self.how.open(TableDir::open(&self.dir)?.open_epoch(epoch)?, &self.dir)
     }
 
     fn past(&self, newest: Epoch) -> Vec<Arc<Past>> {
@@ -116,7 +127,8 @@ impl Source for FileSource {
     }
 
     fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
-        self.how.open(ImageFile::open(&self.path)?)
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        self.how.open(ImageFile::open(&self.path)?, folder.unwrap_or(Path::new(".")))
     }
 }
 

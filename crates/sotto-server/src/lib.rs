@@ -13,7 +13,7 @@
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | `batch` | asks of many clients, answered in one pass over the data |
 //! | `orders` | hints to order, made by a thread of their own |
-//! | `effort` | for how long hints were made for each client |
+//! | `effort` | what was done for each client in an hour: hints, evaluations |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
 //! | `places` | places for open streams and orders, in all and of one client |
 //! | `service` | what every route shares |

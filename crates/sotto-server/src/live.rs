@@ -3,8 +3,9 @@
 use crate::admission::Owner;
 use crate::{SourceError, past};
 use bytes::Bytes;
-use sotto_catalog::{Catalog, Hex32, Packing, SignedCatalog};
+use sotto_catalog::{Catalog, Hex32, Masked, Packing, SignedCatalog};
 use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_oprf::SecretKey;
 use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct LiveTable {
     is_queried: bool,
     /// Bytes of an order, if this is the server that makes hints.
     order_bytes: Option<u64>,
+    /// What evaluates for clients of a symmetric table, if this is the server that does.
+    oprf: Option<Arc<SecretKey>>,
 }
 
 /// What a table is opened from: the parts an image file gives, or a test makes.
@@ -44,17 +47,33 @@ pub struct Parts {
 }
 
 impl LiveTable {
+    /// Which of a table's servers evaluates for clients of a symmetric one. One is enough, and so one has the key.
+    pub const EVALUATOR: u8 = 0;
+
     /// Puts the parts together.
     ///
     /// # Errors
     /// [`SourceError::Role`] if the scheme asks no server of this role; [`SourceError::Inconsistent`] if an artifact of
     /// the catalog is not in the image, or the scheme disagrees with the report about a size.
     pub fn new(parts: Parts, role: u8) -> Result<Self, SourceError> {
+        LiveTable::with_key(parts, role, None)
+    }
+
+    /// Puts the parts of a table together that may be symmetric, with the key that opens its rows. Server 0 needs it, and no
+    /// other does.
+    ///
+    /// # Errors
+    /// As [`LiveTable::new`]; [`SourceError::OprfKey`] without that key, or with another one.
+    pub fn with_key(parts: Parts, role: u8, oprf: Option<SecretKey>) -> Result<Self, SourceError> {
         let Parts { scheme, signed, catalog, report, packing, server, image } = parts;
         if u32::from(role) >= catalog.servers {
             let (scheme, servers) = (catalog.scheme.clone(), catalog.servers);
             return Err(SourceError::Role { scheme, servers, role });
         }
+        let oprf = match catalog.masked()?.filter(|_| role == Self::EVALUATOR) {
+            Some(masked) => Some(Arc::new(fitting(oprf, &masked)?)),
+            None => None,
+        };
         for entry in &catalog.artifacts {
             let bytes = image.section(Section::Public(entry.artifact)).map(|bytes| bytes.len() as u64);
             if bytes != Some(entry.bytes) {
@@ -86,6 +105,7 @@ impl LiveTable {
             keyless,
             is_queried: usize::from(role) < scheme.queried,
             order_bytes,
+            oprf,
             table: catalog.table.as_str().into(),
             catalog,
         })
@@ -138,6 +158,18 @@ impl LiveTable {
         self.order_bytes
     }
 
+    /// What evaluates for clients of a symmetric table.
+    ///
+    /// # Errors
+    /// [`Code::NotSymmetric`]; [`Code::WrongServer`] at a server that does not evaluate.
+    pub(crate) fn evaluator(&self) -> Result<&Arc<SecretKey>, Problem> {
+        let other = || match self.pin.server {
+            Self::EVALUATOR => Problem::new(Code::NotSymmetric, "this epoch of the table is not masked"),
+            role => Problem::new(Code::WrongServer, format!("server {role} of this table evaluates nothing")),
+        };
+        self.oprf.as_ref().ok_or_else(other)
+    }
+
     /// The session of asks about a scheme without keys.
     pub(crate) fn keyless(&self) -> Option<&Arc<AnySession>> {
         self.keyless.as_ref()
@@ -152,6 +184,17 @@ impl LiveTable {
     pub(crate) fn artifact(&self, digest: &Hex32) -> Option<(Arc<dyn Image>, Section)> {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
         Some((self.image.clone(), Section::Public(entry.artifact)))
+    }
+}
+
+/// The key, if it is the one whose public half the catalog names.
+fn fitting(key: Option<SecretKey>, masked: &Masked) -> Result<SecretKey, SourceError> {
+    let key = key.ok_or_else(|| SourceError::OprfKey("it was not given".to_owned()))?;
+    match key.public() == masked.key {
+        true => Ok(key),
+        false => Err(SourceError::OprfKey(
+            "the one here is of other masks; bring back the one of this table".to_owned(),
+        )),
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) struct Metrics {
     units: Family<Table, Counter>,
     pub(crate) open_streams: Gauge,
     orders: Family<Table, Counter>,
+    evaluations: Family<Table, Counter>,
     /// Orders that wait or are being filled.
     pub(crate) open_orders: Gauge,
     batch: Histogram,
@@ -111,6 +112,7 @@ impl Metrics {
             units: Family::default(),
             open_streams: Gauge::default(),
             orders: Family::default(),
+            evaluations: Family::default(),
             open_orders: Gauge::default(),
             batch: Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]),
             queue_wait: seconds(),
@@ -144,6 +146,7 @@ impl Metrics {
         r.register("units", "Units made for streams", self.units.clone());
         r.register("open_streams", "Streams that are open", self.open_streams.clone());
         r.register("orders", "Orders of hints begun", self.orders.clone());
+        r.register("evaluations", "Evaluations of symmetric tables", self.evaluations.clone());
         r.register("open_orders", "Orders of hints that wait or are being filled", self.open_orders.clone());
         r.register("batch_queries", "Queries in one pass", self.batch.clone());
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
@@ -193,6 +196,10 @@ impl Metrics {
 
     pub(crate) fn order(&self, table: &str) {
         self.orders.get_or_create(&Table { table: table.to_owned() }).inc();
+    }
+
+    pub(crate) fn evaluated(&self, table: &str, count: usize) {
+        self.evaluations.get_or_create(&Table { table: table.to_owned() }).inc_by(count as u64);
     }
 
     pub(crate) fn answered(&self, table: &str, queue: Duration, total: Duration) {

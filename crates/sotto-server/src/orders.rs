@@ -105,7 +105,8 @@ impl Worker {
             } else {
                 let start = Instant::now();
                 let made = self.fill(&order);
-                self.effort.add(order.peer, start.elapsed(), Instant::now());
+                let took = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+                self.effort.add(order.peer, took, Instant::now());
                 // The place is free again before the client can order more.
                 drop(order);
                 let _ = reply.send(made);

@@ -5,16 +5,21 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use sotto_wire::{Code, Problem, routes};
 
-/// Seconds until a refused request may succeed.
-const RETRY_AFTER: &str = "1";
+/// Seconds until a refused request may succeed, where nothing says otherwise.
+const RETRY_AFTER: u64 = 1;
 
 /// A problem on its way out.
 #[derive(Debug)]
-pub(crate) struct Refusal(pub(crate) Problem);
+pub(crate) struct Refusal(pub(crate) Problem, u64);
 
 impl Refusal {
     pub(crate) fn new(code: Code, message: &'static str) -> Self {
-        Refusal(Problem::new(code, message))
+        Problem::new(code, message).into()
+    }
+
+    /// The same, with the seconds until it is worth another try.
+    pub(crate) fn after(self, seconds: u64) -> Self {
+        Refusal(self.0, seconds.max(RETRY_AFTER))
     }
 
     /// The problem of a code whose name says it all.
@@ -24,6 +29,7 @@ impl Refusal {
             Code::Deadline => "the ask waited too long and was dropped",
             Code::ShuttingDown => "the server is shutting down",
             Code::BadQuery => "a query is not one these parameters allow",
+            Code::BadElement => "an element is none of the group, or its identity",
             Code::Internal => "the server failed",
             _ => "the request was refused",
         };
@@ -33,7 +39,7 @@ impl Refusal {
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
-        Refusal(problem)
+        Refusal(problem, RETRY_AFTER)
     }
 }
 
@@ -45,7 +51,7 @@ impl From<Code> for Refusal {
 
 impl From<sotto_wire::FrameError> for Refusal {
     fn from(error: sotto_wire::FrameError) -> Self {
-        Refusal(Problem::new(error.code(), error.to_string()))
+        Problem::new(error.code(), error.to_string()).into()
     }
 }
 
@@ -59,7 +65,7 @@ impl IntoResponse for Refusal {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::PROBLEM_JSON));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if matches!(code.status(), 429 | 503) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(self.1));
         }
         // For the metrics: the outcome's label.
         response.extensions_mut().insert(code);

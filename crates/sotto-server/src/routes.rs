@@ -8,11 +8,13 @@
 //! | [`ask`] | queries in, answers out |
 //! | [`stream`] | a query in, the units of its record out |
 //! | [`hints`] | an order in, hints out |
+//! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 mod artifacts;
 mod ask;
+mod evaluate;
 mod hints;
 mod keys;
 mod range;
@@ -44,6 +46,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::ASK, post(ask::ask))
         .route(routes::STREAM, post(stream::stream))
         .route(routes::HINTS, post(hints::order))
+        .route(routes::EVALUATE, post(evaluate::evaluate))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
@@ -63,6 +66,7 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::ASK) => "ask",
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
+        Some(routes::EVALUATE) => "evaluate",
         _ => "none",
     };
     let response = next.run(request).await;

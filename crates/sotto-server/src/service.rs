@@ -27,6 +27,7 @@ pub(crate) struct Service {
     pub(crate) places: Arc<Places>,
     pub(crate) order_places: Arc<Places>,
     pub(crate) effort: Arc<Effort>,
+    pub(crate) evaluations: Effort,
     pub(crate) read_timeout: Duration,
     bodies: Arc<Semaphore>,
     room: u32,
@@ -46,7 +47,11 @@ impl Service {
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
         let batch = Batch::start(Limits::of(config), config.threads, metrics.clone())?;
-        let effort = Arc::new(Effort::new(config.order_seconds_per_client, Instant::now()));
+        let micros = config.order_seconds_per_client.saturating_mul(1_000_000);
+        let made = "as much was made for one address as may be in an hour";
+        let effort = Arc::new(Effort::new(micros, made, Instant::now()));
+        let evaluated = "as many evaluations were made for one address as may be in an hour";
+        let evaluations = Effort::new(config.evaluations_per_client, evaluated, Instant::now());
         let orders = Orders::start(config.max_orders, config.order_threads, effort.clone(), metrics.clone())?;
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
@@ -70,6 +75,7 @@ impl Service {
                 hints,
             ),
             effort,
+            evaluations,
             metrics,
             read_timeout: config.read_timeout(),
             bodies: Arc::new(Semaphore::new(room as usize)),

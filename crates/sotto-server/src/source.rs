@@ -56,6 +56,9 @@ pub enum SourceError {
         /// The role of this one.
         role: u8,
     },
+    /// The table is symmetric, and the key that evaluates for its clients is not there, or is another one.
+    #[error("it is symmetric, and the key that opens its rows is needed: {0}")]
+    OprfKey(String),
     /// Its parts contradict each other.
     #[error("the image contradicts itself: {0}; encode it again")]
     Inconsistent(String),

@@ -10,6 +10,7 @@
 //! | [`stream`] | one query, and the units of its record, one after the other |
 //! | [`keys`] | a client's keys, and the session id they are exchanged for |
 //! | [`order`] | hints that one of the servers makes: an order, and what it is answered with |
+//! | [`evaluate`] | evaluations of a symmetric table's function: blinded elements, and what they are answered with |
 //! | [`sizes`] | how large a body may be, known before its first byte |
 //! | [`problem`] | refusals: a stable code, whose fault, what to do |
 //! | [`timing`] | how long the server took, as a header |
@@ -22,6 +23,7 @@
 pub mod answer;
 pub mod ask;
 mod bytes;
+pub mod evaluate;
 pub mod keys;
 pub mod order;
 pub mod pin;

@@ -50,6 +50,9 @@ codes! {
     /// Keys the parameters do not allow, or for a scheme that has none.
     BadKeys = 400 "bad-keys",
         "make the keys with a client of this catalog's parameters";
+    /// An element that the group does not have, or its identity.
+    BadElement = 400 "bad-element",
+        "blind with a client of this catalog's suite";
     /// No such path.
     NoSuchRoute = 404 "no-such-route",
         "see spec/wire.md for the routes";
@@ -62,6 +65,9 @@ codes! {
     /// A table whose scheme answers whole records only.
     CannotStream = 404 "cannot-stream",
         "ask for the whole record instead";
+    /// A table that is not symmetric.
+    NotSymmetric = 404 "not-symmetric",
+        "read the rows as they are: this epoch of the table is not masked";
     /// A path that exists, asked with another method.
     WrongMethod = 405 "wrong-method",
         "see spec/wire.md for the method of each route";

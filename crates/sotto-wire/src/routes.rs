@@ -19,6 +19,8 @@ pub const ASK: &str = "/v1/tables/{table}/ask";
 pub const STREAM: &str = "/v1/tables/{table}/stream";
 /// `POST`: orders hints from the server that makes them; answered by a supply frame.
 pub const HINTS: &str = "/v1/tables/{table}/hints";
+/// `POST`: asks for evaluations of a symmetric table's function; answered by an evaluation frame.
+pub const EVALUATE: &str = "/v1/tables/{table}/evaluate";
 /// `GET`: a signed stack: the tables a layer lies on, and its public files.
 pub const STACK: &str = "/v1/stacks/{stack}";
 /// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
@@ -80,6 +82,11 @@ pub fn stream(table: &str) -> String {
 /// The path hints are ordered at.
 pub fn hints(table: &str) -> String {
     format!("/v1/tables/{table}/hints")
+}
+
+/// The path evaluations are asked for at.
+pub fn evaluate(table: &str) -> String {
+    format!("/v1/tables/{table}/evaluate")
 }
 
 /// The path of an artifact.

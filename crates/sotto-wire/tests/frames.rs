@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sotto_core::{Epoch, ParamsDigest, Units};
-use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, keys, order, stream};
+use sotto_wire::{Code, FrameError, Pin, SessionId, answer, ask, evaluate, keys, order, stream};
 
 fn pin() -> impl Strategy<Value = Pin> {
     (any::<u8>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(server, epoch, digest)| Pin {
@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_judged_without_panic(body in prop::collection::vec(any::<u8>(), 0..200), pin in pin(), each in 0usize..50) {
-        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC, order::MAGIC, order::SUPPLY_MAGIC, stream::MAGIC] {
+        for magic in [ask::MAGIC, answer::MAGIC, keys::MAGIC, order::MAGIC, order::SUPPLY_MAGIC, stream::MAGIC, evaluate::MAGIC, evaluate::ANSWER_MAGIC] {
             let mut body = body.clone();
             for (at, byte) in magic.iter().chain(&[1]).enumerate().take(body.len()) {
                 body[at] = *byte;
@@ -100,6 +100,8 @@ proptest! {
             let _ = ask::Head::parse(&body).map(|head| head.queries(&body, each).map(|q| q.len()));
             let _ = keys::Head::parse(&body).map(|head| head.keys(&body, each).map(<[u8]>::len));
             let _ = stream::Head::parse(&body).map(|head| head.query(&body, each).map(<[u8]>::len));
+            let _ = evaluate::Head::parse(&body).map(|head| head.elements(&body).map(|elements| elements.len()));
+            let _ = evaluate::decode_answer(&body, &pin, each as u16);
             let _ = order::Head::parse(&body).map(|head| head.order(&body, each).map(<[u8]>::len));
             let _ = order::decode_supply(&body, &pin, each).map(<[u8]>::len);
             let _ = answer::decode(&body, &pin, 3, each).map(|a| a.len());
@@ -227,4 +229,41 @@ fn frames_of_unequal_or_no_items_are_not_made() {
 #[test]
 fn a_session_id_does_not_print() {
     assert_eq!(format!("{:?}", SessionId([7; 16])), "SessionId(..)");
+}
+
+#[test]
+fn evaluations_have_a_size_that_their_number_fixes() {
+    let elements = |count: u8| (0..count).map(|i| [i; 32]).collect::<Vec<_>>();
+    for count in [1, 2, 64] {
+        let (asked, proof) = (elements(count), [9; 64]);
+        let request = evaluate::encode(&PIN, &asked).unwrap();
+        let answer = evaluate::answer(&PIN, &asked, &proof).unwrap();
+        let count = u16::from(count);
+        assert_eq!(request.len() as u64, evaluate::request_bytes(count));
+        assert_eq!(answer.len() as u64, evaluate::answer_bytes(count));
+        let head = evaluate::Head::parse(&request).unwrap();
+        assert_eq!((head.pin, head.count, head.elements(&request).unwrap()), (PIN, count, asked.clone()));
+        assert_eq!(evaluate::decode_answer(&answer, &PIN, count).unwrap(), (asked, proof));
+        assert!(
+            evaluate::decode_answer(&answer, &PIN, count + 1).is_err(),
+            "another number than was asked for"
+        );
+        let read = |body: &[u8]| evaluate::Head::parse(body).and_then(|head| head.elements(body));
+        for length in 0..request.len() {
+            assert!(read(&request[..length]).is_err());
+        }
+        for length in 0..answer.len() {
+            assert!(evaluate::decode_answer(&answer[..length], &PIN, count).is_err());
+        }
+        assert!(read(&[&request[..], &[0]].concat()).is_err());
+        assert!(evaluate::decode_answer(&[&answer[..], &[0]].concat(), &PIN, count).is_err());
+        assert!(read(&answer).is_err() && evaluate::decode_answer(&request, &PIN, count).is_err());
+    }
+    for count in [0, 65] {
+        let refused = FrameError::Count { got: u64::from(count) };
+        assert_eq!(evaluate::encode(&PIN, &elements(count)), Err(refused));
+        let mut request = evaluate::encode(&PIN, &elements(1)).unwrap();
+        request[6..8].copy_from_slice(&u16::from(count).to_le_bytes());
+        assert_eq!(evaluate::Head::parse(&request), Err(refused), "no element of it is read");
+    }
 }

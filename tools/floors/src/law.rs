@@ -14,6 +14,7 @@ const TABLE: &[Line] = &[
     ("0", "arithmetic", &["sotto-math"]),
     ("1", "encryption", &["sotto-lattice"]),
     ("1", "the hypercube", &["sotto-cube"]),
+    ("1", "masks", &["sotto-oprf"]),
     ("2", "schemes", &["schemes/*"]),
     ("3", "trees of hashes", &["sotto-tree"]),
     ("3", "which rows", &["sotto-layers"]),

@@ -28,6 +28,9 @@ use std::time::Duration;
 use wanted::Rows;
 
 const EXAMPLE: &str = "\
+A symmetric table (`sotto encode --symmetric`) takes an evaluation for each row after it was fetched; the server sees how many, \
+and may bound them for an hour.
+
 A table that is asked by key says so where it does not have one; the server sees no difference. All rows and keys of one \
 call travel in one request: the server sees how many there are, and nothing of which. A stack that was made for several at once (`sotto encode --batch`) \
 does not show how many, either: all its tables are asked whatever is wanted. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
@@ -171,7 +174,16 @@ fn facts(table: &Table, last: &LookupStats) -> String {
             format!("{} (patched {} kept from before)", units::bytes(down), units::bytes(patched))
         }
     };
-    grid::facts([
+    let opened = last.evaluations.map(|opened| {
+        let what = if opened.count == 1 {
+            "1 evaluation".to_owned()
+        } else {
+            format!("{} evaluations", opened.count)
+        };
+        let (up, down) = (units::bytes(opened.up), units::bytes(opened.down));
+        ("opened by", format!("{what}: {up} up, {down} down, {}", units::time(opened.time)))
+    });
+    let mut facts = vec![
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
@@ -188,7 +200,9 @@ fn facts(table: &Table, last: &LookupStats) -> String {
                 units::time(last.recover)
             ),
         ),
-    ])
+    ];
+    facts.extend(opened);
+    grid::facts(facts)
 }
 
 fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answer]) -> serde_json::Value {
@@ -216,6 +230,12 @@ fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answ
         },
         "answers": answers,
         "queries": last.queries,
+        "evaluations": last.evaluations.map(|opened| json!({
+            "count": opened.count,
+            "up_bytes": opened.up,
+            "down_bytes": opened.down,
+            "ms": ms(opened.time),
+        })),
         "up_bytes": last.up,
         "down_bytes": last.down,
         "once": {

@@ -17,6 +17,7 @@ pub(super) fn lines(
     public_key: &str,
 ) -> Vec<(&'static str, String)> {
     let table_bytes = catalog.rows.saturating_mul(catalog.row_bytes);
+    let masked = catalog.masked().ok().flatten();
     let mut lines = vec![
         ("table", format!("{}, epoch {}", catalog.table, catalog.epoch)),
         (
@@ -24,13 +25,22 @@ pub(super) fn lines(
             format!(
                 "{} of {} bytes ({}), {}",
                 units::count(catalog.rows),
-                catalog.row_bytes,
+                masked.map_or(catalog.row_bytes, |masked| masked.item_bytes),
                 units::bytes(table_bytes),
                 value(catalog.value)
             ),
         ),
         ("asked by", asked_by(catalog)),
     ];
+    if masked.is_some() {
+        let bytes = catalog.row_bytes;
+        lines.push((
+            "symmetric",
+            format!(
+                "rows are masked, {bytes} bytes each; one evaluation opens one, and the server grants it"
+            ),
+        ));
+    }
     if let Ok(Some(keyword)) = catalog.keyword() {
         lines.extend(keys(&keyword, catalog.value));
     }

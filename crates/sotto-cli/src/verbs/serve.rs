@@ -21,6 +21,9 @@ A scheme such as dpf asks two servers, and hides a row from each of them as long
 they see. So they are for two operators: serve the same image under --role 0 and, elsewhere, by somebody else, \
 under --role 1. One operator of both would see every question.
 
+A symmetric table (`sotto encode --symmetric`) needs the key that lies beside its images (oprf.key), at server 0 of those its scheme asks. What \
+clients learn of it is bounded by --evaluations-per-client.
+
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
   tables = [{ dir = \"tables/ip-country\" }]
@@ -49,6 +52,9 @@ pub(crate) struct Serve {
     /// Where health and metrics are [default: 127.0.0.1:8081]
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
+    /// Evaluations of symmetric tables for one address in an hour [default: 1000]; 0: any number, behind a proxy
+    #[arg(long, value_name = "N")]
+    evaluations_per_client: Option<u64>,
     /// Threads of one pass over a table [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -149,6 +155,7 @@ impl Serve {
         config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin_listen = self.admin_listen.unwrap_or(config.admin_listen);
+        config.evaluations_per_client = self.evaluations_per_client.unwrap_or(config.evaluations_per_client);
         config.threads = self.threads.unwrap_or(config.threads);
         config.batch.max_wait_us = self.batch_wait_us.unwrap_or(config.batch.max_wait_us);
         config.batch.max_queries = self.batch_queries.unwrap_or(config.batch.max_queries);
@@ -198,16 +205,22 @@ fn newest(dir: &Path) -> Result<Arc<ImageFile>> {
 }
 
 impl Announced {
+    fn is_symmetric(&self) -> bool {
+        self.catalog.masked().is_ok_and(|masked| masked.is_some())
+    }
+
     fn line(&self) -> String {
         let catalog = &self.catalog;
         let (name, rows) = (&catalog.table, units::count(catalog.rows));
+        let masked = if self.is_symmetric() { ", symmetric" } else { "" };
+        let bytes = catalog.item_bytes().unwrap_or(catalog.row_bytes);
         let role = match catalog.servers {
             1 => String::new(),
             servers => format!(", server {} of {servers}", self.role),
         };
         format!(
-            "table {name}: epoch {}, {rows} rows of {} bytes, {}{role}\n  pin {}",
-            catalog.epoch, catalog.row_bytes, catalog.scheme, self.key
+            "table {name}: epoch {}, {rows} rows of {bytes} bytes, {}{masked}{role}\n  pin {}",
+            catalog.epoch, catalog.scheme, self.key
         )
     }
 
@@ -228,6 +241,7 @@ impl Announced {
             "epoch": self.catalog.epoch,
             "rows": self.catalog.rows,
             "row_bytes": self.catalog.row_bytes,
+            "symmetric": self.is_symmetric(),
             "scheme": self.catalog.scheme,
             "servers": self.catalog.servers,
             "role": self.role,

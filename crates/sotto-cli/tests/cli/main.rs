@@ -31,6 +31,7 @@ mod keys;
 mod relay;
 mod sources;
 mod state;
+mod symmetric;
 mod tour;
 mod tree;
 mod two;

@@ -2,6 +2,7 @@
 
 use sotto_catalog::CatalogError;
 use sotto_core::Error;
+use sotto_oprf::OprfError;
 
 pub(super) fn core_code(error: &Error) -> &'static str {
     match error {
@@ -26,6 +27,14 @@ pub(super) fn core_fix(error: &Error) -> &'static str {
         Error::Unserved => "ask for some of the rows when you next ask for others, and not at once",
         Error::Storage(_) => "check the disk",
         _ => "tell the authors of sotto",
+    }
+}
+
+pub(super) fn oprf_code(error: OprfError) -> &'static str {
+    match error {
+        OprfError::Closed => "does-not-open",
+        OprfError::Future => "future-version",
+        _ => "bad-evaluation",
     }
 }
 

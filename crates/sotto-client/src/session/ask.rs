@@ -198,7 +198,8 @@ impl Session {
         Ok(requests)
     }
 
-    /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in order.
+    /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in order. Those of
+    /// a symmetric table are under their masks: [`Session::evaluation`] is what opens them.
     ///
     /// If one of them is no answer, no other is looked into.
     ///

@@ -83,6 +83,9 @@ impl Session {
         let Some(units) = self.scheme().units else {
             return cannot("its scheme answers whole records only");
         };
+        if self.masked()?.is_some() {
+            return cannot("it is symmetric, and a row is unmasked whole");
+        }
         if self.packing().rows_per_record() > 1 {
             return cannot("its rows are narrow: several of them share a record, which comes whole");
         }

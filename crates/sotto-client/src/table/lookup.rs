@@ -47,6 +47,12 @@ impl Table {
     }
 
     fn lookup_once(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        let fetched = self.fetch_rows(rows);
+        self.unmask(rows, fetched)
+    }
+
+    /// Rows as they are in the table: those of a symmetric one are masked.
+    fn fetch_rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         self.session.sound()?;
         if self.session.is_kept() {
             return self.lookup_kept(rows);
@@ -106,6 +112,7 @@ impl Table {
             query: Duration::ZERO,
             round_trip: Duration::ZERO,
             recover: Duration::ZERO,
+            evaluations: None,
             seen: seen(requests, SEEN_BYTES).to_vec(),
         }
     }

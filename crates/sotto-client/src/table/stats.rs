@@ -36,6 +36,8 @@ pub struct Stats {
     pub asks: Traffic,
     /// Orders of hints.
     pub orders: Traffic,
+    /// Evaluations of symmetric tables.
+    pub evaluations: Traffic,
     /// Streams.
     pub streams: Traffic,
     /// Bytes of artifacts that came from the cache.
@@ -71,6 +73,8 @@ pub struct LookupStats {
     pub round_trip: Duration,
     /// Reading the answer.
     pub recover: Duration,
+    /// The evaluations that opened the rows, if the table is symmetric.
+    pub evaluations: Option<Evaluations>,
     /// The first bytes of the query, as the first server saw them.
     pub seen: Vec<u8>,
 }
@@ -81,6 +85,19 @@ impl LookupStats {
         let each = self.servers.iter().map(|share| share.timing).collect::<Option<Vec<_>>>();
         each.and_then(|each| each.into_iter().max_by_key(|timing| timing.queue + timing.pass))
     }
+}
+
+/// Evaluations that opened rows of a symmetric table. All that the server learns of them is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evaluations {
+    /// How many: one for each row.
+    pub count: u16,
+    /// Bytes of the request.
+    pub up: u64,
+    /// Bytes of the answer.
+    pub down: u64,
+    /// From blinding to the last row that was opened.
+    pub time: Duration,
 }
 
 /// What one server had to do with a lookup.

@@ -21,6 +21,22 @@ pub(super) struct Changes {
     pub(super) partial_blocks: u64,
 }
 
+impl Changes {
+    /// Rows of zero bytes between the last of `rows` that were there and the first that is new. Where rows are masked these are
+    /// masked too: one that nobody wrote would not open.
+    pub(super) fn fill_gap(&mut self, rows: u64, row_bytes: u64) -> Result<()> {
+        let Some((&last, _)) = self.rows.last_key_value() else { return Ok(()) };
+        let most = MOST_BYTES / row_bytes.saturating_add(OVERHEAD_BYTES);
+        if last.saturating_sub(rows) > most.saturating_sub(self.rows.len() as u64) {
+            return Err(DbError::PastCapacity { row: last, capacity: rows.saturating_add(most) });
+        }
+        for row in rows..last {
+            self.rows.entry(row).or_insert_with(|| vec![0; row_bytes as usize]);
+        }
+        Ok(())
+    }
+}
+
 /// About what a changed row costs besides its bytes.
 pub(super) const OVERHEAD_BYTES: u64 = 64;
 
@@ -124,5 +140,29 @@ impl Keys {
             _ => 1..=0,
         };
         Ok((rows, partial))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_filled_with_zeros_and_not_without_end() {
+        let changed = |rows: &[u64]| Changes {
+            rows: rows.iter().map(|row| (*row, vec![7; 2])).collect(),
+            partial_blocks: 0,
+        };
+        let filled = |rows: &[u64], before| {
+            let mut changes = changed(rows);
+            changes.fill_gap(before, 2).map(|()| changes.rows.into_iter().collect::<Vec<_>>())
+        };
+        let (old, new) = (vec![7; 2], vec![0; 2]);
+        assert_eq!(filled(&[3], 9).unwrap(), [(3, old.clone())]);
+        assert_eq!(filled(&[9], 9).unwrap(), [(9, old.clone())]);
+        let expected = [(3, old.clone()), (9, new.clone()), (10, old.clone()), (11, new), (12, old)];
+        assert_eq!(filled(&[3, 10, 12], 9).unwrap(), expected);
+        let far = 9 + MOST_BYTES / (2 + OVERHEAD_BYTES);
+        assert!(matches!(filled(&[far], 9), Err(DbError::PastCapacity { row, .. }) if row == far));
     }
 }

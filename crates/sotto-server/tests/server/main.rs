@@ -20,6 +20,7 @@
 mod asking;
 mod batching;
 mod epochs;
+mod evaluations;
 mod files;
 mod kit;
 mod orders;

@@ -59,6 +59,7 @@ impl Play {
             lookups: LOOKUPS,
             goal: Goal::default(),
             set: None,
+            symmetric: false,
             threads: None,
             key: None,
             attribution: Some(ATTRIBUTION.to_owned()),

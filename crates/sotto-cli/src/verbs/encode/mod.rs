@@ -20,13 +20,15 @@ use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_catalog::{PublicKey, TableName};
+use sotto_catalog::{Masked, PublicKey, TableName};
 use sotto_core::{Goal, SchemeEntry};
-use sotto_db::ingest::Costing;
+use sotto_db::ingest::{Costing, Layout};
 use sotto_db::inspect::SchemeInfo;
+use sotto_db::mask::Masker;
 use sotto_db::{
     EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, StackDir, TableDir, WriteLock,
 };
+use sotto_prg::SystemRng;
 use source::Source;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -48,6 +50,11 @@ With --batch B the directory gets a stack: a table for each bucket of a batch co
 of B keys. The server sees neither which nor how many. The tables are some copies of the rows on the disk, and another copy is there while they are written, \
 mapped to memory that the system may take back. Beyond ten rows that is less work for the server than as many lookups.
 
+With --symmetric a client learns the rows that it is granted and nothing else, also one that does not follow the protocol: each row is masked, \
+and opens with one evaluation of a function whose key lies in the directory (oprf.key), beside the signing key. Keep both: an update needs them, \
+and so does `sotto serve`, for the second. The server sees that an evaluation is taken, and of which row it does not. Masking takes a scalar \
+multiplication for each row, and a row gets 24 bytes longer.
+
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
 
@@ -56,6 +63,7 @@ Example:
   sotto encode blocked.csv --key domain --form domain --value verdict --out tables/blocked
   sotto encode ip.csv.gz --keys ipv4 --start 1 --end 2 --value 3 --block 256 --out tables/ip-country
   sotto encode hashes.bin --row-bytes 32 --out tables/hashes
+  sotto encode hashes.bin --row-bytes 32 --symmetric --out tables/sold
   sotto encode hashes.bin --row-bytes 32 --batch 20 --out tables/twenty";
 
 /// Arguments of `sotto encode`.
@@ -73,6 +81,9 @@ pub(crate) struct Encode {
     scheme: Scheme,
     #[command(flatten)]
     source: Source,
+    /// Mask the table, so that a client learns the row it asked for and nothing else
+    #[arg(long)]
+    symmetric: bool,
     /// Make a stack for up to so many rows, or keys, in one round
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=256))]
     batch: Option<u16>,
@@ -138,6 +149,7 @@ pub(super) struct Job<'a> {
     pub(super) lookups: u64,
     pub(super) goal: Goal,
     pub(super) set: Option<String>,
+    pub(super) symmetric: bool,
     pub(super) threads: Option<usize>,
     pub(super) key: Option<&'a Path>,
     pub(super) attribution: Option<String>,
@@ -155,6 +167,22 @@ pub(super) struct Done {
 }
 
 impl Job<'_> {
+    /// Refuses what cannot be masked yet.
+    fn check_symmetric(&self, is_batch: bool) -> Result<()> {
+        match self.source.layout {
+            _ if !self.symmetric => Ok(()),
+            _ if is_batch => {
+                Err(Failure::usage("a stack cannot be symmetric: each of its tables would take evaluations")
+                    .fix(
+                        "leave --batch out; `sotto get` opens several rows of a symmetric table in one call",
+                    ))
+            }
+            Layout::Keyword(_) => Err(Failure::usage("a table that is asked by key cannot be symmetric")
+                .fix("leave --key out, and ask by row number or by range")),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn run(self, screen: Screen) -> Result<Done> {
         let began = Instant::now();
         // A mistyped input should not leave a directory behind.
@@ -177,9 +205,17 @@ impl Job<'_> {
         }
         let bars = screen.bars();
         let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
-        let Ingested { table, kind, value, layers, notes } =
+        let Ingested { mut table, kind, value, mut layers, notes } =
             sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
         let key = signing_key(lock.dir(), self.key)?;
+        if self.symmetric {
+            let oprf = lock.oprf_key(&mut rng()?).map_err(blame::db)?;
+            let epoch = lock.next().map_err(blame::db)?;
+            let masker = Masker { table: &self.name, epoch, key: &oprf };
+            let masked = masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(blame::db)?;
+            table = Box::new(masked);
+            layers.push(Masked::layer(&oprf.public()));
+        }
         let options = EncodeOptions {
             table: self.name,
             kind,
@@ -204,11 +240,15 @@ impl Job<'_> {
     }
 }
 
+/// The system's randomness.
+pub(super) fn rng() -> Result<SystemRng> {
+    sotto_prg::system_rng()
+        .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))
+}
+
 /// The key that signs the table in `dir`.
 pub(super) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<sotto_catalog::SigningKey> {
-    let mut rng = sotto_prg::system_rng()
-        .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
-    dir.signing_key(path, &mut rng).map_err(blame::db)
+    dir.signing_key(path, &mut rng()?).map_err(blame::db)
 }
 
 impl Encode {
@@ -228,10 +268,12 @@ impl Encode {
             lookups: self.lookups,
             goal: self.goal,
             set: self.set.clone(),
+            symmetric: self.symmetric,
             threads: self.threads,
             key: self.signing_key.as_deref(),
             attribution: self.attribution.clone(),
         };
+        job.check_symmetric(self.batch.is_some())?;
         if let Some(most) = self.batch {
             let done = job.run_batch(most.into(), screen)?;
             screen.say(self.source.said(done.notes.lines))?;

@@ -1,7 +1,7 @@
 //! What is removed again if nothing comes of an encoding: all that it made itself, and nothing else.
 
 use sotto_db::WriteLock;
-use sotto_db::epoch::{KEY, LOCK};
+use sotto_db::epoch::{KEY, LOCK, OPRF_KEY};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -21,16 +21,14 @@ impl Traces {
         Traces { files: if lock.exists() { Vec::new() } else { vec![lock] }, folders }
     }
 
-    /// Looks for the key again once nobody else can make it.
+    /// Looks for the keys again once nobody else can make them.
     pub(super) fn locked(mut self, lock: &WriteLock) -> Self {
-        let key = lock.dir().path().join(KEY);
-        if !key.exists() {
-            self.files.push(key);
-        }
+        let keys = [KEY, OPRF_KEY].map(|key| lock.dir().path().join(key));
+        self.files.extend(keys.into_iter().filter(|key| !key.exists()));
         self
     }
 
-    /// Removes what has come since. A key stays as soon as an image may be signed with it, and one kept
+    /// Removes what has come since. A key stays as soon as an image may be signed or masked with it, and one kept
     /// elsewhere (`--key`) stays in any case: others may use it by now.
     pub(super) fn remove(self, lock: &WriteLock) {
         if !lock.dir().epochs().is_ok_and(|epochs| epochs.is_empty()) {

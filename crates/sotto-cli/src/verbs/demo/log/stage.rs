@@ -139,6 +139,7 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
         lookups: LOOKUPS,
         goal,
         set: None,
+        symmetric: false,
         threads: None,
         key: None,
         attribution: None,

@@ -1,0 +1,82 @@
+//! A table whose rows are masked: what a scheme encodes of a symmetric one.
+//!
+//! Each row is masked under a key of its own (`sotto-oprf`), named by the table, the row and the epoch in which it is written.
+//! Rows are masked once and kept in a temporary file, as an encoder may read them several times and each takes a scalar
+//! multiplication.
+
+use crate::encode::in_pool;
+use crate::ingest::index::temp_file;
+use crate::progress::{Stage, Watcher};
+use crate::table::{RawFile, TableSource};
+use crate::{DbError, Result};
+use rayon::prelude::*;
+use sotto_catalog::TableName;
+use sotto_core::{Epoch, Misuse};
+use sotto_oprf::{Input, Mask, OVERHEAD_BYTES, OprfError, SecretKey, Version};
+use std::io::Write;
+use std::path::Path;
+
+/// Rows that are masked at a time, if they are narrow.
+const RUN: u64 = 4096;
+
+/// Bytes of rows that are masked at a time, if they are wide.
+const RUN_BYTES: usize = 8 << 20;
+
+/// Masks the rows of one epoch of a table.
+pub struct Masker<'a> {
+    /// The table's name.
+    pub table: &'a TableName,
+    /// The epoch in which they are written.
+    pub epoch: Epoch,
+    /// What opens them.
+    pub key: &'a SecretKey,
+}
+
+impl Masker<'_> {
+    /// A row under its mask.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`], never for tables with a name.
+    pub fn row(&self, row: u64, item: &[u8]) -> sotto_core::Result<Vec<u8>> {
+        let version = Version(self.epoch.0);
+        let refused = |_: OprfError| Misuse::Rule("a table's name is an input of the function");
+        let input = Input::row(self.table.as_str(), row, version).map_err(refused)?;
+        let output = self.key.at(&input).map_err(refused)?;
+        Ok(Mask::new(&output).close(version, item))
+    }
+
+    /// All rows of a table, in a temporary file in the folder `scratch`. `threads` of them are masked at a time; `None` for one
+    /// per core.
+    ///
+    /// # Errors
+    /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if the table cannot be read.
+    pub fn table(
+        &self,
+        table: &dyn TableSource,
+        scratch: &Path,
+        threads: Option<usize>,
+        watch: Watcher<'_>,
+    ) -> Result<RawFile> {
+        in_pool(threads, || self.all(table, scratch, watch))?
+    }
+
+    fn all(&self, table: &dyn TableSource, scratch: &Path, watch: Watcher<'_>) -> Result<RawFile> {
+        let (rows, width) = (table.rows(), table.row_bytes());
+        let stage = Stage::new(watch, "mask", rows.saturating_mul(width as u64));
+        let (mut out, temp) = temp_file(scratch)?.into_parts();
+        let run = RUN.min((RUN_BYTES / width.max(1)) as u64).max(1);
+        let mut block = Vec::new();
+        for first in (0..rows).step_by(run as usize) {
+            block.resize(run.min(rows - first) as usize * width, 0);
+            table.read(first, &mut block).map_err(DbError::Scheme)?;
+            let masked = block.par_chunks(width).enumerate().map(|(i, item)| {
+                let masked = self.row(first + i as u64, item);
+                stage.add(item.len() as u64);
+                masked
+            });
+            let masked: Vec<Vec<u8>> = masked.collect::<sotto_core::Result<_>>().map_err(DbError::Scheme)?;
+            out.write_all(&masked.concat()).map_err(|e| DbError::io("writing rows", &temp, e))?;
+        }
+        Ok(RawFile::new(out, &temp, rows, width + OVERHEAD_BYTES)?.with_temp(temp))
+    }
+}

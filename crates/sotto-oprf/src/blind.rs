@@ -1,0 +1,77 @@
+//! The client's half: blinding, and unblinding what a proof vouches for.
+//!
+//! A blinded element is uniform in the group, whatever was blinded: what the server is sent says nothing of the item, not to
+//! one who can compute without bound either.
+
+use crate::rng::Older;
+use crate::{Element, Input, OUTPUT_BYTES, OprfError, Output, PROOF_BYTES, PublicKey, Result, Suite};
+use rand_core::CryptoRng;
+use std::fmt;
+use voprf::{EvaluationElement, Proof, VoprfClient, VoprfClientBlindResult};
+use zeroize::Zeroizing;
+
+/// Inputs that are blinded, and the secrets that unblind their evaluations. Used once; wiped on drop.
+pub struct Blinded {
+    inputs: Vec<Input>,
+    clients: Vec<VoprfClient<Suite>>,
+    elements: Vec<Element>,
+}
+
+/// Blinds inputs, each with a secret of its own.
+///
+/// # Errors
+/// [`OprfError::Input`].
+pub fn blind(inputs: Vec<Input>, rng: &mut dyn CryptoRng) -> Result<Blinded> {
+    let (mut clients, mut elements) = (Vec::new(), Vec::new());
+    for input in &inputs {
+        let blinded = VoprfClient::<Suite>::blind(input.bytes(), &mut Older(&mut *rng));
+        let VoprfClientBlindResult { state, message } = blinded.map_err(|_| OprfError::Input)?;
+        clients.push(state);
+        elements.push(message.serialize().into());
+    }
+    Ok(Blinded { inputs, clients, elements })
+}
+
+impl Blinded {
+    /// What the server is sent: all it learns is how many.
+    pub fn elements(&self) -> &[Element] {
+        &self.elements
+    }
+
+    /// The function at each input, in their order.
+    ///
+    /// # Errors
+    /// [`OprfError::Count`], [`OprfError::Element`]; [`OprfError::Proof`] unless these are evaluations of exactly the elements that
+    /// were sent, with the key whose public half this is: so no server can know a client again by a key of its own.
+    pub fn finish(
+        self,
+        evaluated: &[Element],
+        proof: &[u8; PROOF_BYTES],
+        key: &PublicKey,
+    ) -> Result<Vec<Output>> {
+        let (got, want) = (evaluated.len(), self.clients.len());
+        if got != want || want == 0 {
+            return Err(OprfError::Count { got, want });
+        }
+        let read =
+            |element: &Element| EvaluationElement::deserialize(element).map_err(|_| OprfError::Element);
+        let messages = evaluated.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let proof = Proof::deserialize(proof).map_err(|_| OprfError::Proof)?;
+        let inputs: Vec<&[u8]> = self.inputs.iter().map(Input::bytes).collect();
+        let outputs = VoprfClient::batch_finalize(&inputs, &self.clients, &messages, &proof, key.point);
+        let outputs = outputs.map_err(|_| OprfError::Proof)?.map(|output| {
+            let mut out = Zeroizing::new([0; OUTPUT_BYTES]);
+            let output = output.map_err(|_| OprfError::Input)?;
+            out.iter_mut().zip(output).for_each(|(out, byte)| *out = byte);
+            Ok(Output(out))
+        });
+        outputs.collect()
+    }
+}
+
+/// Nothing that could tell what was blinded.
+impl fmt::Debug for Blinded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Blinded({} inputs)", self.elements.len())
+    }
+}

@@ -1,0 +1,178 @@
+//! The function's key, its public half, and their text and bytes.
+
+use crate::input::Input;
+use crate::rng::Older;
+use crate::{ELEMENT_BYTES, Element, OUTPUT_BYTES, OprfError, Output, Result, Suite};
+use rand_core::CryptoRng;
+use std::fmt;
+use voprf::{Group, VoprfServer};
+use zeroize::Zeroizing;
+
+const SECRET_PREFIX: &str = "sotto-oprf-sk:";
+const FILE_HEADER: &str =
+    "# sotto OPRF key, version 1. Whoever reads this file can unmask every row of the table.";
+
+/// The key of the function. Wiped on drop; it does not print itself.
+pub struct SecretKey(pub(crate) VoprfServer<Suite>);
+
+/// The public half, which evaluations are proved against. Checked: an element of the group, and not its identity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct PublicKey {
+    bytes: Element,
+    pub(crate) point: <Suite as Group>::Elem,
+}
+
+impl SecretKey {
+    /// A fresh key.
+    ///
+    /// # Errors
+    /// [`OprfError::KeyText`] with a probability that is no chance.
+    pub fn generate(rng: &mut dyn CryptoRng) -> Result<Self> {
+        let unlucky = OprfError::KeyText("no key could be drawn");
+        VoprfServer::new(&mut Older(rng)).map(SecretKey).map_err(|_| unlucky)
+    }
+
+    /// The public half.
+    pub fn public(&self) -> PublicKey {
+        let point = self.0.get_public_key();
+        PublicKey { bytes: Suite::serialize_elem(point).into(), point }
+    }
+
+    /// The function at an input: what only who has the key can take without asking.
+    ///
+    /// # Errors
+    /// [`OprfError::Input`].
+    pub fn at(&self, input: &Input) -> Result<Output> {
+        let output = self.0.evaluate(input.bytes()).map_err(|_| OprfError::Input)?;
+        let mut out = Zeroizing::new([0; OUTPUT_BYTES]);
+        out.iter_mut().zip(output).for_each(|(out, byte)| *out = byte);
+        Ok(Output(out))
+    }
+
+    /// The text of a key file: a comment line and the key. The caller writes it with mode 0600.
+    pub fn to_file(&self) -> Zeroizing<String> {
+        let both = Zeroizing::new(<[u8; 2 * ELEMENT_BYTES]>::from(self.0.serialize()));
+        let mut text = Zeroizing::new(String::with_capacity(FILE_HEADER.len() + SECRET_PREFIX.len() + 66));
+        text.push_str(FILE_HEADER);
+        text.push('\n');
+        text.push_str(SECRET_PREFIX);
+        // The public half follows, and is worked out again when the file is read.
+        for byte in both.iter().take(ELEMENT_BYTES) {
+            for digit in [byte >> 4, byte & 15] {
+                text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    /// Reads the text of a key file.
+    ///
+    /// # Errors
+    /// [`OprfError::KeyText`]. It never holds the text.
+    pub fn from_file(text: &str) -> Result<Self> {
+        let refuse = |why| OprfError::KeyText(why);
+        let (header, key) = text.split_once('\n').ok_or(refuse("an OPRF key file has two lines"))?;
+        if header.trim_end() != FILE_HEADER {
+            return Err(refuse("the first line is not that of a sotto OPRF key, version 1"));
+        }
+        let digits = key.trim_end().strip_prefix(SECRET_PREFIX);
+        let digits = digits.ok_or(refuse("the second line does not start with sotto-oprf-sk:"))?;
+        let bytes = digits_of(digits).ok_or(refuse("64 lower-case hex digits were expected"))?;
+        let none = "these digits are no key: the file is damaged";
+        VoprfServer::new_with_key(bytes.as_slice()).map(SecretKey).map_err(|_| refuse(none))
+    }
+}
+
+/// The bytes of 64 lower-case hexadecimal digits.
+fn digits_of(digits: &str) -> Option<Zeroizing<[u8; ELEMENT_BYTES]>> {
+    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
+    if pairs.len() != ELEMENT_BYTES || !rest.is_empty() {
+        return None;
+    }
+    let digit = |c: u8| match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = Zeroizing::new([0; ELEMENT_BYTES]);
+    for (out, &[high, low]) in bytes.iter_mut().zip(pairs) {
+        *out = digit(high)? << 4 | digit(low)?;
+    }
+    Some(bytes)
+}
+
+impl PublicKey {
+    /// Reads a public key.
+    ///
+    /// # Errors
+    /// [`OprfError::Element`].
+    pub fn from_bytes(bytes: Element) -> Result<Self> {
+        let point = Suite::deserialize_elem(&bytes).map_err(|_| OprfError::Element)?;
+        Ok(PublicKey { bytes, point })
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &Element {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretKey(for {:?})", self.public())
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PublicKey(")?;
+        self.bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sotto_prg::system_rng;
+
+    #[test]
+    fn a_key_file_gives_the_key_back_and_nothing_else_does() {
+        let key = SecretKey::generate(&mut system_rng().unwrap()).unwrap();
+        let text = key.to_file();
+        assert_eq!(SecretKey::from_file(&text).unwrap().public(), key.public());
+        let secret = text.lines().nth(1).unwrap().strip_prefix(SECRET_PREFIX).unwrap();
+        assert!(!format!("{key:?}").contains(secret));
+        let digits = |with: &str| format!("{FILE_HEADER}\n{SECRET_PREFIX}{with}\n");
+        let (zero, large) = ("0".repeat(64), "f".repeat(64));
+        let short = &secret[1..];
+        let upper = secret.to_ascii_uppercase() + "A";
+        for wrong in [
+            String::new(),
+            text.replace("version 1", "version 2"),
+            text.replace("oprf-sk", "sk"),
+            digits(short),
+            digits(&upper),
+            digits(&zero),
+            digits(&large),
+        ] {
+            assert!(matches!(SecretKey::from_file(&wrong), Err(OprfError::KeyText(_))), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_public_key_is_an_element_in_its_one_form() {
+        let key = SecretKey::generate(&mut system_rng().unwrap()).unwrap().public();
+        assert_eq!(PublicKey::from_bytes(*key.bytes()).unwrap(), key);
+        let identity = [0; 32];
+        // 2^255 - 19 and more: a field element that is not reduced. An odd one is the other sign.
+        let mut unreduced = [0xff; 32];
+        unreduced[31] = 0x7f;
+        let mut odd = [0; 32];
+        odd[0] = 1;
+        for wrong in [identity, unreduced, odd, [0xff; 32]] {
+            assert_eq!(PublicKey::from_bytes(wrong).unwrap_err(), OprfError::Element);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Blinded elements in, evaluations and their proof out.
+//!
+//! What an element blinds nobody can tell, so there is nothing to keep from the log but the key.
+
+use crate::LiveTable;
+use crate::admission::Peer;
+use crate::body::Reader;
+use crate::epochs::Slot;
+use crate::refusal::Refusal;
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderValue, Response, header};
+use sotto_oprf::{Evaluated, OprfError};
+use sotto_wire::evaluate::{self, Element};
+use sotto_wire::{Code, routes};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A checked request.
+struct Asked {
+    live: Arc<LiveTable>,
+    elements: Vec<Element>,
+    bytes: u64,
+    room: OwnedSemaphorePermit,
+}
+
+/// `POST /v1/tables/{table}/evaluate`
+pub(super) async fn evaluate(
+    State(service): State<Arc<Service>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Response<Body>, Refusal> {
+    let slot = service.tables.get(&name)?;
+    let (parts, body) = request.into_parts();
+    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
+    let limit = evaluate::request_bytes(evaluate::MAX_EVALUATIONS);
+    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
+    let Asked { live, elements, bytes, room } = match read(&service, slot, &mut reader).await {
+        Ok(read) => read,
+        Err(refusal) => {
+            reader.drain().await;
+            return Err(refusal);
+        }
+    };
+    let count = elements.len();
+    service.metrics.bytes_in.inc_by(bytes);
+    // Counted before the work, all of them or none: what a client learns is never more than its share, however many of its
+    // requests are under way.
+    service.evaluations.take(peer, count as u64, Instant::now())?;
+    let pin = *live.pin();
+    let working = tokio::task::spawn_blocking(move || {
+        let _room = room;
+        work(&live, &elements)
+    });
+    let Evaluated { elements, proof } = working.await.map_err(|_| Code::Internal)??;
+    service.metrics.evaluated(&name, count);
+    let frame = evaluate::answer(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
+    let mut response = Response::new(Body::from(frame));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+/// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.
+async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Asked, Refusal> {
+    let room = service.room_for(reader.most())?;
+    let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
+    let live = slot.live().admit(&head.pin)?.clone();
+    live.evaluator()?;
+    let bytes = evaluate::request_bytes(head.count);
+    let elements = head.elements(&reader.exactly(bytes).await?)?;
+    Ok(Asked { live, elements, bytes, room })
+}
+
+fn work(live: &LiveTable, elements: &[Element]) -> Result<Evaluated, Refusal> {
+    let mut rng = sotto_prg::system_rng().map_err(|error| {
+        tracing::error!(%error, "no proof could be made");
+        Code::Internal
+    })?;
+    live.evaluator()?.evaluate(elements, &mut rng).map_err(|error| match error {
+        OprfError::Element => Code::BadElement.into(),
+        error => {
+            tracing::error!(table = ?live, %error, "elements could not be evaluated");
+            Code::Internal.into()
+        }
+    })
+}

@@ -1,0 +1,178 @@
+//! Evaluations for clients of symmetric tables: by the server that has the key, so many for each client.
+
+use crate::kit::*;
+use sotto_catalog::{Masked, SignedCatalog, SigningKey};
+use sotto_core::Epoch;
+use sotto_oprf::{Element, Input, OprfError, SecretKey, Version, blind};
+use sotto_prg::system_rng;
+use sotto_server::live::Parts;
+use sotto_server::{Config, LiveTable, Running, Server, Source, SourceError};
+use sotto_testkit::{CLEAR_TWO, rng::seeded};
+use sotto_wire::{Code, Pin, evaluate, routes};
+
+/// A table whose catalog says that it is masked.
+struct Shelved {
+    made: Made,
+    key: String,
+    given: Option<String>,
+}
+
+fn secret() -> String {
+    SecretKey::generate(&mut system_rng().unwrap()).unwrap().to_file().to_string()
+}
+
+fn key(text: &str) -> SecretKey {
+    SecretKey::from_file(text).unwrap()
+}
+
+impl Shelved {
+    fn new(made: Made) -> Self {
+        let key = secret();
+        Shelved { made: Made { row_bytes: 64, ..made }, given: Some(key.clone()), key }
+    }
+}
+
+impl Source for Shelved {
+    fn name(&self) -> String {
+        "masked".into()
+    }
+
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        Ok(vec![Epoch(self.made.epoch)])
+    }
+
+    fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
+        let mut parts = self.made.parts();
+        parts.catalog.layers.push(Masked::layer(&key(&self.key).public()));
+        let publisher = SigningKey::generate(&mut seeded("publisher"));
+        let parts = Parts { signed: SignedCatalog::sign(&parts.catalog, &publisher)?, ..parts };
+        LiveTable::with_key(parts, self.made.role, self.given.as_deref().map(key))
+    }
+}
+
+struct Scene {
+    running: Running,
+    pin: Pin,
+    key: SecretKey,
+}
+
+fn scene(config: &Config) -> Scene {
+    let made = Made::clear(3, &Probe::new());
+    let shelved = Shelved::new(made);
+    let (pin, key) = (shelved.made.pin(), key(&shelved.key));
+    let plain = Shelf::with(Made { name: "plain", ..Made::clear(3, &Probe::new()) });
+    let running = Server::start_with(config, vec![Box::new(shelved), Box::new(plain)]).unwrap();
+    Scene { running, pin, key }
+}
+
+fn blinded(count: u64) -> sotto_oprf::Blinded {
+    let inputs = (0..count).map(|row| Input::row("t", row, Version(1)).unwrap()).collect();
+    blind(inputs, &mut system_rng().unwrap()).unwrap()
+}
+
+impl Scene {
+    fn post(&self, body: &[u8]) -> Response {
+        post(self.running.public, &routes::evaluate("t"), body)
+    }
+
+    fn evaluate(&self, elements: &[Element]) -> Response {
+        self.post(&evaluate::encode(&self.pin, elements).unwrap())
+    }
+}
+
+#[test]
+fn evaluations_are_what_the_key_gives_and_proved() {
+    let scene = scene(&config());
+    for count in [1, 3, 64] {
+        let asked = blinded(count);
+        let response = scene.evaluate(asked.elements());
+        assert_eq!(response.status, 200, "{}", response.text());
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        assert_eq!(response.body.len() as u64, evaluate::answer_bytes(count as u16));
+        let (elements, proof) = evaluate::decode_answer(&response.body, &scene.pin, count as u16).unwrap();
+        let outputs = asked.finish(&elements, &proof, &scene.key.public()).unwrap();
+        for (row, output) in (0..).zip(outputs) {
+            let input = Input::row("t", row, Version(1)).unwrap();
+            assert_eq!(output.bytes(), scene.key.at(&input).unwrap().bytes());
+        }
+    }
+    let metrics = get(scene.running.admin, "/metrics").text();
+    assert!(metrics.contains("sotto_evaluations_total{table=\"t\"} 68\n"), "{metrics}");
+    assert!(metrics.contains("sotto_requests_total{route=\"evaluate\",outcome=\"ok\"} 3\n"), "{metrics}");
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let scene = scene(&config());
+    let good = blinded(2).elements().to_vec();
+    let mut unreduced = [0xff; 32];
+    unreduced[31] = 0x7f;
+    for wrong in [[0; 32], unreduced, [0xff; 32]] {
+        assert_refused(&scene.evaluate(&[good[0], wrong]), Code::BadElement);
+    }
+    let frame = evaluate::encode(&scene.pin, &good).unwrap();
+    for cut in [0, 47, 48, 80, frame.len() - 1] {
+        assert_refused(&scene.post(&frame[..cut]), Code::Malformed);
+    }
+    assert_refused(&scene.post(&[&frame[..], &[0]].concat()), Code::Malformed);
+    for count in [0u16, 1, 3, 65, u16::MAX] {
+        let mut other = frame.clone();
+        other[6..8].copy_from_slice(&count.to_le_bytes());
+        assert_refused(&scene.post(&other), Code::Malformed);
+    }
+    assert_refused(&scene.post(&vec![0; 48 + 65 * 32]), Code::TooLarge);
+    let pinned = |pin| scene.post(&evaluate::encode(&pin, &good).unwrap());
+    assert_refused(&pinned(Pin { server: 1, ..scene.pin }), Code::WrongServer);
+    assert_refused(&pinned(Pin { epoch: Epoch(2), ..scene.pin }), Code::StaleEpoch);
+    assert_refused(&pinned(Pin { epoch: Epoch(4), ..scene.pin }), Code::EpochAhead);
+    let digest = sotto_core::ParamsDigest([7; 32]);
+    assert_refused(&pinned(Pin { digest, ..scene.pin }), Code::WrongParams);
+    assert_refused(&get(scene.running.public, &routes::evaluate("t")), Code::WrongMethod);
+    let plain = Made { name: "plain", ..Made::clear(3, &Probe::new()) }.pin();
+    let of_plain = evaluate::encode(&plain, &good).unwrap();
+    let response = post(scene.running.public, &routes::evaluate("plain"), &of_plain);
+    assert_refused(&response, Code::NotSymmetric);
+}
+
+#[test]
+fn a_client_has_so_many_in_an_hour_and_no_more() {
+    let scene = scene(&Config { evaluations_per_client: 5, ..config() });
+    let asked = |count| scene.evaluate(blinded(count).elements());
+    assert_eq!(asked(3).status, 200);
+    // What is refused is not counted, but for elements that are none: those take work.
+    let refused = asked(3);
+    assert_refused(&refused, Code::Busy);
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((3000..=3601).contains(&wait), "{wait} seconds");
+    assert_refused(&scene.evaluate(&[[0; 32]]), Code::BadElement);
+    assert_refused(&asked(2), Code::Busy);
+    assert_eq!(asked(1).status, 200);
+    assert_refused(&asked(1), Code::Busy);
+}
+
+#[test]
+fn only_the_server_with_the_right_key_serves_a_symmetric_table() {
+    let start = |shelved: Shelved| Server::start_with(&config(), vec![Box::new(shelved)]);
+    let shelved = || Shelved::new(Made::clear(3, &Probe::new()));
+    for given in [None, Some(secret())] {
+        let refused = start(Shelved { given, ..shelved() }).err().unwrap().to_string();
+        assert!(refused.contains("symmetric"), "{refused}");
+    }
+    // Server 1 of two has no use for the key, and evaluates nothing.
+    let second = Made { scheme: &CLEAR_TWO, role: 1, ..Made::clear(3, &Probe::new()) };
+    let second = Shelved { given: None, ..Shelved::new(second) };
+    let pin = second.made.pin();
+    let running = start(second).unwrap();
+    let frame = evaluate::encode(&pin, blinded(1).elements()).unwrap();
+    assert_refused(&post(running.public, &routes::evaluate("t"), &frame), Code::WrongServer);
+}
+
+#[test]
+fn a_proof_is_of_the_key_that_the_catalog_names() {
+    let scene = scene(&config());
+    let asked = blinded(1);
+    let response = scene.evaluate(asked.elements());
+    let (elements, proof) = evaluate::decode_answer(&response.body, &scene.pin, 1).unwrap();
+    let other = key(&secret()).public();
+    assert_eq!(asked.finish(&elements, &proof, &other).unwrap_err(), OprfError::Proof);
+}

@@ -1,0 +1,123 @@
+//! Evaluations of a symmetric table's function: blinded elements on their way to a server, and what they are answered with.
+
+use crate::{
+    FrameError, Pin,
+    bytes::{self, Fields},
+    pin,
+};
+
+/// The first bytes of a request.
+pub const MAGIC: &[u8; 4] = b"sote";
+
+/// The first bytes of the answer to it.
+pub const ANSWER_MAGIC: &[u8; 4] = b"sotv";
+
+/// Bytes before the first element, in both.
+pub const HEAD_BYTES: usize = pin::PIN_BYTES;
+
+/// Bytes of an element.
+pub const ELEMENT_BYTES: usize = 32;
+
+/// Bytes of the proof that stands at the end of an answer.
+pub const PROOF_BYTES: usize = 64;
+
+/// Most evaluations of one request: one for each row of an ask, or fewer.
+pub const MAX_EVALUATIONS: u16 = crate::sizes::MAX_QUERIES;
+
+/// An element.
+pub type Element = [u8; ELEMENT_BYTES];
+
+/// Encodes a request.
+///
+/// # Errors
+/// [`FrameError::Count`] for no elements, or more than [`MAX_EVALUATIONS`].
+pub fn encode(pin: &Pin, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
+    frame(MAGIC, pin, elements)
+}
+
+/// Encodes the answer to a request.
+///
+/// # Errors
+/// As [`encode`].
+pub fn answer(pin: &Pin, elements: &[Element], proof: &[u8; PROOF_BYTES]) -> Result<Vec<u8>, FrameError> {
+    let mut out = frame(ANSWER_MAGIC, pin, elements)?;
+    out.extend_from_slice(proof);
+    Ok(out)
+}
+
+fn frame(magic: &[u8; 4], pin: &Pin, elements: &[Element]) -> Result<Vec<u8>, FrameError> {
+    let count = checked(bytes::count(elements)?)?;
+    let mut out = Vec::with_capacity(HEAD_BYTES + elements.len() * ELEMENT_BYTES + PROOF_BYTES);
+    pin::put_head(&mut out, magic, pin, count);
+    bytes::put_items(&mut out, elements)?;
+    Ok(out)
+}
+
+/// Bytes of a request for so many evaluations.
+pub fn request_bytes(count: u16) -> u64 {
+    HEAD_BYTES as u64 + u64::from(count) * ELEMENT_BYTES as u64
+}
+
+/// Bytes of the answer to it.
+pub fn answer_bytes(count: u16) -> u64 {
+    request_bytes(count) + PROOF_BYTES as u64
+}
+
+/// The fixed part of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Server, epoch and parameters of the table whose function it is.
+    pub pin: Pin,
+    /// How many elements follow: 1 to [`MAX_EVALUATIONS`].
+    pub count: u16,
+}
+
+impl Head {
+    /// Reads the head at the start of `body`, whatever follows it.
+    ///
+    /// # Errors
+    /// [`FrameError`] for bytes [`encode`] cannot have made.
+    pub fn parse(body: &[u8]) -> Result<Self, FrameError> {
+        let (pin, count) = pin::take_head(&mut Fields::new(body), MAGIC)?;
+        Ok(Head { pin, count: checked(count)? })
+    }
+
+    /// The elements of the frame `body` this head was parsed from. That they are of the group is for whoever has it to say.
+    ///
+    /// # Errors
+    /// [`FrameError::Length`] unless exactly so many follow the head.
+    pub fn elements(&self, body: &[u8]) -> Result<Vec<Element>, FrameError> {
+        elements(body.get(HEAD_BYTES..).ok_or(FrameError::Short)?, self.count)
+    }
+}
+
+/// Decodes the answer to a request of `count` elements pinned to `expected`: evaluations, and their proof.
+///
+/// # Errors
+/// [`FrameError`] for an answer from another server, epoch or scheme, or to another number of elements.
+pub fn decode_answer(
+    body: &[u8],
+    expected: &Pin,
+    count: u16,
+) -> Result<(Vec<Element>, [u8; PROOF_BYTES]), FrameError> {
+    let (pin, got) = pin::take_head(&mut Fields::new(body), ANSWER_MAGIC)?;
+    expected.admit(&pin)?;
+    if got != count || checked(got).is_err() {
+        return Err(FrameError::Count { got: u64::from(got) });
+    }
+    let payload = body.get(HEAD_BYTES..).ok_or(FrameError::Short)?;
+    let (evaluated, proof) = payload.split_last_chunk().ok_or(FrameError::Short)?;
+    Ok((elements(evaluated, count)?, *proof))
+}
+
+fn elements(payload: &[u8], count: u16) -> Result<Vec<Element>, FrameError> {
+    let items = bytes::items(payload, count, ELEMENT_BYTES)?;
+    items.into_iter().map(|item| item.try_into().map_err(|_| FrameError::Short)).collect()
+}
+
+fn checked(count: u16) -> Result<u16, FrameError> {
+    match count {
+        1..=MAX_EVALUATIONS => Ok(count),
+        _ => Err(FrameError::Count { got: u64::from(count) }),
+    }
+}
