@@ -24,9 +24,15 @@ const PARTS: usize = 2;
 /// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
 pub const STREAMED_COLS: usize = 2;
 
-/// Rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that fits the one
+/// Most rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that fits the one
 /// before it, 4 by 2, folds its sums so often that it took a quarter longer.
-const STREAMED_ROWS: usize = 32;
+const STREAMED_ROWS: usize = 31;
+
+/// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie as far apart
+/// as a block of the piece is long, and would meet in few places of the caches if that were a power of two.
+fn streamed_rows(rows: usize) -> usize {
+    rows.div_ceil(rows.div_ceil(STREAMED_ROWS)) | 1
+}
 
 /// The shape of a table at one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,8 +126,8 @@ impl Table {
         let mut sums: Vec<Vec<Vec<u64>>> =
             queries.iter().map(|queries| queries.iter().map(|_| room()).collect()).collect();
         let mut pieces: Vec<Option<Piece>> = self.forms.iter().map(|_| None).collect();
-        for first in (0..rows).step_by(STREAMED_ROWS) {
-            let height = STREAMED_ROWS.min(rows - first);
+        for first in (0..rows).step_by(streamed_rows(rows)) {
+            let height = streamed_rows(rows).min(rows - first);
             let limbs = rns.plans(self.level).zip(&self.forms).zip(&mut pieces).zip(queries).zip(&mut sums);
             for (limb, ((((plan, form), piece), queries), sums)) in limbs.enumerate() {
                 if piece.as_ref().is_none_or(|piece| piece.layout().rows() != height) {

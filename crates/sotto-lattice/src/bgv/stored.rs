@@ -109,6 +109,9 @@ impl Stored {
     /// As [`take`](Self::take).
     pub fn residues(self, bytes: &[u8], prime: u64, out: &mut [u64]) {
         self.take(bytes, out);
+        if self.plain == 2 {
+            return;
+        }
         let (half, up) = ((self.plain / 2) as i64, prime.wrapping_sub(self.plain));
         // All ones for what is above a half.
         out.iter_mut().for_each(|x| *x = x.wrapping_add(up & ((half - *x as i64) >> 63) as u64));
