@@ -110,7 +110,7 @@ impl Table {
     /// `queries` the selectors of all queries, limb by limb.
     ///
     /// # Panics
-    /// If there are no such columns, a plaintext has another length than [`Stored`] says, or selectors are not those of these limbs.
+    /// If there are no such columns or too many, a plaintext has another length than [`Stored`] says, or selectors are not those of these limbs.
     pub fn stream<'a, R: SlotRing>(
         &self,
         rns: &Rns<R>,
@@ -119,7 +119,7 @@ impl Table {
         queries: &[Vec<&Selectors>],
     ) -> Vec<Vec<Vec<u64>>> {
         let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
-        assert!(cols.end <= self.layout.cols(), "columns of this table");
+        assert!(cols.end <= self.layout.cols() && width <= STREAMED_COLS, "a few columns of this table");
         let stored = Stored::new(ring);
         let mut values = vec![words::Words::zero(ring.words()); width];
         let room = || vec![0; ring.words() * width * PARTS];

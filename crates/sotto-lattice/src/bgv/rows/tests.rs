@@ -50,7 +50,8 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
             .collect();
         let by_limb: Vec<Vec<&Selectors>> =
             (0..level.primes()).map(|limb| laid.iter().map(|laid| &laid[limb]).collect()).collect();
-        for some in [0..STREAMED_COLS, STREAMED_COLS..cols] {
+        for start in (0..cols).step_by(STREAMED_COLS) {
+            let some = start..(start + STREAMED_COLS).min(cols);
             let streamed =
                 table.stream(rns, some.clone(), &|row, col| stored[plain(row, col)].as_slice(), &by_limb);
             for (query, sums) in sums.iter().enumerate() {
