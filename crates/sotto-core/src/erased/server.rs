@@ -83,6 +83,31 @@ pub(super) struct Open<S: Serve> {
 
 pub(super) type SessionOf<S> = <<S as Serve>::Server as Server<S>>::Session;
 
+/// The methods of [`AnyServer`] that a server with more than those leaves to the [`Open`] it is made of.
+macro_rules! as_open {
+    () => {
+        fn keys_bytes(&self) -> usize {
+            self.0.keys_bytes()
+        }
+        fn query_bytes(&self) -> usize {
+            self.0.query_bytes()
+        }
+        fn answer_bytes(&self) -> usize {
+            self.0.answer_bytes()
+        }
+        fn session_bytes(&self) -> usize {
+            self.0.session_bytes()
+        }
+        fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+            self.0.admit(keys)
+        }
+        fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+            self.0.answer_many(asks)
+        }
+    };
+}
+pub(super) use as_open;
+
 fn encode<S: Serve>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     S::Server::encode(&checked::<S>(params)?, rows, out)
 }

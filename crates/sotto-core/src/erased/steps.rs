@@ -29,24 +29,7 @@ pub(super) fn open<S: Stepped>(params: &[u8], image: Arc<dyn Image>) -> Result<B
 struct Steps<S: Stepped>(Open<S>);
 
 impl<S: Stepped> AnyServer for Steps<S> {
-    fn keys_bytes(&self) -> usize {
-        self.0.keys_bytes()
-    }
-    fn query_bytes(&self) -> usize {
-        self.0.query_bytes()
-    }
-    fn answer_bytes(&self) -> usize {
-        self.0.answer_bytes()
-    }
-    fn session_bytes(&self) -> usize {
-        self.0.session_bytes()
-    }
-    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
-        self.0.admit(keys)
-    }
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        self.0.answer_many(asks)
-    }
+    server::as_open!();
     fn steps(&self) -> Option<&dyn AnySteps> {
         Some(self)
     }

@@ -130,24 +130,7 @@ struct Supplying<S: Supplier>(Open<S>);
 
 #[cfg(feature = "server")]
 impl<S: Supplier> AnyServer for Supplying<S> {
-    fn keys_bytes(&self) -> usize {
-        self.0.keys_bytes()
-    }
-    fn query_bytes(&self) -> usize {
-        self.0.query_bytes()
-    }
-    fn answer_bytes(&self) -> usize {
-        self.0.answer_bytes()
-    }
-    fn session_bytes(&self) -> usize {
-        self.0.session_bytes()
-    }
-    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
-        self.0.admit(keys)
-    }
-    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        self.0.answer_many(asks)
-    }
+    server::as_open!();
     fn supplier(&self) -> Option<&dyn AnySupplier> {
         Some(self)
     }

@@ -25,7 +25,7 @@ const PARTS: usize = 2;
 pub const STREAMED_COLS: usize = 2;
 
 /// Most rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that fits the one
-/// before it, 4 by 2, folds its sums so often that it took a quarter longer.
+/// before it, of 8 rows, folds its sums so often that it took a quarter longer.
 const STREAMED_ROWS: usize = 31;
 
 /// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie as far apart
