@@ -1,10 +1,12 @@
-//! `make fuzz-smoke`: two seconds of each target. `smoke [SECONDS] [TARGET]...` chooses.
+//! `make fuzz-smoke`: two seconds of each target, a target to a core. `smoke [SECONDS] [TARGET]...` chooses.
 #![forbid(unsafe_code)]
 
-use sotto_fuzz::{TARGETS, smoke};
+use sotto_fuzz::{TARGETS, Target, smoke};
+use std::num::NonZero;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use std::{env, fs};
+use std::{env, fs, thread};
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = env::args().skip(1).collect();
@@ -22,19 +24,27 @@ fn main() -> ExitCode {
     // A panic that escapes is reported with its input; one that a library is known to make on damaged
     // files, and that we contain, should not fill the screen.
     std::panic::set_hook(Box::new(|_| ()));
-    let mut harmed = false;
-    for target in
-        TARGETS.iter().filter(|target| names.is_empty() || names.iter().any(|name| name == target.name))
-    {
-        let outcome = smoke::run(target, limit);
-        println!("{:18} {:9} inputs, {:9} taken", target.name, outcome.runs, outcome.taken);
-        if let Some((input, how)) = outcome.harm {
-            harmed = true;
-            let file = format!("fuzz/artifacts/{}", target.name);
-            let kept = fs::create_dir_all("fuzz/artifacts").and_then(|()| fs::write(&file, &input));
-            let place = if kept.is_ok() { format!("it is in {file}") } else { format!("{input:02x?}") };
-            eprintln!("smoke: {} {how} on an input of {} bytes; {place}", target.name, input.len());
+    let wanted = |target: &&Target| names.is_empty() || names.iter().any(|name| name == target.name);
+    let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
+    let (next, harmed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let run = || {
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            harmed.fetch_or(harms(target, limit), Ordering::Relaxed);
         }
-    }
-    if harmed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(run))));
+    if harmed.into_inner() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Runs one target; says what came of it, and gives whether an input did harm.
+fn harms(target: &Target, limit: Duration) -> bool {
+    let outcome = smoke::run(target, limit);
+    println!("{:18} {:9} inputs, {:9} taken", target.name, outcome.runs, outcome.taken);
+    let Some((input, how)) = outcome.harm else { return false };
+    let file = format!("fuzz/artifacts/{}", target.name);
+    let kept = fs::create_dir_all("fuzz/artifacts").and_then(|()| fs::write(&file, &input));
+    let place = if kept.is_ok() { format!("it is in {file}") } else { format!("{input:02x?}") };
+    eprintln!("smoke: {} {how} on an input of {} bytes; {place}", target.name, input.len());
+    true
 }
