@@ -8,6 +8,7 @@
 //! A capability that a scheme lacks is absent, not failing: `None` in the entry, and `None` where a client or a
 //! server is asked for it.
 
+mod caps;
 mod client;
 #[cfg(feature = "server")]
 mod server;
@@ -16,12 +17,15 @@ mod state;
 mod steps;
 #[cfg(feature = "server")]
 mod stream;
+#[cfg(all(test, feature = "server"))]
+mod tests;
 mod units;
 mod upkeep;
 
+pub use caps::Caps;
 pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
-pub use server::{AnyServer, AnySession, ServerEntry};
+pub use server::{AnyServer, AnySession, ReviseFn, ServerEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
 #[cfg(feature = "server")]
 pub use steps::AnySteps;
@@ -34,7 +38,7 @@ pub use upkeep::{AnyUpkeep, UpkeepEntry};
 
 use crate::{
     Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
-    Scheme, SchemeId, Shape, Stateful, Streamed, Units,
+    Scheme, SchemeId, Shape, Units,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
@@ -61,7 +65,7 @@ pub struct SchemeEntry {
     /// Patches a held artifact, where the scheme can.
     pub patch: Option<PatchFn>,
     /// What a record consists of, where it can be fetched piece by piece.
-    pub units: Option<fn(&[u8]) -> Result<Units>>,
+    pub units: Option<UnitsFn>,
     /// How a client's state is read back, where it has one that must survive.
     pub state: Option<StateEntry>,
     /// Which server makes hints, where one does.
@@ -74,113 +78,38 @@ pub struct SchemeEntry {
 /// `(params, artifact, held, delta)`: see [`Patch::patch`].
 pub type PatchFn = fn(&[u8], Artifact, &mut [u8], &[u8]) -> Result<()>;
 
+/// What a record consists of, under these parameters: see [`crate::Streamed`].
+pub type UnitsFn = fn(&[u8]) -> Result<Units>;
+
 impl SchemeEntry {
-    /// The entry of a scheme, for builds without servers.
-    #[cfg(not(feature = "server"))]
-    pub const fn new<S: Scheme>() -> Self {
+    /// The entry of a scheme, with every capability of its [`Scheme::CAPS`].
+    ///
+    /// # Panics
+    /// If capabilities contradict each other. Entries are constants, so that such a scheme does not compile.
+    pub const fn of<S: Scheme>() -> Self {
+        let caps = S::CAPS;
+        caps.check();
+        let queried = <S::Fan<()> as Fan<()>>::SERVERS;
+        let servers = match caps.upkeep {
+            Some(upkeep) if upkeep.helper >= queried => upkeep.helper + 1,
+            _ => queried,
+        };
         SchemeEntry {
             id: S::ID,
             title: S::TITLE,
-            servers: <S::Fan<()> as Fan<()>>::SERVERS,
-            queried: <S::Fan<()> as Fan<()>>::SERVERS,
+            servers,
+            queried,
             sets: <S::Params as Params>::sets,
             select: select::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
-            patch: None,
-            units: None,
-            state: None,
-            upkeep: None,
+            patch: caps.patch,
+            units: caps.units,
+            state: caps.state,
+            upkeep: caps.upkeep,
+            #[cfg(feature = "server")]
+            server: ServerEntry::of::<S>(caps.revise),
         }
-    }
-
-    /// The entry of a scheme.
-    #[cfg(feature = "server")]
-    pub const fn new<S: crate::Serve>() -> Self {
-        SchemeEntry {
-            id: S::ID,
-            title: S::TITLE,
-            servers: <S::Fan<()> as Fan<()>>::SERVERS,
-            queried: <S::Fan<()> as Fan<()>>::SERVERS,
-            sets: <S::Params as Params>::sets,
-            select: select::<S>,
-            report: report::<S>,
-            prepare: client::prepare::<S>,
-            patch: None,
-            units: None,
-            state: None,
-            upkeep: None,
-            server: ServerEntry::new::<S>(),
-        }
-    }
-
-    /// Adds the [`Patch`] capability.
-    pub const fn with_patch<S: Patch>(mut self) -> Self {
-        self.patch = Some(patch::<S>);
-        self
-    }
-
-    /// Adds the [`Streamed`] capability, for builds without servers.
-    #[cfg(not(feature = "server"))]
-    pub const fn with_stream<S: Streamed>(self) -> Self {
-        self.with_units::<S>()
-    }
-
-    /// Adds the [`Streamed`] and [`crate::Stream`] capability.
-    #[cfg(feature = "server")]
-    pub const fn with_stream<S: crate::Stream>(mut self) -> Self {
-        self.server = self.server.with_stream::<S>();
-        self.with_units::<S>()
-    }
-
-    const fn with_units<S: Streamed>(mut self) -> Self {
-        self.units = Some(units::of::<S>);
-        self.prepare = units::prepare::<S>;
-        self
-    }
-
-    /// Adds the [`Stateful`] capability.
-    pub const fn with_state<S: Stateful>(mut self) -> Self {
-        self.state = Some(StateEntry::new::<S>());
-        self.prepare = state::prepare::<S>;
-        self
-    }
-
-    /// Adds the [`Stateful`] and [`crate::Upkeep`] capabilities, for builds without servers.
-    #[cfg(not(feature = "server"))]
-    pub const fn with_upkeep<S: crate::Upkeep>(self) -> Self {
-        self.with_orders::<S>()
-    }
-
-    /// Adds the [`Stateful`], [`crate::Upkeep`] and [`crate::Supplier`] capabilities.
-    #[cfg(feature = "server")]
-    pub const fn with_upkeep<S: crate::Supplier>(mut self) -> Self {
-        self.server = self.server.with_upkeep::<S>();
-        self.with_orders::<S>()
-    }
-
-    const fn with_orders<S: crate::Upkeep>(mut self) -> Self {
-        self.state = Some(upkeep::state_entry::<S>());
-        self.upkeep = Some(UpkeepEntry::new::<S>());
-        self.prepare = upkeep::prepare::<S>;
-        if self.servers <= S::HELPER {
-            self.servers = S::HELPER + 1;
-        }
-        self
-    }
-
-    /// Adds the [`crate::Stepped`] capability.
-    #[cfg(feature = "server")]
-    pub const fn with_steps<S: crate::Stepped>(mut self) -> Self {
-        self.server = self.server.with_steps::<S>();
-        self
-    }
-
-    /// Adds the [`crate::Revise`] capability.
-    #[cfg(feature = "server")]
-    pub const fn with_revise<S: crate::Revise>(mut self) -> Self {
-        self.server = self.server.with_revise::<S>();
-        self
     }
 }
 

@@ -31,8 +31,8 @@ pub mod work;
 
 pub use artifact::{Artifact, ArtifactNeed};
 pub use erased::{
-    AnyCheckpoint, AnyClient, AnyPrepare, AnyState, AnyUnits, AnyUpkeep, SchemeEntry, StateEntry, Ticket,
-    UpkeepEntry,
+    AnyCheckpoint, AnyClient, AnyPrepare, AnyState, AnyUnits, AnyUpkeep, Caps, SchemeEntry, StateEntry,
+    Ticket, UpkeepEntry,
 };
 #[cfg(feature = "server")]
 pub use erased::{AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, ServerEntry};
@@ -44,6 +44,6 @@ pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
-pub use server::{Change, Image, Revise, Rows, Section, Serve, Server, Sink, Stepped, Stream, Supplier};
+pub use server::{Change, Image, Revise, Rows, Section, Server, Sink, Stepped, Stream, Supplier};
 pub use stateful::{PendingOf, Stateful, Upkeep};
 pub use wire::Wire;

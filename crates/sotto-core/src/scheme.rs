@@ -1,9 +1,9 @@
-//! The contract of a scheme, the client's half. A scheme fetches one *record* by index and knows
-//! nothing of keys, trees, sockets, files, clocks or threads.
+//! The contract of a scheme: what both ends agree on, and the client's half. A scheme fetches one *record* by index and
+//! knows nothing of keys, trees, sockets, files, clocks or threads.
 
 use crate::{
-    Artifact, ArtifactNeed, Budget, CryptoRng, Fan, Misuse, Params, Record, RecordIndex, Result, SchemeId,
-    Wire,
+    Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Fan, Misuse, Params, Record, RecordIndex, Result,
+    SchemeId, Wire,
 };
 
 /// A PIR scheme: what a client and its servers agree on. Implemented by an empty struct.
@@ -26,6 +26,11 @@ pub trait Scheme: Sized + Send + Sync + 'static {
     type Prepare: Prepare<Self>;
     /// A client that can query. An unprepared one does not exist.
     type Client: Client<Self>;
+    /// Its server.
+    #[cfg(feature = "server")]
+    type Server: crate::Server<Self>;
+    /// What it can do beyond looking a record up: `Caps::NONE`, and a step for each trait it implements beyond these.
+    const CAPS: Caps<Self>;
 }
 
 /// Becoming able to query.

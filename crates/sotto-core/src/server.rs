@@ -5,12 +5,6 @@
 use crate::{Artifact, Misuse, Result, Scheme, Streamed, Upkeep, Wire};
 use std::sync::Arc;
 
-/// A scheme that can be served.
-pub trait Serve: Scheme {
-    /// Its server.
-    type Server: Server<Self>;
-}
-
 /// Encodes tables, and answers.
 pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// Keys, validated and expanded once.
@@ -56,7 +50,7 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
 }
 
 /// A scheme whose image can be moved to the next epoch by re-encoding only what changed.
-pub trait Revise: Serve {
+pub trait Revise: Scheme {
     /// Applies `changes` to `out`, whose sections hold a copy of the old image, and writes the delta
     /// artifacts clients need.
     ///
@@ -66,7 +60,7 @@ pub trait Revise: Serve {
 }
 
 /// The server's half of a [`Streamed`] scheme.
-pub trait Stream: Serve + Streamed {
+pub trait Stream: Streamed {
     /// A query, expanded once for all units.
     type Prepared: Send + Sync + 'static;
 
@@ -89,7 +83,7 @@ pub trait Stream: Serve + Streamed {
 }
 
 /// The server's half of an [`Upkeep`] scheme.
-pub trait Supplier: Serve + Upkeep {
+pub trait Supplier: Upkeep {
     /// Makes hints to order. May take seconds: not for the worker that answers queries.
     ///
     /// # Errors
@@ -99,7 +93,7 @@ pub trait Supplier: Serve + Upkeep {
 
 /// A scheme whose server can say which step of an answer it is at, and take its steps in several orders. What that takes is
 /// for whoever holds a clock: nothing here does.
-pub trait Stepped: Serve {
+pub trait Stepped: Scheme {
     /// The names of the orders; the first is the one of [`Server::answer`].
     const ORDERS: &'static [&'static str];
 

@@ -37,7 +37,7 @@ pub mod tree;
 pub mod turns;
 pub mod whiten;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct BgvPir;
@@ -52,17 +52,10 @@ impl Scheme for BgvPir {
     type Answer = message::Answer;
     type Prepare = client::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for BgvPir {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().steps();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<BgvPir>().with_revise::<BgvPir>().with_steps::<BgvPir>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<BgvPir>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<BgvPir>();

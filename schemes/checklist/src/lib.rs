@@ -45,7 +45,7 @@ mod tests;
 pub mod tree;
 mod upkeep;
 
-use sotto_core::{Scheme, SchemeEntry, SchemeId, Two};
+use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, Two};
 
 /// The scheme.
 pub struct Checklist;
@@ -60,18 +60,10 @@ impl Scheme for Checklist {
     type Answer = message::Answer;
     type Prepare = prepare::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for Checklist {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry =
-    SchemeEntry::new::<Checklist>().with_revise::<Checklist>().with_upkeep::<Checklist>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Checklist>().with_upkeep::<Checklist>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<Checklist>();

@@ -31,7 +31,7 @@ pub mod server;
 #[cfg(feature = "server")]
 pub mod tree;
 
-use sotto_core::{Scheme, SchemeEntry, SchemeId, Two};
+use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, Two};
 
 /// The scheme.
 pub struct Dpf;
@@ -46,17 +46,10 @@ impl Scheme for Dpf {
     type Answer = message::Answer;
     type Prepare = client::Client;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for Dpf {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Dpf>().with_revise::<Dpf>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Dpf>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<Dpf>();

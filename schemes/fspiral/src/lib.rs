@@ -14,7 +14,7 @@
 pub mod server;
 pub mod sets;
 
-use sotto_core::{One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
+use sotto_core::{Caps, One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
 use sotto_cube::{Family, Params, Template, client, message};
 
 /// The scheme.
@@ -36,6 +36,9 @@ impl Scheme for FSpiral {
     type Answer = message::Answer;
     type Prepare = client::Prepare<FSpiral>;
     type Client = client::Client<FSpiral>;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().stream();
 }
 
 impl Streamed for FSpiral {
@@ -59,16 +62,5 @@ impl Streamed for FSpiral {
     }
 }
 
-#[cfg(feature = "server")]
-impl sotto_core::Serve for FSpiral {
-    type Server = server::Server;
-}
-
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry =
-    SchemeEntry::new::<FSpiral>().with_revise::<FSpiral>().with_stream::<FSpiral>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<FSpiral>().with_stream::<FSpiral>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<FSpiral>();

@@ -48,7 +48,7 @@ mod tests;
 pub mod tree;
 mod upkeep;
 
-use sotto_core::{Scheme, SchemeEntry, SchemeId, Two};
+use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, Two};
 
 /// The scheme.
 pub struct TreePir;
@@ -63,18 +63,10 @@ impl Scheme for TreePir {
     type Answer = message::Answer;
     type Prepare = prepare::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for TreePir {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry =
-    SchemeEntry::new::<TreePir>().with_revise::<TreePir>().with_upkeep::<TreePir>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<TreePir>().with_upkeep::<TreePir>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<TreePir>();

@@ -52,7 +52,7 @@ mod state;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct Piano;
@@ -67,17 +67,10 @@ impl Scheme for Piano {
     type Answer = message::Answer;
     type Prepare = prepare::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for Piano {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().state();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Piano>().with_revise::<Piano>().with_state::<Piano>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Piano>().with_state::<Piano>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<Piano>();

@@ -48,7 +48,7 @@ mod state;
 mod tests;
 pub mod two;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 
 pub use two::TWO;
 
@@ -65,17 +65,10 @@ impl Scheme for S3pir {
     type Answer = message::Answer;
     type Prepare = prepare::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for S3pir {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().state();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<S3pir>().with_revise::<S3pir>().with_state::<S3pir>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<S3pir>().with_state::<S3pir>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<S3pir>();

@@ -22,7 +22,7 @@ pub mod select;
 pub(crate) mod server;
 mod stock;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct S3pirTwo;
@@ -37,18 +37,10 @@ impl Scheme for S3pirTwo {
     type Answer = crate::message::Answer;
     type Prepare = client::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for S3pirTwo {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const TWO: SchemeEntry =
-    SchemeEntry::new::<S3pirTwo>().with_revise::<S3pirTwo>().with_upkeep::<S3pirTwo>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const TWO: SchemeEntry = SchemeEntry::new::<S3pirTwo>().with_upkeep::<S3pirTwo>();
+pub const TWO: SchemeEntry = SchemeEntry::of::<S3pirTwo>();

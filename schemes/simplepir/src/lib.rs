@@ -36,7 +36,7 @@ pub mod select;
 pub mod server;
 pub mod update;
 
-use sotto_core::{One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 
 /// The scheme.
 pub struct SimplePir;
@@ -51,18 +51,10 @@ impl Scheme for SimplePir {
     type Answer = message::Answer;
     type Prepare = client::Prepare;
     type Client = client::Client;
-}
-
-#[cfg(feature = "server")]
-impl sotto_core::Serve for SimplePir {
+    #[cfg(feature = "server")]
     type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.patch().revise();
 }
 
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry =
-    SchemeEntry::new::<SimplePir>().with_patch::<SimplePir>().with_revise::<SimplePir>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<SimplePir>().with_patch::<SimplePir>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<SimplePir>();

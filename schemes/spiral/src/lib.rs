@@ -14,7 +14,7 @@
 pub mod server;
 pub mod sets;
 
-use sotto_core::{One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
+use sotto_core::{Caps, One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
 use sotto_cube::{Family, Params, Template, client, message};
 
 /// The scheme.
@@ -36,6 +36,9 @@ impl Scheme for Spiral {
     type Answer = message::Answer;
     type Prepare = client::Prepare<Spiral>;
     type Client = client::Client<Spiral>;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise().stream();
 }
 
 impl Streamed for Spiral {
@@ -59,15 +62,5 @@ impl Streamed for Spiral {
     }
 }
 
-#[cfg(feature = "server")]
-impl sotto_core::Serve for Spiral {
-    type Server = server::Server;
-}
-
 /// What the registry knows of this scheme.
-#[cfg(feature = "server")]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>().with_revise::<Spiral>().with_stream::<Spiral>();
-
-/// What the registry knows of this scheme, in builds without servers.
-#[cfg(not(feature = "server"))]
-pub const ENTRY: SchemeEntry = SchemeEntry::new::<Spiral>().with_stream::<Spiral>();
+pub const ENTRY: SchemeEntry = SchemeEntry::of::<Spiral>();

@@ -1,7 +1,7 @@
 use super::asking::Asking;
 use super::*;
 use crate::machine::Reader;
-use sotto_core::{AnyServer, AnySession};
+use sotto_core::{AnyServer, AnySession, AnySteps, AnyStream, AnySupplier};
 use sotto_testkit::clear::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_TWO};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -205,6 +205,15 @@ impl AnyServer for Lying<'_> {
             answer[0] ^= 1;
         }
         answers
+    }
+    fn stream(&self) -> Option<&dyn AnyStream> {
+        self.0.stream()
+    }
+    fn steps(&self) -> Option<&dyn AnySteps> {
+        self.0.steps()
+    }
+    fn supplier(&self) -> Option<&dyn AnySupplier> {
+        self.0.supplier()
     }
 }
 

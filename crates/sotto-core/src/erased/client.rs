@@ -25,9 +25,7 @@ pub trait AnyPrepare: Send {
     /// As there.
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>>;
     /// What writes it down half done, where the scheme can.
-    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
-        None
-    }
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint>;
 }
 
 /// A prepared client.
@@ -47,24 +45,17 @@ pub trait AnyClient: Send {
     /// See [`Client::budget`].
     fn budget(&self) -> Budget;
     /// What reads records piece by piece, where the scheme can.
-    fn units(&mut self) -> Option<&mut dyn AnyUnits> {
-        None
-    }
+    fn units(&mut self) -> Option<&mut dyn AnyUnits>;
     /// The state that must survive, where the scheme has one. Whoever asks without keeping it may ask as long as
     /// nothing crashes.
-    fn state(&mut self) -> Option<&mut dyn AnyState> {
-        None
-    }
+    fn state(&mut self) -> Option<&mut dyn AnyState>;
     /// What orders hints, where a server makes them.
-    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
-        None
-    }
+    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep>;
 }
 
 pub(super) struct Preparing<S: Scheme> {
     pub(super) params: S::Params,
     pub(super) prepare: S::Prepare,
-    pub(super) finish: fn(Ready<S>) -> Box<dyn AnyClient>,
 }
 
 pub(super) struct Ready<S: Scheme> {
@@ -73,33 +64,9 @@ pub(super) struct Ready<S: Scheme> {
 }
 
 pub(super) fn prepare<S: Scheme>(params: &[u8], rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>> {
-    prepare_as::<S>(params, rng, |ready| Box::new(ready))
-}
-
-/// Starts a client that in the end is what `finish` makes of it.
-pub(super) fn prepare_as<S: Scheme>(
-    params: &[u8],
-    rng: &mut dyn CryptoRng,
-    finish: fn(Ready<S>) -> Box<dyn AnyClient>,
-) -> Result<Box<dyn AnyPrepare>> {
-    Ok(Box::new(preparing::<S>(params, rng, finish)?))
-}
-
-pub(super) fn preparing<S: Scheme>(
-    params: &[u8],
-    rng: &mut dyn CryptoRng,
-    finish: fn(Ready<S>) -> Box<dyn AnyClient>,
-) -> Result<Preparing<S>> {
     let params = checked::<S>(params)?;
     let prepare = S::Prepare::begin(&params, rng)?;
-    Ok(Preparing { params, prepare, finish })
-}
-
-impl<S: Scheme> Preparing<S> {
-    pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
-        let Preparing { params, prepare, finish } = self;
-        Ok(finish(Ready { params, client: prepare.finish()? }))
-    }
+    Ok(Box::new(Preparing::<S> { params, prepare }))
 }
 
 impl<S: Scheme> AnyPrepare for Preparing<S> {
@@ -110,7 +77,11 @@ impl<S: Scheme> AnyPrepare for Preparing<S> {
         self.prepare.absorb(from, chunk)
     }
     fn finish(self: Box<Self>) -> Result<Box<dyn AnyClient>> {
-        Preparing::finish(*self)
+        let Preparing { params, prepare } = *self;
+        Ok(Box::new(Ready::<S> { params, client: prepare.finish()? }))
+    }
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        S::CAPS.as_checkpoint.map(|view| view(self))
     }
 }
 
@@ -149,5 +120,15 @@ impl<S: Scheme> AnyClient for Ready<S> {
 
     fn budget(&self) -> Budget {
         self.client.budget()
+    }
+
+    fn units(&mut self) -> Option<&mut dyn AnyUnits> {
+        S::CAPS.as_units.map(|view| view(self))
+    }
+    fn state(&mut self) -> Option<&mut dyn AnyState> {
+        S::CAPS.as_state.map(|view| view(self))
+    }
+    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
+        S::CAPS.as_upkeep.map(|view| view(self))
     }
 }

@@ -1,7 +1,7 @@
 //! Servers as bytes.
 
-use super::{AnySteps, AnyStream, AnySupplier, checked, steps, stream, upkeep};
-use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Serve, Server, Sink, Wire};
+use super::{AnySteps, AnyStream, AnySupplier, checked};
+use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Server, Sink, Wire};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -13,32 +13,15 @@ pub struct ServerEntry {
     /// See [`Server::open`].
     pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
     /// See [`Revise::revise`]; `None` if a change means encoding afresh.
-    pub revise: Option<fn(&[u8], &[Change], &dyn Sink) -> Result<()>>,
+    pub revise: Option<ReviseFn>,
 }
 
+/// `(params, changes, out)`: see [`Revise::revise`].
+pub type ReviseFn = fn(&[u8], &[Change], &dyn Sink) -> Result<()>;
+
 impl ServerEntry {
-    pub(super) const fn new<S: Serve>() -> Self {
-        ServerEntry { encode: encode::<S>, open: open::<S>, revise: None }
-    }
-
-    pub(super) const fn with_stream<S: crate::Stream>(mut self) -> Self {
-        self.open = stream::open::<S>;
-        self
-    }
-
-    pub(super) const fn with_steps<S: crate::Stepped>(mut self) -> Self {
-        self.open = steps::open::<S>;
-        self
-    }
-
-    pub(super) const fn with_upkeep<S: crate::Supplier>(mut self) -> Self {
-        self.open = upkeep::open::<S>;
-        self
-    }
-
-    pub(super) const fn with_revise<S: Revise>(mut self) -> Self {
-        self.revise = Some(revise::<S>);
-        self
+    pub(super) const fn of<S: Scheme>(revise: Option<ReviseFn>) -> Self {
+        ServerEntry { encode: encode::<S>, open: open::<S>, revise }
     }
 }
 
@@ -63,70 +46,35 @@ pub trait AnyServer: Send + Sync {
     /// Decodes and answers queries of several clients in one go; results in order, each on its own.
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>>;
     /// What answers piece by piece, where the scheme can.
-    fn stream(&self) -> Option<&dyn AnyStream> {
-        None
-    }
+    fn stream(&self) -> Option<&dyn AnyStream>;
     /// What answers step by step, where the scheme can.
-    fn steps(&self) -> Option<&dyn AnySteps> {
-        None
-    }
+    fn steps(&self) -> Option<&dyn AnySteps>;
     /// What makes hints to order, where the scheme can.
-    fn supplier(&self) -> Option<&dyn AnySupplier> {
-        None
-    }
+    fn supplier(&self) -> Option<&dyn AnySupplier>;
 }
 
-pub(super) struct Open<S: Serve> {
+pub(super) struct Open<S: Scheme> {
     pub(super) params: S::Params,
     pub(super) server: S::Server,
 }
 
-pub(super) type SessionOf<S> = <<S as Serve>::Server as Server<S>>::Session;
+pub(super) type SessionOf<S> = <<S as Scheme>::Server as Server<S>>::Session;
 
-/// The methods of [`AnyServer`] that a server with more than those leaves to the [`Open`] it is made of.
-macro_rules! as_open {
-    () => {
-        fn keys_bytes(&self) -> usize {
-            self.0.keys_bytes()
-        }
-        fn query_bytes(&self) -> usize {
-            self.0.query_bytes()
-        }
-        fn answer_bytes(&self) -> usize {
-            self.0.answer_bytes()
-        }
-        fn session_bytes(&self) -> usize {
-            self.0.session_bytes()
-        }
-        fn admit(&self, keys: &[u8]) -> Result<AnySession> {
-            self.0.admit(keys)
-        }
-        fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-            self.0.answer_many(asks)
-        }
-    };
-}
-pub(super) use as_open;
-
-fn encode<S: Serve>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+fn encode<S: Scheme>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     S::Server::encode(&checked::<S>(params)?, rows, out)
 }
 
-fn open<S: Serve>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
-    Ok(Box::new(open_as::<S>(params, image)?))
-}
-
-pub(super) fn open_as<S: Serve>(params: &[u8], image: Arc<dyn Image>) -> Result<Open<S>> {
+fn open<S: Scheme>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
     let params = checked::<S>(params)?;
     let server = S::Server::open(&params, image)?;
-    Ok(Open { params, server })
+    Ok(Box::new(Open::<S> { params, server }))
 }
 
-fn revise<S: Revise>(params: &[u8], changes: &[Change], out: &dyn Sink) -> Result<()> {
+pub(super) fn revise<S: Revise>(params: &[u8], changes: &[Change], out: &dyn Sink) -> Result<()> {
     S::revise(&checked::<S>(params)?, changes, out)
 }
 
-impl<S: Serve> Open<S> {
+impl<S: Scheme> Open<S> {
     pub(super) fn decode<'a>(
         &self,
         session: &'a AnySession,
@@ -137,7 +85,7 @@ impl<S: Serve> Open<S> {
     }
 }
 
-impl<S: Serve> AnyServer for Open<S> {
+impl<S: Scheme> AnyServer for Open<S> {
     fn keys_bytes(&self) -> usize {
         S::Keys::size(&self.params)
     }
@@ -183,5 +131,15 @@ impl<S: Serve> AnyServer for Open<S> {
             };
         }
         results
+    }
+
+    fn stream(&self) -> Option<&dyn AnyStream> {
+        S::CAPS.as_stream.map(|view| view(self))
+    }
+    fn steps(&self) -> Option<&dyn AnySteps> {
+        S::CAPS.as_steps.map(|view| view(self))
+    }
+    fn supplier(&self) -> Option<&dyn AnySupplier> {
+        S::CAPS.as_supplier.map(|view| view(self))
     }
 }

@@ -1,9 +1,8 @@
 //! Servers that say which step of an answer they are at.
 
-use super::server::{self, Open};
-use super::{AnyServer, AnySession};
-use crate::{Image, Result, Stepped, Wire};
-use std::sync::Arc;
+use super::AnySession;
+use super::server::Open;
+use crate::{Result, Stepped, Wire};
 
 /// Answers step by step.
 pub trait AnySteps: Send + Sync {
@@ -22,20 +21,11 @@ pub trait AnySteps: Send + Sync {
     ) -> Result<Vec<u8>>;
 }
 
-pub(super) fn open<S: Stepped>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
-    Ok(Box::new(Steps(server::open_as::<S>(params, image)?)))
+pub(super) fn view<S: Stepped>(open: &Open<S>) -> &dyn AnySteps {
+    open
 }
 
-struct Steps<S: Stepped>(Open<S>);
-
-impl<S: Stepped> AnyServer for Steps<S> {
-    server::as_open!();
-    fn steps(&self) -> Option<&dyn AnySteps> {
-        Some(self)
-    }
-}
-
-impl<S: Stepped> AnySteps for Steps<S> {
+impl<S: Stepped> AnySteps for Open<S> {
     fn orders(&self) -> &'static [&'static str] {
         S::ORDERS
     }
@@ -47,10 +37,10 @@ impl<S: Stepped> AnySteps for Steps<S> {
         order: &str,
         done: &mut dyn FnMut(&'static str),
     ) -> Result<Vec<u8>> {
-        let (session, query) = self.0.decode(session, query)?;
-        let answer = S::answer_by_steps(&self.0.server, session, query, order, done)?;
-        let mut out = Vec::with_capacity(S::Answer::size(&self.0.params));
-        answer.put(&self.0.params, &mut out);
+        let (session, query) = self.decode(session, query)?;
+        let answer = S::answer_by_steps(&self.server, session, query, order, done)?;
+        let mut out = Vec::with_capacity(S::Answer::size(&self.params));
+        answer.put(&self.params, &mut out);
         Ok(out)
     }
 }

@@ -1,10 +1,9 @@
 //! Servers that answer piece by piece.
 
-use super::server::{self, Open};
-use super::{AnyServer, AnySession, units};
-use crate::{Image, Misuse, Result, Stream, Units, Wire};
+use super::server::Open;
+use super::{AnySession, units};
+use crate::{Misuse, Result, Stream, Units, Wire};
 use std::any::Any;
-use std::sync::Arc;
 
 /// A query, expanded once for all units of its record.
 pub struct AnyPrepared(Box<dyn Any + Send + Sync>);
@@ -25,35 +24,26 @@ pub trait AnyStream: Send + Sync {
     fn unit(&self, prepared: &AnyPrepared, unit: u64) -> Result<Vec<u8>>;
 }
 
-pub(super) fn open<S: Stream>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
-    Ok(Box::new(Streaming(server::open_as::<S>(params, image)?)))
+pub(super) fn view<S: Stream>(open: &Open<S>) -> &dyn AnyStream {
+    open
 }
 
-struct Streaming<S: Stream>(Open<S>);
-
-impl<S: Stream> AnyServer for Streaming<S> {
-    server::as_open!();
-    fn stream(&self) -> Option<&dyn AnyStream> {
-        Some(self)
-    }
-}
-
-impl<S: Stream> AnyStream for Streaming<S> {
+impl<S: Stream> AnyStream for Open<S> {
     fn units(&self) -> Units {
-        units::units::<S>(&self.0.params)
+        units::units::<S>(&self.params)
     }
 
     fn prepare(&self, session: &AnySession, query: &[u8]) -> Result<AnyPrepared> {
-        let (session, query) = self.0.decode(session, query)?;
-        Ok(AnyPrepared(Box::new(S::prepare(&self.0.server, session, query)?)))
+        let (session, query) = self.decode(session, query)?;
+        Ok(AnyPrepared(Box::new(S::prepare(&self.server, session, query)?)))
     }
 
     fn unit(&self, prepared: &AnyPrepared, unit: u64) -> Result<Vec<u8>> {
-        let params = &self.0.params;
+        let params = &self.params;
         units::within::<S>(params, unit)?;
         let prepared = prepared.0.downcast_ref::<S::Prepared>().ok_or(Misuse::Foreign("prepared query"))?;
         let mut out = Vec::with_capacity(S::UnitAnswer::size(params));
-        S::unit(&self.0.server, prepared, unit)?.put(params, &mut out);
+        S::unit(&self.server, prepared, unit)?.put(params, &mut out);
         Ok(out)
     }
 }

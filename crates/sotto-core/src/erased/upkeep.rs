@@ -1,18 +1,12 @@
 //! Clients that order hints, and servers that make them.
 
+use super::checked;
 use super::client::Ready;
 #[cfg(feature = "server")]
-use super::server::{self, Open};
-use super::state::{self, Kept};
-use super::{AnyClient, AnyPrepare, AnyState, StateEntry, Ticket, checked};
+use super::server::Open;
 #[cfg(feature = "server")]
-use super::{AnyServer, AnySession};
-use crate::{Budget, CryptoRng, Record, RecordIndex, Result, Upkeep, Wire};
-#[cfg(feature = "server")]
-use crate::{Image, Supplier};
-use std::io::Read;
-#[cfg(feature = "server")]
-use std::sync::Arc;
+use crate::Supplier;
+use crate::{Result, Upkeep, Wire};
 
 /// Orders hints. See [`Upkeep`].
 pub trait AnyUpkeep {
@@ -48,52 +42,13 @@ fn sizes<S: Upkeep>(params: &[u8]) -> Result<(u64, u64)> {
     Ok((S::Order::size(&params) as u64, S::Supply::size(&params) as u64))
 }
 
-pub(super) const fn state_entry<S: Upkeep>() -> StateEntry {
-    StateEntry { load: load::<S>, resume: resume::<S> }
+pub(super) fn view<S: Upkeep>(ready: &mut Ready<S>) -> &mut dyn AnyUpkeep {
+    ready
 }
 
-fn load<S: Upkeep>(params: &[u8], from: &mut dyn Read) -> Result<Box<dyn AnyClient>> {
-    Ok(Box::new(Ordering(state::load_as::<S>(params, from)?)))
-}
-
-fn resume<S: Upkeep>(params: &[u8], from: &mut dyn Read) -> Result<Box<dyn AnyPrepare>> {
-    Ok(Box::new(state::resume_as::<S>(params, from, finish)?))
-}
-
-pub(super) fn prepare<S: Upkeep>(params: &[u8], rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyPrepare>> {
-    state::prepare_as::<S>(params, rng, finish)
-}
-
-fn finish<S: Upkeep>(ready: Ready<S>) -> Box<dyn AnyClient> {
-    Box::new(Ordering(Kept(ready)))
-}
-
-struct Ordering<S: Upkeep>(Kept<S>);
-
-impl<S: Upkeep> AnyClient for Ordering<S> {
-    fn keys(&self) -> Vec<u8> {
-        self.0.keys()
-    }
-    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
-        self.0.query(index, rng)
-    }
-    fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record> {
-        self.0.recover(ticket, answers)
-    }
-    fn budget(&self) -> Budget {
-        self.0.budget()
-    }
-    fn state(&mut self) -> Option<&mut dyn AnyState> {
-        Some(&mut self.0)
-    }
-    fn upkeep(&mut self) -> Option<&mut dyn AnyUpkeep> {
-        Some(self)
-    }
-}
-
-impl<S: Upkeep> AnyUpkeep for Ordering<S> {
+impl<S: Upkeep> AnyUpkeep for Ready<S> {
     fn order(&mut self) -> Result<Option<Vec<u8>>> {
-        let Ready { params, client } = &mut self.0.0;
+        let Ready { params, client } = self;
         let Some(order) = S::order(client)? else { return Ok(None) };
         let mut out = Vec::with_capacity(S::Order::size(params));
         order.put(params, &mut out);
@@ -101,7 +56,7 @@ impl<S: Upkeep> AnyUpkeep for Ordering<S> {
     }
 
     fn stock(&mut self, supply: &[u8]) -> Result<()> {
-        let Ready { params, client } = &mut self.0.0;
+        let Ready { params, client } = self;
         S::stock(client, S::Supply::take(params, supply)?)
     }
 }
@@ -121,32 +76,21 @@ pub trait AnySupplier: Send + Sync {
 }
 
 #[cfg(feature = "server")]
-pub(super) fn open<S: Supplier>(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
-    Ok(Box::new(Supplying(server::open_as::<S>(params, image)?)))
+pub(super) fn supplier<S: Supplier>(open: &Open<S>) -> &dyn AnySupplier {
+    open
 }
 
 #[cfg(feature = "server")]
-struct Supplying<S: Supplier>(Open<S>);
-
-#[cfg(feature = "server")]
-impl<S: Supplier> AnyServer for Supplying<S> {
-    server::as_open!();
-    fn supplier(&self) -> Option<&dyn AnySupplier> {
-        Some(self)
-    }
-}
-
-#[cfg(feature = "server")]
-impl<S: Supplier> AnySupplier for Supplying<S> {
+impl<S: Supplier> AnySupplier for Open<S> {
     fn order_bytes(&self) -> usize {
-        S::Order::size(&self.0.params)
+        S::Order::size(&self.params)
     }
     fn supply_bytes(&self) -> usize {
-        S::Supply::size(&self.0.params)
+        S::Supply::size(&self.params)
     }
     fn supply(&self, order: &[u8]) -> Result<Vec<u8>> {
-        let params = &self.0.params;
-        let supply = S::supply(&self.0.server, S::Order::take(params, order)?)?;
+        let params = &self.params;
+        let supply = S::supply(&self.server, S::Order::take(params, order)?)?;
         let mut out = Vec::with_capacity(S::Supply::size(params));
         supply.put(params, &mut out);
         Ok(out)

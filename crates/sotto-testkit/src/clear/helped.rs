@@ -23,13 +23,13 @@ mod server;
 use super::params::{ClearParams, Flavour, Literal};
 use client::Stock;
 use message::{Answer, Query};
-use sotto_core::{Costs, One, Scheme, SchemeEntry, SchemeId, Security};
+use server::Table;
+use sotto_core::{Caps, Costs, One, Scheme, SchemeEntry, SchemeId, Security};
 
 pub use message::used;
 
 /// Two servers: one is told the index, the other makes hints for three lookups at a time. **No privacy at all.**
-pub static CLEAR_HELPED: SchemeEntry =
-    SchemeEntry::new::<Helped>().with_revise::<Helped>().with_upkeep::<Helped>();
+pub static CLEAR_HELPED: SchemeEntry = SchemeEntry::of::<Helped>();
 
 /// Lookups that one supply lasts for.
 const LASTS: u64 = 3;
@@ -73,6 +73,8 @@ impl Scheme for Helped {
     type Answer = Answer;
     type Prepare = Stock;
     type Client = Stock;
+    type Server = Table;
+    const CAPS: Caps<Self> = Caps::NONE.revise().upkeep();
 }
 
 /// The exclusive or of the words of one record: what changes in a record changes its sum by the sum of the change.

@@ -4,20 +4,18 @@ use super::hint::{self, SUM};
 use super::params::{ClearParams, Flavour, Literal};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Artifact, ArtifactNeed, Change, Client, Costs, CryptoRng, Error, Image, Misuse, One, Patch,
+    Artifact, ArtifactNeed, Caps, Change, Client, Costs, CryptoRng, Error, Image, Misuse, One, Patch,
     PeerMisbehaved, Prepare, Record, RecordIndex, Result, Revise, Rows, Scheme, SchemeEntry, SchemeId,
-    Section, Security, Serve, Server, Sink, Wire,
+    Section, Security, Server, Sink, Wire,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One server, told the index. **No privacy at all.**
-pub static CLEAR: SchemeEntry =
-    SchemeEntry::new::<Clear<false>>().with_patch::<Clear<false>>().with_revise::<Clear<false>>();
+pub static CLEAR: SchemeEntry = SchemeEntry::of::<Clear<false>>();
 
 /// One server, told the index masked with a registered key. **No privacy at all.**
-pub static CLEAR_KEYED: SchemeEntry =
-    SchemeEntry::new::<Clear<true>>().with_patch::<Clear<true>>().with_revise::<Clear<true>>();
+pub static CLEAR_KEYED: SchemeEntry = SchemeEntry::of::<Clear<true>>();
 
 /// The scheme; `KEYED` or not.
 struct Clear<const KEYED: bool>;
@@ -62,6 +60,8 @@ impl<const KEYED: bool> Scheme for Clear<KEYED> {
     type Answer = Answer;
     type Prepare = Preparing<KEYED>;
     type Client = Ready<KEYED>;
+    type Server = Table<KEYED>;
+    const CAPS: Caps<Self> = Caps::NONE.patch().revise();
 }
 
 /// The mask of a session; zero without keys.
@@ -225,10 +225,6 @@ impl<const KEYED: bool> Patch for Clear<KEYED> {
         exact("hint", held, params.records() as usize * SUM)?;
         hint::patch(held, delta)
     }
-}
-
-impl<const KEYED: bool> Serve for Clear<KEYED> {
-    type Server = Table<KEYED>;
 }
 
 /// A server: the table as it is.

@@ -10,14 +10,15 @@ mod server;
 
 use super::params::{ClearParams, Flavour, Literal};
 use client::{Kept, Streaming};
+use server::Table;
 use sotto_core::wire::exact;
 use sotto_core::{
-    Artifact, Costs, One, PeerMisbehaved, Result, Scheme, SchemeEntry, SchemeId, Section, Security, Wire,
+    Artifact, Caps, Costs, One, PeerMisbehaved, Result, Scheme, SchemeEntry, SchemeId, Section, Security,
+    Wire,
 };
 
 /// One server, told the index; the records are an artifact, streamed once. **No privacy at all.**
-pub static CLEAR_ROWS: SchemeEntry =
-    SchemeEntry::new::<Streamed>().with_state::<Streamed>().with_revise::<Streamed>();
+pub static CLEAR_ROWS: SchemeEntry = SchemeEntry::of::<Streamed>();
 
 /// The scheme.
 struct Streamed;
@@ -64,6 +65,8 @@ impl Scheme for Streamed {
     type Answer = Answer;
     type Prepare = Streaming;
     type Client = Kept;
+    type Server = Table;
+    const CAPS: Caps<Self> = Caps::NONE.revise().state();
 }
 
 /// The index.

@@ -18,14 +18,15 @@ use held::{Held, Making};
 use message::{Answer, Query};
 use serde::{Deserialize, Serialize};
 use sotto_core::{
-    Costs, One, Params, ParamsDigest, ParamsError, ParamsReport, Scheme, SchemeEntry, SchemeId, Security,
+    Caps, Costs, One, Params, ParamsDigest, ParamsError, ParamsReport, Scheme, SchemeEntry, SchemeId,
+    Security,
 };
 
 pub use message::used;
+use served::Table;
 
 /// One server, told the index; slots that are used up, a journal, and deltas to follow. **No privacy at all.**
-pub static CLEAR_STATE: SchemeEntry =
-    SchemeEntry::new::<Slots>().with_revise::<Slots>().with_state::<Slots>();
+pub static CLEAR_STATE: SchemeEntry = SchemeEntry::of::<Slots>();
 
 /// The scheme.
 struct Slots;
@@ -126,4 +127,6 @@ impl Scheme for Slots {
     type Answer = Answer;
     type Prepare = Making;
     type Client = Held;
+    type Server = Table;
+    const CAPS: Caps<Self> = Caps::NONE.revise().state();
 }

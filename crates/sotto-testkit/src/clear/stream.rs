@@ -11,15 +11,14 @@ use message::{Answer, Query, SUM, UnitAnswer};
 use serde::{Deserialize, Serialize};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Change, Client, Costs, CryptoRng, Image, Misuse, One, Params, ParamsDigest, ParamsError, ParamsReport,
-    PeerMisbehaved, Prepare, Record, RecordIndex, Result, Revise, Rows, Scheme, SchemeEntry, SchemeId,
-    Section, Security, Serve, Server, Sink, Stream, Streamed,
+    Caps, Change, Client, Costs, CryptoRng, Image, Misuse, One, Params, ParamsDigest, ParamsError,
+    ParamsReport, PeerMisbehaved, Prepare, Record, RecordIndex, Result, Revise, Rows, Scheme, SchemeEntry,
+    SchemeId, Section, Security, Server, Sink, Stream, Streamed,
 };
 use std::sync::Arc;
 
 /// One server, told the index masked with a registered key; records of several units. **No privacy at all.**
-pub static CLEAR_STREAM: SchemeEntry =
-    SchemeEntry::new::<Units>().with_revise::<Units>().with_stream::<Units>();
+pub static CLEAR_STREAM: SchemeEntry = SchemeEntry::of::<Units>();
 
 /// The scheme.
 struct Units;
@@ -124,6 +123,8 @@ impl Scheme for Units {
     type Answer = Answer;
     type Prepare = Ready;
     type Client = Ready;
+    type Server = Table;
+    const CAPS: Caps<Self> = Caps::NONE.revise().stream();
 }
 
 /// A client, which needs nothing but the parameters and its mask.
@@ -180,10 +181,6 @@ impl Streamed for Units {
     fn open_unit(_: &mut Ready, (): &(), unit: u64, answer: UnitAnswer) -> Result<Record> {
         Ok(Record::new(answer.read(unit)?.to_vec()))
     }
-}
-
-impl Serve for Units {
-    type Server = Table;
 }
 
 /// A server: the table as it is.

@@ -5,13 +5,13 @@
 use super::params::{ClearParams, Flavour, Literal, resident, same_shape};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Change, Client, Costs, CryptoRng, Image, Misuse, PeerMisbehaved, Prepare, Record, RecordIndex, Result,
-    Revise, Rows, Scheme, SchemeEntry, SchemeId, Section, Security, Serve, Server, Sink, Two, Wire,
+    Caps, Change, Client, Costs, CryptoRng, Image, Misuse, PeerMisbehaved, Prepare, Record, RecordIndex,
+    Result, Revise, Rows, Scheme, SchemeEntry, SchemeId, Section, Security, Server, Sink, Two, Wire,
 };
 use std::sync::Arc;
 
 /// Two servers, each sent a random half of the question. Private if they do not collude.
-pub static CLEAR_TWO: SchemeEntry = SchemeEntry::new::<Shares>().with_revise::<Shares>();
+pub static CLEAR_TWO: SchemeEntry = SchemeEntry::of::<Shares>();
 
 /// The scheme.
 struct Shares;
@@ -48,6 +48,8 @@ impl Scheme for Shares {
     type Answer = Answer;
     type Prepare = Shared;
     type Client = Shared;
+    type Server = Table;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
 }
 
 /// One bit per record, lowest bit first.
@@ -136,10 +138,6 @@ impl Client<Shares> for Shared {
     fn recover(&mut self, (): (), Two(first, second): Two<Answer>) -> Result<Record> {
         Ok(Record::new(first.0.iter().zip(&second.0).map(|(a, b)| a ^ b).collect()))
     }
-}
-
-impl Serve for Shares {
-    type Server = Table;
 }
 
 /// A server: the table as it is.

@@ -5,8 +5,8 @@ use super::wire::{damage, harmless};
 use crate::memory::MemoryImage;
 use crate::rng::seeded;
 use sotto_core::{
-    AnyClient, AnyServer, AnyState, AnyUpkeep, Budget, CryptoRng, Error, PeerMisbehaved, Record, RecordIndex,
-    Result, Ticket,
+    AnyClient, AnyServer, AnyState, AnyUnits, AnyUpkeep, Budget, CryptoRng, Error, PeerMisbehaved, Record,
+    RecordIndex, Result, Ticket,
 };
 use std::sync::Arc;
 
@@ -51,6 +51,9 @@ impl AnyClient for Supplied {
     }
     fn budget(&self) -> Budget {
         self.client.budget()
+    }
+    fn units(&mut self) -> Option<&mut dyn AnyUnits> {
+        self.client.units()
     }
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         self.client.state()

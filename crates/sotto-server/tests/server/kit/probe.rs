@@ -1,6 +1,6 @@
 //! A scheme that can be held up, watched, and made to panic.
 
-use sotto_core::{AnyPrepared, AnyServer, AnySession, AnyStream, AnySupplier, Result, Units};
+use sotto_core::{AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, Result, Units};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -86,6 +86,9 @@ impl AnyServer for Probed {
     }
     fn stream(&self) -> Option<&dyn AnyStream> {
         self.inner.stream().map(|_| self as &dyn AnyStream)
+    }
+    fn steps(&self) -> Option<&dyn AnySteps> {
+        self.inner.steps()
     }
     fn supplier(&self) -> Option<&dyn AnySupplier> {
         self.inner.supplier().map(|_| self as &dyn AnySupplier)

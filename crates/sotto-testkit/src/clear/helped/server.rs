@@ -4,18 +4,12 @@
 use super::message::{Answer, Order, Query, Supply};
 use super::{Helped, P, mask, sum};
 use crate::clear::params::{resident, same_shape};
-use sotto_core::{
-    Artifact, Change, Image, Misuse, Result, Revise, Rows, Section, Serve, Server, Sink, Supplier,
-};
+use sotto_core::{Artifact, Change, Image, Misuse, Result, Revise, Rows, Section, Server, Sink, Supplier};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const ROWS: Section = Section::Resident;
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
-
-impl Serve for Helped {
-    type Server = Table;
-}
 
 /// A server.
 pub(super) struct Table {

@@ -3,7 +3,7 @@
 
 use super::{Answer, DELTA, P, Query, ROWS, Streamed};
 use sotto_core::wire::exact;
-use sotto_core::{Change, Image, Misuse, PeerMisbehaved, Result, Revise, Rows, Serve, Server, Sink};
+use sotto_core::{Change, Image, Misuse, PeerMisbehaved, Result, Revise, Rows, Server, Sink};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,10 +11,6 @@ use std::sync::Arc;
 pub(super) struct Table {
     params: P,
     image: Arc<dyn Image>,
-}
-
-impl Serve for Streamed {
-    type Server = Table;
 }
 
 fn rows<'a>(params: &P, image: &'a dyn Image) -> Result<&'a [u8]> {

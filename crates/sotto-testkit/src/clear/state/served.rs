@@ -4,7 +4,7 @@ use super::message::{Answer, Query};
 use super::{P, Slots};
 use sotto_core::wire::exact;
 use sotto_core::{
-    Artifact, Change, Image, Misuse, PeerMisbehaved, Result, Revise, Rows, Section, Serve, Server, Sink,
+    Artifact, Change, Image, Misuse, PeerMisbehaved, Result, Revise, Rows, Section, Server, Sink,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,10 +12,6 @@ use std::sync::Arc;
 
 const ROWS: Section = Section::Public(Artifact::Rows);
 const DELTA: Section = Section::Public(Artifact::RowsDelta);
-
-impl Serve for Slots {
-    type Server = Table;
-}
 
 /// A server: the table as it is.
 pub(super) struct Table {

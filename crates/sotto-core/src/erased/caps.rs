@@ -1,0 +1,149 @@
+//! What a scheme can do beyond looking a record up: one value, with a field for each capability.
+//!
+//! A step asks for the trait it stands for and fills fields that no other step fills with anything else. So the order of
+//! steps says nothing, and none takes away what another gave.
+
+#[cfg(feature = "server")]
+use super::server::{self, Open, ReviseFn};
+use super::{AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, PatchFn, StateEntry, UnitsFn, UpkeepEntry};
+#[cfg(feature = "server")]
+use super::{AnySteps, AnyStream, AnySupplier, steps, stream};
+use super::{client::Preparing, client::Ready, patch, state, units, upkeep};
+use crate::{Fan, Patch, Scheme, Stateful};
+
+/// What steps ask of a scheme. A build without servers asks nothing of its server's half.
+#[cfg(feature = "server")]
+mod asked {
+    pub(super) use crate::{Revise, Stepped, Stream, Supplier};
+}
+#[cfg(not(feature = "server"))]
+mod asked {
+    pub(super) use crate::{Scheme as Revise, Scheme as Stepped, Streamed as Stream, Upkeep as Supplier};
+}
+use asked::{Revise, Stepped, Stream, Supplier};
+
+/// The capabilities of a scheme: [`Caps::NONE`], and a step for each trait it implements beyond the required ones.
+pub struct Caps<S: Scheme> {
+    pub(super) patch: Option<PatchFn>,
+    pub(super) units: Option<UnitsFn>,
+    pub(super) state: Option<StateEntry>,
+    pub(super) upkeep: Option<UpkeepEntry>,
+    pub(super) as_units: Option<fn(&mut Ready<S>) -> &mut dyn AnyUnits>,
+    pub(super) as_state: Option<fn(&mut Ready<S>) -> &mut dyn AnyState>,
+    pub(super) as_upkeep: Option<fn(&mut Ready<S>) -> &mut dyn AnyUpkeep>,
+    pub(super) as_checkpoint: Option<fn(&Preparing<S>) -> &dyn AnyCheckpoint>,
+    #[cfg(feature = "server")]
+    pub(super) revise: Option<ReviseFn>,
+    #[cfg(feature = "server")]
+    pub(super) as_stream: Option<fn(&Open<S>) -> &dyn AnyStream>,
+    #[cfg(feature = "server")]
+    pub(super) as_steps: Option<fn(&Open<S>) -> &dyn AnySteps>,
+    #[cfg(feature = "server")]
+    pub(super) as_supplier: Option<fn(&Open<S>) -> &dyn AnySupplier>,
+}
+
+impl<S: Scheme> Caps<S> {
+    /// Records are looked up, and nothing else.
+    pub const NONE: Self = Caps {
+        patch: None,
+        units: None,
+        state: None,
+        upkeep: None,
+        as_units: None,
+        as_state: None,
+        as_upkeep: None,
+        as_checkpoint: None,
+        #[cfg(feature = "server")]
+        revise: None,
+        #[cfg(feature = "server")]
+        as_stream: None,
+        #[cfg(feature = "server")]
+        as_steps: None,
+        #[cfg(feature = "server")]
+        as_supplier: None,
+    };
+
+    /// Refuses capabilities that contradict each other. Entries are constants, so this is a compile error.
+    pub(super) const fn check(&self) {
+        #[cfg(feature = "server")]
+        assert!(
+            self.patch.is_none() || self.revise.is_some(),
+            "a scheme that patches artifacts needs the step revise(), which writes their deltas"
+        );
+        assert!(
+            self.units.is_none() || self.state.is_none(),
+            "a scheme that keeps a state cannot stream: a record read unit by unit is never recovered, nor its hint replaced"
+        );
+        assert!(
+            self.units.is_none() || <S::Fan<()> as Fan<()>>::SERVERS == 1,
+            "a scheme that asks several servers cannot stream: their answers are read together"
+        );
+    }
+}
+
+impl<S: Patch> Caps<S> {
+    /// Clients move a held artifact to the next epoch: [`Patch`].
+    pub const fn patch(self) -> Self {
+        Caps { patch: Some(patch::<S>), ..self }
+    }
+}
+
+impl<S: Revise> Caps<S> {
+    /// Images are moved to the next epoch: `Revise`.
+    pub const fn revise(self) -> Self {
+        Caps {
+            #[cfg(feature = "server")]
+            revise: Some(server::revise::<S>),
+            ..self
+        }
+    }
+}
+
+impl<S: Stream> Caps<S> {
+    /// Records are read unit by unit: [`crate::Streamed`] at the client, `Stream` at the server.
+    pub const fn stream(self) -> Self {
+        Caps {
+            units: Some(units::of::<S>),
+            as_units: Some(units::view::<S>),
+            #[cfg(feature = "server")]
+            as_stream: Some(stream::view::<S>),
+            ..self
+        }
+    }
+}
+
+impl<S: Stateful> Caps<S> {
+    /// Clients have a state that must survive: [`Stateful`].
+    pub const fn state(self) -> Self {
+        Caps {
+            state: Some(StateEntry::new::<S>()),
+            as_state: Some(state::view::<S>),
+            as_checkpoint: Some(state::checkpoint::<S>),
+            ..self
+        }
+    }
+}
+
+impl<S: Supplier> Caps<S> {
+    /// A server makes hints to order: [`crate::Upkeep`] at the client, `Supplier` at the server. Such clients have a state.
+    pub const fn upkeep(self) -> Self {
+        Caps {
+            upkeep: Some(UpkeepEntry::new::<S>()),
+            as_upkeep: Some(upkeep::view::<S>),
+            #[cfg(feature = "server")]
+            as_supplier: Some(upkeep::supplier::<S>),
+            ..self.state()
+        }
+    }
+}
+
+impl<S: Stepped> Caps<S> {
+    /// Servers say which step of an answer they are at: `Stepped`.
+    pub const fn steps(self) -> Self {
+        Caps {
+            #[cfg(feature = "server")]
+            as_steps: Some(steps::view::<S>),
+            ..self
+        }
+    }
+}

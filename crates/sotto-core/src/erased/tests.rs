@@ -1,0 +1,268 @@
+//! Capabilities in every order, of a scheme that has all of them and nothing to say.
+
+use super::*;
+use crate::{
+    Change, Client, Costs, Image, PendingOf, Prepare, Record, RecordIndex, Revise, Rows, Section, Security,
+    Server, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
+};
+use std::io::{Read, Write};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The scheme; `CAPS` says which capabilities it names, and in which order.
+struct Toy<const CAPS: char>;
+
+#[derive(Clone)]
+struct Nothing;
+
+impl Params for Nothing {
+    type Literal = ();
+    fn select(_: &Shape) -> Result<()> {
+        Ok(())
+    }
+    fn check((): ()) -> Result<Self> {
+        Ok(Nothing)
+    }
+    fn literal(&self) -> &() {
+        &()
+    }
+    fn report(&self) -> ParamsReport {
+        let security = Security { bits: f64::INFINITY, model: String::new() };
+        let (digest, costs, details) = (ParamsDigest([0; 32]), Costs::default(), Vec::new());
+        ParamsReport { digest, records: 1, record_bytes: 0, costs, security, failure_log2: 0.0, details }
+    }
+}
+
+impl<const C: char> Scheme for Toy<C> {
+    const ID: SchemeId = SchemeId("toy/1");
+    const TITLE: &'static str = "Nothing";
+    type Params = Nothing;
+    type Fan<T> = crate::One<T>;
+    type Keys = ();
+    type Query = ();
+    type Answer = ();
+    type Prepare = Nothing;
+    type Client = Nothing;
+    type Server = Nothing;
+    const CAPS: Caps<Self> = match C {
+        'a' => Caps::NONE.stream().steps().revise(),
+        'b' => Caps::NONE.revise().steps().stream(),
+        'c' => Caps::NONE.upkeep().steps().patch().revise(),
+        'd' => Caps::NONE.revise().patch().steps().upkeep(),
+        'e' => Caps::NONE.state().upkeep(),
+        'f' => Caps::NONE.upkeep().state(),
+        'g' => Caps::NONE.stream().state(),
+        'h' => Caps::NONE.patch(),
+        _ => Caps::NONE,
+    };
+}
+
+impl<const C: char> Prepare<Toy<C>> for Nothing {
+    fn begin(_: &Nothing, _: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Nothing)
+    }
+    fn finish(self) -> Result<Self> {
+        Ok(self)
+    }
+}
+
+impl<const C: char> Client<Toy<C>> for Nothing {
+    type Pending = ();
+    fn keys(&self) {}
+    fn query(&mut self, _: RecordIndex, _: &mut dyn CryptoRng) -> Result<(crate::One<()>, ())> {
+        Ok((crate::One(()), ()))
+    }
+    fn recover(&mut self, (): (), _: crate::One<()>) -> Result<Record> {
+        Ok(Record::new(Vec::new()))
+    }
+}
+
+impl<const C: char> Server<Toy<C>> for Nothing {
+    type Session = ();
+    fn encode(_: &Nothing, _: &dyn Rows, _: &dyn Sink) -> Result<()> {
+        Ok(())
+    }
+    fn open(_: &Nothing, _: Arc<dyn Image>) -> Result<Self> {
+        Ok(Nothing)
+    }
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+    fn answer(&self, (): &(), (): ()) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<const C: char> Patch for Toy<C> {
+    fn patch(_: &Nothing, _: Artifact, _: &mut [u8], _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<const C: char> Revise for Toy<C> {
+    fn revise(_: &Nothing, _: &[Change], _: &dyn Sink) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<const C: char> Streamed for Toy<C> {
+    type UnitAnswer = ();
+    fn units(_: &Nothing) -> u64 {
+        1
+    }
+    fn unit_bytes(_: &Nothing) -> usize {
+        0
+    }
+    fn open_unit(_: &mut Nothing, (): &(), _: u64, (): ()) -> Result<Record> {
+        Ok(Record::new(Vec::new()))
+    }
+}
+
+impl<const C: char> Stream for Toy<C> {
+    type Prepared = ();
+    fn prepare(_: &Nothing, (): &(), (): ()) -> Result<()> {
+        Ok(())
+    }
+    fn unit(_: &Nothing, (): &(), _: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<const C: char> Stepped for Toy<C> {
+    const ORDERS: &'static [&'static str] = &["one"];
+    fn answer_by_steps(_: &Nothing, (): &(), (): (), _: &str, _: &mut dyn FnMut(&'static str)) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<const C: char> Stateful for Toy<C> {
+    fn save(_: &Nothing, _: &Nothing, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+    fn load(_: &Nothing, _: &mut dyn Read) -> Result<Nothing> {
+        Ok(Nothing)
+    }
+    fn journal(_: &mut Nothing) -> Zeroizing<Vec<u8>> {
+        Zeroizing::default()
+    }
+    fn replay(_: &mut Nothing, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    fn number((): &PendingOf<Self>) -> u64 {
+        0
+    }
+    fn reopen(_: &mut Nothing, _: u64) -> Result<()> {
+        Ok(())
+    }
+    fn reject(_: &mut Nothing, _: u64) {}
+    fn follow(_: &mut Nothing, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    fn checkpoint(_: &Nothing, _: &Nothing, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+    fn resume(_: &Nothing, _: &mut dyn Read) -> Result<Nothing> {
+        Ok(Nothing)
+    }
+    fn kept(_: &Nothing) -> u64 {
+        0
+    }
+}
+
+impl<const C: char> Upkeep for Toy<C> {
+    const HELPER: usize = 1;
+    type Order = ();
+    type Supply = ();
+    fn order(_: &mut Nothing) -> Result<Option<()>> {
+        Ok(None)
+    }
+    fn stock(_: &mut Nothing, (): ()) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<const C: char> Supplier for Toy<C> {
+    fn supply(_: &Nothing, (): ()) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// An image with nothing in it.
+struct Blank;
+
+impl Image for Blank {
+    fn section(&self, _: Section) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// What a scheme's entry, its clients, their preparations and its servers say it can do.
+fn said<const C: char>() -> Vec<&'static str> {
+    let entry = SchemeEntry::of::<Toy<C>>();
+    let prepare = (entry.prepare)(b"null", &mut NoCoins).unwrap();
+    let checkpoint = prepare.checkpoint().is_some();
+    let mut client = prepare.finish().unwrap();
+    let server = (entry.server.open)(b"null", Arc::new(Blank)).unwrap();
+    assert_eq!(entry.units.is_some(), client.units().is_some(), "{C}: units");
+    assert_eq!(entry.units.is_some(), server.stream().is_some(), "{C}: stream");
+    assert_eq!(entry.state.is_some(), client.state().is_some(), "{C}: state");
+    assert_eq!(entry.state.is_some(), checkpoint, "{C}: checkpoint");
+    assert_eq!(entry.upkeep.is_some(), client.upkeep().is_some(), "{C}: upkeep");
+    assert_eq!(entry.upkeep.is_some(), server.supplier().is_some(), "{C}: supplier");
+    assert_eq!(entry.servers, if entry.upkeep.is_some() { 2 } else { 1 });
+    if let Some(state) = entry.state {
+        let mut loaded = (state.load)(b"null", &mut &b""[..]).unwrap();
+        let resumed = (state.resume)(b"null", &mut &b""[..]).unwrap();
+        assert!(resumed.checkpoint().is_some() && loaded.state().is_some());
+        assert_eq!(loaded.upkeep().is_some(), entry.upkeep.is_some(), "{C}: a client read back");
+    }
+    let all = [
+        ("patch", entry.patch.is_some()),
+        ("revise", entry.server.revise.is_some()),
+        ("stream", entry.units.is_some()),
+        ("state", entry.state.is_some()),
+        ("upkeep", entry.upkeep.is_some()),
+        ("steps", server.steps().is_some()),
+    ];
+    all.into_iter().filter_map(|(name, there)| there.then_some(name)).collect()
+}
+
+/// Nothing is drawn.
+struct NoCoins;
+
+impl rand_core::TryRng for NoCoins {
+    type Error = std::convert::Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(0)
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(0)
+    }
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+impl rand_core::TryCryptoRng for NoCoins {}
+
+#[test]
+fn capabilities_add_up_in_any_order() {
+    assert_eq!(said::<'a'>(), ["revise", "stream", "steps"]);
+    assert_eq!(said::<'b'>(), said::<'a'>());
+    assert_eq!(said::<'c'>(), ["patch", "revise", "state", "upkeep", "steps"]);
+    assert_eq!(said::<'d'>(), said::<'c'>());
+    assert_eq!(said::<'e'>(), ["state", "upkeep"]);
+    assert_eq!(said::<'f'>(), said::<'e'>());
+    assert!(said::<'z'>().is_empty());
+}
+
+#[test]
+#[should_panic(expected = "cannot stream")]
+fn a_state_and_a_stream_contradict_each_other() {
+    SchemeEntry::of::<Toy<'g'>>();
+}
+
+#[test]
+#[should_panic(expected = "needs the step revise()")]
+fn a_patch_needs_who_writes_its_deltas() {
+    SchemeEntry::of::<Toy<'h'>>();
+}
