@@ -17,7 +17,8 @@ mod state;
 mod steps;
 #[cfg(feature = "server")]
 mod stream;
-#[cfg(all(test, feature = "server"))]
+#[cfg(feature = "server")]
+#[cfg(test)]
 mod tests;
 mod units;
 mod upkeep;
