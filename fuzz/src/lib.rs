@@ -18,9 +18,15 @@
 //! | [`text`] | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
-//! `fuzz_targets/` wraps each for libFuzzer: `make fuzz TARGET=ask`. `make fuzz-smoke` needs nothing
-//! but cargo.
+//! `make fuzz TARGET=ask` gives one to libFuzzer. `make test` runs each for a second, and
+//! `make fuzz-smoke SECONDS=60` for longer; they need nothing but cargo.
 #![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a target that panics has found something"
+)]
 
 pub mod catalog;
 pub mod image;
@@ -39,7 +45,7 @@ pub mod wire;
 
 /// A target, and inputs to start from.
 pub struct Target {
-    /// Its name, and that of its file in `fuzz_targets/`.
+    /// Its name.
     pub name: &'static str,
     /// Feeds it; says whether the bytes were taken.
     pub run: fn(&[u8]) -> bool,

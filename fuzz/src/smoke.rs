@@ -4,6 +4,7 @@
 use crate::Target;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,17 @@ pub fn run(target: &Target, limit: Duration) -> Outcome {
         feed(target, input, &mut outcome);
     }
     outcome
+}
+
+/// Runs a target. An input that does harm is kept in `fuzz/artifacts`, and the error says which one it is.
+pub fn judge(target: &Target, limit: Duration) -> Result<Outcome, String> {
+    let outcome = run(target, limit);
+    let Some((input, how)) = &outcome.harm else { return Ok(outcome) };
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/artifacts");
+    let file = format!("{folder}/{}", target.name);
+    let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&file, input));
+    let place = if kept.is_ok() { format!("it is in {file}") } else { format!("{input:02x?}") };
+    Err(format!("{} {how} on an input of {} bytes; {place}", target.name, input.len()))
 }
 
 fn feed(target: &Target, input: Vec<u8>, outcome: &mut Outcome) {

@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use sotto_client::Table;
-//! # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+//! # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/common.rs")); }
 //! # let server = common::server_of("simplepir/1", 3000, 8);
 //! # let (url, key) = (server.http(), server.with(|world| world.pin()));
 //!

@@ -4,7 +4,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
-//! | [`mod@conformance`] | the whole contract, run on one scheme by [`conformance!`] |
+//! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
 //! | [`vectors`] | known answers of a scheme with keys and without artifacts |

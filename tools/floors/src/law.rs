@@ -28,13 +28,13 @@ const TABLE: &[Line] = &[
 ];
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
-const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "floors"];
+const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "sotto-fuzz", "floors"];
 
 /// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
 const UNSAFE: &[(&str, &str)] = &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs")];
 
-/// What every scheme's folder holds: the call of the conformance suite.
-const CONFORMANCE: &str = "tests/conformance.rs";
+/// Who lists every scheme. The conformance suite, the server, the command, benches and fuzz targets read its list.
+const REGISTRY: &str = "sotto-registry";
 
 /// What a browser's half must never link: it would not run there, or it is the other half.
 const NOT_ON_THE_CLIENT: &[&str] = &["axum", "tokio", "rayon", "sotto-db", "sotto-server", "sotto-testkit"];
@@ -45,9 +45,12 @@ pub(crate) fn broken(graph: &Graph) -> Vec<String> {
     for krate in &graph.crates {
         broken.extend(edges(graph, krate));
         broken.extend(unsafety(krate));
-        let tested = |source: &Source| source.path == CONFORMANCE && source.text.contains("conformance!(");
-        if krate.folder == "schemes" && !krate.sources.iter().any(tested) {
-            broken.push(format!("{}: {CONFORMANCE} does not run the conformance suite", krate.name));
+        let registered = |other: &Crate| other.name == REGISTRY && other.needs.contains(&krate.name);
+        if krate.folder == "schemes" && !graph.crates.iter().any(registered) {
+            broken.push(format!(
+                "{}: {REGISTRY} does not list it, so that nothing tests or serves it",
+                krate.name
+            ));
         }
     }
     broken.extend(client_half(graph));

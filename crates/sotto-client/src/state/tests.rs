@@ -9,7 +9,7 @@ mod orders;
 mod passes;
 mod sim;
 
-#[path = "../../tests/common/mod.rs"]
+#[path = "../../tests/suite/common.rs"]
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 

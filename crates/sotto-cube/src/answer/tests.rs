@@ -5,11 +5,12 @@ use crate::client::{Client, Prepare};
 use crate::literal::{Form, Upload};
 use crate::params::{Family, Params};
 use crate::rings;
+use crate::session::Session;
 use crate::template::{Template, Tried};
 use crate::whiten::whiten;
 use crate::{Answer, Keys, Query, encode, message};
 use rand_core::Rng;
-use sotto_core::{One, Params as _, RecordIndex, Scheme, SchemeId, Shape};
+use sotto_core::{Caps, Image, One, Params as _, RecordIndex, Result, Rows, Scheme, SchemeId, Shape, Sink};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::Level;
@@ -32,6 +33,28 @@ impl Scheme for Measured {
     type Answer = message::Answer;
     type Prepare = Prepare<Measured>;
     type Client = Client<Measured>;
+    type Server = Cube<Measured>;
+    const CAPS: Caps<Self> = Caps::NONE;
+}
+
+impl sotto_core::Server<Measured> for Cube<Measured> {
+    type Session = Session;
+
+    fn encode(params: &Params<Measured>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        encode::encode(params, rows, out)
+    }
+
+    fn open(params: &Params<Measured>, image: Arc<dyn Image>) -> Result<Self> {
+        Cube::open(params, image)
+    }
+
+    fn admit(&self, keys: Keys) -> Result<Session> {
+        Cube::admit(self, &keys)
+    }
+
+    fn answer(&self, session: &Session, query: Query) -> Result<Answer> {
+        self.answer_many(&[(session, query)]).remove(0)
+    }
 }
 
 const LARGE: Template = Template {

@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 /// No change, one row, some rows, every row: deltas may take another form for many changes than for few.
 pub fn revised(subject: &Subject) {
-    let Some(revise) = subject.entry.server.revise else {
-        return assert!(subject.entry.patch.is_none(), "only a revision writes deltas to patch with");
-    };
+    let revise = subject.entry.server.revise.unwrap();
     let rng = &mut seeded("revised");
     for case in [NARROW, MIDDLE, WIDE] {
         let table = subject.table(case);
@@ -27,7 +25,7 @@ pub fn revised(subject: &Subject) {
 
 /// Two epochs after each other, whose deltas differ in size.
 pub fn twice(subject: &Subject) {
-    let Some(revise) = subject.entry.server.revise else { return };
+    let revise = subject.entry.server.revise.unwrap();
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("twice");
     let (mut image, mut records) = (table.image.clone(), table.records.clone());
@@ -43,7 +41,7 @@ pub fn twice(subject: &Subject) {
 
 /// Deltas cut short, longer, and made of anything; held artifacts of a wrong size.
 pub fn damaged_deltas(subject: &Subject) {
-    let (Some(revise), Some(patch)) = (subject.entry.server.revise, subject.entry.patch) else { return };
+    let (revise, patch) = (subject.entry.server.revise.unwrap(), subject.entry.patch.unwrap());
     let rng = &mut seeded("damaged deltas");
     for case in [NARROW, WIDE] {
         let table = subject.table(case);
@@ -73,7 +71,7 @@ pub fn damaged_deltas(subject: &Subject) {
 
 /// Changes past the last record, and past a record's last byte.
 pub fn past_the_end(subject: &Subject) {
-    let Some(revise) = subject.entry.server.revise else { return };
+    let revise = subject.entry.server.revise.unwrap();
     let table = subject.table(NARROW);
     let (records, width) = (table.report.records, table.report.record_bytes);
     for (record, offset) in [(records, 0), (u64::MAX, 0), (0, width), (0, u64::MAX)] {

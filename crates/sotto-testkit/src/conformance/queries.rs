@@ -145,3 +145,16 @@ pub fn budget(subject: &Subject) {
         assert_eq!(left, expected);
     }
 }
+
+/// The entry and the server agree about what the scheme can do, and an ability has what it stands on.
+pub fn abilities(subject: &Subject) {
+    let (entry, table) = (subject.entry, subject.table(MIDDLE));
+    assert_eq!(entry.units.is_some(), table.server.stream().is_some(), "units and streams");
+    assert_eq!(entry.upkeep.is_some(), table.server.supplier().is_some(), "orders and supplies");
+    assert!(
+        entry.patch.is_none() || entry.server.revise.is_some(),
+        "only a revision writes deltas to patch with"
+    );
+    assert!(entry.upkeep.is_none() || entry.state.is_some(), "a client that orders hints has a state");
+    assert!(entry.queried <= entry.servers, "queries go to servers that are there");
+}

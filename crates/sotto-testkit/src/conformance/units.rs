@@ -7,11 +7,11 @@ use crate::rng::seeded;
 use sotto_core::{AnyClient, AnyStream, CryptoRng, Error, Misuse, RecordIndex, Ticket, Units};
 
 /// The units of a table's records, and what answers about them; `None` if the scheme does not stream.
-fn streams(table: &Table) -> Option<(Units, &dyn AnyStream)> {
-    let units = table.entry.units.map(|units| units(&table.params).expect("good parameters have units"));
-    let stream = table.server.stream();
-    assert_eq!(units, stream.map(AnyStream::units), "entry and server disagree about units");
-    units.zip(stream)
+fn streams(table: &Table) -> (Units, &dyn AnyStream) {
+    let units = table.entry.units.unwrap()(&table.params).expect("good parameters have units");
+    let stream = table.server.stream().expect("the server streams what the entry has units of");
+    assert_eq!(units, stream.units(), "entry and server disagree about units");
+    (units, stream)
 }
 
 /// A query for a record, and the answers about all of its units.
@@ -20,13 +20,13 @@ fn answers(
     client: &mut dyn AnyClient,
     record: u64,
     rng: &mut dyn CryptoRng,
-) -> Option<(Ticket, Vec<Vec<u8>>)> {
-    let (units, stream) = streams(table)?;
+) -> (Ticket, Vec<Vec<u8>>) {
+    let (units, stream) = streams(table);
     let session = table.session(client);
     let (queries, ticket) = client.query(RecordIndex(record), rng).unwrap();
     let prepared = stream.prepare(&session, &queries[0]).expect("a client's own query is prepared");
     let answer = |unit| stream.unit(&prepared, unit).expect("a prepared query is answered");
-    Some((ticket, (0..units.count).map(answer).collect()))
+    (ticket, (0..units.count).map(answer).collect())
 }
 
 /// Sizes are what units say, the pieces together are the record, and one query does for reading them twice.
@@ -35,10 +35,10 @@ pub fn come_back(subject: &Subject) {
         let table = subject.table(case);
         let rng = &mut seeded("units");
         let mut client = table.client(rng);
-        let Some((units, _)) = streams(&table) else { return };
+        let (units, _) = streams(&table);
         assert!(units.count >= 1 && units.count * units.bytes == table.report.record_bytes, "{units:?}");
         for record in table.some_records() {
-            let (ticket, answers) = answers(&table, client.as_mut(), record, rng).unwrap();
+            let (ticket, answers) = answers(&table, client.as_mut(), record, rng);
             assert!(answers.iter().all(|answer| answer.len() as u64 == units.answer_bytes));
             let client = client.units().expect("a client of a scheme that streams reads units");
             for _ in 0..2 {
@@ -57,8 +57,8 @@ pub fn damaged(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("damaged units");
     let mut client = table.client(rng);
-    let Some((units, stream)) = streams(&table) else { return };
-    let (ticket, answers) = answers(&table, client.as_mut(), 1, rng).unwrap();
+    let (units, stream) = streams(&table);
+    let (ticket, answers) = answers(&table, client.as_mut(), 1, rng);
     let session = table.session(client.as_ref());
     let (queries, _) = client.query(RecordIndex(1), rng).unwrap();
     for len in 0..queries[0].len() {

@@ -1,0 +1,72 @@
+//! The layer of symmetric tables: what is read, and what is refused.
+
+use serde_json::{Value, json};
+use sotto_catalog::{Catalog, CatalogError, Masked};
+use sotto_oprf::{PublicKey, SecretKey};
+use sotto_prg::system_rng;
+
+fn key() -> PublicKey {
+    SecretKey::generate(&mut system_rng().unwrap()).unwrap().public()
+}
+
+fn catalog(row_bytes: u64, layers: Value) -> Result<Catalog, CatalogError> {
+    let value = json!({
+        "format": "sotto-catalog/1", "table": "t", "epoch": 3, "kind": "index", "value": "bytes", "rows": 10,
+        "row_bytes": row_bytes, "scheme": "simplepir/1", "params": {}, "params_digest": "ab".repeat(32),
+        "servers": 1, "artifacts": [], "layers": layers, "sidecar": null, "attribution": null, "created": 0,
+    });
+    Catalog::parse(value.to_string().as_bytes())
+}
+
+#[test]
+fn a_masked_table_names_the_key_and_how_wide_its_items_are() {
+    let key = key();
+    let catalog = catalog(25, json!([Masked::layer(&key)])).unwrap();
+    assert_eq!(catalog.masked().unwrap(), Some(Masked { key, item_bytes: 1 }));
+    assert_eq!(catalog.item_bytes().unwrap(), 1);
+    assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
+    let plain = self::catalog(25, json!([])).unwrap();
+    assert_eq!((plain.masked().unwrap(), plain.item_bytes().unwrap()), (None, 25));
+}
+
+#[test]
+fn what_is_no_such_layer_is_refused() {
+    let good = || json!(Masked::layer(&key()));
+    let with = |field: &str, value: Value| {
+        let mut layer = good();
+        layer["params"][field] = value;
+        catalog(100, json!([layer]))
+    };
+    let mut unreduced = [0xff; 32];
+    unreduced[31] = 0x7f;
+    for key in [[0; 32], unreduced] {
+        let hex: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(matches!(with("public_key", json!(hex)), Err(CatalogError::Params(_))), "{hex}");
+    }
+    assert!(matches!(with("public_key", json!("00")), Err(CatalogError::Malformed { .. })));
+    assert!(matches!(with("suite", json!("P384-SHA384")), Err(CatalogError::Invalid { .. })));
+    assert!(matches!(with("more", json!(1)), Err(CatalogError::Malformed { .. })));
+    assert!(matches!(catalog(24, json!([good()])), Err(CatalogError::Invalid { field: "row_bytes", .. })));
+    assert!(matches!(catalog(100, json!([good(), good()])), Err(CatalogError::Invalid { .. })));
+    let later = json!([good(), {"name": "oprf/2", "params": {}}]);
+    assert!(matches!(catalog(100, later), Err(CatalogError::UnknownLayer { name }) if name == "oprf/2"));
+}
+
+#[test]
+fn the_empty_value_of_ranges_fits_under_the_mask() {
+    let range = |row_bytes: u64| {
+        let mut json = serde_json::to_value(catalog(100, json!([Masked::layer(&key())])).unwrap()).unwrap();
+        json["kind"] = json!({"range": {"key": "u32", "block": 1, "first": 0, "empty": "3f3f"}});
+        json["row_bytes"] = json!(row_bytes);
+        Catalog::parse(json.to_string().as_bytes())
+    };
+    assert!(range(26).is_ok());
+    assert!(matches!(range(25), Err(CatalogError::Invalid { field: "kind.empty", .. })));
+}
+
+#[test]
+fn bits_are_counted_in_items() {
+    let catalog = catalog(26, json!([Masked::layer(&key())])).unwrap();
+    assert_eq!([15, 16].map(|bit| catalog.bit(bit).unwrap().row()), [0, 1]);
+    assert!(catalog.bit(160).is_err(), "ten rows of two bytes");
+}

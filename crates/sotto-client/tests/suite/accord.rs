@@ -1,0 +1,145 @@
+//! Two servers say the same of a table, or are named: catalogs that differ, and epochs that one has before the other.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{NAME, Server, asks, open, pair, value};
+use sotto_catalog::SigningKey;
+use sotto_client::Fault;
+use sotto_client::transport::{Response, TransportError};
+use sotto_testkit::rng;
+use sotto_wire::{Code, Problem, ask};
+
+/// Ends an epoch at a server: the next one holds the same rows.
+fn move_on(server: &Server, keep: bool) {
+    server.with(|world| {
+        let old = (world.catalog.epoch, world.signed());
+        world.earlier = if keep { vec![old] } else { Vec::new() };
+        world.update(&[]);
+    });
+}
+
+#[test]
+fn catalogs_that_differ_are_refused_before_anything_else() {
+    let refused = |change: fn(&mut crate::common::World)| {
+        let servers = pair(10, 2);
+        servers[1].with(change);
+        let error = open(&servers).map(drop).unwrap_err();
+        let asked = servers.each_ref().map(|server| server.heard().len());
+        assert_eq!(asked, [1, 1], "a catalog from each");
+        (error.code(), error.to_string())
+    };
+    let (code, said) = refused(|world| world.catalog.created += 1);
+    assert_eq!(code, "catalogs-differ");
+    assert!(said.contains("server 1") && said.contains("epoch 1"), "{said}");
+    let (code, said) = refused(|world| world.key = SigningKey::generate(&mut rng::seeded("another")));
+    assert_eq!(code, "wrong-key");
+    assert!(said.starts_with("server 1: "), "{said}");
+    let (code, _) = refused(|world| world.catalog.table = "cubes".parse().unwrap());
+    assert_eq!(code, "wrong-table");
+}
+
+#[test]
+fn the_newest_epoch_that_both_have_is_used() {
+    for ahead in [0, 1] {
+        let servers = pair(300, 2);
+        move_on(&servers[ahead], true);
+        let table = open(&servers).unwrap();
+        assert_eq!(table.catalog().epoch.0, 1, "server {ahead} is ahead");
+        let asked = servers.each_ref().map(|server| server.heard().len());
+        assert_eq!(asked[ahead], 2, "its newest, and the one both have");
+        assert_eq!(asked[1 - ahead], 1);
+    }
+}
+
+#[test]
+fn servers_without_a_common_epoch_are_named() {
+    for ahead in [0, 1] {
+        let servers = pair(300, 2);
+        move_on(&servers[ahead], false);
+        let error = open(&servers).map(drop).unwrap_err();
+        assert_eq!((error.code(), error.fault()), ("no-common-epoch", Fault::Network));
+        assert!(error.to_string().contains(&format!("server {ahead} does not serve epoch 1")), "{error}");
+    }
+    // A server that shows another epoch than was asked for has none in common either.
+    let servers = pair(300, 2);
+    move_on(&servers[0], true);
+    servers[0].tamper(|request, response| match request.path.contains('?') {
+        true => Err(TransportError::Lost(String::new())),
+        false => Ok(response),
+    });
+    assert_eq!(open(&servers).map(drop).unwrap_err().code(), "connection-lost");
+    let newest = servers[0].with(|world| world.signed());
+    servers[0].tamper(move |request, response| match request.path.contains('?') {
+        true => Ok(Response::new(200, newest.clone())),
+        false => Ok(response),
+    });
+    assert_eq!(open(&servers).map(drop).unwrap_err().code(), "no-common-epoch");
+}
+
+#[test]
+fn an_epoch_that_is_over_at_one_server_is_asked_anew_of_both() {
+    for first in [0, 1] {
+        let servers = pair(300, 2);
+        let mut table = open(&servers).unwrap();
+        asks(&servers);
+        move_on(&servers[first], false);
+        move_on(&servers[1 - first], true);
+        assert_eq!(table.get(77).unwrap(), value(77, 2));
+        assert_eq!(table.catalog().epoch.0, 2);
+        for bodies in asks(&servers) {
+            let [before, after] = bodies.as_slice() else { panic!("{} asks", bodies.len()) };
+            assert_ne!(before[ask::HEAD_BYTES..], after[ask::HEAD_BYTES..], "a query of its own");
+        }
+    }
+}
+
+#[test]
+fn a_row_that_an_epoch_has_lost_is_not_told_by_silence() {
+    let heard_of = |row: u64| {
+        let servers = pair(300, 2);
+        let mut table = open(&servers).unwrap();
+        asks(&servers);
+        for server in &servers {
+            move_on(server, false);
+            server.with(|world| world.catalog.rows = 200);
+        }
+        let outcome = table.get(row).map_err(|error| error.code());
+        (outcome, asks(&servers).map(|bodies| bodies.iter().map(Vec::len).collect::<Vec<_>>()))
+    };
+    let (there, usual) = heard_of(7);
+    assert_eq!(there, Ok(value(7, 2)));
+    let (gone, heard) = heard_of(250);
+    assert_eq!(gone, Err("misuse"));
+    assert_eq!(heard, usual);
+}
+
+#[test]
+fn a_second_server_that_lies_about_epochs_stops_nothing_but_itself() {
+    let servers = pair(300, 2);
+    let mut table = open(&servers).unwrap();
+    asks(&servers);
+    let stale = Problem::new(Code::StaleEpoch, "over").to_bytes();
+    servers[1].tamper(move |request, response| match request.path.ends_with("/ask") {
+        true => Ok(Response::new(409, stale.clone())),
+        false => Ok(response),
+    });
+    assert_eq!(table.get(9).unwrap_err().code(), "epoch-changed");
+    assert_eq!(asks(&servers).map(|bodies| bodies.len()), [2, 2], "asked anew once, and then given up");
+}
+
+#[test]
+fn a_table_of_two_servers_is_refreshed_when_both_have_moved_on() {
+    let servers = pair(300, 2);
+    let mut table = open(&servers).unwrap();
+    assert!(!table.refresh().unwrap());
+    move_on(&servers[0], true);
+    assert!(!table.refresh().unwrap(), "the other one is not there yet");
+    move_on(&servers[1], true);
+    assert!(table.refresh().unwrap());
+    assert_eq!(table.catalog().epoch.0, 2);
+    // Back to an epoch that was left behind: one server is enough to be refused.
+    let old = servers[1].with(|world| world.earlier[0].1.clone());
+    servers[1].tamper(move |request, response| match request.path.ends_with(NAME) {
+        true => Ok(Response::new(200, old.clone())),
+        false => Ok(response),
+    });
+    assert_eq!(table.refresh().unwrap_err().code(), "rollback");
+}

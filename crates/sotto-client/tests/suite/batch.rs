@@ -1,0 +1,266 @@
+//! Several rows, and values of several keys, in one round over HTTP; what servers see of it, and what wrong answers change.
+
+use sotto_catalog::stack::{FORMAT, Shard};
+use sotto_catalog::{Batched, Layer, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_client::stack::Batch;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
+use sotto_client::{ClientError, Stack};
+use sotto_core::{Epoch, Goal};
+use sotto_db::ingest::{FileOptions, IndexOptions, IngestOptions, KeywordOptions, Layout, ValueOptions};
+use sotto_db::table::{Buckets, Scattered};
+use sotto_db::{EncodeOptions, StackDir, TableDir, encode_table, ingest, progress::silent};
+use sotto_layers::keyword::Form;
+use sotto_layers::pbc::Params;
+use sotto_layers::pbc::code::Sizes;
+use sotto_prg::PublicSeed;
+use sotto_server::{Config, Running, Server};
+use sotto_testkit::rng::seeded;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+/// Encodes a file of lines `key,value` as a stack for so many rows at once.
+fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) {
+    let text: String = (0..lines).map(|i| format!("key {i},value {i:06}\n")).collect();
+    let source = folder.join("lines.csv");
+    std::fs::write(&source, text).unwrap();
+    let file = FileOptions { format: None, delimiter: b',', header: false };
+    let read = ingest(&source, &IngestOptions { file, layout }, folder, &silent).unwrap();
+
+    let dir = StackDir::create(&folder.join("stack")).unwrap();
+    let key = dir.root().unwrap().signing_key(None, &mut seeded("key")).unwrap();
+    let sizes = Sizes::fit(read.table.rows(), items).unwrap();
+    let params = Params::new(sizes, PublicSeed([epoch as u8; 32]));
+    let code = params.code().unwrap();
+    let copy = Scattered::copy(read.table.as_ref(), folder, &silent).unwrap();
+    let buckets = Buckets::new(&copy, &code).unwrap();
+    let tables = buckets.tables().into_iter().enumerate().map(|(i, bucket)| {
+        let table: TableName = format!("many-{i}").parse().unwrap();
+        let folder = TableDir::create(&dir.table(&table)).unwrap();
+        let options = EncodeOptions {
+            table,
+            kind: TableKind::Index,
+            value: ValueKind::Text,
+            layers: Vec::new(),
+            lookups_per_client: 1,
+            together: sizes.lookups() as u64,
+            goal: Goal::default(),
+            set: None,
+            threads: Some(1),
+            attribution: None,
+            key: &key,
+        };
+        let entry = sotto_registry::find("simplepir/1").unwrap();
+        let written = encode_table(entry, &bucket, &folder.lock().unwrap(), &options, &silent).unwrap();
+        Shard::of(folder.open_epoch(written.epoch).unwrap().catalog()).unwrap()
+    });
+    let document = Document {
+        format: FORMAT.to_owned(),
+        stack: "many".parse().unwrap(),
+        epoch: Epoch(epoch),
+        layers: Batched::layers(&read.kind, &read.layers, &params),
+        shards: tables.collect(),
+        files: Vec::new(),
+        attribution: None,
+        created: 1,
+    };
+    dir.publish(&document, &[], &key).unwrap();
+}
+
+fn rows() -> Layout {
+    let values = ValueOptions { width: Some(12), ..ValueOptions::default() };
+    Layout::Index(IndexOptions { value: "2".parse().unwrap(), row: None, values })
+}
+
+fn keys() -> Layout {
+    let values = ValueOptions { width: Some(12), ..ValueOptions::default() };
+    let (key, value) = ("1".parse().unwrap(), Some("2".parse().unwrap()));
+    Layout::Keyword(KeywordOptions {
+        key,
+        form: Form::Text,
+        value,
+        values,
+        room: 0,
+        probes: Some(2),
+        slots: Some(4),
+        costing: None,
+        seed: PublicSeed([9; 32]),
+    })
+}
+
+fn serve(folder: &Path) -> Running {
+    let any = "127.0.0.1:0".parse().unwrap();
+    let stacks = vec![folder.join("stack")];
+    let base = Config { listen: any, admin_listen: any, stacks, threads: 1, ..Config::default() };
+    Server::start(&Config { reload_seconds: 0, ..base }).unwrap()
+}
+
+/// What asks went over the wire: to which table, and how many bytes.
+#[derive(Clone, Default)]
+struct Wire {
+    asked: Arc<Mutex<Vec<(String, usize)>>>,
+    /// The table whose answers are spoilt.
+    spoilt: Arc<Mutex<Option<String>>>,
+}
+
+impl Wire {
+    /// The asks since the last time, in alphabetical order, as they are made at the same time.
+    fn asked(&self) -> Vec<(String, usize)> {
+        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        asked.sort();
+        asked
+    }
+
+    fn open(&self, running: &Running) -> Batch {
+        let (wire, url) = (self.clone(), format!("http://{}", running.public));
+        let make = move || {
+            let inner = Http::new(&url, &Settings::default())?;
+            Ok(vec![Box::new(Watched { inner, wire: wire.clone() }) as Box<dyn Transport>])
+        };
+        Batch::new(Stack::over("many", make).open().unwrap()).unwrap()
+    }
+}
+
+struct Watched {
+    inner: Http,
+    wire: Wire,
+}
+
+impl Transport for Watched {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        if request.method != Method::Post {
+            return self.inner.call(request);
+        }
+        self.wire.asked.lock().unwrap().push((request.path.clone(), request.body.len()));
+        let mut response = self.inner.call(request)?;
+        if self.wire.spoilt.lock().unwrap().as_ref().is_some_and(|table| request.path.contains(table)) {
+            // As many bytes as are due, and half of them garbage.
+            let half = response.body.len() / 2;
+            response.body[..half].fill(0xFF);
+        }
+        Ok(response)
+    }
+
+    fn origin(&self) -> String {
+        self.inner.origin()
+    }
+}
+
+fn value(i: u64) -> Vec<u8> {
+    format!("value {i:06}").into_bytes()
+}
+
+#[test]
+fn rows_in_one_round() {
+    let folder = TempDir::new().unwrap();
+    publish(folder.path(), 1, 400, rows(), 12);
+    let running = serve(folder.path());
+    let wire = Wire::default();
+    let mut batch = wire.open(&running);
+    assert_eq!((batch.layers().most(), batch.stack().tables().len()), (12, 18));
+    assert!(wire.asked().is_empty(), "opening tells nothing");
+
+    let every: Vec<u64> = (0..12).map(|i| i * 33).collect();
+    assert_eq!(batch.get_many(&every).unwrap(), every.iter().map(|i| value(*i)).collect::<Vec<_>>());
+    let seen = wire.asked();
+    assert_eq!(seen.len(), 18);
+    for wanted in [&[][..], &[399], &[7, 7, 399, 7]] {
+        let got = batch.get_many(wanted).unwrap();
+        assert_eq!(got, wanted.iter().map(|i| value(*i)).collect::<Vec<_>>());
+        assert_eq!(wire.asked(), seen, "{wanted:?}");
+    }
+    let named = batch.get_named(&[3], &["17"]).unwrap();
+    assert_eq!(named, [(3, value(3)), (17, value(17))]);
+    assert_eq!(wire.asked(), seen);
+
+    // What cannot be asked is refused before anything is sent.
+    assert!(matches!(batch.get_many(&[0; 13]), Err(ClientError::TooManyRows { rows: 13, most: 12 })));
+    assert_eq!(batch.get_many(&[400]).unwrap_err().code(), "misuse");
+    assert_eq!(batch.get_named(&[], &["400"]).unwrap_err().code(), "no-such-row");
+    assert_eq!(batch.find_many(&["key 1"]).unwrap_err().code(), "no-such-row");
+    assert!(wire.asked().is_empty());
+
+    // A table that answers with garbage is noticed, and nothing that is sent shows it: every table is asked, then and later.
+    *wire.spoilt.lock().unwrap() = Some("many-4/".to_owned());
+    assert!(batch.get_many(&every).is_err());
+    assert_eq!(wire.asked(), seen);
+    *wire.spoilt.lock().unwrap() = None;
+    assert_eq!(batch.get_many(&[8]).unwrap(), [value(8)]);
+    assert_eq!(wire.asked(), seen);
+
+    // Rows of other epochs are never mixed, and whether there is a second round does not depend on what is wanted.
+    for epoch in [2, 3] {
+        publish(folder.path(), epoch, 360, rows(), 12);
+        assert!(running.reload());
+    }
+    assert_eq!(batch.get_many(&[399]).unwrap_err().code(), "misuse");
+    let over = wire.asked().len();
+    let mut other = wire.open(&running);
+    assert_eq!(other.get_many(&[359]).unwrap(), [value(359)]);
+    wire.asked();
+    for epoch in [4, 5] {
+        publish(folder.path(), epoch, 360, rows(), 12);
+        assert!(running.reload());
+    }
+    assert_eq!(other.get_many(&[359, 0]).unwrap(), [value(359), value(0)]);
+    assert_eq!(wire.asked().len(), over);
+}
+
+#[test]
+fn keys_in_one_round() {
+    let folder = TempDir::new().unwrap();
+    // Two rows for each of six keys.
+    publish(folder.path(), 1, 300, keys(), 12);
+    let running = serve(folder.path());
+    let wire = Wire::default();
+    let mut batch = wire.open(&running);
+    assert_eq!(batch.layers().most(), 6);
+    let there = ["key 0", "key 7", "key 299", "key 100", "key 8", "key 9"];
+    let found = batch.find_many(&there).unwrap();
+    assert_eq!(found, [0, 7, 299, 100, 8, 9].map(|i| Some(value(i))));
+    let seen = wire.asked();
+    assert_eq!(seen.len(), batch.stack().tables().len());
+    let missing = ["none", "key 300", "key 7", "key 7", "no", "nobody"];
+    assert_eq!(batch.find_many(&missing).unwrap(), [None, None, Some(value(7)), Some(value(7)), None, None]);
+    assert_eq!(wire.asked(), seen);
+    assert_eq!(batch.find_many(&[""; 0]).unwrap(), Vec::<Option<Vec<u8>>>::new());
+    assert_eq!(wire.asked(), seen);
+    assert!(matches!(batch.find_many(&["key 1"; 7]), Err(ClientError::TooManyRows { rows: 7, most: 6 })));
+    for bad in ["", &"x".repeat(4000)] {
+        assert_eq!(batch.find_many(&[bad]).unwrap_err().code(), "no-such-row");
+    }
+    assert_eq!(batch.get_many(&[1]).unwrap_err().code(), "no-such-row");
+    assert!(wire.asked().is_empty());
+}
+
+#[test]
+fn another_stack_is_no_batch() {
+    let folder = TempDir::new().unwrap();
+    publish(folder.path(), 1, 20, rows(), 3);
+    let running = serve(folder.path());
+    let url = format!("http://{}", running.public);
+    let cache = folder.path().join("cache");
+    let open = || Stack::connect(&url, "many").cache_dir(&cache).open();
+    assert_eq!(open().unwrap().trust(), sotto_client::Trust::FirstUse);
+    assert_eq!(open().unwrap().trust(), sotto_client::Trust::Remembered);
+
+    // The same tables under a layer that is unknown here, and then in a stack that somebody else signs.
+    let dir = StackDir::find(&folder.path().join("stack")).unwrap();
+    let (_, document) = dir.read().unwrap();
+    let layers = vec![Layer { name: "tree-tile/1".to_owned(), params: serde_json::json!({}) }];
+    let document = Document { epoch: Epoch(2), layers, ..document };
+    let key = dir.root().unwrap().signing_key(None, &mut seeded("key")).unwrap();
+    dir.publish(&document, &[], &key).unwrap();
+    running.reload();
+    let stack = open().unwrap();
+    assert_eq!(Batch::new(stack).unwrap_err().code(), "unknown-layer");
+    let stranger = sotto_catalog::SigningKey::generate(&mut seeded("stranger"));
+    dir.publish(&document, &[], &stranger).unwrap();
+    running.reload();
+    assert_eq!(open().unwrap_err().code(), "wrong-key");
+    // An epoch before what was seen is refused too.
+    dir.publish(&Document { epoch: Epoch(1), ..document }, &[], &key).unwrap();
+    running.reload();
+    assert_eq!(open().unwrap_err().code(), "rollback");
+}

@@ -1,0 +1,204 @@
+//! Catalogs that are not to be believed, and artifacts that are not what the catalog says.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{Server, server, server_of};
+use sotto_catalog::SigningKey;
+use sotto_client::transport::Response;
+use sotto_client::{ClientError, Fault, Trust};
+use sotto_core::{Artifact, ParamsReport, SchemeEntry};
+use sotto_testkit::{CLEAR, rng};
+use sotto_wire::{Code, Problem};
+use std::sync::LazyLock;
+
+/// Opens the table with the publisher's key pinned.
+fn open(server: &Server) -> Result<sotto_client::Table, ClientError> {
+    server.table().pin(server.with(|world| world.pin())).open()
+}
+
+fn refused(server: &Server) -> &'static str {
+    open(server).map(|_| ()).unwrap_err().code()
+}
+
+#[test]
+fn trust_is_reported() {
+    let server = server(10, 2);
+    assert_eq!(open(&server).unwrap().trust(), Trust::Pinned);
+    assert_eq!(server.table().open().unwrap().trust(), Trust::FirstUse);
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_refused() {
+    let server = server(10, 2);
+    let signed = server.with(|world| world.signed());
+    for at in 0..signed.len() {
+        server.tamper(move |_, mut response: Response| {
+            response.body[at] ^= 1;
+            Ok(response)
+        });
+        let error = open(&server).map(|_| ()).unwrap_err();
+        assert!(matches!(error, ClientError::Catalog(_)), "byte {at}: {error}");
+        assert_eq!(server.heard().len(), 1, "nothing is fetched on such a catalog's word");
+    }
+}
+
+#[test]
+fn a_truncated_catalog_is_refused() {
+    let server = server(10, 2);
+    for len in 0..server.with(|world| world.signed()).len() {
+        server.tamper(move |_, mut response: Response| {
+            response.body.truncate(len);
+            Ok(response)
+        });
+        assert_eq!(refused(&server), "bad-catalog", "at {len}");
+    }
+}
+
+#[test]
+fn another_key_is_refused() {
+    let server = server(10, 2);
+    let pin = server.with(|world| world.pin());
+    server.with(|world| world.key = SigningKey::generate(&mut rng::seeded("someone else")));
+    let error = server.table().pin(pin).open().map(|_| ()).unwrap_err();
+    assert_eq!((error.code(), error.fault()), ("wrong-key", Fault::Server));
+}
+
+#[test]
+fn an_older_epoch_is_refused_while_the_table_is_open() {
+    let server = server(10, 2);
+    server.with(|world| world.update(&[1]));
+    let mut table = open(&server).unwrap();
+    server.with(|world| {
+        world.catalog.epoch.0 = 1;
+        world.catalog.artifacts.retain(|entry| entry.from_epoch.is_none());
+    });
+    assert_eq!(table.refresh().unwrap_err().code(), "rollback");
+}
+
+#[test]
+fn the_catalog_of_another_table_is_refused() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.table = "cubes".parse().unwrap());
+    assert_eq!(refused(&server), "wrong-table");
+}
+
+#[test]
+fn schemes_this_client_cannot_speak_are_named() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.scheme = "enigma/1".to_owned());
+    assert_eq!(refused(&server), "unknown-scheme");
+    assert_eq!(refused(&server_of("clear-two/1", 10, 2)), "number-of-servers");
+}
+
+#[test]
+fn parameters_other_than_the_digest_says_are_refused() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.params["records"] = 2.into());
+    assert_eq!(refused(&server), "catalog-disagrees");
+}
+
+/// The scheme in the clear, with a report that says something else.
+fn weakened(report: fn(&[u8]) -> sotto_core::Result<ParamsReport>) -> SchemeEntry {
+    SchemeEntry { report, ..CLEAR }
+}
+
+#[test]
+fn weak_parameters_are_refused() {
+    static WEAK: LazyLock<SchemeEntry> = LazyLock::new(|| {
+        weakened(|params| {
+            let mut report = (CLEAR.report)(params)?;
+            report.security.bits = 127.9;
+            Ok(report)
+        })
+    });
+    let error = server(10, 2).table().resolve(|_| Some(&WEAK)).open().map(|_| ()).unwrap_err();
+    assert_eq!(error.code(), "bad-params");
+}
+
+#[test]
+fn parameters_that_fail_too_often_for_split_rows_are_refused() {
+    static SHAKY: LazyLock<SchemeEntry> = LazyLock::new(|| {
+        weakened(|params| {
+            let mut report = (CLEAR.report)(params)?;
+            report.failure_log2 = -41.0;
+            Ok(report)
+        })
+    });
+    // Two lookups per row: 2^-40 in all. Four: 2^-39.
+    let open = |row_bytes| server(10, row_bytes).table().resolve(|_| Some(&SHAKY)).open().map(|_| ());
+    assert!(open(2048).is_ok());
+    assert_eq!(open(4096).unwrap_err().code(), "bad-params");
+}
+
+#[test]
+fn rows_that_do_not_fit_their_records_are_refused() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.rows = 1000);
+    assert_eq!(refused(&server), "catalog-disagrees");
+}
+
+#[test]
+fn a_missing_artifact_is_named() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.artifacts.clear());
+    assert_eq!(refused(&server), "catalog-disagrees");
+}
+
+#[test]
+fn a_hint_with_another_digest_is_refused() {
+    let server = server(10_000, 32);
+    let hint = server.with(|world| world.hint());
+    for at in [0, crate::common::CHUNK - 1, crate::common::CHUNK, hint.len() - 1] {
+        let mut bad = hint.clone();
+        bad[at] ^= 1;
+        server.with(|world| world.replace(Artifact::Hint, bad));
+        let error = open(&server).map(|_| ()).unwrap_err();
+        assert_eq!((error.code(), error.fault()), ("peer-misbehaved", Fault::Server), "byte {at}");
+    }
+    server.with(|world| world.replace(Artifact::Hint, hint[1..].to_vec()));
+    assert_eq!(refused(&server), "peer-misbehaved", "too short");
+}
+
+#[test]
+fn chunks_that_are_right_and_together_wrong_are_refused() {
+    let server = server(10_000, 32);
+    server.with(|world| {
+        let hint = world.hint();
+        world.catalog.artifacts[0].digest.0[0] ^= 1;
+        let digest = world.catalog.artifacts[0].digest.to_string();
+        world.artifacts.insert(digest, hint);
+    });
+    assert_eq!(refused(&server), "peer-misbehaved");
+}
+
+#[test]
+fn an_artifact_of_an_epoch_that_has_passed_is_a_changed_epoch() {
+    let server = server(10, 2);
+    server.with(|world| world.artifacts.clear());
+    assert_eq!(refused(&server), "epoch-changed");
+}
+
+#[test]
+fn an_epoch_that_ends_while_it_is_opened_is_followed_by_the_next() {
+    let server = server(10, 2);
+    let mut first = true;
+    server.tamper(move |request, honest| {
+        let gone = request.range.is_some() && std::mem::take(&mut first);
+        Ok(if gone { Response::new(404, Vec::new()) } else { honest })
+    });
+    // A refusal that is not sotto's own says nothing of epochs.
+    assert_eq!(refused(&server), "no-such-route");
+    let mut first = true;
+    server.tamper(move |request, honest| {
+        let gone = request.range.is_some() && std::mem::take(&mut first);
+        let problem = Problem::new(Code::NoSuchArtifact, "dropped");
+        Ok(if gone { Response::new(404, problem.to_bytes()) } else { honest })
+    });
+    assert!(open(&server).is_ok());
+}
+
+#[test]
+fn parameters_of_a_stranger_are_safe_to_print() {
+    let server = server(10, 2);
+    server.with(|world| world.catalog.params["\u{1b}[2Jmine\u{9b}"] = 1.into());
+    let error = server.table().open().map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("mine") && !error.contains(char::is_control), "{error:?}");
+}

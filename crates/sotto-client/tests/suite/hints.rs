@@ -1,0 +1,194 @@
+//! Tables whose hints one server makes: it is sent orders and never a query, the other one queries and never an order.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{NAME, Server, resolve, server_of, value};
+use sotto_client::transport::{Response, Transport, TransportError};
+use sotto_client::{ClientError, Table};
+use sotto_wire::{Code, Problem, order};
+
+fn server(role: u8) -> Server {
+    let server = server_of("clear-helped/1", 100, 32);
+    server.with(|world| world.role = role);
+    server
+}
+
+fn pair() -> [Server; 2] {
+    [0, 1].map(server)
+}
+
+fn open(servers: &[Server; 2]) -> Result<Table, ClientError> {
+    let transports = servers.each_ref().map(|server| Box::new(server.transport()) as Box<dyn Transport>);
+    Table::over_all(transports.into(), NAME).resolve(resolve).state_in_memory().open()
+}
+
+/// What each server was sent, but for the catalog: the last part of the path, and the body.
+fn heard(server: &Server) -> Vec<(String, Vec<u8>)> {
+    let posts = server.heard().into_iter().filter(|request| !request.body.is_empty());
+    posts.map(|request| (request.path.rsplit('/').next().unwrap().to_owned(), request.body)).collect()
+}
+
+fn paths(server: &Server) -> Vec<String> {
+    heard(server).into_iter().map(|(path, _)| path).collect()
+}
+
+#[test]
+fn hints_are_ordered_when_they_run_out_and_each_server_sees_its_part() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    for row in 0..7 {
+        assert_eq!(table.get(row).unwrap(), value(row, 32));
+    }
+    assert_eq!(paths(&servers[0]), ["ask"; 7]);
+    assert_eq!(paths(&servers[1]), ["hints"; 3], "three lookups to a supply");
+    assert_eq!((table.stats().orders.requests, table.stats().asks.requests), (3, 7));
+    // Several rows at once take several hints.
+    assert_eq!(table.get_many(&[99, 0, 99, 5]).unwrap().len(), 4);
+    assert_eq!(paths(&servers[1]), ["hints"]);
+}
+
+#[test]
+fn orders_do_not_depend_on_what_is_asked() {
+    let orders = |rows: [u64; 5]| {
+        let servers = pair();
+        let mut table = open(&servers).unwrap();
+        rows.iter().for_each(|&row| drop(table.get(row).unwrap()));
+        // The upper half of an order's number is the client, which is another one each time.
+        heard(&servers[1])
+            .into_iter()
+            .map(|(path, body)| (path, body[order::HEAD_BYTES..][..4].to_vec()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(orders([0, 1, 2, 3, 4]), orders([99, 99, 99, 99, 0]));
+}
+
+#[test]
+fn hints_can_be_ordered_before_they_are_needed() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    assert!(table.upkeep().unwrap());
+    assert!(!table.upkeep().unwrap(), "enough for now");
+    heard(&servers[1]);
+    table.get(1).unwrap();
+    assert!(table.upkeep().unwrap());
+    servers[1].tamper(|_, _| Err(TransportError::Lost(String::new())));
+    for row in 0..5 {
+        assert_eq!(table.get(row).unwrap(), value(row, 32), "the helper is not needed meanwhile");
+    }
+    let error = table.get(5).unwrap_err();
+    assert_eq!(error.code(), "connection-lost");
+    assert!(error.to_string().starts_with("server 1: "), "{error}");
+}
+
+#[test]
+fn an_order_that_was_lost_is_sent_again_bit_for_bit() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    servers[1].tamper(|_, _| Err(TransportError::Lost(String::new())));
+    table.get(1).unwrap_err();
+    assert_eq!(paths(&servers[0]), [""; 0], "nothing is asked without a hint");
+    servers[1].with(|world| world.tamper = None);
+    table.get(1).unwrap();
+    let [(_, first), (_, again)] = &heard(&servers[1])[..] else { panic!("two orders") };
+    assert_eq!(first, again);
+}
+
+#[test]
+fn a_supply_that_is_none_is_refused_and_costs_no_hint() {
+    let servers = pair();
+    let mut table = open(&servers).unwrap();
+    let order = |table: &mut Table| table.upkeep().unwrap_err();
+    for at in 0..48 {
+        servers[1].tamper(move |_, mut response| {
+            response.body[at] ^= 1;
+            Ok(response)
+        });
+        assert_eq!(order(&mut table).code(), "bad-answer", "byte {at}");
+    }
+    servers[1].tamper(|_, mut response| {
+        response.body.pop();
+        Ok(response)
+    });
+    assert_eq!(order(&mut table).code(), "bad-answer");
+    // A well-formed supply to another order: the scheme's to refuse.
+    servers[1].tamper(|_, mut response| {
+        response.body[48] ^= 1;
+        Ok(response)
+    });
+    assert_eq!(order(&mut table).code(), "peer-misbehaved");
+    let busy = Problem::new(Code::Busy, "later").to_bytes();
+    servers[1].tamper(move |_, _| Ok(Response::new(429, busy.clone())));
+    assert_eq!(order(&mut table).code(), "busy");
+    servers[1].with(|world| world.tamper = None);
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+}
+
+/// The client that an order is of.
+fn client(order: &[u8]) -> [u8; 4] {
+    *order[order::HEAD_BYTES + 4..].first_chunk().unwrap()
+}
+
+#[test]
+fn other_servers_or_another_order_of_them_is_another_client() {
+    let servers = [0, 1, 1].map(server);
+    let [first, helper, other] = servers.each_ref().map(Server::http);
+    let dir = tempfile::tempdir().unwrap();
+    let get = |urls: [&str; 2], row| {
+        let table = Table::connect_all(&urls, NAME).resolve(resolve);
+        table.state_dir(dir.path().join("states")).anchor_dir(dir.path().join("anchors")).open()?.get(row)
+    };
+    assert_eq!(get([&first, &helper], 1).unwrap(), value(1, 32));
+    assert_eq!(get([&first, &other], 2).unwrap(), value(2, 32));
+    // What the one knows of a client's hints the other does not, and the server that is asked of neither.
+    let told = [1, 2].map(|i: usize| heard(&servers[i]));
+    let [[(_, one)], [(_, two)]] = told.each_ref().map(Vec::as_slice) else { panic!("{told:?}") };
+    assert_ne!(client(one), client(two));
+    assert_eq!(get([&helper, &first], 3).unwrap_err().code(), "wrong-server");
+    let [(_, swapped)] = &heard(&servers[0])[2..] else { panic!("the third is an order") };
+    assert!(client(swapped) != client(one) && client(swapped) != client(two));
+    assert_eq!(get([&first, &helper], 4).unwrap(), value(4, 32));
+    assert!(paths(&servers[1]).is_empty(), "the first state is as it was");
+    assert_eq!(std::fs::read_dir(dir.path().join("states")).unwrap().count(), 3);
+}
+
+/// A table whose helper makes real hints, and which it is opened from.
+fn real(scheme: &str, rows: u64, row_bytes: u64) -> Table {
+    let servers = [0, 1].map(|role| {
+        let server = server_of(scheme, rows, row_bytes);
+        server.with(|world| world.role = role);
+        server
+    });
+    open(&servers).unwrap()
+}
+
+#[test]
+fn a_full_ask_is_answered_however_few_hints_a_supply_has() {
+    for (rows, row_bytes) in [(3, 5), (40, 5), (1000, 5), (20, 40_000)] {
+        let mut table = real("s3pir-two/1", rows, row_bytes as u64);
+        let most = table.session().max_rows() as u64;
+        let wanted: Vec<u64> = (0..most).map(|i| i % rows).collect();
+        for _ in 0..3 {
+            assert_eq!(
+                table.get_many(&wanted).unwrap()[1],
+                value(1, row_bytes),
+                "{rows} rows, {most} at once"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_used_up_is_renewed_without_an_error() {
+    let mut table = real("s3pir-two/1", 3, 5);
+    let key = table.report().costs.budget;
+    for i in 0..2 * key + 3 {
+        assert_eq!(table.get(i % 3).unwrap(), value(i % 3, 5), "lookup {i} of keys for {key}");
+    }
+}
+
+#[test]
+fn a_row_is_in_one_record_where_clients_keep_hints() {
+    let servers = pair();
+    for server in &servers {
+        server.with(|world| (world.catalog.rows, world.catalog.row_bytes) = (50, 64));
+    }
+    assert_eq!(open(&servers).unwrap_err().code(), "catalog-disagrees");
+}

@@ -1,0 +1,26 @@
+//! The client against servers in memory and over HTTP.
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod accord;
+mod answers;
+mod batch;
+mod caches;
+mod catalogs;
+mod common;
+mod hints;
+mod http;
+mod registry;
+mod rows;
+mod server;
+mod shape;
+mod stack;
+mod steps;
+mod streams;
+mod symmetric;
+mod two;

@@ -1,0 +1,416 @@
+//! Rows that are streamed and never kept, preparations that go on after a break, and states that follow deltas.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{CHUNK, NAME, Server, resolve, server_of, value};
+use sotto_client::session::{Action, Fetch, Held, Resuming};
+use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_client::{ClientError, Opening, Session, Table};
+use sotto_core::{Artifact, Epoch, ParamsDigest};
+use sotto_testkit::rng::seeded;
+
+/// Records that no chunk is a multiple of.
+const WIDTH: u64 = 1000;
+const ROWS: u64 = 40_000;
+const BYTES: u64 = ROWS * WIDTH;
+
+fn table() -> Server {
+    server_of("clear-rows/1", ROWS, WIDTH)
+}
+
+fn small() -> Server {
+    server_of("clear-rows/1", 300, WIDTH)
+}
+
+fn call(server: &Server, request: &Request) -> Response {
+    server.with(|world| world.call(request)).unwrap()
+}
+
+fn catalog_of(server: &Server, opening: &mut Opening) -> Result<(), ClientError> {
+    let Action::Catalog { request, .. } = opening.next() else { panic!("the catalog comes first") };
+    opening.feed(&call(server, &request), &mut seeded("catalog"))
+}
+
+fn wanted(opening: &Opening) -> Fetch {
+    match opening.next() {
+        Action::Fetch(fetch) => fetch,
+        other => panic!("rows are wanted, not {other:?}"),
+    }
+}
+
+/// Takes an opening to its end.
+fn settle(server: &Server, mut opening: Opening) -> Session {
+    while let Action::Catalog { request, .. } | Action::Fetch(Fetch { request, .. }) = opening.next() {
+        opening.feed(&call(server, &request), &mut seeded("settle")).unwrap();
+    }
+    opening.finish().unwrap()
+}
+
+fn look(server: &Server, session: &mut Session, row: u64) -> Vec<u8> {
+    let ask = session.ask(&[row], &mut seeded("ask")).unwrap();
+    let responses: Vec<_> = ask.requests().iter().map(|request| call(server, request)).collect();
+    session.recover(ask, &responses).unwrap().remove(0)
+}
+
+/// The ranges of artifacts that a server was asked for.
+fn ranges(server: &Server) -> Vec<(u64, u64)> {
+    let of = |request: Request| request.range.map(|range| (range.start, range.end));
+    server.heard().into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn rows_are_streamed_part_by_part_and_not_kept() {
+    let (server, dir) = (table(), tempfile::tempdir().unwrap());
+    let mut table = server.table().state_in_memory().cache_dir(dir.path()).open().unwrap();
+    let parts = ranges(&server);
+    assert_eq!(parts.len(), 3, "{parts:?}");
+    assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0) && parts[2].1 == BYTES);
+    assert_eq!(table.stats().artifacts.down, BYTES);
+    for row in [0, 17, ROWS - 1] {
+        assert_eq!(table.get(row).unwrap(), value(row, WIDTH as usize));
+    }
+    let kept = walk(dir.path());
+    assert!(kept < 100_000, "{kept} bytes in the cache");
+}
+
+/// Bytes of all files in a folder.
+fn walk(dir: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
+    entries.map(|e| if e.path().is_dir() { walk(&e.path()) } else { e.metadata().unwrap().len() }).sum()
+}
+
+#[test]
+fn the_part_after_the_one_wanted_is_known_ahead() {
+    let server = table();
+    let mut opening = Opening::new(server.config());
+    catalog_of(&server, &mut opening).unwrap();
+    let mut parts = 0;
+    while let Action::Fetch(fetch) = opening.next() {
+        let ahead = opening.ahead();
+        opening.feed(&call(&server, &fetch.request), &mut seeded("ahead")).unwrap();
+        match opening.next() {
+            Action::Fetch(next) => assert_eq!(ahead, Some(next)),
+            _ => assert_eq!(ahead, None),
+        }
+        parts += 1;
+    }
+    assert_eq!(parts, 3);
+}
+
+/// A transport whose first responses to requests for rows break off after so many bytes.
+struct Cutting<T> {
+    inner: T,
+    after: Vec<usize>,
+}
+
+impl<T: Transport> Transport for Cutting<T> {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        self.inner.call(request)
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let response = self.inner.call(request)?;
+        if !response.is_success() {
+            return Ok(response);
+        }
+        match self.after.pop() {
+            Some(after) => {
+                take(&response.body[..after]);
+                Err(TransportError::Lost("cut".to_owned()))
+            }
+            None => {
+                response.body.chunks(50_000).all(&mut *take);
+                Ok(Response { body: Vec::new(), ..response })
+            }
+        }
+    }
+
+    fn origin(&self) -> String {
+        self.inner.origin()
+    }
+}
+
+fn cut(server: &Server, after: &[usize]) -> Result<Table, ClientError> {
+    let after = after.iter().rev().copied().collect();
+    Table::over(Cutting { inner: server.transport(), after }, NAME).resolve(resolve).state_in_memory().open()
+}
+
+#[test]
+fn a_broken_connection_goes_on_from_the_last_whole_chunk() {
+    let server = table();
+    let mut table = cut(&server, &[CHUNK * 3 + 5, 0, CHUNK, 7]).unwrap();
+    let parts = ranges(&server);
+    let starts: Vec<_> = parts.iter().map(|(start, _)| *start as usize).collect();
+    assert_eq!(starts[..5], [0, CHUNK * 3, CHUNK * 3, CHUNK * 4, CHUNK * 4]);
+    assert_eq!(table.get(39_000).unwrap(), value(39_000, WIDTH as usize));
+}
+
+#[test]
+fn a_stream_that_brings_nothing_is_given_up() {
+    let error = cut(&table(), &[0, CHUNK - 1]).unwrap_err();
+    assert_eq!(error.code(), "connection-lost");
+}
+
+#[test]
+fn a_wrong_chunk_is_refused_however_it_comes() {
+    let server = table();
+    server.tamper(|request, mut response| {
+        if request.range.as_ref().is_some_and(|range| range.start == 0) {
+            response.body[CHUNK * 2] ^= 1;
+        }
+        Ok(response)
+    });
+    let whole = server.table().state_in_memory().open().unwrap_err();
+    assert_eq!(whole.code(), "peer-misbehaved");
+    let broken = cut(&server, &[CHUNK * 3 + 1]).unwrap_err();
+    assert_eq!(broken.code(), "peer-misbehaved");
+    cut(&server, &[CHUNK * 2]).unwrap();
+}
+
+#[test]
+fn a_part_that_ends_early_is_asked_for_again_and_a_longer_one_refused() {
+    let server = table();
+    let mut first = true;
+    server.tamper(move |request, mut response| {
+        if request.range.is_some() && std::mem::take(&mut first) {
+            response.body.truncate(CHUNK + 3);
+        }
+        Ok(response)
+    });
+    let mut table = server.table().state_in_memory().open().unwrap();
+    assert_eq!(ranges(&server)[1].0 as usize, CHUNK);
+    assert_eq!(table.get(9).unwrap(), value(9, WIDTH as usize));
+    server.tamper(|request, mut response| {
+        response.body.extend(request.range.is_some().then_some(0));
+        Ok(response)
+    });
+    assert_eq!(server.table().state_in_memory().open().unwrap_err().code(), "response-too-large");
+}
+
+#[test]
+fn an_epoch_that_ends_while_its_rows_come_is_left_for_the_next() {
+    let server = table();
+    let mut opening = Opening::new(server.config());
+    catalog_of(&server, &mut opening).unwrap();
+    opening.feed(&call(&server, &wanted(&opening).request), &mut seeded("first")).unwrap();
+    server.with(|world| {
+        world.artifacts.clear();
+        world.update(&[3]);
+    });
+    let fed = opening.feed(&call(&server, &wanted(&opening).request), &mut seeded("second"));
+    assert!(
+        matches!(fed, Err(ClientError::EpochChanged { asked: Epoch(1), newest: Some(Epoch(2)) })),
+        "{fed:?}"
+    );
+
+    // The table as a whole opens the next epoch by itself.
+    let server = table();
+    let handle = server.clone();
+    let mut parts = 0;
+    server.tamper(move |request, response| {
+        parts += u32::from(request.range.is_some());
+        let is_second = request.range.is_some() && parts == 2;
+        Ok(if is_second { Response::new(404, br#"{"code":"no-such-artifact"}"#.to_vec()) } else { response })
+    });
+    let mut table = handle.table().state_in_memory().open().unwrap();
+    assert_eq!(table.get(3).unwrap(), value(3, WIDTH as usize));
+}
+
+/// Takes so many parts, and gives what goes on from there.
+fn begun(server: &Server, parts: usize) -> Resuming {
+    let mut opening = Opening::new(server.config());
+    catalog_of(server, &mut opening).unwrap();
+    for _ in 0..parts {
+        opening.feed(&call(server, &wanted(&opening).request), &mut seeded("parts")).unwrap();
+    }
+    let mut saved = Vec::new();
+    let catalog = opening.catalog().unwrap().clone();
+    if matches!(opening.next(), Action::Fetch(_)) {
+        opening.checkpoint().unwrap().save(&mut saved).unwrap();
+    }
+    let scheme = resolve(&catalog.scheme).unwrap();
+    let params = catalog.params.to_string();
+    let prepare = (scheme.state.unwrap().resume)(params.as_bytes(), &mut saved.as_slice()).unwrap();
+    let rows = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows).unwrap().digest;
+    Resuming { epoch: catalog.epoch, params: ParamsDigest(catalog.params_digest.0), rows, prepare }
+}
+
+#[test]
+fn a_preparation_goes_on_from_the_chunk_it_had_come_to() {
+    let server = table();
+    for parts in [0, 1, 2] {
+        let resuming = begun(&server, parts);
+        let kept = resuming.prepare.checkpoint().unwrap().kept();
+        let end = (parts as u64) << 24;
+        assert!(kept <= end && kept + WIDTH > end, "whole records of what came");
+        let mut opening = Opening::resuming(server.config(), resuming);
+        catalog_of(&server, &mut opening).unwrap();
+        assert_eq!(wanted(&opening).range.start, kept / CHUNK as u64 * CHUNK as u64);
+        let mut session = settle(&server, opening);
+        for row in [0, kept / WIDTH, ROWS - 1] {
+            assert_eq!(look(&server, &mut session, row), value(row, WIDTH as usize));
+        }
+    }
+}
+
+#[test]
+fn a_preparation_goes_on_at_its_own_epoch_as_long_as_that_is_served() {
+    let server = table();
+    let resuming = begun(&server, 1);
+    server.with(|world| {
+        world.earlier.push((Epoch(1), world.signed()));
+        world.update(&[5]);
+    });
+    let key = server.with(|world| world.pin());
+    let mut config = server.config();
+    config.remembered = Some(sotto_client::session::Remembered { key, epoch: Epoch(2) });
+    let session = settle(&server, Opening::resuming(config, resuming));
+    assert_eq!(session.epoch(), Epoch(1));
+
+    let resuming = begun(&small(), 0);
+    let mut opening = Opening::resuming(small().config(), resuming);
+    let other = server_of("clear-rows/1", 300, WIDTH - 8);
+    other.with(|world| world.catalog.epoch = Epoch(1));
+    let changed = catalog_of(&other, &mut opening);
+    assert!(matches!(changed, Err(ClientError::EpochChanged { .. })), "other rows: {changed:?}");
+
+    let mut opening = Opening::resuming(server.config(), Resuming { epoch: Epoch(7), ..begun(&server, 1) });
+    let gone = catalog_of(&server, &mut opening);
+    assert!(
+        matches!(gone, Err(ClientError::EpochChanged { asked: Epoch(7), newest: Some(Epoch(2)) })),
+        "{gone:?}"
+    );
+}
+
+/// Moves on by so many epochs, whose catalogs stay.
+fn epochs(server: &Server, changes: &[&[u64]]) {
+    for rows in changes {
+        server.with(|world| {
+            world.earlier.push((world.catalog.epoch, world.signed()));
+            world.update(rows);
+        });
+    }
+}
+
+fn new() -> Vec<u8> {
+    vec![0xEE; WIDTH as usize]
+}
+
+#[test]
+fn a_state_follows_deltas_epoch_by_epoch() {
+    let server = small();
+    let mut table = server.table().state_in_memory().open().unwrap();
+    let before = table.stats();
+    epochs(&server, &[&[1], &[2, 3], &[1, 299]]);
+    assert!(table.refresh().unwrap());
+    assert_eq!(table.catalog().epoch, Epoch(4));
+    let after = table.stats();
+    assert_eq!(after.patched_bytes, 5 * (8 + WIDTH));
+    assert_eq!(after.artifacts.down - before.artifacts.down, 5 * (8 + WIDTH), "no row was streamed again");
+    for row in [1, 2, 3, 299] {
+        assert_eq!(table.get(row).unwrap(), new(), "row {row}");
+    }
+    assert_eq!(table.get(4).unwrap(), value(4, WIDTH as usize));
+    // A lookup that finds the epoch over goes the same way.
+    epochs(&server, &[&[4]]);
+    assert_eq!(table.get(4).unwrap(), new());
+    assert_eq!(table.stats().artifacts.down - after.artifacts.down, 8 + WIDTH);
+}
+
+/// Spoils the way in some manner, and checks that the rows are streamed again and right.
+#[track_caller]
+fn streams_again(changes: &[&[u64]], spoil: impl FnOnce(&Server)) {
+    let server = small();
+    let mut table = server.table().state_in_memory().open().unwrap();
+    epochs(&server, changes);
+    spoil(&server);
+    let before = table.stats().artifacts.down;
+    assert!(table.refresh().unwrap());
+    assert!(table.stats().artifacts.down - before >= 300 * WIDTH);
+    assert_eq!(table.get(1).unwrap(), new());
+    assert_eq!(table.get(4).unwrap(), value(4, WIDTH as usize));
+}
+
+#[test]
+fn rows_are_streamed_again_where_no_way_leads() {
+    let most: Vec<u64> = (0..300).filter(|row| *row != 4).collect();
+    streams_again(&[&[1], &[2]], |server| server.with(|world| world.earlier.clear()));
+    streams_again(&[&[1], &most], |_| {});
+    streams_again(&[&[1], &[2]], |server| {
+        server.with(|world| world.replace(Artifact::RowsDelta, vec![0; 8 + WIDTH as usize]));
+    });
+    streams_again(&[&[1]], |server| {
+        server.with(|world| {
+            let delta = world.catalog.artifacts.iter_mut().find(|e| e.artifact == Artifact::RowsDelta);
+            delta.unwrap().from_digest = Some(blake3::hash(b"other rows").into());
+        });
+    });
+    streams_again(&[&[1]], |server| {
+        server.with(|world| world.catalog.artifacts.retain(|entry| entry.artifact == Artifact::Rows));
+    });
+}
+
+/// The publisher has signed a delta that nobody can follow.
+#[test]
+fn a_client_that_could_not_follow_is_discarded() {
+    let server = small();
+    let mut session = settle(&server, Opening::new(server.config()));
+    let mut table = server.table().state_in_memory().open().unwrap();
+    let made = session.ask(&[1], &mut seeded("before")).unwrap();
+    let responses: Vec<_> = made.requests().iter().map(|request| call(&server, request)).collect();
+    epochs(&server, &[&[1]]);
+    server.with(|world| world.spoil_delta());
+
+    let mut opening = Opening::new(server.config());
+    catalog_of(&server, &mut opening).unwrap();
+    let mut way = opening.way(session.held().unwrap()).unwrap();
+    while let Action::Fetch(fetch) = way.next() {
+        way.feed(&call(&server, &fetch.request)).unwrap();
+    }
+    let failed = session.step(way.take().unwrap().unwrap());
+    assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
+    assert!(session.is_discarded() && session.held().is_none());
+    let refused = session.ask(&[4], &mut seeded("after")).unwrap_err();
+    assert!(matches!(refused, ClientError::Discarded { epoch: Epoch(1) }), "{refused:?}");
+    assert_eq!(
+        session.recover(made, &responses).unwrap_err().code(),
+        "discarded",
+        "half of it is of another epoch"
+    );
+    let again = Opening::succeeding(server.config(), &session);
+    assert_eq!(look(&server, &mut settle(&server, again), 1), new());
+
+    // A table makes another client by itself, as soon as it can.
+    server.tamper(|request, response| match request.range {
+        Some(ref range) if range.end > 10 * WIDTH => Err(TransportError::Lost("no rows today".to_owned())),
+        _ => Ok(response),
+    });
+    assert_eq!(table.refresh().unwrap_err().code(), "connection-lost");
+    assert!(table.session().is_discarded());
+    assert_eq!(table.get(1).unwrap_err().code(), "connection-lost");
+    server.with(|world| world.tamper = None);
+    assert_eq!(table.get(1).unwrap(), new());
+    assert_eq!(table.get(4).unwrap(), value(4, WIDTH as usize));
+}
+
+#[test]
+fn what_leads_nowhere_is_typed() {
+    let server = small();
+    let mut session = settle(&server, Opening::new(server.config()));
+    let held = session.held().unwrap();
+    epochs(&server, &[&[1], &[2], &[3]]);
+    let mut opening = Opening::new(server.config());
+    catalog_of(&server, &mut opening).unwrap();
+    let mut way = opening.way(held).unwrap();
+    let Action::Catalog { request, .. } = way.next() else { panic!("a catalog between is wanted") };
+    assert!(request.path.ends_with("?epoch=2"), "{}", request.path);
+    server.with(|world| world.earlier.clear());
+    let gone = way.feed(&call(&server, &request));
+    assert!(matches!(gone, Err(ClientError::NoWay { from: Epoch(1), to: Epoch(4), .. })), "{gone:?}");
+    let other = Held { params: ParamsDigest([7; 32]), ..held };
+    assert!(matches!(opening.way(other), Err(ClientError::NoWay { .. })));
+    let mut nowhere = opening.way(Held { epoch: Epoch(4), ..held }).unwrap();
+    assert!(matches!(nowhere.next(), Action::Ready) && nowhere.take().unwrap().is_none());
+}

@@ -1,0 +1,313 @@
+//! Against the real server, over HTTP, with the schemes of the registry.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{NAME, Server, server_of, value};
+use sotto_catalog::SignedCatalog;
+use sotto_client::{Fault, Table};
+use sotto_core::{Artifact, Epoch};
+use sotto_server::live::Parts;
+use sotto_server::{Config, LiveTable, Running, SessionConfig, Source, SourceError};
+use std::sync::Arc;
+
+/// The epochs a test has made so far, each as a copy of its own.
+struct Shelf(Server);
+
+impl Source for Shelf {
+    fn name(&self) -> String {
+        "shelf".to_owned()
+    }
+
+    fn epochs(&self) -> Result<Vec<Epoch>, SourceError> {
+        Ok(vec![self.0.with(|world| world.catalog.epoch)])
+    }
+
+    fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
+        let parts = self.0.with(|world| {
+            let terms = world.catalog.terms(world.scheme)?;
+            let image = Arc::new(world.image.clone());
+            let params = world.catalog.params.to_string();
+            Ok::<_, SourceError>(Parts {
+                scheme: world.scheme,
+                signed: SignedCatalog::sign(&world.catalog, &world.key)?,
+                catalog: world.catalog.clone(),
+                report: terms.report,
+                packing: terms.packing,
+                server: (world.scheme.server.open)(params.as_bytes(), image.clone())?,
+                image,
+            })
+        })?;
+        LiveTable::new(parts, self.0.with(|world| world.role))
+    }
+}
+
+fn start(server: &Server) -> (Running, String) {
+    start_as(server, &Config::on_free_ports())
+}
+
+fn start_as(server: &Server, config: &Config) -> (Running, String) {
+    let shelf: Box<dyn Source> = Box::new(Shelf(server.clone()));
+    let running = sotto_server::Server::start_with(config, vec![shelf]).unwrap();
+    let url = format!("http://{}", running.public);
+    (running, url)
+}
+
+#[test]
+fn a_table_is_opened_asked_updated_and_asked_again() {
+    let server = server_of("simplepir/1", 20_000, 8);
+    let (running, url) = start(&server);
+    let dir = tempfile::tempdir().unwrap();
+    let pin = server.with(|world| world.pin());
+    let mut table = Table::connect(&url, NAME).pin(pin).cache_dir(dir.path()).open().unwrap();
+    assert_eq!(table.get(19_999).unwrap(), value(19_999, 8));
+    let last = table.last().unwrap();
+    let timing = last.timing().unwrap();
+    assert!(timing.pass <= last.round_trip, "the server's part is a part");
+    assert_eq!(table.get_many(&[3, 3, 0]).unwrap(), [value(3, 8), value(3, 8), value(0, 8)]);
+
+    server.with(|world| world.update(&[3]));
+    running.reload();
+    // Until the server has swapped, the first epoch still answers.
+    while !table.refresh().unwrap() {
+        std::thread::yield_now();
+    }
+    assert_eq!(table.get(3).unwrap(), [0xEE; 8]);
+    assert_eq!(table.get(4).unwrap(), value(4, 8));
+    let hint = server.with(|world| world.hint().len()) as u64;
+    assert_eq!(table.stats().patched_bytes, hint);
+
+    // A second client starts from what the first has kept.
+    let again = Table::connect(&url, NAME).cache_dir(dir.path()).open().unwrap();
+    assert_eq!((again.stats().cached_bytes, again.stats().artifacts.down), (hint, 0));
+    running.shutdown();
+}
+
+#[test]
+fn a_client_two_epochs_behind_moves_on_by_itself() {
+    let server = server_of("simplepir/1", 3_000, 8);
+    let (running, url) = start(&server);
+    let mut table = Table::connect(&url, NAME).open().unwrap();
+    let mut watcher = Table::connect(&url, NAME).open().unwrap();
+    for row in [1, 2] {
+        server.with(|world| world.update(&[row]));
+        running.reload();
+        while !watcher.refresh().unwrap() {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(table.session().epoch(), Epoch(1));
+    assert_eq!(table.get_many(&[0, 1, 2]).unwrap(), [value(0, 8), vec![0xEE; 8], vec![0xEE; 8]]);
+    assert_eq!(table.session().epoch(), Epoch(3));
+}
+
+#[test]
+fn many_clients_at_once_each_get_their_own_rows() {
+    let server = server_of("simplepir/1", 3_000, 8);
+    let (_running, url) = start(&server);
+    std::thread::scope(|scope| {
+        for client in 0..6 {
+            let url = &url;
+            scope.spawn(move || {
+                let mut table = Table::connect(url, NAME).open().unwrap();
+                for row in (client * 500..).take(5) {
+                    assert_eq!(table.get(row).unwrap(), value(row, 8));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn refusals_of_the_real_server_have_names() {
+    let server = server_of("simplepir/1", 3_000, 8);
+    let (running, url) = start(&server);
+    let missing = Table::connect(&url, "cubes").open().map(|_| ()).unwrap_err();
+    assert_eq!(missing.code(), "no-such-table");
+    let mut table = Table::connect(&url, NAME).open().unwrap();
+    running.shutdown();
+    assert_eq!(table.get(1).unwrap_err().code(), "no-connection");
+}
+
+#[test]
+fn a_hint_is_fetched_in_ranges_the_server_understands() {
+    let server = server_of("clear/1", 40_000, 32);
+    let (_running, url) = start(&server);
+    let hint = server.with(|world| world.hint());
+    let dir = tempfile::tempdir().unwrap();
+    let part = dir.path().join("artifacts").join(server.with(|world| world.hint_digest()));
+    std::fs::create_dir_all(part.parent().unwrap()).unwrap();
+    std::fs::write(part.with_extension("part"), &hint[..crate::common::CHUNK + 7]).unwrap();
+    let table =
+        Table::connect(&url, NAME).resolve(crate::common::resolve).cache_dir(dir.path()).open().unwrap();
+    assert_eq!(table.stats().artifacts.down, (hint.len() - crate::common::CHUNK) as u64);
+    assert_eq!(std::fs::read(part).unwrap(), hint);
+    assert_eq!(table.catalog().artifacts[0].artifact, Artifact::Hint);
+}
+
+/// A server at a fixed address, so that a client finds the next one there.
+fn at_one_address(state: Option<&std::path::Path>) -> Config {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = free.local_addr().unwrap();
+    Config { listen, state: state.map(Into::into), ..Config::on_free_ports() }
+}
+
+#[test]
+fn a_client_does_not_notice_that_its_server_was_restarted() {
+    let dir = tempfile::tempdir().unwrap();
+    for (state, uploads) in [(None, 2), (Some(dir.path()), 1)] {
+        let server = server_of("clear-stream/1", 3_000, 8);
+        let config = at_one_address(state);
+        let (running, url) = start_as(&server, &config);
+        let mut table = Table::connect(&url, NAME).resolve(crate::common::resolve).open().unwrap();
+        assert_eq!(table.get(1).unwrap(), value(1, 8));
+        running.shutdown();
+        let (running, _) = start_as(&server, &config);
+        assert_eq!(table.get(2).unwrap(), value(2, 8));
+        assert_eq!(table.stats().keys.requests, uploads, "with state in {state:?}");
+
+        // The next epoch takes the same keys, and so does the session that outlived the restart.
+        server.with(|world| world.update(&[3]));
+        running.reload();
+        while !table.refresh().unwrap() {
+            std::thread::yield_now();
+        }
+        assert_eq!(table.get(3).unwrap(), [0xEE; 8]);
+        assert_eq!(table.stats().keys.requests, uploads);
+        running.shutdown();
+    }
+}
+
+#[test]
+fn keys_evicted_between_registration_and_ask_are_registered_again() {
+    let server = server_of("clear-keyed/1", 3_000, 8);
+    let sessions = SessionConfig { max_bytes: 48, ..SessionConfig::default() };
+    let (_running, url) = start_as(&server, &Config { sessions, ..Config::on_free_ports() });
+    let open = || Table::connect(&url, NAME).resolve(crate::common::resolve).open().unwrap();
+    let (mut one, mut other) = (open(), open());
+    for row in 0..3 {
+        assert_eq!(one.get(row).unwrap(), value(row, 8));
+        assert_eq!(other.get(row).unwrap(), value(row, 8));
+    }
+    // There is room for one: each ask finds the other's keys in its place.
+    assert_eq!((one.stats().keys.requests, other.stats().keys.requests), (4, 4));
+}
+
+#[test]
+fn a_row_of_megabytes_is_streamed_over_http() {
+    let server = server_of("clear-stream/1", 3, 5_000_001);
+    let (_running, url) = start(&server);
+    let mut table = Table::connect(&url, NAME).resolve(crate::common::resolve).open().unwrap();
+    for row in [2, 1] {
+        let mut out = Vec::new();
+        let stats = table.stream(row, &mut out).unwrap();
+        assert!(out == value(row, 5_000_001));
+        assert_eq!((stats.requests, stats.row_bytes), (1, 5_000_001));
+    }
+    assert_eq!(table.get(1).unwrap().len(), 5_000_001);
+}
+
+/// Two servers of one table over HTTP, each with its role and a copy of its own.
+fn pair(scheme: &str) -> [(Server, Running, String); 2] {
+    [0, 1].map(|role| {
+        let server = server_of(scheme, 300, 8);
+        server.with(|world| world.role = role);
+        let (running, url) = start(&server);
+        (server, running, url)
+    })
+}
+
+#[test]
+fn two_servers_are_asked_through_several_epochs() {
+    let [first, second] = pair("clear-two/1");
+    let mut table =
+        Table::connect_all(&[&first.2, &second.2], NAME).resolve(crate::common::resolve).open().unwrap();
+    assert_eq!(table.get_many(&[299, 0, 7]).unwrap(), [value(299, 8), value(0, 8), value(7, 8)]);
+    let last = table.last().unwrap();
+    assert!(last.servers.iter().all(|share| share.timing.is_some()));
+    for epoch in 2..5 {
+        // One server after the other goes on. A client that comes in between meets them where both are.
+        for (i, (server, running, _)) in [&first, &second].into_iter().enumerate() {
+            server.with(|world| world.update(&[epoch]));
+            assert!(running.reload());
+            assert_eq!(table.get(299).unwrap(), value(299, 8), "epoch {epoch}, server {i}");
+            let urls = [first.2.as_str(), second.2.as_str()];
+            let fresh = Table::connect_all(&urls, NAME).resolve(crate::common::resolve).open().unwrap();
+            assert_eq!(fresh.catalog().epoch.0, epoch - 1 + i as u64);
+        }
+        assert!(table.refresh().unwrap() || table.catalog().epoch.0 == epoch);
+        assert_eq!(table.get(epoch).unwrap(), [0xEE; 8]);
+    }
+    let swapped = Table::connect_all(&[&second.2, &first.2], NAME).resolve(crate::common::resolve).open();
+    assert_eq!(swapped.unwrap().get(1).unwrap_err().code(), "wrong-server");
+    second.1.shutdown();
+    let error = table.get(1).unwrap_err();
+    assert_eq!(error.code(), "no-connection");
+    assert!(error.to_string().starts_with("server 1: "), "{error}");
+}
+
+#[test]
+fn hints_are_taken_along_while_one_server_is_ahead_of_the_other() {
+    let both = pair("clear-helped/1");
+    let urls = both.each_ref().map(|(_, _, url)| url.as_str());
+    let go_on = |(server, running, _): &(Server, Running, String)| {
+        let epoch = server.with(|world| {
+            let next = world.catalog.epoch.0 + 1;
+            world.update(&[next * 4]);
+            next
+        });
+        assert!(running.reload());
+        epoch
+    };
+    let open = || Table::connect_all(&urls, NAME).resolve(crate::common::resolve).state_in_memory().open();
+    let mut table = open().unwrap();
+    assert_eq!(table.get(299).unwrap(), value(299, 8));
+    let mut asked = 1;
+    for round in 0..4 {
+        // The one that answers is ahead, and then the one that makes hints.
+        for i in [round % 2, 1 - round % 2] {
+            let epoch = go_on(&both[i]);
+            for row in [299, 4 * epoch - 4] {
+                let right = if row == 299 || row < 8 { value(row, 8) } else { vec![0xEE; 8] };
+                assert_eq!(table.get(row).unwrap(), right, "epoch {epoch}, server {i}");
+                asked += 1;
+            }
+        }
+        table.refresh().unwrap();
+        assert_eq!(table.catalog().epoch.0, round as u64 + 2);
+    }
+    assert_eq!(table.stats().orders.requests, asked / 3 + 1, "no epoch cost a hint");
+
+    // Two epochs ahead, one server has forgotten what the other one still has not left.
+    for (ahead, behind) in [(0, 1), (1, 0)] {
+        go_on(&both[ahead]);
+        go_on(&both[ahead]);
+        for error in [table.refresh().unwrap_err(), open().map(drop).unwrap_err()] {
+            assert_eq!((error.code(), error.fault()), ("no-common-epoch", Fault::Network), "{error}");
+            assert!(error.to_string().starts_with(&format!("server {ahead} ")), "{error}");
+        }
+        go_on(&both[behind]);
+        assert_eq!(table.get(298).unwrap(), value(298, 8), "as soon as there is one in common");
+        go_on(&both[behind]);
+        table.refresh().unwrap();
+        assert_eq!(table.get(299).unwrap(), value(299, 8));
+    }
+}
+
+#[test]
+fn one_server_makes_the_hints_and_the_other_is_asked() {
+    let [first, second] = [0, 1].map(|role| {
+        let server = server_of("clear-helped/1", 100, 32);
+        server.with(|world| world.role = role);
+        start(&server)
+    });
+    let urls = [first.1.as_str(), second.1.as_str()];
+    let mut table =
+        Table::connect_all(&urls, NAME).resolve(crate::common::resolve).state_in_memory().open().unwrap();
+    for row in 0..10 {
+        assert_eq!(table.get(row).unwrap(), value(row, 32));
+    }
+    assert_eq!((table.stats().orders.requests, table.stats().retries), (4, 0));
+    let swapped = Table::connect_all(&[urls[1], urls[0]], NAME)
+        .resolve(crate::common::resolve)
+        .state_in_memory()
+        .open();
+    assert_eq!(swapped.unwrap().get(1).unwrap_err().code(), "wrong-server");
+}

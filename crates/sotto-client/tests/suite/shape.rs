@@ -1,0 +1,159 @@
+//! The promise: what a server sees has one shape, whatever is asked.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{as_addresses, server, server_of, value};
+use sotto_client::transport::Request;
+use sotto_wire::ask;
+
+/// All a server sees of a request but the queries themselves.
+fn shape(request: &Request) -> impl PartialEq + std::fmt::Debug + use<> {
+    let head = request.body.get(..ask::HEAD_BYTES).map(<[u8]>::to_vec);
+    (request.method, request.path.clone(), request.range.clone(), head, request.body.len())
+}
+
+#[test]
+fn every_lookup_looks_the_same() {
+    // Packed rows, rows as they are, split rows.
+    for row_bytes in [2, 32, 4096] {
+        let server = server(300, row_bytes);
+        let mut table = server.table().open().unwrap();
+        server.heard();
+        let mut shapes = Vec::new();
+        for row in [0, 1, 17, 150, 298, 299, 0, 0] {
+            assert_eq!(table.get(row).unwrap(), value(row, row_bytes as usize));
+            let heard = server.heard();
+            assert_eq!(heard.len(), 1, "one lookup is one request");
+            shapes.push(shape(&heard[0]));
+        }
+        assert!(shapes.iter().all(|one| *one == shapes[0]), "{shapes:?}");
+    }
+}
+
+#[test]
+fn a_lookup_of_several_rows_shows_their_number_and_nothing_else() {
+    let server = server(300, 2);
+    let mut table = server.table().open().unwrap();
+    let mut shapes = Vec::new();
+    for rows in [[0, 1, 2], [7, 7, 7], [299, 150, 0]] {
+        server.heard();
+        assert_eq!(table.get_many(&rows).unwrap(), rows.map(|row| value(row, 2)));
+        let heard = server.heard();
+        assert_eq!(heard.len(), 1);
+        shapes.push(shape(&heard[0]));
+    }
+    assert!(shapes.iter().all(|one| *one == shapes[0]));
+    table.get(5).unwrap();
+    assert_ne!(shape(&server.heard()[0]), shapes[0], "the number does show");
+}
+
+#[test]
+fn keys_that_are_there_look_like_keys_that_are_not() {
+    let server = server(300, 2);
+    as_addresses(&server);
+    let mut table = server.table().open().unwrap();
+    let mut shapes = Vec::new();
+    // Row 0 holds the empty value: no range covers its block.
+    for (key, row) in [("10.0.0.1", 0), ("10.0.9.255", 9), ("10.1.43.0", 299)] {
+        server.heard();
+        assert_eq!(table.get_key(key).unwrap(), value(row, 2));
+        shapes.push(shape(&server.heard()[0]));
+    }
+    assert!(shapes.iter().all(|one| *one == shapes[0]));
+    let error = table.get_key("11.0.0.0").unwrap_err();
+    assert_eq!(error.code(), "no-such-row");
+    assert!(!error.to_string().contains("11.0.0.0"), "what is looked up is private");
+    assert_eq!(server.heard(), [], "what names no row is not asked for");
+}
+
+#[test]
+fn every_opening_looks_the_same() {
+    let server = server(300, 2);
+    let openings: Vec<_> = (0..2)
+        .map(|_| {
+            server.table().open().unwrap();
+            server.heard()
+        })
+        .collect();
+    assert_eq!(openings[0], openings[1]);
+    assert!(openings[0].iter().all(|request| request.body.is_empty()));
+}
+
+#[test]
+fn keys_have_one_size() {
+    let server = server_of("clear-keyed/1", 300, 2);
+    let openings: Vec<_> = (0..2)
+        .map(|_| {
+            let mut table = server.table().open().unwrap();
+            assert_eq!(table.get(299).unwrap(), value(299, 2));
+            let heard = server.heard();
+            assert_eq!(heard.iter().filter(|request| request.path.ends_with("/keys")).count(), 1);
+            heard.iter().map(|r| (r.method, r.path.clone(), r.body.len())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(openings[0], openings[1]);
+}
+
+#[test]
+fn an_unreadable_answer_is_not_asked_for_again() {
+    let server = server(300, 2);
+    let mut table = server.table().open().unwrap();
+    server.heard();
+    // The record is not the one the hint speaks of.
+    server.tamper_asks(|body| *body.last_mut().unwrap() ^= 1);
+    let error = table.get(5).unwrap_err();
+    assert_eq!(error.code(), "unreadable");
+    assert_eq!(server.heard().len(), 1, "a retry would tell the server");
+    server.with(|world| world.tamper = None);
+    assert_eq!(table.get(5).unwrap(), value(5, 2), "asking is the caller's decision");
+}
+
+#[test]
+fn a_row_that_an_epoch_has_lost_is_not_told_by_silence() {
+    let heard_of = |lookup: fn(&mut sotto_client::Table) -> Result<Vec<u8>, sotto_client::ClientError>| {
+        let server = server(300, 2);
+        as_addresses(&server);
+        let mut table = server.table().open().unwrap();
+        server.with(|world| {
+            world.update(&[]);
+            world.catalog.rows = 200;
+        });
+        server.heard();
+        let outcome = lookup(&mut table).map_err(|error| error.code());
+        (outcome, server.heard().iter().map(shape).collect::<Vec<_>>())
+    };
+    let (there, usual) = heard_of(|table| table.get(7));
+    assert_eq!(there, Ok(value(7, 2)));
+    let (gone, heard) = heard_of(|table| table.get(250));
+    assert_eq!(gone, Err("misuse"));
+    assert!(heard == usual, "{heard:?}");
+    let (gone, heard) = heard_of(|table| table.get_key("10.0.250.1"));
+    assert_eq!(gone, Err("no-such-row"));
+    assert!(heard == usual, "{heard:?}");
+}
+
+#[test]
+fn wrong_calls_send_nothing() {
+    let server = server(300, 2);
+    let mut table = server.table().open().unwrap();
+    server.heard();
+    assert_eq!(table.get(300).unwrap_err().code(), "misuse");
+    assert_eq!(table.get_many(&[]).unwrap_err().code(), "too-many-rows");
+    assert_eq!(table.get_many(&[0; 65]).unwrap_err().code(), "too-many-rows");
+    assert_eq!(server.heard(), []);
+    assert_eq!(table.get_many(&[0; 64]).unwrap().len(), 64);
+}
+
+#[test]
+fn statistics_are_those_of_the_wire() {
+    let server = server(300, 2);
+    let mut table = server.table().open().unwrap();
+    server.heard();
+    table.get(299).unwrap();
+    let (last, heard) = (table.last().unwrap().clone(), server.heard());
+    assert_eq!(last.up, heard[0].body.len() as u64);
+    assert_eq!(last.seen, heard[0].body[ask::HEAD_BYTES..]);
+    assert_eq!((last.rows, last.queries), (1, 1));
+    let stats = table.stats();
+    assert_eq!((stats.asks.requests, stats.asks.up, stats.asks.down), (1, last.up, last.down));
+    assert_eq!(stats.artifacts.down, server.with(|world| world.hint().len()) as u64);
+    assert_eq!((stats.rows, stats.retries), (1, 0));
+}

@@ -1,0 +1,271 @@
+//! A layer over tables, end to end: proofs of a log that grows, by colour and by tile, over HTTP.
+
+use sotto_catalog::stack::{FORMAT, File, Shard};
+use sotto_catalog::{Layer as LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Request, Transport as _};
+use sotto_client::{ClientError, Stack};
+use sotto_core::{Epoch, Error, Goal, Layer, ParamsError, SchemeEntry};
+use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
+use sotto_layers::{Colour, Tile, tile};
+use sotto_server::{Config, Running, Server};
+use sotto_testkit::rng::seeded;
+use sotto_tree::log::{Hash, Node, Peaks, hash, verify};
+use sotto_tree::{Colouring, Shape};
+use sotto_wire::routes;
+use std::path::Path;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+struct Table {
+    rows: Vec<Vec<u8>>,
+}
+
+impl TableSource for Table {
+    fn rows(&self) -> u64 {
+        self.rows.len() as u64
+    }
+    fn row_bytes(&self) -> usize {
+        self.rows[0].len()
+    }
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        for (row, out) in self.rows[first as usize..].iter().zip(out.chunks_mut(self.row_bytes())) {
+            out.copy_from_slice(row);
+        }
+        Ok(())
+    }
+}
+
+fn leaf(i: u64) -> Hash {
+    hash::leaf(&i.to_be_bytes())
+}
+
+/// Complete nodes by level, and the log's right edge.
+fn log(leaves: u64) -> (Vec<Vec<Hash>>, Peaks) {
+    let (mut peaks, mut nodes) = (Peaks::new(), vec![Vec::new(); 24]);
+    (0..leaves)
+        .for_each(|i| peaks.append(leaf(i), |Node { level, hash, .. }| nodes[usize::from(level)].push(hash)));
+    (nodes, peaks)
+}
+
+/// Writes tables' next epochs, and gives what a stack says of them.
+fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
+    let together = tables.len() as u64;
+    let root = dir.root().unwrap();
+    let key = root.signing_key(None, &mut seeded("key")).unwrap();
+    let entry = sotto_registry::find("simplepir/1").unwrap();
+    let tables = tables.iter().enumerate().map(|(i, table)| {
+        let name: TableName = format!("log-{i}").parse().unwrap();
+        let folder = TableDir::create(&dir.table(&name)).unwrap();
+        let options = EncodeOptions {
+            table: name,
+            kind: TableKind::Index,
+            value: ValueKind::Bytes,
+            layers: Vec::new(),
+            lookups_per_client: 1000,
+            together,
+            goal: Goal::default(),
+            set: None,
+            threads: Some(1),
+            attribution: None,
+            key: &key,
+        };
+        let written = encode_table(entry, table, &folder.lock().unwrap(), &options, &|_| {}).unwrap();
+        Shard::of(folder.open_epoch(written.epoch).unwrap().catalog()).unwrap()
+    });
+    tables.collect()
+}
+
+fn publish(dir: &StackDir, epoch: u64, layer: &str, shards: Vec<Shard>, files: &[(&str, Vec<u8>)]) {
+    let key = dir.root().unwrap().signing_key(None, &mut seeded("key")).unwrap();
+    let document = Document {
+        format: FORMAT.to_owned(),
+        stack: "log".parse().unwrap(),
+        epoch: Epoch(epoch),
+        layers: vec![LayerEntry { name: layer.to_owned(), params: serde_json::json!({}) }],
+        shards,
+        files: files.iter().map(|(name, bytes)| File::of(name.parse().unwrap(), bytes)).collect(),
+        attribution: None,
+        created: 1,
+    };
+    let files: Vec<Vec<u8>> = files.iter().map(|(_, bytes)| bytes.clone()).collect();
+    dir.publish(&document, &files, &key).unwrap();
+}
+
+fn hashes(bytes: &[u8]) -> Vec<Hash> {
+    bytes.as_chunks::<32>().0.to_vec()
+}
+
+fn serve(dir: &Path) -> Running {
+    let any = "127.0.0.1:0".parse().unwrap();
+    let config = Config {
+        listen: any,
+        admin_listen: any,
+        stacks: vec![dir.to_owned()],
+        threads: 1,
+        reload_seconds: 0,
+        ..Config::default()
+    };
+    Server::start(&config).unwrap()
+}
+
+/// The tables of a coloured log of subtrees with so many layers, and the layers above.
+fn coloured(leaves: u64, layers: usize) -> (Vec<Table>, Vec<(&'static str, Vec<u8>)>) {
+    let colouring = Colouring::new(Shape::new(2, layers as u8).unwrap());
+    let mut rows = vec![Vec::new(); layers];
+    let mut peaks = Peaks::new();
+    for i in 0..leaves {
+        peaks.append(leaf(i), |Node { level, index, hash }| {
+            if usize::from(level) < layers {
+                let seeker = ((index ^ 1) << level) & ((1 << layers) - 1);
+                let place = colouring.copath(seeker).unwrap()[layers - 1 - usize::from(level)];
+                rows[usize::from(place.colour)].push(hash.to_vec());
+            }
+        });
+    }
+    let public = log(leaves).0[layers..12].iter().rev().flatten().flatten().copied().collect();
+    let tables = rows.into_iter().map(|rows| Table { rows }).collect();
+    (tables, vec![("peaks", peaks.hashes().concat()), ("public", public)])
+}
+
+/// The layer that a client makes of what is public.
+fn colour(stack: &Stack, leaves: u64, layers: usize) -> Colour {
+    let peaks = Peaks::from_hashes(leaves, hashes(stack.file("peaks").unwrap())).unwrap();
+    let mut public = hashes(stack.file("public").unwrap());
+    let levels = (layers..12).rev().map(|level| public.drain(..(leaves >> level) as usize).collect());
+    let levels = levels.collect();
+    Colour::new(Colouring::new(Shape::new(2, layers as u8).unwrap()), peaks, levels).unwrap()
+}
+
+#[test]
+fn a_log_that_grows_is_proved_by_colour() {
+    let folder = TempDir::new().unwrap();
+    let dir = StackDir::create(folder.path()).unwrap();
+    let (tables, files) = coloured(1000, 9);
+    publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
+    let running = serve(folder.path());
+    let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
+    assert_eq!(stack.document().layers[0].name, "colour/1");
+    assert_eq!(stack.tables().len(), 9);
+
+    let layer = colour(&stack, 1000, 9);
+    let root = log(1000).1.root();
+    for i in [0, 1, 511, 512, 700, 998, 999] {
+        let proof = stack.lookup(&layer, &i).unwrap();
+        verify(&leaf(i), i, 1000, &proof, &root).unwrap();
+    }
+    // A layer of another length than the tables is noticed before anything is asked.
+    let asked = stack.tables()[0].stats();
+    let other = Colour::new(
+        Colouring::new(Shape::new(2, 9).unwrap()),
+        log(900).1,
+        vec![Vec::new(), Vec::new(), log(900).0[9].clone()],
+    );
+    assert!(matches!(stack.lookup(&other.unwrap(), &3), Err(ClientError::Core(_))));
+    assert_eq!(stack.tables()[0].stats().asks, asked.asks);
+
+    // The next epoch's tables are there, and the stack does not name them yet.
+    let (tables, files) = coloured(1300, 9);
+    let shards = write_tables(&dir, tables);
+    running.reload();
+    assert!(!stack.refresh().unwrap());
+    verify(&leaf(5), 5, 1000, &stack.lookup(&layer, &5).unwrap(), &root).unwrap();
+
+    // Now it does. Whoever is in the old epoch may stay for a while.
+    publish(&dir, 2, "colour/1", shards, &files);
+    assert!(running.reload());
+    verify(&leaf(6), 6, 1000, &stack.lookup(&layer, &6).unwrap(), &root).unwrap();
+    // And whoever has read the old stack still gets its files.
+    let old = stack.document().file("peaks").unwrap().clone();
+    let mut http = Http::new(&format!("http://{}", running.public), &Settings::default()).unwrap();
+    let got = http.call(&Request::get(routes::artifact(&old.digest.to_string()), old.bytes)).unwrap();
+    assert!(old.is(&got.body));
+    assert!(stack.refresh().unwrap());
+    assert_ne!(stack.document().file("peaks").unwrap(), &old);
+    assert!(stack.lookup(&layer, &7).is_err(), "a layer of the old epoch");
+    let layer = colour(&stack, 1300, 9);
+    for i in [0, 999, 1000, 1299] {
+        let proof = stack.lookup(&layer, &i).unwrap();
+        verify(&leaf(i), i, 1300, &proof, &log(1300).1.root()).unwrap();
+    }
+}
+
+#[test]
+fn a_log_is_proved_by_tile() {
+    let folder = TempDir::new().unwrap();
+    let dir = StackDir::create(folder.path()).unwrap();
+    let (nodes, peaks) = log(3000);
+    let tiles = nodes[0].chunks(256).map(|tile| {
+        let mut row = tile.concat();
+        row.resize(tile::ROW_BYTES, 0);
+        row
+    });
+    let files = [("peaks", peaks.hashes().concat()), ("public", nodes[8].concat())];
+    publish(&dir, 1, "tile/1", write_tables(&dir, vec![Table { rows: tiles.collect() }]), &files);
+    let running = serve(folder.path());
+    let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
+    let peaks = Peaks::from_hashes(3000, hashes(stack.file("peaks").unwrap())).unwrap();
+    let layer = Tile::new(1, peaks.clone(), hashes(stack.file("public").unwrap())).unwrap();
+    for i in [0, 255, 256, 2815, 2816, 2999] {
+        let proved = stack.lookup(&layer, &i).unwrap();
+        assert_eq!(proved.leaf, leaf(i));
+        verify(&leaf(i), i, 3000, &proved.proof, &peaks.root()).unwrap();
+    }
+    assert!(layer.visits().len() == 1 && layer.shards() == [12]);
+}
+
+/// SimplePIR as it would be if a lookup of it failed with 2^-41: good enough for one, and for no more than two.
+static FAILING: LazyLock<SchemeEntry> = LazyLock::new(|| {
+    let report = |params: &[u8]| {
+        let mut report = (sotto_registry::find("simplepir/1").unwrap().report)(params)?;
+        report.failure_log2 = -41.0;
+        Ok(report)
+    };
+    SchemeEntry { report, ..*sotto_registry::find("simplepir/1").unwrap() }
+});
+
+#[test]
+fn tables_that_fail_too_often_together_are_not_asked() {
+    let folder = TempDir::new().unwrap();
+    let dir = StackDir::create(folder.path()).unwrap();
+    let (tables, files) = coloured(1000, 9);
+    publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
+    let running = serve(folder.path());
+    let open = || Stack::connect(&format!("http://{}", running.public), "log");
+    let mut stack = open().configure(|table| table.resolve(|_| Some(&FAILING))).open().unwrap();
+    let layer = colour(&stack, 1000, 9);
+    let before = stack.tables()[0].stats().asks;
+    let refused = stack.lookup(&layer, &3).unwrap_err();
+    assert!(matches!(
+        refused,
+        ClientError::Core(Error::Params(ParamsError::UnreliableTogether { lookups: 9, .. }))
+    ));
+    assert_eq!(stack.tables()[0].stats().asks, before);
+
+    let mut stack = open().open().unwrap();
+    assert!(stack.failure_log2(&layer).unwrap() <= -40.0);
+    verify(&leaf(3), 3, 1000, &stack.lookup(&layer, &3).unwrap(), &log(1000).1.root()).unwrap();
+}
+
+#[test]
+fn what_is_not_the_stack_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let dir = StackDir::create(folder.path()).unwrap();
+    let (tables, files) = coloured(100, 6);
+    publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
+    let running = serve(folder.path());
+    let url = format!("http://{}", running.public);
+    let stack = Stack::connect(&url, "log").open().unwrap();
+    let stranger = sotto_catalog::SigningKey::generate(&mut seeded("stranger")).public();
+    assert_eq!(Stack::connect(&url, "log").pin(stranger).open().unwrap_err().code(), "wrong-key");
+    assert_eq!(Stack::connect(&url, "other").open().unwrap_err().code(), "no-such-table");
+    assert!(Stack::connect(&url, "log").pin(stack.public_key()).open().is_ok());
+    assert!(stack.file("nothing").is_err());
+    // A public file that was changed on the disk keeps a server from starting.
+    let file = std::fs::read_dir(folder.path().join("files")).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, b"something else").unwrap();
+    let any = "127.0.0.1:0".parse().unwrap();
+    let stacks = vec![folder.path().to_owned()];
+    let config = Config { listen: any, admin_listen: any, stacks, ..Config::default() };
+    assert!(Server::start(&config).is_err());
+}

@@ -1,0 +1,306 @@
+//! Rows that are streamed: whole, broken off and taken up again, refused.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{Server, server, server_of, value};
+use sotto_client::table::{Stage, Table};
+use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_wire::{Code, Problem, stream};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+/// A server of three rows of so many bytes, which a client can stream.
+fn streams(row_bytes: u64) -> Server {
+    server_of("clear-stream/1", 3, row_bytes)
+}
+
+/// A row's bytes: in a stream of zeros a wrong unit would not show, so rows here are `0xEE` throughout.
+fn marked(server: &Server, row: u64) {
+    server.with(|world| world.update(&[row]));
+}
+
+fn stream_of(table: &mut Table, row: u64) -> Result<Vec<u8>, (&'static str, Vec<u8>)> {
+    let mut out = Vec::new();
+    match table.stream(row, &mut out) {
+        Ok(_) => Ok(out),
+        Err(error) => Err((error.code(), out)),
+    }
+}
+
+/// The requests for streams a server has heard: where each starts, and its query.
+fn asked(server: &Server) -> Vec<(u64, Vec<u8>)> {
+    let heard = server.heard();
+    let streams = heard.iter().filter(|request| request.path.ends_with("/stream"));
+    let head = |request: &Request| stream::Head::parse(&request.body).unwrap();
+    streams.map(|request| (head(request).first, request.body[stream::HEAD_BYTES..].to_vec())).collect()
+}
+
+/// A line that breaks after so many bytes of a stream, for each number once.
+struct Breaking<T> {
+    inner: T,
+    after: Arc<Mutex<Vec<usize>>>,
+    /// The server, if it drops all keys while the line is down.
+    forgets: Option<Server>,
+}
+
+impl<T: Transport> Transport for Breaking<T> {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        self.inner.call(request)
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        let mut response = self.inner.call(request)?;
+        if !response.is_success() {
+            return Ok(response);
+        }
+        let body = std::mem::take(&mut response.body);
+        let whole = body.len();
+        let cut = self.after.lock().unwrap().pop().unwrap_or(whole);
+        // Pieces of a length that divides nothing.
+        for piece in body[..cut.min(whole)].chunks(37) {
+            if !take(piece) {
+                return Ok(response);
+            }
+        }
+        if cut >= whole {
+            return Ok(response);
+        }
+        if let Some(server) = &self.forgets {
+            server.with(|world| world.drop_sessions());
+        }
+        Err(TransportError::Lost("cut".to_owned()))
+    }
+
+    fn origin(&self) -> String {
+        self.inner.origin()
+    }
+}
+
+/// A line that breaks after each of these numbers of bytes in turn.
+fn breaking_line(server: &Server, after: &[usize]) -> Breaking<impl Transport + use<>> {
+    let after = Arc::new(Mutex::new(after.iter().rev().copied().collect()));
+    Breaking { inner: server.transport(), after, forgets: None }
+}
+
+/// A table behind such a line.
+fn breaking(server: &Server, after: &[usize]) -> Table {
+    Table::over(breaking_line(server, after), crate::common::NAME)
+        .resolve(crate::common::resolve)
+        .open()
+        .unwrap()
+}
+
+#[test]
+fn a_row_comes_whole_and_without_its_padding() {
+    for row_bytes in [17, 4096, 4099, 300_001] {
+        let server = streams(row_bytes);
+        let mut table = server.table().open().unwrap();
+        for row in 0..3 {
+            assert_eq!(stream_of(&mut table, row).unwrap(), value(row, row_bytes as usize));
+        }
+        marked(&server, 2);
+        assert_eq!(stream_of(&mut table, 2).unwrap(), vec![0xEE; row_bytes as usize]);
+        assert_eq!(table.get(2).unwrap(), vec![0xEE; row_bytes as usize], "asks go on");
+    }
+}
+
+#[test]
+fn every_stream_looks_the_same() {
+    let server = streams(4096);
+    let mut table = server.table().open().unwrap();
+    server.heard();
+    let mut shapes = Vec::new();
+    for row in [0, 1, 2, 0] {
+        let stats = table.stream(row, &mut io::sink()).unwrap();
+        let heard = server.heard();
+        assert_eq!(heard.len(), 1);
+        assert_eq!((stats.requests, stats.up), (1, heard[0].body.len() as u64));
+        assert_eq!((stats.row_bytes, stats.epoch), (4096, 1));
+        assert!(stats.down > 4096 && stats.units > 1);
+        shapes.push((heard[0].path.clone(), heard[0].body[..stream::HEAD_BYTES].to_vec(), heard[0].limit));
+    }
+    assert!(shapes.iter().all(|one| *one == shapes[0]));
+    assert_eq!(table.stats().streams.requests, 4);
+}
+
+#[test]
+fn progress_goes_to_the_end_and_never_back() {
+    let server = streams(4096);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let telling = told.clone();
+    let builder = server.table().progress(move |at| {
+        if at.stage == Stage::Row {
+            telling.lock().unwrap().push((at.done, at.total));
+        }
+    });
+    builder.open().unwrap().stream(1, &mut io::sink()).unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert_eq!(told.last(), Some(&(4096, 4096)));
+}
+
+#[test]
+fn a_stream_that_breaks_goes_on_where_it_broke_off() {
+    let server = streams(4096);
+    marked(&server, 1);
+    // A unit of 1024 bytes is answered by 1032, after a head of 48: in the head, between head and units, inside a
+    // unit, between two.
+    for (after, starts) in [
+        (&[0][..], &[0, 0][..]),
+        (&[47], &[0, 0]),
+        (&[48], &[0, 0]),
+        (&[48 + 1031], &[0, 0]),
+        (&[48 + 1032], &[0, 1]),
+        (&[48 + 1032 + 5, 48 + 2 * 1032, 20, 20, 48], &[0, 1, 3, 3, 3, 3]),
+    ] {
+        let mut table = breaking(&server, after);
+        server.heard();
+        assert_eq!(stream_of(&mut table, 1).unwrap(), vec![0xEE; 4096], "cut after {after:?}");
+        let asked = asked(&server);
+        assert_eq!(asked.iter().map(|(first, _)| *first).collect::<Vec<_>>(), starts);
+        assert!(asked.iter().all(|(_, query)| *query == asked[0].1), "the same query, bit for bit");
+    }
+}
+
+#[test]
+fn a_line_that_breaks_without_end_ends() {
+    let server = streams(4096);
+    let mut table = breaking(&server, &[48 + 1032 + 9, 9, 9, 9, 9, 9]);
+    server.heard();
+    assert_eq!(stream_of(&mut table, 1), Err(("connection-lost", value(1, 4096)[..1024].to_vec())));
+    assert_eq!(asked(&server).len(), 5);
+    assert_eq!(stream_of(&mut table, 1).unwrap(), value(1, 4096), "the next one is a new one");
+}
+
+#[test]
+fn keys_the_server_has_dropped_are_registered_again_in_the_middle() {
+    let server = streams(4096);
+    let line = breaking_line(&server, &[48 + 2 * 1032]);
+    let line = Breaking { forgets: Some(server.clone()), ..line };
+    let mut table = Table::over(line, crate::common::NAME).resolve(crate::common::resolve).open().unwrap();
+    server.heard();
+    assert_eq!(stream_of(&mut table, 1).unwrap(), value(1, 4096));
+    assert_eq!(table.stats().keys.requests, 2);
+    let asked = asked(&server);
+    assert_eq!(asked.iter().map(|(first, _)| *first).collect::<Vec<_>>(), [0, 2, 2]);
+    assert!(asked.iter().all(|(_, query)| *query == asked[0].1));
+    // A server that forgets at once is not asked for ever.
+    let forgotten = || Problem::new(Code::SessionExpired, "who are you?").to_bytes();
+    server.tamper(move |request, honest| {
+        Ok(if request.path.ends_with("/stream") { Response::new(410, forgotten()) } else { honest })
+    });
+    server.heard();
+    assert_eq!(stream_of(&mut table, 1), Err(("session-expired", vec![])));
+    assert_eq!(server.heard().len(), 4, "asked, registered, asked; and the keys that were for nothing");
+}
+
+#[test]
+fn rows_of_two_epochs_do_not_mix() {
+    // Before anything has come, a new epoch is asked anew.
+    let server = streams(4096);
+    let mut table = server.table().open().unwrap();
+    marked(&server, 1);
+    assert_eq!(stream_of(&mut table, 1).unwrap(), vec![0xEE; 4096]);
+    assert_eq!(table.stats().keys.requests, 1, "with the keys of the old");
+
+    // Later it is an error.
+    let mut table = breaking(&server, &[48 + 1032]);
+    let stale = || Problem::new(Code::StaleEpoch, "over").to_bytes();
+    let mut first = true;
+    server.tamper(move |request, honest| {
+        let over = request.path.ends_with("/stream") && !std::mem::replace(&mut first, false);
+        Ok(if over { Response::new(409, stale()) } else { honest })
+    });
+    assert_eq!(stream_of(&mut table, 1), Err(("epoch-changed", vec![0xEE; 1024])));
+}
+
+#[test]
+fn a_damaged_unit_ends_the_stream_and_is_not_told() {
+    let server = streams(4096);
+    let mut table = server.table().open().unwrap();
+    server.tamper(|request, mut response| {
+        if request.path.ends_with("/stream") {
+            response.body[48 + 1032 + 100] ^= 1;
+        }
+        Ok(response)
+    });
+    server.heard();
+    assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
+    assert_eq!(server.heard().len(), 1, "a retry would tell the server");
+
+    // Nor does it see a response that is not read to its end, or a broken line that is not taken up again.
+    let mut table = breaking(&server, &[48 + 2 * 1032]);
+    server.heard();
+    assert_eq!(stream_of(&mut table, 1), Err(("unreadable", value(1, 4096)[..1024].to_vec())));
+    assert_eq!(asked(&server).iter().map(|(first, _)| *first).collect::<Vec<_>>(), [0, 2]);
+    assert_eq!(table.stats().streams.down, 2 * (48 + 2 * 1032));
+}
+
+#[test]
+fn every_bit_of_the_head_counts_and_so_does_the_length() {
+    for bit in 0..48 * 8 {
+        let server = streams(4096);
+        let mut table = server.table().open().unwrap();
+        server.tamper(move |request, mut response| {
+            if request.path.ends_with("/stream") {
+                response.body[bit / 8] ^= 1 << (bit % 8);
+            }
+            Ok(response)
+        });
+        assert_eq!(stream_of(&mut table, 1), Err(("bad-answer", vec![])), "bit {bit}");
+    }
+    let server = streams(4096);
+    let mut table = server.table().open().unwrap();
+    server.tamper(|request, mut response| {
+        if request.path.ends_with("/stream") {
+            response.body.push(0);
+        }
+        Ok(response)
+    });
+    assert_eq!(stream_of(&mut table, 1), Err(("response-too-large", vec![])));
+}
+
+#[test]
+fn what_cannot_be_streamed_is_not_asked_for() {
+    for (server, why) in [
+        (server(3, 4096), "whole records"),
+        (server_of("simplepir/1", 300, 8), "whole records"),
+        (streams(8), "narrow"),
+    ] {
+        let mut table = server.table().open().unwrap();
+        server.heard();
+        let error = table.stream(1, &mut io::sink()).unwrap_err();
+        assert_eq!(error.code(), "cannot-stream");
+        assert!(error.to_string().contains(why), "{error}");
+        assert_eq!(server.heard(), []);
+    }
+    let server = streams(4096);
+    let mut table = server.table().open().unwrap();
+    server.heard();
+    assert_eq!(stream_of(&mut table, 3), Err(("misuse", vec![])));
+    assert_eq!(server.heard(), []);
+}
+
+/// Something to write to that is full after so many bytes.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_stream() {
+    let server = streams(4096);
+    let mut table = server.table().open().unwrap();
+    server.heard();
+    assert_eq!(table.stream(1, &mut Full(2000)).unwrap_err().code(), "output");
+    assert_eq!(server.heard().len(), 1);
+}

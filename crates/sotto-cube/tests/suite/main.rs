@@ -1,0 +1,10 @@
+//! The hypercube's parameters, and a client written from the page alone.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod absurd;
+mod page;

@@ -1,0 +1,132 @@
+//! What several test files share: a folder, a key, a table in memory, and reading rows back the way a
+//! client of a scheme without privacy does.
+
+use sotto_catalog::{SigningKey, TableKind, ValueKind};
+use sotto_core::{Misuse, Record, SchemeEntry, Section};
+use sotto_db::ingest::{IngestError, Problem};
+use sotto_db::progress::silent;
+use sotto_db::{DbError, EncodeOptions, EncodeSummary, ImageFile, TableDir, TableSource, encode_table};
+use sotto_testkit::rng::seeded;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A table folder that goes away.
+pub(crate) fn folder() -> (TempDir, TableDir) {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = TableDir::create(&temp.path().join("table")).unwrap();
+    (temp, dir)
+}
+
+pub(crate) fn key() -> SigningKey {
+    SigningKey::generate(&mut seeded("sotto-db tests"))
+}
+
+pub(crate) fn options(key: &SigningKey) -> EncodeOptions<'_> {
+    EncodeOptions {
+        table: "test".parse().unwrap(),
+        kind: TableKind::Index,
+        value: ValueKind::Bytes,
+        layers: Vec::new(),
+        lookups_per_client: 10,
+        together: 1,
+        goal: Default::default(),
+        set: None,
+        threads: Some(2),
+        attribution: None,
+        key,
+    }
+}
+
+/// A table in memory.
+pub(crate) struct Memory {
+    pub(crate) width: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Memory {
+    /// Rows that differ from each other and hold no zero byte.
+    pub(crate) fn numbered(rows: usize, width: usize) -> Self {
+        let bytes = (0..rows * width).map(|i| (i * 131 % 255) as u8 + 1).collect();
+        Memory { width, bytes }
+    }
+
+    pub(crate) fn row(&self, row: usize) -> &[u8] {
+        &self.bytes[row * self.width..][..self.width]
+    }
+}
+
+impl TableSource for Memory {
+    fn rows(&self) -> u64 {
+        (self.bytes.len() / self.width) as u64
+    }
+    fn row_bytes(&self) -> usize {
+        self.width
+    }
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let start = first as usize * self.width;
+        let past_end = Misuse::IndexPastEnd { index: first, len: self.rows() };
+        out.copy_from_slice(self.bytes.get(start..start + out.len()).ok_or(past_end)?);
+        Ok(())
+    }
+}
+
+/// Encodes as the folder's next epoch.
+pub(crate) fn encode(
+    dir: &TableDir,
+    entry: &SchemeEntry,
+    table: &dyn TableSource,
+) -> Result<EncodeSummary, DbError> {
+    encode_table(entry, table, &dir.lock()?, &options(&key()), &silent)
+}
+
+/// All rows of an image whose resident section is its records, one after the other.
+pub(crate) fn rows_of(image: &ImageFile, entry: &SchemeEntry) -> Vec<u8> {
+    use sotto_core::Image;
+    let packing = image.catalog().terms(entry).unwrap().packing;
+    let resident = image.section(Section::Resident).unwrap();
+    let step = packing.record_bytes() as usize;
+    let mut rows = Vec::new();
+    for row in 0..packing.rows() {
+        let records = packing.records_of(row).unwrap();
+        let record = |i: u64| Record::new(resident[i as usize * step..][..step].to_vec());
+        let records: Vec<_> = records.iter().map(|index| record(index.0)).collect();
+        rows.extend(packing.extract(row, &records).unwrap());
+    }
+    rows
+}
+
+/// All rows of a table.
+pub(crate) fn all(table: &dyn TableSource) -> Vec<u8> {
+    let mut rows = vec![0; table.rows() as usize * table.row_bytes()];
+    table.read(0, &mut rows).unwrap();
+    rows
+}
+
+/// Writes a file into a folder.
+pub(crate) fn write(dir: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let path = dir.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// The names in a folder, sorted.
+pub(crate) fn names(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = entries.collect();
+    names.sort();
+    names
+}
+
+/// The complaint about source data that an error is.
+pub(crate) fn complaint(error: DbError) -> IngestError {
+    match error {
+        DbError::Ingest(error) => error,
+        other => panic!("not about source data: {other}"),
+    }
+}
+
+/// The line, the number of the column, and the problem.
+pub(crate) fn place(error: DbError) -> (u64, Option<usize>, Problem) {
+    let error = complaint(error);
+    (error.line, error.column.and_then(|column| column.number), error.problem)
+}

@@ -1,0 +1,119 @@
+//! Keyword tables from files: what is found again, and what is refused, by its line.
+
+use crate::common::{all, place, write};
+use sotto_catalog::{TableKind, ValueKind};
+use sotto_core::{Layer, Row};
+use sotto_db::ingest::{
+    Costing, Encoding, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions,
+};
+use sotto_db::progress::silent;
+use sotto_db::{DbError, Ingested, ingest};
+use sotto_layers::Keyword;
+use sotto_layers::keyword::{Form, KeyError};
+use sotto_prg::PublicSeed;
+use sotto_testkit::rng::seeded;
+
+fn options(form: Form) -> KeywordOptions {
+    KeywordOptions {
+        key: "1".parse().unwrap(),
+        form,
+        value: Some("2".parse().unwrap()),
+        values: ValueOptions::default(),
+        room: 0,
+        probes: None,
+        slots: None,
+        costing: None,
+        seed: PublicSeed([9; 32]),
+    }
+}
+
+fn read(text: &str, options: KeywordOptions) -> Result<Ingested, DbError> {
+    let dir = tempfile::tempdir().unwrap();
+    let options = IngestOptions { file: FileOptions::default(), layout: Layout::Keyword(options) };
+    ingest(&write(dir.path(), "t.csv", text), &options, dir.path(), &silent)
+}
+
+fn fault(text: &str, options: KeywordOptions) -> (u64, Option<usize>, Problem) {
+    place(read(text, options).map(drop).unwrap_err())
+}
+
+fn get(table: &Ingested, key: &str) -> Option<Vec<u8>> {
+    let [layer] = &table.layers[..] else { panic!("one layer") };
+    let keyword = Keyword::parse(layer.params.to_string().as_bytes()).unwrap();
+    let width = table.table.row_bytes();
+    let bytes = all(table.table.as_ref());
+    let key = keyword.params().form.canonical(key.as_bytes()).unwrap();
+    let (rows, plan) = keyword.plan(&key, &mut seeded("keys")).unwrap();
+    let rows = rows.iter().map(|row| Row::new(bytes[*row as usize * width..][..width].to_vec()));
+    keyword.assemble(plan, rows.collect()).unwrap().map(|value| value.to_vec())
+}
+
+#[test]
+fn keys_are_found_in_any_spelling() {
+    let text = "Example.com,spam\nbücher.example.,\n\"a.example\",x\n";
+    let table = read(text, options(Form::Domain)).unwrap();
+    assert_eq!((&table.kind, table.value, table.notes.lines), (&TableKind::Keyword, ValueKind::Text, 3));
+    assert_eq!(get(&table, "EXAMPLE.com.").unwrap(), b"spam");
+    assert_eq!(get(&table, "xn--bcher-kva.example").unwrap(), b"");
+    assert_eq!(get(&table, "a.example").unwrap(), b"x");
+    assert_eq!(get(&table, "b.example"), None);
+    // The same file and seed give the same rows.
+    let again = read(text, options(Form::Domain)).unwrap();
+    assert_eq!(all(table.table.as_ref()), all(again.table.as_ref()));
+}
+
+#[test]
+fn a_table_of_keys_alone_is_a_set() {
+    let table = read("192.0.2.1\n::1\n", KeywordOptions { value: None, ..options(Form::Ip) }).unwrap();
+    assert_eq!(get(&table, "::ffff:192.0.2.1").unwrap(), b"");
+    assert_eq!(get(&table, "192.0.2.2"), None);
+}
+
+#[test]
+fn numbers_have_one_width() {
+    let values = ValueOptions { encoding: Encoding::Unsigned(4), width: None };
+    let table = read("a,1\nb,70000\n", KeywordOptions { values, ..options(Form::Text) }).unwrap();
+    assert_eq!(get(&table, "b").unwrap(), 70000u32.to_le_bytes());
+}
+
+/// One probe is what costs least where there are lookups to save, and what is asked for is what comes.
+#[test]
+fn a_table_is_arranged_for_its_scheme() {
+    let text: String = (0..4000).map(|i| format!("key {i},{i}\n")).collect();
+    let options = |lookups_per_client| {
+        let costing =
+            Costing { entry: &simplepir::ENTRY, lookups_per_client, goal: Default::default(), set: None };
+        KeywordOptions { costing: Some(costing), ..options(Form::Text) }
+    };
+    let arranged = |options: KeywordOptions| {
+        let table = read(&text, options).unwrap();
+        for i in [0, 1777, 3999] {
+            assert_eq!(get(&table, &format!("key {i}")), Some(i.to_string().into_bytes()));
+        }
+        assert_eq!(get(&table, "key 4000"), None);
+        let keyword = Keyword::parse(table.layers[0].params.to_string().as_bytes()).unwrap();
+        (keyword.params().probes, keyword.params().slots)
+    };
+    // For a single lookup the hint is what costs, and it is smallest where rows are narrow.
+    assert_eq!(arranged(options(1_000_000)).0, 1);
+    assert!(arranged(options(1)).0 > 1);
+    let options = options(100);
+    assert_eq!(arranged(KeywordOptions { probes: Some(2), slots: Some(4), ..options.clone() }), (2, 4));
+    assert_eq!(arranged(KeywordOptions { probes: Some(3), ..options.clone() }).0, 3);
+    assert_eq!(arranged(KeywordOptions { slots: Some(12), ..options }), (1, 12));
+}
+
+#[test]
+fn what_is_wrong_is_named_by_line() {
+    let text = options(Form::Text);
+    assert!(matches!(fault("", text.clone()), (0, None, Problem::Empty)));
+    assert!(matches!(fault("a,1\n,2\n", text.clone()), (2, Some(1), Problem::Key(KeyError::Empty))));
+    let twice = fault("a,1\nb,2\n\"c\nd\",3\nb,4\na,5\n", text.clone());
+    assert!(matches!(twice, (5, None, Problem::SameKey { other: 2 })), "{twice:?}");
+    let long = format!("a,1\n{},2\n", "k".repeat(256));
+    assert!(matches!(fault(&long, text.clone()), (2, Some(1), Problem::Keys(_))));
+    let width = KeywordOptions { values: ValueOptions { width: Some(2), ..Default::default() }, ..text };
+    assert!(matches!(fault("a,12\nb,123\n", width), (2, Some(2), Problem::TooLong { bytes: 3, width: 2 })));
+    let domain = fault("a.example,1\nno domain,2\n", options(Form::Domain));
+    assert!(matches!(domain, (2, Some(1), Problem::Key(KeyError::Not(_)))));
+}

@@ -1,0 +1,20 @@
+//! Tables in, images out, and what stops in between.
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod common;
+mod encode;
+mod faults;
+mod image;
+mod ingest;
+mod keys;
+mod keyword;
+mod masks;
+mod ranges;
+mod rows;
+mod update;

@@ -1,0 +1,283 @@
+//! Updates: the same image as encoding afresh, and a delta that brings clients along.
+
+use crate::common::{Memory, complaint, encode, folder, key, names, options, rows_of, write};
+use sotto_catalog::{KeyKind, TableKind, ValueKind};
+use sotto_core::{Artifact, Epoch, Image, Section};
+use sotto_db::ingest::{Column, FileOptions, Problem};
+use sotto_db::progress::silent;
+use sotto_db::{DbError, ImageProblem, TableDir, UpdateOptions, UpdateSummary, encode_table, update_table};
+use sotto_testkit::{CLEAR, CLEAR_TWO};
+use tempfile::TempDir;
+
+const HINT: Section = Section::Public(Artifact::Hint);
+const DELTA: Section = Section::Public(Artifact::HintDelta);
+
+fn update(dir: &TableDir, name: &str, changes: &str) -> Result<UpdateSummary, DbError> {
+    update_with(dir, name, changes, None)
+}
+
+fn update_with(
+    dir: &TableDir,
+    name: &str,
+    changes: &str,
+    columns: Option<&[&str]>,
+) -> Result<UpdateSummary, DbError> {
+    let scratch = tempfile::tempdir().unwrap();
+    let path = write(scratch.path(), name, changes);
+    let columns = columns.map(|names| names.iter().map(|name| name.parse::<Column>().unwrap()).collect());
+    let key = key();
+    let options = UpdateOptions {
+        file: FileOptions::default(),
+        columns,
+        delete: None,
+        encoding: None,
+        threads: Some(2),
+        key: &key,
+    };
+    update_table(&CLEAR, &dir.lock()?, &path, &options, &silent)
+}
+
+fn section(dir: &TableDir, epoch: u64, section: Section) -> Vec<u8> {
+    dir.open_epoch(Epoch(epoch)).unwrap().section(section).unwrap_or_default().to_vec()
+}
+
+/// A table of 100 rows, its folder, and its bytes.
+fn table(width: usize) -> (TempDir, TableDir, Memory) {
+    let (temp, dir) = folder();
+    let table = Memory::numbered(100, width);
+    encode(&dir, &CLEAR, &table).unwrap();
+    (temp, dir, table)
+}
+
+#[test]
+fn an_update_is_what_encoding_afresh_would_be() {
+    // Packed four to a record, one to a record, and split over three.
+    for width in [8, 32, 2100] {
+        let (_temp, dir, mut table) = table(width);
+        let mut changes = String::new();
+        for row in [0, 3, 4, 5, 50, 99] {
+            let new: Vec<u8> = (0..width).map(|i| (row + i) as u8).collect();
+            table.bytes[row * width..][..width].copy_from_slice(&new);
+            let hex: String = new.iter().map(|b| format!("{b:02X}")).collect();
+            changes += &format!("{row},{hex}\n");
+        }
+        let summary = update(&dir, "changes.csv", &changes).unwrap();
+        assert_eq!((summary.epoch, summary.from_epoch, summary.rows_changed), (Epoch(2), Epoch(1), 6));
+        let image = dir.open_latest().unwrap();
+        image.verify(&silent).unwrap();
+        assert_eq!(rows_of(&image, &CLEAR), table.bytes);
+        assert_eq!(summary.image_bytes, image.header().file_bytes);
+
+        encode(&dir, &CLEAR, &table).unwrap();
+        for part in [Section::Resident, HINT] {
+            assert_eq!(section(&dir, 2, part), section(&dir, 3, part), "width {width}");
+        }
+        assert!(section(&dir, 3, DELTA).is_empty(), "an encoded epoch starts afresh");
+    }
+}
+
+/// The same with a scheme that has privacy, whose resident section and hint are not the rows.
+#[test]
+fn and_so_for_a_private_scheme() {
+    let entry = &simplepir::ENTRY;
+    let (_temp, dir) = folder();
+    let mut table = Memory::numbered(5000, 7);
+    encode(&dir, entry, &table).unwrap();
+    let mut changes = String::new();
+    for row in [0, 1, 2, 777, 4999] {
+        table.bytes[row * 7..][..7].copy_from_slice(&[0, 255, row as u8, 128, 127, 1, 2]);
+        changes += &format!("{row},00ff{:02x}807f0102\n", row as u8);
+    }
+    let path = write(dir.path(), "c.csv", changes);
+    let key = key();
+    let file = FileOptions::default();
+    let options =
+        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: None, key: &key };
+    let lock = dir.lock().unwrap();
+    let summary = update_table(entry, &lock, &path, &options, &silent).unwrap();
+    assert_eq!(summary.rows_changed, 5);
+    drop(lock);
+    encode(&dir, entry, &table).unwrap();
+    for part in [Section::Resident, HINT] {
+        assert!(!section(&dir, 2, part).is_empty() && section(&dir, 2, part) == section(&dir, 3, part));
+    }
+
+    let mut held = section(&dir, 1, HINT);
+    let params = dir.open_latest().unwrap().catalog().params.to_string();
+    let patch = entry.patch.unwrap();
+    patch(params.as_bytes(), Artifact::Hint, &mut held, &section(&dir, 2, DELTA)).unwrap();
+    assert!(held == section(&dir, 2, HINT));
+}
+
+#[test]
+fn a_delta_brings_the_old_hint_along() {
+    let (_temp, dir, _) = table(32);
+    let summary = update(&dir, "changes.csv", "7,aabb\n8,cc\n").unwrap();
+    let image = dir.open_latest().unwrap();
+    let entry = image.catalog().artifacts.iter().find(|entry| entry.artifact == Artifact::HintDelta).unwrap();
+    assert_eq!(entry.from_epoch, Some(Epoch(1)));
+    assert_eq!(summary.delta_bytes, Some(entry.bytes));
+    assert!(entry.bytes < summary.artifact_bytes);
+    assert_eq!(summary.client_bytes, entry.bytes);
+    assert!(summary.written_bytes < 200, "two records and their hints, not the table");
+
+    let mut held = section(&dir, 1, HINT);
+    let params = image.catalog().params.to_string();
+    let patch = CLEAR.patch.unwrap();
+    patch(params.as_bytes(), Artifact::Hint, &mut held, &section(&dir, 2, DELTA)).unwrap();
+    assert_eq!(held, section(&dir, 2, HINT));
+}
+
+#[test]
+fn updates_of_updates_keep_no_old_delta() {
+    let (_temp, dir, mut table) = table(32);
+    for round in 0..5 {
+        let row = 10 * round;
+        update(&dir, "changes.csv", &format!("{row},ff\n")).unwrap();
+        table.bytes[row * 32..][..32].fill(0);
+        table.bytes[row * 32] = 0xff;
+    }
+    assert_eq!(dir.latest().unwrap(), Some(Epoch(6)));
+    let (second, last) = (dir.open_epoch(Epoch(2)).unwrap(), dir.open_latest().unwrap());
+    assert_eq!(rows_of(&last, &CLEAR), table.bytes);
+    assert_eq!(last.catalog().artifacts.len(), 2);
+    assert!(last.header().file_bytes.abs_diff(second.header().file_bytes) < 64, "no room is lost");
+}
+
+#[test]
+fn every_format_of_changes() {
+    let (_temp, dir, _) = table(2);
+    let row = |row: usize| rows_of(&dir.open_latest().unwrap(), &CLEAR)[2 * row..][..2].to_vec();
+    update(&dir, "c.csv", "row,value\n5,0102\n").unwrap_err();
+    update_with(&dir, "c.csv", "value,x,row\n0102,,5\n", Some(&["row", "value"])).unwrap();
+    assert_eq!(row(5), [1, 2]);
+    update(&dir, "c.jsonl", "{\"row\": 5, \"value\": \"03\"}\n").unwrap();
+    assert_eq!(row(5), [3, 0]);
+}
+
+#[test]
+fn rows_are_appended_as_long_as_there_is_room() {
+    let (_temp, dir) = folder();
+    encode(&dir, &CLEAR, &Memory::numbered(9, 8)).unwrap(); // in records of four
+    let summary = update(&dir, "c.csv", "11,aa\n").unwrap();
+    assert_eq!((summary.rows_appended, summary.rows_changed), (1, 1));
+    let image = dir.open_latest().unwrap();
+    assert_eq!(image.catalog().rows, 12);
+    let rows = rows_of(&image, &CLEAR);
+    assert_eq!(&rows[9 * 8..], [[0; 8], [0; 8], [0xaa, 0, 0, 0, 0, 0, 0, 0]].concat(), "the gap is zero");
+    let error = update(&dir, "c.csv", "12,aa\n").unwrap_err();
+    assert!(matches!(error, DbError::PastCapacity { row: 12, capacity: 12 }));
+    assert!(error.to_string().contains("encoded afresh"));
+}
+
+#[test]
+fn bad_changes_are_named_and_change_nothing() {
+    let (_temp, dir, _) = table(2);
+    let before = names(dir.path());
+    let fault = |text: &str| {
+        let error = complaint(update(&dir, "c.csv", text).unwrap_err());
+        (error.line, error.column.and_then(|column| column.number), error.problem)
+    };
+    assert!(matches!(fault("1,aa\n1,bb\n"), (2, Some(1), Problem::Duplicate { row: 1 })));
+    assert!(matches!(fault("1,aabbcc\n"), (1, Some(2), Problem::TooLong { bytes: 3, width: 2 })));
+    assert!(matches!(fault("1,xx\n"), (1, Some(2), Problem::Kind { .. })));
+    assert!(matches!(fault("-1,aa\n"), (1, Some(1), Problem::Kind { .. })));
+    assert!(matches!(fault("1,aa\n2\n"), (2, None, Problem::Columns { .. })));
+    let error = update_with(&dir, "c.csv", "1,2,aa\n", Some(&["1", "2", "3"])).unwrap_err();
+    assert!(matches!(complaint(error).problem, Problem::Options(_)), "an index table has no ranges");
+    assert!(matches!(update(&dir, "c.jsonl", "\n"), Err(DbError::NoChanges { .. })));
+    assert_eq!(names(dir.path()), before);
+}
+
+#[test]
+fn schemes_and_folders_that_cannot() {
+    let (_temp, dir) = folder();
+    assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Empty { .. })));
+    encode(&dir, &CLEAR_TWO, &Memory::numbered(10, 4)).unwrap();
+    assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Catalog(_))), "another scheme");
+    let path = write(dir.path(), "c.csv", "1,aa\n");
+    let key = key();
+    let options = UpdateOptions {
+        delete: None,
+        file: FileOptions::default(),
+        columns: None,
+        encoding: None,
+        threads: None,
+        key: &key,
+    };
+    let mut fixed = CLEAR_TWO;
+    fixed.server.revise = None;
+    let error = update_table(&fixed, &dir.lock().unwrap(), &path, &options, &silent).unwrap_err();
+    assert!(matches!(error, DbError::CannotUpdate { .. }));
+}
+
+#[test]
+fn damage_is_not_copied_into_the_next_epoch() {
+    for part in ["resident", "hint"] {
+        let (_temp, dir, _) = table(32);
+        let image = dir.open_latest().unwrap();
+        let sections = sotto_db::inspect(&image, Some(&CLEAR)).unwrap().sections;
+        let at = sections.iter().find(|section| section.name == part).unwrap().offset as usize;
+        let mut bytes = std::fs::read(image.path()).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(image.path(), bytes).unwrap();
+        let before = names(dir.path());
+        match update(&dir, "c.csv", "50,aa\n") {
+            Err(DbError::Image { problem: ImageProblem::Digest { part: named }, .. }) => {
+                assert_eq!(named, part);
+            }
+            other => panic!("{part}: {other:?}"),
+        }
+        assert_eq!(names(dir.path()), before);
+    }
+}
+
+#[test]
+fn numbers_are_written_as_numbers_whatever_the_width() {
+    for width in [3, 16] {
+        let (_temp, dir) = folder();
+        let key = key();
+        let options = sotto_db::EncodeOptions { value: ValueKind::Unsigned, ..options(&key) };
+        let table = Memory::numbered(4, width);
+        encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+        update(&dir, "c.csv", "2,12\n").unwrap();
+        let rows = rows_of(&dir.open_latest().unwrap(), &CLEAR);
+        let mut expected = vec![0; width];
+        expected[0] = 12;
+        assert_eq!(rows[2 * width..][..width], expected, "twelve, and not 0x12");
+    }
+}
+
+#[test]
+fn one_writer_at_a_time() {
+    let (_temp, dir, _) = table(2);
+    let _lock = dir.lock().unwrap();
+    assert!(matches!(update(&dir, "c.csv", "1,aa\n"), Err(DbError::Locked { .. })));
+}
+
+#[test]
+fn ranges_change_the_blocks_whose_first_key_they_hold() {
+    let (_temp, dir) = folder();
+    let key = key();
+    let kind = TableKind::Range { key: KeyKind::U32, block: 10, first: 100, empty: Default::default() };
+    let options = sotto_db::EncodeOptions { kind, value: ValueKind::Text, ..options(&key) };
+    let table = Memory { width: 1, bytes: b"abcd".to_vec() };
+    encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    let rows = || String::from_utf8(rows_of(&dir.open_latest().unwrap(), &CLEAR)).unwrap();
+
+    let summary = update(&dir, "c.csv", "110,129,X\n").unwrap();
+    assert_eq!((rows(), summary.partial_blocks, summary.rows_changed), ("aXXd".into(), 0, 2));
+    let summary = update(&dir, "c.csv", "101,110,Y\n112,119,Z\n139,139,W\n").unwrap();
+    assert_eq!((rows(), summary.partial_blocks, summary.rows_changed), ("aYXd".into(), 4, 1));
+    // A row may also be given by its number.
+    update_with(&dir, "c.csv", "3,V\n", Some(&["1", "2"])).unwrap();
+    assert_eq!(rows(), "aYXV");
+
+    assert!(matches!(update(&dir, "c.csv", "101,102,Y\n"), Err(DbError::NoChanges { .. })));
+    for (text, column) in [("99,110,Y\n", 1), ("100,140,Y\n", 2), ("110,109,Y\n", 2), ("x,109,Y\n", 1)] {
+        let error = complaint(update(&dir, "c.csv", text).unwrap_err());
+        assert_eq!((error.line, error.column.unwrap().number), (1, Some(column)), "{text}");
+    }
+    let error = update_with(&dir, "c.csv", "4,V\n", Some(&["1", "2"])).unwrap_err();
+    assert!(matches!(error, DbError::PastCapacity { row: 4, capacity: 4 }), "range tables do not grow");
+}

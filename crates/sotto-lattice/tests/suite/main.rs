@@ -1,0 +1,10 @@
+//! Noise as it is measured, in every ring.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod bgv;
+mod noise;

@@ -1,0 +1,118 @@
+//! A whole answer: what the formulas of the steps give one after the other, against what comes out in the end.
+//!
+//! Steps are measured on fresh ciphertexts elsewhere. Here selectors and bits come from one query and one set of keys, so
+//! that their errors are not independent of each other, and plaintexts and digits have to spread them.
+
+use crate::noise::setting::{SIGMA, Setting, digits, settings};
+use rand_core::Rng;
+use sotto_lattice::automorphism::AutomorphismKey;
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::expand::{Counts, Expansion};
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::lower::lower;
+use sotto_lattice::noise::steps;
+use sotto_lattice::ring::Level;
+use sotto_lattice::scratch::Scratch;
+use sotto_math::gadget::Gadget;
+use std::ops::Range;
+
+const P_LOG2: u32 = 8;
+const ROWS: usize = 32;
+const BITS: u32 = 3;
+/// The row and the column that are asked for.
+const WANTED: (usize, usize) = (21, 5);
+
+fn keys(setting: &mut Setting, gadget: Gadget, rounds: Range<u32>, first: u64) -> Vec<AutomorphismKey> {
+    rounds.map(|round| setting.automorphism(&gadget, round, first)).collect()
+}
+
+/// `value / 2^rounds` modulo Q, which is odd.
+fn halved(setting: &Setting, value: u128, rounds: u32) -> u128 {
+    let modulus = setting.ring.modulus(Level::Full);
+    (0..rounds).fold(value, |x, _| if x % 2 == 0 { x / 2 } else { x.midpoint(modulus) })
+}
+
+/// The query for the wanted place, expanded and lowered: selectors, and the rows of the bits.
+fn expanded(setting: &mut Setting) -> (Vec<Cipher>, Vec<Cipher>) {
+    let powers = setting.fold.powers();
+    let counts = Counts { left: ROWS, right: BITS as usize * powers.len() };
+    let expansion = Expansion::new(&setting.ring, counts).unwrap();
+    let (left, right) = (expansion.left_rounds(), expansion.right_rounds());
+    let mut query = vec![0; setting.ring.n()];
+    let step = setting.ring.modulus(Level::Full) >> P_LOG2;
+    query[2 * WANTED.0] = halved(setting, step, left.end);
+    for d in (0..BITS as usize).filter(|d| WANTED.1 >> d & 1 == 1) {
+        for (j, power) in powers.iter().enumerate() {
+            let value = power * u128::from(setting.special());
+            query[2 * (d * powers.len() + j) + 1] = halved(setting, value, right.end);
+        }
+    }
+    let query = setting.ring.from_integers(Level::Full, &query);
+    let query = setting.encrypt(Level::Full, &query, 0);
+    let left = keys(setting, setting.left, left, 0);
+    let right = keys(setting, setting.right, right, 100);
+    expansion.run(&left, &right, query, |_, c| c.clone())
+}
+
+/// The variance of what [`answer`] returns, by the formulas.
+fn predicted(setting: &Setting) -> f64 {
+    let (n, log2_q) = (setting.ring.n(), setting.ring.log2_q(Level::Main));
+    let switches =
+        [setting.left, setting.right].map(|gadget| setting.predicted_switch(&gadget, setting.norm));
+    let rounds = |switch: f64, count: usize| {
+        let first = steps::expansion_round(SIGMA * SIGMA, switches[1]);
+        (0..count.next_power_of_two().trailing_zeros())
+            .fold(first, |variance, _| steps::expansion_round(variance, switch))
+    };
+    let selector = setting.lowered(rounds(switches[0], ROWS));
+    let bit = rounds(switches[1], BITS as usize * setting.fold.digits() as usize);
+    let square = setting.predicted_switch(&setting.right, steps::squared(setting.norm));
+    let rows = [steps::conversion(setting.norm, bit, square), bit].map(|variance| setting.lowered(variance));
+    let choice = steps::external_product(n, 1, &digits(&setting.fold), log2_q, rows, setting.norm);
+    steps::first_dimension(n, ROWS as u64, P_LOG2, selector) + f64::from(BITS) * choice
+}
+
+/// Scans and folds random data; what decrypts to the wanted record, and that record scaled as it should be.
+fn answer(setting: &mut Setting) -> (Cipher, Vec<u64>) {
+    let (selectors, bits) = expanded(setting);
+    let conversion = setting.conversion();
+    let (ring, fold) = (setting.ring.clone(), setting.fold);
+    let mut scratch = Scratch::new(&ring);
+    let bits: Vec<Gsw> = bits
+        .chunks(fold.digits() as usize)
+        .map(|rows| conversion.convert(&ring, &fold, rows, &mut scratch).unwrap())
+        .collect();
+    let mut columns = vec![Cipher::zero(&ring, Level::Main, 1); 1 << BITS];
+    let mut expected = Vec::new();
+    for (row, selector) in selectors.iter().enumerate() {
+        let mut low = Cipher::zero(&ring, Level::Main, 1);
+        lower(&ring, selector, &mut low, &mut scratch);
+        for (col, sum) in columns.iter_mut().enumerate() {
+            let half = 1 << (P_LOG2 - 1);
+            let data: Vec<i32> =
+                (0..ring.n()).map(|_| (setting.rng.next_u32() >> (32 - P_LOG2)) as i32 - half).collect();
+            let slots = ring.from_small(Level::Main, &data);
+            let mut product = low.clone();
+            product.mul(&ring, &slots);
+            sum.add(&ring, &product);
+            if (row, col) == WANTED {
+                expected = slots;
+            }
+        }
+    }
+    for bit in bits.iter().rev() {
+        let ones = columns.split_off(columns.len() / 2);
+        columns.iter_mut().zip(&ones).for_each(|(zero, one)| bit.cmux(&ring, zero, one, &mut scratch));
+    }
+    ring.scale(Level::Main, &mut expected, ring.modulus(Level::Main) >> P_LOG2);
+    (columns.remove(0), expected)
+}
+
+#[test]
+fn whole_answers() {
+    for (name, mut setting) in settings() {
+        let (answer, expected) = answer(&mut setting);
+        let measured = setting.measured(&answer, &expected);
+        crate::noise::check(name, "whole answer", measured, predicted(&setting));
+    }
+}

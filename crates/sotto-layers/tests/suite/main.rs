@@ -1,0 +1,13 @@
+//! Each layer over many requests.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod colour;
+mod keyword;
+mod node;
+mod pbc;
+mod tile;

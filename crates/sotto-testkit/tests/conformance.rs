@@ -1,0 +1,21 @@
+//! The contract every scheme keeps: the registered ones, and those in the clear, which show that the suite passes on
+//! schemes of every kind. `cargo test -p sotto-testkit --test conformance -- spiral/1::` runs it for one scheme.
+
+use libtest_mimic::Arguments;
+use sotto_core::SchemeEntry;
+use sotto_registry::SCHEMES;
+use sotto_testkit::conformance::{Subject, trials};
+use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO};
+use std::process::ExitCode;
+
+/// Schemes whose queries say what is asked for.
+const IN_THE_CLEAR: [&SchemeEntry; 4] = [&CLEAR, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM];
+/// Test schemes that do keep the index to themselves.
+const PRIVATE: [&SchemeEntry; 3] = [&CLEAR_HELPED, &CLEAR_STATE, &CLEAR_TWO];
+
+fn main() -> ExitCode {
+    let private = SCHEMES.iter().chain(&PRIVATE).map(|entry| Subject::private(entry));
+    let subjects = private.chain(IN_THE_CLEAR.map(Subject::in_the_clear));
+    let trials = subjects.flat_map(|subject| trials(Box::leak(Box::new(subject)))).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

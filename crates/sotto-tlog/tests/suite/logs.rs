@@ -1,0 +1,10 @@
+//! Whole logs, in temporary folders.
+//!
+//! | module | what it checks |
+//! |---|---|
+//! | [`written`] | what is written is read again, in all layouts and at lengths where tiles begin and end |
+//! | [`bad`] | logs that are damaged, cut, mixed up, forked or growing: each is told apart, and the file is named |
+
+mod bad;
+mod made;
+mod written;

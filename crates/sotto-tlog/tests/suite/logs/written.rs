@@ -1,0 +1,179 @@
+//! What is written is read again, in all layouts and at lengths where tiles begin and end.
+
+use crate::logs::made::{Made, files, peaks};
+use sotto_tlog::entries::Entries;
+use sotto_tlog::{Checkpoint, InclusionProof, Layout, LogError, LogSigner, Tile, Writer, generate};
+use sotto_tree::log::{Hash, hash, verify};
+
+/// The leaves of a synthetic log.
+fn leaves(layout: Layout, name: &str, count: u64) -> Vec<Hash> {
+    let leaf = |index| {
+        let written = generate::entry(layout, name, index);
+        let entry = Entries::new(layout, &written, index, "").next().unwrap().unwrap();
+        assert_eq!(entry.written, written);
+        entry.leaf
+    };
+    (0..count).map(leaf).collect()
+}
+
+#[test]
+fn entries_are_hashed_as_their_layouts_say() {
+    let text = b"log: entry 70000\n";
+    let hashes = [
+        hash::leaf(text),
+        hash::leaf(
+            &[
+                &[0, 0][..],
+                &[0; 8],
+                &[0, 0],
+                &[0, 0, text.len() as u8],
+                text,
+                &[0, 8],
+                &[0, 0, 5, 0, 0, 1, 0x11, 0x70],
+            ]
+            .concat(),
+        ),
+        hash::leaf(text),
+    ];
+    for (layout, want) in Layout::ALL.into_iter().zip(hashes) {
+        let written = generate::entry(layout, "log", 70_000);
+        let entry = Entries::new(layout, &written, 70_000, "").next().unwrap().unwrap();
+        assert_eq!(entry.leaf, want, "{layout}");
+    }
+}
+
+#[test]
+fn every_length_is_read_as_it_was_written() {
+    for layout in Layout::ALL {
+        for count in [0, 1, 2, 255, 256, 257, 511, 512, 778] {
+            let made = Made::new(layout, "log", count);
+            let want = leaves(layout, "log", count);
+            assert_eq!(made.checkpoint().size, count);
+            assert_eq!(made.checkpoint().root, peaks(&want).root());
+            assert_eq!(made.read(false).unwrap(), want, "{layout}, {count}");
+            assert_eq!(made.read(true).unwrap(), want, "{layout}, {count}");
+            assert_eq!(made.open().unwrap().peaks(), &peaks(&want));
+        }
+    }
+}
+
+/// Three levels of tiles, the paths of which the specification gives as its example.
+#[test]
+fn a_log_of_70_000_has_the_files_of_the_specification() {
+    let made = Made::new(Layout::Tiles, "log", 70_000);
+    let found = files(&made.folder);
+    let hashes: Vec<&String> = found.iter().filter(|path| !path.contains("entries")).collect();
+    assert_eq!(hashes.len(), 273 + 1 + 1 + 1 + 1 + 1);
+    for path in [
+        "checkpoint",
+        "tile/0/000",
+        "tile/0/272",
+        "tile/0/273.p/112",
+        "tile/1/000",
+        "tile/1/001.p/17",
+        "tile/2/000.p/1",
+        "tile/entries/273.p/112",
+    ] {
+        assert!(found.iter().any(|there| there == path), "{path}");
+    }
+    let want = leaves(Layout::Tiles, "log", 70_000);
+    assert_eq!(made.read(false).unwrap(), want);
+    let mut log = made.open().unwrap();
+    let root = made.checkpoint().root;
+    for leaf in [0, 1, 255, 256, 65_535, 65_536, 69_887, 69_888, 69_999] {
+        let proof = log.prove(leaf).unwrap();
+        verify(&want[leaf as usize], leaf, 70_000, &proof, &root).unwrap();
+    }
+    assert!(matches!(log.prove(70_000), Err(LogError::Tree(_))));
+    assert!(matches!(log.leaves(274), Err(LogError::Tree(_))));
+    for size in [0, 1, 255, 256, 257, 65_535, 65_536, 65_537, 69_999, 70_000] {
+        assert_eq!(log.peaks_at(size).unwrap(), peaks(&want[..size as usize]), "{size}");
+    }
+    assert!(matches!(log.peaks_at(70_001), Err(LogError::Older { known: 70_001, found: 70_000 })));
+}
+
+#[test]
+fn a_log_grown_in_steps_is_the_log_written_at_once() {
+    for layout in Layout::ALL {
+        let made = Made::new(layout, "log", 3);
+        let mut known = vec![made.checkpoint()];
+        for count in [3, 255, 256, 600, 1024, 1030] {
+            known.push(generate::grow(&made.folder, layout, count).unwrap());
+            assert_eq!(made.checkpoint().size, count);
+            assert_eq!(made.read(true).unwrap(), leaves(layout, "log", count), "{layout}, {count}");
+            known.iter().for_each(|older| made.open().unwrap().extends(older).unwrap());
+        }
+        assert!(matches!(generate::grow(&made.folder, layout, 1029), Err(LogError::Older { .. })));
+        // The folder is what is served, so the key is not in it.
+        assert!(!files(&made.folder).iter().any(|path| path.contains("key") || path.contains("new")));
+        let again = generate::create(&made.folder, layout, "log", 1, &mut rng());
+        assert!(matches!(again, Err(LogError::Storage { .. })));
+    }
+}
+
+fn rng() -> rand_chacha::ChaCha20Rng {
+    rand_chacha::rand_core::SeedableRng::seed_from_u64(1)
+}
+
+#[test]
+fn a_writer_takes_single_entries_of_its_layout() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(dir.path().into(), Layout::Tiles).unwrap();
+    for wrong in [&b""[..], b"\0", b"\0\x02a", b"\0\x01ab", b"\0\x01a\0\x01b"] {
+        assert!(matches!(writer.append(wrong), Err(LogError::Entry { .. })), "{wrong:?}");
+    }
+    writer.append(b"\0\0").unwrap();
+    let signer = LogSigner::generate("log", &mut rng()).unwrap();
+    assert_eq!(writer.publish(&signer).unwrap().root, hash::leaf(b""));
+}
+
+#[test]
+fn proofs_are_written_and_checked_as_text() {
+    let made = Made::new(Layout::Tiles, "example.com/log", 300);
+    let want = leaves(Layout::Tiles, "example.com/log", 300);
+    let checkpoint = std::fs::read_to_string(made.path("checkpoint")).unwrap();
+    for index in [0, 255, 256, 299] {
+        let hashes = made.open().unwrap().prove(index).unwrap();
+        let proof = InclusionProof { extra: None, index, hashes, checkpoint: checkpoint.clone() };
+        let text = proof.to_string();
+        assert!(
+            text.starts_with(&format!("c2sp.org/tlog-proof@v1\nindex {index}\n"))
+                && text.ends_with(&checkpoint)
+        );
+        let read = InclusionProof::parse(text.as_bytes()).unwrap();
+        assert_eq!(read, proof);
+        let leaf = &want[index as usize];
+        assert_eq!(read.verify(leaf, &made.key).unwrap(), made.checkpoint());
+        assert!(matches!(read.verify(&hash::leaf(b"another"), &made.key), Err(LogError::Tree(_))));
+        let other = LogSigner::generate("example.com/log", &mut rng()).unwrap();
+        assert!(matches!(read.verify(leaf, other.public()), Err(LogError::NotSigned { .. })));
+        let elsewhere = InclusionProof { index: (index + 1) % 300, ..read };
+        assert!(elsewhere.verify(leaf, &made.key).is_err());
+    }
+}
+
+#[test]
+fn paths_are_those_of_the_specifications() {
+    let tile = |level, index, width| Tile { level, index, width };
+    assert_eq!(Layout::Tiles.tile(tile(0, 1_234_067, 256)), "tile/0/x001/x234/067");
+    assert_eq!(Layout::StaticCt.tile(tile(2, 999, 17)), "tile/2/999.p/17");
+    assert_eq!(Layout::SumDb.tile(tile(1, 1000, 255)), "tile/8/1/x001/000.p/255");
+    assert_eq!(Layout::Tiles.tile(tile(0, u64::MAX, 256)), "tile/0/x018/x446/x744/x073/x709/x551/615");
+    assert_eq!(Layout::Tiles.bundle(5, 1), "tile/entries/005.p/1");
+    assert_eq!(Layout::StaticCt.bundle(1_000_000, 256), "tile/data/x001/x000/000");
+    assert_eq!(Layout::SumDb.bundle(0, 256), "tile/8/data/000");
+    for layout in Layout::ALL {
+        assert_eq!(layout.to_string().parse::<Layout>().unwrap(), layout);
+    }
+    assert!("tiles".parse::<Layout>().is_err());
+}
+
+/// Nothing is reserved for leaves that are not there.
+#[test]
+fn a_checkpoint_of_any_length_is_looked_for() {
+    let made = Made::new(Layout::Tiles, "log", 3);
+    for size in [4, 1 << 40, u64::MAX] {
+        let checkpoint = Checkpoint { size, ..made.checkpoint() };
+        assert!(matches!(made.open_at(&checkpoint), Err(LogError::Missing { .. })), "{size}");
+    }
+}

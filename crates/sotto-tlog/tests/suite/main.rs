@@ -1,0 +1,11 @@
+//! Logs of the world, and logs made here.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod known;
+mod logs;
+mod text;

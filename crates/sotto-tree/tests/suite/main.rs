@@ -1,0 +1,10 @@
+//! Colourings and logs against their definitions.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod colouring;
+mod log;

@@ -1,5 +1,0 @@
-//! `sotto_fuzz::scheme::scheme_state` for libFuzzer.
-#![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    sotto_fuzz::scheme::scheme_state(data);
-});

@@ -1,0 +1,11 @@
+//! BGV-PIR from outside: known answers, refusals, and a client written from the page alone.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod page;
+mod refusals;
+mod vectors;

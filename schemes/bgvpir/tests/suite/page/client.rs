@@ -1,0 +1,205 @@
+//! A client, from the page.
+
+use crate::page::ring::{Limb, M8191, POW2, product, stream};
+use crate::page::slots;
+use rand_core::Rng as _;
+use serde_json::Value;
+
+pub(crate) struct Client {
+    params: Value,
+    is_pow2: bool,
+    /// q_0, q_1, ... of keys, the last being P.
+    limbs: Vec<Limb>,
+    secret: Vec<i64>,
+    /// Its values modulo each prime.
+    s: Vec<Vec<u64>>,
+    rng: rand_chacha::ChaCha20Rng,
+}
+
+impl Client {
+    pub(crate) fn new(params: &Value, label: &str) -> Self {
+        let is_pow2 = params["ring"] == "pow2";
+        let primes = if is_pow2 { POW2 } else { M8191 };
+        let used = params["primes"].as_u64().unwrap() as usize + 1;
+        let limbs: Vec<Limb> = primes[..used].iter().map(|q| Limb::new(is_pow2, *q)).collect();
+        let mut rng = sotto_testkit::rng::seeded(label);
+        let secret: Vec<i64> = (0..limbs[0].degree).map(|_| i64::from(rng.next_u32() % 3) - 1).collect();
+        let s = limbs.iter().map(|limb| limb.values(&secret)).collect();
+        Client { params: params.clone(), is_pow2, limbs, secret, s, rng }
+    }
+
+    fn of(&self, field: &str) -> usize {
+        self.params[field].as_u64().unwrap() as usize
+    }
+
+    fn lengths(&self) -> Vec<usize> {
+        let list = |field: &str| self.params[field].as_array().unwrap().clone();
+        let both = [list("left"), list("right")].concat();
+        both.iter().map(|length| length.as_u64().unwrap() as usize).collect()
+    }
+
+    /// Slots of a cycle, cycles, bits of data in a slot.
+    fn slots(&self) -> (usize, usize, usize) {
+        if self.is_pow2 { (4096, 2, 16) } else { (630, 1, 13) }
+    }
+
+    /// The slots of a block in a layer: beta, beta + p, ... of each cycle.
+    fn places(&self, index: u64) -> Vec<usize> {
+        let (cycle, cycles, _) = self.slots();
+        let (period, beta) = (self.of("period"), index as usize % self.of("period"));
+        (0..cycles).flat_map(|c| (0..cycle / period).map(move |i| c * cycle + beta + i * period)).collect()
+    }
+
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.of("layers") * self.places(0).len() * self.slots().2 / 8
+    }
+
+    /// A few coefficients that are small and not zero: what the law of errors is does not show.
+    fn error(&mut self) -> Vec<i64> {
+        let mut error = vec![0; self.secret.len()];
+        for _ in 0..4 {
+            let at = self.rng.next_u32() as usize % error.len();
+            error[at] = i64::from(self.rng.next_u32() % 9) - 4;
+        }
+        error
+    }
+
+    /// "Keys".
+    pub(crate) fn keys(&mut self) -> Vec<u8> {
+        let seed = [0x33; 32];
+        let (n, order, turn) =
+            if self.is_pow2 { (8192, 16384, 5) } else { (8190, 8191, (0..13).fold(1, |x, _| x * 17 % 8191)) };
+        // The secret that X -> X^turn makes s of: the coefficient at j turn of s is its coefficient at j.
+        let signed = |at: usize| match at {
+            at if at < n => self.secret[at],
+            at if self.is_pow2 => -self.secret[at - n],
+            _ => 0,
+        };
+        let before = |turn: usize| -> Vec<i64> {
+            let before: Vec<i64> = (0..order).map(|j| signed(j * turn % order)).collect();
+            match self.is_pow2 {
+                true => before[..n].to_vec(),
+                // X^8190 is minus all powers below it.
+                false => before[..n].iter().map(|x| x - before[n]).collect(),
+            }
+        };
+        let stride = self.params["stride"].as_u64().unwrap_or(1);
+        let leap = (0..stride).fold(1, |x, _| x * turn % order);
+        let values = |secret: &[i64]| self.limbs.iter().map(|limb| limb.values(secret)).collect::<Vec<_>>();
+        let (s, before, leap) = (self.s.clone(), values(&before(turn)), values(&before(leap)));
+        let square: Vec<Vec<u64>> =
+            self.limbs.iter().zip(&s).map(|(limb, s)| s.iter().map(|x| limb.mul(*x, *x)).collect()).collect();
+        let mut out = seed.to_vec();
+        let special = self.limbs.last().unwrap().q;
+        let queried = self.of("primes");
+        let keys = [(&s, &before), (&square, &s), (&s, &leap)];
+        let keys = &keys[..if stride > 1 { 3 } else { 2 }];
+        for (index, (source, target)) in
+            keys.iter().flat_map(|key| std::iter::repeat_n(key, queried)).enumerate()
+        {
+            let error = self.error();
+            let mut masks = stream(&seed, "bgvpir key", index as u64);
+            for (k, limb) in self.limbs.iter().enumerate() {
+                let gain = if k == index % queried { special % limb.q } else { 0 };
+                let (mask, error) = (limb.mask(&mut masks), limb.values(&error));
+                let body = (0..n).map(|i| {
+                    let hidden = limb.mul(mask[i], target[k][i]);
+                    (error[i] + limb.mul(gain, source[k][i]) + limb.q - hidden) % limb.q
+                });
+                append(&mut out, body, 50);
+            }
+        }
+        out
+    }
+
+    /// "Query".
+    pub(crate) fn query(&mut self, index: u64) -> Vec<u8> {
+        let (period, lengths) = (self.of("period"), self.lengths());
+        let (mut alpha, beta) = (index as usize / period, index as usize % period);
+        let mut s: Vec<u64> = Vec::new();
+        for length in lengths.iter().rev() {
+            let leaf = (0..*length).map(|at| u64::from(at == alpha % length));
+            s = leaf.chain(s).collect();
+            alpha /= length;
+        }
+        assert_eq!(alpha, 0);
+        s.resize(period, 0);
+        let (cycle, cycles, _) = self.slots();
+        let slots: Vec<u64> = (0..cycle * cycles).map(|i| s[(i % cycle + period - beta) % period]).collect();
+        let m: Vec<i64> = slots::coefficients(self.is_pow2, &slots).iter().map(|c| *c as i64).collect();
+
+        let (seed, error) = ([0x44; 32], self.error());
+        let mut masks = stream(&seed, "bgvpir query", 0);
+        let mut out = seed.to_vec();
+        for (limb, s) in self.limbs.iter().zip(&self.s).take(self.of("primes")) {
+            let divided = limb.inverse(if self.is_pow2 { 65537 } else { 2 });
+            let (mask, m) = (limb.mask(&mut masks), limb.values(&m));
+            let error = limb.values(&error);
+            let body = (0..limb.degree).map(|i| {
+                let hidden = limb.mul(mask[i], s[i]);
+                (limb.mul(m[i], divided) + error[i] + limb.q - hidden) % limb.q
+            });
+            append(&mut out, body, 50);
+        }
+        out
+    }
+
+    /// "Answer".
+    pub(crate) fn read(&self, index: u64, answer: &[u8]) -> Vec<u8> {
+        let (degree, t) = (self.secret.len(), if self.is_pow2 { 65537 } else { 2 });
+        let answer_bits = self.params["answer_bits"].as_array().unwrap();
+        let [t_b, t_a] = [0, 1].map(|i| answer_bits[i].as_u64().unwrap() as u32);
+        let (cycle, cycles, slot_bits) = self.slots();
+        let (mut rest, mut bits) = (answer, Vec::new());
+        for layer in 0..self.of("layers") as u64 {
+            let mut next = |width: u32| {
+                let (now, after) = rest.split_at((degree * width as usize).div_ceil(8));
+                rest = after;
+                words(now, width, degree)
+            };
+            let (body, mask) = (next(t_b), next(t_a));
+            let hidden = product(self.is_pow2, &mask, &self.secret);
+            let read = |(body, hidden): (&u64, &u64)| {
+                let phase = (body << (t_a - t_b)).wrapping_add(*hidden) & ((1 << t_a) - 1);
+                let rounded = (u128::from(phase) * t + (1 << (t_a - 1))) >> t_a;
+                ((t - rounded % t) % t) as u64
+            };
+            let m: Vec<u64> = body.iter().zip(&hidden).map(read).collect();
+            let alpha = index / self.of("period") as u64;
+            let seed =
+                *blake3::hash(b"sotto bgvpir: the mask on the data is the same for everyone").as_bytes();
+            let mut white = vec![0; 2 * cycle * cycles];
+            stream(&seed, "bgvpir row", alpha << 16 | layer).fill_bytes(&mut white);
+            for slot in self.places(index) {
+                let white = u64::from(u16::from_le_bytes([white[2 * slot], white[2 * slot + 1]]));
+                let data = slots::slot(self.is_pow2, &m, slot) ^ white;
+                bits.extend((0..slot_bits).map(|k| data >> k & 1 == 1));
+            }
+        }
+        assert!(rest.is_empty());
+        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |sum, bit| sum * 2 + u8::from(*bit));
+        bits.chunks_exact(8).map(byte).take(self.record_bytes()).collect()
+    }
+}
+
+/// Words of some bits, the lowest bit first; bits after the last one are zero.
+fn append(out: &mut Vec<u8>, words: impl Iterator<Item = u64>, width: u32) {
+    let (mut held, mut bits) = (0u128, 0);
+    for word in words {
+        held |= u128::from(word) << bits;
+        bits += width;
+        while bits >= 8 {
+            out.push(held as u8);
+            (held, bits) = (held >> 8, bits - 8);
+        }
+    }
+    if bits > 0 {
+        out.push(held as u8);
+    }
+}
+
+fn words(bytes: &[u8], width: u32, count: usize) -> Vec<u64> {
+    let bit = |i: usize| u64::from(bytes[i / 8] >> (i % 8) & 1);
+    let word = |w: usize| (0..width as usize).map(|i| bit(w * width as usize + i) << i).sum();
+    (0..count).map(word).collect()
+}

@@ -1,3 +1,0 @@
-//! The whole contract of a scheme.
-
-sotto_testkit::conformance!(checklist::ENTRY);

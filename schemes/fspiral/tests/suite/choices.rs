@@ -1,0 +1,73 @@
+//! What is chosen for a table: the sizes and goals that are promised.
+
+use fspiral::{ENTRY, FSpiral};
+use sotto_core::{Goal, Params as _, ParamsReport, Shape};
+use sotto_cube::{Form, Params};
+
+fn chosen(shape: &Shape) -> (Params<FSpiral>, ParamsReport) {
+    let params = Params::<FSpiral>::check(Params::<FSpiral>::select(shape).unwrap()).unwrap();
+    let report = params.report();
+    (params, report)
+}
+
+/// 2^20 rows of 256 bytes: the table papers compare on.
+fn usual(goal: Goal) -> (Params<FSpiral>, ParamsReport) {
+    chosen(&Shape { goal, ..Shape::new(1 << 20, 256, 1000) })
+}
+
+#[test]
+fn the_default_profile_keeps_its_sizes() {
+    for rows in [1u64 << 16, 1 << 20, 1 << 22, 1 << 24] {
+        let (params, report) = chosen(&Shape::new(rows, 256, 1000));
+        assert_eq!((params.literal.form, params.literal.p_log2), (Form::Plain, 16), "{rows}");
+        assert!(
+            report.costs.query_bytes <= 36_000 && report.costs.answer_bytes <= 22_500,
+            "{:?}",
+            report.costs
+        );
+        assert!(report.costs.keys_bytes <= 2_000_000, "{:?}", report.costs);
+        assert_eq!(report.record_bytes, 8192);
+    }
+}
+
+#[test]
+fn the_small_profile_keeps_its_sizes() {
+    let (_, report) = usual(Goal::QueryBytes);
+    assert!(report.costs.query_bytes <= 14_000 && report.costs.answer_bytes <= 20_500, "{:?}", report.costs);
+    let (_, report) = usual(Goal::TotalBytes);
+    assert!(report.costs.query_bytes + report.costs.answer_bytes <= 21_000, "{:?}", report.costs);
+}
+
+#[test]
+fn the_rate_goal_packs() {
+    let (params, report) = chosen(&Shape { goal: Goal::Rate, ..Shape::new(64, 16 << 20, 1) });
+    assert_eq!(params.literal.form, Form::Packed);
+    assert!((16 << 20) as f64 / report.costs.answer_bytes as f64 > 0.81, "{:?}", report.costs);
+}
+
+#[test]
+fn every_goal_gives_what_it_asks_for() {
+    let cost = |goal| usual(goal).1.costs;
+    for goal in Goal::ALL {
+        let (this, query, total) = (cost(goal), cost(Goal::QueryBytes), cost(Goal::TotalBytes));
+        assert!(query.query_bytes <= this.query_bytes, "{goal:?}");
+        let sum = |costs: sotto_core::Costs| costs.query_bytes + costs.answer_bytes;
+        assert!(sum(total) <= sum(this), "{goal:?}");
+    }
+}
+
+#[test]
+fn unreliable_literals_are_refused() {
+    let (params, _) = usual(Goal::ServerTime);
+    for literal in [
+        sotto_cube::Literal { p_log2: 18, answer_bits: [30, 20], ..params.literal.clone() },
+        sotto_cube::Literal { answer_bits: [20, 17], ..params.literal.clone() },
+        sotto_cube::Literal { expand: [1, 50, 50], ..params.literal.clone() },
+        sotto_cube::Literal { key_bits: 40, ..params.literal.clone() },
+        sotto_cube::Literal { query_bits: 20, ..params.literal.clone() },
+    ] {
+        let text = serde_json::to_vec(&literal).unwrap();
+        let error = (ENTRY.report)(&text).map(|report| report.failure_log2).unwrap_err().to_string();
+        assert!(error.contains("fails with probability"), "{error}: {literal:?}");
+    }
+}

@@ -1,0 +1,11 @@
+//! FSpiral from outside: choices, refusals, known answers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod choices;
+mod refusals;
+mod vectors;

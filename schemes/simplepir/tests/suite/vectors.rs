@@ -1,0 +1,96 @@
+//! Known answers: these bytes are the format, and may never change under the id `simplepir/1`.
+
+use crate::setup::{HINT, Table, literal, words};
+use serde_json::{Value, json};
+use simplepir::params::Params;
+use simplepir::ring::{N, PUBLIC_SEED, Q};
+use simplepir::{ENTRY, SimplePir};
+use sotto_core::{Artifact, Change, Image, Params as _, ParamsDigest, Revise, Scheme, Section};
+use sotto_testkit::memory::MemorySink;
+
+fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn first(bytes: &[u8]) -> String {
+    bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Record bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
+fn records(params: &Params) -> Vec<u8> {
+    (0..(params.l() * params.m()) as u32).map(|i| (i.wrapping_mul(2654435761) >> 24) as u8).collect()
+}
+
+/// Everything this crate computes for one vector's inputs.
+fn computed(vector: &Value) -> Value {
+    let number = |field: &str| vector[field].as_u64().unwrap();
+    let literal = literal(
+        number("record_bytes"),
+        number("records"),
+        number("query_bits") as u8,
+        number("answer_bits") as u8,
+    );
+    let params = Params::check(literal.clone()).unwrap();
+    let table = Table::new(literal.clone(), records(&params));
+    let label = vector["rng_label"].as_str().unwrap();
+    let (query, answer, record) = table.lookup(&mut table.client(), number("index"), label);
+    assert_eq!(record, table.record(number("index")));
+    let sink = MemorySink::holding(table.image.clone());
+    let change = Change { record: number("index"), offset: 0, bytes: vec![!record[0]] };
+    SimplePir::revise(&params, &[change], &sink).unwrap();
+    let revised = sink.into_image();
+    let part = |bytes: &[u8]| json!({ "bytes": bytes.len(), "first": first(bytes), "blake3": digest(bytes) });
+    json!({
+        "params_digest": ParamsDigest::of(SimplePir::ID, &serde_json::to_vec(&literal).unwrap()).to_string(),
+        "matrix": part(table.image.section(Section::Resident).unwrap()),
+        "hint": part(table.image.section(HINT).unwrap()),
+        "query": part(&query),
+        "answer": part(&answer),
+        "delta": part(revised.section(Section::Public(Artifact::HintDelta)).unwrap()),
+        "hint_after_delta": part(revised.section(HINT).unwrap()),
+    })
+}
+
+#[test]
+fn known_answers() {
+    let file: Value = serde_json::from_str(include_str!("../../vectors/simplepir-1.json")).unwrap();
+    assert_eq!(file["scheme"], ENTRY.id.0);
+    let vectors = file["vectors"].as_array().unwrap();
+    assert!(!vectors.is_empty());
+    for vector in vectors {
+        let now = computed(vector);
+        assert!(vector["expect"] == now, "computed {now}");
+    }
+}
+
+/// Row `i` of the public matrix, straight from the definition: no transform, no shared code.
+fn row_of_a(i: usize) -> Vec<i128> {
+    let mut stream = PUBLIC_SEED.stream("simplepir/1 matrix", (i / N) as u64);
+    let mut a = Vec::new();
+    while a.len() < N {
+        let mut word = [0; 4];
+        stream.fill(&mut word);
+        let word = u32::from_le_bytes(word);
+        if word < Q {
+            a.push(i128::from(word));
+        }
+    }
+    let i = i % N;
+    (0..N).map(|j| if j <= i { a[i - j] } else { -a[N + i - j] }).collect()
+}
+
+#[test]
+fn the_hint_is_the_dense_product() {
+    let (l, m) = (3, 1030);
+    let params = Params::check(literal(l, m, 28, 12)).unwrap();
+    let table = Table::new(literal(l, m, 28, 12), records(&params));
+    let mut h = vec![vec![0i128; N]; l as usize];
+    for c in 0..m {
+        let a = row_of_a(c as usize);
+        for (h, byte) in h.iter_mut().zip(table.record(c)) {
+            h.iter_mut().zip(&a).for_each(|(h, a)| *h += a * i128::from(*byte as i8));
+        }
+    }
+    let dense: Vec<u32> = h.iter().flatten().map(|h| h.rem_euclid(Q.into()) as u32).collect();
+    assert!(words(table.hint(), 32) == dense);
+}
