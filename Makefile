@@ -11,62 +11,57 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # `--locked`: what was tested is what is built.
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
-FUZZ := --manifest-path fuzz/Cargo.toml
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm bench fuzz fuzz-smoke cargo
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm bench fuzz fuzz-smoke toolchain
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A profile of its own, and no Parquet or Zstandard: a first build should not take longer than it must.
-demo: cargo ## serve real tables and look addresses, names and proofs up privately; make demo IP="8.8.8.8 1.1.1.1"
+demo: toolchain ## serve real tables and look addresses, names and proofs up privately; make demo IP="8.8.8.8 1.1.1.1"
 	$(CARGO) run --locked --profile demo -p sotto-cli --no-default-features --bin sotto -- demo $(addprefix --ip ,$(IP))
 
-# In the order in which faults are cheapest to find.
-test: fmt-check lint floors unit docs wasm fuzz-smoke ## everything CI does
-	@echo "all checks passed"
+# The stages of `test`, the cheapest faults first.
+STAGES := fmt-check lint unit docs wasm
 
-fmt: cargo ## format everything
+test: toolchain ## everything CI does; ends with what each stage took and how many tests passed
+	@.ci/stages $(STAGES)
+
+fmt: toolchain ## format everything
 	$(CARGO) fmt --all
-	$(CARGO) fmt $(FUZZ)
 
-fmt-check: cargo
+fmt-check: toolchain
 	$(CARGO) fmt --all --check
-	$(CARGO) fmt $(FUZZ) --check
 
-lint: cargo ## clippy, warnings refused
+lint: toolchain ## clippy, warnings refused
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked $(FUZZ) --target-dir target --all-targets -- -D warnings
 
-floors: cargo ## no dependency edge points upward
+floors: toolchain ## no dependency edge points upward; `unit` asks too
 	$(CARGO) run --locked --quiet -p floors
 
-unit: cargo ## all tests, doc tests among them
+unit: toolchain ## all tests: floors, the conformance suite, a second of each fuzz target, doc tests
 	$(CARGO) test --locked --workspace
 
-docs: cargo ## the documentation, warnings refused
+docs: toolchain ## the documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
-wasm: cargo ## the client's half, for browsers
+wasm: toolchain ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
-	$(CARGO) clippy --locked $(WASM) -p sotto-registry --no-default-features --features simplepir,fspiral,spiral,s3pir,piano,dpf,checklist,lp-treepir,bgvpir -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
 
-bench: cargo ## measure; make bench ARGS="machine"
+bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)
 
-# The same target folder as the rest, so that what both need is built once.
-fuzz-smoke: cargo ## two seconds of each fuzz target, without libFuzzer
-	$(CARGO) test --locked $(FUZZ) --target-dir target --quiet
-	$(CARGO) run --locked $(FUZZ) --target-dir target --bin smoke
+fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SECONDS=60
+	SOTTO_FUZZ_SECONDS=$(or $(SECONDS),2) $(CARGO) test --locked --workspace --test smoke
 
-fuzz: cargo ## one target with cargo-fuzz, on nightly; make fuzz TARGET=ask
-	@test -n "$(TARGET)" || { echo "which one? make fuzz TARGET=..., of:"; ls fuzz/fuzz_targets | sed 's/^/  /; s/\.rs$$//'; exit 2; }
+fuzz: toolchain ## one target with cargo-fuzz, on nightly; make fuzz TARGET=ask
+	@test -n "$(TARGET)" || { echo "which one? make fuzz TARGET=..., of:"; sed -n 's/^    \([a-z_]*\): [a-z]*, [a-z_]*;$$/  \1/p' fuzz/src/lib.rs; exit 2; }
 	@$(CARGO) fuzz --version > /dev/null 2>&1 || { echo "cargo-fuzz is missing: cargo install cargo-fuzz, and rustup toolchain install nightly"; exit 2; }
-	$(CARGO) +nightly fuzz run --features libfuzzer $(TARGET) $(ARGS)
+	@mkdir -p fuzz/corpus/$(TARGET)
+	SOTTO_FUZZ_TARGET=$(TARGET) $(CARGO) +nightly fuzz run --features libfuzzer libfuzzer fuzz/corpus/$(TARGET) $(ARGS)
 
-cargo:
-	@command -v $(CARGO) > /dev/null || { \
-	  echo "cargo is missing. Install Rust from https://rustup.rs, then try again:"; \
-	  echo "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh"; \
-	  exit 2; } >&2
+# What `rust-toolchain.toml` names is there, or is fetched.
+toolchain:
+	@.ci/toolchain

@@ -110,6 +110,7 @@ fn options() -> EncodeOptions<'static> {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         layers: Vec::new(),
+        room: 0,
         lookups_per_client: 1,
         together: 1,
         goal: Default::default(),

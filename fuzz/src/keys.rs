@@ -3,6 +3,7 @@
 use crate::image::{KEY, folder};
 use sotto_core::Epoch;
 use sotto_db::ingest::{Column, FileOptions, Format, IngestOptions, KeywordOptions, Layout, ValueOptions};
+use sotto_db::origin::SOURCE;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table};
 use sotto_layers::keyword::Form;
 use sotto_prg::PublicSeed;
@@ -34,6 +35,7 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         kind: read.kind,
         value: read.value,
         layers: read.layers,
+        room: 0,
         lookups_per_client: 1,
         together: 1,
         goal: Default::default(),
@@ -68,6 +70,24 @@ pub fn kept_rows(data: &[u8]) -> bool {
 /// Rows of the table.
 pub fn keepings() -> Vec<Vec<u8>> {
     vec![SEED[1].clone()]
+}
+
+/// What is kept of a table's source.
+pub fn table_source(data: &[u8]) -> bool {
+    let folder = folder();
+    fs::write(folder.path().join(SOURCE), data).expect("a temporary file");
+    let dir = TableDir::open(folder.path()).expect("a temporary folder");
+    match dir.origin() {
+        Ok(read) => read.is_some(),
+        Err(error @ DbError::Io { .. }) => panic!("content gave {error}"),
+        Err(_) => false,
+    }
+}
+
+/// Of a table with names, and of one without.
+pub fn sources() -> Vec<Vec<u8>> {
+    let named = &b"{\"format\":\"sotto-source/1\",\"key\":\"word\",\"value\":\"meaning\",\"whole\":true}"[..];
+    [named, b"{\"format\":\"sotto-source/1\"}\n"].map(<[u8]>::to_vec).to_vec()
 }
 
 fn update(changes: &[u8], rows: &[u8]) -> bool {

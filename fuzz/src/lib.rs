@@ -111,10 +111,12 @@ targets! {
     update_changes: ingest, changes;
     update_keys: keys, key_changes;
     kept_rows: keys, keepings;
+    table_source: keys, sources;
     state_record: state, records;
     state_head: state, heads;
     state_about: state, abouts;
     state_pass: state, passes;
+    registered_keys: state, keyrings;
     log_checkpoint: tlog, checkpoints;
     log_key: tlog, keys;
     log_head: tlog, heads;

@@ -1,5 +1,6 @@
 //! What a client reads back of its own state: it was written by this program, and then lay on a disk.
 
+use sotto_client::session::Registered;
 use sotto_client::state::about::About;
 use sotto_client::state::checkpoint;
 use sotto_client::state::record::Record;
@@ -44,6 +45,18 @@ pub fn state_pass(data: &[u8]) -> bool {
 pub fn passes() -> Vec<Vec<u8>> {
     let (params, rows) = ([9; 32].into(), [8; 32].into());
     vec![checkpoint::Head { id: [b'5'; 32], clients: 2, epoch: Epoch(7), params, rows }.encode()]
+}
+
+/// Keys that servers know, as they lie in a keyring once they are decrypted.
+pub fn registered_keys(data: &[u8]) -> bool {
+    let Some(keys) = Registered::parse(data) else { return false };
+    assert!(keys.to_bytes().as_slice() == data);
+    true
+}
+
+/// Keys at one server and at two.
+pub fn keyrings() -> Vec<Vec<u8>> {
+    vec![vec![7; 112], vec![8; 128]]
 }
 
 /// What a state is of.

@@ -5,6 +5,10 @@
 pub(crate) struct Graph {
     pub(crate) crates: Vec<Crate>,
     pub(crate) client_half: Vec<Linked>,
+    /// Files of the whole workspace, from its folder on: code, manifests, and the documents that list schemes.
+    pub(crate) files: Vec<Source>,
+    /// What a crate links that depends on the client alone, and names no feature.
+    pub(crate) first_lookup: Vec<Linked>,
 }
 
 impl Graph {
@@ -28,7 +32,7 @@ pub(crate) struct Crate {
     pub(crate) sources: Vec<Source>,
 }
 
-/// A source file: its path from the crate's folder on, and its text.
+/// A file: its path, from the crate's folder on where it is one of a crate's, and its text.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     pub(crate) path: String,

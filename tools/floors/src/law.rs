@@ -15,6 +15,7 @@ const TABLE: &[Line] = &[
     ("1", "encryption", &["sotto-lattice"]),
     ("1", "the hypercube", &["sotto-cube"]),
     ("1", "masks", &["sotto-oprf"]),
+    ("1", "hints", &["sotto-hints"]),
     ("2", "schemes", &["schemes/*"]),
     ("3", "trees of hashes", &["sotto-tree"]),
     ("3", "which rows", &["sotto-layers"]),
@@ -28,7 +29,7 @@ const TABLE: &[Line] = &[
 ];
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
-const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "sotto-fuzz", "floors"];
+const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "sotto-fuzz", "floors", "first-lookup"];
 
 /// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
 const UNSAFE: &[(&str, &str)] = &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs")];
@@ -54,7 +55,21 @@ pub(crate) fn broken(graph: &Graph) -> Vec<String> {
         }
     }
     broken.extend(client_half(graph));
+    let schemes = graph.crates.iter().filter(|krate| krate.folder == "schemes");
+    let linked = |krate: &&Crate| graph.first_lookup.iter().any(|package| package.name == krate.name);
+    broken.extend(schemes.filter(|krate| !linked(krate)).map(|krate| {
+        format!(
+            "whoever depends on sotto-client alone lacks {}: see the registry's default features",
+            krate.name
+        )
+    }));
     broken
+}
+
+/// Whether a crate stands above the schemes, or is the vocabulary of all.
+pub(crate) fn knows_layers(krate: &Crate) -> bool {
+    let schemes = TABLE.iter().position(|(_, _, names)| names.contains(&"schemes/*"));
+    krate.name == "sotto-core" || is_off(&krate.name) || line_of(krate) > schemes
 }
 
 /// The line a crate lives on; `None` off the floors, or if nobody has placed it yet.

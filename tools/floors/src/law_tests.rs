@@ -30,7 +30,12 @@ fn house() -> Graph {
         krate("sotto-testkit", "crates", &["sotto-catalog"]),
         krate("floors", "tools", &[]),
     ];
-    Graph { crates, client_half: vec![linked("sotto-core", &["std"]), linked("serde", &["server"])] }
+    Graph {
+        crates,
+        client_half: vec![linked("sotto-core", &["std"]), linked("serde", &["server"])],
+        files: Vec::new(),
+        first_lookup: vec![linked("simplepir", &[]), linked("spiral", &[])],
+    }
 }
 
 fn linked(name: &str, features: &[&str]) -> Linked {
@@ -112,6 +117,7 @@ fn unsafe_code_stays_in_its_room() {
 fn every_scheme_is_registered() {
     let mut graph = house();
     graph.crates.push(krate("attic", "schemes", &["sotto-core"]));
+    graph.first_lookup.push(linked("attic", &[]));
     one(&broken(&graph), "attic: sotto-registry does not list it");
 }
 
@@ -133,4 +139,11 @@ fn the_map_has_the_top_floor_first() {
     assert!(at("sotto-server") < at("spiral"));
     assert!(at("spiral") < at("sotto-core "));
     assert!(!map.contains("testkit"));
+}
+
+#[test]
+fn whoever_depends_on_the_client_alone_has_every_scheme() {
+    let mut graph = house();
+    graph.first_lookup.pop();
+    one(&broken(&graph), "lacks spiral");
 }

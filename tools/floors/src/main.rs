@@ -1,14 +1,19 @@
-//! `cargo run -p floors`: fails when a dependency edge points upward.
+//! `cargo run -p floors`: fails when a dependency edge points upward, and when another rule of the house is broken that a
+//! look at the files can tell.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`law`] | the table of floors, and every rule over a graph of crates |
+//! | [`lists`] | where schemes are named: the lines that a new one needs |
+//! | [`style`] | width, words, and how bytes of others are read |
 //! | [`graph`] | crates and edges, without cargo |
 //! | [`workspace`] | the graph of this workspace, asked of cargo |
 #![forbid(unsafe_code)]
 
 mod graph;
 mod law;
+mod lists;
+mod style;
 mod workspace;
 
 use std::process::ExitCode;
@@ -22,14 +27,37 @@ fn main() -> ExitCode {
         }
     };
     print!("{}", law::map(&graph));
-    let broken = law::broken(&graph);
+    let broken = broken(&graph);
     for rule in &broken {
         eprintln!("floors: {rule}");
     }
     if broken.is_empty() {
-        println!("{} crates, {} edges, none upward", graph.crates.len(), graph.edges());
+        println!(
+            "{} crates, {} edges, none upward; {} files",
+            graph.crates.len(),
+            graph.edges(),
+            graph.files.len()
+        );
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
+    }
+}
+
+/// Every rule that the workspace breaks, in words.
+fn broken(graph: &graph::Graph) -> Vec<String> {
+    let mut broken = law::broken(graph);
+    broken.extend(lists::broken(graph));
+    broken.extend(style::broken(graph, law::knows_layers));
+    broken
+}
+
+#[cfg(test)]
+mod tests {
+    /// What `make floors` says in full; here it is one test among all.
+    #[test]
+    fn this_workspace_keeps_the_law() {
+        let graph = super::workspace::read().unwrap();
+        assert_eq!(super::broken(&graph), Vec::<String>::new());
     }
 }

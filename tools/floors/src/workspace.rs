@@ -7,6 +7,9 @@ use std::error::Error;
 use std::process::Command;
 use std::{env, fs};
 
+/// The crate that depends on the client as its users do.
+const FIRST_LOOKUP: &str = "first-lookup";
+
 type Fallible<T> = Result<T, Box<dyn Error>>;
 
 /// Reads the workspace in the current folder.
@@ -15,7 +18,15 @@ pub(crate) fn read() -> Fallible<Graph> {
     let crates = metadata.workspace_packages().into_iter().map(|package| read_crate(&metadata, package));
     let crates = crates.collect::<Fallible<Vec<Crate>>>()?;
     let client_half = client_half(&crates)?;
-    Ok(Graph { crates, client_half })
+    let root = &metadata.workspace_root;
+    let documents = ["Cargo.toml", "Makefile", "README.md", "ARCHITECTURE.md"];
+    let mut files =
+        documents.map(|name| read_source(root, &root.join(name))).into_iter().collect::<Fallible<_>>()?;
+    for folder in ["crates", "schemes", "tools", "fuzz"] {
+        read_sources(root, &root.join(folder), &mut files)?;
+    }
+    let first_lookup = linked(tree().args(["-p", FIRST_LOOKUP]))?;
+    Ok(Graph { crates, client_half, first_lookup, files })
 }
 
 fn read_crate(metadata: &Metadata, package: &Package) -> Fallible<Crate> {
@@ -58,8 +69,10 @@ fn read_sources(home: &Utf8Path, folder: &Utf8Path, into: &mut Vec<Source>) -> F
     for entry in folder.read_dir_utf8()? {
         let path: Utf8PathBuf = entry?.into_path();
         if path.is_dir() {
-            read_sources(home, &path, into)?;
-        } else if path.extension() == Some("rs") {
+            if path.file_name() != Some("target") {
+                read_sources(home, &path, into)?;
+            }
+        } else if path.extension() == Some("rs") || path.file_name() == Some("Cargo.toml") {
             into.push(read_source(home, &path)?);
         }
     }
@@ -71,13 +84,23 @@ fn read_sources(home: &Utf8Path, folder: &Utf8Path, into: &mut Vec<Source>) -> F
 /// `cargo metadata` resolves features for the whole workspace at once, so a server elsewhere in it would
 /// show up here; `cargo tree -p` resolves them for just these packages.
 fn client_half(crates: &[Crate]) -> Fallible<Vec<Linked>> {
-    let mut tree = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    tree.args(["tree", "--target", "wasm32-unknown-unknown", "--no-default-features"]);
-    tree.args(["--edges", "normal", "--prefix", "none", "--format", "{p}|{f}"]);
+    let mut tree = tree();
+    tree.args(["--target", "wasm32-unknown-unknown", "--no-default-features"]);
     let half = crates.iter().filter(|krate| krate.name == "sotto-client" || krate.folder == "schemes");
     half.for_each(|krate| {
         tree.args(["-p", &krate.name]);
     });
+    linked(&mut tree)
+}
+
+/// Asks what packages link, with their features.
+fn tree() -> Command {
+    let mut tree = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    tree.args(["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}|{f}"]);
+    tree
+}
+
+fn linked(tree: &mut Command) -> Fallible<Vec<Linked>> {
     let output = tree.output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
