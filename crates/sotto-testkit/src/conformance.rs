@@ -10,6 +10,8 @@
 //! | [`artifacts`] | hints in pieces, missing, too long, damaged |
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`steps`] | answers step by step in every order, where the scheme can |
+//! | [`crashes`] | states and journals: what comes back after a crash is the client that was there |
+//! | [`states`] | damaged states, journals and deltas; lies; hints that follow the epochs |
 //! | [`storage`] | images cut short, disks full, sectors bad, records of another shape |
 //! | [`params`] | promises kept; literals damaged |
 //! | [`sets`] | every named parameter set, at tables that use all of it |
@@ -20,11 +22,13 @@
 
 pub mod artifacts;
 pub mod batches;
+pub mod crashes;
 pub mod epochs;
 pub mod params;
 pub mod queries;
 pub mod rows;
 pub mod sets;
+pub mod states;
 pub mod steps;
 pub mod storage;
 pub mod subject;
@@ -35,10 +39,9 @@ pub mod wire;
 pub use subject::Subject;
 
 use libtest_mimic::Trial;
-use sotto_core::SchemeEntry;
 
 /// A check: its name, which schemes it is for, and what it does. It panics where a scheme breaks the contract.
-type Check = (&'static str, fn(&SchemeEntry) -> bool, fn(&Subject));
+type Check = (&'static str, fn(&Subject) -> bool, fn(&Subject));
 
 /// The whole suite.
 #[rustfmt::skip]
@@ -87,6 +90,16 @@ const CHECKS: &[Check] = &[
     ("orders_and_supplies_have_their_sizes", orders, upkeep::orders),
     ("damaged_orders_do_no_harm", orders, upkeep::damaged_orders),
     ("orders_and_queries_are_apart", orders, upkeep::orders_and_queries_are_apart),
+    ("a_crash_at_every_entry_of_the_journal", keeps, crashes::at_every_entry),
+    ("one_entry_of_many_steps", keeps, crashes::in_one_entry),
+    ("a_fresh_state_has_the_reported_size", keeps, crashes::reported_size),
+    ("foreign_and_repeated_queries_are_misuse", keeps, crashes::foreign_and_repeated),
+    ("preparations_go_on", keeps, crashes::preparations_go_on),
+    ("damaged_states_are_refused_or_harmless", keeps, states::damaged),
+    ("damaged_journals_are_refused_or_harmless", keeps, states::damaged_journals),
+    ("lies_do_not_change_what_is_sent", keeps, states::lies_do_not_change_what_is_sent),
+    ("hints_follow_the_table", follows, states::follow),
+    ("damaged_row_deltas_are_refused", follows, states::damaged_deltas),
     ("promises_are_kept", always, params::promises),
     ("promises_of_several_lookups_are_kept", always, params::together),
     ("absurd_tables_are_refused", always, params::absurd_tables),
@@ -97,31 +110,39 @@ const CHECKS: &[Check] = &[
     ("sets_of_other_names_are_refused", always, sets::unknown),
 ];
 
-fn always(_: &SchemeEntry) -> bool {
+fn always(_: &Subject) -> bool {
     true
 }
 
-fn revises(entry: &SchemeEntry) -> bool {
-    entry.server.revise.is_some()
+fn revises(subject: &Subject) -> bool {
+    subject.entry.server.revise.is_some()
 }
 
-fn patches(entry: &SchemeEntry) -> bool {
-    entry.patch.is_some()
+fn patches(subject: &Subject) -> bool {
+    subject.entry.patch.is_some()
 }
 
-fn streams(entry: &SchemeEntry) -> bool {
-    entry.units.is_some()
+fn streams(subject: &Subject) -> bool {
+    subject.entry.units.is_some()
 }
 
-fn orders(entry: &SchemeEntry) -> bool {
-    entry.upkeep.is_some()
+fn orders(subject: &Subject) -> bool {
+    subject.entry.upkeep.is_some()
+}
+
+fn keeps(subject: &Subject) -> bool {
+    subject.states
+}
+
+fn follows(subject: &Subject) -> bool {
+    keeps(subject) && revises(subject)
 }
 
 /// The checks that a scheme's abilities call for, as tests named `scheme/1::check`.
 ///
 /// `tests/conformance.rs` runs them for every registered scheme and for those in the clear.
 pub fn trials(subject: &'static Subject) -> impl Iterator<Item = Trial> {
-    CHECKS.iter().filter(|(_, meant_for, _)| meant_for(subject.entry)).map(move |(name, _, check)| {
+    CHECKS.iter().filter(|(_, meant_for, _)| meant_for(subject)).map(move |(name, _, check)| {
         Trial::test(format!("{}::{name}", subject.entry.id), move || {
             check(subject);
             Ok(())

@@ -7,7 +7,8 @@
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
-//! | [`vectors`] | known answers of a scheme with keys and without artifacts |
+//! | [`uniform`] | whether what a server sees is uniform |
+//! | [`vectors`] | known answers |
 #![forbid(unsafe_code)]
 
 pub mod clear;
@@ -15,6 +16,7 @@ pub mod clear;
 pub mod conformance;
 pub mod memory;
 pub mod rng;
+pub mod uniform;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod vectors;
 

@@ -4,10 +4,10 @@
 //! kernel backend, another order of drawing randomness, another layout) shows itself here, where a lookup
 //! that fits only itself would not.
 
-use crate::memory::{MemoryRows, MemorySink};
+use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use serde_json::{Value, json};
-use sotto_core::{Image, RecordIndex, SchemeEntry, Section};
+use sotto_core::{Artifact, Change, Image, ParamsReport, RecordIndex, SchemeEntry, Section};
 use std::sync::Arc;
 
 /// Compares what a scheme computes with a file of vectors.
@@ -28,19 +28,93 @@ pub fn known_answers(entry: &SchemeEntry, file: &str) {
     assert!(differing.is_empty(), "computed otherwise:\n{}", differing.join("\n"));
 }
 
+/// The same for a scheme whose clients keep hints.
+///
+/// A vector has the `indices` of records. Of each there are two queries, the first answered and the second not, and
+/// before them come
+/// all orders that are due. The delta is that of the last record with its first byte set to 0xA5.
+pub fn known_hints(entry: &SchemeEntry, file: &str) {
+    let file: Value = serde_json::from_str(file).expect("a file of vectors is JSON");
+    assert_eq!(file["scheme"], entry.id.0);
+    let vectors = file["vectors"].as_array().expect("a file of vectors has some");
+    assert!(!vectors.is_empty());
+    for vector in vectors {
+        let (digest, computed) = computed_hints(entry, vector);
+        let expect = vector["expect"].as_object().expect("what is expected");
+        assert_eq!(expect["params_digest"], digest);
+        for (name, wanted) in expect.iter().filter(|(name, _)| *name != "params_digest") {
+            let (_, bytes) = computed.iter().find(|(of, _)| of == name).expect("a name that vectors have");
+            let (got, first) = (part(bytes), wanted["first"].as_str().expect("the first bytes"));
+            let same = wanted["bytes"] == got["bytes"] && wanted["blake3"] == got["blake3"];
+            assert!(same && hex(bytes).starts_with(first), "{}: {name}: {got}", vector["rng_label"]);
+        }
+    }
+}
+
+/// The digest of the parameters, and everything that is sent and kept for one vector's inputs.
+fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static str, Vec<u8>)>) {
+    let params = vector["params"].to_string().into_bytes();
+    let report = (entry.report)(&params).expect("parameters of a vector are good ones");
+    let (records, image) = table(entry, &params, &report);
+    let width = report.record_bytes as usize;
+    let server = (entry.server.open)(&params, Arc::new(image.clone())).expect("a fresh image opens");
+    let session = server.admit(&[]).expect("there are no keys");
+
+    let rng = &mut seeded(vector["rng_label"].as_str().expect("a label"));
+    let mut prepare = (entry.prepare)(&params, rng).expect("checked parameters");
+    for need in prepare.needs() {
+        let bytes = image.artifact(need.artifact).expect("an image has what is needed");
+        prepare.absorb(need.artifact, bytes).expect("an artifact of this image");
+    }
+    let mut client = prepare.finish().expect("all that is needed came");
+    let [mut orders, mut supplies, mut requests, mut answers] = [const { Vec::new() }; 4];
+    for index in vector["indices"].as_array().expect("the indices of records") {
+        while let Some(order) = client.upkeep().and_then(|upkeep| upkeep.order().expect("an order")) {
+            let supply =
+                server.supplier().and_then(|supplier| supplier.supply(&order).ok()).expect("a supply");
+            client.upkeep().expect("a client that orders").stock(&supply).expect("the supply to its order");
+            orders.extend(order);
+            supplies.extend(supply);
+        }
+        let index = index.as_u64().expect("the index of a record");
+        let (queries, ticket) = client.query(RecordIndex(index), rng).expect("a query within bounds");
+        let ask = |query: &Vec<u8>| server.answer_many(&[(&session, query.as_slice())]).remove(0);
+        let answered: Vec<Vec<u8>> = queries.iter().map(|query| ask(query).expect("an answer")).collect();
+        let record = client.recover(ticket, &answered).expect("an honest answer is read");
+        assert!(record.bytes() == &records[index as usize * width..][..width]);
+        let (open, _) = client.query(RecordIndex(index), rng).expect("a query within bounds");
+        requests.extend([queries, open].concat().concat());
+        answers.extend(answered.concat());
+    }
+    let state = client.state().expect("a client of such a scheme has a state");
+    let (journal, mut whole) = (state.journal().to_vec(), Vec::new());
+    state.save(&mut whole).expect("saving in memory");
+    let change = Change { record: report.records - 1, offset: 0, bytes: vec![0xA5] };
+    let sink = MemorySink::holding(image);
+    entry.server.revise.expect("such a scheme revises")(&params, &[change], &sink).expect("in memory");
+    let delta = sink.into_image().artifact(Artifact::RowsDelta).expect("a delta").to_vec();
+    let names = ["orders", "supplies", "requests", "answers", "journal", "state", "delta"];
+    let parts = [orders, supplies, requests, answers, journal, whole, delta];
+    (report.digest.to_string(), names.into_iter().zip(parts).collect())
+}
+
+/// The records of all vectors, and their image.
+fn table(entry: &SchemeEntry, params: &[u8], report: &ParamsReport) -> (Vec<u8>, MemoryImage) {
+    let byte = |i: u32| (i.wrapping_mul(2654435761) >> 24) as u8;
+    let records: Vec<u8> = (0..(report.records * report.record_bytes) as u32).map(byte).collect();
+    let sink = MemorySink::new();
+    let rows = MemoryRows::new(report.record_bytes as usize, records.clone());
+    (entry.server.encode)(params, &rows, &sink).expect("encoding in memory");
+    (records, sink.into_image())
+}
+
 /// Everything a scheme computes for one vector's inputs.
 fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
     let params = vector["params"].to_string().into_bytes();
     let index = vector["index"].as_u64().expect("the index of a record");
     let report = (entry.report)(&params).expect("parameters of a vector are good ones");
     let record_bytes = report.record_bytes as usize;
-    let byte = |i: u32| (i.wrapping_mul(2654435761) >> 24) as u8;
-    let records: Vec<u8> = (0..(report.records * report.record_bytes) as u32).map(byte).collect();
-
-    let sink = MemorySink::new();
-    (entry.server.encode)(&params, &MemoryRows::new(record_bytes, records.clone()), &sink)
-        .expect("encoding in memory");
-    let image = sink.into_image();
+    let (records, image) = table(entry, &params, &report);
     let table = part(image.section(Section::Resident).expect("an image has a table"));
     let server = (entry.server.open)(&params, Arc::new(image)).expect("a fresh image opens");
 
@@ -66,6 +140,10 @@ fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
 }
 
 fn part(bytes: &[u8]) -> Value {
-    let first: String = bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let first = hex(bytes.get(..16).unwrap_or(bytes));
     json!({ "bytes": bytes.len(), "first": first, "blake3": blake3::hash(bytes).to_hex().to_string() })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

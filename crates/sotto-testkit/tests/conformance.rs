@@ -10,12 +10,13 @@ use std::process::ExitCode;
 
 /// Schemes whose queries say what is asked for.
 const IN_THE_CLEAR: [&SchemeEntry; 4] = [&CLEAR, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM];
-/// Test schemes that do keep the index to themselves.
+/// Test schemes that do keep the index to themselves, whose states the layers above are tested with.
 const PRIVATE: [&SchemeEntry; 3] = [&CLEAR_HELPED, &CLEAR_STATE, &CLEAR_TWO];
 
 fn main() -> ExitCode {
-    let private = SCHEMES.iter().chain(&PRIVATE).map(|entry| Subject::private(entry));
-    let subjects = private.chain(IN_THE_CLEAR.map(Subject::in_the_clear));
+    let private = SCHEMES.iter().map(|entry| Subject::private(entry));
+    let subjects =
+        private.chain(PRIVATE.map(Subject::but_for_states)).chain(IN_THE_CLEAR.map(Subject::in_the_clear));
     let trials = subjects.flat_map(|subject| trials(Box::leak(Box::new(subject)))).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -6,18 +6,23 @@
 //! whether its row was in a set that was spent before, or the choice would. Here time and addresses depend on
 //! sizes alone, and the choice on nothing but which hints contain the row.
 
-use crate::client::Hint;
 use crate::set::{NOWHERE, find};
-use crate::tree::{Room, Trees};
+use sotto_hints::slots::{Hint, Room, Trees};
 use zeroize::Zeroize;
 
 /// A hint and the position of the row in it; the number of hints, and [`NOWHERE`], if none contains the row.
-pub(crate) fn choose(trees: &Trees, hints: &[Hint], place: u32, coins: u64, room: &mut Room) -> (u32, u32) {
+pub(crate) fn choose(
+    trees: &Trees<u32>,
+    hints: &[Hint<u32>],
+    place: u32,
+    coins: u64,
+    room: &mut Room<u32>,
+) -> (u32, u32) {
     let mut positions = Vec::with_capacity(hints.len());
     let mut count = 0;
     for hints in hints.chunks(trees.together()) {
         let numbers = trees.grow(hints.iter().map(|hint| hint.set.root), room);
-        for (hint, numbers) in hints.iter().zip(numbers.chunks_exact(numbers.len() / hints.len())) {
+        for (hint, numbers) in hints.iter().zip(numbers.chunks_exact(trees.numbers())) {
             let position = find(numbers, place ^ hint.set.shift);
             count += u64::from(position != NOWHERE);
             positions.push(position);
@@ -42,19 +47,20 @@ pub(crate) fn choose(trees: &Trees, hints: &[Hint], place: u32, coins: u64, room
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Params;
-    use crate::set::{Keyed, Places};
+    use crate::Params;
+    use crate::set::each;
     use sotto_core::{Params as _, Shape};
+    use sotto_hints::slots::{Keyed, Tools};
 
     #[test]
     fn every_hint_that_contains_a_row_is_chosen_and_no_other() {
         let params = Params::check(Params::select(&Shape::new(200, 1, 1)).unwrap()).unwrap();
-        let trees = Trees::new(&params);
+        let tools = &mut Tools::new(&params);
         let mut hints = vec![Hint::default(); 120];
-        Keyed::new(&params, &[9; 16]).each(&trees, 0..120, &mut Places::new(&params), |id, set, _| {
-            hints[id as usize].set = set;
+        each(&Keyed::new(&params.trees(), &[9; 16]), 0..120, tools, |id, set, _| {
+            hints[id as usize].set = set
         });
-        let room = &mut Room::default();
+        let (trees, room) = (&tools.trees, &mut tools.room);
         for place in [0, 77, 255] {
             let mut containing = Vec::new();
             for (slot, hint) in (0u32..).zip(&hints) {
@@ -64,16 +70,16 @@ mod tests {
             }
             let steps = containing.len() as u64 * 16;
             let chosen: Vec<_> = (0..steps)
-                .map(|i| choose(&trees, &hints, place, u64::MAX / steps * i + (1 << 40), room))
+                .map(|i| choose(trees, &hints, place, u64::MAX / steps * i + (1 << 40), room))
                 .collect();
             let expected: Vec<_> = containing.iter().flat_map(|found| vec![*found; 16]).collect();
             assert_eq!(chosen, expected);
-            let without: Vec<Hint> = (0..)
-                .zip(&hints)
-                .filter(|(slot, _)| !containing.iter().any(|(found, _)| found == slot))
-                .map(|(_, hint)| *hint)
-                .collect();
-            assert_eq!(choose(&trees, &without, place, 1 << 63, room), (without.len() as u32, NOWHERE));
+            let mut without = Vec::new();
+            for (slot, hint) in (0..).zip(&hints) {
+                without.extend((!containing.iter().any(|(found, _)| *found == slot)).then_some(*hint));
+            }
+            let found = choose(trees, &without, place, 1 << 63, room);
+            assert_eq!(found, (without.len() as u32, NOWHERE));
         }
     }
 }

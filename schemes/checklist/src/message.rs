@@ -1,10 +1,13 @@
-//! Order, supply, request and answer. `spec/checklist.md` draws the bytes.
+//! A request. `spec/checklist.md` draws the bytes.
+#![deny(clippy::indexing_slicing)]
 
-use crate::params::Params;
-use crate::set::Set;
-use crate::tree::{Seed, Trees};
+use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use zeroize::Zeroizing;
+#[cfg(feature = "server")]
+use sotto_hints::slots::Room;
+use sotto_hints::slots::{Seed, Set, Trees};
+#[cfg(feature = "server")]
+use sotto_math::aes::Aes;
 
 /// A punctured set, and a place that it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,33 +25,32 @@ pub struct Query {
     pub(crate) beside: Vec<Seed>,
 }
 
-/// The parity of the set's rows, and then the row of the extra place.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer(pub(crate) Zeroizing<Vec<u8>>);
-
-/// Which parities the second server is to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
-    pub(crate) key: Zeroizing<[u8; 16]>,
-    pub(crate) block: u32,
-}
-
-/// The parities of a block of hints. Where the last block has fewer than others, zeros follow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Supply(pub(crate) Zeroizing<Vec<u8>>);
-
 impl Query {
     /// A set without the member at a position.
-    pub(crate) fn new(trees: &Trees, set: &Set, position: u32, extra: u32) -> Self {
+    pub(crate) fn new(trees: &Trees<u32>, set: &Set<u32>, position: u32, extra: u32) -> Self {
         let (beside, others) = trees.puncture(&set.root, position);
         // Positions are below 2^16.
         Query { shift: set.shift, position: position as u16, extra, others, salt: set.root.salt, beside }
+    }
+
+    /// Gives the members to `each`, some at a time: which position they have makes no difference.
+    #[cfg(feature = "server")]
+    pub(crate) fn members(&self, trees: &Trees<u32>, mut each: impl FnMut(&mut dyn Iterator<Item = usize>)) {
+        let (key, mut room, mut beside) = (Aes::new(&self.salt), Room::default(), self.beside.as_slice());
+        let place = |number: &u32| (number ^ self.shift) as usize;
+        for level in 0..trees.depth() {
+            let (now, below) = beside.split_at_checked(trees.fan(level) - 1).unwrap_or_default();
+            each(&mut trees.grow_below(&key, level, now, &mut room).iter().map(place));
+            beside = below;
+        }
+        each(&mut self.others.iter().map(place));
     }
 }
 
 impl Wire<Params> for Query {
     fn size(params: &Params) -> usize {
-        10 + 4 * (params.leaf_rows() - 1) + 16 * (1 + Trees::new(params).beside())
+        let trees = params.trees();
+        10 + 4 * trees.others() + 16 * (1 + trees.beside())
     }
 
     fn put(&self, _: &Params, out: &mut Vec<u8>) {
@@ -62,8 +64,9 @@ impl Wire<Params> for Query {
 
     fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
         wire::exact("query", bytes, Self::size(params))?;
+        let trees = params.trees();
         let uncanonical = || PeerMisbehaved::NotCanonical("query");
-        let (head, seeds) = bytes.split_at(10 + 4 * (params.leaf_rows() - 1));
+        let (head, seeds) = bytes.split_at(10 + 4 * trees.others());
         let ([a, b, c, d, low, high, e, f, g, h, others @ ..], [salt, beside @ ..]) =
             (head, seeds.as_chunks().0)
         else {
@@ -79,60 +82,10 @@ impl Wire<Params> for Query {
             beside: beside.to_vec(),
         };
         let places = [query.shift, query.extra];
-        let inside = places.iter().chain(&query.others).all(|place| *place <= params.mask());
-        if inside && usize::from(query.position) < params.set_rows() {
+        let inside = places.iter().chain(&query.others).all(|place| *place <= trees.mask());
+        if inside && usize::from(query.position) < params.numbers() {
             return Ok(query);
         }
         Err(uncanonical().into())
-    }
-}
-
-impl Wire<Params> for Answer {
-    fn size(params: &Params) -> usize {
-        2 * params.row_bytes()
-    }
-
-    fn put(&self, _: &Params, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
-    }
-
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, Self::size(params))?;
-        Ok(Answer(Zeroizing::new(bytes.to_vec())))
-    }
-}
-
-impl Wire<Params> for Order {
-    fn size(_: &Params) -> usize {
-        20
-    }
-
-    fn put(&self, _: &Params, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.key.as_slice());
-        out.extend(self.block.to_le_bytes());
-    }
-
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("order", bytes, Self::size(params))?;
-        let parts = bytes.split_first_chunk().zip(bytes.last_chunk());
-        match parts.map(|((key, _), block)| (*key, u32::from_le_bytes(*block))) {
-            Some((key, block)) if block < params.blocks() => Ok(Order { key: Zeroizing::new(key), block }),
-            _ => Err(PeerMisbehaved::NotCanonical("order").into()),
-        }
-    }
-}
-
-impl Wire<Params> for Supply {
-    fn size(params: &Params) -> usize {
-        params.block_hints() * params.row_bytes()
-    }
-
-    fn put(&self, _: &Params, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
-    }
-
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("supply", bytes, Self::size(params))?;
-        Ok(Supply(Zeroizing::new(bytes.to_vec())))
     }
 }

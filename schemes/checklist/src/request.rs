@@ -12,10 +12,11 @@
 //! README.md proves that T and e are uniform in the view of either server. All forms take the same steps: which one it is
 //! must not be seen in time, since the extra place is a hint to it.
 
+use crate::Punctured;
 use crate::message::Query;
-use crate::set::{Places, Set, at, containing, either, outside};
-use crate::tree::{Room, Trees};
+use crate::set::{at, choose_set, containing, either, outside};
 use sotto_core::{CryptoRng, Two};
+use sotto_hints::slots::{Set, Tools};
 
 /// A hint is spent.
 pub(crate) const SPEND: u8 = 0;
@@ -29,38 +30,39 @@ pub(crate) struct Pair {
     pub(crate) queries: Two<Query>,
     pub(crate) form: u8,
     /// The set that replaces the hint, if it is spent.
-    pub(crate) fresh: Set,
+    pub(crate) fresh: Set<u32>,
 }
 
 /// Requests for a place. `found` is a set that contains it, and where; if there is none, a random one is sent.
 pub(crate) fn build(
     place: u32,
-    found: Option<(Set, u32)>,
-    trees: &Trees,
-    places: &mut Places,
-    room: &mut Room,
+    found: Option<(Set<u32>, u32)>,
+    tools: &mut Tools<Punctured>,
     rng: &mut dyn CryptoRng,
 ) -> Pair {
-    let (fresh, own) = containing(place, trees, places, room, rng);
-    let random = containing(place, trees, places, room, rng);
+    let (fresh, own) = containing(place, tools, rng);
+    let random = containing(place, tools, rng);
     // Without a hint the row is lost: 2^-40 over the whole budget, so this branch is not one that anybody sees.
     let (hint, hinted) = found.unwrap_or(random);
 
+    let (trees, room) = (&tools.trees, &mut tools.room);
+    let last = trees.numbers() as u32 - 1;
+
     // n is a power of two, so both probabilities are what they have to be, exactly.
     let chance = rng.next_u32() & trees.mask();
-    let first = u32::from(chance < trees.last());
-    let second = u32::from(chance < 2 * trees.last()) & !first;
+    let first = u32::from(chance < last);
+    let second = u32::from(chance < 2 * last) & !first;
     let shared = first | second;
 
     let other = loop {
-        let position = rng.next_u32() & trees.last();
+        let position = rng.next_u32() & last;
         if position != own {
             break position;
         }
     };
     let member = at(trees.grow([fresh.root].into_iter(), room), other) ^ fresh.shift;
 
-    let set = Set::either(shared, [&hint, &fresh]);
+    let set = choose_set(shared, [&hint, &fresh]);
     let position = either(first, [either(second, [hinted, own]), other]);
     let extra = either(first, [outside(&set, position, trees, room, rng), member]);
     let to_first = Query::new(trees, &set, position, extra);

@@ -5,31 +5,22 @@
 //! A shift turns a random set into one that contains a given place at a given position, and changes nothing about
 //! repetitions: whether a tree is passed over does not depend on what is asked.
 
-use crate::params::Params;
-use crate::tree::{Room, Root, Trees};
+use crate::{Params, Punctured};
 use sotto_core::CryptoRng;
-use sotto_math::aes::Aes;
+use sotto_hints::slots::{Keyed, Room, Root, Set, Tools, Trees};
+use std::ops::Range;
 use zeroize::Zeroize;
 
-/// A tree and a shift.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Zeroize)]
-pub struct Set {
-    pub(crate) root: Root,
-    pub(crate) shift: u32,
-}
-
-impl Set {
-    /// One of two, without a branch: the second if the bit is set.
-    pub(crate) fn either(bit: u32, [zero, one]: [&Set; 2]) -> Set {
-        let wide = (bit as u8).wrapping_neg();
-        let choose = |mut a: [u8; 16], b: [u8; 16]| {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a ^= (*a ^ b) & wide);
-            a
-        };
-        let root =
-            Root { salt: choose(zero.root.salt, one.root.salt), seed: choose(zero.root.seed, one.root.seed) };
-        Set { root, shift: either(bit, [zero.shift, one.shift]) }
-    }
+/// One of two sets, without a branch: the second if the bit is set.
+pub(crate) fn choose_set(bit: u32, [zero, one]: [&Set<u32>; 2]) -> Set<u32> {
+    let wide = (bit as u8).wrapping_neg();
+    let choose = |mut a: [u8; 16], b: [u8; 16]| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a ^= (*a ^ b) & wide);
+        a
+    };
+    let root =
+        Root { salt: choose(zero.root.salt, one.root.salt), seed: choose(zero.root.seed, one.root.seed) };
+    Set { root, shift: either(bit, [zero.shift, one.shift]) }
 }
 
 /// One of two numbers, without a branch.
@@ -51,9 +42,8 @@ const MOST_BITS: u32 = 22;
 impl Places {
     /// Room for the places of these parameters.
     pub fn new(params: &Params) -> Self {
-        let bits = params.universe_bits().min(MOST_BITS);
-        let mask = params.mask() & ((1 << bits) - 1);
-        let whole = mask == params.mask();
+        let bits = params.bits().min(MOST_BITS);
+        let (mask, whole) = ((1 << bits) - 1, bits == params.bits());
         Places { bits: vec![0; (1usize << bits).div_ceil(64)], mask, whole, sorted: Vec::new() }
     }
 
@@ -85,85 +75,56 @@ impl Places {
     }
 }
 
-/// The sets of a key: what the second server is told, and nobody else.
-pub struct Keyed {
-    aes: Aes,
-    mask: u32,
+/// Gives the sets of some ids to `each`, with the numbers of their trees, in any order. The set of an id is the first of its
+/// candidates without repetition.
+pub(crate) fn each(
+    keyed: &Keyed<u32>,
+    ids: Range<u32>,
+    tools: &mut Tools<Punctured>,
+    mut each: impl FnMut(u32, Set<u32>, &[u32]),
+) {
+    let (trees, room, places) = (&tools.trees, &mut tools.room, &mut tools.own);
+    let mut left: Vec<u32> = ids.collect();
+    let mut attempt = 0;
+    // Of eight candidates, two and a half or more are without repetition, so this ends soon.
+    while !left.is_empty() {
+        let mut again = Vec::new();
+        for ids in left.chunks(trees.together()) {
+            let mut sets: Vec<Set<u32>> = ids.iter().map(|id| keyed.candidate(*id, attempt)).collect();
+            let numbers = trees.grow(sets.iter().map(|set| set.root), room);
+            for ((id, set), numbers) in ids.iter().zip(&sets).zip(numbers.chunks_exact(trees.numbers())) {
+                if places.differ(numbers) {
+                    each(*id, *set, numbers);
+                } else {
+                    again.push(*id);
+                }
+            }
+            sets.zeroize();
+        }
+        left = again;
+        attempt += 1;
+    }
 }
 
-impl Keyed {
-    /// The sets of a key.
-    pub fn new(params: &Params, key: &[u8; 16]) -> Self {
-        Keyed { aes: Aes::new(key), mask: params.mask() }
-    }
-
-    /// A number by which a client knows its own queries.
-    pub(crate) fn name(&self) -> u64 {
-        let mut block = [[0; 16]];
-        self.aes.grid(u64::MAX, 1, 0, 1, &mut block);
-        let [[name @ .., _, _, _, _, _, _, _, _]] = block;
-        u64::from_le_bytes(name)
-    }
-
-    /// Gives the sets of some ids to `each`, with the numbers of their trees, in any order.
-    ///
-    /// The set of an id is the first of its candidates without repetition. Candidate `a` of id `j` has the salt
-    /// AES(j, 4a), the seed AES(j, 4a + 1), and the shift that begins AES(j, 4a + 2).
-    pub fn each(
-        &self,
-        trees: &Trees,
-        ids: std::ops::Range<u32>,
-        places: &mut Places,
-        mut each: impl FnMut(u32, Set, &[u32]),
-    ) {
-        let mut left: Vec<u32> = ids.collect();
-        let mut room = Room::default();
-        let mut attempt = 0;
-        // Of eight candidates, two and a half or more are without repetition, so this ends soon.
-        while !left.is_empty() {
-            let mut again = Vec::new();
-            for ids in left.chunks(trees.together()) {
-                let mut sets: Vec<Set> = ids.iter().map(|id| self.candidate(*id, attempt)).collect();
-                let numbers = trees.grow(sets.iter().map(|set| set.root), &mut room);
-                let of_each = numbers.chunks_exact(numbers.len() / ids.len());
-                for ((id, set), numbers) in ids.iter().zip(&sets).zip(of_each) {
-                    if places.differ(numbers) {
-                        each(*id, *set, numbers);
-                    } else {
-                        again.push(*id);
-                    }
-                }
-                sets.zeroize();
-            }
-            left = again;
-            attempt += 1;
-        }
-    }
-
-    fn candidate(&self, id: u32, attempt: u64) -> Set {
-        let mut blocks = [[0; 16]; 3];
-        self.aes.grid(u64::from(id), 1, 4 * attempt, 3, &mut blocks);
-        let [salt, seed, [a, b, c, d, ..]] = blocks;
-        Set { root: Root { salt, seed }, shift: u32::from_le_bytes([a, b, c, d]) & self.mask }
-    }
+/// Whether a set has no repetitions.
+pub(crate) fn is_one(set: &Set<u32>, tools: &mut Tools<Punctured>) -> bool {
+    tools.own.differ(tools.trees.grow([set.root].into_iter(), &mut tools.room))
 }
 
 /// A set that contains a place at a random position and is otherwise random; and that position.
 pub(crate) fn containing(
     place: u32,
-    trees: &Trees,
-    places: &mut Places,
-    room: &mut Room,
+    tools: &mut Tools<Punctured>,
     rng: &mut dyn CryptoRng,
-) -> (Set, u32) {
+) -> (Set<u32>, u32) {
     loop {
         let mut root = Root::default();
         rng.fill_bytes(&mut root.salt);
         rng.fill_bytes(&mut root.seed);
-        let position = rng.next_u32() & trees.last();
-        let numbers = trees.grow([root].into_iter(), room);
+        let position = rng.next_u32() & (tools.trees.numbers() as u32 - 1);
+        let numbers = tools.trees.grow([root].into_iter(), &mut tools.room);
         // No repetition comes or goes with a shift, so how often this loops does not depend on the place.
-        if places.differ(numbers) {
+        if tools.own.differ(numbers) {
             let shift = at(numbers, position) ^ place;
             return (Set { root, shift }, position);
         }
@@ -172,10 +133,10 @@ pub(crate) fn containing(
 
 /// A random place that a punctured set lacks.
 pub(crate) fn outside(
-    set: &Set,
+    set: &Set<u32>,
     position: u32,
-    trees: &Trees,
-    room: &mut Room,
+    trees: &Trees<u32>,
+    room: &mut Room<u32>,
     rng: &mut dyn CryptoRng,
 ) -> u32 {
     let numbers = trees.grow([set.root].into_iter(), room);
@@ -236,43 +197,37 @@ mod tests {
     #[test]
     fn sets_of_a_key_have_no_repetitions_and_are_the_same_however_they_are_asked_for() {
         let params = params(1 << 12);
-        let (trees, keyed) = (Trees::new(&params), Keyed::new(&params, &[5; 16]));
+        let (tools, keyed) = (&mut Tools::new(&params), Keyed::new(&params.trees(), &[5; 16]));
         let mut all = vec![Set::default(); 300];
         let mut members = [0u32; 1 << 12];
-        keyed.each(&trees, 0..300, &mut Places::new(&params), |id, set, numbers| {
+        each(&keyed, 0..300, tools, |id, set, numbers| {
             let mut sorted: Vec<u32> = numbers.to_vec();
             sorted.sort_unstable();
             sorted.dedup();
-            assert_eq!(sorted.len(), params.set_rows());
+            assert_eq!(sorted.len(), params.numbers());
             numbers.iter().for_each(|number| members[(number ^ set.shift) as usize] += 1);
             all[id as usize] = set;
         });
         for id in [0, 1, 77, 299] {
-            keyed.each(&trees, id..id + 1, &mut Places::new(&params), |_, set, _| {
-                assert_eq!(set, all[id as usize]);
-            });
+            each(&keyed, id..id + 1, tools, |_, set, _| assert_eq!(set, all[id as usize]));
         }
         assert!((0..300).all(|i| !all[..i].contains(&all[i])), "every id has a set of its own");
         // 300 sets of 64 among 4096 places: 4.7 of each. A place in none, or in twenty, is one chance in thousands.
         assert!(members.iter().filter(|count| **count == 0 || **count > 18).count() < 100);
-        assert_ne!(keyed.name(), Keyed::new(&params, &[6; 16]).name());
     }
 
     #[test]
     fn a_fresh_set_has_its_place_where_it_says() {
         let params = params(1 << 12);
-        let (trees, mut places) = (Trees::new(&params), Places::new(&params));
-        let (room, rng) = (&mut Room::default(), &mut seeded("containing"));
+        let (tools, rng) = (&mut Tools::new(&params), &mut seeded("containing"));
         let mut positions = Vec::new();
         for place in [0, 1, 4000, 4095, 17, 17, 17] {
-            let (set, position) = containing(place, &trees, &mut places, room, rng);
-            let numbers = trees.grow([set.root].into_iter(), room).to_vec();
-            assert_eq!(
-                (at(&numbers, position) ^ set.shift, find(&numbers, place ^ set.shift)),
-                (place, position)
-            );
+            let (set, position) = containing(place, tools, rng);
+            let numbers = tools.trees.grow([set.root].into_iter(), &mut tools.room).to_vec();
+            let here = (at(&numbers, position) ^ set.shift, find(&numbers, place ^ set.shift));
+            assert_eq!(here, (place, position));
             for _ in 0..300 {
-                let other = outside(&set, position, &trees, room, rng);
+                let other = outside(&set, position, &tools.trees, &mut tools.room, rng);
                 assert!(other == place || find(&numbers, other ^ set.shift) == NOWHERE);
             }
             positions.push(position);

@@ -1,24 +1,25 @@
 //! A hint that contains a row: one of all that do, each with the same probability.
 //!
-//! Of every hint's tree the path to the row's partition is grown anew for each query: about w (ln Q + 28) paths, and that is most of what a client does.
+//! Of every hint's tree the path to the row's partition is grown anew for each query: about w (ln Q + 28) paths, and
+//! that is most of what a client does.
 //! The authors' program takes the first hint with the row, after w paths on average; but then the time of a query tells
 //! which hint it was. Here time and addresses depend on sizes alone, and the choice on nothing but which hints contain the row.
 
-use crate::client::Hint;
-use crate::set::Place;
-use crate::tree::Trees;
+use crate::place::{Place, has_number, numbers_at};
+use sotto_hints::slots::{Hint, Trees};
 use zeroize::Zeroizing;
 
 /// Trees that are walked down together: some 10 KB of them.
 const TOGETHER: usize = 256;
 
 /// A hint, or their number if none contains the row.
-pub(crate) fn choose(trees: &Trees, hints: &[Hint], place: Place, coins: u64) -> u32 {
+pub(crate) fn choose(trees: &Trees<u16>, hints: &[Hint<u16>], place: Place, coins: u64) -> u32 {
     let mut found = Zeroizing::new(Vec::with_capacity(hints.len()));
     for hints in hints.chunks(TOGETHER) {
-        let numbers =
-            Zeroizing::new(trees.numbers_at(hints.iter().map(|hint| hint.set.root), place.partition));
-        found.extend(hints.iter().zip(numbers.iter()).map(|(hint, number)| hint.set.has(*number, place)));
+        let numbers = numbers_at(trees, hints.iter().map(|hint| hint.set.root), place.partition);
+        let here =
+            hints.iter().zip(numbers.iter()).map(|(hint, number)| has_number(&hint.set, *number, place));
+        found.extend(here);
     }
     let count: u64 = found.iter().copied().map(u64::from).sum();
     // Which of `count`: off from uniform by less than 2^-32.
@@ -34,16 +35,16 @@ pub(crate) fn choose(trees: &Trees, hints: &[Hint], place: Place, coins: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Params;
-    use crate::set::Keyed;
-    use crate::tree::Room;
+    use crate::Params;
     use sotto_core::{Params as _, Shape};
+    use sotto_hints::slots::{Keyed, Room};
 
     #[test]
     fn every_hint_that_contains_a_row_is_chosen_and_no_other() {
         let params = Params::check(Params::select(&Shape::new(200, 1, 1)).unwrap()).unwrap();
-        let (trees, keyed) = (Trees::new(&params), Keyed::new(&params, &[9; 16]));
-        let hints: Vec<Hint> = (0..120).map(|id| Hint { set: keyed.set(id), ..Hint::default() }).collect();
+        let (trees, keyed) = (params.trees(), Keyed::new(&params.trees(), &[9; 16]));
+        let mut hints = vec![Hint::default(); 120];
+        (0..).zip(&mut hints).for_each(|(id, hint)| hint.set = keyed.candidate(id, 0));
         let mut room = Room::default();
         for row in [0, 77, 255] {
             let place = Place::of(&params, row);
@@ -59,7 +60,7 @@ mod tests {
                 (0..steps).map(|i| choose(&trees, &hints, place, u64::MAX / steps * i + (1 << 40))).collect();
             let expected: Vec<_> = containing.iter().flat_map(|found| [*found; 16]).collect();
             assert_eq!(chosen, expected);
-            let without: Vec<Hint> = (0..)
+            let without: Vec<Hint<u16>> = (0..)
                 .zip(&hints)
                 .filter(|(slot, _)| !containing.contains(slot))
                 .map(|(_, hint)| *hint)

@@ -1,14 +1,16 @@
 //! A parity for each partition that a request may mean.
 //!
 //! A request does not say which partition it lacks. If it is l, then the k-th seed beside the path on a level belongs to child k
-//! of the path's node there, or, if the path turns to child k or one before it, to child k + 1. So below each node of a level that may be on the
+//! of the path's node there, or, if the path turns to child k or one before it, to child k + 1. So below each node of
+//! a level that may be on the
 //! path, every seed stands at one of two places, whatever comes below: for a node with F children, 2 (F - 1) sums of
-//! rows give what all turns have in common. In all that is about (3 log4(c / 32) + 4) c / 2 rows for c parities, in one walk down the levels. A leaf is one level
+//! rows give what all turns have in common. In all that is about (3 log4(c / 32) + 4) c / 2 rows for c parities, in
+//! one walk down the levels. A leaf is one level
 //! more, with 32 children that are partitions.
 
+use crate::Params;
 use crate::message::Query;
-use crate::params::Params;
-use crate::tree::{Room, Trees};
+use sotto_hints::slots::{Room, Trees};
 use sotto_math::aes::Aes;
 use sotto_math::gather::{Picks, Rows, gather};
 use zeroize::Zeroizing;
@@ -33,15 +35,15 @@ impl<'a> Guesses<'a> {
         Guesses {
             rows,
             width,
-            partition_rows: 1 << params.offset_bits(),
-            halves: vec![0; params.partitions().div_ceil(8)],
+            partition_rows: 1 << params.ratio_bits(),
+            halves: vec![0; params.numbers().div_ceil(8)],
             none: vec![0; width],
             sum: Zeroizing::new(vec![0; width]),
         }
     }
 
     /// The parities, of a row's size each.
-    pub(crate) fn all(&mut self, trees: &Trees, query: &Query) -> Zeroizing<Vec<u8>> {
+    pub(crate) fn all(&mut self, trees: &Trees<u16>, query: &Query) -> Zeroizing<Vec<u8>> {
         let (key, mut room) = (Aes::new(&query.salt), Room::default());
         let mut parities = Zeroizing::new(vec![0; self.width]);
         let mut beside = query.beside.as_slice();
@@ -56,7 +58,8 @@ impl<'a> Guesses<'a> {
         self.spread(&parities, &offsets, 1)
     }
 
-    /// From the parities of the nodes of a level to those of their children. Each node but that on the path has `span` of the offsets.
+    /// From the parities of the nodes of a level to those of their children. Each node but that on the path has
+    /// `span` of the offsets.
     fn spread(&mut self, parities: &[u8], offsets: &[u16], span: usize) -> Zeroizing<Vec<u8>> {
         let (width, fan) = (self.width, offsets.len() / span + 1);
         let mut children = Zeroizing::new(vec![0; fan * parities.len()]);
@@ -83,7 +86,8 @@ impl<'a> Guesses<'a> {
         children
     }
 
-    /// Adds rows at these offsets to the sum, the first in this partition, each next one in the next. Past the last row they are zeros.
+    /// Adds rows at these offsets to the sum, the first in this partition, each next one in the next. Past the last
+    /// row they are zeros.
     fn add(&mut self, partition: usize, offsets: &[u16]) {
         let first = partition * self.partition_rows;
         if offsets.len() >= MANY {
@@ -107,29 +111,30 @@ impl<'a> Guesses<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::set::{Keyed, Set};
     use sotto_core::{Params as _, Shape};
+    use sotto_hints::slots::{Keyed, Set};
 
-    /// The parity for the wanted partition is that of the set without its row, and the one beside it that of the same numbers there.
+    /// The parity for the wanted partition is that of the set without its row, and the one beside it that of the same
+    /// numbers there.
     #[test]
     fn the_parity_for_every_partition() {
         for (rows, row_bytes) in
             [(1, 3), (3, 1), (30, 8), (700, 5), (2000, 16), (5000, 3), (1 << 14, 32), (40_000, 2)]
         {
             let params = Params::check(Params::select(&Shape::new(rows, row_bytes, 1)).unwrap()).unwrap();
-            let (trees, width) = (Trees::new(&params), row_bytes as usize);
+            let (trees, width) = (params.trees(), row_bytes as usize);
             let table: Vec<u8> = (0..params.table_bytes()).map(|i| ((i * 2654435761) >> 24) as u8).collect();
-            let Set { root, shift } = Keyed::new(&params, &[6; 16]).set(9);
+            let Set { root, shift } = Keyed::new(&trees, &[6; 16]).candidate(9, 0);
             let mut room = Room::default();
             let numbers = trees.grow([root].into_iter(), &mut room).to_vec();
             let mut guesses = Guesses::new(&params, &table);
-            for wanted in (0..params.partitions()).step_by(1 + params.partitions() / 20) {
+            for wanted in (0..params.numbers()).step_by(1 + params.numbers() / 20) {
                 let query = Query::new(&trees, &Set { root, shift }, wanted as u32);
                 let parities = guesses.all(&trees, &query);
-                assert_eq!(parities.len(), params.partitions() * width);
+                assert_eq!(parities.len(), params.numbers() * width);
                 let mut expected = vec![0; width];
                 for (partition, number) in numbers.iter().enumerate().filter(|(at, _)| *at != wanted) {
-                    let row = partition << params.offset_bits() | usize::from(number ^ shift);
+                    let row = partition << params.ratio_bits() | usize::from(number ^ shift);
                     let row = table.get(row * width..(row + 1) * width).unwrap_or_default();
                     expected.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
                 }
@@ -137,7 +142,7 @@ mod tests {
                 // Next to it in its leaf, one number moves to the wanted partition.
                 let next = wanted ^ 1;
                 for partition in [next, wanted] {
-                    let row = partition << params.offset_bits() | usize::from(numbers[next] ^ shift);
+                    let row = partition << params.ratio_bits() | usize::from(numbers[next] ^ shift);
                     let row = table.get(row * width..(row + 1) * width).unwrap_or_default();
                     expected.iter_mut().zip(row).for_each(|(sum, byte)| *sum ^= byte);
                 }
@@ -150,6 +155,6 @@ mod tests {
     fn as_many_rows_as_reported() {
         // Each leaf 31 twice; one level of four below two of them.
         let params = Params::check(Params::select(&Shape::new(1 << 20, 1, 1)).unwrap()).unwrap();
-        assert_eq!(Trees::new(&params).guessed_rows(), 1024 + 2 * 1536 + 2 * 31 * 32);
+        assert_eq!(crate::family::guessed_rows(&params.trees()), 1024 + 2 * 1536 + 2 * 31 * 32);
     }
 }

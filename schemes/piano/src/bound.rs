@@ -82,7 +82,8 @@ pub(crate) fn security_model(params: &Params) -> String {
     let blocks = params.queries() as f64 * (params.partitions() + 1) as f64;
     let switching = 2.0 * blocks.log2() - 129.0;
     format!(
-        "search for a key of AES-128, taken for a random permutation; telling it from a function over all queries of one client: 2^{switching:.0}"
+        "search for a key of AES-128, taken for a random permutation; \
+         telling it from a function over all queries of one client: 2^{switching:.0}"
     )
 }
 

@@ -13,6 +13,7 @@ use crate::places::Places;
 use crate::prf::{NAME, Place, Prf};
 use crate::request::{Real, Room, build, equal, pick};
 use crate::seen::{NEVER, Seen};
+use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Budget, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
 use std::collections::VecDeque;
 use zeroize::{Zeroize, Zeroizing};
@@ -33,6 +34,8 @@ pub struct Client {
     pub(crate) last: Option<Learnt>,
     /// What the journal has not given yet.
     pub(crate) events: Vec<Event>,
+    /// What of it is in words already.
+    pub(crate) written: Vec<Zeroizing<Vec<u8>>>,
     /// Tells its queries from other clients'.
     name: u64,
     search: Search,
@@ -40,7 +43,7 @@ pub struct Client {
 }
 
 /// A query whose answer has not come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Asked {
     pub(crate) number: u64,
     /// The row's place.
@@ -54,7 +57,7 @@ pub(crate) struct Asked {
 }
 
 /// What the last answer taught.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Learnt {
     pub(crate) number: u64,
     /// The hint that learnt the row; none if none did.
@@ -147,6 +150,7 @@ impl Client {
             asked,
             last: None,
             events,
+            written: Vec::new(),
             name,
             search,
             room,

@@ -7,7 +7,8 @@ use crate::client::Client;
 use crate::hints::{NO_HINT, place};
 use crate::prf::Place;
 use crate::seen::NEVER;
-use sotto_core::{PeerMisbehaved, Result};
+use sotto_core::Result;
+use sotto_hints::bytes::{Source, put};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Something that happened.
@@ -35,38 +36,38 @@ impl Zeroize for Event {
 impl Client {
     /// The records of what has happened since the last call.
     pub(crate) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
+        self.write_down();
+        let written = std::mem::take(&mut self.written);
+        let mut out = Zeroizing::new(Vec::with_capacity(written.iter().map(|bytes| bytes.len()).sum()));
+        written.iter().for_each(|bytes| out.extend_from_slice(bytes));
+        out
+    }
+
+    /// Puts what has happened into words. What a later step takes back has to be said as it was before.
+    pub(crate) fn write_down(&mut self) {
         let mut events = std::mem::take(&mut self.events);
         let longest = 21 + self.params.row_bytes();
         let mut out = Zeroizing::new(Vec::with_capacity(events.len() * longest));
         for event in &events {
-            match *event {
+            // A list takes whatever is written.
+            let _ = match *event {
                 Event::Asked { number, chosen, row, before } => {
                     let chosen = if chosen == self.hints.none() { NO_HINT } else { chosen };
-                    out.push(ASKED);
-                    out.extend(number.to_le_bytes());
-                    out.extend(chosen.to_le_bytes());
-                    out.extend(row.offset.to_le_bytes());
-                    out.extend(row.partition.to_le_bytes());
-                    out.extend(before.to_le_bytes());
+                    put(&(ASKED, number, chosen, row.offset, row.partition, before), &mut *out)
                 }
                 Event::Settled { number } => {
-                    // The row as it is now: if it was rejected since, it is not known any more. One that was asked for
-                    // before is kept under that query, and this one has zeros.
+                    // A row that was asked for before is kept under that query, and this one has zeros.
                     // Below 2^24.
                     let number32 = number as u32;
-                    out.push(SETTLED);
-                    out.extend(number.to_le_bytes());
-                    out.push(u8::from(self.seen.is_known(number32)));
+                    let put = put(&(SETTLED, number, self.seen.is_known(number32)), &mut *out);
                     out.extend_from_slice(self.seen.row(number32));
+                    put
                 }
-                Event::Rejected { number } => {
-                    out.push(REJECTED);
-                    out.extend(number.to_le_bytes());
-                }
-            }
+                Event::Rejected { number } => put(&(REJECTED, number), &mut *out),
+            };
         }
         events.iter_mut().for_each(Zeroize::zeroize);
-        out
+        self.written.push(out);
     }
 
     /// Repeats the records of an entry. What the state has seen already is passed over, so that a journal may begin
@@ -74,60 +75,58 @@ impl Client {
     pub(crate) fn replay_journal(&mut self, mut entry: &[u8]) -> Result<()> {
         while let [kind, rest @ ..] = entry {
             let mut rest = rest;
-            let number = u64::from_le_bytes(take(&mut rest)?);
+            let from = &mut Source::journal(&mut rest);
+            let number = from.get()?;
             match *kind {
-                ASKED => self.replay_asked(number, &mut rest)?,
-                SETTLED => self.replay_settled(number, &mut rest)?,
+                ASKED => self.replay_asked(number, from)?,
+                SETTLED => self.replay_settled(number, from)?,
                 REJECTED => self.withdraw(number),
-                _ => return Err(malformed("a record of an unknown kind")),
+                _ => return Err(from.malformed("a record of an unknown kind")),
             }
             entry = rest;
         }
         Ok(())
     }
 
-    fn replay_asked(&mut self, number: u64, rest: &mut &[u8]) -> Result<()> {
-        let chosen = u32::from_le_bytes(take(rest)?);
-        let row = place(u32::from_le_bytes(take(rest)?));
-        let before = u32::from_le_bytes(take(rest)?);
+    fn replay_asked(&mut self, number: u64, from: &mut Source<'_>) -> Result<()> {
+        let chosen: u32 = from.get()?;
+        let row = place(from.get()?);
+        let before: u32 = from.get()?;
         if number < self.next {
             return Ok(());
         }
         let inside = row.offset <= self.prf.mask() && usize::from(row.partition) < self.params.partitions();
         if number != self.next || number >= self.params.queries() as u64 || !inside {
-            return Err(malformed("a query that cannot be the next"));
+            return Err(from.malformed("a query that cannot be the next"));
         }
         let none = self.hints.none();
         let (mut spent, mut promoted) = (none, none);
         if before != NEVER {
             if chosen != NO_HINT || u64::from(before) >= number {
-                return Err(malformed("a query that repeats none"));
+                return Err(from.malformed("a query that repeats none"));
             }
         } else if chosen != NO_HINT {
             (spent, promoted) = (chosen, self.hints.next_backup(row.partition));
             if !self.hints.contain(&self.prf, chosen, row) {
-                return Err(malformed("a query that spends a hint without its row"));
+                return Err(from.malformed("a query that spends a hint without its row"));
             }
             if promoted == none {
-                return Err(malformed("a query without a backup"));
+                return Err(from.malformed("a query without a backup"));
             }
         }
         self.spend(spent, promoted, row, before);
         Ok(())
     }
 
-    fn replay_settled(&mut self, number: u64, rest: &mut &[u8]) -> Result<()> {
-        let [known] = take(rest)?;
-        let (row, after) = rest
-            .split_at_checked(self.params.row_bytes())
-            .filter(|_| known <= 1)
-            .ok_or_else(|| malformed("a settled query that is cut short"))?;
-        *rest = after;
+    fn replay_settled(&mut self, number: u64, from: &mut Source<'_>) -> Result<()> {
+        let known: bool = from.get()?;
+        let mut row = Zeroizing::new(vec![0; self.params.row_bytes()]);
+        from.exact(&mut row)?;
         if number >= self.next {
-            return Err(malformed("an answer to a query that was not made"));
+            return Err(from.malformed("an answer to a query that was not made"));
         }
         let Some(asked) = self.find(number).and_then(|at| self.asked.remove(at)) else { return Ok(()) };
-        self.settle(&asked, (known == 1).then_some(row));
+        self.settle(&asked, known.then_some(row.as_slice()));
         Ok(())
     }
 
@@ -138,14 +137,4 @@ impl Client {
             self.seen.forget(learnt.kept);
         }
     }
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
-    let (head, rest) = bytes.split_first_chunk().ok_or_else(|| malformed("a record that is cut short"))?;
-    *bytes = rest;
-    Ok(*head)
-}
-
-fn malformed(why: &str) -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "journal", why: why.into() }.into()
 }

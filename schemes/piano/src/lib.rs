@@ -7,6 +7,8 @@
 //! place. Backups belong to partitions, so which sequences of queries work is limited: README.md says which, next to
 //! the symbol table, the proofs and the deviations from the paper.
 //!
+//! State, journal and image are read and written with what [`sotto_hints`] has for that.
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
@@ -25,8 +27,7 @@
 //! | `journal` | what is written down before a request leaves |
 //! | `state` | the whole state as bytes |
 //! | `follow` | hints of the next epoch |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `revise` | changed rows (feature `server`) |
+//! | `server` | encode, open, answer, revise (feature `server`) |
 #![forbid(unsafe_code)]
 
 pub mod bound;
@@ -42,8 +43,6 @@ pub mod places;
 pub mod prepare;
 pub mod prf;
 mod request;
-#[cfg(feature = "server")]
-mod revise;
 mod seen;
 pub mod select;
 #[cfg(feature = "server")]

@@ -62,7 +62,7 @@ impl Pass {
         let all = params.ids() + lanes * rows + 1 + partitions * params.backups();
         // The reservation is given back: what is asked for again as zeros is not touched before rows come, so that
         // parameters which promise a table that never comes take none.
-        crate::state::reserve(&mut Vec::<u8>::new(), all.saturating_mul(stride))?;
+        sotto_hints::bytes::reserve(&mut Vec::<u8>::new(), all.saturating_mul(stride))?;
         let (hints, backups) = (params.hints(), params.backups());
         Ok(Pass {
             shape: Shape { row_bytes, partitions, hints, backups, lanes, stride },

@@ -6,7 +6,8 @@
 //! constant and nothing is secret about it, so whoever wants a client to fail finds rows of one partition.
 //!
 //! The permutation is an alternating Feistel network on the numbers (partition, offset): eight rounds, of which every other adds
-//! to the offset what the partition decides, and the rest to the partition, modulo c, what the offset decides. So it is one of just
+//! to the offset what the partition decides, and the rest to the partition, modulo c, what the offset decides. So it
+//! is one of just
 //! c w numbers, and no index makes it take longer than another.
 
 use crate::params::Params;

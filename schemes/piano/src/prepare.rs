@@ -7,9 +7,9 @@ use crate::params::Params;
 use crate::pass::Pass;
 use crate::prf::Prf;
 use crate::seen::Seen;
-use crate::state::{array, cut_short};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};
-use std::io::{Read, Write};
+use sotto_hints::bytes::Source;
+use std::io::Write;
 use zeroize::Zeroizing;
 
 /// A client that is taking in the table.
@@ -90,12 +90,11 @@ impl Prepare {
     }
 
     /// Reads what [`Prepare::save`] wrote.
-    pub(crate) fn resume(params: &Params, from: &mut dyn Read) -> Result<Self> {
-        let mut prepare = Prepare::new(params, Zeroizing::new(array(from)?));
-        let [begun] = array(from)?;
-        if begun != 0 {
+    pub(crate) fn resume(params: &Params, from: &mut Source<'_>) -> Result<Self> {
+        let mut prepare = Prepare::new(params, Zeroizing::new(from.get()?));
+        if from.get()? {
             let mut pass = Pass::new(params)?;
-            pass.resume(from).map_err(cut_short)?;
+            from.through(|from| pass.resume(from))?;
             prepare.pass = Some(pass);
         }
         Ok(prepare)

@@ -41,7 +41,7 @@ impl Seen {
     /// If there is no memory for it.
     pub(crate) fn new(params: &Params) -> Result<Self> {
         let (count, row_bytes) = (params.queries() + 1, params.row_bytes());
-        crate::state::reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
+        sotto_hints::bytes::reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
         let none = Kept { place: NEVER, came: 0, known: 0 };
         let kept = Zeroizing::new(vec![none; count]);
         Ok(Seen { row_bytes, kept, rows: Zeroizing::new(vec![0; count * row_bytes]) })

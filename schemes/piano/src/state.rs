@@ -8,15 +8,13 @@ use crate::params::Params;
 use crate::prepare::Prepare;
 use crate::prf::Prf;
 use crate::seen::{NEVER, Seen};
-use sotto_core::{Error, Misuse, PeerMisbehaved, Result, Stateful};
-use std::io::{self, Read, Write};
+use sotto_core::{Misuse, Result, Stateful};
+use sotto_hints::bytes::{Source, put, reserve};
+use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
 /// Bytes before the counts of used backups, while no query waits for its answer.
 pub(crate) const HEAD_BYTES: u64 = 16 + 8 + 8 + 4 + 4 + 4;
-
-/// Bytes that are read at once.
-const CHUNK: usize = 1 << 16;
 
 impl Stateful for Piano {
     fn save(_: &Params, client: &Client, out: &mut dyn Write) -> Result<()> {
@@ -24,7 +22,7 @@ impl Stateful for Piano {
     }
 
     fn load(params: &Params, from: &mut dyn Read) -> Result<Client> {
-        Client::load(params, from)
+        Client::load(params, &mut Source::state(from))
     }
 
     fn journal(client: &mut Client) -> Zeroizing<Vec<u8>> {
@@ -45,6 +43,7 @@ impl Stateful for Piano {
     }
 
     fn reject(client: &mut Client, number: u64) {
+        client.write_down();
         client.withdraw(number);
         client.events.push(Event::Rejected { number });
     }
@@ -58,7 +57,7 @@ impl Stateful for Piano {
     }
 
     fn resume(params: &Params, from: &mut dyn Read) -> Result<Prepare> {
-        Prepare::resume(params, from)
+        Prepare::resume(params, &mut Source::state(from))
     }
 
     fn kept(prepare: &Prepare) -> u64 {
@@ -82,32 +81,20 @@ impl Client {
         let last = self.last.unwrap_or(Learnt { number: u64::MAX, promoted: none, kept: NEVER });
         let id = |id: u32| if id == none { NO_HINT } else { id };
         out.write_all(self.key.as_ref())?;
-        out.write_all(&self.next.to_le_bytes())?;
-        out.write_all(&last.number.to_le_bytes())?;
-        out.write_all(&id(last.promoted).to_le_bytes())?;
-        out.write_all(&last.kept.to_le_bytes())?;
+        let last = Learnt { promoted: id(last.promoted), ..last };
         // No more than there are queries, at most 2^24.
-        out.write_all(&(self.asked.len() as u32).to_le_bytes())?;
+        put(&(self.next, last, self.asked.len() as u32), out)?;
         for asked in &self.asked {
-            out.write_all(&asked.number.to_le_bytes())?;
-            out.write_all(&asked.place.to_le_bytes())?;
-            out.write_all(&id(asked.chosen).to_le_bytes())?;
-            out.write_all(&id(asked.promoted).to_le_bytes())?;
-            out.write_all(&asked.before.to_le_bytes())?;
+            put(&Asked { chosen: id(asked.chosen), promoted: id(asked.promoted), ..*asked }, out)?;
         }
-        for used in hints.used.iter() {
-            out.write_all(&used.to_le_bytes())?;
-        }
+        hints.used.iter().try_for_each(|used| put(used, out))?;
         let of = || hints.of.iter().zip(0..none);
         for (hint, id) in of() {
             match hints.home(id) {
-                None => out.write_all(&[hint.mark])?,
+                None => put(&hint.mark, out)?,
                 Some(_) if hint.mark & FRESH != 0 => {}
-                Some(_) => {
-                    // The partition is that of the backup.
-                    out.write_all(&[hint.mark])?;
-                    out.write_all(&place(hint.own).offset.to_le_bytes())?;
-                }
+                // The partition is that of the backup.
+                Some(_) => put(&(hint.mark, place(hint.own).offset), out)?,
             }
         }
         for (_, id) in of().filter(|(hint, _)| has_parity(hint.mark)) {
@@ -117,9 +104,9 @@ impl Client {
             out.write_all(hints.replacement(id))?;
         }
         for (place, row) in self.seen.all(self.next) {
-            out.write_all(&[u8::from(place.is_some()) + u8::from(row.is_some())])?;
+            put(&(u8::from(place.is_some()) + u8::from(row.is_some())), out)?;
             if let Some(place) = place {
-                out.write_all(&place.to_le_bytes())?;
+                put(&place, out)?;
             }
             if let Some(row) = row {
                 out.write_all(row)?;
@@ -128,7 +115,7 @@ impl Client {
         Ok(())
     }
 
-    fn load(params: &Params, from: &mut dyn Read) -> Result<Client> {
+    fn load(params: &Params, from: &mut Source<'_>) -> Result<Client> {
         let head = Head::read(params, from)?;
         let used = read_used(params, &head, from)?;
         let of = read_hints(params, &used, from)?;
@@ -147,7 +134,7 @@ impl Client {
             let promoted = id(promoted);
             let is = promoted == none || client.hints.home(promoted).is_some();
             if number >= head.next || u64::from(kept) > number || !is || client.hints.is(promoted, FRESH) {
-                return Err(malformed("an answer to a query that was not made"));
+                return Err(from.malformed("an answer to a query that was not made"));
             }
             client.last = Some(Learnt { number, promoted, kept });
         }
@@ -160,7 +147,7 @@ impl Client {
             let inside = is_place(params, asked.place);
             if asked.number < least || asked.number >= head.next || !inside || !repeats || !(spent || nothing)
             {
-                return Err(malformed("a query that cannot have been made"));
+                return Err(from.malformed("a query that cannot have been made"));
             }
             least = asked.number + 1;
             client.asked.push_back(asked);
@@ -178,54 +165,45 @@ struct Head {
 }
 
 impl Head {
-    fn read(params: &Params, from: &mut dyn Read) -> Result<Self> {
-        let key = Zeroizing::new(array(from)?);
-        let next = u64::from_le_bytes(array(from)?);
-        let number = u64::from_le_bytes(array(from)?);
-        let (promoted, kept) = (u32::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
-        let open = u32::from_le_bytes(array(from)?);
+    fn read(params: &Params, from: &mut Source<'_>) -> Result<Self> {
+        let key = Zeroizing::new(from.get()?);
+        let (next, last, open): (u64, Learnt, u32) = from.get()?;
         if next > params.queries() as u64 || u64::from(open) > next {
-            return Err(malformed("more queries than there are"));
+            return Err(from.malformed("more queries than there are"));
         }
         let mut asked = Vec::new();
         for _ in 0..open {
-            asked.push(Asked {
-                number: u64::from_le_bytes(array(from)?),
-                place: u32::from_le_bytes(array(from)?),
-                chosen: u32::from_le_bytes(array(from)?),
-                promoted: u32::from_le_bytes(array(from)?),
-                before: u32::from_le_bytes(array(from)?),
-            });
+            asked.push(from.get()?);
         }
-        Ok(Head { key, next, last: Learnt { number, promoted, kept }, asked })
+        Ok(Head { key, next, last, asked })
     }
 }
 
-fn read_used(params: &Params, head: &Head, from: &mut dyn Read) -> Result<Zeroizing<Vec<u16>>> {
+fn read_used(params: &Params, head: &Head, from: &mut Source<'_>) -> Result<Zeroizing<Vec<u16>>> {
     let mut used = Zeroizing::new(vec![0; params.partitions()]);
     for used in used.iter_mut() {
-        *used = u16::from_le_bytes(array(from)?);
+        *used = from.get()?;
     }
     let all: u64 = used.iter().copied().map(u64::from).sum();
     if all > head.next || used.iter().any(|used| usize::from(*used) > params.backups()) {
-        return Err(malformed("more backups used than there are"));
+        return Err(from.malformed("more backups used than there are"));
     }
     Ok(used)
 }
 
-fn read_hints(params: &Params, used: &[u16], from: &mut dyn Read) -> Result<Zeroizing<Vec<Hint>>> {
+fn read_hints(params: &Params, used: &[u16], from: &mut Source<'_>) -> Result<Zeroizing<Vec<Hint>>> {
     let mut of = Hints::fresh(params);
     let (hints, backups) = of.split_at_mut(params.hints());
     for hint in hints {
-        [hint.mark] = array(from)?;
+        hint.mark = from.get()?;
         if ![0, LIVE | KNOWN, OWED | KNOWN].contains(&hint.mark) {
-            return Err(malformed("a hint that cannot be"));
+            return Err(from.malformed("a hint that cannot be"));
         }
     }
     for ((backups, used), partition) in backups.chunks_exact_mut(params.backups()).zip(used).zip(0u32..) {
         for hint in backups.iter_mut().take(usize::from(*used)) {
-            [hint.mark] = array(from)?;
-            let offset = u16::from_le_bytes(array(from)?);
+            let offset: u16;
+            (hint.mark, offset) = from.get()?;
             let standing = hint.mark & !(WAITING | KNOWN);
             let live = [LIVE | PROMOTED, OWED | PROMOTED].contains(&standing);
             let possible = if live {
@@ -235,7 +213,7 @@ fn read_hints(params: &Params, used: &[u16], from: &mut dyn Read) -> Result<Zero
             };
             hint.own = if live { partition << 16 | u32::from(offset) } else { 0 };
             if !possible || usize::from(offset) >= params.partition_rows() {
-                return Err(malformed("a backup that cannot be"));
+                return Err(from.malformed("a backup that cannot be"));
             }
         }
     }
@@ -247,34 +225,34 @@ fn read_rows(
     row_bytes: usize,
     of: &[Hint],
     has: fn(u8) -> bool,
-    from: &mut dyn Read,
+    from: &mut Source<'_>,
 ) -> Result<Zeroizing<Vec<u8>>> {
     let mut rows = Zeroizing::new(Vec::new());
     reserve(&mut rows, of.len().saturating_mul(row_bytes))?;
     for hint in of {
         let there = if has(hint.mark) { row_bytes } else { 0 };
-        fill(&mut rows, there, from)?;
+        from.append(&mut rows, there)?;
         let end = rows.len() + row_bytes - there;
         rows.resize(end, 0);
     }
     Ok(rows)
 }
 
-fn read_seen(params: &Params, head: &Head, from: &mut dyn Read) -> Result<Seen> {
+fn read_seen(params: &Params, head: &Head, from: &mut Source<'_>) -> Result<Seen> {
     let mut seen = Seen::new(params)?;
     let mut row = Zeroizing::new(vec![0; params.row_bytes()]);
     // Below 2^24.
     for query in 0..head.next as u32 {
-        let [what] = array(from)?;
+        let what: u8 = from.get()?;
         if what == 0 {
             continue;
         }
-        let place = u32::from_le_bytes(array(from)?);
+        let place = from.get()?;
         if what > 2 || !is_place(params, place) {
-            return Err(malformed("a row that cannot be kept"));
+            return Err(from.malformed("a row that cannot be kept"));
         }
         if what == 2 {
-            exact(from, &mut row)?;
+            from.exact(&mut row)?;
         }
         seen.put(query, place, (what == 2).then_some(&row));
     }
@@ -284,43 +262,4 @@ fn read_seen(params: &Params, head: &Head, from: &mut dyn Read) -> Result<Seen> 
 fn is_place(params: &Params, number: u32) -> bool {
     let place = place(number);
     usize::from(place.partition) < params.partitions() && usize::from(place.offset) < params.partition_rows()
-}
-
-/// Room for just as many as there will be, so that no secret is left behind where a list grew.
-pub(crate) fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<()> {
-    Ok(list.try_reserve_exact(len).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?)
-}
-
-/// Appends the next `len` bytes. Memory that is reserved is not touched before they come.
-fn fill(list: &mut Vec<u8>, len: usize, from: &mut dyn Read) -> Result<()> {
-    let end = list.len() + len;
-    while list.len() < end {
-        let start = list.len();
-        list.resize(end.min(start + CHUNK), 0);
-        exact(from, list.get_mut(start..).unwrap_or_default())?;
-    }
-    Ok(())
-}
-
-/// The next bytes.
-pub(crate) fn array<const N: usize>(from: &mut dyn Read) -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    exact(from, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn exact(from: &mut dyn Read, out: &mut [u8]) -> Result<()> {
-    from.read_exact(out).map_err(|error| cut_short(error.into()))
-}
-
-/// Bytes that end too early are no fault of the storage.
-pub(crate) fn cut_short(error: Error) -> Error {
-    match error {
-        Error::Storage(error) if error.kind() == io::ErrorKind::UnexpectedEof => malformed("cut short"),
-        error => error,
-    }
-}
-
-pub(crate) fn malformed(why: &str) -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "client state", why: why.into() }.into()
 }

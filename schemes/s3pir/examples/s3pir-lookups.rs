@@ -1,7 +1,8 @@
 //! Prints what lookups take on this machine, each part by itself, beside what the parts are bound by.
 //!
 //! ```text
-//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example s3pir-lookups -- [log2 rows] [row bytes] [lookups] [set]
+//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example s3pir-lookups -- [log2 rows] [row
+//! bytes] [lookups] [set]
 //! ```
 //!
 //! One thread. The table is made in memory and streamed whole, and every row that comes back is compared. Indices are

@@ -1,10 +1,12 @@
 //! Prints what the parts of S3PIR take on this machine, beside its peaks.
 //!
 //! ```text
-//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example s3pir-passes -- [log2 rows] [row bytes] [partitions] [queries]
+//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example s3pir-passes -- [log2 rows] [row
+//! bytes] [partitions] [queries]
 //! ```
 //!
-//! One thread; seconds are those of the processor. Cuts are those of all ids, of 2^16 at most; the stream is the first `partitions` of the table, all if not
+//! One thread; seconds are those of the processor. Cuts are those of all ids, of 2^16 at most; the stream is the
+//! first `partitions` of the table, all if not
 //! said; both are scaled to the whole. Of the gather the figures are over queries, each with fresh offsets: what was asked
 //! before is in a cache. The setting makes the C library ask for large pages, which are what a server's image lies in.
 

@@ -1,12 +1,14 @@
 //! Prints what the two-server variant takes on this machine: hints made to order, lookups, and both together.
 //!
 //! ```text
-//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example supplies -- [log2 rows] [row bytes] [lookups] [supplies]
+//! GLIBC_TUNABLES=glibc.malloc.hugetlb=1 cargo run --release -p s3pir --example supplies -- [log2 rows] [row bytes]
+//! [lookups] [supplies]
 //! ```
 //!
 //! One thread for each of client, server and helper, none at the same time as another; what supplies take is time of the
 //! processor, where the system tells. The table is made in memory, every row
-//! that comes back is compared, and indices are fresh for each lookup: more of them than a block has pairs order more, and 10^9 use the key up.
+//! that comes back is compared, and indices are fresh for each lookup: more of them than a block has pairs order
+//! more, and 10^9 use the key up.
 //! `supplies` is how many blocks of hints are measured, all if not said;
 //! the rest are then taken for zeros, and rows are not compared. What preparing took is scaled to all blocks.
 

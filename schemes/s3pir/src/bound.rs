@@ -55,6 +55,7 @@ pub(crate) fn security_model(params: &Params) -> String {
     let blocks = params.pairs() as f64 * params.partitions() as f64 * 1.3125;
     let switching = 2.0 * blocks.log2() - 129.0;
     format!(
-        "search for a key of AES-128, taken for a random permutation; telling it from a function over all queries of one client: 2^{switching:.0}"
+        "search for a key of AES-128, taken for a random permutation; \
+         telling it from a function over all queries of one client: 2^{switching:.0}"
     )
 }

@@ -11,6 +11,7 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::prf::{NAME, Place, Prf};
 use crate::request::{Real, Room, build};
+use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{Budget, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
 use std::collections::VecDeque;
 use zeroize::{Zeroize, Zeroizing};
@@ -36,7 +37,7 @@ pub struct Client {
 }
 
 /// A query whose answer has not come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Asked {
     pub(crate) number: u64,
     /// The hint that was spent on it; none if no hint contained the row.

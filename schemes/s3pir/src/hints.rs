@@ -8,6 +8,7 @@
 
 use crate::params::Params;
 use crate::prf::{Place, Prf, VOID};
+use borsh::{BorshDeserialize, BorshSerialize};
 use zeroize::{Zeroize, Zeroizing};
 
 /// The hint may be chosen.
@@ -20,7 +21,7 @@ pub(crate) const OUTSIDE: u8 = 4;
 pub(crate) const KNOWN: u8 = 8;
 
 /// What is known of an id, besides its parity.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Zeroize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
 pub(crate) struct Hint {
     /// The rank below which partitions are in the half; [`VOID`] if the id is never used.
     pub(crate) cut: u32,

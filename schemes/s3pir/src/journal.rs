@@ -6,7 +6,8 @@
 use crate::client::Client;
 use crate::hints::{KNOWN, place};
 use crate::prf::Place;
-use sotto_core::{PeerMisbehaved, Result};
+use sotto_core::Result;
+use sotto_hints::bytes::{Source, put};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Something that happened.
@@ -48,35 +49,27 @@ impl Client {
         };
         let mut out = Zeroizing::new(Vec::with_capacity(events.iter().map(longest).sum()));
         for event in &events {
-            match *event {
+            // A list takes whatever is written.
+            let _ = match *event {
                 Event::Asked { number, chosen, row, coin } => {
                     let chosen = if chosen == self.hints.none() { NONE } else { chosen };
-                    out.push(ASKED);
-                    out.extend(number.to_le_bytes());
-                    out.extend(chosen.to_le_bytes());
-                    out.extend(row.offset.to_le_bytes());
-                    out.extend(row.partition.to_le_bytes());
-                    out.push(coin);
+                    put(&(ASKED, number, chosen, row.offset, row.partition, coin), &mut *out)
                 }
                 Event::Settled { number, promoted } => {
                     // The parity as it is now. If the hint was spent and forgotten since, that is in a later record.
                     let known = self.hints.is(promoted, KNOWN);
-                    out.push(SETTLED);
-                    out.extend(number.to_le_bytes());
-                    out.push(u8::from(known));
+                    let put = put(&(SETTLED, number, known), &mut *out);
                     let parity = self.hints.parity(promoted).iter();
                     out.extend(parity.map(|byte| byte & u8::from(known).wrapping_neg()));
+                    put
                 }
-                Event::Rejected { number } => {
-                    out.push(REJECTED);
-                    out.extend(number.to_le_bytes());
-                }
+                Event::Rejected { number } => put(&(REJECTED, number), &mut *out),
                 Event::Supplied { block } => {
-                    out.push(SUPPLIED);
-                    out.extend(block.to_le_bytes());
+                    let put = put(&(SUPPLIED, block), &mut *out);
                     self.put_supply(block, &mut out);
+                    put
                 }
-            }
+            };
         }
         events.iter_mut().for_each(Zeroize::zeroize);
         out
@@ -87,54 +80,52 @@ impl Client {
     pub(crate) fn replay_journal(&mut self, mut entry: &[u8]) -> Result<()> {
         while let [kind, rest @ ..] = entry {
             let mut rest = rest;
-            let number = u64::from_le_bytes(take(&mut rest)?);
+            let from = &mut Source::journal(&mut rest);
+            let number = from.get()?;
             match *kind {
-                ASKED => self.replay_asked(number, &mut rest)?,
-                SETTLED => self.replay_settled(number, &mut rest)?,
+                ASKED => self.replay_asked(number, from)?,
+                SETTLED => self.replay_settled(number, from)?,
                 REJECTED => self.withdraw(number),
-                SUPPLIED if self.hints.block > 0 => self.replay_supplied(number, &mut rest)?,
-                _ => return Err(malformed("a record of an unknown kind")),
+                SUPPLIED if self.hints.block > 0 => self.replay_supplied(number, from)?,
+                _ => return Err(from.malformed("a record of an unknown kind")),
             }
             entry = rest;
         }
         Ok(())
     }
 
-    fn replay_asked(&mut self, number: u64, rest: &mut &[u8]) -> Result<()> {
-        let chosen = u32::from_le_bytes(take(rest)?);
-        let row = place(u32::from_le_bytes(take(rest)?));
-        let [coin] = take(rest)?;
+    fn replay_asked(&mut self, number: u64, from: &mut Source<'_>) -> Result<()> {
+        let chosen: u32 = from.get()?;
+        let row = place(from.get()?);
+        let coin: u8 = from.get()?;
         if number < self.next {
             return Ok(());
         }
         let index = u64::from(row.partition) * self.params.partition_rows() as u64 + u64::from(row.offset);
         let inside = row.offset <= self.prf.mask() && index < self.params.rows();
         if number != self.next || !inside || coin > 1 {
-            return Err(malformed("a query that cannot be the next"));
+            return Err(from.malformed("a query that cannot be the next"));
         }
         let chosen = if chosen == NONE { self.hints.none() } else { chosen };
         if chosen != self.hints.none() && !self.hints.contain(&self.prf, chosen, row) {
-            return Err(malformed("a query that spends a hint without its row"));
+            return Err(from.malformed("a query that spends a hint without its row"));
         }
-        let pair = self.hints.next_pair().ok_or_else(|| malformed("a query beyond the budget"))?;
+        let pair = self.hints.next_pair().ok_or_else(|| from.malformed("a query beyond the budget"))?;
         self.spend(chosen, pair, row, coin);
         Ok(())
     }
 
-    fn replay_settled(&mut self, number: u64, rest: &mut &[u8]) -> Result<()> {
-        let [known] = take(rest)?;
-        let (parity, after) = rest
-            .split_at_checked(self.params.row_bytes())
-            .filter(|_| known <= 1)
-            .ok_or_else(|| malformed("a settled query that is cut short"))?;
-        *rest = after;
+    fn replay_settled(&mut self, number: u64, from: &mut Source<'_>) -> Result<()> {
+        let known: bool = from.get()?;
+        let mut parity = Zeroizing::new(vec![0; self.params.row_bytes()]);
+        from.exact(&mut parity)?;
         if number >= self.next {
-            return Err(malformed("an answer to a query that was not made"));
+            return Err(from.malformed("an answer to a query that was not made"));
         }
         let Some(asked) = self.find(number).and_then(|at| self.asked.remove(at)) else { return Ok(()) };
         self.settle(&asked, None);
-        if known == 1 {
-            self.hints.set_parity(asked.promoted, parity);
+        if known {
+            self.hints.set_parity(asked.promoted, &parity);
         }
         Ok(())
     }
@@ -145,14 +136,4 @@ impl Client {
             self.hints.withdraw(promoted);
         }
     }
-}
-
-fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N]> {
-    let (head, rest) = bytes.split_first_chunk().ok_or_else(|| malformed("a record that is cut short"))?;
-    *bytes = rest;
-    Ok(*head)
-}
-
-pub(crate) fn malformed(why: &str) -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "journal", why: why.into() }.into()
 }

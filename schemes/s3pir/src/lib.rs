@@ -5,6 +5,8 @@
 //! adds up both, one row of each partition, and the difference to the hint is the row. The hint is then spent, and half
 //! of a backup pair takes its place. README.md has the symbol table, the proofs and the deviations from the paper.
 //!
+//! State, journal and image are read and written with what [`sotto_hints`] has for that.
+//!
 //! | module | what lives there |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
@@ -21,8 +23,7 @@
 //! | `journal` | what is written down before a request leaves |
 //! | `state` | the whole state as bytes |
 //! | `follow` | hints of the next epoch |
-//! | `server` | encode, open, answer (feature `server`) |
-//! | `revise` | changed rows (feature `server`) |
+//! | `server` | encode, open, answer, revise (feature `server`) |
 //! | [`two`] | the same with a second server, which makes the hints |
 #![forbid(unsafe_code)]
 
@@ -38,8 +39,6 @@ pub mod params;
 pub mod prepare;
 pub mod prf;
 mod request;
-#[cfg(feature = "server")]
-mod revise;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;

@@ -1,4 +1,5 @@
 //! Request and answer.
+#![deny(clippy::indexing_slicing)]
 
 use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};

@@ -6,9 +6,9 @@ use crate::hints::{Hint, Hints, KNOWN, LIVE, number};
 use crate::offline::pass::Fold;
 use crate::params::Params;
 use crate::prf::{Prf, VOID};
-use crate::state::{array, cut_short, malformed, reserve};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};
-use std::io::{Read, Write};
+use sotto_hints::bytes::{Source, reserve};
+use std::io::Write;
 use zeroize::Zeroizing;
 
 /// A client that is taking in the table.
@@ -92,15 +92,14 @@ impl Prepare {
     }
 
     /// Reads what [`Prepare::save`] wrote.
-    pub(crate) fn resume(params: &Params, from: &mut dyn Read) -> Result<Self> {
-        let mut prepare = Prepare::new(params, Zeroizing::new(array(from)?));
-        let [begun] = array(from)?;
-        if begun != 0 {
+    pub(crate) fn resume(params: &Params, from: &mut Source<'_>) -> Result<Self> {
+        let mut prepare = Prepare::new(params, Zeroizing::new(from.get()?));
+        if from.get()? {
             let mut fold = start(params, &prepare.prf)?;
-            fold.resume(from).map_err(cut_short)?;
+            from.through(|from| fold.resume(from))?;
             // The last partitions may have no rows of the table.
             if fold.absorbed() > params.table_bytes() {
-                return Err(malformed("a checkpoint of more rows than there are"));
+                return Err(from.malformed("a checkpoint of more rows than there are"));
             }
             prepare.fold = Some(fold);
         }

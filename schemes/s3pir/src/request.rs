@@ -7,8 +7,7 @@ use crate::hints::{Hint, OUTSIDE, place};
 use crate::message::Query;
 use crate::params::Params;
 use crate::prf::{OFFSET, Prf, RANK, TIE, joined};
-use crate::state::malformed;
-use sotto_core::Result;
+use sotto_core::{PeerMisbehaved, Result};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Partitions that are looked at together: their blocks stay in the processor's first cache.
@@ -75,7 +74,8 @@ pub(crate) fn build(params: &Params, prf: &Prf, real: &Real, coin: u8, room: &mu
         }
     }
     if count != c / 2 {
-        return Err(malformed("a hint that is not of half of the partitions"));
+        let why = "a hint that is not of half of the partitions".into();
+        return Err(PeerMisbehaved::Malformed { what: "client state", why }.into());
     }
     offsets.truncate(c / 2);
     if let Some(last) = ones.last_mut().filter(|_| !c.is_multiple_of(8)) {

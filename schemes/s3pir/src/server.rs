@@ -6,29 +6,31 @@
 use crate::S3pir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
+use sotto_hints::table::{Place, in_order};
 use sotto_math::gather::{self, Picks, gather};
 use std::sync::Arc;
 
 /// Where the rows lie in an image, if clients stream them.
 pub(crate) const ROWS: Section = Section::Public(Artifact::Rows);
 
-/// Bytes of rows that are copied at once while encoding.
-const CHUNK: usize = 1 << 20;
-
 /// An open table.
 pub struct Server {
     params: Params,
     image: Arc<dyn Image>,
-    /// Where the rows lie.
-    section: Section,
+    place: Place,
+}
+
+/// A table in a section.
+pub(crate) fn place(section: Section, params: &Params) -> Place {
+    Place { section, rows: params.rows(), row_bytes: params.row_bytes(), bytes: params.table_bytes() }
 }
 
 impl sotto_core::Server<S3pir> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        encode(ROWS, params, rows, out)
+        place(ROWS, params).encode(rows, out, in_order)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
@@ -39,47 +41,28 @@ impl sotto_core::Server<S3pir> for Server {
         Ok(())
     }
 
-    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
-        self.gather(query)
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.gather(query)).collect()
     }
 }
 
-/// Copies all rows into a section.
-pub(crate) fn encode(section: Section, params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-    let row_bytes = params.row_bytes();
-    if rows.records() != params.rows() || rows.record_bytes() != row_bytes {
-        return Err(Misuse::Rule("the table does not have the shape that its parameters say").into());
+impl Revise for S3pir {
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        place(ROWS, params).revise(changes, out, |row| row)
     }
-    out.reserve(section, params.table_bytes())?;
-    let at_once = (CHUNK / row_bytes).max(1);
-    let mut chunk = vec![0; at_once * row_bytes];
-    let mut first = 0;
-    while first < params.rows() {
-        let count = (params.rows() - first).min(at_once as u64);
-        chunk.truncate(count as usize * row_bytes);
-        rows.read(first, &mut chunk)?;
-        out.write_at(section, first * row_bytes as u64, &chunk)?;
-        first += count;
-        out.progress("rows", first, params.rows());
-    }
-    Ok(())
 }
 
 impl Server {
     /// Opens an image whose rows lie in `section`.
     pub(crate) fn open_at(section: Section, params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let got = image.section(section).map_or(0, <[u8]>::len) as u64;
-        let want = params.table_bytes();
-        if got != want {
-            return Err(PeerMisbehaved::Length { what: "rows", got, want }.into());
-        }
-        Ok(Server { params: params.clone(), image, section })
+        let place = place(section, params);
+        place.check(image.as_ref())?;
+        Ok(Server { params: params.clone(), image, place })
     }
 
     /// The table.
     pub(crate) fn rows(&self) -> Result<&[u8]> {
-        let lost = || PeerMisbehaved::Malformed { what: "image", why: "the rows are gone".into() };
-        Ok(self.image.section(self.section).ok_or_else(lost)?)
+        self.place.of(self.image.as_ref())
     }
 
     /// Both parities of a query.

@@ -7,15 +7,13 @@ use crate::journal::{Event, NONE};
 use crate::params::Params;
 use crate::prepare::Prepare;
 use crate::prf::{Prf, VOID};
-use sotto_core::{Error, Misuse, PeerMisbehaved, Result, Stateful};
-use std::io::{self, Read, Write};
+use sotto_core::{Misuse, Result, Stateful};
+use sotto_hints::bytes::{Source, put, reserve};
+use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
 /// Bytes before those of the first hint, while no query waits for its answer.
 pub(crate) const HEAD_BYTES: u64 = 16 + 8 + 4 + 8 + 4 + 4;
-
-/// Bytes that are read at once.
-const CHUNK: usize = 1 << 16;
 
 impl Stateful for S3pir {
     fn save(_: &Params, client: &Client, out: &mut dyn Write) -> Result<()> {
@@ -23,6 +21,7 @@ impl Stateful for S3pir {
     }
 
     fn load(params: &Params, from: &mut dyn Read) -> Result<Client> {
+        let from = &mut Source::state(from);
         let head = Head::read(params, from)?;
         Client::load(params, head, params.ids(), params.pairs(), from)
     }
@@ -58,7 +57,7 @@ impl Stateful for S3pir {
     }
 
     fn resume(params: &Params, from: &mut dyn Read) -> Result<Prepare> {
-        Prepare::resume(params, from)
+        Prepare::resume(params, &mut Source::state(from))
     }
 
     fn kept(prepare: &Prepare) -> u64 {
@@ -73,27 +72,14 @@ impl Client {
         let (last, learnt) = self.last.unwrap_or((u64::MAX, 0));
         let id = |id: u32| if id == hints.none() { NONE } else { id };
         out.write_all(self.key.as_ref())?;
-        out.write_all(&self.next.to_le_bytes())?;
         // At most 2^24 pairs, and no more queries that wait than pairs.
-        out.write_all(&(hints.next as u32).to_le_bytes())?;
-        out.write_all(&last.to_le_bytes())?;
-        out.write_all(&learnt.to_le_bytes())?;
-        out.write_all(&(self.asked.len() as u32).to_le_bytes())?;
+        put(&(self.next, hints.next as u32, last, learnt, self.asked.len() as u32), out)?;
         for asked in &self.asked {
-            out.write_all(&asked.number.to_le_bytes())?;
-            out.write_all(&id(asked.chosen).to_le_bytes())?;
-            out.write_all(&asked.promoted.to_le_bytes())?;
-            out.write_all(&[asked.coin])?;
+            put(&Asked { chosen: id(asked.chosen), ..*asked }, out)?;
         }
         let (used, pairs) = hints.split();
-        for hint in used {
-            out.write_all(&hint.cut.to_le_bytes())?;
-            out.write_all(&hint.extra.to_le_bytes())?;
-            out.write_all(&[hint.mark])?;
-        }
-        for pair in pairs {
-            out.write_all(&pair.cut.to_le_bytes())?;
-        }
+        used.iter().try_for_each(|hint| put(hint, out))?;
+        pairs.iter().try_for_each(|pair| put(&pair.cut, out))?;
         // As many as there are ids, which fit 32 bits. What was spent has no parity any more, and what is void none at all.
         for (id, _) in (0..).zip(used).filter(|(_, hint)| hint.mark != 0) {
             out.write_all(hints.parity(id))?;
@@ -112,19 +98,16 @@ impl Client {
         head: Head,
         stocked: usize,
         room: usize,
-        from: &mut dyn Read,
+        from: &mut Source<'_>,
     ) -> Result<Client> {
         let Head { key, next, promoted, last, asked } = head;
         let (first, used) = (params.hints(), params.hints() + promoted);
         let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, params.ids() + 1)?;
         for id in 0..stocked {
-            let cut = u32::from_le_bytes(array(from)?);
-            let mut hint = Hint { cut, ..Hint::default() };
-            if id < used {
-                hint.extra = u32::from_le_bytes(array(from)?);
-                [hint.mark] = array(from)?;
-                check(params, id, &hint)?;
+            let hint = if id < used { from.get()? } else { Hint { cut: from.get()?, ..Hint::default() } };
+            if id < used && !is_possible(params, id, &hint) {
+                return Err(from.malformed("a hint that cannot be"));
             }
             of.push(hint);
         }
@@ -134,16 +117,16 @@ impl Client {
         reserve(&mut parities, (params.ids() + room).saturating_mul(row_bytes))?;
         for hint in of.iter().take(used.min(stocked)) {
             let there = if hint.mark == 0 { 0 } else { row_bytes };
-            fill(&mut parities, there, from)?;
+            from.append(&mut parities, there)?;
             let end = parities.len() + row_bytes - there;
             parities.resize(end, 0);
         }
-        fill(&mut parities, stocked.saturating_sub(used) * row_bytes, from)?;
+        from.append(&mut parities, stocked.saturating_sub(used) * row_bytes)?;
         parities.resize((params.ids() + room) * row_bytes, 0);
         let others = parities.get_mut(params.ids() * row_bytes..).unwrap_or_default();
         for id in used..stocked {
             let at = (id - first) % room.max(1) * row_bytes;
-            exact(from, others.get_mut(at..at + row_bytes).unwrap_or_default())?;
+            from.exact(others.get_mut(at..at + row_bytes).unwrap_or_default())?;
         }
 
         let hints = Hints::new(params, &Prf::new(params, &key), of, parities, promoted);
@@ -152,17 +135,17 @@ impl Client {
         let hint = |id: u32| (first..used).contains(&(id as usize));
         client.last = (last.0 != u64::MAX).then_some(last);
         if client.last.is_some_and(|(last, learnt)| last >= next || !hint(learnt)) {
-            return Err(malformed("an answer to a query that was not made"));
+            return Err(from.malformed("an answer to a query that was not made"));
         }
         let mut least = 0;
         for mut asked in asked {
             if asked.chosen == NONE {
                 asked.chosen = client.hints.none();
             } else if !client.hints.is(asked.chosen, OWED) {
-                return Err(malformed("a query without its hint"));
+                return Err(from.malformed("a query without its hint"));
             }
             if asked.number < least || asked.number >= next || !hint(asked.promoted) || asked.coin > 1 {
-                return Err(malformed("a query that cannot have been made"));
+                return Err(from.malformed("a query that cannot have been made"));
             }
             least = asked.number + 1;
             client.asked.push_back(asked);
@@ -182,28 +165,24 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    pub(crate) fn read(params: &Params, from: &mut dyn Read) -> Result<Self> {
-        let key = Zeroizing::new(array(from)?);
-        let next = u64::from_le_bytes(array(from)?);
-        let promoted = u32::from_le_bytes(array(from)?) as usize;
-        let last = (u64::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
-        let waiting = u32::from_le_bytes(array(from)?);
+    pub(crate) fn read(params: &Params, from: &mut Source<'_>) -> Result<Self> {
+        let key = Zeroizing::new(from.get()?);
+        let (next, promoted, last): (u64, u32, (u64, u32)) = from.get()?;
+        let waiting: u32 = from.get()?;
+        let promoted = promoted as usize;
         if promoted > params.pairs() || next > promoted as u64 || u64::from(waiting) > next {
-            return Err(malformed("more queries than pairs"));
+            return Err(from.malformed("more queries than pairs"));
         }
         let mut asked = Vec::new();
         for _ in 0..waiting {
-            let number = u64::from_le_bytes(array(from)?);
-            let (chosen, promoted) = (u32::from_le_bytes(array(from)?), u32::from_le_bytes(array(from)?));
-            let [coin] = array(from)?;
-            asked.push(Asked { number, chosen, promoted, coin });
+            asked.push(from.get()?);
         }
         Ok(Head { key, next, promoted, last, asked })
     }
 }
 
-/// Refuses what no hint can be, and what would lead outside a table.
-fn check(params: &Params, id: usize, hint: &Hint) -> Result<()> {
+/// Whether a hint can be, and leads nowhere outside a table.
+fn is_possible(params: &Params, id: usize, hint: &Hint) -> bool {
     let Hint { cut, extra, mark } = *hint;
     let extra = place(extra);
     let inside = usize::from(extra.partition) < params.partitions()
@@ -214,47 +193,5 @@ fn check(params: &Params, id: usize, hint: &Hint) -> Result<()> {
     } else {
         mark == 0 || [LIVE, OWED].contains(&standing) && mark & !(LIVE | OWED | OUTSIDE | KNOWN) == 0
     };
-    if possible && inside && (cut != VOID || standing == 0) {
-        return Ok(());
-    }
-    Err(malformed("a hint that cannot be"))
-}
-
-/// Room for just as many as there will be, so that no secret is left behind where a list grew.
-pub(crate) fn reserve<T>(list: &mut Vec<T>, len: usize) -> Result<()> {
-    Ok(list.try_reserve_exact(len).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?)
-}
-
-/// Appends the next `len` bytes. Memory that is reserved is not touched before they come.
-pub(crate) fn fill(list: &mut Vec<u8>, len: usize, from: &mut dyn Read) -> Result<()> {
-    let end = list.len() + len;
-    while list.len() < end {
-        let start = list.len();
-        list.resize(end.min(start + CHUNK), 0);
-        exact(from, list.get_mut(start..).unwrap_or_default())?;
-    }
-    Ok(())
-}
-
-/// The next bytes.
-pub(crate) fn array<const N: usize>(from: &mut dyn Read) -> Result<[u8; N]> {
-    let mut bytes = [0; N];
-    exact(from, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn exact(from: &mut dyn Read, out: &mut [u8]) -> Result<()> {
-    from.read_exact(out).map_err(|error| cut_short(error.into()))
-}
-
-/// Bytes that end too early are no fault of the storage.
-pub(crate) fn cut_short(error: Error) -> Error {
-    match error {
-        Error::Storage(error) if error.kind() == io::ErrorKind::UnexpectedEof => malformed("cut short"),
-        error => error,
-    }
-}
-
-pub(crate) fn malformed(why: &str) -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "client state", why: why.into() }.into()
+    possible && inside && (cut != VOID || standing == 0)
 }

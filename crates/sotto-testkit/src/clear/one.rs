@@ -262,7 +262,13 @@ impl<const KEYED: bool> Server<Clear<KEYED>> for Table<KEYED> {
         Ok(keys)
     }
 
-    fn answer(&self, session: &Keys, query: Query) -> Result<Answer> {
+    fn answer_many(&self, asks: Vec<(&Keys, Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|(session, query)| self.one(session, query)).collect()
+    }
+}
+
+impl<const KEYED: bool> Table<KEYED> {
+    fn one(&self, session: &Keys, query: Query) -> Result<Answer> {
         let (records, bytes) = (self.params.records(), self.params.record_bytes());
         let index = (query.0 + records - session.0 % records) % records;
         let table = super::params::resident(&self.params, self.image.as_ref())?;

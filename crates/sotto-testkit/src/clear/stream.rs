@@ -241,7 +241,13 @@ impl Server<Units> for Table {
         Ok(keys)
     }
 
-    fn answer(&self, session: &Keys, query: Query) -> Result<Answer> {
+    fn answer_many(&self, asks: Vec<(&Keys, Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|(session, query)| self.one(session, query)).collect()
+    }
+}
+
+impl Table {
+    fn one(&self, session: &Keys, query: Query) -> Result<Answer> {
         let units = self.record(session, &query).chunks_exact(self.params.unit_bytes());
         Ok(Answer((0..).zip(units).map(|(index, unit)| UnitAnswer::of(index, unit)).collect()))
     }

@@ -170,7 +170,13 @@ impl Server<Shares> for Table {
         Ok(())
     }
 
-    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.one(query)).collect()
+    }
+}
+
+impl Table {
+    fn one(&self, query: Query) -> Result<Answer> {
         let mut sum = vec![0; self.params.record_bytes()];
         let table = resident(&self.params, self.image.as_ref())?;
         for (index, record) in table.chunks_exact(sum.len()).enumerate() {

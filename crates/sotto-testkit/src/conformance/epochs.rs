@@ -86,7 +86,7 @@ pub fn past_the_end(subject: &Subject) {
 }
 
 /// Random bytes for some rows: the changes, and the records with them applied.
-fn change_rows(
+pub(super) fn change_rows(
     table: &Table,
     records: &MemoryRows,
     rows: &[u64],

@@ -45,18 +45,30 @@ pub struct Subject {
     pub entry: &'static SchemeEntry,
     /// Whether it promises privacy.
     pub private: bool,
+    /// Whether its clients keep a state of which the whole contract is asked.
+    pub states: bool,
     tables: Mutex<BTreeMap<Case, Arc<OnceLock<Arc<Table>>>>>,
 }
 
 impl Subject {
     /// A scheme that keeps its promise of privacy.
     pub const fn private(entry: &'static SchemeEntry) -> Self {
-        Subject { entry, private: true, tables: Mutex::new(BTreeMap::new()) }
+        Subject::new(entry, true, entry.state.is_some())
+    }
+
+    /// A scheme that keeps its promise of privacy, and whose states are only there for the layers above to be tested with: what
+    /// they do not need, such as several steps in one entry of a journal, is not asked of them.
+    pub const fn but_for_states(entry: &'static SchemeEntry) -> Self {
+        Subject::new(entry, true, false)
     }
 
     /// A scheme that promises nothing.
     pub const fn in_the_clear(entry: &'static SchemeEntry) -> Self {
-        Subject { entry, private: false, tables: Mutex::new(BTreeMap::new()) }
+        Subject::new(entry, false, false)
+    }
+
+    const fn new(entry: &'static SchemeEntry, private: bool, states: bool) -> Self {
+        Subject { entry, private, states, tables: Mutex::new(BTreeMap::new()) }
     }
 
     /// A table that is encoded once and kept.
@@ -160,6 +172,14 @@ impl Table {
     /// # Errors
     /// What the scheme gives.
     pub fn client_of(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
+        Supplied::of(self, self.unstocked(image, rng)?, image)
+    }
+
+    /// A client prepared from an image, which has ordered nothing.
+    ///
+    /// # Errors
+    /// What the scheme gives.
+    pub fn unstocked(&self, image: &MemoryImage, rng: &mut dyn CryptoRng) -> Result<Box<dyn AnyClient>> {
         let mut prepare = (self.entry.prepare)(&self.params, rng)?;
         for need in prepare.needs() {
             let bytes = image.artifact(need.artifact).expect("the image has every artifact that is needed");
@@ -168,7 +188,7 @@ impl Table {
                 prepare.absorb(need.artifact, chunk)?;
             }
         }
-        Supplied::of(self, prepare.finish()?, image)
+        prepare.finish()
     }
 
     /// The session of a client.

@@ -1,41 +1,10 @@
-//! Answers that lie, and parameters under which hints run out.
+//! Rows that are rejected, and parameters under which hints run out.
 
 use super::setup::Table;
 use crate::Piano;
 use crate::params::ParamsLiteral;
 use sotto_core::{Client as _, Error, RecordIndex, Stateful};
 use sotto_testkit::rng::seeded;
-
-/// Two clients with the same key and coins, one of which is lied to: what they send never differs.
-#[test]
-fn lies_do_not_change_what_is_sent() {
-    let table = Table::new(300, 4, u64::MAX);
-    let (mut honest, mut lied_to) = (table.client(8), table.client(8));
-    let (one, other) = (&mut seeded("lies"), &mut seeded("lies"));
-    let (mut unreadable, mut rejected) = (0, 0);
-    for i in 0..table.params.queries() as u64 {
-        let index = i * i % 97;
-        let (request, pending) = table.ask(&mut honest, index, one);
-        honest.recover(pending, table.answer(&request)).unwrap();
-        let (same, pending) = table.ask(&mut lied_to, index, other);
-        assert_eq!(request, same, "query {i}");
-        let mut answer = table.answer(&same);
-        if i % 4 == 0 {
-            answer.0.0[1] ^= 1;
-        }
-        let number = Piano::number(&pending);
-        match lied_to.recover(pending, answer) {
-            Ok(record) if record.bytes() != table.row(index) => {
-                Piano::reject(&mut lied_to, number);
-                rejected += 1;
-            }
-            Ok(_) => {}
-            Err(Error::Unreadable) => unreadable += 1,
-            Err(error) => panic!("{error:?}"),
-        }
-    }
-    assert!(rejected > 5 && unreadable > 2, "{rejected} rejected, {unreadable} unreadable");
-}
 
 /// What was rejected is forgotten: the hint that learnt it is of unknown parity, and the row is not kept.
 #[test]
@@ -99,21 +68,4 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
     assert!((60..240).contains(&found), "{found}");
     table.check_parities(&client);
     assert!(matches!(client.query(RecordIndex(0), rng), Err(Error::Exhausted(_))));
-}
-
-#[test]
-fn foreign_and_repeated_queries_are_misuse() {
-    let table = Table::new(30, 4, 100);
-    let rng = &mut seeded("foreign");
-    let (mut one, mut other) = (table.client(1), table.client(2));
-    let (request, pending) = table.ask(&mut one, 3, rng);
-    let _ = table.ask(&mut other, 3, rng);
-    let result = other.recover(pending, table.answer(&request)).map(|_| "a record");
-    assert!(matches!(result, Err(Error::Misuse(_))), "{result:?}");
-    let again = Piano::reopen(&mut one, 0).unwrap();
-    let twice = Piano::reopen(&mut one, 0).unwrap();
-    one.recover(again, table.answer(&request)).unwrap();
-    let result = one.recover(twice, table.answer(&request)).map(|_| "a record");
-    assert!(matches!(result, Err(Error::Misuse(_))), "{result:?}");
-    assert!(Piano::reopen(&mut one, 0).is_err() && Piano::reopen(&mut one, 1).is_err());
 }

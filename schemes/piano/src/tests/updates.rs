@@ -2,8 +2,7 @@
 
 use super::setup::Table;
 use crate::Piano;
-use crate::client::Client;
-use sotto_core::{Artifact, Change, Client as _, Error, Revise, Stateful};
+use sotto_core::{Artifact, Change, Client as _, Revise, Stateful};
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
 
@@ -51,23 +50,4 @@ fn every_parity_follows() {
             table = next;
         }
     }
-}
-
-#[test]
-fn malformed_deltas_are_refused() {
-    let table = Table::new(20, 3, 100);
-    let row = |index: u64| [index.to_le_bytes().as_slice(), &[1, 2, 3]].concat();
-    let refused = |delta: &[u8]| {
-        let mut client: Client = table.client(1);
-        let result = Piano::follow(&mut client, delta);
-        assert!(matches!(result, Err(Error::Peer(_))), "{delta:?}: {result:?}");
-    };
-    for len in 1..11 {
-        refused(&row(0)[..len]);
-    }
-    // Twenty rows have 24 places.
-    refused(&row(24));
-    refused(&row(u64::MAX));
-    refused(&[row(3), row(3)].concat());
-    refused(&[row(4), row(3)].concat());
 }

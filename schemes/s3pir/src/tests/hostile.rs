@@ -1,46 +1,10 @@
-//! Answers that lie, and parameters under which hints run out.
+//! Rows that are rejected, and parameters under which hints run out.
 
 use super::setup::Table;
 use crate::S3pir;
 use crate::params::ParamsLiteral;
-use crate::state::malformed;
-use sotto_core::{Client as _, Error, One, RecordIndex, Stateful};
+use sotto_core::{Client as _, Error, RecordIndex, Stateful};
 use sotto_testkit::rng::seeded;
-
-/// Two clients with the same key and coins, one of which is lied to: what they send never differs.
-#[test]
-fn lies_do_not_change_what_is_sent() {
-    let table = Table::new(30, 4, u64::MAX);
-    let (mut honest, mut lied_to) = (table.client(8), table.client(8));
-    let (one, other) = (&mut seeded("lies"), &mut seeded("lies"));
-    let (mut unreadable, mut rejected) = (0, 0);
-    for i in 0..table.params.pairs() as u64 {
-        let index = i * i % 30;
-        let (request, pending) = table.ask(&mut honest, index, one);
-        honest.recover(pending, table.answer(&request)).unwrap();
-        let (same, pending) = table.ask(&mut lied_to, index, other);
-        assert_eq!(request, same, "query {i}");
-        let mut answer = table.answer(&same);
-        let One(crate::message::Answer(parities)) = &mut answer;
-        match i % 4 {
-            0 => parities[0] ^= 1,
-            1 => parities[5] ^= 1,
-            _ => {}
-        }
-        let number = S3pir::number(&pending);
-        match lied_to.recover(pending, answer) {
-            Ok(record) if record.bytes() != table.row(index) => {
-                assert!(i % 4 < 2, "an honest answer to query {i} gave another row");
-                S3pir::reject(&mut lied_to, number);
-                rejected += 1;
-            }
-            Ok(_) => {}
-            Err(Error::Unreadable) => unreadable += 1,
-            Err(error) => panic!("{error:?}"),
-        }
-    }
-    assert!(rejected > 20 && unreadable > 20, "{rejected} rejected, {unreadable} unreadable");
-}
 
 /// What was rejected is forgotten; what was not is in the parity.
 #[test]
@@ -98,20 +62,14 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
     assert!(matches!(client.query(RecordIndex(0), rng), Err(Error::Exhausted(_))));
 }
 
+/// The last partitions may lie past the last row. A checkpoint that has them has more than a table gives.
 #[test]
-fn foreign_and_repeated_queries_are_misuse() {
-    let table = Table::new(30, 4, 100);
-    let rng = &mut seeded("foreign");
-    let (mut one, mut other) = (table.client(1), table.client(2));
-    let (request, pending) = table.ask(&mut one, 3, rng);
-    let _ = table.ask(&mut other, 3, rng);
-    let result = other.recover(pending, table.answer(&request)).map(|_| "a record");
-    assert!(matches!(result, Err(Error::Misuse(_))), "{result:?}");
-    let again = S3pir::reopen(&mut one, 0).unwrap();
-    let twice = S3pir::reopen(&mut one, 0).unwrap();
-    one.recover(again, table.answer(&request)).unwrap();
-    let result = one.recover(twice, table.answer(&request)).map(|_| "a record");
-    assert!(matches!(result, Err(Error::Misuse(_))), "{result:?}");
-    assert!(S3pir::reopen(&mut one, 0).is_err() && S3pir::reopen(&mut one, 1).is_err());
-    assert!(matches!(malformed("x"), Error::Peer(_)));
+fn a_checkpoint_of_more_than_the_table_is_refused() {
+    let table = Table::new(20, 3, 100);
+    let params = &table.params;
+    assert_eq!((params.partitions(), params.partition_rows()), (4, 8));
+    let mut checkpoint = [&[9; 16][..], &[1], &4u64.to_le_bytes()].concat();
+    checkpoint.resize(checkpoint.len() + (params.hints() + 2 * params.pairs()) * params.row_bytes(), 0);
+    let result = S3pir::resume(params, &mut checkpoint.as_slice()).map(|_| "a preparation");
+    assert!(matches!(result, Err(Error::Peer(_))), "{:?}", result.err());
 }

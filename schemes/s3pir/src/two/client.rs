@@ -11,8 +11,9 @@ use crate::client::Pending;
 use crate::hints::{Hint, Hints};
 use crate::message::{Answer, Query};
 use crate::prf::Prf;
-use crate::state::{Head, array, malformed, reserve};
+use crate::state::Head;
 use sotto_core::{Budget, CryptoRng, Misuse, One, Record, RecordIndex, Result, Stateful, Upkeep};
+use sotto_hints::bytes::{Source, put, reserve};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
@@ -99,19 +100,20 @@ impl Upkeep for S3pirTwo {
 impl Stateful for S3pirTwo {
     fn save(params: &Params, client: &Client, out: &mut dyn Write) -> Result<()> {
         // At most 2^25 ids.
-        out.write_all(&(params.blocks_of(client.one.hints.stocked) as u32).to_le_bytes())?;
+        put(&(params.blocks_of(client.one.hints.stocked) as u32), out)?;
         client.one.save(out)
     }
 
     fn load(params: &Params, from: &mut dyn Read) -> Result<Client> {
-        let blocks = u32::from_le_bytes(array(from)?) as usize;
+        let from = &mut Source::state(from);
+        let blocks = from.get::<u32>()? as usize;
         let head = Head::read(params.one(), from)?;
         let stocked = params.ids_of(blocks.min(params.blocks()));
         let pairs = stocked.saturating_sub(params.one().hints());
         let fits =
             blocks <= params.blocks() && (head.promoted..=head.promoted + params.room()).contains(&pairs);
         if !fits {
-            return Err(malformed("more pairs than were supplied, or fewer"));
+            return Err(from.malformed("more pairs than were supplied, or fewer"));
         }
         let one = crate::client::Client::load(params.one(), head, stocked, params.room(), from)?;
         Ok(Client::of(params, one, stocked))
@@ -146,7 +148,7 @@ impl Stateful for S3pirTwo {
     }
 
     fn resume(params: &Params, from: &mut dyn Read) -> Result<Prepare> {
-        Ok(Prepare { params: params.clone(), key: Zeroizing::new(array(from)?) })
+        Ok(Prepare { params: params.clone(), key: Zeroizing::new(Source::state(from).get()?) })
     }
 
     fn kept(_: &Prepare) -> u64 {

@@ -1,4 +1,5 @@
 //! Order and supply. Queries and answers are those of the one-server scheme.
+#![deny(clippy::indexing_slicing)]
 
 use super::params::Params;
 use crate::message::{Answer, Query};

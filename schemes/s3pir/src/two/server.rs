@@ -6,7 +6,9 @@ use super::params::Params;
 use crate::message::{Answer, Query};
 use crate::offline::pass::Fold;
 use crate::prf::Prf;
+use crate::server::place;
 use sotto_core::{Change, Image, Result, Revise, Rows, Section, Sink, Supplier};
+use sotto_hints::table::in_order;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -20,7 +22,7 @@ impl sotto_core::Server<S3pirTwo> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        crate::server::encode(Section::Resident, params.one(), rows, out)
+        place(Section::Resident, params.one()).encode(rows, out, in_order)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
@@ -32,8 +34,8 @@ impl sotto_core::Server<S3pirTwo> for Server {
         Ok(())
     }
 
-    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
-        self.one.gather(query)
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.one.gather(query)).collect()
     }
 }
 
@@ -59,6 +61,6 @@ impl Supplier for S3pirTwo {
 
 impl Revise for S3pirTwo {
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
-        crate::revise::revise(Section::Resident, params.one(), changes, out)
+        place(Section::Resident, params.one()).revise(changes, out, |row| row)
     }
 }

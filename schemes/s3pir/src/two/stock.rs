@@ -1,17 +1,19 @@
 //! Blocks of ids: which is due, taking its parities in, and what is written down of that.
 //!
 //! Blocks are ordered one after the other, those of hints first. A block of pairs is due as soon as fewer pairs are left
-//! than are in one, or than go into one request, so that queries go on while it is made. That depends on how many queries were made, and on nothing else.
+//! than are in one, or than go into one request, so that queries go on while it is made. That depends on how many
+//! queries were made, and on nothing else.
 //!
 //! Parities are taken as they come: a wrong one makes a wrong row, or an unreadable one, and changes nothing that is sent.
 
 use crate::client::Client;
 use crate::hints::{Hint, KNOWN, LIVE, number};
-use crate::journal::{Event, malformed};
+use crate::journal::Event;
 use crate::offline::cuts::cuts;
 use crate::offline::extras::extras;
 use crate::prf::{Place, VOID};
 use sotto_core::Result;
+use sotto_hints::bytes::Source;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -103,18 +105,17 @@ impl Client {
     }
 
     /// Repeats [`Client::stock`].
-    pub(crate) fn replay_supplied(&mut self, block: u64, rest: &mut &[u8]) -> Result<()> {
-        let cut_short = || malformed("a supply that is cut short");
-        let (supply, after) = rest.split_at_checked(self.supply_bytes()).ok_or_else(cut_short)?;
-        *rest = after;
+    pub(crate) fn replay_supplied(&mut self, block: u64, from: &mut Source<'_>) -> Result<()> {
+        let mut supply = Zeroizing::new(vec![0; self.supply_bytes()]);
+        from.exact(&mut supply)?;
         let next = self.blocks();
         if block < next {
             return Ok(());
         }
         if block != next || self.due().is_none() {
-            return Err(malformed("a supply that cannot be the next"));
+            return Err(from.malformed("a supply that cannot be the next"));
         }
-        self.fill(self.ids(block), supply);
+        self.fill(self.ids(block), &supply);
         Ok(())
     }
 }

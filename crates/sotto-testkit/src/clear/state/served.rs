@@ -52,7 +52,13 @@ impl Server<Slots> for Table {
         Ok(())
     }
 
-    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.one(query)).collect()
+    }
+}
+
+impl Table {
+    fn one(&self, query: Query) -> Result<Answer> {
         let rows = rows(&self.params, self.image.as_ref())?;
         let record = rows.chunks_exact(self.params.record_bytes()).nth(query.index as usize);
         Ok(Answer(record.unwrap_or_default().to_vec()))

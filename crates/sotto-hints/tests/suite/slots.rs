@@ -1,0 +1,368 @@
+//! Hints in slots, of both schemes that have such.
+
+use ::checklist::Punctured;
+use ::lp_treepir::Hiding;
+use rand_core::Rng;
+use sotto_core::{
+    Artifact, Budget, Change, Client as _, CryptoRng, Error, Params as _, Prepare as _, RecordIndex, Revise,
+    Server as _, Shape, Stateful, Supplier, Two, Upkeep, Wire,
+};
+use sotto_hints::slots::params::ParamsLiteral;
+use sotto_hints::slots::{
+    Answer, Client, Family, Order, Params, Plan, Prepare, Room, Server, Slots, Supply, bound, client::Pending,
+};
+use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
+use sotto_testkit::rng::seeded;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A small table, and its servers.
+struct Table<F: Family> {
+    params: Params<F>,
+    rows: Vec<u8>,
+    image: MemoryImage,
+    server: Server<F>,
+}
+
+/// Parameters for few queries, so that a test can make them all.
+fn literal(rows: u64, row_bytes: u64, queries: u64) -> ParamsLiteral {
+    let bits = rows.next_power_of_two().ilog2().max(2);
+    ParamsLiteral { rows, row_bytes, hints: bound::least_hints(queries, -40.0, 1 << (bits / 2)), queries }
+}
+
+impl<F: Family> Table<F> {
+    fn new(rows: u64, row_bytes: u64, queries: u64) -> Self {
+        let params = Params::check(literal(rows, row_bytes, queries)).unwrap();
+        let mut rows = vec![0; params.table_bytes() as usize];
+        seeded(&format!("{:?}", params.literal())).fill_bytes(&mut rows);
+        Table::of(params, rows)
+    }
+
+    fn of(params: Params<F>, rows: Vec<u8>) -> Self {
+        let sink = MemorySink::new();
+        Server::encode(&params, &MemoryRows::new(params.row_bytes(), rows.clone()), &sink).unwrap();
+        let image = sink.into_image();
+        let server = Server::open(&params, Arc::new(image.clone())).unwrap();
+        Table { params, rows, image, server }
+    }
+
+    fn unstocked(&self, label: &str) -> Client<F> {
+        Prepare::begin(&self.params, &mut seeded(label)).unwrap().finish().unwrap()
+    }
+
+    fn supply(&self, order: &Order) -> Supply {
+        Slots::<F>::supply(&self.server, order.clone()).unwrap()
+    }
+
+    fn client(&self, label: &str) -> Client<F> {
+        let mut client = self.unstocked(label);
+        while let Some(order) = Slots::<F>::order(&mut client).unwrap() {
+            Slots::<F>::stock(&mut client, self.supply(&order)).unwrap();
+        }
+        client
+    }
+
+    fn row(&self, index: u64) -> &[u8] {
+        let width = self.params.row_bytes();
+        &self.rows[index as usize * width..][..width]
+    }
+
+    fn ask(&self, client: &mut Client<F>, index: u64, rng: &mut dyn CryptoRng) -> (Two<F::Query>, Pending) {
+        client.query(RecordIndex(index), rng).unwrap()
+    }
+
+    /// The answers to requests as they travel.
+    fn answer(&self, Two(first, second): Two<F::Query>) -> Two<Answer> {
+        let [first, second] = [first, second].map(|query| {
+            let mut bytes = Vec::new();
+            query.put(&self.params, &mut bytes);
+            self.server.answer(&(), F::Query::take(&self.params, &bytes).unwrap()).unwrap()
+        });
+        Two(first, second)
+    }
+
+    /// A lookup that insists on the right row, if one is read.
+    fn fetch(&self, client: &mut Client<F>, index: u64, rng: &mut dyn CryptoRng) -> sotto_core::Result<()> {
+        let (requests, pending) = self.ask(client, index, rng);
+        let record = client.recover(pending, self.answer(requests))?;
+        assert!(record.bytes() == self.row(index), "row {index} came back changed");
+        Ok(())
+    }
+
+    /// Every parity a client has, against the sum of the rows of its set. Gives how many are known.
+    fn check_parities(&self, client: &Client<F>) -> usize {
+        let (trees, mut room) = (self.params.trees(), Room::default());
+        let known = client.known().inspect(|(set, parity)| {
+            let mut sum = vec![0; self.params.row_bytes()];
+            for (position, number) in (0..).zip(trees.grow([set.root].into_iter(), &mut room)) {
+                let row = F::row(&self.params, position, *number ^ set.shift);
+                if row < self.params.rows() {
+                    sum.iter_mut().zip(self.row(row)).for_each(|(sum, byte)| *sum ^= byte);
+                }
+            }
+            assert!(sum == **parity);
+        });
+        known.count()
+    }
+}
+
+/// Runs a check on both schemes.
+macro_rules! both {
+    ($($check:ident;)*) => {
+        mod checklist {
+            $(#[test] fn $check() { super::$check::<super::Punctured>(); })*
+        }
+        mod lp_treepir {
+            $(#[test] fn $check() { super::$check::<super::Hiding>(); })*
+        }
+    };
+}
+
+both! {
+    every_row_of_every_small_table;
+    trees_of_several_levels;
+    any_sequence_to_the_end_of_the_budget;
+    queries_before_answers;
+    orders_come_block_by_block_and_are_the_same_until_they_are_met;
+    every_parity_follows;
+    a_rejected_row_is_nowhere;
+    a_row_in_no_hint_is_not_found_and_spends_none;
+    every_table_fits_with_as_few_hints_as_the_bound_allows;
+    limits_are_refused_not_wrapped;
+}
+
+fn every_row_of_every_small_table<F: Family>() {
+    for rows in 1..=70 {
+        let rng = &mut seeded("every row");
+        let table = Table::<F>::new(rows, [1, 2, 8, 16, 32, 33, 64][rows as usize % 7], 100);
+        let mut client = table.client("every row");
+        assert_eq!(table.check_parities(&client), table.params.hints());
+        (0..rows).for_each(|index| table.fetch(&mut client, index, rng).unwrap());
+        assert_eq!(table.check_parities(&client), table.params.hints());
+    }
+}
+
+fn trees_of_several_levels<F: Family>() {
+    for (rows, numbers) in [((1 << 11) - 5, 64), ((1 << 14) - 300, 128), (1 << 15, 256)] {
+        let table = Table::<F>::new(rows, [4, 32][usize::from(rows > 9999)], 100);
+        assert!(table.params.numbers() == numbers && table.params.trees().depth() > 0);
+        let (mut client, rng) = (table.client("levels"), &mut seeded("levels"));
+        for index in (0..rows).step_by(rows as usize / 90) {
+            table.fetch(&mut client, index, rng).unwrap();
+        }
+        assert_eq!(table.check_parities(&client), table.params.hints());
+    }
+}
+
+/// Whatever is asked, and however often: hints are found and rows right until the budget ends.
+fn any_sequence_to_the_end_of_the_budget<F: Family>() {
+    let (n, queries) = (250, 900);
+    let table = Table::<F>::new(n, 5, queries);
+    let sequences: [(&str, &dyn Fn(u64, u64) -> u64); 4] = [
+        ("one row", &|_, _| 77),
+        ("one row after the other", &|i, _| i % n),
+        ("two rows in turn", &|i, _| [0, n - 1][i as usize % 2]),
+        ("any row", &|_, random| random % n),
+    ];
+    for (name, sequence) in sequences {
+        let (mut client, rng) = (table.client(name), &mut seeded(name));
+        for i in 0..queries {
+            assert_eq!(client.budget(), Budget::Left(queries - i));
+            let index = sequence(i, rng.next_u64());
+            assert!(table.fetch(&mut client, index, rng).is_ok(), "{name}, query {i}");
+        }
+        assert_eq!(table.check_parities(&client), table.params.hints());
+        let beyond = client.query(RecordIndex(0), rng).map(|_| "a query");
+        assert!(matches!(beyond, Err(Error::Exhausted(Budget::Left(0)))), "{beyond:?}");
+    }
+}
+
+/// Queries are made while the hints they spend still wait for their parities.
+fn queries_before_answers<F: Family>() {
+    let table = Table::<F>::new(60, 9, 600);
+    let mut waited = 0;
+    for depth in [2, 5, 17] {
+        let rng = &mut seeded("before answers");
+        let mut client = table.client("before answers");
+        let mut waiting = VecDeque::new();
+        for i in 0..600 {
+            let index = if i % 3 == 0 { 7 } else { rng.next_u64() % 60 };
+            let known = client.known().count();
+            waiting.push_back((index, table.ask(&mut client, index, rng)));
+            // One that was known is known still, in the query that spent it. One fewer, and it waits.
+            let spends = client.plans().last().unwrap().spends();
+            waited += usize::from(spends && client.known().count() == known && waiting.len() > 1);
+            if waiting.len() == depth {
+                table.check_parities(&client);
+                let (index, (requests, pending)) = waiting.pop_front().unwrap();
+                let record = client.recover(pending, table.answer(requests)).unwrap();
+                assert!(record.bytes() == table.row(index), "row {index}, query {i}");
+            }
+        }
+    }
+    assert!(waited > 20, "{waited} queries");
+}
+
+fn orders_come_block_by_block_and_are_the_same_until_they_are_met<F: Family>() {
+    let table = Table::<F>::new(3, 60_000, 1000);
+    let params = &table.params;
+    assert!(params.blocks() > 2 && !params.hints().is_multiple_of(params.block_hints()));
+    let mut client = table.unstocked("orders");
+    let mut first = None;
+    for block in 0..params.blocks() {
+        assert_eq!(client.budget(), Budget::Left(0));
+        assert!(matches!(client.query(RecordIndex(0), &mut seeded("none")), Err(Error::Exhausted(_))));
+        let order = Slots::<F>::order(&mut client).unwrap().unwrap();
+        assert_eq!(Slots::<F>::order(&mut client).unwrap().unwrap(), order);
+        assert_eq!(order.block, block);
+        Slots::<F>::stock(&mut client, table.supply(&order)).unwrap();
+        // A supply names no block, so the same one would be taken for that of the next.
+        let again = Slots::<F>::stock(&mut client, table.supply(&order));
+        assert!(matches!(again, Err(Error::Misuse(_))), "a supply is taken once");
+        let there = params.block_hints() * (block as usize + 1);
+        assert_eq!(table.check_parities(&client), there.min(params.hints()));
+        first.get_or_insert(order);
+    }
+    assert_eq!(client.budget(), Budget::Left(1000));
+    assert!(Slots::<F>::order(&mut client).unwrap().is_none());
+    let spare = Slots::<F>::stock(&mut client, table.supply(&first.unwrap()));
+    assert!(matches!(spare, Err(Error::Misuse(_))));
+    table.fetch(&mut client, 2, &mut seeded("stocked")).unwrap();
+}
+
+/// The next epoch with these rows changed, and its delta.
+fn revise<F: Family>(table: &Table<F>, rows: &[u64], rng: &mut dyn CryptoRng) -> (Table<F>, Vec<u8>) {
+    let (mut next, width) = (table.rows.clone(), table.params.row_bytes());
+    let mut change = |row: &u64| {
+        let mut bytes = vec![0; width];
+        rng.fill_bytes(&mut bytes);
+        next[*row as usize * width..][..width].copy_from_slice(&bytes);
+        Change { record: *row, offset: 0, bytes }
+    };
+    let changes: Vec<Change> = rows.iter().map(&mut change).collect();
+    let sink = MemorySink::holding(table.image.clone());
+    Slots::<F>::revise(&table.params, &changes, &sink).unwrap();
+    let delta = sink.into_image().artifact(Artifact::RowsDelta).unwrap().to_vec();
+    (Table::of(table.params.clone(), next), delta)
+}
+
+fn every_parity_follows<F: Family>() {
+    for rows in [1, 2, 9, 50, 100] {
+        let rng = &mut seeded("follow");
+        let mut table = Table::<F>::new(rows, 6, 500);
+        let mut client = table.client("follow");
+        for changed in [vec![], vec![rows - 1], (0..rows).step_by(3).collect(), (0..rows).collect()] {
+            (0..5).for_each(|i| table.fetch(&mut client, i % rows, rng).unwrap());
+            // These wait while the table changes; two of them need the same row.
+            let waiting = [0, 0, rows - 1, rows / 2].map(|index| (index, table.ask(&mut client, index, rng)));
+            let (next, delta) = revise(&table, &changed, rng);
+            Slots::<F>::follow(&mut client, &delta).unwrap();
+            assert!(next.check_parities(&client) > 0);
+            for (index, (requests, pending)) in waiting {
+                let record = client.recover(pending, next.answer(requests)).unwrap();
+                assert!(record.bytes() == next.row(index), "row {index} of {rows}");
+            }
+            assert_eq!(next.check_parities(&client), next.params.hints());
+            table = next;
+        }
+    }
+}
+
+/// What was rejected is forgotten, and nothing else is.
+fn a_rejected_row_is_nowhere<F: Family>() {
+    let table = Table::<F>::new(30, 4, 1000);
+    let (mut client, rng) = (table.client("rejected"), &mut seeded("rejected"));
+    let all = table.params.hints();
+    // Numbers of queries begin at 1; the last of these has spent a hint.
+    let mut number = 0;
+    loop {
+        let (requests, pending) = table.ask(&mut client, 3, rng);
+        let slot = client.plans().next().unwrap().slot();
+        number = number.max(Slots::<F>::number(&pending));
+        client.recover(pending, table.answer(requests)).unwrap();
+        if (slot as usize) < all {
+            break;
+        }
+    }
+    Slots::<F>::reject(&mut client, number + 1);
+    assert_eq!(table.check_parities(&client), all);
+    Slots::<F>::reject(&mut client, number);
+    assert_eq!(table.check_parities(&client), all - 1);
+    let unreadable = (0..300).filter(|_| table.fetch(&mut client, 3, rng).is_err()).count();
+    assert!(unreadable >= 1, "one of a few hints with the row was chosen in 300 queries");
+}
+
+/// All hints are one, and it changes only when it is spent: a request for a row that it lacks is of the same form as any other.
+fn a_row_in_no_hint_is_not_found_and_spends_none<F: Family>() {
+    let table = Table::<F>::new(64, 3, 1000);
+    let (params, rng) = (&table.params, &mut seeded("no hint"));
+    let mut state = Vec::new();
+    Slots::<F>::save(params, &table.client("no hint"), &mut state).unwrap();
+    // A state begins with 44 bytes and the hints.
+    let hint = (params.report().costs.client_bytes as usize - 44) / params.hints() - params.row_bytes();
+    let (hints, parities) = state[44..].split_at_mut(hint * params.hints());
+    for (list, width) in [(hints, hint), (parities, params.row_bytes())] {
+        let same = list[..width].to_vec();
+        list.chunks_exact_mut(width).for_each(|bytes| bytes.copy_from_slice(&same));
+    }
+    let mut client = Slots::<F>::load(params, &mut state.as_slice()).unwrap();
+    assert_eq!(table.check_parities(&client), params.hints());
+    let set = client.hints()[0].set;
+    let (trees, mut room) = (params.trees(), Room::default());
+    let numbers = trees.grow([set.root].into_iter(), &mut room);
+    let rows: Vec<u64> =
+        (0..).zip(numbers).map(|(at, number)| F::row(params, at, *number ^ set.shift)).collect();
+    let absent = (0..64).find(|row| !rows.contains(row)).unwrap();
+    let mut found = 0;
+    for i in 0..1000 {
+        let (requests, pending) = table.ask(&mut client, absent, rng);
+        let spends = client.plans().next().unwrap().spends();
+        match client.recover(pending, table.answer(requests)) {
+            Ok(record) => {
+                assert!(!spends && record.bytes() == table.row(absent), "query {i}");
+                found += 1;
+            }
+            Err(error) => assert!(spends && matches!(error, Error::Unreadable), "query {i}: {error:?}"),
+        }
+    }
+    // Checklist's rare forms need no hint: 14 of 64.
+    assert!(found == 0 || (160..280).contains(&found), "{found}");
+    assert!(client.hints().iter().all(|hint| hint.set == set), "no hint was spent");
+}
+
+fn every_table_fits_with_as_few_hints_as_the_bound_allows<F: Family>() {
+    for (log2_rows, side) in [(20, 1 << 10), (24, 1 << 12), (28, 1 << 14)] {
+        let params =
+            Params::<F>::check(Params::<F>::select(&Shape::new(1 << log2_rows, 32, 1)).unwrap()).unwrap();
+        assert_eq!((params.numbers(), 1 << params.ratio_bits()), (side, side));
+        // (40 + 16) ln 2 hints for each of w.
+        let hints = params.hints() as f64 / side as f64;
+        assert!((38.7..38.9).contains(&hints), "{hints}");
+    }
+    for rows in (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, u64::from(u32::MAX), 1 << 32]) {
+        let mut literal = Params::<F>::select(&Shape::new(rows, 3, 1 << 20)).unwrap();
+        let params = Params::<F>::check(literal.clone()).unwrap();
+        assert!((params.numbers() as u64) << params.ratio_bits() >= rows, "{rows}");
+        // Checklist's two rare forms together have 2 (s - 1) of n chances.
+        assert!(2 * (params.numbers() as u64 - 1) < 1 << params.bits(), "{rows}");
+        assert!(params.block_hints() * params.blocks() as usize >= params.hints());
+        literal.hints -= 1;
+        assert!(Params::<F>::check(literal).is_err(), "{rows} rows can do with fewer hints");
+    }
+}
+
+fn limits_are_refused_not_wrapped<F: Family>() {
+    let huge = [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1), (u64::MAX, u64::MAX)];
+    for (rows, row_bytes) in huge {
+        assert!(Params::<F>::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+    }
+    let good = Params::<F>::select(&Shape::new(100, 1, 1)).unwrap();
+    for hints in [2 * good.hints + 65, u64::MAX] {
+        assert!(Params::<F>::check(ParamsLiteral { hints, ..good.clone() }).is_err(), "{hints}");
+    }
+    // An answer of TreePIR has a row of each partition.
+    let wide = ParamsLiteral { rows: 1 << 13, row_bytes: 1 << 20, ..literal(1 << 13, 1, 1 << 16) };
+    let fits = F::answer_rows(128) * wide.row_bytes <= 1 << 26;
+    assert_eq!(Params::<F>::check(wide.clone()).is_ok(), fits);
+    assert_eq!(Params::<F>::select(&Shape::new(wide.rows, wide.row_bytes, 1)).is_ok(), fits);
+}

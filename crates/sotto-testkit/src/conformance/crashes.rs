@@ -1,0 +1,239 @@
+//! Clients whose state must survive: what comes back after a crash at any point is the client that was there.
+
+use super::subject::{Case, Fill, NARROW, Subject, Table};
+use crate::memory::MemoryImage;
+use crate::rng::seeded;
+use rand_core::Rng;
+use sotto_core::{AnyClient, Budget, CryptoRng, Error, Misuse, RecordIndex, Ticket};
+
+/// So few records that they are asked for again before they were read.
+const FEW: Case = Case { rows: 3, row_bytes: 5, fill: Fill::Random };
+
+/// A whole state, and the journal since.
+pub(super) struct Disk {
+    pub(super) base: Vec<u8>,
+    pub(super) journal: Vec<Vec<u8>>,
+}
+
+impl Disk {
+    pub(super) fn new(client: &mut dyn AnyClient) -> Self {
+        Disk { base: saved(client), journal: Vec::new() }
+    }
+
+    /// Writes down what happened since, and looks whether it is enough.
+    fn commit(&mut self, table: &Table, client: &mut dyn AnyClient) {
+        self.journal.push(client.state().unwrap().journal().to_vec());
+        assert!(client.state().unwrap().journal().is_empty(), "a journal is given once");
+        let back = saved(self.restore(table).as_mut());
+        assert!(back == saved(client), "another client comes back after {} entries", self.journal.len());
+    }
+
+    pub(super) fn restore(&self, table: &Table) -> Box<dyn AnyClient> {
+        let mut client = loaded(table, &self.base);
+        for entry in &self.journal {
+            client.state().unwrap().replay(entry).expect("an entry that was made can be repeated");
+        }
+        client
+    }
+}
+
+pub(super) fn saved(client: &mut dyn AnyClient) -> Vec<u8> {
+    let mut out = Vec::new();
+    client.state().expect("a client of such a scheme has a state").save(&mut out).unwrap();
+    out
+}
+
+pub(super) fn loaded(table: &Table, bytes: &[u8]) -> Box<dyn AnyClient> {
+    let mut rest = bytes;
+    let client = (table.entry.state.unwrap().load)(&table.params, &mut rest).expect("a saved state");
+    assert!(rest.is_empty(), "a state is read to its end");
+    client
+}
+
+/// Has the next block of hints made, if one is due. Whether the order stands over a crash is seen on the way.
+fn supply(table: &Table, client: &mut dyn AnyClient) -> bool {
+    let Some(upkeep) = client.upkeep() else { return false };
+    let Some(order) = upkeep.order().unwrap() else { return false };
+    let supplier = table.server.supplier().expect("a server of such a scheme supplies");
+    upkeep.stock(&supplier.supply(&order).unwrap()).unwrap();
+    true
+}
+
+/// A query whose answers have not come.
+pub(super) type Waiting = (u64, Vec<Vec<u8>>, Ticket);
+
+pub(super) fn ask(client: &mut dyn AnyClient, record: u64, rng: &mut dyn CryptoRng) -> Waiting {
+    let (queries, ticket) = client.query(RecordIndex(record), rng).expect("a query within bounds");
+    (record, queries, ticket)
+}
+
+/// Reads a query's answers: a record that is right, or none.
+fn read(table: &Table, client: &mut dyn AnyClient, (record, queries, ticket): Waiting) -> u64 {
+    let number = client.state().unwrap().number(&ticket).unwrap();
+    let session = table.session(client);
+    let answers = table.answer(&session, &queries).unwrap();
+    match client.recover(ticket, &answers) {
+        Ok(read) => assert!(read.bytes() == table.record(record), "record {record} came back changed"),
+        Err(error) => assert!(matches!(error, Error::Unreadable), "{error:?}"),
+    }
+    number
+}
+
+/// Supplies, queries, answers in and out of order, rejections, whole states and crashes, in any order, from a client that
+/// has ordered nothing on.
+pub fn at_every_entry(subject: &Subject) {
+    for (case, steps) in [(FEW, 250), (NARROW, 150)] {
+        let table = subject.table(case);
+        let rng = &mut seeded("crashes");
+        let mut client = table.unstocked(&table.image, rng).unwrap();
+        let mut disk = Disk::new(client.as_mut());
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut asked = 0;
+        for _ in 0..steps {
+            match rng.next_u32() % 10 {
+                0..4 if client.budget() == Budget::Left(0) => {
+                    supply(&table, client.as_mut());
+                }
+                0..4 => {
+                    waiting.push(ask(client.as_mut(), rng.next_u64() % table.report.records, rng));
+                    asked += 1;
+                }
+                4..7 if !waiting.is_empty() => {
+                    let any = rng.next_u32().is_multiple_of(4);
+                    let at = if any { rng.next_u64() as usize % waiting.len() } else { 0 };
+                    let number = read(&table, client.as_mut(), waiting.remove(at));
+                    // In the same entry as the answer, in one of its own, or never.
+                    match rng.next_u32() % 20 {
+                        0 => client.state().unwrap().reject(number),
+                        1 => {
+                            disk.commit(&table, client.as_mut());
+                            client.state().unwrap().reject(number);
+                        }
+                        _ => {}
+                    }
+                }
+                7 => {
+                    supply(&table, client.as_mut());
+                }
+                8 => {
+                    disk = Disk::new(client.as_mut());
+                    continue;
+                }
+                _ => {
+                    let order = client.upkeep().map(|upkeep| upkeep.order().unwrap());
+                    client = go_on(&table, &disk, client, &mut waiting);
+                    let again = client.upkeep().map(|upkeep| upkeep.order().unwrap());
+                    assert!(again == order, "another order after a crash");
+                    continue;
+                }
+            }
+            disk.commit(&table, client.as_mut());
+        }
+        assert!(asked > steps / 5, "{asked} queries in {steps} steps");
+    }
+}
+
+/// Throws the client away and goes on with the one that comes back, with the same queries under way.
+fn go_on(
+    table: &Table,
+    disk: &Disk,
+    mut gone: Box<dyn AnyClient>,
+    waiting: &mut [Waiting],
+) -> Box<dyn AnyClient> {
+    let mut client = disk.restore(table);
+    for (_, _, ticket) in waiting {
+        let number = gone.state().unwrap().number(ticket).unwrap();
+        *ticket = client.state().unwrap().reopen(number).expect("a query that was not read");
+    }
+    client
+}
+
+/// Everything in one entry, of which later steps spend what earlier ones made; and a journal that begins before the
+/// state was saved.
+pub fn in_one_entry(subject: &Subject) {
+    let table = subject.table(FEW);
+    let rng = &mut seeded("one entry");
+    let mut client = table.unstocked(&table.image, rng).unwrap();
+    let disk = Disk::new(client.as_mut());
+    while supply(&table, client.as_mut()) {}
+    for i in 0..90 {
+        if client.budget() == Budget::Left(0) {
+            break;
+        }
+        let waiting = ask(client.as_mut(), i % table.report.records, rng);
+        if i % 7 > 0 {
+            let number = read(&table, client.as_mut(), waiting);
+            if i % 50 == 1 {
+                client.state().unwrap().reject(number);
+            }
+        }
+        supply(&table, client.as_mut());
+    }
+    let before = saved(client.as_mut());
+    let disk = Disk { journal: vec![client.state().unwrap().journal().to_vec()], ..disk };
+    assert!(saved(disk.restore(&table).as_mut()) == before);
+    let late = Disk { base: before.clone(), ..disk };
+    assert!(saved(late.restore(&table).as_mut()) == before, "what a state has seen changes it again");
+}
+
+/// A state has the size that the report says, once it has all hints that are due at first.
+pub fn reported_size(subject: &Subject) {
+    for case in [FEW, NARROW] {
+        let table = subject.table(case);
+        let mut client = table.client(&mut seeded("size"));
+        assert_eq!(saved(client.as_mut()).len() as u64, table.report.costs.client_bytes, "{case:?}");
+    }
+}
+
+/// A query is read once, by the client that made it.
+pub fn foreign_and_repeated(subject: &Subject) {
+    let table = subject.table(NARROW);
+    let (mut one, mut other) = (table.client(&mut seeded("one")), table.client(&mut seeded("other")));
+    let rng = &mut seeded("foreign");
+    let (_, queries, ticket) = ask(one.as_mut(), 1, rng);
+    let _ = ask(other.as_mut(), 1, rng);
+    let number = one.state().unwrap().number(&ticket).unwrap();
+    let answers = table.answer(&table.session(one.as_ref()), &queries).unwrap();
+    let foreign = other.recover(ticket, &answers).map(|_| "a record");
+    assert!(matches!(foreign, Err(Error::Misuse(Misuse::Foreign(_)))), "{foreign:?}");
+    let [again, twice] = [(); 2].map(|()| one.state().unwrap().reopen(number).unwrap());
+    one.recover(again, &answers).unwrap();
+    let repeated = one.recover(twice, &answers).map(|_| "a record");
+    assert!(matches!(repeated, Err(Error::Misuse(Misuse::Foreign(_)))), "{repeated:?}");
+    for number in [number, number + 1] {
+        assert!(one.state().unwrap().reopen(number).is_err(), "a query that is read is not open");
+    }
+}
+
+/// A preparation goes on from what a checkpoint kept, and ends as one that was never interrupted.
+pub fn preparations_go_on(subject: &Subject) {
+    let state = subject.entry.state.expect("a scheme with a state");
+    let table = subject.table(NARROW);
+    let whole = saved(table.unstocked(&table.image, &mut seeded("whole")).unwrap().as_mut());
+    let artifact = |image: &MemoryImage| {
+        let prepare = (subject.entry.prepare)(&table.params, &mut seeded("whole")).unwrap();
+        prepare.needs().first().map(|need| (need.artifact, image.artifact(need.artifact).unwrap().to_vec()))
+    };
+    let needed = artifact(&table.image);
+    let len = needed.as_ref().map_or(0, |(_, bytes)| bytes.len());
+    for stop in (0..=len).step_by((len / 12).max(1)) {
+        let mut prepare = (subject.entry.prepare)(&table.params, &mut seeded("whole")).unwrap();
+        if let Some((artifact, bytes)) = &needed {
+            prepare.absorb(*artifact, &bytes[..stop]).unwrap();
+        }
+        let checkpoint = prepare.checkpoint().expect("a preparation of such a scheme can be written down");
+        let (kept, mut bytes) = (checkpoint.kept() as usize, Vec::new());
+        assert!(kept <= stop);
+        checkpoint.save(&mut bytes).unwrap();
+        for len in [0, bytes.len() / 2, bytes.len() - 1] {
+            let result = (state.resume)(&table.params, &mut &bytes[..len]).map(|_| "a preparation");
+            assert!(matches!(result, Err(Error::Peer(_))), "{len}: {result:?}");
+        }
+        let mut resumed = (state.resume)(&table.params, &mut bytes.as_slice()).unwrap();
+        assert_eq!(resumed.checkpoint().unwrap().kept(), kept as u64);
+        if let Some((artifact, bytes)) = &needed {
+            resumed.absorb(*artifact, &bytes[kept..]).unwrap();
+        }
+        assert!(saved(resumed.finish().unwrap().as_mut()) == whole, "stopped after {stop} of {len} bytes");
+    }
+}

@@ -1,0 +1,166 @@
+//! What makes the scheme: sets of s different places among n, with their members told apart by nothing.
+
+use crate::choose::choose;
+use crate::message::Query;
+use crate::request::{FIRST, Pair, SECOND, SPEND, build};
+use crate::set::{Places, each, either};
+use crate::{Params, set};
+use borsh::{BorshDeserialize, BorshSerialize};
+use sotto_core::{CryptoRng, SchemeId, Two, work};
+use sotto_hints::slots::{Answer, Asking, Family, Hint, Keyed, Plan, Promise, Set, Tools};
+use std::ops::Range;
+use zeroize::Zeroize;
+
+/// Sets with one member punctured out.
+#[derive(Debug, Clone, Copy)]
+pub struct Punctured;
+
+/// What is kept of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
+pub struct Form {
+    /// Which of the three forms it has.
+    pub(crate) form: u8,
+    /// The slot where a hint was spent; M for none.
+    pub(crate) slot: u32,
+}
+
+impl Plan<Punctured> for Form {
+    fn slot(&self) -> u32 {
+        self.slot
+    }
+
+    fn spends(&self) -> bool {
+        self.form == SPEND
+    }
+
+    fn is_possible(&self, params: &Params) -> bool {
+        let none = params.hints() as u32;
+        self.form <= SECOND && self.slot <= none && (self.form == SPEND || self.slot == none)
+    }
+}
+
+/// Work of a member of a set, when all sets are grown for a query: a third of a block, and the comparison.
+const NUMBER_OPS: u64 = work::AES_BLOCK / 3 + 90;
+
+impl Family for Punctured {
+    const ID: SchemeId = SchemeId("checklist/1");
+    const TITLE: &'static str = "Checklist (USENIX Security 2021), two servers";
+    type Word = u32;
+    type Query = Query;
+    type Plan = Form;
+    type Own = Places;
+
+    fn number_bits(k: u32) -> u32 {
+        k
+    }
+
+    /// The parity of the set's rows, and then the row of the extra place.
+    fn answer_rows(_: u64) -> u64 {
+        2
+    }
+
+    fn promise(params: &Params) -> Promise {
+        let (s, bits) = (params.numbers() as u64, params.bits());
+        Promise {
+            server_ops: s * (work::FIND_ROW + params.row_bytes() as u64 * work::READ_BYTE),
+            client_ops: params.hints() as u64 * s * NUMBER_OPS,
+            model: format!(
+                "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
+                 servers do not collude; members of sets are uniform among 2^{bits} places"
+            ),
+            details: vec![("n", (1u64 << bits).to_string()), ("s", s.to_string())],
+        }
+    }
+
+    fn row(_: &Params, _: u32, number: u32) -> u64 {
+        number.into()
+    }
+
+    fn own(params: &Params) -> Places {
+        Places::new(params)
+    }
+
+    fn sets(
+        keyed: &Keyed<u32>,
+        ids: Range<u32>,
+        tools: &mut Tools<Self>,
+        mut give: impl FnMut(u32, Set<u32>),
+    ) {
+        each(keyed, ids, tools, |id, set, _| give(id, set));
+    }
+
+    fn ask(
+        _: &Params,
+        hints: &[Hint<u32>],
+        row: u64,
+        tools: &mut Tools<Self>,
+        rng: &mut dyn CryptoRng,
+    ) -> Asking<Self> {
+        // Places are numbered with 32 bits.
+        let place = row as u32;
+        let (slot, position) = choose(&tools.trees, hints, place, rng.next_u64(), &mut tools.room);
+        let found = hints.get(slot as usize).map(|hint| (hint.set, position));
+        let Pair { queries, form, fresh } = build(place, found, tools, rng);
+        let slot = either(u32::from(form == SPEND), [hints.len() as u32, slot]);
+        Asking { queries, plan: Form { form, slot }, fresh }
+    }
+
+    fn is_fresh(_: &Params, _: &Form, fresh: &Set<u32>, tools: &mut Tools<Self>) -> bool {
+        set::is_one(fresh, tools)
+    }
+
+    #[cfg(feature = "server")]
+    fn answer(params: &Params, rows: &[u8], query: &Query) -> Answer {
+        use sotto_hints::slots::server::add;
+        let row_bytes = params.row_bytes();
+        let mut answer = zeroize::Zeroizing::new(vec![0; 2 * row_bytes]);
+        let (parity, extra) = answer.split_at_mut(row_bytes);
+        query.members(&params.trees(), |places| add(rows, places, parity));
+        add(rows, std::iter::once(query.extra as usize), extra);
+        Answer(answer)
+    }
+
+    #[cfg(feature = "server")]
+    fn supply(
+        params: &Params,
+        rows: &[u8],
+        keyed: &Keyed<u32>,
+        first: u32,
+        tools: &mut Tools<Self>,
+        parities: &mut [u8],
+    ) {
+        let row_bytes = params.row_bytes();
+        // Below 2^32.
+        let ids = first..first + (parities.len() / row_bytes) as u32;
+        each(keyed, ids, tools, |id, set, numbers| {
+            let at = (id - first) as usize * row_bytes;
+            let parity = parities.get_mut(at..at + row_bytes).unwrap_or_default();
+            let places = numbers.iter().map(|number| (number ^ set.shift) as usize);
+            sotto_hints::slots::server::add(rows, places, parity);
+        });
+    }
+
+    fn read(
+        _: &Params,
+        plan: &Form,
+        Two(first, second): Two<&Answer>,
+        spent: &[u8],
+        row: &mut [u8],
+        parity: &mut [u8],
+    ) {
+        let is = |form: u8| u8::from(plan.form == form).wrapping_neg();
+        let [(parity_0, extra_0), (parity_1, extra_1)] =
+            [first, second].map(|answer| answer.0.split_at(answer.0.len() / 2));
+        let terms = [
+            (parity_0, u8::MAX),
+            (parity_1, is(FIRST) | is(SECOND)),
+            (extra_0, is(FIRST)),
+            (extra_1, is(SECOND)),
+            (spent, is(SPEND)),
+        ];
+        for (bytes, mask) in terms {
+            row.iter_mut().zip(bytes).for_each(|(byte, term)| *byte ^= term & mask);
+        }
+        parity.iter_mut().zip(parity_1.iter().zip(row)).for_each(|(byte, (one, row))| *byte = one ^ *row);
+    }
+}

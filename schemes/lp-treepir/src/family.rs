@@ -1,0 +1,168 @@
+//! What makes the scheme: sets with one row of each partition, which hide where they are punctured.
+
+use crate::Params;
+use crate::choose::choose;
+use crate::message::{Query, of_partition};
+use crate::place::{Place, containing, has};
+use borsh::{BorshDeserialize, BorshSerialize};
+use sotto_core::{CryptoRng, SchemeId, Two, work};
+use sotto_hints::slots::{Answer, Asking, Family, Hint, Keyed, Plan, Promise, Set, Tools, Trees};
+use std::ops::Range;
+use zeroize::Zeroize;
+
+/// Sets that say of which partition the row is missing to nobody.
+#[derive(Debug, Clone, Copy)]
+pub struct Hiding;
+
+/// What is kept of a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Zeroize, BorshSerialize, BorshDeserialize)]
+pub struct Wanted {
+    /// The slot where a hint was spent; M if none had the row.
+    pub(crate) slot: u32,
+    /// The row.
+    pub(crate) place: Place,
+}
+
+impl Plan<Hiding> for Wanted {
+    fn slot(&self) -> u32 {
+        self.slot
+    }
+
+    fn spends(&self) -> bool {
+        true
+    }
+
+    fn is_possible(&self, params: &Params) -> bool {
+        self.slot as usize <= params.hints() && self.place.is_of(params)
+    }
+}
+
+/// Work of a step from a root to a leaf, when a path of each tree is grown for a query: blocks under a key of the tree's own.
+const STEP_OPS: u64 = 3 * work::AES_BLOCK;
+
+impl Family for Hiding {
+    const ID: SchemeId = SchemeId("lp-treepir/1");
+    const TITLE: &'static str = "TreePIR of Lazzaretti and Papamanthou (CRYPTO 2023), two servers";
+    type Word = u16;
+    type Query = Query;
+    type Plan = Wanted;
+    type Own = ();
+
+    fn number_bits(k: u32) -> u32 {
+        k / 2
+    }
+
+    /// For each partition the parity of the set, were it this one that lacks its row.
+    fn answer_rows(partitions: u64) -> u64 {
+        partitions
+    }
+
+    fn promise(params: &Params) -> Promise {
+        let (trees, row_bytes) = (params.trees(), params.row_bytes() as u64);
+        Promise {
+            server_ops: guessed_rows(&trees) * (work::FIND_ROW + row_bytes * work::READ_BYTE),
+            client_ops: params.hints() as u64 * u64::from(trees.depth() + 1) * STEP_OPS,
+model: "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
+servers do not \
+                    collude"
+                .into(),
+            details: vec![
+                ("c", params.numbers().to_string()),
+                ("w", (1u32 << params.ratio_bits()).to_string()),
+            ],
+        }
+    }
+
+    fn row(params: &Params, position: u32, number: u16) -> u64 {
+        u64::from(position) << params.ratio_bits() | u64::from(number)
+    }
+
+    fn own(_: &Params) {}
+
+    fn sets(keyed: &Keyed<u16>, ids: Range<u32>, _: &mut Tools<Self>, mut each: impl FnMut(u32, Set<u16>)) {
+        ids.for_each(|id| each(id, keyed.candidate(id, 0)));
+    }
+
+    fn ask(
+        params: &Params,
+        hints: &[Hint<u16>],
+        row: u64,
+        Tools { trees, .. }: &mut Tools<Self>,
+        rng: &mut dyn CryptoRng,
+    ) -> Asking<Self> {
+        let place = Place::of(params, row);
+        let slot = choose(trees, hints, place, rng.next_u64());
+        let fresh = containing(place, trees, rng);
+        let mut spare = containing(place, trees, rng);
+        // Without a hint the row is lost: 2^-40 over the whole budget, so this branch is not one that anybody sees.
+        let mut hint = hints.get(slot as usize).map_or(spare, |hint| hint.set);
+        let [first, second] = [&hint, &fresh].map(|set| Query::new(trees, set, place.partition));
+        [&mut spare, &mut hint].into_iter().for_each(Zeroize::zeroize);
+        Asking { queries: Two(first, second), plan: Wanted { slot, place }, fresh }
+    }
+
+    fn is_fresh(_: &Params, plan: &Wanted, fresh: &Set<u16>, tools: &mut Tools<Self>) -> bool {
+        has(fresh, plan.place, &tools.trees) == 1
+    }
+
+    #[cfg(feature = "server")]
+    fn answer(params: &Params, rows: &[u8], query: &Query) -> Answer {
+        Answer(crate::guesses::Guesses::new(params, rows).all(&params.trees(), query))
+    }
+
+    /// Adds rows of eight partitions to all parities, and then of the next eight, whose rows stay in a cache as long.
+    #[cfg(feature = "server")]
+    fn supply(
+        params: &Params,
+        rows: &[u8],
+        keyed: &Keyed<u16>,
+        first: u32,
+        Tools { trees, .. }: &mut Tools<Self>,
+        parities: &mut [u8],
+    ) {
+        use crate::place::{EIGHT, blocks_at};
+        use sotto_hints::slots::Word;
+        use zeroize::Zeroizing;
+        let (partitions, row_bytes) = (params.numbers(), params.row_bytes());
+        let count = parities.len() / row_bytes;
+        let sets: Zeroizing<Vec<_>> =
+            Zeroizing::new((first..).take(count).map(|id| keyed.candidate(id, 0)).collect());
+        let salts: Vec<_> = sets.iter().map(|set| set.root.salt).collect();
+        let seeds = Zeroizing::new(sets.iter().map(|set| set.root.seed).collect::<Vec<_>>());
+        let mut blocks = seeds.clone();
+        for partition in (0..partitions).step_by(1 << EIGHT) {
+            blocks.copy_from_slice(&seeds);
+            // Below 2^16.
+            blocks_at(trees, &salts, &mut blocks, partition as u32);
+            let of_each = sets.iter().zip(blocks.iter()).zip(parities.chunks_exact_mut(row_bytes));
+            for ((set, block), parity) in of_each {
+                let offsets =
+                    u16::words(block).map(|number| usize::from((number ^ set.shift) & trees.mask()));
+                let places = (partition..partitions).zip(offsets);
+                let places = places.map(|(l, offset)| l << params.ratio_bits() | offset);
+                sotto_hints::slots::server::add(rows, places, parity);
+            }
+        }
+    }
+
+    fn read(
+        _: &Params,
+        plan: &Wanted,
+        Two(first, second): Two<&Answer>,
+        spent: &[u8],
+        row: &mut [u8],
+        parity: &mut [u8],
+    ) {
+        of_partition(first, plan.place.partition, row);
+        row.iter_mut().zip(spent).for_each(|(byte, term)| *byte ^= term);
+        of_partition(second, plan.place.partition, parity);
+        parity.iter_mut().zip(row).for_each(|(byte, row)| *byte ^= *row);
+    }
+}
+
+/// Rows that a server reads for one request.
+pub(crate) fn guessed_rows(trees: &Trees<u16>) -> u64 {
+    let all = trees.numbers();
+    let below = |children: usize| 2 * (all - all / children) as u64;
+    (0..trees.depth()).map(|level| below(trees.fan(level))).sum::<u64>() + below(trees.span(trees.depth()))
+}
