@@ -12,8 +12,10 @@
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
 //! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, `Stepped`, and where bytes come from and go to |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
+//! | [`sure`] | what cannot be missing: asserted in debug builds |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod artifact;
 pub mod erased;
@@ -26,6 +28,7 @@ pub mod scheme;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod stateful;
+pub mod sure;
 pub mod wire;
 pub mod work;
 
@@ -44,6 +47,7 @@ pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
-pub use server::{Change, Image, Revise, Rows, Section, Server, Sink, Stepped, Stream, Supplier};
+pub use server::{Change, Held, Image, Revise, Rows, Section, Server, Sink, Stepped, Stream, Supplier};
 pub use stateful::{PendingOf, Stateful, Upkeep};
+pub use sure::Sure;
 pub use wire::Wire;

@@ -2,7 +2,7 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Misuse, Result, Scheme, Streamed, Upkeep, Wire};
+use crate::{Artifact, Error, Misuse, PeerMisbehaved, Result, Scheme, Streamed, Upkeep, Wire};
 use std::sync::Arc;
 
 /// Encodes tables, and answers.
@@ -37,16 +37,37 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// [`crate::Error::Peer`] for keys that are well-formed but unusable.
     fn admit(&self, keys: S::Keys) -> Result<Self::Session>;
 
-    /// Answers one query. The work does not depend on the query's content.
+    /// Answers many clients' queries, in order; schemes that can share one pass over the data do. The work does not depend
+    /// on what a query asks for, and no answer or error on the queries beside it.
+    fn answer_many(&self, asks: Vec<(&Self::Session, S::Query)>) -> Vec<Result<S::Answer>>;
+
+    /// Answers one query: the batch of one.
     ///
     /// # Errors
     /// None that depends on what the query asks for.
-    fn answer(&self, session: &Self::Session, query: S::Query) -> Result<S::Answer>;
-
-    /// Answers many clients' queries, in order; schemes that can share one pass over the data do.
-    fn answer_many(&self, asks: Vec<(&Self::Session, S::Query)>) -> Vec<Result<S::Answer>> {
-        asks.into_iter().map(|(session, query)| self.answer(session, query)).collect()
+    fn answer(&self, session: &Self::Session, query: S::Query) -> Result<S::Answer> {
+        self.answer_many(vec![(session, query)]).pop().unwrap_or(Err(FEWER.into()))
     }
+}
+
+/// What a batch must not be.
+const FEWER: Misuse = Misuse::Rule("a batch has an answer for each of its queries");
+
+/// Takes what went well of a first step on to the next steps together, and puts results and errors in order.
+pub fn together<A, B>(first: Vec<Result<A>>, next: impl FnOnce(Vec<A>) -> Vec<Result<B>>) -> Vec<Result<B>> {
+    let mut good = Vec::with_capacity(first.len());
+    let bad: Vec<Option<Error>> = first
+        .into_iter()
+        .map(|first| match first {
+            Ok(first) => {
+                good.push(first);
+                None
+            }
+            Err(error) => Some(error),
+        })
+        .collect();
+    let mut done = next(good).into_iter();
+    bad.into_iter().map(|bad| bad.map_or_else(|| done.next().unwrap_or(Err(FEWER.into())), Err)).collect()
 }
 
 /// A scheme whose image can be moved to the next epoch by re-encoding only what changed.
@@ -181,8 +202,81 @@ pub trait Sink: Sync {
     fn progress(&self, _stage: &'static str, _done: u64, _total: u64) {}
 }
 
-/// An encoded table, usually mapped from a file; sections start 64-byte aligned.
+/// An encoded table, usually mapped from a file; sections start 64-byte aligned. Immutable: what it has, it has as long as
+/// it lives.
 pub trait Image: Send + Sync {
     /// A section's bytes, or `None` if the image has no such section.
     fn section(&self, section: Section) -> Option<&[u8]>;
+}
+
+/// A section of an open image, which is there and as long as the parameters say.
+pub struct Held {
+    image: Arc<dyn Image>,
+    section: Section,
+    bytes: usize,
+}
+
+impl Held {
+    /// Looks the section up.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Length`] if it has another length than `want`, or is not there. `what` is what the scheme calls it.
+    pub fn open(image: Arc<dyn Image>, section: Section, what: &'static str, want: u64) -> Result<Self> {
+        let bytes = image.section(section).map_or(0, <[u8]>::len);
+        if bytes as u64 != want {
+            return Err(PeerMisbehaved::Length { what, got: bytes as u64, want }.into());
+        }
+        Ok(Held { image, section, bytes })
+    }
+
+    /// Its bytes, as many as were found when it was opened.
+    ///
+    /// # Panics
+    /// If the image is not [`Image`]: it had the section, and has it no longer. That is no client's fault, and so no error
+    /// that a client is sent: servers log a panic and refuse what waited for it.
+    pub fn bytes(&self) -> &[u8] {
+        let bytes = self.image.section(self.section).unwrap_or_default();
+        assert!(bytes.len() == self.bytes, "an image keeps the sections it was opened with");
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Three bytes, until they are taken away.
+    #[derive(Default)]
+    struct Fading(AtomicBool);
+
+    impl Image for Fading {
+        fn section(&self, section: Section) -> Option<&[u8]> {
+            let there = section == Section::Resident && !self.0.load(Ordering::Relaxed);
+            there.then_some(&[1, 2, 3])
+        }
+    }
+
+    #[test]
+    fn a_section_is_held_if_it_is_as_long_as_it_must_be() {
+        let image = Arc::new(Fading::default());
+        assert_eq!(Held::open(image.clone(), Section::Resident, "table", 3).unwrap().bytes(), [1, 2, 3]);
+        for (section, want) in
+            [(Section::Resident, 2), (Section::Resident, 4), (Section::Public(Artifact::Hint), 1)]
+        {
+            let refused = Held::open(image.clone(), section, "table", want);
+            assert!(matches!(refused.err(), Some(Error::Peer(PeerMisbehaved::Length { .. }))), "{section:?}");
+        }
+    }
+
+    /// No error that a client would be sent as its own fault.
+    #[test]
+    #[should_panic(expected = "keeps the sections")]
+    fn a_section_that_is_lost_is_no_clients_fault() {
+        let image = Arc::new(Fading::default());
+        let held = Held::open(image.clone(), Section::Resident, "table", 3).unwrap();
+        image.0.store(true, Ordering::Relaxed);
+        held.bytes();
+    }
 }

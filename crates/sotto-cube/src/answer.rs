@@ -1,4 +1,4 @@
-//! Answering: the steps a scheme's `answer` is written in.
+//! Answering: the steps that an answer of the family takes.
 //!
 //! | step | module | what it does |
 //! |---|---|---|
@@ -7,19 +7,20 @@
 //! | further dimensions | [`fold`](Cube::fold) | columns are halved by one bit after the other |
 //! | packing, switching | [`respond`](Cube::respond) | what is left becomes the few bits that are sent |
 //!
-//! Large buffers go from one answer to the next: see `spare`.
+//! [`Cube`] is the server of every scheme of the family; `serve` takes the steps for a batch. Large buffers go from one
+//! answer to the next: see `spare`.
 
 mod fold;
 mod prepare;
 mod respond;
+mod serve;
 mod spare;
 
 use crate::message::{Answer, UnitAnswer};
 use crate::params::{Inner, Params};
-use crate::session::Session;
 pub use prepare::Prepared;
 use rayon::prelude::*;
-use sotto_core::{Image, Misuse, PeerMisbehaved, Result, Section};
+use sotto_core::{Held, Image, Misuse, Result, Section};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::ring::Level;
 use sotto_math::modulus::Modulus;
@@ -34,7 +35,7 @@ pub const BATCH: usize = 4;
 /// An open table.
 pub struct Cube<F> {
     params: Params<F>,
-    image: Arc<dyn Image>,
+    table: Held,
     words: Words,
     spare: Arc<Rooms>,
 }
@@ -73,19 +74,15 @@ impl<F> Cube<F> {
     /// Opens an image.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Length`] if it is not the table of these parameters.
+    /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        let (want, what) = (params.grid.bytes(), "table");
-        let got = image.section(Section::Resident).map_or(0, <[u8]>::len) as u64;
-        if got != want {
-            return Err(PeerMisbehaved::Length { what, got, want }.into());
-        }
+        let table = Held::open(image, Section::Resident, "table", params.grid.bytes())?;
         let words = stored(params)?;
         let sums = (params.grid.layout().cols() * (params.rank() + 1) * params.n() * 8) as u64;
         let spare =
             Rooms { selectors: Spare::new(kept(params.prepared_bytes())), sums: Spare::new(kept(sums)) };
         let spare = Arc::new(spare);
-        Ok(Cube { params: params.clone(), image, words, spare })
+        Ok(Cube { params: params.clone(), table, words, spare })
     }
 
     /// The parameters.
@@ -93,24 +90,15 @@ impl<F> Cube<F> {
         &self.params
     }
 
-    /// Admits a client's keys.
-    ///
-    /// # Errors
-    /// As [`Session::admit`].
-    pub fn admit(&self, keys: &crate::Keys) -> Result<Session> {
-        Session::admit(&self.params, keys)
-    }
-
     /// The first dimension, for up to [`BATCH`] queries in one pass: each column's sum of its rows'
     /// polynomials times the rows' selectors. Threads of the current pool take stretches of slots.
     ///
-    /// # Errors
-    /// Only if the image has lost its table.
-    pub fn first_dimension(&self, unit: u64, queries: &[&Prepared]) -> Result<Vec<Columns>> {
+    /// # Panics
+    /// If a record has no such unit.
+    pub fn first_dimension(&self, unit: u64, queries: &[&Prepared]) -> Vec<Columns> {
         let layout = self.params.grid.layout();
-        let (start, bytes) = (self.params.grid.region(unit) as usize, layout.bytes() as usize);
-        let table = self.image.section(Section::Resident).and_then(|table| table.get(start..start + bytes));
-        let table = table.ok_or_else(lost)?;
+        let (_, table) = self.table.bytes().split_at(self.params.grid.region(unit) as usize);
+        let (table, _) = table.split_at(layout.bytes() as usize);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| query.selectors()).collect();
         let comps = self.params.rank() + 1;
         let block_words = layout.cols() * comps * 8;
@@ -139,44 +127,27 @@ impl<F> Cube<F> {
             let blocks = first..(first + stretch).min(layout.blocks());
             tiles::scan(&self.words, layout, table, blocks, &selectors, &mut out);
         });
-        Ok(sums.into_iter().map(|sums| Columns { sums, comps, spare: self.spare.clone() }).collect())
+        sums.into_iter().map(|sums| Columns { sums, comps, spare: self.spare.clone() }).collect()
     }
 
-    /// One unit for several queries: the first dimension together, the rest each on its own.
+    /// One unit for several queries, whose bits are those of one pass: the first dimension together, the rest each on its own.
     ///
-    /// # Errors
+    /// # Panics
     /// As [`Cube::first_dimension`].
-    pub fn unit(&self, unit: u64, queries: &[&Prepared]) -> Result<Vec<UnitAnswer>> {
-        let columns = self.first_dimension(unit, queries)?;
+    pub fn unit(&self, unit: u64, queries: &[&Prepared]) -> Vec<UnitAnswer> {
+        let columns = self.first_dimension(unit, queries);
         let one = |(columns, query): (Columns, &&Prepared)| self.respond(self.fold(columns, query), query);
-        Ok(columns.into_par_iter().zip(queries).map(one).collect())
+        columns.into_par_iter().zip(queries).map(one).collect()
     }
 
-    /// Whole records for several queries, [`BATCH`] of them in one pass; answers in order.
-    ///
-    /// # Errors
-    /// As [`Cube::first_dimension`].
-    pub fn units(&self, queries: &[&Prepared]) -> Result<Vec<Answer>> {
-        let mut answers = Vec::with_capacity(queries.len());
-        for queries in queries.chunks(BATCH) {
-            let mut some: Vec<Answer> = queries.iter().map(|_| Answer(Vec::new())).collect();
-            for unit in 0..self.params.grid.units() {
-                let units = self.unit(unit, queries)?;
-                some.iter_mut().zip(units).for_each(|(answer, unit)| answer.0.push(unit));
-            }
-            answers.append(&mut some);
+    /// Whole records for at most [`BATCH`] queries; answers in order.
+    fn units(&self, queries: &[&Prepared]) -> Vec<Answer> {
+        let mut answers: Vec<Answer> = queries.iter().map(|_| Answer(Vec::new())).collect();
+        for unit in 0..self.params.grid.units() {
+            let units = self.unit(unit, queries);
+            answers.iter_mut().zip(units).for_each(|(answer, unit)| answer.0.push(unit));
         }
-        Ok(answers)
-    }
-
-    /// Prepares many queries and answers those that could be; results in order.
-    pub fn answer_many(&self, asks: &[(&Session, crate::Query)]) -> Vec<Result<Answer>> {
-        let prepare = |(session, query): &(&Session, crate::Query)| self.prepare(session, query);
-        let prepared: Vec<Result<Prepared>> = asks.iter().map(prepare).collect();
-        let good: Vec<&Prepared> = prepared.iter().filter_map(|prepared| prepared.as_ref().ok()).collect();
-        // Only an image that lost its table fails here, and then no query has an answer.
-        let mut answers = self.units(&good).unwrap_or_default().into_iter();
-        prepared.into_iter().map(|prepared| prepared.and_then(|_| answers.next().ok_or_else(lost))).collect()
+        answers
     }
 
     /// Takes the ciphertexts of some columns out of the sums.
@@ -188,10 +159,6 @@ impl<F> Cube<F> {
         tiles::gather(&self.words, layout, columns.comps, &columns.sums, cols, &mut out);
         ciphers
     }
-}
-
-fn lost() -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "image", why: "the table is gone".into() }.into()
 }
 
 /// How slots are stored in an image: residues modulo q, or modulo its two factors.

@@ -30,6 +30,7 @@
 //! | `session` | a client's keys as the server holds them (feature `server`) |
 //! | `answer` | expansion, first dimension, folding, answers, a whole record's or one unit's (feature `server`) |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 #[cfg(feature = "server")]
 pub mod answer;

@@ -36,8 +36,13 @@ pub fn select(templates: &[Template], shape: &Shape) -> Result<Literal> {
     }
     best.map(|(_, literal)| literal).ok_or_else(|| {
         let why = match shape.set {
-            Some(_) => "this set has too few dimensions for it, or leaves its noise no margin; without a set named, another may do",
-            None => "it is empty, or its encoded form is larger than 2^46 bytes, or the noise leaves no margin",
+            Some(_) => {
+                "this set has too few dimensions for it, or leaves its noise no margin; without a set named, \
+            another may do"
+            }
+            None => {
+                "it is empty, or its encoded form is larger than 2^46 bytes, or the noise leaves no margin"
+            }
         };
         ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into()
     })

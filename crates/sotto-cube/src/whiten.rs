@@ -26,7 +26,7 @@ pub fn whiten(record: u64, part: u64, bytes: &mut [u8]) {
     let mut stream = SEED.stream("cube part", record.wrapping_shl(PART_BITS) ^ part);
     let mut mask = [0; 4096];
     for chunk in bytes.chunks_mut(mask.len()) {
-        let mask = &mut mask[..chunk.len()];
+        let (mask, _) = mask.split_at_mut(chunk.len());
         stream.fill(mask);
         chunk.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= *mask);
     }

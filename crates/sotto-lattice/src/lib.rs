@@ -15,9 +15,8 @@
 //! | [`scratch`] | the working memory of all these |
 //! | `words` | words that start on a cache line |
 //!
-//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are `(c0, c1)` or `(c0, c1, c2)` with
-//! the phase `c0 + c1 s + c2 s^2`. The feature `server` lets expansion use the
-//! current rayon pool.
+//! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are `(c0, c1)` or
+//! `(c0, c1, c2)` with the phase `c0 + c1 s + c2 s^2`. The feature `server` lets expansion use the current rayon pool.
 #![forbid(unsafe_code)]
 
 pub mod automorphism;

@@ -5,11 +5,11 @@
 //! cargo run --release -p sotto-layers --example batches -- make [height]...
 //! ```
 //!
-//! Tables are the nodes of a binary tree but the root, requests have one node of each layer: drawn at random among all nodes ("random"),
-//! or the way to a random leaf ("proofs", nodes numbered by layers). `fail` counts the batches of which exact matching
-//! leaves more than 0, 1 and 2 rows over, beside the bound, with a new seed for each thousand; `make` finds all rows of all
-//! buckets, and then again with 32 bytes copied for each, bucket after bucket. Processor time, medians of three; a request
-//! is timed on the wall, median of 300.
+//! Tables are the nodes of a binary tree but the root, requests have one node of each layer: drawn at random among all
+//! nodes ("random"), or the way to a random leaf ("proofs", nodes numbered by layers). `fail` counts the batches of
+//! which exact matching leaves more than 0, 1 and 2 rows over, beside the bound, with a new seed for each thousand;
+//! `make` finds all rows of all buckets, and then again with 32 bytes copied for each, bucket after bucket. Processor
+//! time, medians of three; a request is timed on the wall, median of 300.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};

@@ -1,9 +1,10 @@
 //! Merkle proofs by colour (TreePIR, Dau and others): the log's hashes in a table for each colour, and for a proof one
 //! lookup in every one of them.
 //!
-//! A log of `n` leaves lies in a tree of `2^H`, whose colouring is fixed. Every colour's rows are written in the order in which their
-//! hashes become known, so a longer log only appends. The *top* layers may be public, since they are few hashes: then each
-//! subtree under them is coloured alike, one subtree's rows after the other's, and there are fewer lookups.
+//! A log of `n` leaves lies in a tree of `2^H`, whose colouring is fixed. Every colour's rows are written in the order
+//! in which their hashes become known, so a longer log only appends. The *top* layers may be public, since they are few
+//! hashes: then each subtree under them is coloured alike, one subtree's rows after the other's, and there are fewer
+//! lookups.
 //!
 //! A colour that has no row yet has one all the same, of zeros, since no table is empty.
 //!
@@ -11,7 +12,7 @@
 //! the same, for a row drawn at random.
 
 use crate::draw;
-use sotto_core::{Misuse, PeerMisbehaved, Result, Row};
+use sotto_core::{Misuse, PeerMisbehaved, Result, Row, Sure};
 use sotto_tree::log::{Hash, Peaks, proof};
 use sotto_tree::{Colouring, Shape};
 
@@ -75,8 +76,7 @@ impl Colour {
 pub(crate) fn shards(colouring: &Colouring, leaves: u64) -> Vec<u64> {
     let layers = colouring.shape().height();
     let (whole, rest) = (leaves >> layers, leaves & ((1 << layers) - 1));
-    // The rest is shorter than a subtree.
-    let last = colouring.copath_rows(rest).unwrap_or_default();
+    let last = colouring.copath_rows(rest).sure("the rest is shorter than a subtree");
     colouring.sizes().iter().zip(last).map(|(size, last)| (size * whole + last).max(1)).collect()
 }
 

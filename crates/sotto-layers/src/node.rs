@@ -1,8 +1,8 @@
 //! Merkle proofs out of one table of all hashes: a proof's siblings are some of its rows, which a batch code fetches at once.
 //!
 //! `Then<Nodes, Pbc>` is what colourings are compared with in the papers on them: it does without a colouring, for more rows at
-//! the server and more lookups. Rows lie in the order in which hashes become known, so a longer log only appends; a new number of rows
-//! moves all of them around in the buckets all the same.
+//! the server and more lookups. Rows lie in the order in which hashes become known, so a longer log only appends; a new
+//! number of rows moves all of them around in the buckets all the same.
 
 use crate::draw;
 use sotto_core::{CryptoRng, Misuse, Result, Row};

@@ -9,20 +9,23 @@
 //! | [`matching`] | which bucket serves which row |
 //! | [`place`] | what lies in each bucket, for who writes it |
 //!
-//! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at `p_j(i) div g`, for permutations `p_j` of a
-//! public seed.
+//! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at `p_j(i) div g`, for
+//! permutations `p_j` of a public seed.
 //!
-//! **What is asked** is one row of each bucket, and some rows of the whole table, whatever is wanted and even if it cannot be had.
-//! Buckets that are not needed are asked for a random row, and rows that are wanted twice are fetched once.
+//! **What is asked** is one row of each bucket, and some rows of the whole table, whatever is wanted and even if it
+//! cannot be had. Buckets that are not needed are asked for a random row, and rows that are wanted twice are fetched
+//! once.
 //!
-//! **If it fails** ([`Error::Unserved`]) nobody sees it, as long as nothing is done that would not have been done otherwise. Ask for some
-//! of the rows in the next request that is due anyway; asking at once for what is missing tells the server that a request failed,
-//! and the seed tells everyone which requests do. Who can choose what a client wants can choose a request
-//! that fails, and so can who chooses the seed: a client that acts on the failure where others look on tells them what it wanted.
+//! **If it fails** ([`Error::Unserved`]) nobody sees it, as long as nothing is done that would not have been done
+//! otherwise. Ask for some of the rows in the next request that is due anyway; asking at once for what is missing tells
+//! the server that a request failed, and the seed tells everyone which requests do. Who can choose what a client wants
+//! can choose a request that fails, and so can who chooses the seed: a client that acts on the failure where others
+//! look on tells them what it wanted.
 //!
-//! **Time.** The work of [`Layer::plan`] depends on the code alone, not on the rows, on how many are wanted, on which are the same, nor on whether
-//! they can be served; it branches on, and looks up, nothing secret. Two things are not so: a wrong request is refused at once, before
-//! anything is asked; and [`Layer::assemble`] copies the rows from where they are, by then in the client's own memory.
+//! **Time.** The work of [`Layer::plan`] depends on the code alone, not on the rows, on how many are wanted, on which
+//! are the same, nor on whether they can be served; it branches on, and looks up, nothing secret. Two things are not
+//! so: a wrong request is refused at once, before anything is asked; and [`Layer::assemble`] copies the rows from where
+//! they are, by then in the client's own memory.
 
 pub mod code;
 pub mod matching;

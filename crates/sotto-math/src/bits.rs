@@ -1,4 +1,5 @@
 //! Words of any width, packed without gaps: the lowest bit first, bytes in order.
+#![deny(clippy::indexing_slicing)]
 
 /// Appends words of `width` bits. Bits of a word above its width are left out. What remains of
 /// the last byte is zero.

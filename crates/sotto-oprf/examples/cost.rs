@@ -55,7 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             finishing = finishing.min(start.elapsed());
         }
         println!(
-            "{count} evaluations: client blinds in {:.0} us, server evaluates in {:.0} us, client checks and unblinds in {:.0} us",
+            "{count} evaluations: client blinds in {:.0} us, server evaluates in {:.0} us, client checks and unblinds \
+            in {:.0} us",
             us(blinding),
             us(evaluating),
             us(finishing)

@@ -41,8 +41,9 @@ impl Blinded {
     /// The function at each input, in their order.
     ///
     /// # Errors
-    /// [`OprfError::Count`], [`OprfError::Element`]; [`OprfError::Proof`] unless these are evaluations of exactly the elements that
-    /// were sent, with the key whose public half this is: so no server can know a client again by a key of its own.
+    /// [`OprfError::Count`], [`OprfError::Element`]; [`OprfError::Proof`] unless these are evaluations of exactly the
+    /// elements that were sent, with the key whose public half this is: so no server can know a client again by a key
+    /// of its own.
     pub fn finish(
         self,
         evaluated: &[Element],

@@ -9,7 +9,8 @@ pub enum OprfError {
     Element,
     /// A proof that does not hold for these elements and this public key.
     #[error(
-        "the proof of an evaluation does not hold: it was not made with the key that the catalog names; tell the operator, and do not \
+        "the proof of an evaluation does not hold: it was not made with the key that the catalog names; tell the \
+        operator, and do not \
          ask again"
     )]
     Proof,
@@ -29,7 +30,8 @@ pub enum OprfError {
     KeyText(&'static str),
     /// Masked bytes that the function's output does not open.
     #[error(
-        "an item does not open: what was fetched is damaged, or was masked with another key; tell the publisher, and do not ask for it \
+        "an item does not open: what was fetched is damaged, or was masked with another key; tell the publisher, and \
+        do not ask for it \
          again"
     )]
     Closed,

@@ -24,8 +24,8 @@ impl SecretKey {
     /// Evaluates blinded elements. Takes as long for any of them; of what they are blinded nothing can be told.
     ///
     /// # Errors
-    /// [`OprfError::Element`] for bytes that are no element, or the identity, whose evaluation would say nothing and cost the same;
-    /// [`OprfError::Count`] for none or more than [`MAX_ELEMENTS`].
+    /// [`OprfError::Element`] for bytes that are no element, or the identity, whose evaluation would say nothing and
+    /// cost the same; [`OprfError::Count`] for none or more than [`MAX_ELEMENTS`].
     pub fn evaluate(&self, elements: &[Element], rng: &mut dyn CryptoRng) -> Result<Evaluated> {
         if !(1..=MAX_ELEMENTS).contains(&elements.len()) {
             return Err(OprfError::Count { got: elements.len(), want: MAX_ELEMENTS });

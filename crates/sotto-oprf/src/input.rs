@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! row   "sotto-oprf-row/1"  00 | length of the table's name (u8) | name | row (u64 LE) | version (u64 LE)
-//! key   "sotto-oprf-key/1"  00 | length of the table's name (u8) | name | key | zeros up to the longest key | length of the key (u32 LE)
+//! key   "sotto-oprf-key/1"  00 | length of the table's name (u8) | name | key | zeros up to the longest key |
+//!       length of the key (u32 LE)
 //! ```
 //!
 //! The name is in it, so that tables which share a key by mistake share no masks. All inputs of one table have one length: what

@@ -121,7 +121,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_what_was_closed_opens(item in prop::collection::vec(any::<u8>(), 0..3000), version: u64, at: prop::sample::Index, bit in 0..8u32) {
+        fn only_what_was_closed_opens(
+            item in prop::collection::vec(any::<u8>(), 0..3000),
+            version: u64,
+            at: prop::sample::Index,
+            bit in 0..8u32,
+        ) {
             let mut masked = mask(1).close(Version(version), &item);
             prop_assert_eq!(masked.len(), item.len() + OVERHEAD_BYTES);
             prop_assert_eq!(Version::of(&masked), Version(version));

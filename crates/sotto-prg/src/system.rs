@@ -69,7 +69,10 @@ pub struct NoEntropy;
 
 impl fmt::Display for NoEntropy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the operating system gave no randomness, so no secret can be drawn; check that getrandom(2) or /dev/urandom is reachable from this process")
+        f.write_str(
+            "the operating system gave no randomness, so no secret can be drawn; check that getrandom(2) or \
+        /dev/urandom is reachable from this process",
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::sizes::MAX_PROBLEM_BYTES;
 use serde::{Deserialize, Serialize};
-use sotto_core::Epoch;
+use sotto_core::{Epoch, Sure};
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $status:literal $text:literal, $fix:literal;)+) => {
@@ -104,8 +104,8 @@ codes! {
     /// The ask waited too long and was dropped before any work.
     Deadline = 503 "deadline",
         "send the same bytes again after Retry-After";
-    /// Nobody serves here yet. Servers open their tables before they answer, so this is what a client makes
-    /// of a proxy that has no server behind it.
+    /// The table's image is read through before it is served, or is damaged or lost; or nobody serves here yet, which is what a
+    /// client makes of a proxy that has no server behind it.
     NotReady = 503 "not-ready",
         "try again after Retry-After";
     /// The server is going away.
@@ -186,8 +186,7 @@ impl Problem {
             fix: self.fix.clone(),
             epoch: self.epoch,
         };
-        // Strings and an integer always serialise.
-        serde_json::to_vec(&body).unwrap_or_default()
+        serde_json::to_vec(&body).sure("strings and an integer always serialise")
     }
 
     /// Reads the refusal in a response of `status`.

@@ -1,9 +1,9 @@
 //! Where the time of an answer goes:
 //! `cargo run --release -p bgvpir --example bgvpir-passes -- [SET] [LOG2 BITS] [ROW BYTES] [ROUNDS] [THREADS]`.
 //!
-//! The set names the ring, and the form of the image: `pow2`, `pow2-streamed`. The table is made of numbers without pattern and is not
-//! kept, so that memory holds the image alone. Each stage's median, and the least, which other work on the machine
-//! touches less; every record is compared with the table.
+//! The set names the ring, and the form of the image: `pow2`, `pow2-streamed`. The table is made of numbers without
+//! pattern and is not kept, so that memory holds the image alone. Each stage's median, and the least, which other work
+//! on the machine touches less; every record is compared with the table.
 
 use bgvpir::message::{Answer, Keys};
 use bgvpir::params::Params;
@@ -115,7 +115,7 @@ fn run(set: &str, bits: u64, row_bytes: u64, rounds: u64) -> Result<(), Box<dyn 
         let prepared = server.prepare(&session, &query)?;
         lap(begin);
         let start = Instant::now();
-        let sums = server.first_dimension(&[&prepared])?.remove(0);
+        let sums = server.first_dimension(&[&prepared]).remove(0);
         lap(start);
         let start = Instant::now();
         let answer = server.finish(&session, &prepared, &sums)?;

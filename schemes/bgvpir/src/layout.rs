@@ -6,7 +6,8 @@
 //! rows share a query. So a row has `p` records, and record `j` is block `j mod p` of row `j div p`.
 //!
 //! ```text
-//! record    the bits of its slots, least significant bit first: layer 0: cycle 0: slots beta, beta + p, ...; cycle 1: ...; layer 1: ...
+//! record    the bits of its slots, least significant bit first:
+//!           layer 0: cycle 0: slots beta, beta + p, ...; cycle 1: ...; layer 1: ...
 //!           the bits after its last whole byte hold nothing
 //! ```
 

@@ -1,6 +1,7 @@
 //! Keys, queries and answers, and their bits on the wire.
 //!
 //! Masks are never sent: 32 bytes of seed stand for all of a message's. spec/bgvpir.md draws the bytes.
+#![deny(clippy::indexing_slicing)]
 
 use crate::cost::{self, SEED_BYTES, answer_bytes, keys_bytes, query_bytes};
 use crate::params::{Inner, Params};

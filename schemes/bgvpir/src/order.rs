@@ -1,8 +1,9 @@
 //! The order of the products that lead from u, v and the table to an answer.
 //!
-//! Both give `r = sum over a, b of u[a] v[b] X[a, b]`, a polynomial of three parts modulo the primes of the table, and modulo numbers
-//! products distribute over sums without an error: so both give the *same* `r`, noise included, over the same image and for the same
-//! query. Nothing is rounded before. The order is thus the server's own business and not in a literal, and answers do not tell it.
+//! Both give `r = sum over a, b of u[a] v[b] X[a, b]`, a polynomial of three parts modulo the primes of the table, and
+//! modulo numbers products distribute over sums without an error: so both give the *same* `r`, noise included, over the
+//! same image and for the same query. Nothing is rounded before. The order is thus the server's own business and not in
+//! a literal, and answers do not tell it.
 
 /// Which products are taken first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

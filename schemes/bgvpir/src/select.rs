@@ -38,7 +38,8 @@ pub(crate) fn select(shape: &Shape) -> Result<Literal> {
             ring.periods.iter().for_each(|period| search.period(set, ring, *period));
         }
     }
-    let why = "it is empty, its encoded form is larger than 2^46 bytes, a row takes more than 4096 ciphertexts, or a request of so \
+    let why = "it is empty, its encoded form is larger than 2^46 bytes, a row takes more than 4096 ciphertexts, or a \
+    request of so \
                many lookups together would fail too often"
         .into();
     let no_fit = ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why };

@@ -29,6 +29,7 @@ use image::Table;
 use prepare::Prepared;
 use rayon::prelude::*;
 use session::{Session, with_keys};
+use sotto_core::server::together;
 use sotto_core::{Change, Image, Result, Revise, Rows, Sink};
 use std::sync::Arc;
 
@@ -51,10 +52,7 @@ impl Server {
     }
 
     /// The second: one pass over the table for several queries.
-    ///
-    /// # Errors
-    /// Only if the image has lost its table.
-    pub fn first_dimension(&self, queries: &[&Prepared]) -> Result<Vec<Sums>> {
+    pub fn first_dimension(&self, queries: &[&Prepared]) -> Vec<Sums> {
         answer::first_dimension(&self.table, queries)
     }
 
@@ -68,12 +66,6 @@ impl Server {
             let products = answer::products(&self.table, rns, query, sums);
             Ok(answer::finish(params, rns, keys, products))
         })
-    }
-
-    fn together(&self, asks: &[(&Session, &Prepared)]) -> Result<Vec<Answer>> {
-        let queries: Vec<&Prepared> = asks.iter().map(|(_, query)| *query).collect();
-        let sums = self.first_dimension(&queries)?;
-        asks.iter().zip(sums).map(|((session, query), sums)| self.finish(session, query, &sums)).collect()
     }
 }
 
@@ -96,31 +88,24 @@ impl sotto_core::Server<BgvPir> for Server {
         Session::admit(self.table.params(), &keys)
     }
 
-    /// Answer (Algorithms 1 and 3, in the distributed order): rotate the query S - 1 times, unfold both sides of the tree, then
-    /// `w_a = sum over b of v[b] X[a, b]` and `r = sum over a of u[a] w_a`; relinearise r once, and switch it to few bits.
-    fn answer(&self, session: &Session, query: Query) -> Result<Answer> {
-        let prepared = self.prepare(session, &query)?;
-        self.together(&[(session, &prepared)])?.pop().ok_or_else(image::lost)
-    }
-
-    /// The same for several queries, up to four in one pass over the table.
+    /// Answer (Algorithms 1 and 3, in the distributed order): rotate each query S - 1 times and unfold both sides of its tree;
+    /// then `w_a = sum over b of v[b] X[a, b]`, for up to four queries in one pass over the table; and for each of them
+    /// `r = sum over a of u[a] w_a`, which is relinearised once and switched to few bits.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let mut out = Vec::with_capacity(asks.len());
-        for asks in asks.chunks(BATCH) {
-            let prepared: Vec<Result<Prepared>> =
-                asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
-            let good: Vec<(&Session, &Prepared)> = asks
-                .iter()
-                .zip(&prepared)
-                .filter_map(|((session, _), query)| Some((*session, query.as_ref().ok()?)))
-                .collect();
-            // Only an image that lost its table fails here, and then no query has an answer.
-            let mut answers = self.together(&good).unwrap_or_default().into_iter();
-            out.extend(
-                prepared.into_iter().map(|query| query.and_then(|_| answers.next().ok_or_else(image::lost))),
-            );
-        }
-        out
+        let answer = |asks: &[(&Session, Query)]| {
+            let prepared =
+                asks.par_iter().map(|(session, query)| Ok((*session, self.prepare(session, query)?)));
+            together(prepared.collect(), |queries: Vec<(&Session, Prepared)>| {
+                let prepared: Vec<&Prepared> = queries.iter().map(|(_, query)| query).collect();
+                let sums = self.first_dimension(&prepared);
+                queries
+                    .iter()
+                    .zip(sums)
+                    .map(|((session, query), sums)| self.finish(session, query, &sums))
+                    .collect()
+            })
+        };
+        asks.chunks(BATCH).flat_map(answer).collect()
     }
 }
 

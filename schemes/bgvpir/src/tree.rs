@@ -9,6 +9,7 @@
 //! [`Tree::halving`]. Any lengths do as well, and lengths whose product is hardly more than there are rows are
 //! shorter: 65 and 64 instead of 128 and 64 for the 4,098 rows of 2^25 bits.
 
+use sotto_core::Sure;
 use sotto_math::divide::divide;
 
 /// Leaves on one side of the root, at most: four levels of products.
@@ -95,14 +96,15 @@ impl Tree {
 
     /// Whether a query that repeats after `period` slots selects a row nowhere but in the slots of its record.
     ///
-    /// That is so if the last leaf is a guard and [`guarded_slots`](Self::guarded_slots) fit. *Proof.* Say there are `k` leaves of
-    /// at most `m` entries, which lie in the slots up to `S`, and the guard in slot `S`; of a period `p` the last `p - S - 1` are
-    /// zero. Slots `j` places further read the same windows `j` slots further. If they select a row, each of those `k + 1` windows
-    /// holds a one. The windows have no slot in common, and there are `k + 1` ones, so each holds one of them, in the order around the
-    /// period: window `i` holds one number `i + c`, modulo `k + 1`, for some `c`. `c = 0` would leave the guard's window, of one slot,
-    /// where it is. Otherwise leaf window `k - c` holds the guard's one, and what comes next holds that of the first leaf. These
-    /// ones have the `p - S - 1` zeroes between them. If what comes next is the guard's window, or a leaf's, there are
-    /// at most `m - 1`, or `2 m - 2`, slots between two ones in them. So `p - S - 1` is less than `2 m - 1`.
+    /// That is so if the last leaf is a guard and [`guarded_slots`](Self::guarded_slots) fit. *Proof.* Say there are
+    /// `k` leaves of at most `m` entries, which lie in the slots up to `S`, and the guard in slot `S`; of a period `p`
+    /// the last `p - S - 1` are zero. Slots `j` places further read the same windows `j` slots further. If they select
+    /// a row, each of those `k + 1` windows holds a one. The windows have no slot in common, and there are `k + 1`
+    /// ones, so each holds one of them, in the order around the period: window `i` holds one number `i + c`, modulo
+    /// `k + 1`, for some `c`. `c = 0` would leave the guard's window, of one slot, where it is. Otherwise leaf window
+    /// `k - c` holds the guard's one, and what comes next holds that of the first leaf. These ones have the `p - S - 1`
+    /// zeroes between them. If what comes next is the guard's window, or a leaf's, there are at most `m - 1`, or
+    /// `2 m - 2`, slots between two ones in them. So `p - S - 1` is less than `2 m - 1`.
     pub fn selects_nothing_else(&self, period: usize) -> bool {
         self.right.len() > 1 && self.right.last() == Some(&1) && period >= self.guarded_slots()
     }
@@ -190,7 +192,7 @@ impl Tree {
         let mut left = leaves;
         let right = left.split_off(count.div_ceil(2));
         if right.is_empty() {
-            return Ok(left.pop().unwrap_or_default());
+            return Ok(left.pop().sure("a side has a leaf"));
         }
         let (left, right) = (Self::unfold(left, multiply)?, Self::unfold(right, multiply)?);
         let mut out = Vec::with_capacity(left.len() * right.len());

@@ -11,8 +11,9 @@
 //!  2g - . - . - ...        the first column: by a stride
 //! ```
 //!
-//! So no place is more than `i + j` turns away, pairs of rows do not wait for each other, and both turns of a ciphertext of an even row
-//! share its digits, which are half of a turn's work (Halevi and Shoup, CRYPTO 2018): half of the places are never split at all.
+//! So no place is more than `i + j` turns away, pairs of rows do not wait for each other, and both turns of a
+//! ciphertext of an even row share its digits, which are half of a turn's work (Halevi and Shoup, CRYPTO 2018): half of
+//! the places are never split at all.
 
 /// The turns of a query: how many places there are, and the stride, which is 1 where there is no second key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! The public mask on the data.
 //!
-//! Each slot is combined by exclusive or with a public stream, before it is encoded and after it is recovered. That hides nothing.
-//! It makes the coefficients of every table uniform, whatever its publisher filled it with, which the noise bound rests on: noise grows with the table's
-//! coefficients, and a table of equal bytes has all its weight in few of them. A publisher can still make a table
-//! against the mask, and have lookups in that table fail; who publishes a table can always spoil it.
+//! Each slot is combined by exclusive or with a public stream, before it is encoded and after it is recovered. That
+//! hides nothing. It makes the coefficients of every table uniform, whatever its publisher filled it with, which the
+//! noise bound rests on: noise grows with the table's coefficients, and a table of equal bytes has all its weight in
+//! few of them. A publisher can still make a table against the mask, and have lookups in that table fail; who publishes
+//! a table can always spoil it.
 
 use sotto_prg::PublicSeed;
 

@@ -2,6 +2,7 @@
 //!
 //! A key is canonical: its control bits fill whole bytes, and the bits left over are zero. Every other string of
 //! its length is a key.
+#![deny(clippy::indexing_slicing)]
 
 use crate::generator::Seed;
 use crate::params::Params;

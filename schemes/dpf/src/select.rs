@@ -101,7 +101,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_selected_passes_the_check_and_holds_the_rows(rows in 1u64.., row_bytes in 1u64.., shift in 0u32..64, narrow in 0u32..64) {
+        fn what_is_selected_passes_the_check_and_holds_the_rows(
+            rows in 1u64..,
+            row_bytes in 1u64..,
+            shift in 0u32..64,
+            narrow in 0u32..64,
+        ) {
             let (rows, row_bytes) = ((rows >> shift).max(1), (row_bytes >> narrow).max(1));
             for goal in Goal::ALL {
                 let Ok(literal) = select(&Shape { goal, ..Shape::new(rows, row_bytes, 1) }) else { continue };

@@ -5,7 +5,7 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::tree::Tree;
 use rayon::prelude::*;
-use sotto_core::{Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Held, Image, Result, Rows, Section, Sink, Sure};
 use sotto_math::slices::{GROUP, Matrices, Share, matrices, scan, unslice};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const MOST_LEAVES: usize = 512;
 /// An open table.
 pub struct Server {
     params: Params,
-    image: Arc<dyn Image>,
+    table: Held,
 }
 
 impl sotto_core::Server<Dpf> for Server {
@@ -33,41 +33,30 @@ impl sotto_core::Server<Dpf> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let got = image.section(Section::Resident).map_or(0, <[u8]>::len) as u64;
-        let want = params.table_bytes();
-        if got != want {
-            return Err(PeerMisbehaved::Length { what: "table", got, want }.into());
-        }
-        Ok(Server { params: params.clone(), image })
+        let table = Held::open(image, Section::Resident, "table", params.table_bytes())?;
+        Ok(Server { params: params.clone(), table })
     }
 
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }
 
-    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
-        let missing = || Misuse::Rule("one query has one answer").into();
-        self.answers(&[query])?.pop().ok_or_else(missing)
-    }
-
+    /// Answer, for up to 48 queries in one pass: the exclusive or of the records whose bit is set.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
         // Passes of equal size: 49 queries are 25 and 24, not 48 and one.
         let passes = queries.len().div_ceil(BATCH).max(1);
         queries
             .chunks(queries.len().div_ceil(passes).max(1))
-            .flat_map(|batch| match self.answers(batch) {
-                Ok(answers) => answers.into_iter().map(Ok).collect(),
-                // Only an image that lost its table gets here, and then no query has an answer.
-                Err(_) => batch.iter().map(|_| Err(lost())).collect::<Vec<_>>(),
-            })
+            .flat_map(|batch| self.answers(batch))
+            .map(Ok)
             .collect()
     }
 }
 
 impl Server {
-    fn answers(&self, queries: &[Query]) -> Result<Vec<Answer>> {
-        let blocks = self.image.section(Section::Resident).ok_or_else(lost)?;
+    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
+        let blocks = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
         let turn = (MATRICES / (groups * size_of::<Matrices>())).clamp(1, MOST_LEAVES);
         let turn = 1 << turn.ilog2();
@@ -83,11 +72,11 @@ impl Server {
             .collect();
         let block = self.params.block_bytes();
         let mut sums = sums.into_iter();
-        let mut total = sums.next().unwrap_or_default();
+        let mut total = sums.next().sure("a table has a leaf");
         for sum in sums {
             total.iter_mut().zip(sum).for_each(|(total, sum)| *total ^= sum);
         }
-        Ok(total
+        total
             .chunks_exact(block)
             .flat_map(|sums| (0..GROUP).map(move |i| (sums, i)))
             .take(queries.len())
@@ -96,7 +85,7 @@ impl Server {
                 unslice(sums, i, &mut record);
                 Answer(record)
             })
-            .collect())
+            .collect()
     }
 }
 
@@ -127,14 +116,14 @@ impl<'a> Pass<'a> {
         for number in turns {
             let first = number * turn as u64;
             let start = first as usize * leaf_bytes;
-            let piece = blocks.get(start..).unwrap_or_default();
+            let piece = blocks.get(start..).sure("a turn begins inside the table");
             let piece = piece.get(..turn * leaf_bytes).unwrap_or(piece);
             let leaves = piece.len().div_ceil(leaf_bytes);
             self.matrices.resize(leaves * groups, [0; 64]);
             for (g, trees) in self.trees.chunks_mut(GROUP).enumerate() {
                 let shares: Vec<Share<'_>> =
                     trees.iter_mut().map(|tree| share(tree, first, leaves)).collect();
-                matrices(&shares, groups, self.matrices.get_mut(g..).unwrap_or_default());
+                matrices(&shares, groups, self.matrices.get_mut(g..).sure("each group has matrices"));
             }
             let width = self.params.record_bytes();
             scan(piece, width, self.trees.len(), &self.matrices, &mut self.sums);
@@ -146,8 +135,4 @@ impl<'a> Pass<'a> {
 fn share(tree: &mut Tree, first: u64, count: usize) -> Share<'_> {
     let leaves = tree.leaves(first, count);
     Share { bytes: leaves.bytes, masks: leaves.masks, word: leaves.word }
-}
-
-fn lost() -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "image", why: "the table is gone".into() }.into()
 }

@@ -5,6 +5,7 @@
 
 use crate::generator::{Generator, Seed};
 use crate::message::Query;
+use sotto_core::Sure;
 
 /// Levels of a bough.
 const LEVELS: usize = 10;
@@ -88,12 +89,12 @@ impl Tree {
         };
         let within = (first & ((1 << (depth - top)) - 1)) as usize;
         let range = within..within + count;
-        let seeds = nodes.seeds.get(range.clone()).unwrap_or_default();
+        let seeds = nodes.seeds.get(range.clone()).sure("these leaves are in one bough");
         self.leaves.resize(4 * seeds.len(), [0; 16]);
         self.generator.leaves(seeds, &mut self.leaves);
         Leaves {
             bytes: self.leaves.as_flattened().as_chunks().0,
-            masks: nodes.masks.get(range).unwrap_or_default(),
+            masks: nodes.masks.get(range).sure("these leaves are in one bough"),
             word: &self.word,
         }
     }
@@ -116,7 +117,7 @@ impl Bough {
         let node = above.nodes.seeds.get(within).zip(above.nodes.masks.get(within));
         let Some((seed, mask)) = node else { return };
         self.nodes.set(*seed, *mask);
-        for level in levels.get(self.top..self.bottom).unwrap_or_default() {
+        for level in levels.get(self.top..self.bottom).sure("a bough spans levels of the tree") {
             self.nodes.descend(level, generator);
         }
         self.grown = Some(number);

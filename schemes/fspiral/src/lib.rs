@@ -7,11 +7,12 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`sets`] | the parameter sets: the paper's, ours, the one with the smallest queries |
-//! | `server` | encode, open, admit, answer (feature `server`) |
+//! | `server` | the server's capabilities: units, changed rows (feature `server`) |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 #[cfg(feature = "server")]
-pub mod server;
+mod server;
 pub mod sets;
 
 use sotto_core::{Caps, One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
@@ -37,7 +38,7 @@ impl Scheme for FSpiral {
     type Prepare = client::Prepare<FSpiral>;
     type Client = client::Client<FSpiral>;
     #[cfg(feature = "server")]
-    type Server = server::Server;
+    type Server = sotto_cube::answer::Cube<Self>;
     const CAPS: Caps<Self> = Caps::NONE.revise().stream();
 }
 

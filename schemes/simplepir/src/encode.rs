@@ -5,7 +5,7 @@ use crate::params::Params;
 use crate::ring::{N, Ring};
 use crate::server::{HINT, PANEL_ROWS};
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink};
+use sotto_core::{Misuse, Result, Rows, Section, Sink, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::ntt::Accumulator;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ fn write_matrix(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> 
     let mut slab = vec![0; width.min(m) * l];
     for first in (0..m).step_by(width) {
         let k = width.min(m - first);
-        let columns = slab.get_mut(..k * l).unwrap_or_default();
+        let columns = slab.get_mut(..k * l).sure("a slab holds this many columns");
         rows.read(first as u64, columns)?;
         let columns = &*columns;
         (0..layout.panels()).into_par_iter().try_for_each_init(Vec::new, |piece, panel| {

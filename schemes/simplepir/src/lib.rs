@@ -20,6 +20,7 @@
 //! | `encode` | the matrix and its hint (feature `server`) |
 //! | `revise` | changed bytes, in matrix and hint (feature `server`) |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod bound;
 pub mod client;

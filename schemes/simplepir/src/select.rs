@@ -28,7 +28,13 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
         .filter_map(|height| Candidate::new(shape, height))
         .min_by(|x, y| x.price.total_cmp(&y.price))
         .map(|best| best.literal)
-        .ok_or_else(|| no_fit("it needs more than about 2^19 records of at most 2^20 bytes, and their noise leaves no margin").into())
+        .ok_or_else(|| {
+            no_fit(
+                "it needs more than about 2^19 records of at most 2^20 bytes, and their noise leaves no \
+        margin",
+            )
+            .into()
+        })
 }
 
 /// Heights worth trying: 2^i and 3 * 2^i multiples of 64, and the width of a row.

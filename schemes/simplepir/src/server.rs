@@ -4,7 +4,7 @@ use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Artifact, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Held, Image, Result, Rows, Section, Sink};
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const BATCH: usize = 8;
 pub struct Server {
     params: Params,
     layout: PanelLayout,
-    image: Arc<dyn Image>,
+    matrix: Held,
 }
 
 impl sotto_core::Server<SimplePir> for Server {
@@ -29,61 +29,45 @@ impl sotto_core::Server<SimplePir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        for (section, what, want) in
-            [(Section::Resident, "matrix", params.matrix_bytes()), (HINT, "hint", params.hint_bytes())]
-        {
-            let got = image.section(section).map_or(0, <[u8]>::len) as u64;
-            if got != want {
-                return Err(PeerMisbehaved::Length { what, got, want }.into());
-            }
-        }
-        Ok(Server { params: params.clone(), layout: PanelLayout::new(params.l(), params.m()), image })
+        // Clients fetch the hint, and none of it is needed here.
+        Held::open(image.clone(), HINT, "hint", params.hint_bytes())?;
+        let matrix = Held::open(image, Section::Resident, "matrix", params.matrix_bytes())?;
+        Ok(Server { params: params.clone(), layout: PanelLayout::new(params.l(), params.m()), matrix })
     }
 
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }
 
-    fn answer(&self, (): &(), query: Query) -> Result<Answer> {
-        let missing = || Misuse::Rule("one query has one answer").into();
-        self.answers(&[query])?.pop().ok_or_else(missing)
-    }
-
+    /// Answer, for eight queries in one pass: `y = D c`, then the top t of b bits of every word.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
-        queries
-            .chunks(BATCH)
-            .flat_map(|batch| match self.answers(batch) {
-                Ok(answers) => answers.into_iter().map(Ok).collect(),
-                // Only an image that lost its matrix gets here, and then no query has an answer.
-                Err(_) => batch.iter().map(|_| Err(lost())).collect::<Vec<_>>(),
-            })
-            .collect()
+        queries.chunks(BATCH).flat_map(|batch| self.answers(batch)).map(Ok).collect()
     }
 }
 
 impl Server {
-    /// The paper's Answer, for several queries: `y = D c`, then the top t of b bits of every word.
-    fn answers(&self, queries: &[Query]) -> Result<Vec<Answer>> {
+    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
         let planes: Vec<QueryPlanes> = queries
             .iter()
             .map(|Query(c)| QueryPlanes::from_u32(c, self.params.planes(), &self.layout))
             .collect();
-        let mut y = self.times_matrix(&planes)?;
+        let mut y = self.times_matrix(&planes);
         for words in &mut y {
             words.truncate(self.params.l());
             round(words, self.params.query_bits(), self.params.answer_bits());
         }
-        Ok(y.into_iter().map(Answer).collect())
+        y.into_iter().map(Answer).collect()
     }
 
     /// D c modulo 2^32 for several c, each thread of the pool reading one stretch of panels.
-    fn times_matrix(&self, queries: &[QueryPlanes]) -> Result<Vec<Vec<u32>>> {
-        let panels = self.image.section(Section::Resident).ok_or_else(lost)?;
+    fn times_matrix(&self, queries: &[QueryPlanes]) -> Vec<Vec<u32>> {
         let queries: Vec<&QueryPlanes> = queries.iter().collect();
         // One stretch per thread: more streams at once than that slow the memory down.
         let stretch = self.layout.panels().div_ceil(rayon::current_num_threads()).max(1);
-        let parts: Vec<Vec<Vec<u32>>> = panels
+        let parts: Vec<Vec<Vec<u32>>> = self
+            .matrix
+            .bytes()
             .par_chunks(stretch * self.layout.panel_bytes())
             .map(|part| {
                 let rows = part.len() / self.layout.panel_bytes() * PANEL_ROWS;
@@ -93,9 +77,9 @@ impl Server {
                 out
             })
             .collect();
-        Ok((0..queries.len())
+        (0..queries.len())
             .map(|i| parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect())
-            .collect())
+            .collect()
     }
 }
 
@@ -107,10 +91,6 @@ fn round(words: &mut [u32], b: u32, t: u32) {
     let half = if t < b { 1 << (b - t - 1) } else { 0 };
     let mask = u32::MAX >> (32 - t);
     words.iter_mut().for_each(|y| *y = (y.wrapping_add(half) >> (b - t)) & mask);
-}
-
-fn lost() -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "image", why: "the matrix is gone".into() }.into()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Servers as bytes.
 
 use super::{AnySteps, AnyStream, AnySupplier, checked};
+use crate::server::together;
 use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Server, Sink, Wire};
 use std::any::Any;
 use std::sync::Arc;
@@ -104,33 +105,15 @@ impl<S: Scheme> AnyServer for Open<S> {
     }
 
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
-        // One malformed query must not cost its neighbours their answers: decode each on its own,
-        // answer the good ones together, and put the results back in order.
-        let decoded: Vec<_> = asks.iter().map(|(session, query)| self.decode(session, query)).collect();
-        let mut results = Vec::with_capacity(asks.len());
-        let mut good = Vec::with_capacity(asks.len());
-        for ask in decoded {
-            match ask {
-                Ok(ask) => {
-                    good.push(ask);
-                    results.push(Ok(Vec::new()));
-                }
-                Err(error) => results.push(Err(error)),
-            }
-        }
-        let mut answers = self.server.answer_many(good).into_iter();
-        for result in results.iter_mut().filter(|result| result.is_ok()) {
-            *result = match answers.next() {
-                Some(Ok(answer)) => {
-                    let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
-                    answer.put(&self.params, &mut out);
-                    Ok(out)
-                }
-                Some(Err(error)) => Err(error),
-                None => Err(Misuse::Rule("answer_many gave fewer answers than queries").into()),
-            };
-        }
-        results
+        // One malformed query must not cost its neighbours their answers.
+        let decoded = asks.iter().map(|(session, query)| self.decode(session, query)).collect();
+        let encode = |answer: <S as Scheme>::Answer| {
+            let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
+            answer.put(&self.params, &mut out);
+            out
+        };
+        let answers = together(decoded, |good| self.server.answer_many(good));
+        answers.into_iter().map(|answer| answer.map(encode)).collect()
     }
 
     fn stream(&self) -> Option<&dyn AnyStream> {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Change, Client, Costs, Image, PendingOf, Prepare, Record, RecordIndex, Revise, Rows, Section, Security,
-    Server, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
+    Change, Client, Costs, Image, Misuse, PendingOf, Prepare, Record, RecordIndex, Revise, Rows, Section,
+    Security, Server, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -88,8 +88,10 @@ impl<const C: char> Server<Toy<C>> for Nothing {
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }
-    fn answer(&self, (): &(), (): ()) -> Result<()> {
-        Ok(())
+    /// Every second query has no answer, and the last one is forgotten.
+    fn answer_many(&self, asks: Vec<(&(), ())>) -> Vec<Result<()>> {
+        let bad = |at| if at % 2 == 1 { Err(Misuse::Rule("odd").into()) } else { Ok(()) };
+        (0..asks.len().saturating_sub(1)).map(bad).collect()
     }
 }
 
@@ -253,6 +255,24 @@ fn capabilities_add_up_in_any_order() {
     assert_eq!(said::<'e'>(), ["state", "upkeep"]);
     assert_eq!(said::<'f'>(), said::<'e'>());
     assert!(said::<'z'>().is_empty());
+}
+
+#[test]
+fn results_keep_their_order_and_none_is_missing() {
+    let server = (SchemeEntry::of::<Toy<'z'>>().server.open)(b"null", Arc::new(Blank)).unwrap();
+    let session = server.admit(b"").unwrap();
+    let asks: [&[u8]; 5] = [b"", b"!", b"", b"", b""];
+    let asks: Vec<_> = asks.iter().map(|query| (&session, *query)).collect();
+    let kinds: Vec<String> = server
+        .answer_many(&asks)
+        .into_iter()
+        .map(|answer| answer.map_or_else(|error| error.to_string(), |_| "ok".into()))
+        .collect();
+    assert_eq!(kinds[0], "ok");
+    assert!(kinds[1].contains("empty message"), "{kinds:?}");
+    assert!(kinds[2].contains("odd") && kinds[3] == "ok", "{kinds:?}");
+    assert!(kinds[4].contains("an answer for each"), "{kinds:?}");
+    assert!(Server::<Toy<'z'>>::answer(&Nothing, &(), ()).is_err());
 }
 
 #[test]

@@ -5,12 +5,11 @@ use crate::client::{Client, Prepare};
 use crate::literal::{Form, Upload};
 use crate::params::{Family, Params};
 use crate::rings;
-use crate::session::Session;
 use crate::template::{Template, Tried};
 use crate::whiten::whiten;
 use crate::{Answer, Keys, Query, encode, message};
 use rand_core::Rng;
-use sotto_core::{Caps, Image, One, Params as _, RecordIndex, Result, Rows, Scheme, SchemeId, Shape, Sink};
+use sotto_core::{Caps, One, Params as _, RecordIndex, Scheme, SchemeId, Server as _, Shape};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::Level;
@@ -35,26 +34,6 @@ impl Scheme for Measured {
     type Client = Client<Measured>;
     type Server = Cube<Measured>;
     const CAPS: Caps<Self> = Caps::NONE;
-}
-
-impl sotto_core::Server<Measured> for Cube<Measured> {
-    type Session = Session;
-
-    fn encode(params: &Params<Measured>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        encode::encode(params, rows, out)
-    }
-
-    fn open(params: &Params<Measured>, image: Arc<dyn Image>) -> Result<Self> {
-        Cube::open(params, image)
-    }
-
-    fn admit(&self, keys: Keys) -> Result<Session> {
-        Cube::admit(self, &keys)
-    }
-
-    fn answer(&self, session: &Session, query: Query) -> Result<Answer> {
-        self.answer_many(&[(session, query)]).remove(0)
-    }
 }
 
 const LARGE: Template = Template {
@@ -190,14 +169,14 @@ fn measure(set: &str) -> [f64; 3] {
     for _ in 0..4 {
         let prepare = <Prepare<Measured> as sotto_core::Prepare<Measured>>::begin(&params, rng).unwrap();
         let mut client = <Prepare<Measured> as sotto_core::Prepare<Measured>>::finish(prepare).unwrap();
-        let session = cube.admit(&sotto_core::Client::<Measured>::keys(&client)).unwrap();
+        let session = cube.admit(sotto_core::Client::<Measured>::keys(&client)).unwrap();
         let record = 77;
         let (One(query), pending) =
             sotto_core::Client::<Measured>::query(&mut client, RecordIndex(record), rng).unwrap();
         let query = cube.prepare(&session, &query).unwrap();
         // The second pass takes the room that the first one left, and finds nothing of it in its sums.
-        drop(cube.first_dimension(0, &[&query]).unwrap());
-        let columns = cube.first_dimension(0, &[&query]).unwrap().remove(0);
+        drop(cube.first_dimension(0, &[&query]));
+        let columns = cube.first_dimension(0, &[&query]).remove(0);
         assert!(cube.spare.sums.take().is_none(), "{set}: room is not used again");
         let (row, _) = params.grid.place(record);
         let side = usize::from(params.literal.n);

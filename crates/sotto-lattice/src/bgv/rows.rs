@@ -24,12 +24,13 @@ const PARTS: usize = 2;
 /// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
 pub const STREAMED_COLS: usize = 2;
 
-/// Most rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that fits the one
-/// before it, of 8 rows, folds its sums so often that it took a quarter longer.
+/// Most rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that
+/// fits the one before it, of 8 rows, folds its sums so often that it took a quarter longer.
 const STREAMED_ROWS: usize = 31;
 
-/// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie as far apart
-/// as a block of the piece is long, and would meet in few places of the caches if that were a power of two.
+/// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie
+/// as far apart as a block of the piece is long, and would meet in few places of the caches if that were a power of
+/// two.
 fn streamed_rows(rows: usize) -> usize {
     rows.div_ceil(rows.div_ceil(STREAMED_ROWS)) | 1
 }
@@ -105,12 +106,13 @@ impl Table {
         tiles::scan(&self.forms[limb], &self.layout, tiles, blocks, queries, out);
     }
 
-    /// The pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients: the sums of each query, limb by limb, as
-    /// [`scan`](Self::scan) makes them for a table of these columns. `row` gives the plaintext of a row and a column, and
-    /// `queries` the selectors of all queries, limb by limb.
+    /// The pass over at most [`STREAMED_COLS`] columns of rows that come as coefficients: the sums of each query, limb
+    /// by limb, as [`scan`](Self::scan) makes them for a table of these columns. `row` gives the plaintext of a row and
+    /// a column, and `queries` the selectors of all queries, limb by limb.
     ///
     /// # Panics
-    /// If there are no such columns or too many, a plaintext has another length than [`Stored`] says, or selectors are not those of these limbs.
+    /// If there are no such columns or too many, a plaintext has another length than [`Stored`] says, or selectors are
+    /// not those of these limbs.
     pub fn stream<'a, R: SlotRing>(
         &self,
         rns: &Rns<R>,

@@ -2,6 +2,7 @@
 //!
 //! Of each limb as many words as the ring's degree, each in as many bits as its prime has. What is read back is reduced, or
 //! refused: a value has one spelling.
+#![deny(clippy::indexing_slicing)]
 
 use super::level::Level;
 use super::ring::SlotRing;
@@ -21,7 +22,8 @@ pub fn body_bytes<R: SlotRing>(rns: &Rns<R>, level: Level) -> usize {
 pub fn put_body<R: SlotRing>(rns: &Rns<R>, level: Level, x: &[u64], out: &mut Vec<u8>) {
     assert_eq!(x.len(), rns.words(level), "a polynomial of this level");
     for (plan, limb) in rns.plans(level).zip(x.chunks_exact(rns.ring().words())) {
-        pack_words(&limb[..rns.ring().degree()], plan.modulus().bits(), out);
+        let (values, _) = limb.split_at(rns.ring().degree());
+        pack_words(values, plan.modulus().bits(), out);
     }
 }
 

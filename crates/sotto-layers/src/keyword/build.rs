@@ -5,7 +5,8 @@
 //! order of the keys, and where in the table they belong. What is not written is zeros.
 //!
 //! Neither holds keys or values: a builder takes 16 bytes for each key, and 20 to 25 while it finds places, a layout 4; where a
-//! key has one row of `slots` keys, 256 / `slots` more while it finds places. Keys come in any order; the same keys in the same order with the same seed give the same table.
+//! key has one row of `slots` keys, 256 / `slots` more while it finds places. Keys come in any order; the same keys in
+//! the same order with the same seed give the same table.
 
 use super::crowd;
 use super::cuts::{CELLS, Cuts, MAX_CUT_ROWS};

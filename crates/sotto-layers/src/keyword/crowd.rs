@@ -15,10 +15,11 @@ const NOBODY: u32 = u32::MAX;
 
 /// Rows of a table for this many keys: a multiple of `probes`.
 ///
-/// Keys with two choices of rows of `slots` all get a place, almost surely as the table grows, while fewer than 0.5, 0.897, 0.959 or
-/// 0.980 of the slots are taken for 1, 2, 3 and 4 slots; with three choices that is 0.918, 0.988, 0.997 for 1 to 3 (Fountoulakis,
-/// Khosla, Panagiotou, *The multiple-orientability thresholds for random hypergraphs*, 2011). This stays some hundredths below, for
-/// small tables, for moves that end soon, and for keys that are added later. Rows that are cut where they are full need little to spare.
+/// Keys with two choices of rows of `slots` all get a place, almost surely as the table grows, while fewer than 0.5,
+/// 0.897, 0.959 or 0.980 of the slots are taken for 1, 2, 3 and 4 slots; with three choices that is 0.918, 0.988, 0.997
+/// for 1 to 3 (Fountoulakis, Khosla, Panagiotou, *The multiple-orientability thresholds for random hypergraphs*, 2011).
+/// This stays some hundredths below, for small tables, for moves that end soon, and for keys that are added later. Rows
+/// that are cut where they are full need little to spare.
 pub(super) fn rows_for(keys: u64, probes: u32, slots: u32) -> u64 {
     let load = match (probes, slots) {
         (1, _) => CUT_LOAD,

@@ -94,7 +94,8 @@ pub(super) fn cut(keys_of_cells: &[u32], rows: usize, slots: u32) -> Option<Vec<
     even.chain([part(keys_of_cells, rows, slots, |_| u64::MAX)]).flatten().next()
 }
 
-/// Each row takes cells until the rows so far have their share of the keys, or it has no room. Rows that are not needed have none.
+/// Each row takes cells until the rows so far have their share of the keys, or it has no room. Rows that are not needed
+/// have none.
 fn part(keys_of_cells: &[u32], rows: usize, slots: u32, share: impl Fn(usize) -> u64) -> Option<Vec<u8>> {
     let mut widths = Vec::with_capacity(rows);
     let (mut width, mut held, mut before) = (0u8, 0u32, 0u64);

@@ -1,4 +1,5 @@
 //! What a catalog says of a table of keys.
+#![deny(clippy::indexing_slicing)]
 
 use super::cuts::Cuts;
 use super::form::Form;

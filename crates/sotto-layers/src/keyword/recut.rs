@@ -31,8 +31,8 @@ struct Held<'a> {
 /// The rows as they are then, and where all rows of the table begin.
 pub(super) type Recut = (Vec<Vec<u8>>, Cuts);
 
-/// Cuts these rows anew, so that all keys have room; `None` if they have not. The rows are left as evenly full as can be, and keys
-/// that stay in their row stay in their slot.
+/// Cuts these rows anew, so that all keys have room; `None` if they have not. The rows are left as evenly full as can
+/// be, and keys that stay in their row stay in their slot.
 pub(super) fn recut(window: &Window<'_>) -> Option<Recut> {
     let Window { params, cuts, first, rows, digest, entry } = window;
     let cell = |digest| cuts::cell_of(digest, params.attempt, params.rows);

@@ -10,7 +10,7 @@
 use super::Value;
 use super::params::{Params, Values};
 use super::tag::Digest;
-use sotto_core::{PeerMisbehaved, Result, Row};
+use sotto_core::{PeerMisbehaved, Result, Row, Sure};
 use subtle::{Choice, ConstantTimeEq};
 
 /// Writes a slot. `None` if the value is too long, or none of the table's, or `slot` is none.
@@ -43,12 +43,12 @@ pub(super) fn digest(params: &Params, slot: &[u8]) -> Option<Digest> {
 pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Option<Value>> {
     let (tag_bytes, length_bytes) = (params.tag_bytes as usize, params.values.length_bytes() as usize);
     let wanted = zeroize::Zeroizing::new(digest.bytes());
-    let wanted = wanted.get(..tag_bytes).unwrap_or_default();
+    let wanted = wanted.get(..tag_bytes).sure("a tag is shorter than a digest");
     // The tag's place is first, then those of length and value.
     let mut entry = Value::new(vec![0; params.slot_bytes() as usize - tag_bytes]);
     let mut found = Choice::from(0);
     for slot in rows.iter().flat_map(|row| row.chunks_exact(params.slot_bytes() as usize)) {
-        let (tag, held) = slot.split_at_checked(tag_bytes).unwrap_or_default();
+        let (tag, held) = slot.split_at_checked(tag_bytes).sure("a slot begins with its tag");
         let take = tag.ct_eq(wanted) & !found;
         found |= take;
         let mask = 0u8.wrapping_sub(take.unwrap_u8());

@@ -1,10 +1,11 @@
 //! The numbers of a batch code, and how often it fails.
 //!
-//! *The bound.* A request cannot be served if and only if, for some `k`, there are `k` of its items whose copies lie in no more than
-//! `t = k - s - 1` buckets (Hall, with `s` rows fetched from the whole table). These are `t_1` buckets of the first copy and so
-//! on, each at least one, which sum to `t`. A permutation puts `k` items into `t_j` given buckets of its `g`, which have
-//! `c` of its `P` places each, with probability `(t_j c)(t_j c - 1) ... / P (P - 1) ...`, `k` factors, so at most
-//! `(t_j c / P)^k`; the permutations are independent. So over the seed a request fails with probability at most
+//! *The bound.* A request cannot be served if and only if, for some `k`, there are `k` of its items whose copies lie in
+//! no more than `t = k - s - 1` buckets (Hall, with `s` rows fetched from the whole table). These are `t_1` buckets of
+//! the first copy and so on, each at least one, which sum to `t`. A permutation puts `k` items into `t_j` given buckets
+//! of its `g`, which have `c` of its `P` places each, with probability `(t_j c)(t_j c - 1) ... / P (P - 1) ...`, `k`
+//! factors, so at most `(t_j c / P)^k`; the permutations are independent. So over the seed a request fails with
+//! probability at most
 //!
 //! ```text
 //! sum over k = s + 1, ..., b of  binomial(b, k) [z^t] f_k(z)^w,    f_k(z) = sum over x >= 1 of binomial(g, x) (x c / P)^k z^x

@@ -1,4 +1,5 @@
 //! What a stack says of its batch code.
+#![deny(clippy::indexing_slicing)]
 
 use super::code::Sizes;
 use super::{NAME, Pbc};

@@ -1,9 +1,9 @@
 //! Where the copies of an item lie: a permutation for each copy, which needs no map.
 //!
-//! A permutation is an alternating Feistel network (Black and Rogaway, CT-RSA 2002, section 5) on pairs of a number below `a` and one
-//! below `b`, and the table's rows are numbered by such pairs. In each round one of the two is moved by a pseudo-random function
-//! of the other. Nothing has to be walked again if it falls outside: `a b` is the least product there is
-//! from the number of rows on, often that number itself, and the few pairs above it are rows of zeros.
+//! A permutation is an alternating Feistel network (Black and Rogaway, CT-RSA 2002, section 5) on pairs of a number
+//! below `a` and one below `b`, and the table's rows are numbered by such pairs. In each round one of the two is moved
+//! by a pseudo-random function of the other. Nothing has to be walked again if it falls outside: `a b` is the least
+//! product there is from the number of rows on, often that number itself, and the few pairs above it are rows of zeros.
 //!
 //! The round functions have only `a` or `b` inputs, about the square root of the table. So a server tabulates them
 //! ([`Inverse`]) and finds what lies where with ten small look-ups; a client, whose rows are secret, evaluates AES.

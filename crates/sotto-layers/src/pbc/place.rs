@@ -1,7 +1,7 @@
 //! What lies where in the buckets: the server's half of a batch code.
 //!
-//! Nothing is sorted, and there is no map of the table: the row at any place of any bucket is one permutation walked backwards. So
-//! buckets can be written in any order, by several threads, and from the middle.
+//! Nothing is sorted, and there is no map of the table: the row at any place of any bucket is one permutation walked
+//! backwards. So buckets can be written in any order, by several threads, and from the middle.
 
 use super::Pbc;
 use super::permutation::Inverse;
@@ -30,7 +30,8 @@ impl Placement {
         }
     }
 
-    /// The table's rows that lie in a bucket from its row `from` on. A number that the table does not have stands for a row of zeros.
+    /// The table's rows that lie in a bucket from its row `from` on. A number that the table does not have stands for a
+    /// row of zeros.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`] for a bucket or rows that there are not.

@@ -11,8 +11,8 @@ fn prime_below(limit: u64, n: u64) -> Modulus {
 }
 
 /// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^31 and 2^32, 40 bits,
-/// just below 2^50; and the largest whose values are never reduced between levels. Products of two primes: of 40 bits, which is narrow; of
-/// 52 and 56 bits, which are wide and not reduced between levels; and just below 2^60.
+/// just below 2^50; and the largest whose values are never reduced between levels. Products of two primes: of 40 bits,
+/// which is narrow; of 52 and 56 bits, which are wide and not reduced between levels; and just below 2^60.
 fn moduli(n: usize) -> Vec<Modulus> {
     let n = n as u64;
     let edge = (1 << 52) / (2 * n);

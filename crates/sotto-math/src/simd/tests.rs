@@ -8,6 +8,23 @@ fn scalar_is_always_there_and_names_are_distinct() {
     assert_eq!(distinct.len(), names.len());
 }
 
+/// What `make test` repeats at its end: a green run says nothing about kernels that this processor cannot run.
+#[test]
+fn what_was_tested_and_what_was_not_is_said() {
+    let all: &[&str] =
+        if cfg!(target_arch = "x86_64") { &["avx512", "avxvnni", "avx2", "scalar"] } else { &["scalar"] };
+    assert_eq!(all.len(), BACKENDS.len(), "every backend has its name here");
+    let tested: Vec<_> = available().map(|k| k.name()).collect();
+    let missing: Vec<_> = all.iter().copied().filter(|name| !tested.contains(name)).collect();
+    let missing = match missing.as_slice() {
+        [] => "none is left out".to_owned(),
+        names => format!("not {}, which this processor cannot run", names.join(", ")),
+    };
+    // Written past the capture of tests.
+    let line = format!("kernels tested: {}; {missing}\n", tested.join(", "));
+    std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
+}
+
 #[test]
 fn a_forced_backend_is_the_one_in_use() {
     let wanted = std::env::var("SOTTO_SIMD").unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A few polynomials of a table in memory, for passes over tables that are not stored as slots: what a row's slots are is worked out
-//! when the pass comes to it, and forgotten.
+//! A few polynomials of a table in memory, for passes over tables that are not stored as slots: what a row's slots are
+//! is worked out when the pass comes to it, and forgotten.
 //!
 //! A piece is a table of at most 32 by 4 polynomials, a single run, so that the kernels of the pass multiply it as they do one of
 //! a stored table. It adds to sums of its own columns.

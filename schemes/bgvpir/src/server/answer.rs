@@ -7,7 +7,6 @@ use crate::message::Answer;
 use crate::params::Inner;
 use crate::rings::on_ring;
 use rayon::prelude::*;
-use sotto_core::Result;
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::rows::STREAMED_COLS;
 use sotto_lattice::bgv::tensor::tensor;
@@ -26,18 +25,15 @@ struct Part {
 }
 
 /// `w_a = sum over b of v[b] X[a, b]` for all a of all layers, for several queries in one pass.
-///
-/// # Errors
-/// Only if the image has lost its table.
-pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Result<Vec<Sums>> {
-    match table.coefficients()? {
+pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Vec<Sums> {
+    match table.coefficients() {
         None => resident(table, queries),
-        Some(rows) => Ok(on_ring!(&*table.params().ring, rns => streamed(table, rns, rows, queries))),
+        Some(rows) => on_ring!(&*table.params().ring, rns => streamed(table, rns, rows, queries)),
     }
 }
 
 /// Of rows that are values in the image: threads of the current pool take stretches of slots.
-fn resident(table: &Table, queries: &[&Prepared]) -> Result<Vec<Sums>> {
+fn resident(table: &Table, queries: &[&Prepared]) -> Vec<Sums> {
     let (layout, block_words) = (table.shape.layout(), table.shape.block_words());
     let mut out: Vec<Vec<Vec<u64>>> = queries.iter().map(|_| Vec::new()).collect();
     for prime in 0..table.params().literal.scan_primes.into() {
@@ -54,14 +50,14 @@ fn resident(table: &Table, queries: &[&Prepared]) -> Result<Vec<Sums>> {
                 .zip(sums.chunks_mut(stretch * block_words))
                 .for_each(|(parts, part)| parts.push(part));
         }
-        let bytes = table.limb(prime)?.par_chunks(stretch * layout.block_bytes());
+        let bytes = table.limb(prime).par_chunks(stretch * layout.block_bytes());
         parts.into_par_iter().zip(bytes).enumerate().for_each(|(i, (mut out, bytes))| {
             let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
             table.shape.scan(prime, bytes, blocks, &selectors, &mut out);
         });
         out.iter_mut().zip(sums).for_each(|(out, sums)| out.push(sums));
     }
-    Ok(out.into_iter().map(|limbs| Sums(vec![Part { cols: 0..layout.cols(), limbs }])).collect())
+    out.into_iter().map(|limbs| Sums(vec![Part { cols: 0..layout.cols(), limbs }])).collect()
 }
 
 /// Of rows that are coefficients: each becomes values once, for all queries. Threads of the current pool take columns.

@@ -1,8 +1,8 @@
 //! Where rows lie in the image.
 //!
-//! **Values.** Modulo each prime that the table is multiplied at, the image has a table of tiles, one after the other. Row `alpha` of a
-//! layer is the polynomial at `b = alpha mod d2`, `layer columns + alpha div d2`: the sum over b is the pass, and its
-//! columns are the entries of u, layer after layer.
+//! **Values.** Modulo each prime that the table is multiplied at, the image has a table of tiles, one after the other.
+//! Row `alpha` of a layer is the polynomial at `b = alpha mod d2`, `layer columns + alpha div d2`: the sum over b is
+//! the pass, and its columns are the entries of u, layer after layer.
 //!
 //! **Coefficients.** The same polynomials as [`Stored`], column after column, each from row 0 to the last.
 
@@ -11,7 +11,7 @@ use crate::literal::Form;
 use crate::params::{Inner, Params};
 use crate::rings::on_ring;
 use crate::tree::Side;
-use sotto_core::{Image, Misuse, PeerMisbehaved, Result, Section};
+use sotto_core::{Held, Image, Misuse, Result, Section};
 use sotto_lattice::bgv::Stored;
 use sotto_lattice::bgv::rows::Table as Shape;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(super) fn bytes(params: &Inner) -> u64 {
 /// An open image.
 pub struct Table {
     params: Params,
-    image: Arc<dyn Image>,
+    bytes: Held,
     pub(super) shape: Shape,
 }
 
@@ -68,14 +68,11 @@ impl Table {
     /// Opens an image.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Length`] if it is not the table of these parameters.
+    /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let (shape, want) = (shape(params)?, bytes(params));
-        let got = image.section(Section::Resident).map_or(0, <[u8]>::len) as u64;
-        if got != want {
-            return Err(PeerMisbehaved::Length { what: "table", got, want }.into());
-        }
-        Ok(Table { params: params.clone(), image, shape })
+        let shape = shape(params)?;
+        let bytes = Held::open(image, Section::Resident, "table", bytes(params))?;
+        Ok(Table { params: params.clone(), bytes, shape })
     }
 
     /// The parameters.
@@ -84,28 +81,20 @@ impl Table {
     }
 
     /// All rows as coefficients, in the order of their cells; `None` if the image holds values.
-    ///
-    /// # Errors
-    /// Only if the image has lost them.
-    pub(super) fn coefficients(&self) -> Result<Option<Coefficients<'_>>> {
-        if self.params.literal.form == Form::Values {
-            return Ok(None);
-        }
+    pub(super) fn coefficients(&self) -> Option<Coefficients<'_>> {
         let (rows, each) = (self.params.tree.length(Side::Right) as usize, stored(&self.params).bytes());
-        let bytes = self.image.section(Section::Resident).ok_or_else(lost)?;
-        // What is cut off here is checked here, so that no row is missing later.
-        let bytes = bytes.get(..rows * self.shape.layout().cols() * each).ok_or_else(lost)?;
-        Ok(Some(Coefficients { rows, each, bytes }))
+        let bytes = self.bytes.bytes();
+        (self.params.literal.form != Form::Values).then_some(Coefficients { rows, each, bytes })
     }
 
     /// The table modulo one of the primes, of an image that holds values.
     ///
-    /// # Errors
-    /// Only if the image has lost it.
-    pub(super) fn limb(&self, prime: usize) -> Result<&[u8]> {
+    /// # Panics
+    /// If the table is not multiplied at that prime.
+    pub(super) fn limb(&self, prime: usize) -> &[u8] {
         let bytes = self.shape.layout().bytes() as usize;
-        let all = self.image.section(Section::Resident);
-        all.and_then(|all| all.get(prime * bytes..(prime + 1) * bytes)).ok_or_else(lost)
+        let (_, limb) = self.bytes.bytes().split_at(prime * bytes);
+        limb.split_at(bytes).0
     }
 }
 
@@ -122,8 +111,4 @@ impl<'a> Coefficients<'a> {
     pub(super) fn row(&self, row: usize, col: usize) -> &'a [u8] {
         &self.bytes[(col * self.rows + row) * self.each..][..self.each]
     }
-}
-
-pub(super) fn lost() -> sotto_core::Error {
-    PeerMisbehaved::Malformed { what: "image", why: "the table is gone".into() }.into()
 }

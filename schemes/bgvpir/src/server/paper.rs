@@ -1,34 +1,27 @@
-//! The paper's order: for each row the raw product `u[a] v[b]`, of three parts, times the row (Algorithm 3, with delayed unfolding).
+//! The paper's order: for each row the raw product `u[a] v[b]`, of three parts, times the row (Algorithm 3, with
+//! delayed unfolding).
 //!
-//! It takes seven products of polynomials where the distributed order takes two, and is here to be measured against that: messages,
-//! image and levels are the same. As there, products are summed before they are reduced, and no step allocates; rows are read once, but
-//! a polynomial at a time.
+//! It takes seven products of polynomials where the distributed order takes two, and is here to be measured against
+//! that: messages, image and levels are the same. As there, products are summed before they are reduced, and no step
+//! allocates; rows are read once, but a polynomial at a time.
 
 use super::image::{Coefficients, Table, stored};
 use rayon::prelude::*;
-use sotto_core::Result;
 use sotto_lattice::bgv::{Cipher, Rns, SlotRing, Stored};
 use sotto_math::ntt::NttPlan;
 use std::ops::Range;
 
-/// Rows of a column that are multiplied together: their lines share pages, and their products with the selectors are reduced once.
+/// Rows of a column that are multiplied together: their lines share pages, and their products with the selectors are
+/// reduced once.
 const TOGETHER: usize = 8;
 
 /// `r = sum over a, b of (u[a] v[b]) X[a, b]` for each layer, of three parts. Threads of the current pool take columns.
-///
-/// # Errors
-/// Only if the image has lost its table.
-pub(super) fn products<R: SlotRing>(
-    table: &Table,
-    rns: &Rns<R>,
-    u: &[Cipher],
-    v: &[Cipher],
-) -> Result<Vec<Cipher>> {
+pub(super) fn products<R: SlotRing>(table: &Table, rns: &Rns<R>, u: &[Cipher], v: &[Cipher]) -> Vec<Cipher> {
     let literal = &table.params().literal;
     let level = rns.level(literal.scan_primes.into()).unwrap_or(rns.top());
     let layers = literal.layers as usize;
-    let sources =
-        (0..literal.scan_primes.into()).map(|prime| Source::of(table, prime)).collect::<Result<Vec<_>>>()?;
+    let sources: Vec<Source> =
+        (0..literal.scan_primes.into()).map(|prime| Source::of(table, prime)).collect();
     let zero = || Room::new(vec![Cipher::zero(rns, level, 3); layers], rns.ring().words());
     let some = |mut room: Room, (a, u): (usize, &Cipher)| {
         for ((limb, plan), source) in rns.plans(level).enumerate().zip(&sources) {
@@ -63,7 +56,7 @@ pub(super) fn products<R: SlotRing>(
     for sum in &mut sums {
         (0..sum.parts()).for_each(|part| rns.mul_plain_modulus(level, sum.part_mut(part)));
     }
-    Ok(sums)
+    sums
 }
 
 /// What the image holds of the table modulo one prime.
@@ -73,11 +66,11 @@ enum Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of(table: &'a Table, prime: usize) -> Result<Self> {
-        Ok(match table.coefficients()? {
+    fn of(table: &'a Table, prime: usize) -> Self {
+        match table.coefficients() {
             Some(coefficients) => Source::Coefficients(coefficients, stored(table.params())),
-            None => Source::Values(table.limb(prime)?),
-        })
+            None => Source::Values(table.limb(prime)),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::params::Inner;
 use crate::tree::{Side, depth};
 use crate::turns::Turns;
 use rayon::prelude::*;
-use sotto_core::{PeerMisbehaved, Result};
+use sotto_core::{PeerMisbehaved, Result, Sure};
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Cipher, Level, Rns, RotationKey, Scratch, SlotRing};
@@ -74,8 +74,8 @@ pub(super) fn sides<R: SlotRing>(
     [u, v].map(|side| work.lower_all(side, params.literal.scan_primes.into()))
 }
 
-/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Turns`], of which threads of the
-/// current pool take pairs of rows.
+/// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Turns`], of which
+/// threads of the current pool take pairs of rows.
 fn rotations<R: SlotRing>(params: &Inner, rns: &Rns<R>, keys: &Switches<R>, query: Cipher) -> Vec<Cipher> {
     let turns = params.literal.turns(&params.tree);
     match &keys.leap {
@@ -169,7 +169,7 @@ impl<R: SlotRing> Work<'_, R> {
         let depth = depth(leaves.len());
         let right = leaves.split_off(leaves.len().div_ceil(2));
         if right.is_empty() {
-            return leaves.pop().unwrap_or_default();
+            return leaves.pop().sure("a side has a leaf");
         }
         let (left, right) = (self.unfold(leaves), self.unfold(right));
         let primes = [&left, &right].map(|side| side.first().map_or(1, |c| c.level().primes()));

@@ -1,9 +1,9 @@
 //! Names of hosts.
 //!
 //! Labels are mapped and checked by UTS 46 (non-transitional) and written as A-labels in lower case, so that
-//! `Bücher.example`, `bücher。example` and `xn--bcher-kva.example.` are one key. A dot at the end is taken away. Labels have 1 to 63
-//! bytes, the name at most 253. Underscores are allowed, as names in the DNS have them, and hyphens anywhere. A name whose last
-//! label is a number is an address and refused: the form `ip` is for those.
+//! `Bücher.example`, `bücher。example` and `xn--bcher-kva.example.` are one key. A dot at the end is taken away. Labels
+//! have 1 to 63 bytes, the name at most 253. Underscores are allowed, as names in the DNS have them, and hyphens
+//! anywhere. A name whose last label is a number is an address and refused: the form `ip` is for those.
 //!
 //! Tables of UTS 46 grow with Unicode. A name of characters that a build does not know yet is refused by it.
 

@@ -149,7 +149,10 @@ fn names_are_those_of_catalogs() {
 proptest! {
     /// Whatever comes out goes in again and stays what it is, and no bytes do harm.
     #[test]
-    fn a_canonical_key_is_its_own(text in "\\PC{0,40}|[a-zA-Z@.0-9äß-]{1,20}|[a-z]{1,5}@[a-zÄ]{1,5}\\.[a-z]{2}", form in 0usize..4) {
+    fn a_canonical_key_is_its_own(
+        text in "\\PC{0,40}|[a-zA-Z@.0-9äß-]{1,20}|[a-z]{1,5}@[a-zÄ]{1,5}\\.[a-z]{2}",
+        form in 0usize..4,
+    ) {
         let form = Form::ALL[form];
         if let Ok(key) = form.canonical(text.as_bytes()) {
             prop_assert!(!key.is_empty() && key.len() <= form.most_bytes() as usize);

@@ -5,9 +5,10 @@
 //! which leaves room for the eight lines of a turn. The products of two blocks are added with one three-way
 //! exclusive or.
 //!
-//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. One group goes through wide blocks
-//! in order as well, with its sums in a cache. Otherwise tiles take turns on a few blocks, which the caches hold, and
-//! the first of them fetches what is needed next: so memory is read once however many queries there are.
+//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. One group goes
+//! through wide blocks in order as well, with its sums in a cache. Otherwise tiles take turns on a few blocks, which
+//! the caches hold, and the first of them fetches what is needed next: so memory is read once however many queries
+//! there are.
 
 use super::lanes::{load, prefetch, store};
 use crate::slices::{Matrices, Share};

@@ -1,0 +1,41 @@
+//! The server that the schemes of the family share.
+
+use super::{BATCH, Cube, Prepared};
+use crate::session::Session;
+use crate::{Answer, Family, Keys, Params, Query, encode};
+use sotto_core::server::together;
+use sotto_core::{Image, Result, Rows, Scheme, Server, Sink};
+use std::sync::Arc;
+
+impl<F> Server<F> for Cube<F>
+where
+    F: Family + Scheme<Params = Params<F>, Keys = Keys, Query = Query, Answer = Answer>,
+{
+    type Session = Session;
+
+    fn session_bytes(params: &Params<F>) -> usize {
+        params.session_bytes() as usize
+    }
+
+    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        encode::encode(params, rows, out)
+    }
+
+    fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        Cube::open(params, image)
+    }
+
+    fn admit(&self, keys: Keys) -> Result<Session> {
+        Session::admit(&self.params, &keys)
+    }
+
+    /// Answer: expand each query into selectors and bits; then, for each unit of a record, multiply the table by the
+    /// selectors of up to four queries in one pass, fold what comes out by the bits, and switch to the bits that are sent.
+    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+        let prepared = asks.iter().map(|(session, query)| self.prepare(session, query)).collect();
+        together(prepared, |queries: Vec<Prepared>| {
+            let queries: Vec<&Prepared> = queries.iter().collect();
+            queries.chunks(BATCH).flat_map(|some| self.units(some)).map(Ok).collect()
+        })
+    }
+}
