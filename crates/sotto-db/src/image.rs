@@ -14,5 +14,5 @@ pub mod header;
 pub(crate) mod map;
 pub mod writer;
 
-pub use file::ImageFile;
+pub use file::{ImageFile, Seal};
 pub use writer::ImageWriter;

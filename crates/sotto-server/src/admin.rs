@@ -2,12 +2,13 @@
 
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::slot::Standing;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use sotto_wire::Code;
+use sotto_wire::{Code, Problem};
 use std::sync::Arc;
 
 /// What Prometheus expects of the OpenMetrics text format.
@@ -24,11 +25,30 @@ pub(crate) fn admin(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
-/// Ready while new work is taken; a load balancer stops sending when a shutdown begins.
+/// Ready while new work is taken, and once every image was read through; a load balancer sends nothing until then, and stops
+/// when a shutdown begins. A table that is refused keeps nobody from the others: it is named in the answer.
 async fn ready(State(service): State<Arc<Service>>) -> Response {
-    match service.is_stopping() {
-        true => Refusal::of(Code::ShuttingDown).into_response(),
-        false => "ready\n".into_response(),
+    if service.is_stopping() {
+        return Refusal::of(Code::ShuttingDown).into_response();
+    }
+    let (mut text, mut wait) = ("ready\n".to_owned(), 0);
+    for slot in service.tables.all() {
+        let name = slot.name();
+        match slot.standing() {
+            Standing::Live(_) => {}
+            Standing::Reading(_, percent) => {
+                wait = wait.max(slot.seconds_left());
+                text.push_str(&format!("not yet: {name}: {percent} % of its image is read through\n"));
+            }
+            Standing::Refused(why) => text.push_str(&format!("not served: {name}: {why}\n")),
+        }
+    }
+    match wait {
+        0 => text.into_response(),
+        wait => {
+            let text = text.strip_prefix("ready\n").unwrap_or_default().trim_end().replace('\n', "; ");
+            Refusal(Problem::new(Code::NotReady, text), wait).into_response()
+        }
     }
 }
 
@@ -42,13 +62,16 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
     let reloading = service.clone();
     let found = tokio::task::spawn_blocking(move || reloading.reload()).await;
     let found = found.map_err(|_| Refusal::of(Code::Internal))?;
-    let tables = found.into_iter().filter_map(|(name, reloaded)| {
-        let live = service.tables.get(&name).ok()?.live();
-        let epochs: Vec<u64> = live.all().map(|live| live.pin().epoch.0).collect();
-        let entry = serde_json::json!({
-            "table": name, "live": epochs, "changed": reloaded.changed, "refused": reloaded.refused,
-        });
-        Some(entry)
+    let tables = found.into_iter().map(|(name, looked)| {
+        let live = service.tables.get(&name).ok().and_then(|slot| slot.live_now());
+        let epochs = live.iter().flat_map(|live| live.all()).filter(|table| table.check().is_ok());
+        serde_json::json!({
+            "table": name,
+            "live": epochs.map(|table| table.pin().epoch.0).collect::<Vec<_>>(),
+            "changed": looked.changed,
+            "refused": looked.refused,
+            "reading": looked.reading,
+        })
     });
     Ok(Json(serde_json::json!({ "tables": tables.collect::<Vec<_>>() })).into_response())
 }

@@ -12,10 +12,10 @@
 //! client one more upload of keys and nothing else; so whatever goes wrong with the disk is logged, and the
 //! session is dropped or lives in memory alone.
 //!
-//! Three bounds hold at any time: sessions of one client, where its own least recently used goes first, so that
-//! nobody's registrations push out somebody else's keys by their number; bytes of admitted keys in memory,
-//! where the least recently used is dropped, to be admitted again from the disk when it is asked for; and bytes
-//! on disk.
+//! Three bounds hold at any time: sessions of one client, where its own least recently used goes first; bytes of
+//! admitted keys in memory, where one is dropped, to be admitted again from the disk when it is asked for; and bytes
+//! on disk. Where bytes run out, the client that has the most gives way, with what it has not used for longest: so
+//! nobody's registrations push out somebody else's keys.
 
 mod client;
 mod entry;
@@ -104,8 +104,11 @@ impl Sessions {
         Ok(sessions)
     }
 
-    /// Whether `peer` may register now; counts it if so.
-    pub(crate) fn may_register(&self, peer: Peer, now: u64) -> bool {
+    /// Counts a registration of `peer`, if it may register now.
+    ///
+    /// # Errors
+    /// The seconds until it may.
+    pub(crate) fn may_register(&self, peer: Peer, now: u64) -> Result<(), u64> {
         let clients = &mut self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.may_register(self.hasher.client(peer), now)
     }

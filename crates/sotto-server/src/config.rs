@@ -1,5 +1,5 @@
-//! One short TOML file. Every key has a default but `tables`, which a command line may add to; unknown keys are refused, because a
-//! misspelt limit is a limit that is not there.
+//! One short TOML file. Every key has a default but `tables`, which a command line may add to; unknown keys are
+//! refused, because a misspelt limit is a limit that is not there.
 
 use crate::StartError;
 use serde::Deserialize;
@@ -24,8 +24,12 @@ pub struct Config {
     pub role: u8,
     /// Threads of a pass over a table; 0 means one per core.
     pub threads: usize,
-    /// Connections open at once; more wait to be accepted.
+    /// Connections open at once. One that comes then takes the place of one that asks nothing, of the network that holds the
+    /// most, so a stranger is always let in.
     pub max_connections: usize,
+    /// Those of one client, told apart as in [`SessionConfig::per_client`]; one more takes the place of one of its own that asks
+    /// nothing, and is closed if there is none. 0: any number, for servers behind a proxy.
+    pub connections_per_client: usize,
     /// Memory for request bodies, in MiB; requests past it get `busy`.
     pub max_in_flight_mib: u64,
     /// Asks that may wait for a pass; more get `busy`.
@@ -61,6 +65,8 @@ pub struct Config {
     pub drain_seconds: u64,
     /// Whether tables are scanned where their files are mapped, or in a copy.
     pub load: Load,
+    /// Whether images go live without being read through and compared with their digests: at once, and damaged ones too.
+    pub trust_images: bool,
     /// Of how many epochs, the newest among them, the rows delta is served: how far behind a client with state of its own
     /// may be before it has to stream the rows anew.
     pub keep_deltas: u64,
@@ -72,6 +78,9 @@ pub struct Config {
     pub state: Option<PathBuf>,
     /// Certificate and key; without them the server speaks plain HTTP.
     pub tls: Option<TlsConfig>,
+    /// Speaks https with a certificate of its own making, for these names and addresses beside those of this machine. It is kept
+    /// in `state`, if there is one, and made anew at each start otherwise.
+    pub self_signed: Option<Vec<String>>,
 }
 
 /// One table: exactly one of `dir` and `path`.
@@ -111,16 +120,17 @@ pub struct BatchConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SessionConfig {
-    /// Most bytes of admitted keys in memory; the least recently used go first.
+    /// Most bytes of admitted keys in memory; the least recently used of the client that has the most go first.
     pub max_bytes: u64,
-    /// Most bytes of keys in the state directory; the least recently used go first.
+    /// Most bytes of keys in the state directory; the same go first.
     pub max_stored_bytes: u64,
     /// How long unused keys are kept, in seconds.
     pub ttl_seconds: u64,
-    /// Most sessions of one client, which is one address (of IPv6, the first 64 bits); its own least recently
-    /// used goes first. 0: any number, for servers behind a proxy, where all clients have its address.
+    /// Most sessions of one client, which is one address (of IPv6, the first 64 bits), and may be an office: its own least
+    /// recently used goes first. 0: any number, for servers behind a proxy, where all clients have its address.
     pub per_client: usize,
-    /// Most registrations of one client in a minute; more get `busy`. 0: any number.
+    /// Registrations of one client that may come at once, and how many more each minute brings; others get `busy`, and are told
+    /// when the next may come. 0: any number.
     pub per_minute: u32,
 }
 
@@ -144,6 +154,7 @@ impl Default for Config {
             role: 0,
             threads: 0,
             max_connections: 1024,
+            connections_per_client: 256,
             max_in_flight_mib: 256,
             max_queue: 128,
             max_streams: 8,
@@ -159,11 +170,13 @@ impl Default for Config {
             reload_seconds: 10,
             drain_seconds: 10,
             load: Load::Map,
+            trust_images: false,
             keep_deltas: 16,
             batch: BatchConfig::default(),
             sessions: SessionConfig::default(),
             state: None,
             tls: None,
+            self_signed: None,
         }
     }
 }
@@ -180,8 +193,8 @@ impl Default for SessionConfig {
             max_bytes: 4 << 30,
             max_stored_bytes: 16 << 30,
             ttl_seconds: 86_400,
-            per_client: 8,
-            per_minute: 60,
+            per_client: 256,
+            per_minute: 300,
         }
     }
 }
@@ -238,6 +251,11 @@ impl Config {
             if table.dir.is_some() == table.path.is_some() {
                 return Err("each of [[tables]] has either dir or path".into());
             }
+        }
+        if self.tls.is_some() && self.self_signed.is_some() {
+            return Err(
+                "there is a certificate in tls, and self_signed makes one: take one of the two".into()
+            );
         }
         let least_one = [
             ("max_connections", self.max_connections as u64),

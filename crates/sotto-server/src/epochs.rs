@@ -1,16 +1,20 @@
 //! Two live epochs per table, swapped atomically.
 //!
 //! A reader takes an `Arc` and keeps it: an epoch that is dropped here lives on until the last ask about
-//! it is answered. A new epoch that cannot be opened is refused and logged, and the old ones stay.
+//! it is answered. How epochs go live is in `slot`.
 
+use crate::live::Static;
+use crate::slot::Slot;
 use crate::{LiveTable, Past, Source, SourceError, StartError};
-use arc_swap::ArcSwap;
-use sotto_catalog::{Hex32, TableName};
-use sotto_core::{Epoch, Image, Section};
+use sotto_catalog::Hex32;
+use sotto_core::Epoch;
 use sotto_wire::routes::TableList;
 use sotto_wire::{Code, FrameError, Pin, Problem, order};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+/// How many bytes of images are read through before a server answers at all, and while a reload is waited for: about a second
+/// of a disk. What is more is read in the background, and its table is not ready until then.
+pub(crate) const PATIENCE: u64 = 256 << 20;
 
 /// The live epochs of a table: the newest, and the one before for clients that are not there yet.
 pub(crate) struct Live {
@@ -21,6 +25,14 @@ pub(crate) struct Live {
 }
 
 impl Live {
+    pub(crate) fn new(
+        newest: Arc<LiveTable>,
+        previous: Option<Arc<LiveTable>>,
+        past: Vec<Arc<Past>>,
+    ) -> Self {
+        Live { newest, previous, past }
+    }
+
     pub(crate) fn newest(&self) -> &Arc<LiveTable> {
         &self.newest
     }
@@ -43,7 +55,7 @@ impl Live {
     }
 
     /// Where the artifact with this digest lies.
-    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<(Arc<dyn Image>, Section)> {
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Static> {
         let live = self.all().find_map(|live| live.artifact(digest));
         live.or_else(|| self.past.iter().find_map(|past| past.artifact(digest)))
     }
@@ -68,7 +80,10 @@ impl Live {
             return Err(Problem::new(code, format!("epoch {} is {when}", pin.epoch)).with_epoch(newest));
         };
         match live.pin().admit(pin) {
-            Ok(()) => Ok(live),
+            // Last, since it is about this server, and what comes before about the frame.
+            Ok(()) => {
+                live.check().map(|()| live).map_err(|code| Problem::new(code, "the table's image is lost"))
+            }
             Err(error) => Err(Problem::new(error.code(), error.to_string()).with_epoch(newest)),
         }
     }
@@ -93,166 +108,65 @@ impl Live {
     }
 }
 
-/// A table: its name, where its epochs come from, and those that are live.
-pub(crate) struct Slot {
-    name: TableName,
-    source: Box<dyn Source>,
-    live: ArcSwap<Live>,
-    /// Held while reloading, with the last failure so that a bad file is logged once and not every poll.
-    reloading: Mutex<Option<String>>,
-}
-
-/// What a reload found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reloaded {
-    /// Whether the live epochs changed.
-    pub(crate) changed: bool,
-    /// Why a new epoch was refused.
-    pub(crate) refused: Option<String>,
-}
-
-impl Slot {
-    /// Opens the two newest epochs of a source that do open.
-    ///
-    /// A newest epoch that is damaged does not keep a server from starting, as it would not have stopped
-    /// one that was running; it is logged, here and by the first reload.
-    fn open(source: Box<dyn Source>) -> Result<Self, StartError> {
-        let source_name = source.name();
-        let failed = |error| StartError::Table { source_name: source_name.clone(), error };
-        let mut epochs = source.epochs().map_err(failed)?;
-        epochs.sort_unstable();
-        let mut first_error = None;
-        let mut newest: Option<Arc<LiveTable>> = None;
-        while let Some(epoch) = epochs.pop() {
-            let name = newest.as_ref().map(|newest| &newest.catalog().table);
-            match (open_as(source.as_ref(), epoch, name), newest.take()) {
-                (Ok(live), None) => newest = Some(live),
-                (Ok(live), Some(newest)) => return Ok(Slot::new(source, newest, Some(live))),
-                (Err(error), was) => {
-                    tracing::error!(source = source_name, %epoch, %error, "an epoch is refused");
-                    first_error.get_or_insert(error);
-                    newest = was;
-                }
-            }
-        }
-        match (newest, first_error) {
-            (Some(newest), _) => Ok(Slot::new(source, newest, None)),
-            (None, Some(error)) => Err(failed(error)),
-            (None, None) => Err(StartError::NoEpoch { source_name }),
-        }
-    }
-
-    fn new(source: Box<dyn Source>, newest: Arc<LiveTable>, previous: Option<Arc<LiveTable>>) -> Self {
-        let name = newest.catalog().table.clone();
-        let past = source.past(newest.pin().epoch);
-        let live = ArcSwap::from_pointee(Live { newest, previous, past });
-        Slot { name, source, live, reloading: Mutex::new(None) }
-    }
-
-    pub(crate) fn name(&self) -> &TableName {
-        &self.name
-    }
-
-    pub(crate) fn live(&self) -> Arc<Live> {
-        self.live.load_full()
-    }
-
-    /// Looks for a newer epoch and makes it live. Blocks on files; not for a thread that serves.
-    pub(crate) fn reload(&self) -> Reloaded {
-        let mut last_refusal = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let (newest, refused) = self.open_newer();
-        let refused = refused.map(|error| error.to_string());
-        if let Some(refused) = refused.as_ref().filter(|refused| last_refusal.as_ref() != Some(refused)) {
-            tracing::error!(table = %self.name, error = refused, "an epoch is refused; the old ones stay");
-        }
-        *last_refusal = refused.clone();
-        let changed = newest.is_some();
-        if let Some(newest) = newest {
-            tracing::info!(table = %self.name, epoch = %newest.pin().epoch, "a new epoch is live");
-            let previous = Some(self.live().newest.clone());
-            let past = self.source.past(newest.pin().epoch);
-            self.live.store(Arc::new(Live { newest, previous, past }));
-        }
-        Reloaded { changed, refused }
-    }
-
-    /// The newest epoch that opens and is not live yet, and why a newer one does not open.
-    fn open_newer(&self) -> (Option<Arc<LiveTable>>, Option<SourceError>) {
-        let now = self.live().newest.pin().epoch;
-        let mut epochs = match self.source.epochs() {
-            Ok(epochs) => epochs,
-            Err(error) => return (None, Some(error)),
-        };
-        epochs.retain(|epoch| *epoch > now);
-        epochs.sort_unstable();
-        let mut refused = None;
-        while let Some(epoch) = epochs.pop() {
-            match open_as(self.source.as_ref(), epoch, Some(&self.name)) {
-                Ok(live) => return (Some(live), refused),
-                Err(error) => drop(refused.get_or_insert(error)),
-            }
-        }
-        (None, refused)
-    }
-}
-
-/// Opens an epoch and refuses one that says it is another, or of another table than `name`.
-fn open_as(
-    source: &dyn Source,
-    epoch: Epoch,
-    name: Option<&TableName>,
-) -> Result<Arc<LiveTable>, SourceError> {
-    let live = source.open(epoch)?;
-    let catalog = live.catalog();
-    if catalog.epoch != epoch {
-        let why = format!("it holds epoch {}, and stands where epoch {epoch} should", catalog.epoch);
-        return Err(SourceError::Inconsistent(why));
-    }
-    if let Some(name) = name.filter(|name| **name != catalog.table) {
-        let why = format!("it holds table {}, among epochs of {name}", catalog.table);
-        return Err(SourceError::Inconsistent(why));
-    }
-    Ok(Arc::new(live))
-}
-
 /// Every table of a server.
-pub(crate) struct Tables(BTreeMap<String, Slot>);
+pub(crate) struct Tables(Vec<Arc<Slot>>);
 
 impl Tables {
-    /// Opens every source.
+    /// Opens every source. A table whose images are all damaged is refused, and the others are served; if there are any.
     ///
     /// # Errors
-    /// [`StartError`] for the first that does not open, or two tables of one name.
+    /// [`StartError`] for the first that does not open for another reason, or two tables of one name.
     pub(crate) fn open(sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
-        let mut tables = BTreeMap::<String, Slot>::new();
+        let mut tables: Vec<Arc<Slot>> = Vec::new();
+        let (mut patience, mut damaged) = (PATIENCE, None);
         for source in sources {
-            let slot = Slot::open(source)?;
-            if let Some(other) = tables.get(slot.name.as_str()) {
-                return Err(StartError::SameName {
-                    name: slot.name.to_string(),
-                    first: other.source.name(),
-                    second: slot.source.name(),
-                });
+            let slot = Slot::new(source);
+            let source_name = slot.source_name();
+            let (looked, error) = slot.first_look(&mut patience);
+            match error {
+                Some(error @ SourceError::Damaged(_)) => {
+                    damaged.get_or_insert(StartError::Table { source_name, error });
+                }
+                Some(error) => return Err(StartError::Table { source_name, error }),
+                None if slot.live_now().is_none() && !looked.reading => {
+                    return Err(StartError::NoEpoch { source_name });
+                }
+                None => {}
             }
-            let live = slot.live();
-            tracing::info!(table = %slot.name, newest = ?live.newest, previous = ?live.previous, "open");
-            tables.insert(slot.name.to_string(), slot);
+            if let Some(other) = tables.iter().find(|other| other.name() == slot.name()) {
+                let (first, second) = (other.source_name(), slot.source_name());
+                return Err(StartError::SameName { name: slot.name(), first, second });
+            }
+            tables.push(slot);
         }
-        Ok(Tables(tables))
+        match damaged {
+            Some(error) if tables.iter().all(|slot| slot.live_now().is_none() && !slot.is_reading()) => {
+                Err(error)
+            }
+            _ => {
+                tables.iter().for_each(|slot| slot.tell());
+                Ok(Tables(tables))
+            }
+        }
     }
 
     /// The names of all, and which server this is of those whose schemes ask several.
     pub(crate) fn list(&self) -> TableList {
-        let role = |(name, slot): (&String, &Slot)| Some((name.clone(), slot.live().newest.role()?));
-        TableList {
-            tables: self.0.keys().cloned().collect(),
-            stacks: Vec::new(),
-            roles: self.0.iter().filter_map(role).collect(),
-        }
+        let role = |slot: &Arc<Slot>| Some((slot.name(), slot.live_now()?.newest.role()?));
+        let mut tables: Vec<_> =
+            self.0.iter().filter(|slot| slot.is_named()).map(|slot| slot.name()).collect();
+        tables.sort_unstable();
+        TableList { tables, stacks: Vec::new(), roles: self.0.iter().filter_map(role).collect() }
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Slot> {
-        self.0.values()
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Slot>> {
+        self.0.iter()
+    }
+
+    /// Whether the table of this name is all it will be before somebody puts another image there: nothing of it is read through
+    /// yet, or was refused.
+    pub(crate) fn is_settled(&self, name: &str) -> bool {
+        self.get(name).is_ok_and(|slot| !slot.is_reading() && !slot.has_refused())
     }
 
     /// The table of this name.
@@ -260,6 +174,7 @@ impl Tables {
     /// # Errors
     /// [`Code::NoSuchTable`].
     pub(crate) fn get(&self, name: &str) -> Result<&Slot, Problem> {
-        self.0.get(name).ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
+        let slot = self.0.iter().find(|slot| slot.is(name));
+        slot.map(Arc::as_ref).ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no table of that name"))
     }
 }

@@ -5,6 +5,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+const FIRST: &str = "another server runs there. Stop it, or give this one another address, with --listen ADDRESS or `listen` in \
+                     its file";
+
+const SECOND: &str = "another server has its health and metrics there. Stop it, or give this one another address for its own, \
+                      with --admin-listen 127.0.0.1:0 (any free port) or `admin_listen` in its file";
+
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,9 +27,7 @@ pub enum StartError {
     #[error("the configuration is wrong: {0}")]
     Settings(String),
     /// The address is taken.
-    #[error(
-        "{address} is in use already: another server runs there. Stop it, or set `{key}` to another address"
-    )]
+    #[error("{address} is in use already: {}", if *key == "admin_listen" { SECOND } else { FIRST })]
     InUse {
         /// The address.
         address: SocketAddr,
@@ -41,7 +45,11 @@ pub enum StartError {
         source: io::Error,
     },
     /// A table cannot be opened.
-    #[error("{source_name}: {error}")]
+    #[error("{}{error}", match error {
+        // These name their file.
+        SourceError::Disk(_) | SourceError::Damaged(_) => String::new(),
+        _ => format!("{source_name}: "),
+    })]
     Table {
         /// The directory or file.
         source_name: String,
@@ -49,7 +57,7 @@ pub enum StartError {
         error: SourceError,
     },
     /// A table source holds no epoch.
-    #[error("{source_name}: there is no epoch in it; make one with `sotto encode`")]
+    #[error("{source_name}: no table here yet: encode one first, with `sotto encode`")]
     NoEpoch {
         /// The directory or file.
         source_name: String,

@@ -5,7 +5,7 @@ use crate::live::Parts;
 use crate::{Config, LiveTable, Load, Past, Source, SourceError, StartError, TableConfig};
 use sotto_catalog::{Catalog, TableName};
 use sotto_core::{Epoch, Image};
-use sotto_db::{DbError, ImageFile, StackDir, TableDir};
+use sotto_db::{ImageFile, StackDir, TableDir};
 use sotto_oprf::SecretKey;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +16,17 @@ struct How {
     role: u8,
     load: Load,
     keep_deltas: u64,
+    trust_images: bool,
 }
 
 impl How {
     fn of(config: &Config, table: &TableConfig) -> Self {
-        How { role: table.role.unwrap_or(config.role), load: config.load, keep_deltas: config.keep_deltas }
+        How {
+            role: table.role.unwrap_or(config.role),
+            load: config.load,
+            keep_deltas: config.keep_deltas,
+            trust_images: config.trust_images,
+        }
     }
 
     /// The key that opens the rows of a symmetric table, from the folder where its image is, for the server that needs it.
@@ -40,6 +46,7 @@ impl How {
         let terms = catalog.terms(entry)?;
         let oprf = self.oprf_key(&catalog, folder)?;
         let signed = image.signed_catalog().clone();
+        let file = image.clone();
         let image: Arc<dyn Image> = match self.load {
             Load::Map => {
                 image.warm();
@@ -51,7 +58,7 @@ impl How {
         let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
         let parts = Parts { scheme: entry, signed, catalog, report, packing, server, image };
-        LiveTable::with_key(parts, self.role, oprf)
+        Ok(LiveTable::with_key(parts, self.role, oprf)?.of_file(file, self.trust_images))
     }
 }
 
@@ -129,12 +136,6 @@ impl Source for FileSource {
     fn open(&self, _: Epoch) -> Result<LiveTable, SourceError> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         self.how.open(ImageFile::open(&self.path)?, folder.unwrap_or(Path::new(".")))
-    }
-}
-
-impl From<DbError> for SourceError {
-    fn from(error: DbError) -> Self {
-        SourceError::Unreadable(error.to_string())
     }
 }
 

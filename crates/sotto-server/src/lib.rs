@@ -11,6 +11,7 @@
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `copied` | an image whose scanned section lies in memory of its own |
 //! | `epochs` | two live epochs per table, swapped atomically |
+//! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
 //! | `orders` | hints to order, made by a thread of their own |
 //! | `effort` | what was done for each client in an hour: hints, evaluations |
@@ -50,12 +51,15 @@ mod refusal;
 mod routes;
 pub mod server;
 mod service;
+pub mod slot;
 pub mod source;
 mod stacks;
 
 pub use config::{BatchConfig, Config, Load, SessionConfig, TableConfig, TlsConfig};
 pub use error::StartError;
+pub use listen::OwnCertificate;
 pub use live::LiveTable;
 pub use past::Past;
 pub use server::{Running, Server, Shutdown};
+pub use slot::Standing;
 pub use source::{Source, SourceError};

@@ -1,5 +1,7 @@
 //! Sockets, TLS, connections, graceful shutdown.
 
+mod crowd;
+mod own;
 mod stall;
 mod tls;
 
@@ -7,23 +9,30 @@ use crate::admission::Peer;
 use crate::metrics::Metrics;
 use crate::{Config, StartError};
 use axum::Router;
+use axum::body::Body;
+use crowd::{Busy, Crowd, Seat};
+use http_body::{Frame, SizeHint};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use stall::Stall;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-pub(crate) use tls::acceptor;
+pub use own::OwnCertificate;
+pub(crate) use tls::{acceptor, own as own_acceptor};
 
 /// Binds, and says which setting to change if that fails.
 pub(crate) async fn bind(address: SocketAddr, key: &'static str) -> Result<TcpListener, StartError> {
@@ -45,6 +54,8 @@ pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) max_connections: usize,
+    /// Of one network.
+    pub(crate) connections_per_client: usize,
     pub(crate) idle_timeout: Duration,
     /// Counts connections, on the public door.
     pub(crate) metrics: Option<Arc<Metrics>>,
@@ -57,7 +68,8 @@ impl Door {
             listener,
             router,
             tls: None,
-            max_connections: config.max_connections.min(Semaphore::MAX_PERMITS),
+            max_connections: config.max_connections,
+            connections_per_client: config.connections_per_client,
             idle_timeout: config.idle_timeout(),
             metrics: None,
         }
@@ -66,14 +78,9 @@ impl Door {
     /// Serves until `stop` turns true; then closes the port, lets requests in flight finish for at most
     /// `drain`, and cuts off what is left. Gives how many connections were cut off.
     pub(crate) async fn serve(self, mut stop: watch::Receiver<bool>, drain: Duration) -> usize {
-        let room = Arc::new(Semaphore::new(self.max_connections));
+        let crowd = Crowd::new(self.max_connections, self.connections_per_client, self.metrics.clone());
         let mut open = JoinSet::new();
         loop {
-            // The permit comes first: past the limit, clients wait in the system's backlog.
-            let permit = tokio::select! {
-                permit = room.clone().acquire_owned() => permit,
-                () = stopped(&mut stop) => break,
-            };
             let accepted = tokio::select! {
                 accepted = self.listener.accept() => accepted,
                 () = stopped(&mut stop) => break,
@@ -81,15 +88,22 @@ impl Door {
             while open.try_join_next().is_some() {}
             match accepted {
                 Ok((stream, peer)) => {
-                    let connection = self.connection(stream, Peer(peer.ip()), stop.clone());
-                    open.spawn(async move {
-                        connection.await;
-                        drop(permit);
-                    });
+                    let peer = Peer(peer.ip());
+                    // Without a place the stream is dropped, and so the connection is closed.
+                    if let Some(place) = crowd.enter(peer) {
+                        let connection = self.connection(stream, peer, place.seat.clone(), stop.clone());
+                        open.spawn(async move {
+                            tokio::select! {
+                                () = connection => {}
+                                () = place.seat.gives_way() => tracing::debug!("an idle connection gave way"),
+                            }
+                        });
+                    }
                 }
                 Err(error) => {
                     // Out of file descriptors, most likely: give connections time to end.
                     tracing::warn!(%error, "a connection could not be accepted");
+                    crowd.thin_out();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -105,29 +119,23 @@ impl Door {
         &self,
         stream: TcpStream,
         peer: Peer,
+        seat: Arc<Seat>,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (router, tls, timeout) = (self.router.clone(), self.tls.clone(), self.idle_timeout);
-        let metrics = self.metrics.clone();
         async move {
             // An answer is one write; waiting to fill a packet would only add to its time.
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "no TCP_NODELAY");
             }
-            if let Some(metrics) = &metrics {
-                metrics.connections.inc();
-            }
             let stream = Stall::new(stream, timeout);
             match tls {
-                None => http(stream, peer, router, timeout, stop).await,
+                None => http(stream, (peer, seat), router, timeout, stop).await,
                 Some(tls) => match tokio::time::timeout(timeout, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => http(stream, peer, router, timeout, stop).await,
+                    Ok(Ok(stream)) => http(stream, (peer, seat), router, timeout, stop).await,
                     Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                     Err(_) => tracing::debug!("a TLS handshake took too long"),
                 },
-            }
-            if let Some(metrics) = &metrics {
-                metrics.connections.dec();
             }
         }
     }
@@ -137,7 +145,7 @@ impl Door {
 /// a new request for too long, lets the requests in flight finish.
 async fn http(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: Peer,
+    (peer, seat): (Peer, Arc<Seat>),
     router: Router,
     timeout: Duration,
     mut stop: watch::Receiver<bool>,
@@ -152,7 +160,8 @@ async fn http(
         move |mut request: hyper::Request<_>| {
             requests.fetch_add(1, Ordering::Relaxed);
             request.extensions_mut().insert(peer);
-            service.call(request)
+            let (busy, answer) = (seat.busy(), service.call(request));
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| Answer { body, _busy: busy })) }
         }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), counted);
@@ -187,5 +196,31 @@ async fn quiet(requests: &AtomicU64, timeout: Duration) {
             return;
         }
         seen = now;
+    }
+}
+
+/// A response on its way out: its connection is at work until it is made.
+struct Answer {
+    body: Body,
+    _busy: Busy,
+}
+
+impl http_body::Body for Answer {
+    type Data = bytes::Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<bytes::Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

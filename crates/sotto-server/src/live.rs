@@ -3,15 +3,19 @@
 use crate::admission::Owner;
 use crate::{SourceError, past};
 use bytes::Bytes;
-use sotto_catalog::{Catalog, Hex32, Masked, Packing, SignedCatalog};
+use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog};
 use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_db::image::Seal;
+use sotto_db::{ImageFile, Watcher};
 use sotto_oprf::SecretKey;
 use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An open epoch. Immutable.
 pub struct LiveTable {
     catalog: Catalog,
+    key: PublicKey,
     table: Arc<str>,
     signed: Bytes,
     etag: String,
@@ -19,6 +23,7 @@ pub struct LiveTable {
     sizes: Sizes,
     server: Box<dyn AnyServer>,
     image: Arc<dyn Image>,
+    file: Option<OfFile>,
     keyless: Option<Arc<AnySession>>,
     /// Whether this is one of the servers that queries go to.
     is_queried: bool,
@@ -26,6 +31,22 @@ pub struct LiveTable {
     order_bytes: Option<u64>,
     /// What evaluates for clients of a symmetric table, if this is the server that does.
     oprf: Option<Arc<SecretKey>>,
+}
+
+/// The file that a table is answered from.
+struct OfFile {
+    file: Arc<ImageFile>,
+    /// Whether its sections are compared with their digests before it goes live.
+    verified: bool,
+    /// Whether the log has it that the file is lost.
+    lost: AtomicBool,
+}
+
+/// A static file of an epoch, and the image file it lies in, if it is one.
+pub(crate) struct Static {
+    pub(crate) image: Arc<dyn Image>,
+    pub(crate) section: Section,
+    pub(crate) file: Option<Arc<ImageFile>>,
 }
 
 /// What a table is opened from: the parts an image file gives, or a test makes.
@@ -96,12 +117,14 @@ impl LiveTable {
         let digest = ParamsDigest(catalog.params_digest.0);
         let pin = Pin { server: role, epoch: catalog.epoch, digest };
         Ok(LiveTable {
+            key: signed.public_key(),
             etag: past::etag(&signed),
             signed: Bytes::from(signed.to_bytes()),
             pin,
             sizes,
             server,
             image,
+            file: None,
             keyless,
             is_queried: usize::from(role) < scheme.queried,
             order_bytes,
@@ -109,6 +132,56 @@ impl LiveTable {
             table: catalog.table.as_str().into(),
             catalog,
         })
+    }
+
+    /// The same table, answered from a file: it is read through before the table goes live, unless it is trusted, and
+    /// nothing is answered from it once it was written to or cut short.
+    pub fn of_file(mut self, file: Arc<ImageFile>, trusted: bool) -> Self {
+        self.file = Some(OfFile { file, verified: !trusted, lost: AtomicBool::new(false) });
+        self
+    }
+
+    /// What tells its file from another.
+    pub(crate) fn seal(&self) -> Option<Seal> {
+        self.file.as_ref().map(|of| of.file.seal())
+    }
+
+    /// How many bytes [`LiveTable::read_through`] reads.
+    pub(crate) fn unread_bytes(&self) -> u64 {
+        self.file.as_ref().filter(|of| of.verified).map_or(0, |of| of.file.header().file_bytes)
+    }
+
+    /// Compares every section of its file with its digest, for as long as `go_on` says so. Gives whether it came to the end.
+    pub(crate) fn read_through(
+        &self,
+        watch: Watcher<'_>,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<bool, SourceError> {
+        match &self.file {
+            Some(of) if of.verified => Ok(of.file.verify_while(watch, &|_| true, go_on)?),
+            Some(of) => Ok(of.file.check().map(|()| true)?),
+            None => Ok(true),
+        }
+    }
+
+    /// Whether its file is as it was when it was opened. Whatever was made of an image's bytes is thrown away if it is not.
+    ///
+    /// # Errors
+    /// [`Code::NotReady`]: the next look at the files may find another one in its place.
+    pub(crate) fn check(&self) -> Result<(), Code> {
+        let Some(of) = &self.file else { return Ok(()) };
+        of.file.check().map_err(|error| {
+            if !of.lost.swap(true, Ordering::Relaxed) {
+                let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
+                tracing::error!(%table, %epoch, %error, "an image is lost while it is served; nothing is answered from it");
+            }
+            Code::NotReady
+        })
+    }
+
+    /// Who signed its catalog.
+    pub fn public_key(&self) -> PublicKey {
+        self.key
     }
 
     /// The catalog.
@@ -181,9 +254,10 @@ impl LiveTable {
     }
 
     /// Where the artifact with this digest lies.
-    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<(Arc<dyn Image>, Section)> {
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Static> {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
-        Some((self.image.clone(), Section::Public(entry.artifact)))
+        let file = self.file.as_ref().map(|of| of.file.clone());
+        Some(Static { image: self.image.clone(), section: Section::Public(entry.artifact), file })
     }
 }
 

@@ -76,6 +76,7 @@ pub(crate) struct Metrics {
     queue_wait: Histogram,
     answer: Histogram,
     live: Family<Which, Gauge>,
+    served: Family<Table, Gauge>,
     roles: Family<Table, Gauge>,
     sessions: Family<Table, Gauge>,
     admitted: Family<Table, Gauge>,
@@ -118,6 +119,7 @@ impl Metrics {
             queue_wait: seconds(),
             answer: seconds(),
             live: Family::default(),
+            served: Family::default(),
             roles: Family::default(),
             sessions: Family::default(),
             admitted: Family::default(),
@@ -152,6 +154,11 @@ impl Metrics {
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
         r.register("live_epoch", "Number of a live epoch", self.live.clone());
+        r.register(
+            "served",
+            "Whether a table is answered about: 1, or 0 where its image is damaged or still read",
+            self.served.clone(),
+        );
         r.register("role", "Which of its scheme's servers this is, from 0", self.roles.clone());
         r.register("sessions", "Sessions held, in memory or on disk", self.sessions.clone());
         r.register("sessions_in_memory", "Sessions whose keys are in memory", self.admitted.clone());
@@ -231,8 +238,11 @@ impl Metrics {
             self.session_bytes.get_or_create(&Place { place }).set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         for slot in tables.all() {
-            let live = slot.live();
-            let table = slot.name().to_string();
+            let table = slot.name();
+            let live = slot.live_now();
+            let served = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
+            self.served.get_or_create(&Table { table: table.clone() }).set(i64::from(served));
+            let Some(live) = live else { continue };
             let epoch = |which, epoch: u64| {
                 let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
                 self.live.get_or_create(&Which { table: table.clone(), which }).set(epoch);

@@ -7,7 +7,7 @@ use crate::admission::Peer;
 use crate::effort::Effort;
 use crate::metrics::Metrics;
 use crate::places::Open;
-use sotto_core::Error;
+use sotto_core::{Error, Sure};
 use sotto_wire::{Code, order};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,9 +118,11 @@ impl Worker {
     fn fill(&self, order: &Order) -> Reply {
         let live = &order.live;
         let supplier = live.server().supplier().ok_or(Code::Internal)?;
-        let payload = order.frame.get(order::HEAD_BYTES..).unwrap_or_default();
+        let payload =
+            order.frame.get(order::HEAD_BYTES..).sure("a frame's length was checked when it was read");
         self.metrics.order(live.catalog().table.as_str());
         let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(|| supplier.supply(payload))));
+        live.check()?;
         match made {
             Ok(Ok(supply)) if supply.len() == supplier.supply_bytes() => Ok(supply),
             Ok(Ok(_)) => {

@@ -3,9 +3,10 @@
 //! Clients that hold state of their own go from epoch to epoch along these (`spec/artifacts.md`). Nothing of them is
 //! resident: the files are mapped, and only what is asked for is read.
 
+use crate::live::Static;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, SignedCatalog};
-use sotto_core::{Artifact, Epoch, Image, Section};
+use sotto_core::{Artifact, Epoch, Section};
 use sotto_db::{ImageFile, TableDir};
 use std::sync::Arc;
 
@@ -54,8 +55,9 @@ impl Past {
     }
 
     /// Where the artifact with this digest lies, if it is the delta.
-    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<(Arc<dyn Image>, Section)> {
-        (self.delta == *digest).then(|| (self.image.clone() as Arc<dyn Image>, DELTA))
+    pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Static> {
+        let file = || Static { image: self.image.clone(), section: DELTA, file: Some(self.image.clone()) };
+        (self.delta == *digest).then(file)
     }
 }
 

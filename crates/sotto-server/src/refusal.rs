@@ -10,7 +10,7 @@ const RETRY_AFTER: u64 = 1;
 
 /// A problem on its way out.
 #[derive(Debug)]
-pub(crate) struct Refusal(pub(crate) Problem, u64);
+pub(crate) struct Refusal(pub(crate) Problem, pub(crate) u64);
 
 impl Refusal {
     pub(crate) fn new(code: Code, message: &'static str) -> Self {
@@ -27,6 +27,7 @@ impl Refusal {
         let message = match code {
             Code::Busy => "the queue is full",
             Code::Deadline => "the ask waited too long and was dropped",
+            Code::NotReady => "the table's image is lost, and its operator has to put it back",
             Code::ShuttingDown => "the server is shutting down",
             Code::BadQuery => "a query is not one these parameters allow",
             Code::BadElement => "an element is none of the group, or its identity",

@@ -2,7 +2,7 @@
 
 use crate::listen::{self, Door};
 use crate::service::Service;
-use crate::{Config, Source, StartError, admin, admission, routes};
+use crate::{Config, OwnCertificate, Source, Standing, StartError, admin, admission, routes};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +26,10 @@ pub struct Running {
     pub public: SocketAddr,
     /// Where health and metrics are.
     pub admin: SocketAddr,
+    /// The certificate it has made, if it was to.
+    pub own: Option<OwnCertificate>,
+    /// Whether clients speak https to it.
+    pub is_https: bool,
     runtime: Option<Runtime>,
     service: Arc<Service>,
     stop: watch::Sender<bool>,
@@ -67,7 +71,15 @@ impl Server {
             .enable_all()
             .build()
             .map_err(StartError::Threads)?;
-        let tls = config.tls.as_ref().map(listen::acceptor).transpose()?;
+        let own = config
+            .self_signed
+            .as_ref()
+            .map(|names| OwnCertificate::have(names, config.listen.ip(), config.state.as_deref()));
+        let own = own.transpose()?;
+        let tls = match &own {
+            Some(own) => Some(listen::own_acceptor(own)?),
+            None => config.tls.as_ref().map(listen::acceptor).transpose()?,
+        };
         // Ports first: a table may take long to open, and a taken port is the commonest mistake.
         let public = runtime.block_on(listen::bind(config.listen, "listen"))?;
         let admin = runtime.block_on(listen::bind(config.admin_listen, "admin_listen"))?;
@@ -77,9 +89,11 @@ impl Server {
         };
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
         let service = Arc::new(Service::open(config, sources)?);
+        service.read_on(service.tables.all().filter(|slot| slot.is_reading()).cloned().collect());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);
         let mut front = Door::new(public, routes::public(service.clone()), config);
+        let is_https = tls.is_some();
         front.tls = tls;
         front.metrics = Some(service.metrics.clone());
         let back = Door::new(admin, admin::admin(service.clone()), config);
@@ -92,8 +106,9 @@ impl Server {
             runtime.spawn(watch_for_epochs(service.clone(), every, stopping));
         }
         runtime.spawn(sweep_sessions(service.clone(), stop.subscribe()));
-        tracing::info!(public = %addresses.0, admin = %addresses.1, tls = config.tls.is_some(), "serving");
-        Ok(Running { public: addresses.0, admin: addresses.1, runtime: Some(runtime), service, stop, doors })
+        tracing::info!(public = %addresses.0, admin = %addresses.1, tls = is_https, "serving");
+        let (public, admin) = addresses;
+        Ok(Running { public, admin, own, is_https, runtime: Some(runtime), service, stop, doors })
     }
 }
 
@@ -126,6 +141,11 @@ impl Running {
     /// Looks for new epochs now; as `POST /reload`. True if any table changed.
     pub fn reload(&self) -> bool {
         self.service.reload().iter().any(|(_, reloaded)| reloaded.changed)
+    }
+
+    /// Its tables by name, and how it stands with each.
+    pub fn tables(&self) -> Vec<(String, Standing)> {
+        self.service.tables.all().map(|slot| (slot.name(), slot.standing())).collect()
     }
 
     /// Blocks until the process is asked to end (SIGINT or SIGTERM), then shuts down.

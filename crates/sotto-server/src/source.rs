@@ -3,6 +3,7 @@
 use crate::{LiveTable, Past};
 use sotto_catalog::CatalogError;
 use sotto_core::Epoch;
+use sotto_db::DbError;
 use std::sync::Arc;
 
 /// Something that holds epochs of one table.
@@ -35,6 +36,12 @@ pub enum SourceError {
     /// It cannot be read.
     #[error("{0}")]
     Unreadable(String),
+    /// Its folder or file cannot be read.
+    #[error(transparent)]
+    Disk(Box<DbError>),
+    /// It is a file that is no good image.
+    #[error("{0}")]
+    Damaged(String),
     /// Its catalog is not valid, or its parameters are refused.
     #[error("the catalog is refused: {0}")]
     Catalog(#[from] CatalogError),
@@ -62,4 +69,13 @@ pub enum SourceError {
     /// Its parts contradict each other.
     #[error("the image contradicts itself: {0}; encode it again")]
     Inconsistent(String),
+}
+
+impl From<DbError> for SourceError {
+    fn from(error: DbError) -> Self {
+        match error {
+            DbError::Image { .. } => SourceError::Damaged(error.to_string()),
+            error => SourceError::Disk(Box::new(error)),
+        }
+    }
 }

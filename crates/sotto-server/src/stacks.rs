@@ -9,6 +9,7 @@ use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, TableName};
 use sotto_db::{DbError, StackDir};
+use sotto_wire::{Code, Problem};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,8 +48,15 @@ impl Stacks {
             let (_, stack) = dir.read().map_err(|e| settings(e.to_string()))?;
             let stacked =
                 Stacked { name: stack.stack, dir, live: ArcSwapOption::empty(), refused: Mutex::new(None) };
-            stacked.reload(tables).map_err(settings)?;
-            if stacks.get(stacked.name.as_str()).is_some() {
+            // Its tables may be read through yet, or be damaged: then it waits for them, and other tables do not.
+            let waits = stack.shards.iter().any(|shard| !tables.is_settled(shard.table.as_str()));
+            match stacked.reload(tables) {
+                Err(why) if waits => {
+                    tracing::warn!(stack = %stacked.name, why, "a stack waits for its tables")
+                }
+                outcome => outcome.map_err(settings)?,
+            }
+            if stacks.0.iter().any(|other| other.name == stacked.name) {
                 return Err(settings(format!("there is another stack named {}", stacked.name)));
             }
             stacks.0.push(stacked);
@@ -56,8 +64,17 @@ impl Stacks {
         Ok(stacks)
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<LiveStack>> {
-        self.0.iter().find(|stacked| stacked.name.as_str() == name)?.live.load_full()
+    /// The stack of this name.
+    ///
+    /// # Errors
+    /// [`Code::NoSuchTable`]; [`Code::NotReady`] while its tables are not.
+    pub(crate) fn get(&self, name: &str) -> Result<Arc<LiveStack>, Problem> {
+        let stacked = self.0.iter().find(|stacked| stacked.name.as_str() == name);
+        let stacked =
+            stacked.ok_or_else(|| Problem::new(Code::NoSuchTable, "there is no stack of that name"))?;
+        stacked.live.load_full().ok_or_else(|| {
+            Problem::new(Code::NotReady, "a table of this stack is damaged, or its image is read through yet")
+        })
     }
 
     /// In alphabetical order.
@@ -101,10 +118,9 @@ impl Stacked {
             return Err(format!("it holds stack {} now, and {} was served", stack.stack, self.name));
         }
         for shard in &stack.shards {
-            let live = tables
-                .get(shard.table.as_str())
-                .map_err(|_| format!("table {} is not served", shard.table))?;
-            if !live.live().all().any(|epoch| shard.is(epoch.catalog())) {
+            let live = tables.get(shard.table.as_str()).ok().and_then(|slot| slot.live_now());
+            let live = live.ok_or_else(|| format!("table {} is not served", shard.table))?;
+            if !live.all().any(|epoch| shard.is(epoch.catalog())) {
                 return Err(format!("table {} is at another epoch", shard.table));
             }
         }

@@ -6,18 +6,40 @@ use super::map::Map;
 use crate::progress::{Stage, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{Catalog, Hex32, SignedCatalog};
-use sotto_core::{Artifact, Image, Section};
-use std::fs::File;
+use sotto_core::{Artifact, Image, Section, Sure};
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A mapped image.
 pub struct ImageFile {
     path: PathBuf,
+    file: File,
+    seal: Seal,
     map: Map,
     header: Header,
     signed: SignedCatalog,
     catalog: Catalog,
+}
+
+/// Which file it is, how long, and when it was last written: what stays as it is while nobody writes to it in place.
+/// Other names for it, another place, and the end of its name change nothing of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seal {
+    file: (u64, u64),
+    bytes: u64,
+    written: (i64, i64),
+}
+
+impl Seal {
+    fn of(metadata: &Metadata) -> Self {
+        Seal {
+            file: (metadata.dev(), metadata.ino()),
+            bytes: metadata.len(),
+            written: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
 }
 
 impl ImageFile {
@@ -50,10 +72,13 @@ impl ImageFile {
         }
         let map = Map::of(&file).map_err(io)?;
         let bytes = map.bytes();
-        let page = bytes.get(..bytes.len().min(HEADER_BYTES)).unwrap_or_default();
+        let (page, _) = bytes.split_at(bytes.len().min(HEADER_BYTES));
         let header = Header::parse(page, bytes.len() as u64).map_err(refuse)?;
         let (signed, catalog) = read_catalog(bytes, &header, holds).map_err(refuse)?;
-        Ok(Arc::new(ImageFile { path: path.to_owned(), map, header, signed, catalog }))
+        let (path, seal) = (path.to_owned(), Seal::of(&metadata));
+        let image = ImageFile { path, file, seal, map, header, signed, catalog };
+        image.check()?;
+        Ok(Arc::new(image))
     }
 
     /// The file.
@@ -82,24 +107,64 @@ impl ImageFile {
         found.map(|entry| entry.digest.into())
     }
 
+    /// What tells this file from another, and from itself once it is written to.
+    pub fn seal(&self) -> Seal {
+        self.seal
+    }
+
+    /// Whether all that was read of the file so far is as it was when it was opened. Cheap: no byte of it is read. Whoever
+    /// has made something of an image's bytes asks afterwards, and throws it away if this fails. It never gets better.
+    ///
+    /// # Errors
+    /// [`DbError::Image`] with [`ImageProblem::Changed`].
+    pub fn check(&self) -> Result<()> {
+        let now = self.file.metadata().map(|metadata| Seal::of(&metadata));
+        match self.map.is_whole() && now.is_ok_and(|now| now == self.seal) {
+            true => Ok(()),
+            false => Err(self.refuse(ImageProblem::Changed)),
+        }
+    }
+
     /// Reads every section and compares it with its digest.
     ///
     /// # Errors
-    /// [`DbError::Image`] naming the section that is damaged.
+    /// [`DbError::Image`] naming the section that is damaged, or [`ImageProblem::Changed`].
     pub fn verify(&self, watch: Watcher<'_>) -> Result<()> {
-        let stage = Stage::new(watch, "verify", self.header.entries.iter().map(|entry| entry.bytes).sum());
-        for entry in &self.header.entries {
+        self.verify_while(watch, &|_| true, &|| true).map(drop)
+    }
+
+    /// The same for the sections that `which` picks, and for as long as `go_on` says so. Gives whether it came to the end.
+    ///
+    /// # Errors
+    /// As [`ImageFile::verify`].
+    pub fn verify_while(
+        &self,
+        watch: Watcher<'_>,
+        which: &dyn Fn(Part) -> bool,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<bool> {
+        let entries: Vec<_> = self.header.entries.iter().filter(|entry| which(entry.part)).collect();
+        let stage = Stage::new(watch, "verify", entries.iter().map(|entry| entry.bytes).sum());
+        for entry in entries {
             let mut hasher = blake3::Hasher::new();
             for block in self.part(entry).chunks(VERIFY_BLOCK) {
+                if !go_on() {
+                    return Ok(false);
+                }
                 hasher.update_rayon(block);
                 stage.add(block.len() as u64);
             }
+            // First of all: what was read may be zeros, and then no section is damaged but the file is gone.
+            self.check()?;
             if hasher.finalize() != blake3::Hash::from(entry.digest) {
-                let problem = ImageProblem::Digest { part: entry.part.name() };
-                return Err(DbError::Image { path: self.path.clone(), problem });
+                return Err(self.refuse(ImageProblem::Digest { part: entry.part.name() }));
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    fn refuse(&self, problem: ImageProblem) -> DbError {
+        DbError::Image { path: self.path.clone(), problem }
     }
 
     /// Asks the system to read in what a server answers from, the resident section or else the rows, so that the first
@@ -113,7 +178,7 @@ impl ImageFile {
 
     /// A part's bytes. The header was checked against the file's length.
     pub(crate) fn part(&self, entry: &Entry) -> &[u8] {
-        slice(self.map.bytes(), entry).unwrap_or_default()
+        slice(self.map.bytes(), entry).sure("the header was checked against the file")
     }
 }
 
@@ -145,7 +210,7 @@ fn read_catalog(
     holds: fn(Artifact) -> bool,
 ) -> Result<(SignedCatalog, Catalog), ImageProblem> {
     let entry = header.entry(Part::Catalog).ok_or(ImageProblem::Malformed { why: "there is no catalog" })?;
-    let text = slice(bytes, entry).unwrap_or_default();
+    let text = slice(bytes, entry).ok_or(ImageProblem::Malformed { why: "the catalog lies past the end" })?;
     let refuse = |error: sotto_catalog::CatalogError| ImageProblem::Catalog { why: error.to_string() };
     // The size limit comes first: nothing is hashed that could not be a catalog.
     let signed = SignedCatalog::parse(text).map_err(refuse);

@@ -6,7 +6,7 @@
 use super::digest;
 use super::file::ImageFile;
 use super::header::{Entry, HEADER_BYTES, Header, Part};
-use crate::progress::{Progress, Stage, Watcher};
+use crate::progress::{Progress, Stage, Unit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
 use sotto_core::{Epoch, Misuse, Section, Sink};
@@ -161,7 +161,7 @@ impl<'a> ImageWriter<'a> {
         }
         let header = Header { file_bytes: place.offset + place.bytes, entries };
         let sync = |file: &File| file.sync_all();
-        (self.watch)(Progress { stage: "sync", done: 0, total: 0 });
+        (self.watch)(Progress { stage: "sync", done: 0, total: 0, unit: Unit::Steps });
         sync(file).map_err(|e| failed("writing to the disk", e))?;
         file.write_all_at(&header.to_bytes(), 0).map_err(|e| failed("writing the header", e))?;
         sync(file).map_err(|e| failed("writing to the disk", e))?;
@@ -243,7 +243,7 @@ impl Sink for ImageWriter<'_> {
     }
 
     fn progress(&self, stage: &'static str, done: u64, total: u64) {
-        (self.watch)(Progress { stage, done, total });
+        (self.watch)(Progress { stage, done, total, unit: Unit::Steps });
     }
 }
 

@@ -45,33 +45,45 @@ impl Hasher {
     }
 }
 
-/// How many registrations each client has made in the minute at hand.
+/// How many registrations each client may make yet: so many at once, and as many more with every minute.
 pub(super) struct Clients {
     most: u32,
-    minute: u64,
-    made: HashMap<Client, u32>,
+    /// Until when each client has used up what there was, in milliseconds; who is not here has all of it.
+    used_until: HashMap<Client, u64>,
 }
 
 impl Clients {
     /// At most `most` in a minute; 0 for any number.
     pub(super) fn new(most: u32) -> Self {
-        Clients { most, minute: 0, made: HashMap::new() }
+        Clients { most, used_until: HashMap::new() }
     }
 
-    pub(super) fn may_register(&mut self, client: Client, now: u64) -> bool {
+    /// Counts a registration, if there is one left.
+    ///
+    /// # Errors
+    /// The seconds until there is.
+    pub(super) fn may_register(&mut self, client: Client, now: u64) -> Result<(), u64> {
         if self.most == 0 {
-            return true;
+            return Ok(());
         }
-        let minute = now / 60;
-        if minute != self.minute {
-            self.minute = minute;
-            self.made.clear();
+        let (now, minute) = (now.saturating_mul(1000), 60_000);
+        let each = (minute / u64::from(self.most)).max(1);
+        if self.used_until.len() > MANY {
+            self.used_until.retain(|_, until| *until > now);
         }
-        let made = self.made.entry(client).or_default();
-        *made = made.saturating_add(1);
-        *made <= self.most
+        let until = self.used_until.entry(client).or_insert(now);
+        // A clock that was set back keeps nobody waiting for longer than it takes from nothing.
+        let next = (*until).clamp(now, now + minute) + each;
+        if next > now + each.saturating_mul(u64::from(self.most)) {
+            return Err((next - now).saturating_sub(each * u64::from(self.most)).div_ceil(1000).max(1));
+        }
+        *until = next;
+        Ok(())
     }
 }
+
+/// So many clients are counted before those that have all of it again are forgotten.
+const MANY: usize = 10_000;
 
 #[cfg(test)]
 mod tests {
@@ -91,13 +103,23 @@ mod tests {
     }
 
     #[test]
-    fn so_many_in_a_minute_and_no_more() {
-        let mut clients = Clients::new(2);
+    fn so_many_at_once_and_then_one_after_the_other() {
+        let mut clients = Clients::new(6);
         let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
-        assert_eq!([0, 1, 59].map(|now| clients.may_register(one, now)), [true, true, false]);
-        assert!(clients.may_register(other, 59), "each client has its own count");
-        assert!(clients.may_register(one, 60));
+        assert!((0..6).all(|_| clients.may_register(one, 100).is_ok()));
+        assert_eq!(
+            clients.may_register(one, 100),
+            Err(10),
+            "one in ten seconds, since there are six in a minute"
+        );
+        assert!(clients.may_register(other, 100).is_ok(), "each client has its own count");
+        assert_eq!([103, 110, 110].map(|now| clients.may_register(one, now)), [Err(7), Ok(()), Err(10)]);
+        assert!((0..6).all(|_| clients.may_register(one, 200).is_ok()), "all of it, after a while");
+        assert!(clients.may_register(one, 0).is_err_and(|wait| wait <= 10), "a clock that was set back");
         let mut any = Clients::new(0);
-        assert!((0..1000).all(|_| any.may_register(one, 0)));
+        assert!((0..1000).all(|_| any.may_register(one, 0).is_ok()));
+        let mut office = Clients::new(300);
+        assert!((0..300).all(|_| office.may_register(one, 0).is_ok()));
+        assert_eq!([0, 1, 2].map(|now| office.may_register(one, now)), [Err(1), Ok(()), Ok(())]);
     }
 }

@@ -7,6 +7,7 @@ use crate::SessionConfig;
 use crate::metrics::Evicted;
 use sotto_core::{AnySession, ParamsDigest};
 use sotto_wire::SessionId;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -91,6 +92,14 @@ struct Session {
     session_bytes: u64,
 }
 
+/// The sessions of one client, the least recently used first, and what they take.
+#[derive(Default)]
+struct Own {
+    by_turn: BTreeMap<u64, SessionId>,
+    memory: u64,
+    disk: u64,
+}
+
 /// Every session.
 pub(super) struct Held {
     limits: Limits,
@@ -98,7 +107,7 @@ pub(super) struct Held {
     /// Ids by turn: the first is the least recently used.
     by_turn: BTreeMap<u64, SessionId>,
     /// The same for each client.
-    by_client: HashMap<Client, BTreeMap<u64, SessionId>>,
+    by_client: HashMap<Client, Own>,
     turn: u64,
     memory: u64,
     disk: u64,
@@ -220,45 +229,52 @@ impl Held {
     /// a limit below one session would otherwise serve nobody.
     fn make_room(&mut self, kept: &SessionId, gone: &mut Gone) {
         if let Some(client) = self.by_id.get(kept).map(|held| held.client) {
-            while let Some(own) = self.by_client.get(&client).filter(|own| own.len() > self.limits.per_client)
-            {
-                let Some(oldest) = own.values().find(|id| *id != kept).copied() else { break };
+            let most = self.limits.per_client;
+            while let Some(own) = self.by_client.get(&client).filter(|own| own.by_turn.len() > most) {
+                let Some(oldest) = own.by_turn.values().find(|id| *id != kept).copied() else { break };
                 self.let_go(&oldest, Evicted::Client, gone);
             }
         }
-        // Both loops look from the least recently used on. What they pass by stays passed by: it takes no
-        // memory, or no disk.
-        let mut turn = 0;
         while self.memory > self.limits.memory {
-            let Some((at, id)) = self.after(turn, |held| held.admitted.is_some(), kept) else { break };
-            turn = at + 1;
+            let next = self.gives_way(|own| own.memory, |held| held.admitted.is_some(), kept);
+            let Some(id) = next else { break };
             match self.by_id.get_mut(&id) {
                 Some(held) if held.stored_bytes > 0 => {
                     held.admitted = None;
-                    self.memory = self.memory.saturating_sub(std::mem::take(&mut held.session_bytes));
+                    let bytes = std::mem::take(&mut held.session_bytes);
+                    self.memory = self.memory.saturating_sub(bytes);
+                    if let Some(own) = self.by_client.get_mut(&held.client) {
+                        own.memory = own.memory.saturating_sub(bytes);
+                    }
                     gone.why.push(Evicted::Memory);
                 }
                 _ => self.let_go(&id, Evicted::Memory, gone),
             }
         }
-        turn = 0;
         while self.disk > self.limits.disk {
-            let Some((at, id)) = self.after(turn, |held| held.stored_bytes > 0, kept) else { break };
-            turn = at + 1;
+            let Some(id) = self.gives_way(|own| own.disk, |held| held.stored_bytes > 0, kept) else { break };
             self.let_go(&id, Evicted::Disk, gone);
         }
     }
 
-    /// The first session from `turn` on of which `which` is true.
-    fn after(
+    /// Of the client that has the most, the least recently used session of which `which` is true. Among clients that have
+    /// the same, that of all of theirs.
+    fn gives_way(
         &self,
-        turn: u64,
+        has: impl Fn(&Own) -> u64,
         which: impl Fn(&Session) -> bool,
         kept: &SessionId,
-    ) -> Option<(u64, SessionId)> {
-        let from = self.by_turn.range(turn..).filter(|(_, id)| *id != kept);
-        let mut fits = from.filter(|(_, id)| self.by_id.get(*id).is_some_and(&which));
-        fits.next().map(|(turn, id)| (*turn, *id))
+    ) -> Option<SessionId> {
+        let first = |own: &Own| {
+            let mut fits =
+                own.by_turn.iter().filter(|(_, id)| *id != kept && self.by_id.get(*id).is_some_and(&which));
+            fits.next().map(|(turn, id)| (*turn, *id))
+        };
+        let each = self
+            .by_client
+            .values()
+            .filter_map(|own| first(own).map(|(turn, id)| (has(own), Reverse(turn), id)));
+        each.max_by_key(|(has, turn, _)| (*has, *turn)).map(|(.., id)| id)
     }
 
     fn let_go(&mut self, id: &SessionId, why: Evicted, gone: &mut Gone) {
@@ -275,7 +291,10 @@ impl Held {
         self.memory = self.memory.saturating_add(session.session_bytes);
         self.disk = self.disk.saturating_add(session.stored_bytes);
         self.by_turn.insert(self.turn, id);
-        self.by_client.entry(session.client).or_default().insert(self.turn, id);
+        let own = self.by_client.entry(session.client).or_default();
+        own.by_turn.insert(self.turn, id);
+        own.memory = own.memory.saturating_add(session.session_bytes);
+        own.disk = own.disk.saturating_add(session.stored_bytes);
         self.by_id.insert(id, session);
     }
 
@@ -283,8 +302,10 @@ impl Held {
         let session = self.by_id.remove(id)?;
         self.by_turn.remove(&session.turn);
         if let Some(own) = self.by_client.get_mut(&session.client) {
-            own.remove(&session.turn);
-            if own.is_empty() {
+            own.by_turn.remove(&session.turn);
+            own.memory = own.memory.saturating_sub(session.session_bytes);
+            own.disk = own.disk.saturating_sub(session.stored_bytes);
+            if own.by_turn.is_empty() {
                 self.by_client.remove(&session.client);
             }
         }

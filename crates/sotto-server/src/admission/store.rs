@@ -181,7 +181,8 @@ impl Store {
 
 const CHECK: &str = "check the directory and its permissions, or give another with --state";
 const OTHER: &str = "stop that one, or give this one a directory of its own with --state";
-const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again by themselves";
+const DELETE: &str = "delete the file, or give another directory with --state; clients then register their keys again \
+by themselves";
 
 /// Opens the file for this user alone: keys are no secret, but who has registered is nobody else's business.
 fn private_file(dir: &Path, path: &Path) -> io::Result<File> {

@@ -5,7 +5,7 @@ use super::queue::{Done, Pass, Queue, Waiting, Work};
 use super::{Answered, Reply};
 use crate::LiveTable;
 use crate::metrics::Metrics;
-use sotto_core::{AnySession, Error};
+use sotto_core::{AnySession, Error, Sure};
 use sotto_wire::{Code, Timing, ask, stream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -48,7 +48,8 @@ impl Worker {
                 if now.saturating_duration_since(flow.since) > self.queue.deadline() {
                     return flow.refuse(Code::Deadline);
                 }
-                let query = frame.get(stream::HEAD_BYTES..).unwrap_or_default();
+                let query =
+                    frame.get(stream::HEAD_BYTES..).sure("a frame's length was checked when it was read");
                 match self.guarded(&live, || scheme.prepare(&flow.session, query)) {
                     Ok(prepared) => {
                         if let Some(flow) = flow.start(prepared, scheme.units().answer_bytes) {
@@ -84,7 +85,10 @@ impl Worker {
         live: &LiveTable,
         step: impl FnOnce() -> sotto_core::Result<T> + Send,
     ) -> Result<T, Code> {
-        match catch_unwind(AssertUnwindSafe(|| self.pool.install(step))) {
+        let made = catch_unwind(AssertUnwindSafe(|| self.pool.install(step)));
+        // Before anything is made of it: an image that is lost is nobody's fault but this server's.
+        live.check()?;
+        match made {
             Ok(Ok(made)) => Ok(made),
             Ok(Err(Error::Peer(_))) => Err(Code::BadQuery),
             Ok(Err(error)) => {
@@ -105,6 +109,11 @@ impl Worker {
         self.metrics.pass(live.catalog().table.as_str(), queries.len());
         let mut answers = self.answer(&live, &queries).into_iter();
         drop(queries);
+        // Once the pass is over, and before anything is made of what it gave: an image that is lost gives zeros, which are
+        // nobody's row, and may look to a scheme like a query's fault.
+        if let Err(code) = live.check() {
+            return parts.into_iter().for_each(|(one, _)| reply(one, Err(code)));
+        }
         for (one, take) in parts {
             let share = answers.by_ref().take(take).collect();
             self.settle(one, take, share, live.server().answer_bytes());
@@ -153,9 +162,9 @@ impl Worker {
 /// The next `take` queries of an ask, each with its session.
 fn queries(one: &Waiting, take: usize, bytes: usize) -> impl Iterator<Item = (&AnySession, &[u8])> {
     let first = ask::HEAD_BYTES + one.answers.len() * bytes;
-    // The frame's length was checked when it was read; a query outside it would be empty, and refused.
     let at = move |i: usize| one.ask.frame.get(first + i * bytes..first + (i + 1) * bytes);
-    (0..take).map(move |i| (one.ask.session.as_ref(), at(i).unwrap_or_default()))
+    (0..take)
+        .map(move |i| (one.ask.session.as_ref(), at(i).sure("a frame's length was checked when it was read")))
 }
 
 /// Replies; a client that is gone meanwhile is no loss.

@@ -1,12 +1,15 @@
 //! Certificate and key, and a TLS 1.2/1.3 acceptor from them.
 
+use super::own::OwnCertificate;
 use crate::{StartError, TlsConfig};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::ServerCertVerifier;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ServerConfig, crypto::ring};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{self, RootCertStore, ServerConfig, crypto::ring};
 
 /// Reads the files of a configuration.
 ///
@@ -22,14 +25,56 @@ pub(crate) fn acceptor(config: &TlsConfig) -> Result<TlsAcceptor, StartError> {
     if chain.is_empty() {
         return Err(in_cert(&"there is no certificate in it; it should be PEM, -----BEGIN CERTIFICATE-----"));
     }
+    if is_of_authority(&chain) {
+        return Err(in_cert(&AUTHORITY));
+    }
     let key = PrivateKeyDer::from_pem_file(&config.key).map_err(|e| wrong(&config.key, e.to_string()))?;
+    accept(chain, key).map_err(|e| wrong(&config.key, e.to_string()))
+}
+
+/// What `openssl req -x509` makes, and what to make in its place.
+const AUTHORITY: &str = "it is the certificate of an authority (CA:TRUE), which signs others and is refused by \
+clients as that of a \
+                         server. openssl makes one of a server with `openssl req -x509 -newkey rsa:2048 -nodes -days 365 \
+                         -keyout key.pem -out cert.pem -subj /CN=localhost -addext basicConstraints=critical,CA:FALSE \
+                         -addext subjectAltName=DNS:localhost,IP:127.0.0.1`; or let `sotto serve --self-signed` make one";
+
+/// The acceptor of a certificate that the server has made.
+///
+/// # Errors
+/// [`StartError::Settings`], which no certificate of this server's making gives.
+pub(crate) fn own(own: &OwnCertificate) -> Result<TlsAcceptor, StartError> {
+    let wrong = |e: &dyn std::fmt::Display| StartError::Settings(format!("the certificate made here: {e}"));
+    let (cert, key) = own.parts();
+    let chain = vec![CertificateDer::from_pem_slice(cert).map_err(|e| wrong(&e))?];
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| wrong(&e))?;
+    accept(chain, key).map_err(|e| wrong(&e))
+}
+
+fn accept(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<TlsAcceptor, rustls::Error> {
     // The provider is named, not looked up: another crate's choice of a process-wide default is not ours.
     let mut server = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|e| in_cert(&e))?
+        .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .map_err(|e| wrong(&config.key, e.to_string()))?;
+        .with_single_cert(chain, key)?;
     server.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(server)))
+}
+
+/// Whether clients will refuse it for that: a client that trusts this very certificate is asked. Whatever else it may find is
+/// for real clients to say.
+fn is_of_authority(chain: &[CertificateDer<'static>]) -> bool {
+    let Some((own, others)) = chain.split_first() else { return false };
+    let mut roots = RootCertStore::empty();
+    if roots.add(own.clone()).is_err() {
+        return false;
+    }
+    let client =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::new(ring::default_provider()));
+    let (Ok(client), Ok(name)) = (client.build(), ServerName::try_from("localhost")) else { return false };
+    let said = client.verify_server_cert(own, others, &name, &[], UnixTime::now());
+    said.is_err_and(|error| format!("{error:?}").contains("CaUsedAsEndEntity"))
 }

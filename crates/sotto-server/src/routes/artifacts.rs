@@ -2,6 +2,7 @@
 
 use super::range::{self, Asked};
 use super::tags;
+use crate::live::Static;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::body::Body;
@@ -10,9 +11,9 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_catalog::Hex32;
-use sotto_core::{Image, Section};
+use sotto_core::{Image, Section, Sure};
+use sotto_db::{DbError, ImageFile};
 use sotto_wire::{Code, routes};
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -21,13 +22,16 @@ use std::task::{Context, Poll};
 /// pieces are small enough for other connections to get their turn.
 const PIECE: usize = 256 << 10;
 
+/// No page is smaller.
+const PAGE: usize = 4096;
+
 /// `GET /v1/artifacts/{digest}`; axum answers `HEAD` with the same headers.
 pub(super) async fn get(
     State(service): State<Arc<Service>>,
     Path(digest): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let whole = find(&service, &digest)?;
+    let (whole, file) = find(&service, &digest)?;
     let etag = format!("\"{digest}\"");
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
@@ -39,13 +43,14 @@ pub(super) async fn get(
         with_status(StatusCode::NOT_MODIFIED, Body::empty())
     } else {
         match asked {
-            Asked::All => with_status(StatusCode::OK, Body::new(Pieces(whole))),
+            Asked::All => with_status(StatusCode::OK, Body::new(Pieces { bytes: whole, file })),
             Asked::Outside => return Ok(outside(len)),
             Asked::Part(part) => {
                 let content_range = format!("bytes {}-{}/{len}", part.start, part.end - 1);
                 // Both ends are at most `len`, which came from a usize.
                 let bytes = whole.slice(part.start as usize..part.end as usize);
-                let mut response = with_status(StatusCode::PARTIAL_CONTENT, Body::new(Pieces(bytes)));
+                let mut response =
+                    with_status(StatusCode::PARTIAL_CONTENT, Body::new(Pieces { bytes, file }));
                 put(&mut response, header::CONTENT_RANGE, &content_range);
                 response
             }
@@ -59,16 +64,20 @@ pub(super) async fn get(
 }
 
 /// The artifact of this digest, where it lies: in a table's image, or among a stack's files.
-fn find(service: &Service, digest: &str) -> Result<Bytes, Refusal> {
+fn find(service: &Service, digest: &str) -> Result<(Bytes, Option<Arc<ImageFile>>), Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
-        let mut slots = service.tables.all();
-        let mapped = slots.find_map(|slot| slot.live().artifact(&digest));
-        let mapped = mapped.map(|(image, section)| Bytes::from_owner(Mapped { image, section }));
-        mapped.or_else(|| service.stacks.file(&digest))
+        let mapped = service.tables.all().find_map(|slot| slot.live_now()?.artifact(&digest));
+        let mapped = mapped
+            .map(|Static { image, section, file }| (Bytes::from_owner(Mapped { image, section }), file));
+        mapped.or_else(|| service.stacks.file(&digest).map(|bytes| (bytes, None)))
     });
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         Refusal::new(Code::NoSuchArtifact, "no epoch that is served has an artifact of that digest")
-    })
+    })?;
+    match found.1.as_ref().is_some_and(|file| file.check().is_err()) {
+        true => Err(Code::NotReady.into()),
+        false => Ok(found),
+    }
 }
 
 fn outside(len: u64) -> Response<Body> {
@@ -98,30 +107,43 @@ struct Mapped {
 
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
-        self.image.section(self.section).unwrap_or_default()
+        self.image.section(self.section).sure("an image keeps the sections it was opened with")
     }
 }
 
 /// A body that is sent piece by piece without being copied first.
-struct Pieces(Bytes);
+struct Pieces {
+    bytes: Bytes,
+    /// The image file it lies in: a download of one that is lost breaks off.
+    file: Option<Arc<ImageFile>>,
+}
 
 impl http_body::Body for Pieces {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = DbError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = PIECE.min(self.0.len());
-        Poll::Ready((next > 0).then(|| Ok(Frame::data(self.0.split_to(next)))))
+    ) -> Poll<Option<Result<Frame<Bytes>, DbError>>> {
+        let next = PIECE.min(self.bytes.len());
+        if next == 0 {
+            return Poll::Ready(None);
+        }
+        let piece = self.bytes.split_to(next);
+        // Read here, page by page, so that it is known before it is sent whether there is something to send.
+        for byte in piece.iter().step_by(PAGE) {
+            std::hint::black_box(*byte);
+        }
+        let whole = self.file.as_ref().map_or(Ok(()), |file| file.check());
+        Poll::Ready(Some(whole.map(|()| Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_empty()
+        self.bytes.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.0.len() as u64)
+        SizeHint::with_exact(self.bytes.len() as u64)
     }
 }

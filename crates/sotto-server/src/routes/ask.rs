@@ -3,9 +3,9 @@
 use super::session;
 use crate::batch::{Answered, Ask};
 use crate::body::Reader;
-use crate::epochs::Slot;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
@@ -21,7 +21,7 @@ pub(super) async fn ask(
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
-    let (limit, _) = slot.live().max_body();
+    let (limit, _) = slot.live()?.max_body();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
     let ask = match read(&service, slot, &mut reader).await {
         Ok(read) => read,
@@ -52,7 +52,7 @@ pub(super) async fn ask(
 async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<Ask, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
-    let live = slot.live().admit(&head.pin)?.clone();
+    let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     let most = live.sizes().max_queries;
     if head.count > most {

@@ -5,9 +5,9 @@
 use crate::LiveTable;
 use crate::admission::Peer;
 use crate::body::Reader;
-use crate::epochs::Slot;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
@@ -68,7 +68,7 @@ pub(super) async fn evaluate(
 async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Asked, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
-    let live = slot.live().admit(&head.pin)?.clone();
+    let live = slot.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
     let bytes = evaluate::request_bytes(head.count);
     let elements = head.elements(&reader.exactly(bytes).await?)?;

@@ -2,10 +2,10 @@
 
 use crate::admission::Peer;
 use crate::body::Reader;
-use crate::epochs::Slot;
 use crate::orders::Order;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
@@ -22,7 +22,7 @@ pub(super) async fn order(
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let limit = slot.live().max_order();
+    let limit = slot.live()?.max_order();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
     let order = match read(&service, slot, peer, &mut reader).await {
         Ok(read) => read,
@@ -47,7 +47,7 @@ pub(super) async fn order(
 async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Order, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = order::Head::parse(reader.head(order::HEAD_BYTES).await?)?;
-    let live = slot.live().admit(&head.pin)?.clone();
+    let live = slot.live()?.admit(&head.pin)?.clone();
     let bytes = live.order_bytes().ok_or_else(|| {
         Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table")
     })?;

@@ -3,14 +3,14 @@
 use crate::LiveTable;
 use crate::admission::{self, Peer};
 use crate::body::Reader;
-use crate::epochs::Slot;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
-use sotto_core::Error;
-use sotto_wire::{Code, SessionId, keys, routes};
+use sotto_core::{Error, Sure};
+use sotto_wire::{Code, Problem, SessionId, keys, routes};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -23,7 +23,7 @@ pub(super) async fn register(
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let (_, limit) = slot.live().max_body();
+    let (_, limit) = slot.live()?.max_body();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
     let (live, frame, room) = match read(&service, slot, peer, &mut reader).await {
         Ok(read) => read,
@@ -59,12 +59,15 @@ async fn read(
     peer: Peer,
     reader: &mut Reader,
 ) -> Result<(Arc<LiveTable>, Vec<u8>, OwnedSemaphorePermit), Refusal> {
-    if !service.sessions.may_register(peer, admission::now()) {
-        return Err(Refusal::new(Code::Busy, "too many registrations from one address within a minute"));
-    }
+    let wait = |seconds| {
+        let why = "as many keys were registered from one address as may be in a minute";
+        Refusal::from(Problem::new(Code::Busy, format!("{why}; the next may come in {seconds} s")))
+            .after(seconds)
+    };
+    service.sessions.may_register(peer, admission::now()).map_err(wait)?;
     let room = service.room_for(reader.most())?;
     let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
-    let live = slot.live().admit(&head.pin)?.clone();
+    let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     if live.keyless().is_some() {
         return Err(Refusal::new(Code::BadKeys, "this table's scheme has no keys"));
@@ -74,7 +77,7 @@ async fn read(
 }
 
 fn admit(service: &Service, live: &LiveTable, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
-    let keys = frame.get(keys::HEAD_BYTES..).unwrap_or_default();
+    let keys = frame.get(keys::HEAD_BYTES..).sure("a frame's length was checked when it was read");
     let session = live.server().admit(keys);
     let session = session.map_err(|error| match error {
         Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),

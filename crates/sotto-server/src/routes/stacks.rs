@@ -6,7 +6,6 @@ use crate::service::Service;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Response};
-use sotto_wire::Code;
 use std::sync::Arc;
 
 /// `GET /v1/stacks/{stack}`
@@ -15,7 +14,6 @@ pub(super) async fn stack(
     Path(name): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let live = service.stacks.get(&name);
-    let live = live.ok_or_else(|| Refusal::new(Code::NoSuchTable, "there is no stack of that name"))?;
+    let live = service.stacks.get(&name)?;
     Ok(document(live.signed.clone(), &live.etag, &headers))
 }

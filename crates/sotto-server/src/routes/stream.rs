@@ -4,9 +4,9 @@ use super::session;
 use crate::admission::Peer;
 use crate::batch::StreamAsk;
 use crate::body::Reader;
-use crate::epochs::Slot;
 use crate::refusal::Refusal;
 use crate::service::Service;
+use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, Response, header};
@@ -22,7 +22,7 @@ pub(super) async fn stream(
     let slot = service.tables.get(&name)?;
     let (parts, body) = request.into_parts();
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let limit = slot.live().max_stream();
+    let limit = slot.live()?.max_stream();
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
     let ask = match read(&service, slot, peer, &mut reader).await {
         Ok(read) => read,
@@ -53,7 +53,7 @@ async fn read(
 ) -> Result<StreamAsk, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
-    let live = slot.live().admit(&head.pin)?.clone();
+    let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
     let Some(scheme) = live.server().stream() else {
         return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));

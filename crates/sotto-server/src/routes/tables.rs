@@ -26,7 +26,7 @@ pub(super) async fn catalog(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let live = service.tables.get(&name)?.live();
+    let live = service.tables.get(&name)?.live()?;
     let (body, etag) = match asked_epoch(query.as_deref())? {
         None => live.newest().signed(),
         Some(epoch) => {

@@ -2,12 +2,13 @@
 
 use crate::kit::*;
 use sotto_catalog::{Catalog, SignedCatalog, TableKind, ValueKind};
-use sotto_core::{AnyClient, ParamsDigest, Record, SchemeEntry};
+use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, Shape};
+use sotto_db::image::header::Part;
 use sotto_db::table::RawFile;
-use sotto_db::{EncodeOptions, TableDir, encode_table, progress::silent};
-use sotto_server::{Config, Load, Running, Server, StartError, TableConfig};
+use sotto_db::{EncodeOptions, ImageFile, TableDir, encode_table, progress::silent};
+use sotto_server::{Config, Load, Running, Server, Standing, StartError, TableConfig};
 use sotto_testkit::rng::seeded;
-use sotto_wire::{Code, Pin, SessionId, Sizes, answer, ask, routes};
+use sotto_wire::{Code, Pin, SessionId, Sizes, answer, ask, keys, routes};
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
@@ -25,16 +26,25 @@ fn scheme() -> &'static SchemeEntry {
 
 /// Encodes the next epoch of a folder.
 fn encode(dir: &Path, salt: u8) {
+    encode_as(dir, "real", salt);
+}
+
+fn encode_as(dir: &Path, name: &str, salt: u8) {
+    encode_with(scheme(), dir, name, salt);
+}
+
+fn encode_with(scheme: &SchemeEntry, dir: &Path, name: &str, salt: u8) {
     let raw = dir.join("rows.raw");
     fs::write(&raw, rows(salt)).unwrap();
     let table = RawFile::new(File::open(&raw).unwrap(), &raw, ROWS, WIDTH).unwrap();
     let dir = TableDir::open(dir).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
     let options = EncodeOptions {
-        table: "real".parse().unwrap(),
+        table: name.parse().unwrap(),
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         layers: Vec::new(),
+        room: 0,
         lookups_per_client: 1000,
         together: 1,
         goal: Default::default(),
@@ -43,7 +53,22 @@ fn encode(dir: &Path, salt: u8) {
         attribution: None,
         key: &key,
     };
-    encode_table(scheme(), &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+}
+
+/// Flips a bit in the middle of what an image is scanned for, or puts it back.
+fn flip(image: &Path) {
+    let entry = *ImageFile::open(image).unwrap().header().entry(Part::Scheme(Section::Resident)).unwrap();
+    let mut bytes = fs::read(image).unwrap();
+    bytes[(entry.offset + entry.bytes / 2) as usize] ^= 4;
+    // By another file of that name, as `spec/image.md` says.
+    let other = image.with_extension("other");
+    fs::write(&other, bytes).unwrap();
+    fs::rename(other, image).unwrap();
+}
+
+fn reloaded(running: &Running) -> String {
+    request(running.admin, "POST", "/reload", &[], b"").text()
 }
 
 fn serve(dir: &Path, load: Load) -> Running {
@@ -118,13 +143,103 @@ fn new_images_go_live_and_damaged_ones_do_not() {
     assert_eq!(old.get(&running, 5), row(0, 5));
     assert_eq!(new.get(&running, 5), row(9, 5));
 
-    let image = TableDir::open(dir.path()).unwrap().image_path(sotto_core::Epoch(2));
+    let image = TableDir::open(dir.path()).unwrap().image_path(Epoch(2));
     let bytes = fs::read(image).unwrap();
     let third = dir.path().join("epoch-00000003.sotto");
     for damaged in [&bytes[..bytes.len() / 2], b"", b"not an image", &bytes] {
         fs::write(&third, damaged).unwrap();
         assert!(!running.reload(), "an image cut short, or of another epoch, was taken");
         assert_eq!(new.get(&running, 6), row(9, 6));
+    }
+}
+
+#[test]
+fn a_flipped_bit_costs_its_table_and_no_other() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [damaged, good] = [dirs[0].path(), dirs[1].path()];
+    encode_as(damaged, "other", 5);
+    encode(good, 0);
+    let image = damaged.join("epoch-00000001.sotto");
+    flip(&image);
+    let tables = vec![TableConfig::dir(damaged), TableConfig::dir(good)];
+    let running = Server::start(&Config { tables: tables.clone(), ..config() }).unwrap();
+    assert_eq!(prepare(&running).get(&running, 5), row(0, 5));
+    let refused = get(running.public, &routes::table("other", None));
+    assert_refused(&refused, Code::NotReady);
+    assert!(refused.text().contains("damaged"), "{}", refused.text());
+    let standing: Vec<_> = running.tables();
+    let (name, Standing::Refused(why)) = &standing[0] else { panic!("{standing:?}") };
+    assert!(
+        name == "other" && why.contains("resident does not match") && why.contains("encode the table afresh"),
+        "{why}"
+    );
+    assert!(matches!(&standing[1].1, Standing::Live(_)), "{standing:?}");
+    let ready = get(running.admin, "/readyz");
+    assert!(ready.status == 200 && ready.text().contains("not served: other"), "{}", ready.text());
+    assert!(get(running.admin, "/metrics").text().contains("sotto_served{table=\"other\"} 0"));
+    // Another look finds no other file there; and then the one that was copied anew.
+    assert!(!running.reload());
+    flip(&image);
+    assert!(running.reload());
+    assert_eq!(get(running.public, &routes::table("other", None)).status, 200);
+
+    // Of two epochs the good one is served; who trusts an image gets it as it is.
+    encode_as(damaged, "other", 6);
+    let second = damaged.join("epoch-00000002.sotto");
+    flip(&second);
+    assert!(!running.reload(), "a new epoch is read through too");
+    assert!(reloaded(&running).contains("resident does not match"));
+    let live = |config: &Config| Server::start(config).unwrap().tables()[0].1.clone();
+    let Standing::Live(table) = live(&Config { tables: tables.clone(), ..config() }) else {
+        panic!("not served")
+    };
+    assert_eq!(table.catalog().epoch, Epoch(1));
+    let trusting = Config { tables: tables[..1].to_vec(), trust_images: true, ..config() };
+    let Standing::Live(table) = live(&trusting) else { panic!("not served") };
+    assert_eq!(table.catalog().epoch, Epoch(2));
+    // Nothing but damaged images is no server.
+    flip(&image);
+    let error = Server::start(&Config { trust_images: false, ..trusting }).err().unwrap();
+    assert!(matches!(error, StartError::Table { .. }) && error.to_string().contains("resident"), "{error}");
+}
+
+#[test]
+fn an_image_that_is_written_to_costs_its_table_until_it_is_back() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    encode_as(dirs[0].path(), "other", 5);
+    encode(dirs[1].path(), 0);
+    let tables = dirs.iter().map(|dir| TableConfig::dir(dir.path())).collect();
+    let running = Server::start(&Config { tables, ..config() }).unwrap();
+    let image = dirs[1].path().join("epoch-00000001.sotto");
+    let bytes = fs::read(&image).unwrap();
+    let mut asker = prepare(&running);
+    let frame = {
+        let (queries, _) = asker.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
+        ask::encode(&asker.pin, &SessionId::NONE, &queries).unwrap()
+    };
+    let ask = || post(running.public, &routes::ask("real"), &frame);
+    assert_eq!(ask().status, 200);
+    let hint = routes::artifact(&asker.catalog.artifacts[0].digest.to_string());
+    // Cut short; and overwritten with the same length, which no fault tells.
+    for write in [
+        |image: &Path, bytes: &[u8]| {
+            File::options().write(true).open(image).unwrap().set_len(bytes.len() as u64 / 2).unwrap()
+        },
+        |image: &Path, bytes: &[u8]| {
+            fs::write(image, bytes.iter().map(|byte| byte ^ 1).collect::<Vec<_>>()).unwrap()
+        },
+    ] {
+        write(&image, &bytes);
+        assert_refused(&ask(), Code::NotReady);
+        assert_refused(&get(running.public, &hint), Code::NotReady);
+        assert!(!running.reload());
+        assert_refused(&ask(), Code::NotReady);
+        assert_eq!(get(running.public, &routes::table("other", None)).status, 200);
+        assert!(get(running.admin, "/metrics").text().contains("sotto_served{table=\"real\"} 0"));
+        fs::write(&image, &bytes).unwrap();
+        let told = reloaded(&running);
+        assert!(told.contains(r#""live":[1],"reading":false,"refused":null,"table":"real""#), "{told}");
+        assert_eq!(asker.get(&running, 7), row(0, 7));
     }
 }
 
@@ -157,6 +272,46 @@ fn damaged_real_queries_never_stop_the_server() {
     let response = post(running.public, &routes::ask("real"), &padded);
     assert_refused(&response, Code::Malformed);
     assert_eq!(asker.get(&running, 1), row(0, 1));
+}
+
+#[test]
+fn mutated_keys_of_every_scheme_reach_its_parser() {
+    let keyed = sotto_registry::SCHEMES.iter().filter(|scheme| {
+        let params = (scheme.select)(&Shape::new(ROWS, WIDTH as u64, 1000)).unwrap();
+        (scheme.report)(&params).unwrap().costs.keys_bytes > 0
+    });
+    let keyed: Vec<_> = keyed.collect();
+    assert!(keyed.len() >= 2, "there are schemes with keys");
+    for scheme in keyed {
+        let dir = tempfile::tempdir().unwrap();
+        encode_with(scheme, dir.path(), "real", 0);
+        let running = serve(dir.path(), Load::Map);
+        let Standing::Live(table) = running.tables().remove(0).1 else { panic!("not served") };
+        let params = table.catalog().params.to_string();
+        let prepare = (scheme.prepare)(params.as_bytes(), &mut seeded("client")).unwrap();
+        let keys = prepare.finish().unwrap().keys();
+        let mut parsed = [0; 2];
+        let step = (keys.len() / 4).max(1);
+        for at in (0..keys.len()).step_by(step) {
+            // Reduced or not, as it comes; and not reduced for certain.
+            for flipped in [at..at + 1, at..(at + step).min(keys.len())] {
+                let mut keys = keys.clone();
+                keys[flipped].fill(0xff);
+                let response = post(running.public, &routes::keys("real"), &keys::encode(table.pin(), &keys));
+                let text = response.text();
+                assert!(
+                    response.status == 200 || text.contains("not ones the parameters allow"),
+                    "{} {text}",
+                    scheme.id.0
+                );
+                parsed[usize::from(response.status == 200)] += 1;
+            }
+        }
+        assert!(parsed[0] >= 2, "{} refuses {parsed:?} of them", scheme.id.0);
+        let metrics = get(running.admin, "/metrics").text();
+        let refused = format!("sotto_requests_total{{route=\"keys\",outcome=\"bad-keys\"}} {}", parsed[0]);
+        assert!(metrics.contains(&refused) && !metrics.contains("outcome=\"busy\""), "{metrics}");
+    }
 }
 
 #[test]

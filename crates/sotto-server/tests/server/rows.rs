@@ -55,6 +55,7 @@ fn encode(dir: &TableDir) {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         layers: Vec::new(),
+        room: 0,
         lookups_per_client: 1,
         together: 1,
         goal: Default::default(),

@@ -73,7 +73,11 @@ fn a_port_in_use_is_named_with_the_fix() {
         let error = Server::start_with(config, vec![Box::new(shelf.clone())]).err().unwrap();
         assert!(matches!(error, StartError::InUse { .. }), "{error}");
         let text = error.to_string();
-        assert!(text.contains("127.0.0.1:") && text.contains(&format!("`{key}`")), "{text}");
+        let flag = format!("--{}", key.replace('_', "-"));
+        assert!(
+            text.contains("127.0.0.1:") && text.contains(&format!("`{key}`")) && text.contains(&flag),
+            "{text}"
+        );
     }
     assert_answers(&world.ask(&[1]), &world.pin, &[1]);
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
@@ -167,6 +168,120 @@ fn a_connection_that_asks_nothing_is_not_kept() {
     };
     assert!(runtime().block_on(connection).is_ok(), "it is still open");
     world.until("sotto_connections", 0.0);
+}
+
+/// A connection from another address of this machine.
+fn connect_from(source: [u8; 4], at: std::net::SocketAddr) -> std::net::TcpStream {
+    runtime().block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((std::net::Ipv4Addr::from(source), 0).into()).unwrap();
+        let stream = socket.connect(at).await.unwrap().into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream
+    })
+}
+
+fn asks_over(mut stream: std::net::TcpStream, world: &World) {
+    let frame = world.frame(&[1]);
+    let length = frame.len().to_string();
+    stream.write_all(head("POST", &routes::ask("t"), &[("content-length", &length)]).as_bytes()).unwrap();
+    stream.write_all(&frame).unwrap();
+    assert_answers(&Response::read(&mut stream), &world.pin, &[1]);
+}
+
+fn is_open(stream: &std::net::TcpStream) -> bool {
+    stream.set_nonblocking(true).unwrap();
+    let read = (&mut &*stream).read(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+}
+
+#[test]
+fn idle_connections_of_one_address_keep_no_stranger_out() {
+    let world = world(&Config { max_connections: 8, connections_per_client: 0, ..config() });
+    // One address takes all there is, and says nothing or half a request; one of them is at work.
+    world.probe.hold();
+    let ask = world.ask_later(&[2]);
+    world.until("sotto_passes_total", 1.0);
+    let idle: Vec<_> = (0..7)
+        .map(|i| {
+            let mut stream = connect_from([127, 0, 0, 1], world.at);
+            stream.write_all(&b"POST /v1/tables/t/ask HT"[..i * 3]).unwrap();
+            stream
+        })
+        .collect();
+    world.until("sotto_connections", 8.0);
+    let strangers: Vec<_> = (2..5).map(|last| connect_from([127, 0, 0, last], world.at)).collect();
+    world.probe.release();
+    strangers.into_iter().for_each(|stream| asks_over(stream, &world));
+    assert_answers(&ask.join().unwrap(), &world.pin, &[2]);
+    // Nor itself.
+    asks_over(connect_from([127, 0, 0, 1], world.at), &world);
+    assert!(idle.iter().filter(|stream| is_open(stream)).count() <= 4);
+}
+
+#[test]
+fn one_address_has_so_many_connections() {
+    let world = world(&Config { connections_per_client: 3, ..config() });
+    let many: Vec<_> = (0..10).map(|_| connect_from([127, 0, 0, 9], world.at)).collect();
+    world.until("sotto_connections", 3.0);
+    asks_over(connect_from([127, 0, 0, 8], world.at), &world);
+    asks_over(connect_from([127, 0, 0, 9], world.at), &world);
+    drop(many);
+    world.until("sotto_connections", 0.0);
+}
+
+#[test]
+fn a_certificate_of_an_authority_is_refused_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let tls = TlsConfig { cert: folder.path().join("cert.pem"), key: folder.path().join("key.pem") };
+    std::fs::write(&tls.cert, params.self_signed(&key).unwrap().pem()).unwrap();
+    std::fs::write(&tls.key, key.serialize_pem()).unwrap();
+    let shelf = Shelf::with(Made::clear(1, &Probe::new()));
+    let config = Config { tls: Some(tls), ..config() };
+    let error = sotto_server::Server::start_with(&config, vec![Box::new(shelf)]).err().unwrap().to_string();
+    for word in ["cert.pem", "CA:TRUE", "-addext basicConstraints=critical,CA:FALSE", "--self-signed"] {
+        assert!(error.contains(word), "no {word:?} in {error}");
+    }
+}
+
+#[test]
+fn a_certificate_of_its_own_is_kept_and_trusted_by_its_pem() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Config {
+        self_signed: Some(vec!["pir.example".into()]),
+        state: Some(folder.path().join("s")),
+        ..config()
+    };
+    let fingerprint = |world: &World| world.running.own.as_ref().unwrap().fingerprint.clone();
+    let first = world(&config);
+    let was = fingerprint(&first);
+    first.running.shutdown();
+    let world = world(&config);
+    assert_eq!(fingerprint(&world), was);
+    assert_eq!(was.len(), 95);
+    let own = world.running.own.clone().unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(own.pem.as_bytes()).unwrap()).unwrap();
+    let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let client = TlsConnector::from(Arc::new(client));
+    runtime().block_on(async {
+        for name in ["127.0.0.1", "localhost", "pir.example"] {
+            let stream = tokio::net::TcpStream::connect(world.at).await.unwrap();
+            client.connect(ServerName::try_from(name).unwrap(), stream).await.unwrap();
+        }
+    });
+    let key = own.files.unwrap().key;
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&key).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]

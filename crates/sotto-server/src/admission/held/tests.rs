@@ -115,3 +115,16 @@ fn a_session_is_good_for_its_table_and_parameters_alone() {
         assert!(matches!(held.find(&id(1), &other, 0), Found::Nowhere));
     }
 }
+
+#[test]
+fn who_has_the_most_gives_way_where_bytes_run_out() {
+    let mut held = held(SessionConfig { max_bytes: 60, max_stored_bytes: 35, ..unbounded() });
+    put(&mut held, 1, 1, 5, 0);
+    // An address that registers without end, after one that has a single session.
+    for number in 2..200 {
+        put(&mut held, number, 2, 5, 0);
+    }
+    assert!(in_memory(&mut held, 1, 0), "it was used least recently of all, and is still there");
+    assert!(!in_memory(&mut held, 2, 0) && in_memory(&mut held, 199, 0));
+    assert_eq!(held.bytes(), (60, 35));
+}
