@@ -1,6 +1,7 @@
 //! The catalog: all a client must know of a table before its first query.
 
 use crate::masked::{self, Masked};
+use crate::row_form::{self, RowForm};
 use crate::{ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
@@ -180,6 +181,7 @@ impl Catalog {
         self.kind.check(self.rows, self.row_bytes)?;
         self.keyword()?;
         self.masked()?;
+        self.row_form()?;
         if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
             return refuse("scheme", "1 to 64 bytes");
         }
@@ -230,11 +232,15 @@ impl Catalog {
             (TableKind::Keyword, _) => {
                 Err(CatalogError::invalid("layers", "a table that is asked by key has the layer for that"))
             }
-            (_, []) => Ok(None),
-            (_, [layer]) if layer.name == masked::NAME => Ok(None),
+            // From the scheme up, each or none: masks, and lengths under them.
+            (_, layers) if is_among(layers, &[masked::NAME, row_form::NAME]) => Ok(None),
             (_, layers) => match layers.iter().find(|layer| !is_known(&layer.name)) {
                 Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.clone() }),
-                None => Err(CatalogError::invalid("layers", "keys are for tables that are asked by key")),
+                None => {
+                    let why =
+                        "keys are for tables that are asked by key; masks come before lengths, each once";
+                    Err(CatalogError::invalid("layers", why))
+                }
             },
         }
     }
@@ -254,6 +260,14 @@ impl Catalog {
     /// As [`Catalog::masked`].
     pub fn item_bytes(&self) -> Result<u64> {
         Ok(self.masked()?.map_or(self.row_bytes, |masked| masked.item_bytes))
+    }
+
+    /// How values lie in rows, as a client reads those.
+    ///
+    /// # Errors
+    /// As [`Catalog::masked`].
+    pub fn row_form(&self) -> Result<RowForm> {
+        RowForm::of(self, self.item_bytes()?)
     }
 
     /// The digest of the rows, by which a client's state is told from that of other rows; `None` where no client has such
@@ -314,8 +328,8 @@ impl Catalog {
 
     /// The row a user means by `text`.
     ///
-    /// Index tables: the row's number. Keyword tables have no such row. Range tables: a key. For IPv4 keys that is a dotted address;
-    /// plain digits are the row's number there, since nobody writes addresses so.
+    /// Index tables: the row's number. Keyword tables have no such row. Range tables: a key. For IPv4 keys that is a
+    /// dotted address; plain digits are the row's number there, since nobody writes addresses so.
     ///
     /// # Errors
     /// [`CatalogError::NoSuchRow`].
@@ -331,6 +345,11 @@ impl Catalog {
         match self.kind {
             TableKind::Keyword => {
                 let why = format!("table {} is asked by key, and has no bits by number", self.table);
+                Err(CatalogError::NoSuchRow { why })
+            }
+            _ if matches!(self.row_form()?, RowForm::Length(_)) => {
+                let why =
+                    format!("values of table {} have different lengths, and no bits by number", self.table);
                 Err(CatalogError::NoSuchRow { why })
             }
             _ => Bit::locate(bit, self.rows, self.item_bytes()?),
@@ -356,7 +375,13 @@ pub fn gate(report: &ParamsReport, packing: &Packing) -> sotto_core::Result<()> 
 
 /// Whether this build knows a layer of tables by its name.
 fn is_known(layer: &str) -> bool {
-    [keyword::NAME, masked::NAME].contains(&layer)
+    [keyword::NAME, masked::NAME, row_form::NAME].contains(&layer)
+}
+
+/// Whether these are some of those names, in their order.
+fn is_among(layers: &[Layer], names: &[&str]) -> bool {
+    let mut names = names.iter();
+    layers.iter().all(|layer| names.any(|name| layer.name == *name))
 }
 
 fn limit(bytes: usize) -> Result<()> {

@@ -9,6 +9,7 @@
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
 //! | [`signed`] | the catalog as it travels: exact text, public key, signature |
 //! | [`masked`] | the layer of symmetric tables: rows that one evaluation opens |
+//! | [`row_form`] | how a value lies in a row, and how it is read there |
 //! | [`key`] | signing keys, public keys, and their text forms |
 //! | [`bit`] | the rows as one string of bits |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
@@ -17,6 +18,7 @@
 //!
 //! The bytes are drawn in `spec/catalog.md` and `spec/artifacts.md`.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod batched;
 pub mod bit;
@@ -27,6 +29,7 @@ pub mod hex;
 pub mod key;
 pub mod masked;
 pub mod packing;
+pub mod row_form;
 pub mod signed;
 pub mod stack;
 pub mod table;
@@ -40,6 +43,7 @@ pub use hex::{Hex, Hex32, Hex64, HexBytes};
 pub use key::{PublicKey, SigningKey};
 pub use masked::Masked;
 pub use packing::{Packing, Place};
+pub use row_form::RowForm;
 pub use signed::SignedCatalog;
 pub use stack::{SignedStack, Stack};
 pub use table::{KeyKind, TableKind, TableName, ValueKind};

@@ -141,6 +141,14 @@ impl Stack {
         Ok(text)
     }
 
+    /// BLAKE3 of [`Stack::to_text`], by which what is kept beside a stack names its epoch.
+    ///
+    /// # Errors
+    /// As [`Stack::check`].
+    pub fn digest(&self) -> Result<Hex32> {
+        Ok(blake3::hash(self.to_text()?.as_bytes()).into())
+    }
+
     /// Checks ranges, and that nothing is named twice. Whether the layers are known is for whoever has them.
     ///
     /// # Errors

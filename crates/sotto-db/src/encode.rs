@@ -26,6 +26,8 @@ pub struct EncodeOptions<'a> {
     pub value: ValueKind,
     /// What is stacked on the scheme.
     pub layers: Vec<Layer>,
+    /// Rows that there is to be room for after the table's own.
+    pub room: u64,
     /// How many lookups one client is expected to make per epoch.
     pub lookups_per_client: u64,
     /// How many lookups one request makes, in this table and in others like it: 1, or what a layer over it says
@@ -101,7 +103,7 @@ pub fn encode_table(
         together: options.together,
         goal: options.goal,
         set: options.set.clone(),
-        ..Shape::new(rows, row_bytes, options.lookups_per_client)
+        ..Shape::new(rows.saturating_add(options.room), row_bytes, options.lookups_per_client)
     };
     let params = (entry.select)(&shape).map_err(DbError::Scheme)?;
     let report = (entry.report)(&params).map_err(DbError::Scheme)?;
@@ -157,7 +159,8 @@ pub fn encode_table(
     let signed = SignedCatalog::sign(&draft, options.key)?;
     // A row of keys is changed by whoever knows what else is in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
-    let kept = is_kept.then(|| kept::keep(lock.dir(), &draft, table, watch)).transpose()?;
+    let keep = || kept::keep(lock.dir().rows_path(epoch), draft.digest()?, table, watch);
+    let kept = is_kept.then(keep).transpose()?;
     let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
     let image = match kept {
         Some(kept) => kept.before(|| writer.finish(&signed))?,

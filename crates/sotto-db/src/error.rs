@@ -37,7 +37,7 @@ pub enum DbError {
     },
     /// Source data that breaks a rule.
     #[error(transparent)]
-    Ingest(#[from] IngestError),
+    Ingest(#[from] Box<IngestError>),
     /// A catalog or a key was refused.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -96,7 +96,8 @@ pub enum DbError {
     },
     /// A symmetric table without the key that opens its rows.
     #[error(
-        "{}: the key that opens the rows of this symmetric table is not here: bring the file back; without it, remove the table's \
+        "{}: the key that opens the rows of this symmetric table is not here: bring the file back; without it, remove \
+        the table's \
          epochs and encode it afresh, with a key of its own",
         path.display()
     )]
@@ -136,6 +137,22 @@ pub enum DbError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A stack whose tables are no buckets of a batch code.
+    #[error("{}: this stack is not one of `sotto encode --batch`: make its next epoch as it was made", dir.display())]
+    NoBatch {
+        /// The stack's folder.
+        dir: PathBuf,
+    },
+    /// What is kept of a table's source is no good.
+    #[error(
+        "{}: it does not say how the table's source was read: \
+         remove it, and say which columns are meant; or encode the table afresh",
+        path.display()
+    )]
+    Source {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A changes file without a change in it.
     #[error("{}: no changed rows in it: nothing to do", path.display())]
     NoChanges {
@@ -145,7 +162,7 @@ pub enum DbError {
     /// An appended row that the records have no place for.
     #[error(
         "row {row} does not fit: the table has room for {capacity} rows until it is encoded afresh \
-         (which makes the next epoch, and every client fetches everything anew)"
+         (which makes the next epoch, and every client fetches everything anew; `sotto encode --room N` leaves room for N more)"
     )]
     PastCapacity {
         /// The row.
@@ -175,7 +192,8 @@ pub enum ImageProblem {
     },
     /// Shorter or longer than its header says.
     #[error(
-        "the file has {have} bytes, its header says {want}: it was cut short or appended to; copy it again, or encode the table afresh"
+        "the file has {have} bytes, its header says {want}: it was cut short or appended to; copy it again, or encode \
+        the table afresh"
     )]
     Length {
         /// Bytes in the file.
@@ -191,6 +209,12 @@ pub enum ImageProblem {
         /// Which part.
         part: &'static str,
     },
+    /// Written to, or cut short, since it was opened.
+    #[error(
+        "the file was written to or cut short while it was open: put a whole image in its place (copy it under another name, \
+         then rename it), or encode the table afresh"
+    )]
+    Changed,
     /// A header that matches its digest, and yet contradicts itself.
     #[error("the header contradicts itself: {why}; encode the table afresh")]
     Malformed {
@@ -221,5 +245,11 @@ impl DbError {
             sotto_core::Error::Storage(source) => DbError::io("encoding", path, source),
             other => DbError::Scheme(other),
         }
+    }
+}
+
+impl From<IngestError> for DbError {
+    fn from(error: IngestError) -> Self {
+        Box::new(error).into()
     }
 }

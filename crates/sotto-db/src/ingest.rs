@@ -29,12 +29,13 @@ pub(crate) mod source;
 pub mod value;
 
 pub use arrange::Costing;
-pub use error::{ColumnName, IngestError, Problem};
+pub use error::{ColumnName, IngestError, Problem, Unit};
 pub use options::{
     Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
 };
 pub use value::{Encoding, ValueOptions};
 
+use crate::origin::Origin;
 use crate::progress::Watcher;
 use crate::{Result, TableSource};
 use serde::Serialize;
@@ -49,8 +50,10 @@ pub struct Ingested {
     pub kind: TableKind,
     /// What a row's bytes mean.
     pub value: ValueKind,
-    /// What says where a user's request lies in the rows.
+    /// What says where a user's request lies in the rows, and how values lie there.
     pub layers: Vec<Layer>,
+    /// How the file was read, for the next one about the same table.
+    pub origin: Origin,
     /// What the operator should hear.
     pub notes: Notes,
 }

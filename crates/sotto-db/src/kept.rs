@@ -6,7 +6,7 @@
 //! ```text
 //! offset  bytes
 //!      0     16   "sotto-rows/1", zeros
-//!     16     32   BLAKE3 of the catalog's text: of which epoch of which table
+//!     16     32   BLAKE3 of the catalog's text, or of the stack's: of which epoch of which
 //!     48     32   BLAKE3 of the rows
 //!     80          the rows, one after the other; as many and as long as the catalog says
 //! ```
@@ -31,7 +31,7 @@ const BLOCK_BYTES: usize = 8 << 20;
 /// What stands before the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// BLAKE3 of the catalog's text.
+    /// BLAKE3 of the catalog's text, or of the stack's.
     pub catalog: Hex32,
     /// BLAKE3 of the rows.
     pub rows: Hex32,
@@ -77,26 +77,22 @@ impl Draft {
     }
 }
 
-/// Writes the rows of an epoch that is about to be published.
-pub(crate) fn keep(
-    dir: &TableDir,
-    catalog: &Catalog,
-    table: &dyn TableSource,
-    watch: Watcher<'_>,
-) -> Result<Draft> {
-    let path = dir.rows_path(catalog.epoch);
+/// Writes the rows of an epoch that is about to be published, and whose catalog or stack has this digest.
+pub(crate) fn keep(path: PathBuf, of: Hex32, table: &dyn TableSource, watch: Watcher<'_>) -> Result<Draft> {
     let failed = |e| DbError::io("writing rows", &path, e);
-    let temp = tempfile::Builder::new().prefix(TEMP_PREFIX).suffix(".rows").tempfile_in(dir.path());
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let temp = tempfile::Builder::new().prefix(TEMP_PREFIX).suffix(".rows").tempfile_in(dir);
     let temp = temp.map_err(failed)?;
+    let stage = Stage::new(watch, "keep rows", table.rows().saturating_mul(table.row_bytes() as u64));
     let (mut hasher, mut at) = (blake3::Hasher::new(), HEADER_BYTES as u64);
     each_block(table, |block| {
         hasher.update_rayon(block);
         temp.as_file().write_all_at(block, at).map_err(failed)?;
         at += block.len() as u64;
-        watch(crate::Progress { stage: "keep rows", done: at, total: 0 });
+        stage.add(block.len() as u64);
         Ok(())
     })?;
-    let header = Header { catalog: catalog.digest()?, rows: hasher.finalize().into() };
+    let header = Header { catalog: of, rows: hasher.finalize().into() };
     temp.as_file().write_all_at(&header.to_bytes(), 0).map_err(failed)?;
     temp.as_file().sync_all().map_err(failed)?;
     Ok(Draft { temp, path, bytes: at })
@@ -110,21 +106,33 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Opens the rows of the epoch that `catalog` is of, and reads all of them to see that none is damaged.
+    /// Opens the rows of the epoch that `catalog` is of.
+    ///
+    /// # Errors
+    /// As [`Kept::read_all`].
+    pub(crate) fn open(dir: &TableDir, catalog: &Catalog, watch: Watcher<'_>) -> Result<Self> {
+        let sizes = (catalog.rows, catalog.row_bytes);
+        Kept::read_all(dir.rows_path(catalog.epoch), catalog.digest()?, sizes, watch)
+    }
+
+    /// Opens so many rows of so many bytes, and reads all of them to see that none is damaged.
     ///
     /// # Errors
     /// [`DbError::Rows`]; [`DbError::Io`].
-    pub(crate) fn open(dir: &TableDir, catalog: &Catalog, watch: Watcher<'_>) -> Result<Self> {
-        let path = dir.rows_path(catalog.epoch);
+    pub(crate) fn read_all(
+        path: PathBuf,
+        of: Hex32,
+        (rows, row_bytes): (u64, u64),
+        watch: Watcher<'_>,
+    ) -> Result<Self> {
         let refused = |why| DbError::Rows { path: path.clone(), why };
         let failed = |e| DbError::io("reading rows", &path, e);
         if !path.exists() {
             return Err(refused("the rows that an update changes were kept here, and are gone"));
         }
         let file = File::open(&path).map_err(failed)?;
-        let row_bytes =
-            usize::try_from(catalog.row_bytes).map_err(|_| refused("too long for this machine"))?;
-        let bytes = catalog.rows.checked_mul(catalog.row_bytes);
+        let width = usize::try_from(row_bytes).map_err(|_| refused("too long for this machine"))?;
+        let bytes = rows.checked_mul(row_bytes);
         let want = bytes.and_then(|bytes| bytes.checked_add(HEADER_BYTES as u64));
         if Some(file.metadata().map_err(failed)?.len()) != want {
             return Err(refused("the file was cut short or appended to"));
@@ -132,10 +140,10 @@ impl Kept {
         let mut header = [0; HEADER_BYTES];
         file.read_exact_at(&mut header, 0).map_err(failed)?;
         let header = Header::parse(&header).ok_or_else(|| refused("this is no file of rows"))?;
-        if header.catalog != catalog.digest()? {
+        if header.catalog != of {
             return Err(refused("these are the rows of another table, or of another epoch"));
         }
-        let kept = Kept { file, rows: catalog.rows, row_bytes };
+        let kept = Kept { file, rows, row_bytes: width };
         let stage = Stage::new(watch, "check rows", bytes.unwrap_or_default());
         let mut hasher = blake3::Hasher::new();
         each_block(&kept, |block| {

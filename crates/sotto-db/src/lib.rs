@@ -9,6 +9,7 @@
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
+//! | [`origin`] | how the source of a table was read, beside its images, for the next file |
 //! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
 //! | [`mask`] | a table whose rows are masked, for symmetric lookups |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
@@ -18,6 +19,7 @@
 //!
 //! The bytes of an image are drawn in `spec/image.md`.
 #![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod encode;
 pub mod epoch;
@@ -27,6 +29,7 @@ pub mod ingest;
 pub mod inspect;
 pub mod kept;
 pub mod mask;
+pub mod origin;
 pub mod progress;
 pub mod retain;
 pub mod stack;
@@ -39,11 +42,12 @@ pub use error::{DbError, ImageProblem};
 pub use image::{ImageFile, ImageWriter};
 pub use ingest::{IngestOptions, Ingested, ingest};
 pub use inspect::{Inspection, inspect};
-pub use progress::{Progress, Watcher};
+pub use origin::Origin;
+pub use progress::{Progress, Unit, Watcher};
 pub use retain::{Retained, Retention, retain};
 pub use stack::StackDir;
 pub use table::{Packed, TableSource};
-pub use update::{UpdateOptions, UpdateSummary, update_table};
+pub use update::{Update, UpdateOptions, UpdateSummary, read_update, update_table};
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = DbError> = std::result::Result<T, E>;

@@ -2,15 +2,29 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What a stage counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Rows.
+    Rows,
+    /// Steps of a scheme: which part of all they are means something, their number does not.
+    Steps,
+}
+
 /// How far a stage is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// What is being done.
     pub stage: &'static str,
-    /// How much of it, mostly in bytes.
+    /// How much of it.
     pub done: u64,
     /// Out of how much; 0 if nobody knows.
     pub total: u64,
+    /// What is counted.
+    pub unit: Unit,
 }
 
 /// Is told of progress, from any thread, often. [`silent`] tells nobody.
@@ -19,7 +33,7 @@ pub type Watcher<'a> = &'a (dyn Fn(Progress) + Sync);
 /// Tells nobody.
 pub fn silent(_: Progress) {}
 
-/// A stage that counts towards a known total.
+/// A stage that counts bytes towards a known total.
 pub(crate) struct Stage<'a> {
     watch: Watcher<'a>,
     stage: &'static str,
@@ -29,12 +43,12 @@ pub(crate) struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     pub(crate) fn new(watch: Watcher<'a>, stage: &'static str, total: u64) -> Self {
-        watch(Progress { stage, done: 0, total });
+        watch(Progress { stage, done: 0, total, unit: Unit::Bytes });
         Stage { watch, stage, done: AtomicU64::new(0), total }
     }
 
     pub(crate) fn add(&self, amount: u64) {
         let done = self.done.fetch_add(amount, Ordering::Relaxed) + amount;
-        (self.watch)(Progress { stage: self.stage, done, total: self.total });
+        (self.watch)(Progress { stage: self.stage, done, total: self.total, unit: Unit::Bytes });
     }
 }

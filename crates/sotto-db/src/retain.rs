@@ -6,9 +6,9 @@
 
 use crate::image::ImageWriter;
 use crate::progress::Watcher;
-use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
+use crate::{DbError, ImageFile, ImageProblem, Result, StackDir, TableDir, WriteLock};
 use serde::Serialize;
-use sotto_core::{Artifact, Epoch, Image, Section, Sink};
+use sotto_core::{Artifact, Epoch, Image, Section, Sink, Sure};
 use std::fs;
 use std::path::Path;
 
@@ -73,7 +73,7 @@ pub fn retain(lock: &WriteLock, keep: Retention, watch: Watcher<'_>) -> Result<R
 
 /// Writes the remnant of `image`: its catalog, as it was signed, and its rows delta.
 fn shrink(image: &ImageFile, remnant: &Path, watch: Watcher<'_>) -> Result<()> {
-    let delta = image.section(DELTA).unwrap_or_default();
+    let delta = image.section(DELTA).sure("only images with a delta are shrunk");
     let mut writer = ImageWriter::create(remnant, watch)?;
     writer.reserve(DELTA, delta.len() as u64).map_err(|e| writer.failed(e))?;
     writer.write_at(DELTA, 0, delta).map_err(|e| writer.failed(e))?;
@@ -96,4 +96,19 @@ fn remove(path: &Path) -> Result<u64> {
     let bytes = bytes_at(path)?;
     fs::remove_file(path).map_err(|e| DbError::io("removing", path, e))?;
     Ok(bytes)
+}
+
+/// The same for every table of a stack.
+///
+/// # Errors
+/// As [`retain`].
+pub fn retain_all(stack: &StackDir, keep: Retention, watch: Watcher<'_>) -> Result<Retained> {
+    let mut all = Retained::default();
+    for shard in stack.read()?.1.shards {
+        let done = retain(&TableDir::open(&stack.table(&shard.table))?.lock()?, keep, watch)?;
+        all.shrunk.extend(done.shrunk);
+        all.removed.extend(done.removed);
+        all.freed_bytes += done.freed_bytes;
+    }
+    Ok(all)
 }

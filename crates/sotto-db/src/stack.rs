@@ -4,14 +4,19 @@
 //! DIR/stack.json             the signed stack: replaced whole when everything it names is there
 //! DIR/files/<64 hex digits>  public files by digest, never changed once there
 //! DIR/tables/<name>/         a folder for each table
+//! DIR/stack-00000001.rows    the rows of a table that is asked by key, for the next update: see [`crate::kept`]
+//! DIR/source.json            how the source was read: see [`crate::origin`]
 //! DIR/signing.key            signs the stack and its tables' catalogs
 //! DIR/write.lock             held by the one process that writes
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
-use crate::{DbError, Result, TableDir};
+use crate::progress::Watcher;
+use crate::table::TableSource;
+use crate::{DbError, Result, TableDir, kept};
 use sotto_catalog::stack::{File, MAX_FILE_BYTES};
 use sotto_catalog::{CatalogError, SignedStack, SigningKey, Stack, TableName};
+use sotto_core::Epoch;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -21,6 +26,8 @@ use std::path::{Path, PathBuf};
 pub const STACK: &str = "stack.json";
 const FILES: &str = "files";
 const TABLES: &str = "tables";
+const ROWS_PREFIX: &str = "stack-";
+const ROWS_SUFFIX: &str = ".rows";
 
 /// A stack's folder. Reading needs no lock: files are named by digest, and the stack is replaced whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +107,38 @@ impl StackDir {
         }
         whole(&self.path.join(STACK), &signed.to_bytes())?;
         Ok(signed)
+    }
+
+    /// Publishes a stack whose table is asked by key, and keeps the rows of that table for the next update. Gives how many bytes
+    /// that takes.
+    ///
+    /// # Errors
+    /// As [`Self::publish`].
+    pub fn publish_keeping(
+        &self,
+        stack: &Stack,
+        rows: &dyn TableSource,
+        key: &SigningKey,
+        watch: Watcher<'_>,
+    ) -> Result<u64> {
+        let draft = kept::keep(self.rows_path(stack.epoch), stack.digest()?, rows, watch)?;
+        let bytes = draft.bytes();
+        draft.before(|| self.publish(stack, &[], key))?;
+        let older =
+            fs::read_dir(&self.path).map_err(|e| DbError::io("removing older rows", &self.path, e))?;
+        let newest = self.rows_path(stack.epoch);
+        for path in older.flatten().map(|entry| entry.path()).filter(|path| *path != newest) {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.starts_with(ROWS_PREFIX) && name.ends_with(ROWS_SUFFIX) {
+                fs::remove_file(&path).map_err(|e| DbError::io("removing older rows", &path, e))?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Where the rows of an epoch are, if they are kept.
+    pub fn rows_path(&self, epoch: Epoch) -> PathBuf {
+        self.path.join(format!("{ROWS_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
     }
 
     fn file_path(&self, file: &File) -> PathBuf {

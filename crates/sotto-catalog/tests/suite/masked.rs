@@ -1,7 +1,7 @@
 //! The layer of symmetric tables: what is read, and what is refused.
 
 use serde_json::{Value, json};
-use sotto_catalog::{Catalog, CatalogError, Masked};
+use sotto_catalog::{Catalog, CatalogError, Masked, RowForm};
 use sotto_oprf::{PublicKey, SecretKey};
 use sotto_prg::system_rng;
 
@@ -69,4 +69,31 @@ fn bits_are_counted_in_items() {
     let catalog = catalog(26, json!([Masked::layer(&key())])).unwrap();
     assert_eq!([15, 16].map(|bit| catalog.bit(bit).unwrap().row()), [0, 1]);
     assert!(catalog.bit(160).is_err(), "ten rows of two bytes");
+}
+
+#[test]
+fn lengths_lie_under_masks_and_are_as_short_as_they_can_be() {
+    let (mask, length) =
+        (json!(Masked::layer(&key())), |bytes: u64| json!({"name": "length/1", "params": {"bytes": bytes}}));
+    let form = |width, layers| catalog(width, layers).and_then(|catalog| catalog.row_form());
+    assert_eq!(form(10, json!([])).unwrap(), RowForm::Whole);
+    assert_eq!(form(256, json!([length(1)])).unwrap(), RowForm::Length(1));
+    assert_eq!(form(258, json!([length(2)])).unwrap(), RowForm::Length(2));
+    assert_eq!(form(24 + 2, json!([mask, length(1)])).unwrap(), RowForm::Length(1));
+    let refused = [
+        (1, json!([length(1)])),
+        (256, json!([length(2)])),
+        (257 + 1, json!([length(1)])),
+        (300, json!([length(0)])),
+        (1 << 30, json!([length(5)])),
+        (24 + 1, json!([mask, length(1)])),
+        (26, json!([length(1), mask])),
+        (10, json!([length(1), length(1)])),
+        (10, json!([{"name": "length/1", "params": {"bytes": 1, "more": 1}}])),
+    ];
+    for (width, layers) in refused {
+        assert!(catalog(width, layers.clone()).is_err(), "{width} {layers}");
+    }
+    let catalog = catalog(10, json!([length(1)])).unwrap();
+    assert!(matches!(catalog.bit(0), Err(CatalogError::NoSuchRow { .. })), "bits have no numbers there");
 }

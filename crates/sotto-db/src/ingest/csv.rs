@@ -5,36 +5,34 @@
 
 use super::error::{ColumnName, Problem};
 use super::options::{Column, FileOptions};
-use super::reader::{Cell, Lines, Opened};
+use super::reader::{Cell, Choice, Choose, Fault, First, Lines, Opened};
 use super::source::{Counts, Source};
 use csv_core::{ReadRecordResult, ReaderBuilder};
+use sotto_core::Sure;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
 
 /// Opens a file; finds the columns in its first line.
-pub(crate) fn open(
-    path: &Path,
-    options: &FileOptions,
-    columns: &[&Column],
-) -> Result<Opened, (Option<usize>, Problem)> {
-    let header = options.header || columns.iter().any(|column| matches!(column, Column::Name(_)));
+pub(crate) fn open(path: &Path, options: &FileOptions, choose: Choose<'_>) -> Result<Opened, Fault> {
     let (source, counts) = Source::open(path).map_err(|e| (None, Problem::Read(e)))?;
     let mut records = Records::new(source, options.delimiter, counts);
     if !records.next().map_err(|problem| (None, problem))? {
         return Err((None, Problem::Empty));
     }
     let names: Vec<_> = records.fields().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    let Choice { columns, header } = choose(First::Line(&names))?;
     let find = |column: &Column| match column {
         Column::Number(number) => number.checked_sub(1).filter(|&at| at < names.len()),
         Column::Name(name) => names.iter().position(|there| there == name),
     };
     let mut found = Vec::new();
-    for (i, column) in columns.iter().enumerate() {
+    for column in &columns {
         let there = || {
             if header { names.join(", ") } else { format!("1 to {}, and no header", names.len()) }
         };
-        found.push(find(column).ok_or_else(|| (Some(i), Problem::NoColumn { there: there() }))?);
+        let missing = || (Some(ColumnName::asked(column)), Problem::NoColumn { there: there() });
+        found.push(find(column).ok_or_else(missing)?);
     }
     let named = |&at: &usize| {
         let name = names.get(at).filter(|_| header).cloned();
@@ -119,10 +117,10 @@ impl Records {
         loop {
             let input = self.source.fill_buf().map_err(Problem::Read)?;
             let at_end = input.is_empty();
-            let text = self.text.get_mut(length..).unwrap_or_default();
-            let ends = self.ends.get_mut(count..).unwrap_or_default();
+            let text = self.text.get_mut(length..).sure("a record so far is in its buffer");
+            let ends = self.ends.get_mut(count..).sure("ends so far are in their buffer");
             let (result, read, written, ended) = self.parser.read_record(input, text, ends);
-            let read_bytes = input.get(..read).unwrap_or_default();
+            let read_bytes = input.get(..read).sure("what was read was there");
             self.breaks += read_bytes.iter().filter(|&&b| b == b'\n').count() as u64;
             quotes += read_bytes.iter().filter(|&&b| b == b'"').count();
             self.source.consume(read);
@@ -172,6 +170,6 @@ impl Records {
     fn field(&self, at: usize) -> &[u8] {
         let end_of = |at: usize| self.ends.get(at).filter(|_| at < self.count).copied();
         let start = at.checked_sub(1).and_then(end_of).unwrap_or(0);
-        end_of(at).and_then(|end| self.text.get(start..end)).unwrap_or_default()
+        end_of(at).and_then(|end| self.text.get(start..end)).sure("a field of the record is asked for")
     }
 }

@@ -1,20 +1,33 @@
 //! What is wrong with source data: which file, which line, which column, and what to do.
 
+use super::options::Column;
 use sotto_layers::keyword::{BuildError, KeyError};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::Path;
 
 /// Source data that breaks a rule.
 #[derive(Debug)]
 pub struct IngestError {
     /// Which file.
-    pub path: PathBuf,
+    pub path: Box<Path>,
     /// Which line, from 1 on; in Parquet files, which row. 0 if it is not about a line.
     pub line: u64,
+    /// What is counted.
+    pub unit: Unit,
     /// Which column, if it is about one.
     pub column: Option<ColumnName>,
     /// What is wrong.
     pub problem: Problem,
+}
+
+/// What a file consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unit {
+    /// Lines of text.
+    #[default]
+    Line,
+    /// Rows without lines.
+    Row,
 }
 
 /// A column as a person would find it.
@@ -49,6 +62,26 @@ pub enum Problem {
         /// In this one.
         found: usize,
     },
+    /// A null where there is nothing to put in its place.
+    #[error("the value is null: say what stands for one (--null VALUE), or leave such rows out")]
+    Null,
+    /// A first line that may be data or not, and that would be published if it is taken for that.
+    #[error("{why}")]
+    Header {
+        /// What is not known, and what to do.
+        why: String,
+    },
+    /// A column that is looked for by its name in the table's source, and not there.
+    #[error(
+        "there is no such column; there are: {there}: say which is meant \
+         (--{part} COL), or that the first line is data (--no-header)"
+    )]
+    NoPart {
+        /// What would stand in it.
+        part: &'static str,
+        /// The columns there are.
+        there: String,
+    },
     /// A column that is asked for and not there.
     #[error("there is no such column; there are: {there}")]
     NoColumn {
@@ -72,6 +105,18 @@ pub enum Problem {
         /// Bytes of the value.
         bytes: usize,
         /// Bytes of a row.
+        width: usize,
+    },
+    /// A value shorter than rows, which are values.
+    #[error(
+        "the value has {bytes} bytes, and each of the table's has {width}: write all of them, or encode the table afresh, \
+for values of \
+         any length"
+    )]
+    TooShort {
+        /// Bytes of the value.
+        bytes: usize,
+        /// Bytes of each value.
         width: usize,
     },
     /// Text that is not UTF-8.
@@ -157,20 +202,49 @@ pub enum Problem {
     Options(&'static str),
 }
 
+impl IngestError {
+    /// What is wrong with a file as a whole.
+    pub(crate) fn of_file(path: &Path, problem: Problem) -> Self {
+        IngestError { path: path.into(), line: 0, unit: Unit::Line, column: None, problem }
+    }
+}
+
 impl fmt::Display for IngestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.path.display())?;
-        if self.line > 0 {
-            write!(f, ", line {}", self.line)?;
+        match (self.line, self.unit) {
+            (0, _) => {}
+            (line, Unit::Line) => write!(f, ", line {line}")?,
+            (row, Unit::Row) => write!(f, ", row {row} (the first is 1)")?,
         }
-        if let Some(column) = &self.column {
-            write!(f, ", column {column}")?;
+        match (&self.column, self.unit) {
+            (Some(ColumnName { name: Some(name), .. }), Unit::Row) => write!(f, ", column `{name}`")?,
+            (Some(column), _) => write!(f, ", column {column}")?,
+            (None, _) => {}
         }
-        write!(f, ": {}", self.problem)
+        match (&self.problem, self.unit) {
+            (Problem::Overlap { other }, Unit::Row) => {
+                write!(f, ": this range overlaps that of row {other}: one key, one value")
+            }
+            (Problem::SameKey { other }, Unit::Row) => {
+                write!(f, ": the key is the same as that of row {other}: one key, one value")
+            }
+            (problem, _) => write!(f, ": {problem}"),
+        }
     }
 }
 
 impl std::error::Error for IngestError {}
+
+impl ColumnName {
+    /// By what it was asked for.
+    pub(crate) fn asked(column: &Column) -> Self {
+        match column {
+            Column::Number(number) => ColumnName { number: Some(*number), name: None },
+            Column::Name(name) => ColumnName { number: None, name: Some(name.clone()) },
+        }
+    }
+}
 
 impl fmt::Display for ColumnName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

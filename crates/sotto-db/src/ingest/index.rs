@@ -3,14 +3,14 @@
 use super::error::{IngestError, Problem};
 use super::options::{FileOptions, IndexOptions};
 use super::reader::Reader;
-use super::value::pad;
-use super::{Ingested, Notes};
+use super::value::{Lengths, lay};
+use super::{Ingested, Notes, Origin};
 use crate::image::writer::TEMP_PREFIX;
 use crate::progress::Watcher;
 use crate::table::RawFile;
 use crate::{DbError, Result};
-use sotto_catalog::TableKind;
 use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
+use sotto_catalog::{TableKind, ValueKind};
 use std::collections::HashMap;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -24,10 +24,7 @@ pub(crate) fn build(
     scratch: &Path,
     watch: Watcher<'_>,
 ) -> Result<Ingested> {
-    let width = match options.values.width.or(options.values.encoding.fixed_width()) {
-        Some(width) => width,
-        None => widest(path, file, options, watch)?,
-    };
+    let (form, width) = lengths(path, file, options, watch)?.arrange(&options.values);
     let mut columns = vec![&options.value];
     columns.extend(&options.row);
     let mut reader = Reader::open(path, file, &columns, watch)?;
@@ -41,8 +38,8 @@ pub(crate) fn build(
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
         let read = cells.first().map_or(Err(Problem::Missing), |cell| {
-            options.values.encoding.read(cell, &mut value)?;
-            pad(&mut value, width)
+            options.values.read(cell, &mut value)?;
+            lay(form, &mut value, width)
         });
         let row = cells.get(1).map(super::reader::Cell::unsigned).transpose();
         read.map_err(|problem| reader.fault(Some(0), problem))?;
@@ -58,34 +55,46 @@ pub(crate) fn build(
         rows.put(index, &value)?;
     }
     let lines = reader.count();
+    let [of_values, row] = [0, 1].map(|at| reader.names().nth(at).flatten());
+    let origin = Origin { value: of_values, row, ..Origin::default() };
     if lines == 0 {
         return Err(reader.fault_at(0, None, Problem::Empty).into());
     }
     let (table, total) = rows.finish()?;
     let notes = Notes { lines, missing_rows: total - lines, ..Notes::default() };
     let value = options.values.encoding.kind();
-    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers: Vec::new(), notes })
+    let (origin, layers) = (origin.of_values(form, value), form.layer().into_iter().collect());
+    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers, origin, notes })
 }
 
-/// The width of the longest value: a first pass over the file.
-fn widest(
+/// How long values are: a first pass over the file, where that decides how they lie in rows.
+fn lengths(
     path: &Path,
     file: &FileOptions,
     options: &IndexOptions,
     watch: Watcher<'_>,
-) -> Result<usize, IngestError> {
-    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        let problem = Problem::Options("a pipe is read only once: say how many bytes a row has");
-        return Err(IngestError { path: path.to_owned(), line: 0, column: None, problem });
+) -> Result<Lengths, IngestError> {
+    let mut lengths = Lengths::default();
+    let width = options.values.width.or(options.values.encoding.fixed_width());
+    let is_read_once =
+        std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    match width {
+        None if is_read_once => {
+            let problem = Problem::Options("a pipe is read only once: say how many bytes a row has");
+            return Err(IngestError::of_file(path, problem));
+        }
+        // Of a pipe's bytes nothing is known: as if they had different lengths.
+        Some(_) if is_read_once || options.values.encoding.kind() != ValueKind::Bytes => return Ok(lengths),
+        _ => {}
     }
     let mut reader = Reader::open(path, file, &[&options.value], watch)?;
-    let (mut widest, mut value) = (1, Vec::new());
+    let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
-        let read = cells.first().map_or(Ok(()), |cell| options.values.encoding.read(cell, &mut value));
+        let read = cells.first().map_or(Ok(()), |cell| options.values.read(cell, &mut value));
         read.map_err(|problem| reader.fault(Some(0), problem))?;
-        widest = widest.max(value.len());
+        lengths.add(value.len());
     }
-    Ok(widest)
+    Ok(lengths)
 }
 
 /// A temporary file that an encoder killed in the middle leaves for the next one to remove.

@@ -2,7 +2,7 @@
 
 use super::error::{ColumnName, Problem};
 use super::options::Column;
-use super::reader::{Cell, Lines, Opened};
+use super::reader::{Cell, Choose, Fault, First, Lines, Opened};
 use super::source::{Counts, Source};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -12,37 +12,49 @@ use std::rc::Rc;
 struct Jsonl {
     reader: BufReader<Source>,
     text: Vec<u8>,
+    /// Whether `text` is still to be given out.
+    held: bool,
     columns: Vec<Column>,
     line: u64,
     counts: Rc<Counts>,
 }
 
 /// Opens a file. Columns by name are those of objects, columns by number those of arrays.
-pub(crate) fn open(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>, Problem)> {
+pub(crate) fn open(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
     let (source, counts) = Source::open(path).map_err(|e| (None, Problem::Read(e)))?;
-    let names = columns.iter().map(|column| match column {
-        Column::Number(number) => ColumnName { number: Some(*number), name: None },
-        Column::Name(name) => ColumnName { number: None, name: Some(name.clone()) },
-    });
-    let names = names.collect();
-    let columns = columns.iter().map(|&column| column.clone()).collect();
     let reader = BufReader::with_capacity(1 << 16, source);
-    Ok((Box::new(Jsonl { reader, text: Vec::new(), columns, line: 0, counts }), names))
+    let mut lines = Jsonl { reader, text: Vec::new(), held: false, columns: Vec::new(), line: 0, counts };
+    lines.held = lines.read_line().map_err(|problem| (None, problem))?;
+    // A line that does not parse is named when it is read.
+    let choice = match serde_json::from_slice(&lines.text) {
+        Ok(Value::Object(fields)) => choose(First::Names(&fields.keys().cloned().collect::<Vec<_>>()))?,
+        Ok(Value::Array(_)) => choose(First::Numbers)?,
+        _ => choose(First::Names(&[]))?,
+    };
+    lines.columns = choice.columns;
+    let names = lines.columns.iter().map(ColumnName::asked).collect();
+    Ok((Box::new(lines), names))
 }
 
-impl Lines for Jsonl {
-    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
+impl Jsonl {
+    /// Reads a line that is not empty; `false` at the end.
+    fn read_line(&mut self) -> Result<bool, Problem> {
         loop {
             self.text.clear();
             self.line += 1;
             let count = self.reader.read_until(b'\n', &mut self.text).map_err(Problem::Read)?;
             self.counts.line_ends();
-            if count == 0 {
-                return Ok(false);
+            if count == 0 || !self.text.trim_ascii().is_empty() {
+                return Ok(count > 0);
             }
-            if !self.text.trim_ascii().is_empty() {
-                break;
-            }
+        }
+    }
+}
+
+impl Lines for Jsonl {
+    fn next(&mut self, cells: &mut [Cell]) -> Result<bool, Problem> {
+        if !std::mem::take(&mut self.held) && !self.read_line()? {
+            return Ok(false);
         }
         let line: Value = serde_json::from_slice(&self.text).map_err(|e| problem(&e))?;
         for (cell, column) in cells.iter_mut().zip(&self.columns) {
@@ -88,6 +100,6 @@ impl Lines for Jsonl {
 /// The parser saw only this line, so its line number is of no use.
 fn problem(error: &serde_json::Error) -> Problem {
     let text = error.to_string();
-    let what = text.split(" at line ").next().unwrap_or_default();
+    let what = text.split_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     Problem::Format { format: "JSON", why: format!("{what}, at byte {} of the line", error.column()) }
 }

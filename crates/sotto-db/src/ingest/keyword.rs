@@ -1,11 +1,11 @@
 //! Keyword tables: one line, a key and its value. The file is read twice, for where keys lie and for what lies there.
 
 use super::arrange::arrange;
-use super::error::{IngestError, Problem};
+use super::error::{IngestError, Problem, Unit};
 use super::index::temp_file;
 use super::options::{FileOptions, KeywordOptions};
 use super::reader::Reader;
-use super::{Ingested, Notes};
+use super::{Ingested, Notes, Origin};
 use crate::progress::Watcher;
 use crate::table::RawFile;
 use crate::{DbError, Result};
@@ -23,19 +23,26 @@ pub(crate) fn build(
     scratch: &Path,
     watch: Watcher<'_>,
 ) -> Result<Ingested> {
-    let source = Source { path, file, options, watch };
+    let source = Source { path, file, options, unit: file.unit(path), watch };
     if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return Err(source.open()?.fault_at(0, None, Problem::Options("a pipe is read only once")).into());
     }
     let usual = Options::new(options.form, options.seed);
     let probes = options.probes.unwrap_or(usual.probes);
-    let mut table = Options { room: options.room, probes, slots: options.slots, ..usual };
+    let room = match options.room {
+        0 => 0,
+        more => source.count()?.saturating_add(more),
+    };
+    let mut table = Options { room, probes, slots: options.slots, ..usual };
     if let Some(width) = options.values.width {
         let width = u32::try_from(width).map_err(|_| Problem::Options("a value has at most 2^30 bytes"));
         table.width = Width::UpTo(width.map_err(|problem| source.fault(0, problem))?);
     }
     let refused = |error| source.fault(0, Problem::Keys(error));
     let mut builder = Builder::new(table).map_err(refused)?;
+    let names: Vec<_> = source.open()?.names().collect();
+    let [key, value] = [0, 1].map(|at| names.get(at).cloned().flatten());
+    let origin = Origin { key, value, ..Origin::default() };
     let mut lines = 0;
     source.read(|key, value| {
         lines += 1;
@@ -69,6 +76,7 @@ pub(crate) fn build(
         kind: TableKind::Keyword,
         value,
         layers: vec![keyword_layer(&keyword)?],
+        origin,
         notes: Notes { lines, ..Notes::default() },
     })
 }
@@ -91,6 +99,7 @@ struct Source<'a> {
     path: &'a Path,
     file: &'a FileOptions,
     options: &'a KeywordOptions,
+    unit: Unit,
     watch: Watcher<'a>,
 }
 
@@ -110,7 +119,7 @@ impl<'a> Source<'a> {
             let key = cells.first().map_or(Err(Problem::Missing), |cell| {
                 self.options.form.canonical(&cell.text()?).map_err(Problem::Key)
             });
-            let read = cells.get(1).map(|cell| self.options.values.encoding.read(cell, &mut value));
+            let read = cells.get(1).map(|cell| self.options.values.read(cell, &mut value));
             let key = key.map_err(|problem| reader.fault(Some(0), problem))?;
             read.transpose().map_err(|problem| reader.fault(Some(1), problem))?;
             match each(&key, &value) {
@@ -126,6 +135,13 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
+    /// How many keys there are.
+    fn count(&self) -> Result<u64> {
+        let mut reader = self.open()?;
+        while reader.next()?.is_some() {}
+        Ok(reader.count())
+    }
+
     /// The lines of keys, which are counted from 1.
     fn lines(&self, keys: [u64; 2]) -> Result<[u64; 2]> {
         let (mut reader, mut lines) = (self.open()?, [0; 2]);
@@ -137,6 +153,6 @@ impl<'a> Source<'a> {
     }
 
     fn fault(&self, line: u64, problem: Problem) -> IngestError {
-        IngestError { path: self.path.to_owned(), line, column: None, problem }
+        IngestError { line, unit: self.unit, ..IngestError::of_file(self.path, problem) }
     }
 }

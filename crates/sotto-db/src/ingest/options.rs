@@ -1,6 +1,7 @@
 //! Which format, which columns, which kind of table.
 
 use super::arrange::Costing;
+use super::error::Unit;
 use super::value::ValueOptions;
 use crate::table::BlockRule;
 use sotto_catalog::{KeyKind, ValueKind};
@@ -27,13 +28,27 @@ pub struct FileOptions {
     pub format: Option<Format>,
     /// What stands between the columns of a CSV file.
     pub delimiter: u8,
-    /// Whether the first line of a CSV file names the columns. It does if a column is asked for by name.
-    pub header: bool,
+    /// Whether the first line of a CSV file names the columns. `None` to tell by what is asked for: it does if that
+    /// is a column by
+    /// name, and in a file of changes also if it has names of the table's columns.
+    pub header: Option<bool>,
 }
 
 impl Default for FileOptions {
     fn default() -> Self {
-        FileOptions { format: None, delimiter: b',', header: false }
+        FileOptions { format: None, delimiter: b',', header: None }
+    }
+}
+
+impl FileOptions {
+    /// The format of a file.
+    pub(crate) fn format_of(&self, path: &Path) -> Option<Format> {
+        self.format.or_else(|| Format::of_name(path))
+    }
+
+    /// What the file consists of.
+    pub(crate) fn unit(&self, path: &Path) -> Unit {
+        if self.format_of(path) == Some(Format::Parquet) { Unit::Row } else { Unit::Line }
     }
 }
 
@@ -140,7 +155,7 @@ pub struct KeywordOptions {
     pub value: Option<Column>,
     /// How values are written. A width is that of the longest value there may be.
     pub values: ValueOptions,
-    /// Keys that there is to be room for, where more will come.
+    /// Keys that there is to be room for besides those of the file.
     pub room: u64,
     /// Rows in which a key may lie; `None` for what costs least.
     pub probes: Option<u32>,

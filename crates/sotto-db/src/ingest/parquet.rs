@@ -2,7 +2,7 @@
 
 use super::error::{ColumnName, Problem};
 use super::options::Column;
-use super::reader::{Cell, Lines, Opened};
+use super::reader::{Cell, Choose, Fault, First, Lines, Opened};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::{Field, reader::RowIter};
@@ -20,8 +20,8 @@ struct Parquet {
 }
 
 /// Opens a file; finds the columns in its schema. Nested columns cannot be asked for.
-pub(crate) fn open(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>, Problem)> {
-    contained(|| open_sound(path, columns)).unwrap_or_else(|problem| Err((None, problem)))
+pub(crate) fn open(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
+    contained(|| open_sound(path, choose)).unwrap_or_else(|problem| Err((None, problem)))
 }
 
 /// Runs the library on bytes that may be damaged.
@@ -34,7 +34,7 @@ fn contained<T>(read: impl FnOnce() -> T) -> Result<T, Problem> {
     catch_unwind(AssertUnwindSafe(read)).map_err(|_| Problem::Format { format: "Parquet", why: why() })
 }
 
-fn open_sound(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>, Problem)> {
+fn open_sound(path: &Path, choose: Choose<'_>) -> Result<Opened, Fault> {
     let file = File::open(path).map_err(|e| (None, Problem::Read(e)))?;
     let failed = |e| (None, problem(&e));
     let reader = SerializedFileReader::new(file).map_err(failed)?;
@@ -46,10 +46,12 @@ fn open_sound(path: &Path, columns: &[&Column]) -> Result<Opened, (Option<usize>
         Column::Number(number) => number.checked_sub(1).filter(|&at| at < fields.len()),
         Column::Name(name) => fields.iter().position(|field| field.name() == name),
     };
+    let all: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
+    let columns = choose(First::Names(&all))?.columns;
     let mut found = Vec::new();
-    for (i, column) in columns.iter().enumerate() {
-        let there = || fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(", ");
-        found.push(find(column).ok_or_else(|| (Some(i), Problem::NoColumn { there: there() }))?);
+    for column in &columns {
+        let missing = || (Some(ColumnName::asked(column)), Problem::NoColumn { there: all.join(", ") });
+        found.push(find(column).ok_or_else(missing)?);
     }
     // Only these columns are decompressed at all. They come in the file's order.
     let mut read = found.clone();
@@ -89,6 +91,10 @@ impl Lines for Parquet {
 
     fn progress(&self) -> (u64, u64) {
         (self.row, self.total)
+    }
+
+    fn unit(&self) -> crate::Unit {
+        crate::Unit::Rows
     }
 }
 

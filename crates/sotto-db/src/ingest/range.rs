@@ -6,13 +6,14 @@
 use super::error::Problem;
 use super::options::{FileOptions, RangeOptions};
 use super::reader::{Cell, Reader};
-use super::{Ingested, Notes};
+use super::value::Lengths;
+use super::{Ingested, Notes, Origin};
 use crate::progress::Watcher;
 use crate::table::Ranges;
 use crate::table::ranges::KeyRange;
 use crate::{DbError, Result};
 use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
-use sotto_catalog::{HexBytes, KeyKind, TableKind};
+use sotto_catalog::{HexBytes, KeyKind, RowForm, TableKind};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -43,13 +44,14 @@ pub(crate) fn build(
         return Err(refuse(&reader, "the table's last key is larger than keys of its kind can be").into());
     }
 
-    let mut values = Values::default();
+    let (mut values, mut lengths) = (Values::default(), Lengths::default());
     let mut bytes = Vec::new();
     if !options.empty.is_empty() {
         let empty = Cell::Bytes(options.empty.clone().into_bytes());
-        let read = options.values.encoding.read(&empty, &mut bytes);
+        let read = options.values.read(&empty, &mut bytes);
         let read = read.and_then(|()| fits(&bytes, options.values.width));
         read.map_err(|_| refuse(&reader, "the empty value is not written as the other values are"))?;
+        lengths.add(bytes.len());
     }
     values.number(&bytes);
 
@@ -57,11 +59,12 @@ pub(crate) fn build(
     while let Some(cells) = reader.next()? {
         let [start, end, value] = cells else { break };
         let read = read_range(options, limit, start, end).and_then(|(start, end)| {
-            let value = options.values.encoding.read(value, &mut bytes);
+            let value = options.values.read(value, &mut bytes);
             value.and_then(|()| fits(&bytes, options.values.width)).map_err(|problem| (2, problem))?;
             Ok((start, end))
         });
         let (start, end) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
+        lengths.add(bytes.len());
         ranges.push((KeyRange { start, end, value: values.number(&bytes) }, reader.line()));
     }
     if ranges.is_empty() {
@@ -78,8 +81,7 @@ pub(crate) fn build(
     let rows = u64::try_from(rows).ok().filter(|&rows| rows <= MAX_ROWS);
     let rows = rows.ok_or_else(|| refuse(&reader, "more than 2^40 blocks: take larger ones"))?;
 
-    let width =
-        options.values.width.or(options.values.encoding.fixed_width()).unwrap_or(values.widest.max(1));
+    let (form, width) = lengths.arrange(&options.values);
     if !(1..=MAX_ROW_BYTES as usize).contains(&width) {
         return Err(reader.fault_at(0, Some(2), Problem::Options("a row has 1 to 2^30 bytes")).into());
     }
@@ -89,7 +91,7 @@ pub(crate) fn build(
         return Err(reader.fault_at(0, Some(2), Problem::Options(why)).into());
     }
     let ranges = ranges.into_iter().map(|(range, _)| range).collect();
-    let (values, empty) = values.into_rows(width);
+    let (values, empty) = values.into_rows(form, width);
     let table = Ranges::new(ranges, values, width, (options.first, options.block, rows), options.rule)
         .map_err(DbError::Scheme)?;
     let notes = Notes { lines, missing_rows: 0, mixed_blocks: table.mixed_blocks() };
@@ -100,7 +102,16 @@ pub(crate) fn build(
         empty: HexBytes(empty),
     };
     let value = options.values.encoding.kind();
-    Ok(Ingested { table: Box::new(table), kind, value, layers: Vec::new(), notes })
+    let [start, end, of_values] = [0, 1, 2].map(|at| reader.names().nth(at).flatten());
+    let origin = Origin { start, end, value: of_values, ..Origin::default() }.of_values(form, value);
+    Ok(Ingested {
+        table: Box::new(table),
+        kind,
+        value,
+        layers: form.layer().into_iter().collect(),
+        origin,
+        notes,
+    })
 }
 
 /// Reads a key, as a number or as [`KeyKind::parse`] does.
@@ -160,7 +171,6 @@ fn check_apart(ranges: &[Numbered]) -> Result<(), (u64, u64)> {
 #[derive(Default)]
 struct Values {
     numbers: HashMap<Vec<u8>, u32>,
-    widest: usize,
 }
 
 impl Values {
@@ -170,19 +180,19 @@ impl Values {
         }
         // Memory ends long before this many different values.
         let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        self.widest = self.widest.max(value.len());
         self.numbers.insert(value.to_vec(), number);
         number
     }
 
-    /// All values filled up to `width`, in order; and the first one as it is.
-    fn into_rows(self, width: usize) -> (Vec<u8>, Vec<u8>) {
+    /// All values as rows of `width` bytes, in order; and the first one as it is.
+    fn into_rows(self, form: RowForm, width: usize) -> (Vec<u8>, Vec<u8>) {
         let mut values: Vec<_> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);
         let empty = values.first().map(|(value, _)| value.clone()).unwrap_or_default();
         let mut rows = Vec::with_capacity(values.len() * width);
         for (mut value, _) in values {
-            value.resize(width, 0);
+            // All of them fit: the width is that of the longest.
+            form.lay(&mut value, width).unwrap_or_default();
             rows.append(&mut value);
         }
         (rows, empty)

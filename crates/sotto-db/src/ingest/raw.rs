@@ -2,11 +2,12 @@
 
 use super::error::{IngestError, Problem};
 use super::source::Source;
-use super::{Ingested, Notes};
-use crate::progress::{Progress, Watcher};
+use super::{Ingested, Notes, Origin};
+use crate::progress::{Progress, Unit, Watcher};
 use crate::table::RawFile;
 use crate::{DbError, Result};
-use sotto_catalog::{TableKind, ValueKind};
+use sotto_catalog::{RowForm, TableKind, ValueKind};
+use sotto_core::Sure;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -19,7 +20,7 @@ pub(crate) fn build(
     scratch: &Path,
     watch: Watcher<'_>,
 ) -> Result<Ingested> {
-    let fault = |problem| IngestError { path: path.to_owned(), line: 0, column: None, problem };
+    let fault = |problem| IngestError::of_file(path, problem);
     if row_bytes == 0 {
         return Err(fault(Problem::Options("a raw file needs the number of bytes in a row")).into());
     }
@@ -44,10 +45,12 @@ pub(crate) fn build(
             if count == 0 {
                 break;
             }
-            temp.as_file().write_all(block.get(..count).unwrap_or_default()).map_err(failed)?;
+            temp.as_file()
+                .write_all(block.get(..count).sure("what was read fits the block"))
+                .map_err(failed)?;
             bytes += count as u64;
             let (done, total) = counts.progress();
-            watch(Progress { stage: "read", done, total });
+            watch(Progress { stage: "read", done, total, unit: Unit::Bytes });
         }
         let rows = whole(bytes)?;
         let (file, temp) = temp.into_parts();
@@ -58,5 +61,6 @@ pub(crate) fn build(
         RawFile::new(file, path, rows, row_bytes)?
     };
     let notes = Notes { lines: crate::TableSource::rows(&table), ..Notes::default() };
-    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers: Vec::new(), notes })
+    let origin = Origin::default().of_values(RowForm::Whole, value);
+    Ok(Ingested { table: Box::new(table), kind: TableKind::Index, value, layers: Vec::new(), origin, notes })
 }

@@ -1,9 +1,9 @@
 //! A file as lines of the wanted columns, whatever its format.
 
-use super::error::{ColumnName, IngestError, Problem};
+use super::error::{ColumnName, IngestError, Problem, Unit};
 use super::options::{Column, FileOptions, Format};
 use super::{csv, jsonl};
-use crate::progress::{Progress, Watcher};
+use crate::progress::{self, Progress, Watcher};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -102,12 +102,40 @@ pub(crate) trait Lines {
     fn line(&self) -> u64;
     /// How much was read, out of how much.
     fn progress(&self) -> (u64, u64);
+    /// What that counts.
+    fn unit(&self) -> progress::Unit {
+        progress::Unit::Bytes
+    }
 }
+
+/// What is known of a file's columns before anything is read from it.
+pub(crate) enum First<'a> {
+    /// The cells of the first line, which name the columns or do not.
+    Line(&'a [String]),
+    /// Names.
+    Names(&'a [String]),
+    /// That they have none.
+    Numbers,
+}
+
+/// The columns to read.
+pub(crate) struct Choice {
+    pub(crate) columns: Vec<Column>,
+    /// Whether the first line, if it was shown, names them.
+    pub(crate) header: bool,
+}
+
+/// Chooses columns.
+pub(crate) type Choose<'a> = &'a dyn Fn(First<'_>) -> Result<Choice, Fault>;
+
+/// What is wrong before the first line, and with which column.
+pub(crate) type Fault = (Option<ColumnName>, Problem);
 
 /// An open file.
 pub(crate) struct Reader<'a> {
     lines: Box<dyn Lines>,
     path: PathBuf,
+    unit: Unit,
     columns: Vec<ColumnName>,
     cells: Vec<Cell>,
     count: u64,
@@ -125,21 +153,29 @@ impl<'a> Reader<'a> {
         columns: &[&Column],
         watch: Watcher<'a>,
     ) -> Result<Self, IngestError> {
-        // Errors before the first line name the column by what the caller asked for.
-        let fault = |(column, problem): (Option<usize>, Problem)| {
-            let asked = column.and_then(|i| columns.get(i));
-            let column = asked.map(|column| match column {
-                Column::Number(number) => ColumnName { number: Some(*number), name: None },
-                Column::Name(name) => ColumnName { number: None, name: Some(name.clone()) },
-            });
-            IngestError { path: path.to_owned(), line: 0, column, problem }
+        let named = columns.iter().any(|column| matches!(column, Column::Name(_)));
+        let choose = |_: First<'_>| {
+            let columns = columns.iter().map(|column| (*column).clone()).collect();
+            Ok(Choice { columns, header: options.header.unwrap_or(named) })
         };
-        let format = options.format.or_else(|| Format::of_name(path));
+        Reader::choosing(path, options, &choose, watch)
+    }
+
+    /// Opens a file to read columns that are chosen by what there is.
+    pub(crate) fn choosing(
+        path: &Path,
+        options: &FileOptions,
+        choose: Choose<'_>,
+        watch: Watcher<'a>,
+    ) -> Result<Self, IngestError> {
+        let (format, unit) = (options.format_of(path), options.unit(path));
+        let fault =
+            |(column, problem): Fault| IngestError { column, unit, ..IngestError::of_file(path, problem) };
         let opened = match format {
-            Some(Format::Csv) => csv::open(path, options, columns),
-            Some(Format::Jsonl) => jsonl::open(path, columns),
+            Some(Format::Csv) => csv::open(path, options, choose),
+            Some(Format::Jsonl) => jsonl::open(path, choose),
             #[cfg(feature = "parquet")]
-            Some(Format::Parquet) => super::parquet::open(path, columns),
+            Some(Format::Parquet) => super::parquet::open(path, choose),
             #[cfg(not(feature = "parquet"))]
             Some(Format::Parquet) => Err((
                 None,
@@ -152,7 +188,12 @@ impl<'a> Reader<'a> {
         };
         let (lines, names) = opened.map_err(fault)?;
         let cells = vec![Cell::Missing; names.len()];
-        Ok(Reader { lines, path: path.to_owned(), columns: names, cells, count: 0, watch })
+        Ok(Reader { lines, path: path.to_owned(), unit, columns: names, cells, count: 0, watch })
+    }
+
+    /// The columns' names, in the order they were asked for; `None` for one without.
+    pub(crate) fn names(&self) -> impl Iterator<Item = Option<String>> {
+        self.columns.iter().map(|column| column.name.clone())
     }
 
     /// The next line's cells, in the order the columns were asked for; `None` at the end.
@@ -164,7 +205,7 @@ impl<'a> Reader<'a> {
         }
         if self.count.is_multiple_of(1 << 14) {
             let (done, total) = self.lines.progress();
-            (self.watch)(Progress { stage: "read", done, total });
+            (self.watch)(Progress { stage: "read", done, total, unit: self.lines.unit() });
         }
         self.count += 1;
         Ok(Some(&self.cells))
@@ -188,6 +229,6 @@ impl<'a> Reader<'a> {
     /// The same, of another line.
     pub(crate) fn fault_at(&self, line: u64, column: Option<usize>, problem: Problem) -> IngestError {
         let column = column.and_then(|i| self.columns.get(i).cloned());
-        IngestError { path: self.path.clone(), line, column, problem }
+        IngestError { line, unit: self.unit, column, ..IngestError::of_file(&self.path, problem) }
     }
 }

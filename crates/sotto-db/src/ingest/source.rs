@@ -40,12 +40,23 @@ impl Counts {
 }
 
 impl Source {
-    /// Opens a file, decompressing it if its first bytes are those of gzip or Zstandard.
+    /// Opens a file, decompressing it if its first bytes are those of gzip or Zstandard. They are, if its name says so.
     pub(crate) fn open(path: &Path) -> io::Result<(Self, Rc<Counts>)> {
         let mut file = File::open(path)?;
         let total = file.metadata()?.len();
         let mut magic = Vec::with_capacity(4);
         Read::by_ref(&mut file).take(4).read_to_end(&mut magic)?;
+
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+        let said = [(".gz", "gzip", &[0x1f, 0x8b][..]), (".zst", "Zstandard", &[0x28, 0xb5, 0x2f, 0xfd])];
+        if let Some((suffix, format, _)) =
+            said.into_iter().find(|(suffix, _, first)| name.ends_with(suffix) && !magic.starts_with(first))
+        {
+            return Err(io::Error::other(format!(
+                "its name ends in {suffix}, and it is no {format} file: if it is not compressed, take {suffix} off its name; \
+                 otherwise fetch it again"
+            )));
+        }
 
         let counts = Rc::new(Counts { total, ..Counts::default() });
         let raw = io::Cursor::new(magic.clone()).chain(file);

@@ -4,16 +4,31 @@ use super::error::Problem;
 use super::reader::Cell;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use sotto_catalog::ValueKind;
+use sotto_catalog::{RowForm, ValueKind};
 use std::str::FromStr;
 
 /// How values are written, and how wide rows are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ValueOptions {
     /// How values are written.
     pub encoding: Encoding,
-    /// Bytes in a row; shorter values are filled up with zero bytes. `None` for the longest value's.
+    /// Bytes of the longest value there may be. `None` for those of the longest there is.
     pub width: Option<usize>,
+    /// What stands for a null, in formats that have one, and for a field that is missing; `None` to refuse them.
+    pub null: Option<String>,
+}
+
+impl ValueOptions {
+    /// Replaces `out` by the value's bytes.
+    pub(crate) fn read(&self, cell: &Cell, out: &mut Vec<u8>) -> Result<(), Problem> {
+        match (cell, &self.null) {
+            (Cell::Null | Cell::Missing, Some(text)) => {
+                self.encoding.read(&Cell::Bytes(text.clone().into_bytes()), out)
+            }
+            (Cell::Null, None) => Err(Problem::Null),
+            _ => self.encoding.read(cell, out),
+        }
+    }
 }
 
 /// How a value is written.
@@ -122,11 +137,36 @@ impl Encoding {
     }
 }
 
-/// Fills a value up to the width of a row.
-pub(crate) fn pad(value: &mut Vec<u8>, width: usize) -> Result<(), Problem> {
-    if value.len() > width {
-        return Err(Problem::TooLong { bytes: value.len(), width });
+/// Lays a value into a row of this width.
+pub(crate) fn lay(form: RowForm, value: &mut Vec<u8>, width: usize) -> Result<(), Problem> {
+    let (bytes, most) = (value.len(), width.saturating_sub(form.overhead() as usize));
+    form.lay(value, width).ok_or(Problem::TooLong { bytes, width: most })
+}
+
+/// How long the values of a file are.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lengths(Option<(usize, usize)>);
+
+impl Lengths {
+    /// Counts a value.
+    pub(crate) fn add(&mut self, bytes: usize) {
+        let (shortest, longest) = self.0.unwrap_or((bytes, bytes));
+        self.0 = Some((shortest.min(bytes), longest.max(bytes)));
     }
-    value.resize(width, 0);
-    Ok(())
+
+    /// How values of these lengths lie in rows, and how wide those are: text before its zero bytes, numbers as they
+    /// are, and bytes
+    /// too if all have one length. Otherwise each stands behind its own.
+    pub(crate) fn arrange(self, options: &ValueOptions) -> (RowForm, usize) {
+        let (shortest, longest) = self.0.unwrap_or_default();
+        let most = options.width.or(options.encoding.fixed_width()).unwrap_or(longest.max(1));
+        let form = match options.encoding.kind() {
+            ValueKind::Text => RowForm::Text,
+            ValueKind::Bytes if (shortest, longest) != (most, most) => {
+                RowForm::for_lengths_up_to(most as u64)
+            }
+            _ => RowForm::Whole,
+        };
+        (form, most.saturating_add(form.overhead() as usize))
+    }
 }

@@ -8,7 +8,7 @@ use super::{TableSource, check_part, check_read};
 use crate::image::map::Map;
 use crate::progress::{Stage, Watcher};
 use crate::{DbError, Result};
-use sotto_core::Misuse;
+use sotto_core::{Misuse, Sure};
 use sotto_layers::Pbc;
 use sotto_layers::pbc::place::Placement;
 use std::fs::File;
@@ -36,14 +36,15 @@ impl Scattered {
     pub fn copy(table: &dyn TableSource, scratch: &Path, watch: Watcher<'_>) -> Result<Self> {
         let failed = |e| DbError::io("copying rows", scratch, e);
         let (rows, row_bytes) = (table.rows(), table.row_bytes());
-        let stage = Stage::new(watch, "rows", rows.saturating_mul(row_bytes as u64));
+        let stage = Stage::new(watch, "copy rows", rows.saturating_mul(row_bytes as u64));
         let mut file = tempfile::tempfile_in(scratch).map_err(failed)?;
         let at_once = (BLOCK / row_bytes.max(1)).max(1) as u64;
         let mut block = vec![0; row_bytes.saturating_mul(at_once as usize)];
         let mut first = 0;
         while first < rows {
             let some = at_once.min(rows - first);
-            let bytes = block.get_mut(..some as usize * row_bytes).unwrap_or_default();
+            let bytes =
+                block.get_mut(..some as usize * row_bytes).sure("a block holds the rows of one reading");
             table.read(first, bytes).map_err(DbError::Scheme)?;
             file.write_all(bytes).map_err(failed)?;
             stage.add(bytes.len() as u64);
@@ -64,6 +65,24 @@ impl Scattered {
     fn row(&self, row: u64) -> Option<&[u8]> {
         let start = usize::try_from(row).ok()?.checked_mul(self.row_bytes)?;
         self.map.bytes().get(start..start.checked_add(self.row_bytes)?)
+    }
+}
+
+impl TableSource for Scattered {
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        check_read(first, out, self.row_bytes, self.rows)?;
+        for (row, out) in (first..).zip(out.chunks_exact_mut(self.row_bytes)) {
+            out.copy_from_slice(self.row(row).unwrap_or_default());
+        }
+        Ok(())
     }
 }
 
@@ -131,7 +150,7 @@ impl TableSource for Bucket<'_> {
         check_read(first, out, width, self.rows())?;
         let mut numbers = [0; RUN];
         for (from, out) in (first..).step_by(RUN).zip(out.chunks_mut(RUN * width)) {
-            let numbers = numbers.get_mut(..out.len() / width).unwrap_or_default();
+            let numbers = numbers.get_mut(..out.len() / width).sure("a run holds the rows of one piece");
             self.numbers(from, numbers)?;
             for (number, out) in numbers.iter().zip(out.chunks_exact_mut(width)) {
                 // Some places of a bucket have no row.

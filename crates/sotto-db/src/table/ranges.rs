@@ -5,7 +5,7 @@
 
 use super::{TableSource, check_read};
 use serde::{Deserialize, Serialize};
-use sotto_core::{Misuse, Result};
+use sotto_core::{Misuse, Result, Sure};
 
 /// Which range gives a block its value, where several do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl Ranges {
     }
 
     fn value(&self, number: u32) -> &[u8] {
-        self.values.chunks_exact(self.width).nth(number as usize).unwrap_or_default()
+        self.values.chunks_exact(self.width).nth(number as usize).sure("a number is that of a value")
     }
 
     /// The number of the value that covers most of the keys `start..=end`; `from` is the first range

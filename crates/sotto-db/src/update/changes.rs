@@ -1,12 +1,16 @@
 //! A file of changes as rows and their new bytes.
 
+use super::columns::Wanted;
+use super::{Tally, UpdateOptions};
+use crate::ingest::error::IngestError;
 use crate::ingest::range::read_key;
 use crate::ingest::reader::{Cell, Reader};
-use crate::ingest::value::pad;
-use crate::ingest::{Column, Encoding, FileOptions, Problem};
+use crate::ingest::value::lay;
+use crate::ingest::{Encoding, Problem};
+use crate::origin::Origin;
 use crate::progress::Watcher;
 use crate::{DbError, Result};
-use sotto_catalog::{Catalog, KeyKind, Packing, TableKind};
+use sotto_catalog::{KeyKind, RowForm, TableKind, ValueKind};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -22,6 +26,12 @@ pub(super) struct Changes {
 }
 
 impl Changes {
+    /// What becomes of a table that had so many rows.
+    pub(super) fn tally(&self, rows: u64) -> Tally {
+        let added = self.rows.range(rows..).count() as u64;
+        Tally { set: self.rows.len() as u64 - added, added, ..Tally::default() }
+    }
+
     /// Rows of zero bytes between the last of `rows` that were there and the first that is new. Where rows are masked these are
     /// masked too: one that nobody wrote would not open.
     pub(super) fn fill_gap(&mut self, rows: u64, row_bytes: u64) -> Result<()> {
@@ -42,49 +52,74 @@ pub(super) const OVERHEAD_BYTES: u64 = 64;
 
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
-/// Reads a file of changes to the table of `catalog`.
+/// The rows that are changed.
+pub(super) struct Target<'a> {
+    pub(super) kind: &'a TableKind,
+    pub(super) value: ValueKind,
+    pub(super) form: RowForm,
+    /// Whether a value that is shorter than a row is none.
+    pub(super) whole: bool,
+    pub(super) rows: u64,
+    /// Rows that there is a place for.
+    pub(super) capacity: u64,
+    /// Bytes of a row, without what masks it.
+    pub(super) item_bytes: u64,
+}
+
+impl Target<'_> {
+    /// A row with the value of a cell.
+    fn row(&self, encoding: Encoding, cell: &Cell, value: &mut Vec<u8>) -> Result<(), Problem> {
+        encoding.read(cell, value)?;
+        let width = self.item_bytes as usize;
+        if self.whole && value.len() < width {
+            return Err(Problem::TooShort { bytes: value.len(), width });
+        }
+        if self.form == RowForm::Text && value.ends_with(&[0]) {
+            return Err(Problem::ZeroByte);
+        }
+        lay(self.form, value, width)
+    }
+}
+
+/// Reads a file of changes to rows.
 pub(super) fn read(
     path: &Path,
-    file: &FileOptions,
-    columns: &[Column],
-    encoding: Encoding,
-    catalog: &Catalog,
-    packing: &Packing,
+    options: &UpdateOptions<'_>,
+    origin: Option<&Origin>,
+    target: &Target<'_>,
     watch: Watcher<'_>,
 ) -> Result<Changes> {
-    let wanted: Vec<_> = columns.iter().collect();
-    let mut reader = Reader::open(path, file, &wanted, watch)?;
-    let keys = match (&catalog.kind, columns.len()) {
-        (_, 2) => None,
-        (TableKind::Range { key, block, first, .. }, 3) => {
-            Some(Keys { key: *key, block: *block, first: *first, rows: catalog.rows })
+    let (keys, parts): (_, &[_]) = match (target.kind, options.columns.as_ref().map(Vec::len)) {
+        (TableKind::Range { key, block, first, .. }, None | Some(3)) => {
+            let keys = Keys { key: *key, block: *block, first: *first, rows: target.rows };
+            (Some(keys), &["start", "end", "value"])
         }
+        (_, None | Some(2)) => (None, &["row", "value"]),
         _ => {
             let problem =
                 Problem::Options("two columns, row and value; or for range tables start, end, value");
-            return Err(reader.fault_at(0, None, problem).into());
+            return Err(IngestError::of_file(path, problem).into());
         }
     };
-    let most = MOST_BYTES / (catalog.row_bytes + OVERHEAD_BYTES);
+    let wanted = Wanted { parts, options, origin, is_keyed: false };
+    let mut reader = Reader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
+    let encoding = options.encoding.unwrap_or(Encoding::for_kind(target.value, target.item_bytes));
+    let most = MOST_BYTES / (target.item_bytes + OVERHEAD_BYTES);
     let mut changes = Changes::default();
     let mut value = Vec::new();
     while let Some(cells) = reader.next()? {
-        let target = match (&keys, cells) {
+        let place = match (&keys, cells) {
             (Some(keys), [start, end, _]) => keys.rows_of(start, end),
             (_, [row, _]) => row.unsigned().map(|row| (row..=row, 0)).map_err(|problem| (0, problem)),
             _ => break,
         };
-        let at = columns.len() - 1;
-        let read = cells.last().map_or(Err(Problem::Missing), |cell| {
-            encoding.read(cell, &mut value)?;
-            pad(&mut value, catalog.row_bytes as usize)
-        });
-        let (rows, partial) = target.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
+        let at = parts.len() - 1;
+        let read = cells.last().map_or(Err(Problem::Missing), |cell| target.row(encoding, cell, &mut value));
+        let (rows, partial) = place.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         read.map_err(|problem| reader.fault(Some(at), problem))?;
         changes.partial_blocks += partial;
         // Range tables do not grow: the keys past their end have no rows to fill a gap with.
-        let capacity =
-            if matches!(catalog.kind, TableKind::Index) { packing.capacity() } else { catalog.rows };
+        let capacity = if matches!(target.kind, TableKind::Index) { target.capacity } else { target.rows };
         if !rows.is_empty() && *rows.end() >= capacity {
             return Err(DbError::PastCapacity { row: *rows.end(), capacity });
         }

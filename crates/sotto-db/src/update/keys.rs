@@ -1,32 +1,21 @@
 //! A file of keys with new values, and keys that go, as rows and their new bytes.
 
-use super::UpdateOptions;
 use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
+use super::columns::Wanted;
+use super::{Tally, UpdateOptions};
+use crate::ingest::error::IngestError;
 use crate::ingest::reader::{Cell, Reader};
-use crate::ingest::{Column, Encoding, Problem};
+use crate::ingest::{Encoding, Problem};
 use crate::kept::Kept;
+use crate::origin::Origin;
 use crate::progress::Watcher;
 use crate::table::TableSource;
 use crate::{DbError, Result};
-use serde::Serialize;
-use sotto_catalog::Catalog;
+use sotto_catalog::ValueKind;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{BuildError, Edit, EditError};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// What became of the keys of a file of changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct KeyChanges {
-    /// Keys that have another value now, or the same again.
-    pub set: u64,
-    /// Keys that were not there before.
-    pub added: u64,
-    /// Keys that are gone.
-    pub removed: u64,
-    /// Keys that were to go and were not there.
-    pub absent: u64,
-}
 
 /// A line of the file.
 struct Line {
@@ -39,30 +28,30 @@ struct Line {
 pub(super) fn read(
     path: &Path,
     options: &UpdateOptions<'_>,
-    columns: &[Column],
-    catalog: &Catalog,
+    origin: Option<&Origin>,
+    value_kind: ValueKind,
     keyword: &Keyword,
     kept: &Kept,
     watch: Watcher<'_>,
-) -> Result<(Rows, KeyChanges, Keyword)> {
-    let mut wanted: Vec<_> = columns.iter().collect();
-    wanted.extend(&options.delete);
-    let mut reader = Reader::open(path, &options.file, &wanted, watch)?;
+) -> Result<(Rows, Tally, Keyword)> {
     let values = keyword.params().values;
-    if columns.len() != if values.most() == 0 { 1 } else { 2 } {
+    let parts: &[_] = if values.most() == 0 { &["key"] } else { &["key", "value"] };
+    if options.columns.as_ref().is_some_and(|columns| columns.len() != parts.len()) {
         let why = match values.most() {
             0 => "this table has keys alone: give the column of keys, and no column of values",
             _ => "two columns are needed, key and value",
         };
-        return Err(reader.fault_at(0, None, Problem::Options(why)).into());
+        return Err(IngestError::of_file(path, Problem::Options(why)).into());
     }
-    let usual = Encoding::for_kind(catalog.value, values.most().into());
+    let wanted = Wanted { parts, options, origin, is_keyed: true };
+    let mut reader = Reader::choosing(path, &options.file, &|first| wanted.choose(first), watch)?;
+    let usual = Encoding::for_kind(value_kind, values.most().into());
     let encoding = options.encoding.unwrap_or(usual);
     let mut lines: BTreeMap<Vec<u8>, Line> = BTreeMap::new();
     let (mut value, mut held) = (Vec::new(), 0);
     while let Some(cells) = reader.next()? {
         let (of_key, rest) = cells.split_first().unwrap_or((&Cell::Missing, &[]));
-        let read = read_line(of_key, rest, columns.len() == 2, keyword, encoding, &mut value);
+        let read = read_line(of_key, rest, parts.len() == 2, keyword, encoding, &mut value);
         let (key, goes) = read.map_err(|(column, problem)| reader.fault(Some(column), problem))?;
         let most = u64::from(keyword.params().key_bytes);
         if key.len() as u64 > most {
@@ -126,8 +115,8 @@ fn apply(
     keyword: &Keyword,
     kept: &Kept,
     fault: impl Fn(u64, usize, Problem) -> DbError,
-) -> Result<(Rows, KeyChanges, Keyword)> {
-    let mut done = KeyChanges::default();
+) -> Result<(Rows, Tally, Keyword)> {
+    let mut done = Tally::default();
     let fetch = |row| {
         let mut bytes = vec![0; kept.row_bytes()];
         kept.read(row, &mut bytes).map(|()| bytes)

@@ -27,6 +27,7 @@ pub(crate) fn options(key: &SigningKey) -> EncodeOptions<'_> {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         layers: Vec::new(),
+        room: 0,
         lookups_per_client: 10,
         together: 1,
         goal: Default::default(),
@@ -120,7 +121,7 @@ pub(crate) fn names(dir: &Path) -> Vec<String> {
 /// The complaint about source data that an error is.
 pub(crate) fn complaint(error: DbError) -> IngestError {
     match error {
-        DbError::Ingest(error) => error,
+        DbError::Ingest(error) => *error,
         other => panic!("not about source data: {other}"),
     }
 }

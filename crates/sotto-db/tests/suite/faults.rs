@@ -36,7 +36,7 @@ fn a_killed_encoder_leaves_no_image() {
     let (_temp, dir) = folder();
     encode(&dir, &CLEAR, &Memory::numbered(3, 3)).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture"])
+        .args(["--exact", "faults::child", "--nocapture"])
         .env(CHILD_DIR, dir.path())
         .stdout(Stdio::piped())
         .spawn()

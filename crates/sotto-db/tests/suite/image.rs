@@ -7,6 +7,7 @@ use sotto_db::image::header::{HEADER_BYTES, Header};
 use sotto_db::progress::silent;
 use sotto_db::{DbError, ImageFile, ImageProblem, ImageWriter};
 use sotto_testkit::CLEAR;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// An image of 1000 rows of 24 bytes, as bytes, and a place to put damaged copies.
@@ -189,7 +190,8 @@ fn any_first_page_gives_a_header_or_a_problem() {
     use proptest::prelude::*;
     let (_temp, bytes, _) = image();
     let page = bytes[..HEADER_BYTES].to_vec();
-    proptest!(|(edits in proptest::collection::vec((8usize..400, any::<u8>()), 1..8), length in any::<u64>(), cut in 0..=HEADER_BYTES)| {
+    let edits = proptest::collection::vec((8usize..400, any::<u8>()), 1..8);
+    proptest!(|(edits in edits, length in any::<u64>(), cut in 0..=HEADER_BYTES)| {
         let mut page = page.clone();
         for (at, to) in edits {
             page[at] = to;
@@ -277,4 +279,28 @@ fn an_epoch_that_is_there_is_not_overwritten() {
     assert!(matches!(writer.finish(&signed), Err(DbError::Io { .. })));
     assert_eq!(std::fs::read(&summary.image).unwrap(), before);
     assert_eq!(names(dir.path()), ["epoch-00000001.sotto", "write.lock"]);
+}
+
+#[test]
+fn a_file_that_is_written_to_while_it_is_open_is_told_by_its_seal() {
+    let (temp, bytes, path) = image();
+    fs::write(&path, &bytes).unwrap();
+    let open = || ImageFile::open(&path).unwrap();
+    let changed = |image: &ImageFile| {
+        matches!(image.check(), Err(DbError::Image { problem: ImageProblem::Changed, .. }))
+    };
+    let first = open();
+    assert!(first.check().is_ok() && first.seal() == open().seal());
+    // Another name for it, and another file under its own, are no harm.
+    fs::rename(&path, temp.path().join("other")).unwrap();
+    fs::write(&path, &bytes).unwrap();
+    assert!(first.check().is_ok() && first.seal() != open().seal());
+    first.verify(&silent).unwrap();
+    let cut = open();
+    fs::File::options().write(true).open(&path).unwrap().set_len(bytes.len() as u64 / 2).unwrap();
+    assert!(changed(&cut));
+    assert!(matches!(cut.verify(&silent), Err(DbError::Image { problem: ImageProblem::Changed, .. })));
+    fs::write(&path, &bytes).unwrap();
+    assert!(changed(&cut), "it never gets better");
+    assert!(open().verify(&silent).is_ok());
 }

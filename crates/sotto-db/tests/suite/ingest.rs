@@ -32,7 +32,7 @@ fn index(value: &str, row: Option<&str>, encoding: Encoding, width: Option<usize
         layout: Layout::Index(IndexOptions {
             value: column(value),
             row: row.map(column),
-            values: ValueOptions { encoding, width },
+            values: ValueOptions { encoding, width, null: None },
         }),
     }
 }
@@ -124,7 +124,7 @@ fn every_format_gives_the_same_table() {
     ];
     for (path, value) in files {
         let mut options = index(value, None, Encoding::Text, None);
-        options.file.header = path.to_str().unwrap().contains(".csv");
+        options.file.header = Some(path.to_str().unwrap().contains(".csv"));
         let table = read(&path, &options).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(all(&*table.table), expected(), "{}", path.display());
         assert_eq!(table.value, ValueKind::Text);
@@ -181,8 +181,10 @@ fn encodings() {
         let path = write(dir.path(), "t.csv", text);
         read(&path, &index("1", None, encoding.parse().unwrap(), None)).map(|table| all(&*table.table))
     };
-    assert_eq!(read("00ff\nAb\n", "hex").unwrap(), [0, 255, 0xab, 0]);
-    assert_eq!(read("AP8=\n/w==\n", "base64").unwrap(), [0, 255, 255, 0]);
+    // Of different lengths, each behind its own.
+    assert_eq!(read("00ff\nAb\n", "hex").unwrap(), [2, 0, 255, 1, 0xab, 0]);
+    assert_eq!(read("00ff\nAb00\n", "hex").unwrap(), [0, 255, 0xab, 0]);
+    assert_eq!(read("AP8=\n/w==\n", "base64").unwrap(), [2, 0, 255, 1, 255, 0]);
     assert_eq!(read("1\n 513 \n", "u16").unwrap(), [1, 0, 1, 2]);
     assert_eq!(read("255\n", "u8").unwrap(), [255]);
     assert_eq!(read("18446744073709551615\n", "u64").unwrap(), [255; 8]);
@@ -238,7 +240,13 @@ fn line_ends_of_either_kind() {
 #[test]
 fn a_value_that_is_too_long() {
     let error = complaint(csv("0,abcd\n1,\"ab\ncd\"\n").map(drop).unwrap_err());
-    assert!(error.to_string().ends_with("t.csv, line 2, column 2: the value has 5 bytes, a row has 4: give a larger width, or shorten the value"), "{error}");
+    assert!(
+        error.to_string().ends_with(
+            "t.csv, line 2, column 2: the value has 5 bytes, a row has 4: give a larger \
+    width, or shorten the value"
+        ),
+        "{error}"
+    );
     // The line after a value with a line break in it.
     let (line, column, problem) = csv_fault("0,\"a\nb\"\n1,abcde\n");
     assert_eq!((line, column), (3, Some(2)));
@@ -384,7 +392,7 @@ fn bad_json() {
     );
     let name = Some("v".to_owned());
     assert!(matches!(fault("{}\n", "v", text), (1, n, Problem::Missing) if n == name));
-    assert!(matches!(fault("{\"v\":null}\n", "v", text), (1, n, Problem::Missing) if n == name));
+    assert!(matches!(fault("{\"v\":null}\n", "v", text), (1, n, Problem::Null) if n == name));
     for bad in ["true", "[1]", "{\"a\":1}", "1.5", "-1"] {
         let (line, column, problem) = fault(&format!("{{\"v\":{bad}}}\n"), "v", Encoding::Unsigned(4));
         assert_eq!((line, column), (1, name.clone()));
@@ -408,10 +416,30 @@ fn numbers_of_parquet_and_json() {
     assert_eq!(all(&*table.table), [4, 3, 2, 1, 0]);
     let table = read(&path, &index("id", None, Encoding::Text, None)).unwrap();
     assert_eq!(all(&*table.table), b"43210");
-    let (line, column, problem) =
-        place(read(&path, &index("n", None, Encoding::Unsigned(8), None)).map(drop).unwrap_err());
-    assert_eq!((line, column), (5, Some(3)), "an absent value");
-    assert!(matches!(problem, Problem::Missing));
+    let mut options = index("n", None, Encoding::Unsigned(8), None);
+    let error = complaint(read(&path, &options).map(drop).unwrap_err());
+    let (said, column) = (error.to_string(), error.column.and_then(|column| column.number));
+    assert_eq!((error.line, column), (5, Some(3)), "an absent value");
+    assert!(matches!(error.problem, Problem::Null));
+    assert!(
+        said.contains("t.parquet, row 5 (the first is 1), column `n`: ") && said.contains("--null"),
+        "{said}"
+    );
+    let Layout::Index(of_index) = &mut options.layout else { panic!("an index table") };
+    of_index.values.null = Some("77".to_owned());
+    let rows = all(&*read(&path, &options).unwrap().table);
+    assert_eq!(rows[4 * 8..], 77u64.to_le_bytes(), "what stands for a null");
+}
+
+#[test]
+fn what_is_not_compressed_as_its_name_says_is_said_to_be_none() {
+    let dir = scratch();
+    for (name, format) in [("t.csv.gz", "no gzip file"), ("t.csv.ZST", "no Zstandard file")] {
+        let path = write(dir.path(), name, "a\n");
+        let said = complaint(read(&path, &index("1", None, Encoding::Text, None)).map(drop).unwrap_err())
+            .to_string();
+        assert!(said.contains(format) && said.contains("off its name"), "{said}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::common::{folder, key, names, options, place, rows_of, write};
 use sotto_core::{Epoch, Layer, Row, SchemeEntry};
 use sotto_db::ingest::{Column, FileOptions, IngestOptions, KeywordOptions, Layout, Problem, ValueOptions};
 use sotto_db::progress::silent;
-use sotto_db::update::KeyChanges;
+use sotto_db::update::Tally;
 use sotto_db::{
     DbError, EncodeOptions, Ingested, TableDir, UpdateOptions, UpdateSummary, encode_table, ingest,
     update_table,
@@ -49,7 +49,7 @@ fn update(dir: &TableDir, changes: &str) -> Result<UpdateSummary, DbError> {
     let name = if changes.starts_with('{') { "c.jsonl" } else { "c.csv" };
     let path = write(scratch.path(), name, changes);
     let delete = changes.starts_with("key,").then(|| "gone".parse::<Column>().unwrap());
-    let file = FileOptions { header: delete.is_some(), ..FileOptions::default() };
+    let file = FileOptions { header: Some(delete.is_some()), ..FileOptions::default() };
     let key = key();
     let options = UpdateOptions { file, columns: None, delete, encoding: None, threads: Some(1), key: &key };
     update_table(ENTRY, &dir.lock()?, &path, &options, &silent)
@@ -71,12 +71,12 @@ fn each_epoch_is_made_from_the_one_before() {
     let (_temp, dir) = table(300, 400);
     for round in 0..4 {
         let done = update(&dir, &format!("key {round},again\nnew {round},n{round}\n")).unwrap();
-        assert_eq!(done.keys, Some(KeyChanges { set: 1, added: 1, ..KeyChanges::default() }));
+        assert_eq!(done.keys, Some(Tally { set: 1, added: 1, ..Tally::default() }));
         assert!(done.rows_changed <= 4 && done.written_bytes < 1000, "{done:?}");
     }
     let done =
         update(&dir, "{\"key\":\"key 0\",\"value\":null}\n{\"key\":\"none\",\"value\":null}\n").unwrap();
-    assert_eq!(done.keys, Some(KeyChanges { removed: 1, absent: 1, ..KeyChanges::default() }));
+    assert_eq!(done.keys, Some(Tally { removed: 1, absent: 1, ..Tally::default() }));
     assert_eq!(get(&dir, "key 0"), None);
     assert_eq!(get(&dir, "key 3").as_deref(), Some("again"));
     for i in 4..300 {
@@ -98,7 +98,7 @@ fn what_goes_makes_room_for_what_comes() {
     assert!(matches!(place(full).2, Problem::Full));
     let go: String = (0..40).map(|i| format!("key {i},,yes\n")).collect();
     let done = update(&dir, &format!("key,value,gone\n{come}{go}")).unwrap();
-    assert_eq!(done.keys, Some(KeyChanges { added: 40, removed: 40, ..KeyChanges::default() }));
+    assert_eq!(done.keys, Some(Tally { added: 40, removed: 40, ..Tally::default() }));
     assert_eq!((get(&dir, "key 7"), get(&dir, "new 7").as_deref()), (None, Some("x")));
 }
 

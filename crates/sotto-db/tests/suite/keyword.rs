@@ -71,7 +71,7 @@ fn a_table_of_keys_alone_is_a_set() {
 
 #[test]
 fn numbers_have_one_width() {
-    let values = ValueOptions { encoding: Encoding::Unsigned(4), width: None };
+    let values = ValueOptions { encoding: Encoding::Unsigned(4), ..Default::default() };
     let table = read("a,1\nb,70000\n", KeywordOptions { values, ..options(Form::Text) }).unwrap();
     assert_eq!(get(&table, "b").unwrap(), 70000u32.to_le_bytes());
 }

@@ -94,7 +94,7 @@ fn options_that_make_no_table() {
     refused(RangeOptions { first: 5, last: Some(4), ..RangeOptions::new(KeyKind::U32, 1) });
     refused(RangeOptions { last: Some(u64::MAX), ..RangeOptions::new(KeyKind::U64, 1) });
     refused(RangeOptions { last: Some(1 << 32), ..RangeOptions::new(KeyKind::U32, 1) });
-    let unreadable = sotto_db::ingest::ValueOptions { encoding: "u8".parse().unwrap(), width: None };
+    let unreadable = sotto_db::ingest::ValueOptions { encoding: "u8".parse().unwrap(), ..Default::default() };
     refused(RangeOptions { empty: "x".into(), values: unreadable, ..RangeOptions::new(KeyKind::U32, 1) });
 }
 

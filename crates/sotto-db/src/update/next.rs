@@ -1,0 +1,124 @@
+//! The next epoch of a table, some of whose rows are others now.
+
+use super::UpdateOptions;
+use super::changes::Rows;
+use crate::encode::{in_pool, rows_digest, unix_seconds};
+use crate::image::ImageWriter;
+use crate::kept::{self, Changed, Draft, Kept};
+use crate::progress::Watcher;
+use crate::{DbError, ImageFile, Result, WriteLock};
+use sotto_catalog::{Catalog, Layer, Packing, SignedCatalog};
+use sotto_core::{Artifact, Change, SchemeEntry, Sink};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// What an epoch is made of.
+pub(super) struct Next<'a> {
+    pub(super) entry: &'a SchemeEntry,
+    pub(super) lock: &'a WriteLock,
+    /// The epoch before.
+    pub(super) old: &'a ImageFile,
+    /// Rows as the scheme gets them; at least one.
+    pub(super) rows: &'a Rows,
+    pub(super) layers: Vec<Layer>,
+    /// All rows as they were, where they are kept.
+    pub(super) kept: Option<&'a Kept>,
+}
+
+/// An epoch that is on the disk.
+pub(super) struct Written {
+    pub(super) image: PathBuf,
+    pub(super) catalog: Catalog,
+    pub(super) records_changed: u64,
+    pub(super) written_bytes: u64,
+    pub(super) kept_bytes: u64,
+    pub(super) revise_seconds: f64,
+}
+
+impl Written {
+    /// Bytes that bring a client along.
+    pub(super) fn delta_bytes(&self) -> Option<u64> {
+        let deltas = self.catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_some());
+        deltas.map(|entry| entry.bytes).reduce(u64::saturating_add)
+    }
+}
+
+/// A scheme's half of it, by parameters and changes.
+type Revise = fn(&[u8], &[Change], &dyn Sink) -> sotto_core::Result<()>;
+
+/// What re-encodes changed rows.
+pub(super) fn can_revise(entry: &SchemeEntry, catalog: &Catalog) -> Result<Revise> {
+    entry.server.revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
+}
+
+impl Next<'_> {
+    /// Makes the epoch.
+    pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<Written> {
+        let Next { entry, lock, old, rows, layers, kept } = self;
+        let mut catalog = old.catalog().clone();
+        let terms = catalog.terms(entry)?;
+        let revise = can_revise(entry, &catalog)?;
+        let changes = into_changes(rows, &terms.packing)?;
+        let from_epoch = catalog.epoch;
+        catalog.epoch = lock.next()?;
+        let mut writer = ImageWriter::create_from(&lock.dir().image_path(catalog.epoch), old, watch)?;
+        let params = catalog.params.to_string();
+        let start = Instant::now();
+        in_pool(options.threads, || revise(params.as_bytes(), &changes, &writer))?
+            .map_err(|e| writer.failed(e))?;
+        let revise_seconds = start.elapsed().as_secs_f64();
+        let written_bytes = writer.written();
+
+        let last = rows.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
+        (catalog.rows, catalog.layers) = (catalog.rows.max(last), layers);
+        let rows_before = old.rows_digest();
+        catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
+        catalog.rows_digest = rows_digest(entry, &catalog.artifacts, &writer);
+        for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
+            entry.from_digest = rows_before;
+        }
+        catalog.created = unix_seconds();
+        catalog.terms(entry)?;
+        let signed = SignedCatalog::sign(&catalog, options.key)?;
+        let keep = |old| {
+            let path = lock.dir().rows_path(catalog.epoch);
+            kept::keep(path, catalog.digest()?, &Changed { old, rows }, watch)
+        };
+        let kept = kept.map(keep).transpose()?;
+        let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
+        let image = match kept {
+            Some(kept) => kept.before(|| writer.finish(&signed))?,
+            None => writer.finish(&signed)?,
+        };
+        kept::remove_but(lock.dir(), Some(catalog.epoch))?;
+        let records_changed = count_records(&changes);
+        Ok(Written { image, catalog, records_changed, written_bytes, kept_bytes, revise_seconds })
+    }
+}
+
+/// Rows as the scheme sees them. Neighbours within a record become one change.
+fn into_changes(rows: &Rows, packing: &Packing) -> Result<Vec<Change>> {
+    let mut changes: Vec<Change> = Vec::new();
+    for (&row, bytes) in rows {
+        for place in packing.places(row).map_err(DbError::Scheme)? {
+            let part = bytes.get(place.bytes).unwrap_or_default();
+            match changes.last_mut() {
+                Some(last)
+                    if last.record == place.record
+                        && last.offset + last.bytes.len() as u64 == place.offset =>
+                {
+                    last.bytes.extend_from_slice(part);
+                }
+                _ => {
+                    changes.push(Change { record: place.record, offset: place.offset, bytes: part.to_vec() })
+                }
+            }
+        }
+    }
+    Ok(changes)
+}
+
+/// Changes are in the order of their records.
+fn count_records(changes: &[Change]) -> u64 {
+    changes.chunk_by(|a, b| a.record == b.record).count() as u64
+}

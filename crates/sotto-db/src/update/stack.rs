@@ -1,0 +1,253 @@
+//! A file of changes to a table that is served as the buckets of a batch code: each bucket that changes gets its next
+//! epoch, and the
+//! stack that names them comes last.
+//!
+//! Servers take no epoch of a bucket that the stack does not name, so whoever dies in between leaves the stack as it
+//! was; the next
+//! update removes what it made.
+
+use super::changes::{self, Rows, Target};
+use super::next::{Next, Written};
+use super::{Tally, UpdateOptions, keys};
+use crate::encode::{bytes_of, unix_seconds};
+use crate::ingest::keyword::keyword_layer;
+use crate::kept::{Changed, Kept};
+use crate::progress::{Stage, Watcher, silent};
+use crate::{DbError, ImageFile, Result, StackDir, TableDir};
+use serde::Serialize;
+use sotto_catalog::stack::Shard;
+use sotto_catalog::{Batched, CatalogError, Stack};
+use sotto_core::{Epoch, SchemeEntry, Then};
+use sotto_layers::{Keyword, Pbc};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Finds a scheme by its id.
+pub type FindScheme = fn(&str) -> Option<&'static SchemeEntry>;
+
+/// What was updated of a stack.
+#[derive(Debug, Clone, Serialize)]
+pub struct StackSummary {
+    /// The stack's epoch.
+    pub epoch: Epoch,
+    /// The one before.
+    pub from_epoch: Epoch,
+    /// What became of rows, or of keys.
+    pub changes: Tally,
+    /// Rows that were given, or in which keys changed.
+    pub rows_changed: u64,
+    /// Tables of the stack.
+    pub tables: usize,
+    /// How many of them have a new epoch.
+    pub tables_changed: usize,
+    /// Bytes the schemes wrote anew; the rest was copied.
+    pub written_bytes: u64,
+    /// What a client of the old epoch has to fetch, of all tables.
+    pub client_bytes: u64,
+    /// Bytes of all artifacts whole.
+    pub artifact_bytes: u64,
+    /// Bytes of the rows that are kept for the next update; 0 where none need them.
+    pub kept_bytes: u64,
+    /// Seconds from the file of changes to the stack on the disk.
+    pub total_seconds: f64,
+}
+
+/// One of the stack's tables, as the stack has it.
+struct Bucket {
+    entry: &'static SchemeEntry,
+    /// Locked while it is written: hundreds of locks at a time are more files than a process may have open.
+    dir: TableDir,
+    image: Arc<ImageFile>,
+}
+
+/// Changes to a stack that were read and checked, and not applied yet.
+pub struct StackUpdate<'a> {
+    dir: &'a StackDir,
+    options: &'a UpdateOptions<'a>,
+    before: Stack,
+    layers: Batched,
+    buckets: Vec<Bucket>,
+    rows: Rows,
+    /// Where the table is asked by key: its layer now, and its rows as they were.
+    keyed: Option<(Keyword, Kept)>,
+    tally: Tally,
+    began: Instant,
+}
+
+/// Reads a file of changes to the stack whose folder the caller has locked. Changes are held in memory, at most 1 GiB of them.
+///
+/// # Errors
+/// As [`super::read_update`]; [`DbError::NoBatch`] for a stack of another layer.
+pub fn read_stack_update<'a>(
+    find: FindScheme,
+    dir: &'a StackDir,
+    path: &Path,
+    options: &'a UpdateOptions<'a>,
+    watch: Watcher<'_>,
+) -> Result<StackUpdate<'a>> {
+    let began = Instant::now();
+    let (signed, before) = dir.read()?;
+    let (found, given) = (signed.public_key(), options.key.public());
+    if found != given {
+        return Err(DbError::OtherKey { dir: dir.path().to_owned(), found, given });
+    }
+    let layers = Batched::of(&before)?.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
+    let buckets = before.shards.iter().map(|shard| bucket(find, dir, shard));
+    let buckets: Vec<Bucket> = buckets.collect::<Result<_>>()?;
+    let catalog = buckets.first().map(|bucket| bucket.image.catalog());
+    let catalog = catalog.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
+    let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
+    let (rows, keyed, tally) = match &layers {
+        Batched::Keys(Then(keywords, _)) => {
+            let sizes = (rows, catalog.row_bytes);
+            let kept = Kept::read_all(dir.rows_path(before.epoch), before.digest()?, sizes, watch)?;
+            let (value, keyword) = (catalog.value, keywords.keyword());
+            let (rows, tally, keyword) =
+                keys::read(path, options, origin.as_ref(), value, keyword, &kept, watch)?;
+            (rows, Some((keyword, kept)), tally)
+        }
+        Batched::Rows { kind, .. } => {
+            let target = Target {
+                kind,
+                value: catalog.value,
+                form: catalog.row_form()?,
+                whole: origin.as_ref().is_some_and(|origin| origin.whole),
+                rows,
+                // Where a row's copies lie follows from how many rows there are.
+                capacity: rows,
+                item_bytes: catalog.row_bytes,
+            };
+            let read = changes::read(path, options, origin.as_ref(), &target, watch)?;
+            let tally = read.tally(rows);
+            (read.rows, None, tally)
+        }
+    };
+    if rows.is_empty() {
+        return Err(DbError::NoChanges { path: path.to_owned() });
+    }
+    Ok(StackUpdate { dir, options, before, layers, buckets, rows, keyed, tally, began })
+}
+
+/// A table of the stack, in the epoch that the stack names.
+fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<Bucket> {
+    let dir = TableDir::open(&dir.table(&shard.table))?;
+    let image = dir.open_epoch(shard.epoch)?;
+    let catalog = image.catalog();
+    if !shard.is(catalog) {
+        return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
+    }
+    let unknown = || {
+        let wanted = catalog.scheme.clone();
+        CatalogError::WrongScheme { wanted, offered: "no scheme of that name".to_owned() }
+    };
+    let entry = find(&catalog.scheme).ok_or_else(unknown)?;
+    catalog.terms(entry)?;
+    super::can_revise(entry, catalog)?;
+    Ok(Bucket { entry, dir, image })
+}
+
+impl StackUpdate<'_> {
+    /// What becomes of rows, or of keys, once it is applied.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Makes the next epoch of every table that changes, and then of the stack.
+    ///
+    /// # Errors
+    /// Those of encoding. The stack is then as it was.
+    pub fn apply(self, watch: Watcher<'_>) -> Result<StackSummary> {
+        self.remove_unnamed()?;
+        let done = self.write(watch);
+        if done.is_err() {
+            // What led here is the error to report.
+            let _ = self.remove_unnamed();
+        }
+        done
+    }
+
+    /// Removes epochs of tables that no stack names: those of an update that did not get to its end.
+    fn remove_unnamed(&self) -> Result<()> {
+        let named = self.dir.read()?.1;
+        named.shards.iter().zip(&self.buckets).try_for_each(|(shard, bucket)| {
+            let dir = &bucket.dir;
+            for epoch in dir.epochs()?.into_iter().filter(|epoch| *epoch > shard.epoch) {
+                let path = dir.image_path(epoch);
+                std::fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn write(&self, watch: Watcher<'_>) -> Result<StackSummary> {
+        let mut stack = self.before.clone();
+        stack.epoch = Epoch(stack.epoch.0.saturating_add(1));
+        stack.created = unix_seconds();
+        let stage = Stage::new(watch, "tables", self.buckets.len() as u64);
+        let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
+        let of_tables = places(self.layers.code(), &self.rows);
+        for ((shard, bucket), places) in stack.shards.iter_mut().zip(&self.buckets).zip(of_tables) {
+            stage.add(1);
+            let rows: Rows = places.into_iter().map(|(at, bytes)| (at, bytes.clone())).collect();
+            if rows.is_empty() {
+                artifact_bytes += bytes_of(&bucket.image.catalog().artifacts);
+                continue;
+            }
+            let Bucket { entry, dir, image } = bucket;
+            let lock = dir.lock()?;
+            let layers = image.catalog().layers.clone();
+            let next = Next { entry, lock: &lock, old: image, rows: &rows, layers, kept: None };
+            let written: Written = next.write(self.options, &silent)?;
+            let whole = bytes_of(&written.catalog.artifacts);
+            *shard = Shard::of(&written.catalog)?;
+            tables_changed += 1;
+            artifact_bytes += whole;
+            written_bytes += written.written_bytes;
+            client_bytes += written.delta_bytes().unwrap_or(whole).min(whole);
+        }
+        let kept_bytes = match &self.keyed {
+            Some((keyword, kept)) => {
+                if let Some(layer) = stack.layers.first_mut() {
+                    *layer = keyword_layer(keyword)?;
+                }
+                let rows = Changed { old: kept, rows: &self.rows };
+                self.dir.publish_keeping(&stack, &rows, self.options.key, watch)?
+            }
+            None => self.dir.publish(&stack, &[], self.options.key).map(|_| 0)?,
+        };
+        Ok(StackSummary {
+            epoch: stack.epoch,
+            from_epoch: self.before.epoch,
+            changes: self.tally,
+            rows_changed: self.rows.len() as u64,
+            tables: self.buckets.len(),
+            tables_changed,
+            written_bytes,
+            client_bytes,
+            artifact_bytes,
+            kept_bytes,
+            total_seconds: self.began.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+/// Where changed rows lie in each table of a code.
+fn places<'a>(code: &Pbc, rows: &'a Rows) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
+    let sizes = *code.sizes();
+    let mut tables = vec![Vec::new(); sotto_core::Layer::shards(code).len()];
+    let numbers: Vec<u64> = rows.keys().copied().collect();
+    let positions = code.permutations().positions(sizes.copies, &numbers);
+    let buckets = sizes.buckets.max(1) as u64;
+    for (copy, positions) in positions.chunks_exact(numbers.len().max(1)).enumerate() {
+        for (position, bytes) in positions.iter().zip(rows.values()) {
+            let table = copy * sizes.buckets + (position % buckets) as usize;
+            tables.get_mut(table).into_iter().for_each(|table| table.push((position / buckets, bytes)));
+        }
+    }
+    if sizes.spare > 0 {
+        let whole = tables.get_mut(code.buckets());
+        whole.into_iter().for_each(|whole| whole.extend(rows.iter().map(|(row, bytes)| (*row, bytes))));
+    }
+    tables
+}
