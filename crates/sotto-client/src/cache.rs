@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`slot`] | one artifact: whole, or the part downloaded so far |
+//! | [`keyring`] | keys that servers know, encrypted |
 //! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
 //! | [`lock`] | two processes, one cache |
 //! | [`error`] | what goes wrong with disks |
@@ -12,17 +13,20 @@
 //! DIR/artifacts/<digest>.part   its first bytes
 //! DIR/artifacts/<digest>.lock   held by the process that downloads it
 //! DIR/tables/<hash>.json        what is remembered of one table at one server
+//! DIR/keys/...                  keys that servers know
 //! ```
 //!
 //! Nothing here is trusted when it is read back: the session checks every chunk against the signed
 //! catalog, whether it came from a disk or a network.
 
 pub mod error;
+pub mod keyring;
 pub mod known;
 pub mod lock;
 pub mod slot;
 
 pub use error::CacheError;
+pub use keyring::Keyring;
 pub use known::Known;
 pub use slot::Slot;
 
@@ -74,11 +78,11 @@ impl Cache {
     /// [`CacheError`] if the directory cannot be read.
     pub fn drop_unused(&self, digest: &Hex32) -> Result<(), CacheError> {
         let digest = digest.to_string();
-        if known::all(&self.tables)?.iter().any(|known| known.artifacts.values().any(|held| *held == digest))
-        {
-            return Ok(());
+        let names = |known: &known::Known| known.artifacts.values().any(|held| *held == digest);
+        match known::all(&self.tables)? {
+            Some(all) if !all.iter().any(names) => slot::remove(&self.artifacts.join(digest)),
+            _ => Ok(()),
         }
-        slot::remove(&self.artifacts.join(digest))
     }
 
     /// How much the cache holds.
@@ -112,6 +116,14 @@ impl Cache {
     /// [`CacheError::Memory`] if the file is damaged: a lost pin must not pass for a first visit.
     pub fn known(&self, origin: &str, table: &str) -> Result<Option<Known>, CacheError> {
         known::read(&known::path(&self.tables, origin, table))
+    }
+
+    /// Forgets what is remembered of a table if it is damaged, for whoever knows its key by another way. Gives whether it was.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the file cannot be read or removed.
+    pub fn forget_damaged(&self, origin: &str, table: &str) -> Result<bool, CacheError> {
+        known::forget_damaged(&known::path(&self.tables, origin, table))
     }
 
     /// Remembers a table. An epoch below the one remembered under the same key changes nothing: another

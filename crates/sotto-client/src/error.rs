@@ -12,12 +12,14 @@ use sotto_catalog::{CatalogError, TableName};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
 use sotto_wire::{Code, FrameError, Problem};
+use std::fmt;
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = ClientError> = std::result::Result<T, E>;
 
-/// A lookup, or the preparation for one, failed.
-#[derive(Debug, thiserror::Error)]
+/// A lookup, or the preparation for one, failed. `Debug` gives the sentence and what to do, since that is what a `main` prints
+/// which returns it.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
     /// The scheme or its contract.
@@ -26,6 +28,12 @@ pub enum ClientError {
     /// The catalog, its signature, or the key that made it.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// The catalog came damaged, and differently so each time.
+    #[error("the table's catalog was damaged on its way, twice: {why}")]
+    CatalogDamaged {
+        /// What was wrong with it the second time.
+        why: String,
+    },
     /// The server's frame is not an answer to what was asked.
     #[error("the server's answer is not valid: {0}")]
     Frame(#[from] FrameError),
@@ -182,6 +190,12 @@ pub enum ClientError {
     State(#[from] StateError),
 }
 
+impl fmt::Debug for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}\n  fix: {}", self.fix())
+    }
+}
+
 /// Who can mend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -224,6 +238,7 @@ impl ClientError {
             ClientError::Core(error) => core_code(error),
             ClientError::Catalog(CatalogError::Params(error)) => core_code(error),
             ClientError::Catalog(error) => catalog_code(error),
+            ClientError::CatalogDamaged { .. } => "catalog-damaged",
             ClientError::Frame(_) => "bad-answer",
             ClientError::Oprf(error) => oprf_code(*error),
             ClientError::Transport(error) => error.code(),
@@ -271,7 +286,8 @@ impl ClientError {
                 TransportError::Connect { .. } | TransportError::Lost(_) | TransportError::Timeout(_),
             ) => Fault::Network,
             ClientError::Refused(problem) if problem.code.is_retryable() => Fault::Network,
-            ClientError::EpochChanged { .. }
+            ClientError::CatalogDamaged { .. }
+            | ClientError::EpochChanged { .. }
             | ClientError::NoCommonEpoch { .. }
             | ClientError::StackMoves { .. } => Fault::Network,
             ClientError::UnknownScheme { .. } => Fault::Machine,
@@ -294,9 +310,13 @@ impl ClientError {
                  from how clients react to wrong answers"
             }
             ClientError::Oprf(_) => {
-                "tell the publisher, and do not ask for the same row again: a server can learn from how clients react to wrong answers"
+                "tell the publisher, and do not ask for the same row again: a server can learn from how clients react \
+                to wrong answers"
             }
             ClientError::Transport(error) => error.fix(),
+            ClientError::CatalogDamaged { .. } => {
+                "check the network, and any proxy in between; if it stays so, tell the operator"
+            }
             ClientError::Refused(problem) => &problem.fix,
             ClientError::EpochChanged { .. } => "open the table again and make a new query",
             ClientError::NoWay { .. } => {

@@ -49,3 +49,6 @@ pub use session::{Ask, Opening, Session, Trust};
 pub use stack::Stack;
 #[cfg(feature = "cache")]
 pub use table::Table;
+
+/// A publisher's key, as `sotto encode` prints it: parse it from that text.
+pub use sotto_catalog::PublicKey;

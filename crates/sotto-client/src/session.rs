@@ -17,6 +17,7 @@
 //! | [`unmask`] | rows of a symmetric table: what opens them, and opening them |
 //! | [`order`] | hints that one of the servers makes |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
+//! | `registered` | the same keys in another process |
 //!
 //! No sockets, files, clocks or threads, and randomness is passed in, so a session runs in a browser or in a
 //! test as it does behind [`crate::table`]:
@@ -50,6 +51,7 @@ pub(crate) mod kept;
 mod keys;
 pub mod opening;
 pub mod order;
+mod registered;
 mod resuming;
 pub mod stream;
 pub mod trust;
@@ -63,6 +65,7 @@ pub(crate) use assembly::ROWS_FETCH_BYTES;
 pub use config::Config;
 pub use opening::Opening;
 pub use order::Order;
+pub use registered::Registered;
 pub use resuming::Resuming;
 pub use stream::Streaming;
 pub use trust::{Remembered, Trust};

@@ -169,7 +169,7 @@ impl Stack {
             let asked = self.tables.iter_mut().zip(wanted);
             let asked: Vec<_> = asked
                 .map(|(table, rows)| {
-                    scope.spawn(move || if rows.is_empty() { Ok(Vec::new()) } else { table.get_many(rows) })
+                    scope.spawn(move || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) })
                 })
                 .collect();
             let joined = asked.into_iter().map(|thread| thread.join());

@@ -9,6 +9,7 @@
 //! | `place` | opening: whether there is a state, the right one, one that may be used |
 //! | [`about`] | what a state is of, and how far it is |
 //! | `store` | its database: the journal since the snapshot, recorded requests |
+//! | `quiet` | panics of that database, which are caught |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`checkpoint`] | the next client, half prepared |
 //! | [`record`] | a request that was made and is not settled |
@@ -43,6 +44,7 @@ mod home;
 pub mod inspect;
 pub(crate) mod keeper;
 pub(crate) mod place;
+mod quiet;
 pub mod record;
 mod seal;
 pub mod snapshot;

@@ -8,6 +8,8 @@
 //! | `lookup` | rows, by a client that keeps no state on disk; another epoch in between |
 //! | `unmask` | rows of a symmetric table, opened after they were fetched |
 //! | `find` | values by key, in tables that are asked so |
+//! | `patience` | how long a busy server and other processes are waited for |
+//! | `keys` | keys that servers know, from opening to opening |
 //! | `keeping` | where the state of a client is kept |
 //! | `kept` | lookups by a client whose state is kept |
 //! | `follow` | takes that state along when the table moves on |
@@ -31,7 +33,9 @@ mod find;
 mod follow;
 pub(crate) mod keeping;
 mod kept;
+mod keys;
 mod lookup;
+pub(crate) mod patience;
 mod rows;
 mod servers;
 pub mod stats;
@@ -40,7 +44,7 @@ pub(crate) mod to;
 mod unmask;
 
 pub use builder::Builder;
-pub use event::Event;
+pub use event::{Event, Wait};
 pub use stats::{Evaluations, LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
 
 use crate::cache::Cache;
@@ -49,13 +53,14 @@ use crate::transport::Transport;
 use crate::{ClientError, Result};
 use ahead::{Pass, Plan};
 use event::Voice;
+use keys::Keys;
+use patience::Patience;
 use servers::Servers;
 use sotto_catalog::{Bit, Catalog};
-use sotto_core::{Budget, ParamsReport};
+use sotto_core::{Budget, ParamsReport, Sure};
 use sotto_prg::{SystemRng, system_rng};
 use std::cell::RefCell;
 use std::fmt;
-use std::time::Duration;
 
 /// An open table.
 pub struct Table {
@@ -73,8 +78,8 @@ pub(crate) struct Line {
     servers: Servers,
     kept: kept::Kept,
     cache: Option<Cache>,
-    /// How long to wait for another process that downloads the same artifact.
-    patience: Duration,
+    keys: Keys,
+    patience: Patience,
     progress: Voice<Progress>,
     rng: SystemRng,
     stats: Stats,
@@ -107,18 +112,21 @@ impl Table {
     }
 
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
-        let builder::Options { mut config, cache, kept, patience, progress, plan } = options;
+        let builder::Options { mut config, cache, keys, kept, patience, progress, plan } = options;
         let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
-        let mut line = Line { servers, kept, cache, patience, progress, rng, stats: Stats::default() };
+        let mut line = Line { servers, kept, cache, keys, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;
+        line.recollect_keys(&mut config)?;
         let session = line.open_settled(&config)?;
+        // From here on the session has them.
+        config.registered = None;
         let mut table = Table { line, config, session, plan, pass: None, last: None };
         table.keep_in_mind();
         table.look_ahead();
         Ok(table)
     }
 
-    /// Looks up a row by its index, and gives its bytes.
+    /// Looks up a row by its index, and gives the value in it, byte for byte as it was encoded.
     ///
     /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
     /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew
@@ -128,17 +136,17 @@ impl Table {
     /// # Errors
     /// [`ClientError`]; see [`Session::ask`] and [`Session::recover`].
     pub fn get(&mut self, row: u64) -> Result<Vec<u8>> {
-        self.lookup(|_| Ok(vec![row])).map(|mut rows| rows.pop().unwrap_or_default())
+        self.values(|_| Ok(vec![row])).map(|mut values| values.pop().sure("one row was asked for"))
     }
 
-    /// Looks up several rows in one request; their bytes in the same order.
+    /// Looks up several rows in one request; their values in the same order.
     ///
     /// The server sees how many. Whoever minds asks for a fixed number and fills it up with any rows.
     ///
     /// # Errors
     /// As [`Table::get`], and [`ClientError::TooManyRows`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        self.lookup(|_| Ok(rows.to_vec()))
+        self.values(|_| Ok(rows.to_vec()))
     }
 
     /// Looks up bits of the table by their numbers, in one request; see [`sotto_catalog::Bit`] for how they are counted.
@@ -168,8 +176,8 @@ impl Table {
     /// As [`Table::get`], and [`sotto_catalog::CatalogError::NoSuchRow`].
     pub fn get_key(&mut self, key: &str) -> Result<Vec<u8>> {
         // Rows are found anew for each catalog: a later epoch may count its blocks from another key.
-        let rows = self.lookup(|catalog| Ok(vec![catalog.row_of(key)?]));
-        rows.map(|mut rows| rows.pop().unwrap_or_default())
+        let values = self.values(|catalog| Ok(vec![catalog.row_of(key)?]));
+        values.map(|mut values| values.pop().sure("one row was asked for"))
     }
 
     /// Orders hints from the server that makes them, if some are due and the table's scheme has such a server. Gives

@@ -63,7 +63,8 @@ impl CacheError {
             }
             CacheError::Io { .. } => "check that the cache directory can be written, or choose another",
             CacheError::Memory { .. } => {
-                "delete the file if you know why it is damaged, and pin the table's key when you open it again"
+                "give the table's key as a pin, and the file is made anew; \
+                 without a pin delete it, and the key that comes next is believed"
             }
         }
     }

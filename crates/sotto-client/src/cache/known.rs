@@ -5,6 +5,7 @@
 
 use super::{CacheError, lock::Lock};
 use serde::{Deserialize, Serialize};
+use sotto_catalog::PublicKey;
 use sotto_core::Epoch;
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,13 +32,18 @@ pub struct Known {
 /// How long to wait for another process that is writing a few hundred bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The file for `table` at `origin`. A hash, since an origin is not a file name.
+/// The file for `table` at `origin`.
 pub(super) fn path(dir: &Path, origin: &str, table: &str) -> PathBuf {
+    dir.join(format!("{}.json", name(origin, table)))
+}
+
+/// What a file for `table` at `origin` is named: a hash, since an origin is not a file name.
+pub(super) fn name(origin: &str, table: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client memory v1");
     hasher.update(&(origin.len() as u64).to_le_bytes());
     hasher.update(origin.as_bytes());
     hasher.update(table.as_bytes());
-    dir.join(format!("{}.json", hasher.finalize().to_hex()))
+    hasher.finalize().to_hex().to_string()
 }
 
 pub(super) fn read(path: &Path) -> Result<Option<Known>, CacheError> {
@@ -46,19 +52,47 @@ pub(super) fn read(path: &Path) -> Result<Option<Known>, CacheError> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(CacheError::at(path, e)),
     };
-    let damaged = |e: serde_json::Error| CacheError::Memory { path: path.to_owned(), why: e.to_string() };
-    serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+    let damaged = |why: String| CacheError::Memory { path: path.to_owned(), why };
+    let known: Known = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+    match known.key() {
+        Ok(_) => Ok(Some(known)),
+        Err(error) => Err(damaged(error.to_string())),
+    }
 }
 
-pub(super) fn all(dir: &Path) -> Result<Vec<Known>, CacheError> {
+impl Known {
+    /// The key that signed its catalog.
+    ///
+    /// # Errors
+    /// [`sotto_catalog::CatalogError::KeyText`] for what is no key; never for what a cache gives.
+    pub fn key(&self) -> Result<PublicKey, sotto_catalog::CatalogError> {
+        self.public_key.parse()
+    }
+}
+
+/// Forgets a table whose memory is damaged. Gives whether it was.
+pub(super) fn forget_damaged(path: &Path) -> Result<bool, CacheError> {
+    match read(path) {
+        Err(CacheError::Memory { .. }) => {
+            fs::remove_file(path).map(|()| true).map_err(|e| CacheError::at(path, e))
+        }
+        outcome => outcome.map(|_| false),
+    }
+}
+
+/// Every table's memory; `None` if one of them is damaged, and nobody knows what it named.
+pub(super) fn all(dir: &Path) -> Result<Option<Vec<Known>>, CacheError> {
     let mut out = Vec::new();
     for entry in fs::read_dir(dir).map_err(|e| CacheError::at(dir, e))? {
         let path = entry.map_err(|e| CacheError::at(dir, e))?.path();
         if path.extension().is_some_and(|e| e == "json") {
-            out.extend(read(&path)?);
+            match read(&path) {
+                Err(CacheError::Memory { .. }) => return Ok(None),
+                known => out.extend(known?),
+            }
         }
     }
-    Ok(out)
+    Ok(Some(out))
 }
 
 pub(super) fn write(path: &Path, known: &Known) -> Result<(), CacheError> {

@@ -2,6 +2,7 @@
 
 use super::accepted;
 use super::accord::Agreed;
+use super::registered::Seed;
 use super::trust::Trust;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
@@ -19,6 +20,8 @@ pub struct Session {
     pub(super) client: Box<dyn AnyClient>,
     /// What each server that is sent queries calls this client's keys.
     pub(super) ids: Vec<SessionId>,
+    /// What its keys are drawn from, if it has any.
+    pub(super) seed: Option<Seed>,
     /// See [`Session::is_discarded`].
     pub(super) discarded: bool,
 }
@@ -35,8 +38,8 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// What to send, to each server in turn; those past the end are not asked. To try again is to send these bytes again. No server may see what
-    /// another one is sent.
+    /// What to send, to each server in turn; those past the end are not asked. To try again is to send these bytes
+    /// again. No server may see what another one is sent.
     pub fn requests(&self) -> &[Request] {
         &self.requests
     }
@@ -68,8 +71,13 @@ pub(crate) fn seen(requests: &[Request], bytes: usize) -> &[u8] {
 }
 
 impl Session {
-    pub(super) fn new(agreed: Agreed, client: Box<dyn AnyClient>, ids: Vec<SessionId>) -> Self {
-        Session { agreed, client, ids, discarded: false }
+    pub(super) fn new(
+        agreed: Agreed,
+        client: Box<dyn AnyClient>,
+        ids: Vec<SessionId>,
+        seed: Option<Seed>,
+    ) -> Self {
+        Session { agreed, client, ids, seed, discarded: false }
     }
 
     /// Whether its client could not follow the table and is of no use any more. Everything that needs it is
@@ -198,8 +206,8 @@ impl Session {
         Ok(requests)
     }
 
-    /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in order. Those of
-    /// a symmetric table are under their masks: [`Session::evaluation`] is what opens them.
+    /// Reads the responses to an ask, one from each server that was sent something, in turn: one value per row, in
+    /// order. Those of a symmetric table are under their masks: [`Session::evaluation`] is what opens them.
     ///
     /// If one of them is no answer, no other is looked into.
     ///

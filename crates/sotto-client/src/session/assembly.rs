@@ -2,7 +2,7 @@
 
 use crate::Result;
 use sotto_catalog::ArtifactEntry;
-use sotto_core::{Artifact, PeerMisbehaved};
+use sotto_core::{Artifact, PeerMisbehaved, Sure};
 use std::ops::Range;
 
 /// Bytes fetched at once, unless a single chunk is larger. Small enough to show progress and to lose little
@@ -73,7 +73,7 @@ impl Assembly {
             if !self.entry.is_chunk(self.chunks, chunk) {
                 break;
             }
-            sink(chunk.get(std::mem::take(&mut self.skip)..).unwrap_or_default())?;
+            sink(chunk.get(std::mem::take(&mut self.skip)..).sure("what is skipped is part of a chunk"))?;
             if let Some(hasher) = &mut self.hasher {
                 hasher.update(chunk);
             }

@@ -1,5 +1,6 @@
 //! What to open, and whom to believe.
 
+use super::registered::Registered;
 use super::trust::Remembered;
 use sotto_catalog::{PublicKey, TableName};
 use sotto_core::SchemeEntry;
@@ -13,6 +14,8 @@ pub struct Config {
     pub pin: Option<PublicKey>,
     /// What an earlier session learnt.
     pub remembered: Option<Remembered>,
+    /// Keys that an earlier session registered ([`super::Session::keys`]), to go on with if they fit the table.
+    pub registered: Option<Registered>,
     /// How many servers there are to ask; the table's scheme has to ask just as many.
     pub servers: u8,
     /// Whether a client whose state must not be lost may have it in memory alone. With the process its hints are lost,
@@ -30,6 +33,7 @@ impl Config {
             table,
             pin: None,
             remembered: None,
+            registered: None,
             servers: 1,
             in_memory: false,
             resolve: sotto_registry::find,

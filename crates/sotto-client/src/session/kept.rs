@@ -18,7 +18,7 @@ use crate::state::about::At;
 use crate::state::record::{Entry, Record};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Error, Misuse};
+use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Error, Misuse, Sure};
 use zeroize::Zeroizing;
 
 /// Says whether a row is what its publisher wrote, by whatever the row itself proves.
@@ -133,7 +133,7 @@ impl Session {
         'rows: for (place, numbers) in record.numbers.chunks(lookups).enumerate() {
             let mut records = Vec::with_capacity(lookups);
             for (&number, answers) in
-                numbers.iter().zip(answers.chunks(lookups).nth(place).unwrap_or_default())
+                numbers.iter().zip(answers.chunks(lookups).nth(place).sure("each number has answers"))
             {
                 // One that a reading before this one came to is not open any more.
                 let Ok(ticket) = self.kept()?.reopen(number) else { continue };

@@ -6,7 +6,7 @@ use super::opening::Opening;
 use super::{Ask, Session, accepted};
 use crate::Result;
 use crate::transport::{Request, Response};
-use sotto_core::{AnyClient, Budget, Error, Misuse, ParamsDigest, wire};
+use sotto_core::{AnyClient, Budget, Error, Misuse, ParamsDigest, Sure, wire};
 use sotto_wire::{Code, Problem, SessionId, keys, routes};
 
 impl Session {
@@ -86,5 +86,5 @@ pub(super) fn registration(agreed: &Agreed, client: &dyn AnyClient, server: u8) 
 /// Reads what a registration is answered with.
 pub(super) fn session_id(body: &[u8]) -> Result<SessionId> {
     wire::exact("session id", body, SESSION_BYTES)?;
-    Ok(SessionId(body.try_into().unwrap_or_default()))
+    Ok(SessionId(body.try_into().sure("its length was checked")))
 }

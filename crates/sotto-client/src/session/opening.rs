@@ -8,6 +8,7 @@ use super::action::{Action, Fetch};
 use super::config::Config;
 use super::gather::Gathering;
 use super::keys::{self, session_id};
+use super::registered::{Registered, Seed};
 use super::resuming::Resuming;
 #[cfg(feature = "cache")]
 use super::trust::Trust;
@@ -31,6 +32,8 @@ pub struct Opening {
     lasting: Option<ParamsDigest>,
     resuming: Option<Resuming>,
     agreed: Option<Agreed>,
+    /// What the client's keys are drawn from, if it has any.
+    seed: Option<Seed>,
     stage: Stage,
     /// What a delta made, until someone takes it.
     patched: Option<(Hex32, Vec<u8>)>,
@@ -60,6 +63,7 @@ impl Opening {
             lasting: None,
             resuming: None,
             agreed: None,
+            seed: None,
             stage: Stage::default(),
             patched: None,
         }
@@ -125,13 +129,16 @@ impl Opening {
                     self.agreed = Some(agreed);
                     return Ok(());
                 }
-                let prepare = match self.resuming.take() {
-                    Some(resuming) => resuming.prepare(&agreed)?,
-                    None => (agreed.scheme.prepare)(&agreed.params, rng)?,
-                };
-                self.stage = Stage::Gather(Box::new(Gathering::new(&agreed, prepare)?));
                 self.agreed = Some(agreed);
-                self.advance()
+                let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
+                    Some(Ok(true)) => Ok(()),
+                    Some(Err(error)) => Err(error),
+                    Some(Ok(false)) | None => self.begin(rng),
+                };
+                if begun.is_err() {
+                    self.agreed = None;
+                }
+                begun
             }
             Stage::Gather(gathering) => {
                 let fed = gathering.feed(accepted(response, epoch));
@@ -152,6 +159,37 @@ impl Opening {
             }
             Stage::Ready(..) | Stage::Continued => Err(out_of_order()),
         }
+    }
+
+    /// Begins a client of its own.
+    fn begin(&mut self, rng: &mut dyn CryptoRng) -> Result<()> {
+        let agreed = self.agreed.as_ref().ok_or_else(out_of_order)?;
+        self.seed = agreed.draws_keys().then(|| Seed::draw(rng));
+        let prepare = match (self.resuming.take(), &self.seed) {
+            (Some(resuming), _) => resuming.prepare(agreed)?,
+            (None, Some(seed)) => seed.prepare(agreed)?,
+            (None, None) => (agreed.scheme.prepare)(&agreed.params, rng)?,
+        };
+        self.stage = Stage::Gather(Box::new(Gathering::new(agreed, prepare)?));
+        self.advance()
+    }
+
+    /// Goes on with keys that servers have, instead of registering others. Gives whether they fit the table; if not, nothing
+    /// has changed.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] before the catalog, and once keys were registered.
+    pub fn reuse(&mut self, registered: &Registered) -> Result<bool> {
+        let is_early = match &self.stage {
+            Stage::Catalog(_) => true,
+            Stage::Keys(_, ids) => ids.is_empty(),
+            _ => false,
+        };
+        let agreed = self.agreed.as_ref().filter(|_| is_early).ok_or_else(out_of_order)?;
+        let Some((client, seed)) = registered.client(agreed)? else { return Ok(false) };
+        self.seed = Some(seed);
+        self.stage = Stage::Ready(client, registered.sessions().to_vec());
+        Ok(true)
     }
 
     /// What will be wanted after what [`Action::Fetch`] wants, for whoever fetches it while the other is still being taken.
@@ -231,7 +269,7 @@ impl Opening {
     /// [`Misuse::Rule`] before [`Action::Ready`].
     pub fn finish(self) -> Result<Session> {
         match (self.stage, self.agreed) {
-            (Stage::Ready(client, ids), Some(agreed)) => Ok(Session::new(agreed, client, ids)),
+            (Stage::Ready(client, ids), Some(agreed)) => Ok(Session::new(agreed, client, ids, self.seed)),
             _ => Err(out_of_order()),
         }
     }

@@ -7,7 +7,7 @@ use super::accepted;
 use super::ask::Session;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Ticket, Units};
+use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Sure, Ticket, Units};
 use sotto_wire::{Pin, SessionId, routes, stream};
 use std::fmt;
 
@@ -107,7 +107,8 @@ impl Session {
             return Err(Error::from(Misuse::Rule("a row that is streamed is one record")).into());
         };
         let (mut queries, ticket) = self.client.query(*record, rng)?;
-        let query = queries.pop().unwrap_or_default();
+        let query =
+            queries.pop().ok_or(Error::from(Misuse::Rule("a scheme that streams asks one server")))?;
         let pin = self.agreed.pin(0);
         let row_bytes = self.packing().row_bytes();
         let request = self.stream_request(&query, 0, &units);
@@ -201,7 +202,7 @@ impl Session {
                 let kept = unit.bytes().len().min(usize::try_from(left).unwrap_or(usize::MAX));
                 if !streaming.unreadable {
                     // Padding after the row is not handed on; a unit of nothing else still counts.
-                    out(unit.bytes().get(..kept).unwrap_or_default())?;
+                    out(unit.bytes().get(..kept).sure("it is no more than the unit has"))?;
                 }
             }
         }

@@ -6,8 +6,8 @@
 
 use super::Stack;
 use crate::{ClientError, Result};
-use sotto_catalog::{Batched, CatalogError};
-use sotto_core::{Error, Misuse, Then};
+use sotto_catalog::{Batched, CatalogError, RowForm};
+use sotto_core::{Error, Misuse, Row, Then};
 use sotto_layers::keyword::Key;
 
 /// A stack whose tables are the buckets of a batch code.
@@ -37,7 +37,7 @@ impl Batch {
         &self.layers
     }
 
-    /// Looks up rows by their numbers, in one round; their bytes in the same order. How many they are is not seen.
+    /// Looks up rows by their numbers, in one round; their values in the same order. How many they are is not seen.
     ///
     /// # Errors
     /// As [`Self::get_named`].
@@ -46,7 +46,7 @@ impl Batch {
         Ok(named.into_iter().map(|(_, bytes)| bytes).collect())
     }
 
-    /// Looks up rows by their numbers and then those that keys stand for, in one round; the number of each, and its bytes.
+    /// Looks up rows by their numbers and then those that keys stand for, in one round; the number of each, and its value.
     ///
     /// If the stack has moved on to another epoch, it is opened anew and asked once more.
     ///
@@ -61,7 +61,11 @@ impl Batch {
         self.round(wanted, |stack, layers, rows: &[u64]| match layers {
             Batched::Rows { code, .. } => {
                 let fetched = stack.lookup(code, rows)?;
-                Ok(rows.iter().copied().zip(fetched.into_iter().map(|row| row.to_vec())).collect())
+                // All tables have the same rows, in another order.
+                let form = stack.tables().first().map(|table| table.catalog().row_form()).transpose()?;
+                let form = form.unwrap_or(RowForm::Whole);
+                let value = |(row, bytes): (&u64, Row)| Ok((*row, form.value(bytes.to_vec())?));
+                rows.iter().zip(fetched).map(value).collect()
             }
             Batched::Keys(_) => Err(by_key()),
         })

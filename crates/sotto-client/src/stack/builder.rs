@@ -3,7 +3,9 @@
 use super::Stack;
 use crate::cache::{Cache, Known};
 use crate::session::{Remembered, Trust, accepted};
-use crate::table::{Builder, Table};
+use crate::table::event::Voice;
+use crate::table::patience::{self, Patience};
+use crate::table::{Builder, Event, Table};
 #[cfg(feature = "http")]
 use crate::transport::http::Settings;
 use crate::transport::{Request, Transport};
@@ -13,7 +15,6 @@ use sotto_core::{Error, Misuse, PeerMisbehaved};
 use sotto_wire::routes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "http")]
 use std::time::Duration;
 
 /// Makes transports to the servers of a table, in the order of their roles.
@@ -31,11 +32,12 @@ enum To {
 }
 
 impl To {
-    fn transports(&mut self) -> Result<Vec<Box<dyn Transport>>> {
+    #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
+    fn transports(&mut self, patience: &Patience) -> Result<Vec<Box<dyn Transport>>> {
         match self {
             #[cfg(feature = "http")]
             To::Urls { urls, settings, root } => {
-                crate::table::to::over_http(urls, settings.clone(), root.as_deref())
+                crate::table::to::over_http(urls, settings.clone(), root.as_deref(), patience)
             }
             To::Made(make) => make(),
         }
@@ -64,6 +66,8 @@ pub struct StackBuilder {
     cache_dir: Option<PathBuf>,
     /// The servers, as the cache calls them.
     origin: String,
+    patience: Duration,
+    events: Voice<Event>,
     #[allow(clippy::type_complexity, reason = "one function, named by what it does")]
     configure: Box<dyn Fn(Builder) -> Builder + Send>,
 }
@@ -82,7 +86,8 @@ impl StackBuilder {
     fn new(to: To, stack: &str) -> Self {
         let configure = Box::new(|builder| builder);
         let (name, origin) = (stack.to_owned(), String::new());
-        StackBuilder { to, name, pin: None, cache_dir: None, origin, configure }
+        let (patience, events) = (patience::USUAL, Voice::new(Box::new(|_| {})));
+        StackBuilder { to, name, pin: None, cache_dir: None, origin, patience, events, configure }
     }
 
     /// Accepts a stack signed by this key only, and tables likewise. Without it the first key seen is believed and, if there is
@@ -95,6 +100,18 @@ impl StackBuilder {
     /// Keeps the tables' artifacts and keys in this directory, and what was seen of the stack.
     pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.cache_dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// How long to wait for others: see [`Builder::patience`].
+    pub fn patience(mut self, limit: Duration) -> Self {
+        self.patience = limit;
+        self
+    }
+
+    /// Is told what happens to the stack before its tables are opened: see [`Builder::events`] for what happens to those.
+    pub fn events(mut self, events: impl FnMut(Event) + Send + 'static) -> Self {
+        self.events = Voice::new(Box::new(events));
         self
     }
 
@@ -141,7 +158,7 @@ impl StackBuilder {
         let files = self.files(&document)?;
         let mut tables = Vec::new();
         for shard in &document.shards {
-            let mut builder = self.to.table(shard.table.as_str())?.pin(key);
+            let mut builder = self.to.table(shard.table.as_str())?.pin(key).patience(self.patience);
             if let Some(dir) = &self.cache_dir {
                 builder = builder.cache_dir(dir);
             }
@@ -176,9 +193,13 @@ impl StackBuilder {
         document.files.iter().map(fetch).collect()
     }
 
+    fn transports(&mut self) -> Result<Vec<Box<dyn Transport>>> {
+        self.to.transports(&Patience { limit: self.patience, events: self.events.clone() })
+    }
+
     /// Asks the first server for what is public.
     fn call(&mut self, request: &Request) -> Result<Vec<u8>> {
-        let mut transports = self.to.transports()?;
+        let mut transports = self.transports()?;
         let first = transports.first_mut().ok_or(Error::from(Misuse::Rule("a stack has a server")))?;
         let response = first.call(request)?;
         Ok(accepted(&response, None)?.to_vec())
@@ -193,9 +214,12 @@ impl StackBuilder {
     fn remembered(&mut self) -> Result<Option<Remembered>> {
         let Some(dir) = &self.cache_dir else { return Ok(None) };
         let cache = Cache::open(dir)?;
-        self.origin = self.to.transports()?.first().map(|first| first.origin()).unwrap_or_default();
+        self.origin = self.transports()?.first().map(|first| first.origin()).unwrap_or_default();
+        if self.pin.is_some() && cache.forget_damaged(&self.origin, &self.known_as())? {
+            self.events.tell(Event::Mended("what the cache remembered of the stack"));
+        }
         let Some(known) = cache.known(&self.origin, &self.known_as())? else { return Ok(None) };
-        Ok(Some(Remembered { key: known.public_key.parse()?, epoch: known.epoch }))
+        Ok(Some(Remembered { key: known.key()?, epoch: known.epoch }))
     }
 
     /// Remembers key and epoch, as tables do: only a pin replaces the key that was seen first.
@@ -204,7 +228,7 @@ impl StackBuilder {
         let cache = Cache::open(dir)?;
         if let Some(before) = cache.known(&self.origin, &self.known_as())?.filter(|_| trust != Trust::Pinned)
         {
-            let pinned = before.public_key.parse()?;
+            let pinned = before.key()?;
             if pinned != found {
                 return Err(CatalogError::WrongKey { pinned, found }.into());
             }

@@ -2,16 +2,19 @@
 
 use super::StateError;
 use super::home::Home;
+use crate::cache::CacheError;
 use crate::cache::lock::Lock;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Fills a file.
 pub(crate) type Fill<'a> = &'a mut dyn FnMut(&mut dyn Write) -> sotto_core::Result<()>;
+
+/// Takes the lock of this name, if it can be had.
+pub(crate) type Turn<'a> = &'a dyn Fn(&Path) -> Result<Option<Lock>, CacheError>;
 
 /// A folder of files with plain names.
 pub(crate) trait Disk: Send + Sync {
@@ -43,11 +46,11 @@ const LOCK: &str = "lock";
 const NEW: &str = ".new";
 
 impl Folder {
-    /// A folder for one process: held until dropped.
-    pub(crate) fn locked(path: &Path) -> Result<Self, StateError> {
+    /// A folder for one process: held until dropped. `turn` takes its lock, and may wait for it.
+    pub(crate) fn locked(path: &Path, turn: Turn<'_>) -> Result<Self, StateError> {
         let mut folder = Folder::shared(path)?;
         let lock = path.join(LOCK);
-        match Lock::take(&lock, Duration::ZERO) {
+        match turn(&lock) {
             Ok(Some(held)) => folder._lock = Some(held),
             Ok(None) => return Err(StateError::Busy { path: path.to_owned() }),
             Err(error) => return Err(StateError::at(&lock, io::Error::other(error))),

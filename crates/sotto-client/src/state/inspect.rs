@@ -6,10 +6,12 @@ use super::disk::Folder;
 use super::place::Place;
 use super::store::FILE;
 use crate::Result;
+use crate::cache::lock::Lock;
 use sotto_core::{Budget, Epoch, SchemeEntry};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +54,7 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
 }
 
 fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<Shown>> {
-    let disk = Arc::new(Folder::locked(&path)?);
+    let disk = Arc::new(Folder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
     // Nobody looks for an anchor here.
     let place = Place { disk, anchors: Box::new(Folder::shared(&path)?) };
     let store = place.store()?;

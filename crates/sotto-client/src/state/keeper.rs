@@ -41,7 +41,6 @@ impl Recorded {
 
 /// A state, open.
 pub(crate) struct Keeper {
-    place: Place,
     store: Store,
     anchor: Anchor,
     about: About,
@@ -53,6 +52,8 @@ pub(crate) struct Keeper {
     lent: Option<Lent>,
     /// A write failed, so what is in memory may be ahead of the disk.
     broken: bool,
+    /// Dropped last: it has the lock, and whoever waits for that opens the database at once.
+    place: Place,
 }
 
 /// What opening a state gives.

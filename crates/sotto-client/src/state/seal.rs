@@ -3,7 +3,7 @@
 //! Against accidents, not against whoever can write the folder: that one has the secrets anyway. A damaged hint would
 //! only give wrong rows, but a damaged request would be a second one with the same hint.
 
-use sotto_core::Result;
+use sotto_core::{Result, Sure};
 use std::io::{self, Read, Write};
 
 /// Bytes of the check in front of a value.
@@ -64,7 +64,7 @@ impl<T> Hashing<T> {
 impl<T: Write> Write for Hashing<T> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
-        self.hasher.update(bytes.get(..written).unwrap_or_default());
+        self.hasher.update(bytes.get(..written).sure("no more is written than was given"));
         self.bytes += written as u64;
         Ok(written)
     }
@@ -77,7 +77,7 @@ impl<T: Write> Write for Hashing<T> {
 impl<T: Read> Read for Hashing<T> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(out)?;
-        self.hasher.update(out.get(..read).unwrap_or_default());
+        self.hasher.update(out.get(..read).sure("no more is read than there is room for"));
         self.bytes += read as u64;
         Ok(read)
     }

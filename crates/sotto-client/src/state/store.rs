@@ -3,6 +3,7 @@
 //! Everything changes in one kind of transaction, so that nobody has to wonder what belongs together.
 
 use super::about::{About, Marks};
+use super::quiet::quietly;
 use super::seal::{seal, unseal};
 use redb::{
     Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageBackend, TableDefinition,
@@ -209,9 +210,10 @@ impl Store {
     }
 }
 
-/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the state, not the process.
+/// Runs an operation. The database may panic over pages that a disk has damaged; that costs the state, not the process, and is
+/// said in our words alone.
 fn guarded<T>(operation: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Broken> {
-    match catch_unwind(AssertUnwindSafe(operation)) {
+    match quietly(|| catch_unwind(AssertUnwindSafe(operation))) {
         Ok(outcome) => outcome.map_err(Broken::from),
         Err(_) => Err(Broken::Damaged("its pages are damaged".to_owned())),
     }

@@ -6,9 +6,11 @@ use super::ahead::pace::Clock;
 use super::event::Voice;
 use super::keeping::{self, Places};
 use super::kept::Kept;
+use super::keys::{Keys, USUAL_AGE};
+use super::patience::{self, Patience};
 use super::to::To;
 use super::{Event, Progress, Table};
-use crate::cache::Cache;
+use crate::cache::{Cache, Keyring};
 use crate::session::Config;
 use crate::session::kept::RowCheck;
 use crate::transport::Transport;
@@ -29,6 +31,8 @@ pub struct Builder {
     table: String,
     pin: Option<PublicKey>,
     cache_dir: Option<PathBuf>,
+    key_file: Option<PathBuf>,
+    keys_age: Duration,
     state_dir: Option<PathBuf>,
     anchor_dir: Option<PathBuf>,
     places: Option<Places>,
@@ -44,8 +48,9 @@ pub struct Builder {
 pub(super) struct Options {
     pub(super) config: Config,
     pub(super) cache: Option<Cache>,
+    pub(super) keys: Keys,
     pub(super) kept: Kept,
-    pub(super) patience: Duration,
+    pub(super) patience: Patience,
     pub(super) progress: Voice<Progress>,
     pub(super) plan: Plan,
 }
@@ -67,13 +72,15 @@ impl Builder {
             table: table.to_owned(),
             pin: None,
             cache_dir: None,
+            key_file: None,
+            keys_age: USUAL_AGE,
             state_dir: None,
             anchor_dir: None,
             places: None,
             in_memory: false,
             check: None,
             events: Voice::new(Box::new(|_| {})),
-            patience: Duration::from_secs(60),
+            patience: patience::USUAL,
             progress: Voice::new(Box::new(|_| {})),
             plan: Plan::default(),
             resolve: sotto_registry::find,
@@ -89,14 +96,30 @@ impl Builder {
         self
     }
 
-    /// Keeps artifacts, keys and epochs in this directory. Without it every opening downloads anew.
+    /// Keeps artifacts, keys and epochs in this directory. Without it every opening downloads anew, and registers new keys.
     pub fn cache_dir(mut self, dir: impl AsRef<Path>) -> Self {
         self.cache_dir = Some(dir.as_ref().to_owned());
         self
     }
 
+    /// Puts the file with the key that encrypts kept keys here, instead of beside them in the cache. Whoever has both can
+    /// read, from recorded traffic, what was asked; whoever has the cache alone cannot. See [`crate::cache::keyring`].
+    pub fn key_file(mut self, file: impl AsRef<Path>) -> Self {
+        self.key_file = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Uses registered keys for so long, from opening to opening, if there is a cache: a day unless said otherwise. The
+    /// server knows which asks were made under the same keys, and so by one client. With [`Duration::ZERO`] this opening
+    /// registers keys of its own, and none are kept: it is tied to no other by its keys.
+    pub fn keys_age(mut self, age: Duration) -> Self {
+        self.keys_age = age;
+        self
+    }
+
     /// Keeps the state of clients that must not lose it in this directory, and nowhere else: a client of one table has
-    /// one state at one server, or at one list of servers in their order. Needed for schemes with hints that are used up ([`ClientError::StateNeeded`]).
+    /// one state at one server, or at one list of servers in their order. Needed for schemes with hints that are used
+    /// up ([`ClientError::StateNeeded`]).
     ///
     /// A copy of the directory, a restored backup and a cloned machine would use hints twice, and so give away what was
     /// asked. They are noticed by where the files lie and by an anchor in a second place ([`Builder::anchor_dir`]); the
@@ -183,10 +206,22 @@ impl Builder {
         self
     }
 
-    /// The longest one request may take, each attempt at it for itself; also how long to wait for another process that downloads the same
-    /// artifact. 60 seconds unless said otherwise.
-    pub fn timeout(mut self, limit: Duration) -> Self {
+    /// How long to wait for others: for a server that is busy, which may say for how long; for another process that has the
+    /// same state open, registers keys or downloads the same file. Two minutes for each unless said otherwise. A wait of
+    /// more than a second is told as [`Event::Waiting`]. Means nothing for servers behind transports of the caller's, which
+    /// can be wrapped into [`crate::transport::retry::Retrying`].
+    pub fn patience(mut self, limit: Duration) -> Self {
         self.patience = limit;
+        self
+    }
+
+    /// The longest one request may take, each attempt at it for itself. 60 seconds unless said otherwise. Means something
+    /// for HTTP only.
+    #[cfg_attr(
+        not(feature = "http"),
+        allow(unused_mut, unused_variables, reason = "other transports have no limit")
+    )]
+    pub fn timeout(mut self, limit: Duration) -> Self {
         #[cfg(feature = "http")]
         if let To::Urls { settings, .. } = &mut self.to {
             settings.overall = limit;
@@ -226,17 +261,19 @@ impl Builder {
         config.pin = self.pin;
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;
-        let folders = |dir| keeping::folders(dir, self.anchor_dir);
+        let patience = Patience { limit: self.patience, events: self.events.clone() };
+        let folders = |dir| keeping::folders(dir, self.anchor_dir, patience.clone());
         let places = self.places.or_else(|| self.state_dir.map(folders));
         let kept = Kept { places, keeper: None, config: None, check: self.check, events: self.events };
         let mut plan = self.plan;
-        plan.transports = plan.transports.or_else(|| self.to.again(plan.rate));
-        let servers = self.to.servers()?;
+        plan.transports = plan.transports.or_else(|| self.to.again(plan.rate, &patience));
+        let servers = self.to.servers(&patience)?;
         config.servers = servers.count();
-        let cache = self.cache_dir.map(|dir| Cache::open(&dir)).transpose().map_err(ClientError::from)?;
-        Table::open(
-            servers,
-            Options { config, cache, kept, patience: self.patience, progress: self.progress, plan },
-        )
+        let dir = self.cache_dir.as_deref();
+        let cache = dir.map(Cache::open).transpose().map_err(ClientError::from)?;
+        let ring = dir.map(|dir| Keyring::open(dir, self.key_file.as_deref())).transpose()?;
+        let keys = Keys::new(ring, self.keys_age);
+        let options = Options { config, cache, keys, kept, patience, progress: self.progress, plan };
+        Table::open(servers, options)
     }
 }

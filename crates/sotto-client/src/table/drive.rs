@@ -1,20 +1,26 @@
 //! Carries out what an [`Opening`] says, with a cache and transports.
 
-use super::{Line, Progress, Stage};
+use super::event::Wait;
+use super::{Event, Line, Progress, Stage};
 use crate::cache::{Cache, Known, Slot};
 use crate::session::{Action, Ask, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::{CatalogError, Hex32};
+use sotto_catalog::{CatalogError, Hex32, SignedCatalog};
 use sotto_core::{Artifact, Budget};
 use std::time::{Duration, Instant};
 
 impl Line {
     /// Adds to `config` what the cache remembers of the table.
     pub(super) fn recollect(&self, config: &mut Config) -> Result<()> {
+        // The caller's word outweighs what is remembered, so nothing is lost with it.
+        if let (Some(cache), Some(_)) = (&self.cache, config.pin)
+            && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
+        {
+            self.kept.events.tell(Event::Mended("what the cache remembered of the table"));
+        }
         if let Some(known) = self.known(config.table.as_str())? {
-            let key = known.public_key.parse::<sotto_catalog::PublicKey>()?;
-            config.remembered = Some(Remembered { key, epoch: known.epoch });
+            config.remembered = Some(Remembered { key: known.key()?, epoch: known.epoch });
         }
         Ok(())
     }
@@ -66,6 +72,7 @@ impl Line {
         let response = self.servers.call(server, &request)?;
         self.stats.keys.add(request.body.len() as u64, response.body.len() as u64);
         session.registered(server, &response)?;
+        self.keep_keys(session)?;
         self.tell(Stage::Ready, 0, 0);
         Ok(())
     }
@@ -130,7 +137,7 @@ impl Line {
                     self.step(&mut opening)?;
                     self.reclaim(&mut opening)?;
                 }
-                Action::Keys { .. } => self.step(&mut opening)?,
+                Action::Keys { .. } => self.register_first(&mut opening)?,
             }
             self.keep_patched(&mut opening)?;
         }
@@ -148,11 +155,32 @@ impl Line {
             _ => return Ok(()),
         };
         self.tell(stage, 0, 0);
-        let response = self.servers.call(server, &request)?;
+        let response = self.exchange(stage, server, &request)?;
+        match opening.feed(&response, &mut self.rng) {
+            Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
+            outcome => return outcome,
+        }
+        // Whoever signed it did not sign that. It is the same for everyone, so asking again tells nothing.
+        let again = self.exchange(stage, server, &request)?;
+        let is_same = again.body == response.body;
+        match opening.feed(&again, &mut self.rng) {
+            Ok(()) => {
+                self.kept.events.tell(Event::Mended("the table's catalog"));
+                Ok(())
+            }
+            Err(error) if is_damage(&error, &again) && !is_same => {
+                Err(ClientError::CatalogDamaged { why: error.to_string() })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn exchange(&mut self, stage: Stage, server: u8, request: &Request) -> Result<Response> {
+        let response = self.servers.call(server, request)?;
         let (up, down) = (request.body.len() as u64, response.body.len() as u64);
         let traffic = if stage == Stage::Keys { &mut self.stats.keys } else { &mut self.stats.catalog };
         traffic.add(up, down);
-        opening.feed(&response, &mut self.rng)
+        Ok(response)
     }
 
     /// Brings a part of an artifact: from the cache as far as that goes, else from the server.
@@ -169,6 +197,10 @@ impl Line {
             let held = slot.read(fetch.range.clone())?;
             let taken = opening.offer(&held)? as u64;
             self.stats.cached_bytes += taken;
+            // A part that was cut ends in half a chunk; a whole file does not.
+            if slot.is_whole() && taken == 0 {
+                self.kept.events.tell(Event::Mended("what the cache held of the table's hint"));
+            }
             if taken > 0 {
                 self.tell(stage, fetch.range.start + taken, fetch.bytes);
                 return Ok(());
@@ -190,7 +222,7 @@ impl Line {
         let entry = entries.iter().find(|entry| entry.digest == digest && entry.from_epoch.is_none());
         if let (Some(cache), Some(entry)) = (&self.cache, entry) {
             let mut slot = cache.slot(&digest, entry.bytes);
-            if slot.claim(self.patience)? && slot.held() < made.len() as u64 {
+            if slot.claim(self.patience.limit)? && slot.held() < made.len() as u64 {
                 slot.write(0, &made)?;
             }
         }
@@ -217,8 +249,8 @@ impl Line {
         if held.as_ref().is_none_or(|(digest, _)| *digest != fetch.digest) {
             let mut slot = cache.slot(&fetch.digest, fetch.bytes);
             if !slot.claim(Duration::ZERO)? {
-                self.tell(Stage::Waiting, 0, 0);
-                slot.claim(self.patience)?;
+                self.progress.tell(Progress { stage: Stage::Waiting, done: 0, total: 0 });
+                self.patience.turn(Wait::Artifact, |limit| slot.claim(limit).map(|it| it.then_some(())))?;
             }
             *held = Some((fetch.digest, slot));
         }
@@ -257,7 +289,7 @@ impl Line {
         };
         let before = self.known(catalog.table.as_str())?;
         if let Some(before) = before.as_ref().filter(|_| trust != Trust::Pinned) {
-            let pinned = before.public_key.parse()?;
+            let pinned = before.key()?;
             if pinned != found {
                 return Err(CatalogError::WrongKey { pinned, found }.into());
             }
@@ -282,6 +314,12 @@ impl Line {
     pub(super) fn tell(&mut self, stage: Stage, done: u64, total: u64) {
         self.progress.tell(Progress { stage, done, total });
     }
+}
+
+/// Whether a catalog was refused that nobody has signed as it is: then it may come whole another time.
+fn is_damage(error: &ClientError, response: &Response) -> bool {
+    let signed = || SignedCatalog::parse(&response.body).and_then(|signed| signed.verify(None));
+    matches!(error.root(), ClientError::Catalog(_)) && signed().is_err()
 }
 
 /// Drops what `before` named and no table names any more. A name that is none stands for no file.

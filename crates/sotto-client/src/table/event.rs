@@ -1,11 +1,12 @@
-//! What happens to the state of a client, for whoever wants to tell a person.
+//! What happens to a client and to what is kept of it, for whoever wants to tell a person.
 
 use crate::state::Lost;
 use sotto_core::{Budget, Epoch};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-/// Something that happened to the client's state, and that went well or was mended.
+/// Something that happened, and that went well, was mended, or goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
@@ -29,6 +30,35 @@ pub enum Event {
         /// to this one.
         to: Epoch,
     },
+    /// Somebody else is waited for, for so long at most.
+    Waiting(Wait, Duration),
+    /// Something was damaged, thrown away, and fetched again.
+    Mended(&'static str),
+}
+
+/// Whom a client waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wait {
+    /// A server that says it is busy.
+    Server,
+    /// Another process that uses the same state.
+    State,
+    /// Another process that registers keys with the same server.
+    Keys,
+    /// Another process that downloads the same file.
+    Artifact,
+}
+
+impl Wait {
+    fn what(self) -> &'static str {
+        match self {
+            Wait::Server => "the server, which is busy",
+            Wait::State => "another process that uses the same state",
+            Wait::Keys => "another process that registers keys with the same server",
+            Wait::Artifact => "another process that downloads the same file",
+        }
+    }
 }
 
 /// Whoever is told things, by this thread or another, one at a time.
@@ -67,6 +97,10 @@ impl fmt::Display for Event {
             Event::Anew(why) => write!(f, "hints that were half made were thrown away: {why}"),
             Event::Held(why) => write!(f, "making hints in the background broke off, and goes on: {why}"),
             Event::Followed { from, to } => write!(f, "the state went along from epoch {from} to {to}"),
+            Event::Waiting(wait, limit) => {
+                write!(f, "waiting for {}, up to {} s", wait.what(), limit.as_secs())
+            }
+            Event::Mended(what) => write!(f, "{what} was damaged, and was fetched again"),
         }
     }
 }

@@ -1,21 +1,26 @@
 //! Where the state of a client is kept.
 
+use super::event::Wait;
+use super::patience::Patience;
+use crate::cache::lock::Lock;
 use crate::session::Opening;
 use crate::state::StateError;
 use crate::state::about::Wanted;
 use crate::state::disk::Folder;
 use crate::state::place::Place;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Makes the place of a state, given its folder's name.
 pub(crate) type Places = Box<dyn FnMut(&str) -> Result<Place, StateError> + Send>;
 
-/// A state's folder in `dir`, and anchors in `anchors` or where they go if nobody says.
-pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>) -> Places {
+/// A state's folder in `dir`, and anchors in `anchors` or where they go if nobody says. Another process that has the state is
+/// waited for.
+pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, patience: Patience) -> Places {
     Box::new(move |name| {
         let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
-        let disk = Arc::new(Folder::locked(&dir.join(name))?);
+        let turn = |lock: &Path| patience.turn(Wait::State, |limit| Lock::take(lock, limit));
+        let disk = Arc::new(Folder::locked(&dir.join(name), &turn)?);
         Ok(Place { disk, anchors: Box::new(Folder::shared(&anchors)?) })
     })
 }

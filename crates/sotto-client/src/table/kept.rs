@@ -87,6 +87,7 @@ impl Line {
     pub(super) fn take_over(&mut self, opening: Opening) -> Result<Session> {
         let mut session = opening.finish()?;
         let Some(keeper) = self.kept.keeper.as_mut().filter(|_| session.is_kept()) else {
+            self.keep_keys(&session)?;
             return Ok(session);
         };
         let offered = At::of(session.catalog());

@@ -4,14 +4,33 @@ use super::{LookupStats, Share, Table};
 use crate::session::ask::seen;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, CatalogError};
+use sotto_catalog::{Catalog, CatalogError, RowForm};
 use sotto_wire::Timing;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// How much of a query [`LookupStats::seen`] shows.
 const SEEN_BYTES: usize = 16;
 
 impl Table {
+    /// The values in rows, as they were encoded. How they lie there follows from the catalog that the rows were found with.
+    pub(super) fn values(
+        &mut self,
+        rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
+    ) -> Result<Vec<Vec<u8>>> {
+        let form = Cell::new(RowForm::Whole);
+        let fetched = self.lookup(|catalog| {
+            form.set(catalog.row_form()?);
+            rows(catalog)
+        })?;
+        Ok(fetched.into_iter().map(|row| form.get().value(row)).collect::<sotto_core::Result<_>>()?)
+    }
+
+    /// Whole rows, for a layer that knows what lies in them.
+    pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        self.lookup(|_| Ok(rows.to_vec()))
+    }
+
     pub(super) fn lookup(
         &mut self,
         rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,

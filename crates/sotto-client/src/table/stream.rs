@@ -5,6 +5,7 @@ use crate::session::{Session, Streaming};
 use crate::transport::TransportError;
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, CatalogError};
+use sotto_core::Sure;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use std::time::Instant;
 const PATIENCE: u32 = 4;
 
 impl Table {
-    /// Looks up a row by its index, and writes its bytes to `out` as they come; neither end holds it whole. For
+    /// Looks up a row by its index, and writes its value to `out` as it comes; neither end holds it whole. For
     /// tables whose scheme answers records in units.
     ///
     /// A connection that breaks is taken up again where it broke off, with the same query; keys that the server has
@@ -49,7 +50,7 @@ impl Table {
                 self.keep_in_mind();
                 match self.still_there(|catalog| Ok(vec![row(catalog)?])) {
                     Ok(rows) => {
-                        let row = rows.first().copied().unwrap_or_default();
+                        let row = rows.first().copied().sure("one row was asked for");
                         self.line.stream(&mut self.session, row, out, &mut stats)?;
                     }
                     Err(gone) => {
@@ -75,13 +76,14 @@ impl Line {
     ) -> Result<()> {
         let start = Instant::now();
         let mut streaming = session.stream(row, &mut self.rng)?;
+        let mut out = session.catalog().row_form()?.writer(out);
         stats.epoch = session.epoch().0;
         stats.row_bytes = streaming.row_bytes();
         stats.query += start.elapsed();
         let mut wrong = 0;
         while !streaming.is_done() {
             let before = streaming.received();
-            let again = self.stream_once(session, &mut streaming, out, stats);
+            let again = self.stream_once(session, &mut streaming, &mut out, stats);
             stats.units = streaming.received();
             stats.time = start.elapsed();
             let error = again?;
@@ -96,6 +98,7 @@ impl Line {
             session.resume(&mut streaming)?;
         }
         out.flush().map_err(ClientError::Output)?;
+        out.finish()?;
         self.stats.rows += 1;
         Ok(())
     }

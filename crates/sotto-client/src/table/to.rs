@@ -1,18 +1,16 @@
 //! Where a table's servers are: addresses, or transports that are there already.
 
 use super::ahead::MakeTransports;
+use super::patience::Patience;
 use super::servers::Servers;
 #[cfg(feature = "http")]
 use crate::ClientError;
 use crate::Result;
 #[cfg(feature = "http")]
 use crate::session::ROWS_FETCH_BYTES;
-use crate::transport::{Transport, TransportError};
 #[cfg(feature = "http")]
-use crate::transport::{
-    http::{Http, Settings},
-    retry::{Policy, Retrying},
-};
+use crate::transport::http::{Http, Settings};
+use crate::transport::{Transport, TransportError};
 #[cfg(feature = "http")]
 use std::path::{Path, PathBuf};
 #[cfg(feature = "http")]
@@ -32,7 +30,7 @@ pub(super) enum To {
 impl To {
     /// What makes further transports to the same addresses, patient enough for a part of the rows at a limited rate.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses can be used again"))]
-    pub(super) fn again(&self, rate: Option<u64>) -> Option<MakeTransports> {
+    pub(super) fn again(&self, rate: Option<u64>, patience: &Patience) -> Option<MakeTransports> {
         match self {
             To::Transports(_) => None,
             #[cfg(feature = "http")]
@@ -40,17 +38,19 @@ impl To {
                 let (urls, mut settings, root) = (urls.clone(), settings.clone(), root.clone());
                 let part = rate.map_or(0, |rate| 2 * ROWS_FETCH_BYTES / rate.max(1));
                 settings.overall = settings.overall.saturating_add(Duration::from_secs(part));
-                Some(Box::new(move || over_http(&urls, settings.clone(), root.as_deref())))
+                let patience = patience.clone();
+                Some(Box::new(move || over_http(&urls, settings.clone(), root.as_deref(), &patience)))
             }
         }
     }
 
     /// Transports to them.
-    pub(super) fn servers(self) -> Result<Servers> {
+    #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
+    pub(super) fn servers(self, patience: &Patience) -> Result<Servers> {
         let transports = match self {
             To::Transports(transports) => transports,
             #[cfg(feature = "http")]
-            To::Urls { urls, settings, root } => over_http(&urls, settings, root.as_deref())?,
+            To::Urls { urls, settings, root } => over_http(&urls, settings, root.as_deref(), patience)?,
         };
         let mut transports = transports.into_iter();
         let none =
@@ -66,6 +66,7 @@ pub(crate) fn over_http(
     urls: &[String],
     settings: Settings,
     root: Option<&Path>,
+    patience: &Patience,
 ) -> Result<Vec<Box<dyn Transport>>> {
     let settings = match root {
         Some(path) => settings.trust_file(path)?,
@@ -80,6 +81,5 @@ pub(crate) fn over_http(
             }
         }
     }
-    let retrying = |http| Box::new(Retrying::new(http, Policy::default())) as Box<dyn Transport>;
-    Ok(servers.into_iter().map(retrying).collect())
+    Ok(servers.into_iter().map(|http| patience.over(http)).collect())
 }

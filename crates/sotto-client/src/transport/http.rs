@@ -9,6 +9,7 @@
 
 use super::endpoint::Endpoint;
 use super::{Method, Request, Response, Transport, TransportError};
+use sotto_core::Sure;
 use sotto_wire::{routes, sizes::MAX_PROBLEM_BYTES};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -214,7 +215,7 @@ impl Transport for Http {
                 Err(error) => return Err(self.error(error.into())),
             };
             left = left.checked_sub(read as u64).ok_or(TransportError::TooLarge { limit })?;
-            if !take(piece.get(..read).unwrap_or_default()) {
+            if !take(piece.get(..read).sure("what was read fits the piece")) {
                 return Ok(head);
             }
         }

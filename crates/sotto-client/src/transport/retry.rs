@@ -11,12 +11,14 @@ use std::time::Duration;
 /// How often, and how long in between.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy {
-    /// Attempts in all, at least 1.
+    /// Attempts in all over connections that break, at least 1.
     pub attempts: u32,
     /// The first pause; it doubles each time.
     pub first_pause: Duration,
-    /// The longest pause. A server that asks for more is not waited for.
+    /// The longest pause, unless a server asks for a longer one.
     pub longest_pause: Duration,
+    /// How long one request is kept for a server that is busy, in all. A server that asks for more is not waited for.
+    pub patience: Duration,
 }
 
 impl Default for Policy {
@@ -25,51 +27,89 @@ impl Default for Policy {
             attempts: 5,
             first_pause: Duration::from_millis(100),
             longest_pause: Duration::from_secs(10),
+            patience: Duration::from_secs(120),
         }
     }
 }
+
+/// A wait of less than this is not worth a word.
+pub(crate) const UNSAID: Duration = Duration::from_secs(1);
+
+/// Is told that a server is busy, and how long it is waited for at most.
+type Told = Box<dyn FnMut(Duration) + Send>;
 
 /// Sends again what was lost, and what a busy server refused.
 pub struct Retrying<T> {
     inner: T,
     policy: Policy,
+    told: Told,
     retries: u64,
+}
+
+/// What one request has been through.
+#[derive(Default)]
+struct Course {
+    attempt: u32,
+    /// Losses so far, and pauses for a busy server.
+    lost: u32,
+    waited: Duration,
+    said: bool,
 }
 
 impl<T: Transport> Retrying<T> {
     /// Retries over `inner`.
     pub fn new(inner: T, policy: Policy) -> Self {
-        Retrying { inner, policy, retries: 0 }
+        Retrying { inner, policy, told: Box::new(|_| {}), retries: 0 }
     }
 
-    /// The pause before the next attempt, or `None` if there is to be none.
-    fn pause(&self, attempt: u32, outcome: &Result<Response, TransportError>) -> Option<Duration> {
-        if attempt + 1 >= self.policy.attempts {
-            return None;
-        }
-        let growing = self.policy.first_pause.saturating_mul(1 << attempt.min(16));
-        match outcome {
-            Err(error) if error.is_loss() => Some(jittered(growing.min(self.policy.longest_pause))),
+    /// Says when a request has to wait for a busy server for more than a moment: once for each request.
+    #[must_use]
+    pub fn telling(mut self, told: impl FnMut(Duration) + Send + 'static) -> Self {
+        self.told = Box::new(told);
+        self
+    }
+
+    /// Pauses before the next attempt. Gives whether there is to be one.
+    fn goes_on(&mut self, course: &mut Course, outcome: &Result<Response, TransportError>) -> bool {
+        let Policy { attempts, first_pause, longest_pause, patience } = self.policy;
+        let growing = first_pause.saturating_mul(1 << course.attempt.min(16)).min(longest_pause);
+        let pause = match outcome {
+            Err(error) if error.is_loss() => {
+                course.lost += 1;
+                if course.lost >= attempts {
+                    return false;
+                }
+                jittered(growing)
+            }
             Ok(response) if matches!(response.status, 429 | 503) => {
                 let asked = response.retry_after.unwrap_or_default();
-                let fits = asked <= self.policy.longest_pause;
+                course.waited = course.waited.saturating_add(asked).saturating_add(growing);
+                if course.waited > patience {
+                    return false;
+                }
+                if course.waited >= UNSAID && !std::mem::replace(&mut course.said, true) {
+                    (self.told)(patience);
+                }
                 // Never earlier than asked; later by a random share, or all refused clients come back at once.
-                fits.then(|| asked + jittered(growing.min(self.policy.longest_pause)))
+                asked + jittered(growing)
             }
-            _ => None,
-        }
+            _ => return false,
+        };
+        std::thread::sleep(pause);
+        self.retries += 1;
+        course.attempt += 1;
+        true
     }
 }
 
 impl<T: Transport> Transport for Retrying<T> {
     fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
-        let mut attempt = 0;
+        let mut course = Course::default();
         loop {
             let outcome = self.inner.call(request);
-            let Some(pause) = self.pause(attempt, &outcome) else { return outcome };
-            std::thread::sleep(pause);
-            self.retries += 1;
-            attempt += 1;
+            if !self.goes_on(&mut course, &outcome) {
+                return outcome;
+            }
         }
     }
 
@@ -79,18 +119,16 @@ impl<T: Transport> Transport for Retrying<T> {
         request: &Request,
         take: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<Response, TransportError> {
-        let mut attempt = 0;
+        let mut course = Course::default();
         loop {
             let mut begun = false;
             let outcome = self.inner.call_in_pieces(request, &mut |bytes| {
                 begun = true;
                 take(bytes)
             });
-            let pause = self.pause(attempt, &outcome).filter(|_| !begun);
-            let Some(pause) = pause else { return outcome };
-            std::thread::sleep(pause);
-            self.retries += 1;
-            attempt += 1;
+            if begun || !self.goes_on(&mut course, &outcome) {
+                return outcome;
+            }
         }
     }
 

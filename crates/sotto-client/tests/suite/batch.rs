@@ -25,7 +25,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
     let text: String = (0..lines).map(|i| format!("key {i},value {i:06}\n")).collect();
     let source = folder.join("lines.csv");
     std::fs::write(&source, text).unwrap();
-    let file = FileOptions { format: None, delimiter: b',', header: false };
+    let file = FileOptions { format: None, delimiter: b',', header: None };
     let read = ingest(&source, &IngestOptions { file, layout }, folder, &silent).unwrap();
 
     let dir = StackDir::create(&folder.join("stack")).unwrap();
@@ -43,6 +43,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
             kind: TableKind::Index,
             value: ValueKind::Text,
             layers: Vec::new(),
+            room: 0,
             lookups_per_client: 1,
             together: sizes.lookups() as u64,
             goal: Goal::default(),

@@ -1,8 +1,10 @@
 //! What is kept between runs: it saves bytes, and is never believed.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
-use crate::common::{CHUNK, Server, server, value};
+use crate::common::{CHUNK, Server, server, server_of, value};
 use sotto_catalog::SigningKey;
-use sotto_client::cache::{Cache, Known, lock::Lock};
+use sotto_client::cache::keyring::{Entry, Hook};
+use sotto_client::cache::{Cache, Keyring, Known, lock::Lock};
+use sotto_client::table::{Builder, Event};
 use sotto_client::transport::{Response, TransportError};
 use sotto_client::{ClientError, Table, Trust};
 use sotto_core::{Artifact, Epoch};
@@ -90,7 +92,10 @@ fn damaged_bytes_are_found_and_fetched_again() {
         let mut bad = hint.clone();
         bad[at] ^= 0x40;
         fs::write(&whole, bad).unwrap();
-        let mut table = open(&server, dir.path()).unwrap();
+        let (told, heard) = std::sync::mpsc::channel();
+        let builder = server.table().cache_dir(dir.path()).events(move |event| told.send(event).unwrap());
+        let mut table = builder.open().unwrap();
+        assert!(matches!(heard.try_iter().collect::<Vec<_>>()[..], [Event::Mended(_)]), "said, and once");
         assert_eq!(table.stats().cached_bytes, (at / CHUNK * CHUNK) as u64, "damage at {at}");
         assert_eq!(fs::read(&whole).unwrap(), hint, "mended on disk too");
         assert_eq!(table.get(7).unwrap(), value(7, 32));
@@ -274,7 +279,7 @@ fn whoever_keeps_the_lock_does_not_keep_others_from_working() {
     Cache::open(dir.path()).unwrap();
     let whole = whole(&server, dir.path());
     let _lock = Lock::take(&whole.with_extension("lock"), Duration::ZERO).unwrap().unwrap();
-    let builder = server.table().cache_dir(dir.path()).timeout(Duration::from_millis(50));
+    let builder = server.table().cache_dir(dir.path()).patience(Duration::from_millis(50));
     assert_eq!(builder.open().unwrap().get(7).unwrap(), value(7, 32));
     assert!(!whole.exists() && !whole.with_extension("part").exists());
 }
@@ -303,7 +308,7 @@ fn what_is_kept_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let (server, dir) = (server(10, 2), dir());
     open(&server, &dir.path().join("new")).unwrap();
-    for folder in ["new", "new/artifacts", "new/tables"] {
+    for folder in ["new", "new/artifacts", "new/tables", "new/keys"] {
         let mode = fs::metadata(dir.path().join(folder)).unwrap().permissions().mode();
         assert_eq!(mode & 0o77, 0, "{folder}");
     }
@@ -328,7 +333,7 @@ fn a_full_disk_is_named_and_keeps_what_is_there() {
     let child = std::process::Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 256; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "a_full_disk_is_named_and_keeps_what_is_there"])
+        .args(["--exact", "caches::a_full_disk_is_named_and_keeps_what_is_there"])
         .env(CHILD, dir.path())
         .output()
         .unwrap();
@@ -361,4 +366,158 @@ fn a_response_that_is_refused_is_not_kept() {
     });
     assert_eq!(open(&server, dir.path()).map(|_| ()).unwrap_err().code(), "peer-misbehaved");
     assert_eq!(Cache::open(dir.path()).unwrap().size().unwrap(), Default::default());
+}
+
+/// Opens a table whose scheme has keys; gives how many uploads that took.
+fn uploads(server: &Server, builder: impl FnOnce(Builder) -> Builder) -> u64 {
+    let mut table = builder(server.table()).open().unwrap();
+    assert_eq!(table.get(7).unwrap(), value(7, 8));
+    table.stats().keys.requests
+}
+
+#[test]
+fn keys_are_registered_once_and_used_by_every_opening() {
+    let (server, dir) = (server_of("clear-stream/1", 30, 8), dir());
+    let kept = |table: Builder| table.cache_dir(dir.path());
+    assert_eq!(uploads(&server, kept), 1);
+    assert_eq!(uploads(&server, kept), 0);
+    // The server forgets, and is told again; from then on everybody knows the new name.
+    server.with(|world| world.drop_sessions());
+    server.heard();
+    assert_eq!(uploads(&server, kept), 1);
+    let asked: Vec<_> = server.heard().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
+    let query = |i: usize| asked[i].body[sotto_wire::ask::HEAD_BYTES..].to_vec();
+    assert!(asked.len() == 2 && query(0) == query(1), "one query, whatever the keys are called");
+    assert_eq!(uploads(&server, kept), 0);
+    // The next epoch takes the same keys.
+    server.with(|world| world.update(&[3]));
+    assert_eq!(uploads(&server, kept), 0);
+    // Other tables of the same name, with other parameters, do not.
+    let other = server_of("clear-stream/1", 31, 8);
+    other.with(|world| world.update(&[3]));
+    let pin = other.with(|world| world.pin());
+    assert_eq!(uploads(&other, |table| kept(table).pin(pin)), 1);
+}
+
+#[test]
+fn keys_are_not_used_for_longer_than_said_nor_kept_if_nobody_wants_that() {
+    let (server, dir) = (server_of("clear-stream/1", 30, 8), dir());
+    let aged = |seconds| {
+        uploads(&server, |table| table.cache_dir(dir.path()).keys_age(Duration::from_secs(seconds)))
+    };
+    assert_eq!(aged(0), 1);
+    assert_eq!(aged(0), 1, "fresh keys are kept by nobody");
+    assert_eq!(aged(60), 1);
+    assert_eq!(aged(60), 0);
+    assert_eq!(aged(0), 1);
+    assert_eq!(aged(60), 0, "and leave those that are kept as they were");
+    // Two hours later.
+    let ring = Keyring::open(dir.path(), None).unwrap();
+    let hook = Hook::of("memory:", crate::common::NAME);
+    let entry = ring.read(&hook).unwrap().unwrap();
+    for made in [entry.made - 7200, entry.made + 7200] {
+        let other = Entry { made, ..entry.clone() };
+        ring.write(&hook, &other, &mut rng::seeded("keyring")).unwrap();
+        assert_eq!(aged(3600), 1, "too old, or of a clock that went back");
+        assert_ne!(ring.read(&hook).unwrap().unwrap().keys, entry.keys);
+    }
+}
+
+/// Damage, another key file or none, and files in the wrong place: keys are registered once more, and nothing else happens.
+#[test]
+fn keys_that_cannot_be_read_are_registered_again() {
+    let server = server_of("clear-stream/1", 30, 8);
+    let (dir, elsewhere) = (dir(), dir());
+    let file = elsewhere.path().join("safe").join("key");
+    let open = || uploads(&server, |table| table.cache_dir(dir.path()).key_file(&file));
+    assert_eq!((open(), open()), (1, 0));
+    let keys = || {
+        let entries = fs::read_dir(dir.path().join("keys")).unwrap().map(|entry| entry.unwrap().path());
+        entries.into_iter().find(|path| path.extension().is_some_and(|end| end == "keys")).unwrap()
+    };
+    let (path, whole) = (keys(), fs::read(keys()).unwrap());
+    for at in (0..whole.len()).step_by(13) {
+        let mut bad = whole.clone();
+        bad[at] ^= 0x20;
+        fs::write(&path, &bad).unwrap();
+        assert_eq!(open(), 1, "byte {at}");
+        fs::write(&path, &whole[..at]).unwrap();
+        assert_eq!(open(), 1, "cut at {at}");
+        fs::write(&path, &whole).unwrap();
+        assert_eq!(open(), 0, "the old ones are as good as ever");
+    }
+    let before = fs::read(&file).unwrap();
+    assert!(!whole.windows(8).any(|part| before.windows(8).any(|key| key == part)));
+    fs::write(&file, &before[..31]).unwrap();
+    assert_eq!((open(), open()), (1, 0));
+    assert_ne!(fs::read(&file).unwrap(), before);
+    fs::remove_file(&file).unwrap();
+    assert_eq!((open(), open()), (1, 0));
+    // A copy of the cache without the key file is of no use to anybody.
+    assert!(
+        Keyring::open(dir.path(), None)
+            .unwrap()
+            .read(&Hook::of("memory:", crate::common::NAME))
+            .unwrap()
+            .is_none()
+    );
+    let ring = Keyring::open(dir.path(), Some(&file)).unwrap();
+    assert!(ring.read(&Hook::of("memory:", crate::common::NAME)).unwrap().is_some());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let (server, dir) = (server_of("clear-stream/1", 30, 8), dir());
+    let open = || uploads(&server, |table| table.cache_dir(dir.path()));
+    assert_eq!((open(), open()), (1, 0));
+    let file = dir.path().join("keys").join("key");
+    let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    let before = fs::read(&file).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(open(), 1, "whoever could read it may have the keys");
+    assert_eq!(mode(), 0o600);
+    assert_ne!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn several_at_once_register_once() {
+    let (server, dir) = (server_of("clear-stream/1", 30, 8), dir());
+    let all: u64 = std::thread::scope(|scope| {
+        let open = || uploads(&server, |table| table.cache_dir(dir.path()));
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(all, 1);
+}
+
+/// What is remembered of a table is thrown away for a person's word, and for nothing less; what other tables have
+/// does not matter.
+#[test]
+fn damaged_memory_gives_way_to_a_pin() {
+    let (server, dir) = (server(10, 2), dir());
+    open(&server, dir.path()).unwrap();
+    let memory = || {
+        let mut entries = fs::read_dir(dir.path().join("tables")).unwrap().map(|entry| entry.unwrap().path());
+        entries.find(|path| path.extension().is_some_and(|e| e == "json")).unwrap()
+    };
+    let whole = fs::read_to_string(memory()).unwrap();
+    for bad in [String::new(), whole.replace("sotto-pk:", "sotto-pk:x"), whole[..whole.len() / 2].to_owned()]
+    {
+        fs::write(memory(), &bad).unwrap();
+        let error = open(&server, dir.path()).map(drop).unwrap_err();
+        assert!(error.code() == "cache-memory" && error.fix().contains("pin"), "{error:?}");
+        let (told, heard) = std::sync::mpsc::channel();
+        let pin = server.with(|world| world.pin());
+        let pinned =
+            server.table().cache_dir(dir.path()).pin(pin).events(move |event| told.send(event).unwrap());
+        assert_eq!(pinned.open().unwrap().get(7).unwrap(), value(7, 2));
+        assert!(matches!(heard.try_iter().collect::<Vec<_>>()[..], [Event::Mended(_)]));
+        assert_eq!(fs::read_to_string(memory()).unwrap(), whole);
+    }
+    fs::write(dir.path().join("tables").join("another.json"), "{").unwrap();
+    server.with(|world| world.update(&[3]));
+    assert_eq!(open(&server, dir.path()).unwrap().get(3).unwrap(), [0xEE; 2]);
 }

@@ -2,7 +2,8 @@
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of};
 use sotto_catalog::SigningKey;
-use sotto_client::transport::Response;
+use sotto_client::table::Event;
+use sotto_client::transport::{Request, Response};
 use sotto_client::{ClientError, Fault, Trust};
 use sotto_core::{Artifact, ParamsReport, SchemeEntry};
 use sotto_testkit::{CLEAR, rng};
@@ -36,8 +37,45 @@ fn a_flipped_bit_anywhere_is_refused() {
         });
         let error = open(&server).map(|_| ()).unwrap_err();
         assert!(matches!(error, ClientError::Catalog(_)), "byte {at}: {error}");
-        assert_eq!(server.heard().len(), 1, "nothing is fetched on such a catalog's word");
+        let heard = server.heard();
+        let catalog = |request: &Request| request.path.ends_with(crate::common::NAME);
+        assert!(
+            heard.len() == 2 && heard.iter().all(catalog),
+            "nothing else is fetched on such a catalog's word"
+        );
     }
+}
+
+/// Damage on the way is another one each time, and passes.
+#[test]
+fn a_catalog_that_was_damaged_on_its_way_is_fetched_once_more() {
+    let server = server(10, 2);
+    let damaged = |times: usize| {
+        let mut came = 0;
+        server.tamper(move |request, mut response: Response| {
+            if request.path.ends_with(crate::common::NAME) {
+                came += 1;
+                if came <= times {
+                    response.body[10 * came] ^= 1;
+                }
+            }
+            Ok(response)
+        });
+    };
+    for pin in [None, Some(server.with(|world| world.pin()))] {
+        let (told, heard) = std::sync::mpsc::channel();
+        damaged(1);
+        let builder = server.table().events(move |event| told.send(event).unwrap());
+        let mut table = pin.into_iter().fold(builder, |builder, pin| builder.pin(pin)).open().unwrap();
+        assert_eq!(table.get(7).unwrap(), crate::common::value(7, 2));
+        let said: Vec<_> = heard.try_iter().map(|event: Event| event.to_string()).collect();
+        assert_eq!(said, ["the table's catalog was damaged, and was fetched again"]);
+    }
+    damaged(2);
+    let error = open(&server).map(drop).unwrap_err();
+    assert_eq!((error.code(), error.fault()), ("catalog-damaged", Fault::Network), "{error}");
+    assert!(error.fix().contains("network"), "{error:?}");
+    server.heard();
 }
 
 #[test]

@@ -22,7 +22,11 @@ fn call(url: &str) -> Result<Response, TransportError> {
 /// Retries with pauses too short to notice.
 fn quick<T: Transport>(inner: T) -> Retrying<T> {
     let pause = Duration::from_millis(1);
-    Retrying::new(inner, Policy { attempts: 5, first_pause: pause, longest_pause: pause * 8 })
+    // Four pauses: 1, 2, 4 and 8 ms.
+    Retrying::new(
+        inner,
+        Policy { attempts: 5, first_pause: pause, longest_pause: pause * 8, patience: pause * 15 },
+    )
 }
 
 #[test]
@@ -192,6 +196,45 @@ fn retries_end() {
     // A server may not make a client wait for ever.
     let patient = || Ok(Response { status: 503, retry_after: Some(Duration::MAX), ..Response::default() });
     assert_eq!(retries(&patient), 0);
+}
+
+/// As long as it has patience; more often than a connection that breaks is tried.
+#[test]
+fn a_busy_server_is_waited_out_and_somebody_is_told() {
+    let (told, heard) = mpsc::channel();
+    let call = |patience, told: mpsc::Sender<Duration>| {
+        let mut refusals = 9;
+        let server = Memory::new(move |_: &Request| {
+            refusals -= 1;
+            let retry_after = Some(Duration::from_millis(1));
+            let busy = Response { status: 429, retry_after, ..Response::default() };
+            Ok(if refusals < 0 { Response::new(200, b"done".to_vec()) } else { busy })
+        });
+        let quick = Duration::from_millis(1);
+        let policy = Policy { attempts: 2, first_pause: quick, longest_pause: quick, patience };
+        let mut retrying = Retrying::new(server, policy).telling(move |limit| told.send(limit).unwrap());
+        (retrying.call(&post()).unwrap().status, retrying.retries())
+    };
+    assert_eq!(call(Duration::from_millis(18), told.clone()), (200, 9));
+    assert_eq!(call(Duration::from_millis(17), told.clone()), (429, 8));
+    assert_eq!(call(Duration::ZERO, told), (429, 0));
+    assert_eq!(heard.try_iter().count(), 0, "a moment is not worth a word");
+}
+
+/// Said once, when it takes a second.
+#[test]
+fn a_busy_server_that_asks_for_a_second_is_spoken_of() {
+    let (told, heard) = mpsc::channel();
+    let mut refused = false;
+    let server = Memory::new(move |_: &Request| {
+        let retry_after = Some(Duration::from_secs(1));
+        let busy = Response { status: 429, retry_after, ..Response::default() };
+        Ok(if std::mem::replace(&mut refused, true) { Response::new(200, Vec::new()) } else { busy })
+    });
+    let policy = Policy { patience: Duration::from_secs(7), ..Policy::default() };
+    let mut retrying = Retrying::new(server, policy).telling(move |limit| told.send(limit).unwrap());
+    assert_eq!(retrying.call(&post()).unwrap().status, 200);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Duration::from_secs(7)]);
 }
 
 #[test]

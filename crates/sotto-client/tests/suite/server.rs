@@ -175,6 +175,24 @@ fn a_client_does_not_notice_that_its_server_was_restarted() {
     }
 }
 
+/// Each scheme whose clients register keys, with the keys that an earlier process has registered.
+#[test]
+fn keys_of_an_earlier_call_read_the_answers() {
+    for scheme in ["fspiral/1", "spiral/1", "bgvpir/1"] {
+        let server = server_of(scheme, 300, 8);
+        let (running, url) = start(&server);
+        let dir = tempfile::tempdir().unwrap();
+        let get = |row, uploads| {
+            let mut table = Table::connect(&url, NAME).cache_dir(dir.path()).open().unwrap();
+            assert_eq!(table.get(row).unwrap(), value(row, 8), "{scheme}");
+            assert_eq!(table.stats().keys.requests, uploads, "{scheme}");
+        };
+        get(7, 1);
+        get(299, 0);
+        running.shutdown();
+    }
+}
+
 #[test]
 fn keys_evicted_between_registration_and_ask_are_registered_again() {
     let server = server_of("clear-keyed/1", 3_000, 8);

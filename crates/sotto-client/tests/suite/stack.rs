@@ -62,6 +62,7 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
             kind: TableKind::Index,
             value: ValueKind::Bytes,
             layers: Vec::new(),
+            room: 0,
             lookups_per_client: 1000,
             together,
             goal: Goal::default(),

@@ -80,6 +80,7 @@ fn world_of(written: u64) -> World {
         kind: TableKind::Index,
         value: ValueKind::Bytes,
         layers: vec![Masked::layer(&key.public())],
+        room: 0,
         lookups_per_client: 1_000_000,
         together: 1,
         goal: Default::default(),

@@ -115,24 +115,37 @@ fn a_damaged_database_does_no_harm() {
     let mut len = 0;
     scene.disk.damage("state.redb", |bytes| len = bytes.len());
     let (mut good, mut refused, mut started) = (0, 0, 0);
-    for at in (0..len).step_by(97) {
+    let flips = (0..len).step_by(97).map(|at| (at, false));
+    for (at, cut) in flips.chain((0..len).step_by(4001).map(|at| (at, true))) {
         scene.disk.restore(&disk);
         scene.anchors.restore(&anchors);
         // A world that forgets, as two futures of one past must not be held against each other here.
         scene.server.with(|world| world.log.truncate(8));
-        scene.disk.damage("state.redb", |bytes| bytes[at] ^= 0x11);
+        scene.disk.damage("state.redb", |bytes| if cut { bytes.truncate(at) } else { bytes[at] ^= 0x11 });
         match scene.open().and_then(|mut table| table.get(4)) {
             Ok(row) => {
                 assert_eq!(row, scene.row(4));
                 good += 1;
             }
             Err(ClientError::State(StateError::Unusable { .. } | StateError::Other { .. })) => refused += 1,
-            Err(error) => panic!("byte {at}: {error:?}"),
+            Err(error) => panic!("byte {at}, cut {cut}: {error:?}"),
         }
         scene.no_slot_twice();
         started += scene.events().iter().filter(|event| matches!(event, Event::StartedOver(_))).count();
     }
     assert!(good > 0 && refused + started > 0, "{good} good, {refused} refused, {started} started over");
+}
+
+/// The same in a process whose errors are read: the database's panics are said in our words, and not in its own.
+#[test]
+fn a_damaged_database_is_not_heard_to_panic() {
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "state::tests::copies::a_damaged_database_does_no_harm", "--nocapture"])
+        .output()
+        .unwrap();
+    let (out, said) = (String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    assert!(child.status.success() && out.contains("1 passed"), "{out}{said}");
+    assert!(!said.contains("panicked"), "{said}");
 }
 
 #[test]

@@ -308,6 +308,7 @@ fn one_process_has_a_state_at_a_time() {
         let (server, gate) = (scene.server.clone(), gate.clone());
         let table = common::Server::table(&scene.server).low_water(SLOTS);
         let table = table.state_dir(state.path()).anchor_dir(anchors.path());
+        let table = table.patience(Duration::ZERO);
         table.pass_over(move || vec![boxed(Gated(server.transport(), gate.clone()))]).open()
     };
     let mut table = open().unwrap();
@@ -319,6 +320,24 @@ fn one_process_has_a_state_at_a_time() {
     drop(table);
     assert_eq!(open().unwrap().get(2).unwrap(), scene.row(2));
     gate.open(100);
+}
+
+/// Whoever comes later waits for its turn, and nobody fails.
+#[test]
+fn twenty_at_once_take_turns() {
+    let (scene, _gate) = scene();
+    let (state, anchors) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::thread::scope(|threads| {
+        for row in 0..20 {
+            let (scene, state, anchors) = (&scene, state.path(), anchors.path());
+            threads.spawn(move || {
+                let table = common::Server::table(&scene.server).low_water(0);
+                let mut table = table.state_dir(state).anchor_dir(anchors).open().unwrap();
+                assert_eq!(table.get(row % SLOTS).unwrap(), scene.row(row % SLOTS));
+            });
+        }
+    });
+    assert!(scene.no_slot_twice() >= 20);
 }
 
 /// A client in memory has a next one in memory.

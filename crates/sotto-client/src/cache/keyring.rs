@@ -1,0 +1,180 @@
+//! Keys that servers know, kept from call to call: what they are drawn from, encrypted.
+//!
+//! ```text
+//! DIR/keys/<hash>.keys   sotto-keys/1 | nonce (24 B) | XChaCha20-Poly1305 of: when made (8 B) | the keys
+//! DIR/keys/<hash>.lock   held by the process that registers keys
+//! DIR/keys/key           the key file: 32 random bytes for its owner alone, here or wherever the caller says
+//! ```
+//!
+//! The hash names the servers and the table, and is authenticated with the magic, so that no file passes for another one.
+//! `spec/keys.md` draws it.
+//!
+//! What the key file protects: whoever has the other files without it, from a backup or a copied cache, learns no keys. What
+//! it does not: whoever has both can read, from recorded traffic, what was asked under these keys, and can ask under them. So
+//! keys are used for a limited time, and the key file may lie elsewhere. On unix a key file that others may read is not
+//! used: it is made anew, and the keys with it. Other systems have no mode bits, and the folder's own rules hold.
+
+use super::lock::Lock;
+use super::{CacheError, known, private_dir};
+use crate::session::Registered;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use sotto_core::CryptoRng;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
+
+const MAGIC: &[u8; 16] = b"sotto-keys/1\0\0\0\0";
+const NONCE: usize = 24;
+const KEY: usize = 32;
+/// Most bytes of a file that is read: a few hundred are written.
+const MOST_BYTES: u64 = 4096;
+
+/// A folder of keys.
+#[derive(Debug, Clone)]
+pub struct Keyring {
+    dir: PathBuf,
+    key_file: PathBuf,
+}
+
+/// Keys, and when they were made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What they are.
+    pub keys: Registered,
+    /// Seconds since 1970.
+    pub made: u64,
+}
+
+/// The place of the keys of one table at one list of servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook(String);
+
+impl Hook {
+    /// The place of `table` at `origins`: all servers that are asked, in their order.
+    pub fn of(origins: &str, table: &str) -> Self {
+        Hook(known::name(origins, table))
+    }
+}
+
+impl Keyring {
+    /// The keys of a cache at `dir`, encrypted with the key in `key_file`, or with one beside them.
+    ///
+    /// # Errors
+    /// [`CacheError`] if a folder cannot be made.
+    pub fn open(dir: &Path, key_file: Option<&Path>) -> Result<Self, CacheError> {
+        let dir = dir.join("keys");
+        let key_file = key_file.map_or_else(|| dir.join("key"), Path::to_owned);
+        for dir in [Some(dir.as_path()), key_file.parent()].into_iter().flatten() {
+            private_dir().recursive(true).create(dir).map_err(|e| CacheError::at(dir, e))?;
+        }
+        Ok(Keyring { dir, key_file })
+    }
+
+    /// What hangs there. What cannot be read is not there: keys are only registered once more.
+    ///
+    /// # Errors
+    /// [`CacheError::Io`] if the system fails.
+    pub fn read(&self, hook: &Hook) -> Result<Option<Entry>, CacheError> {
+        let Some(file) = read(&self.path(hook))? else { return Ok(None) };
+        let Some(cipher) = self.cipher()? else { return Ok(None) };
+        let sealed = file.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<NONCE>());
+        let Some((nonce, msg)) = sealed else { return Ok(None) };
+        let opened = cipher.decrypt(&XNonce::from(*nonce), Payload { msg, aad: &aad(hook) });
+        Ok(opened.ok().map(Zeroizing::new).and_then(|bytes| {
+            let (made, keys) = bytes.split_first_chunk()?;
+            Some(Entry { keys: Registered::parse(keys)?, made: u64::from_le_bytes(*made) })
+        }))
+    }
+
+    /// Hangs keys there, in the place of those before.
+    ///
+    /// # Errors
+    /// [`CacheError`] if they cannot be written; those before are still there.
+    pub fn write(&self, hook: &Hook, entry: &Entry, rng: &mut dyn CryptoRng) -> Result<(), CacheError> {
+        let path = self.path(hook);
+        let cipher = match self.cipher()? {
+            Some(cipher) => cipher,
+            None => self.make_key(rng)?,
+        };
+        let mut nonce = [0; NONCE];
+        rng.fill_bytes(&mut nonce);
+        let plain = Zeroizing::new([&entry.made.to_le_bytes()[..], &entry.keys.to_bytes()].concat());
+        let sealed = cipher.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad(hook) });
+        let sealed = sealed.map_err(|_| CacheError::at(&path, ErrorKind::InvalidData.into()))?;
+        replace(&path, &[&MAGIC[..], &nonce, &sealed].concat()).map(drop)
+    }
+
+    /// Waits until no other process registers keys for this place, for at most `patience`.
+    ///
+    /// # Errors
+    /// [`CacheError`] if the lock file cannot be made.
+    pub fn lock(&self, hook: &Hook, patience: Duration) -> Result<Option<Lock>, CacheError> {
+        Lock::take(&self.path(hook).with_extension("lock"), patience)
+    }
+
+    fn path(&self, Hook(name): &Hook) -> PathBuf {
+        self.dir.join(format!("{name}.keys"))
+    }
+
+    fn cipher(&self) -> Result<Option<XChaCha20Poly1305>, CacheError> {
+        let at = |e| CacheError::at(&self.key_file, e);
+        match fs::metadata(&self.key_file) {
+            Ok(meta) if is_private(&meta) => {}
+            Ok(_) => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(at(e)),
+        }
+        let key =
+            read(&self.key_file)?.and_then(|key| Some(Zeroizing::new(<[u8; KEY]>::try_from(&**key).ok()?)));
+        Ok(key.map(|key| XChaCha20Poly1305::new(&Key::from(*key))))
+    }
+
+    /// Makes a key file, in the place of one that cannot be used. Another process may do so at the same time: then one of the
+    /// two writes keys that nobody can read, and registers them again.
+    fn make_key(&self, rng: &mut dyn CryptoRng) -> Result<XChaCha20Poly1305, CacheError> {
+        let mut key = Zeroizing::new([0; KEY]);
+        rng.fill_bytes(key.as_mut());
+        replace(&self.key_file, key.as_ref())?;
+        Ok(XChaCha20Poly1305::new(&Key::from(*key)))
+    }
+}
+
+fn aad(Hook(name): &Hook) -> Vec<u8> {
+    [&MAGIC[..], name.as_bytes()].concat()
+}
+
+/// The bytes of a small file; `None` if there is none, or it is too large to be one of ours.
+fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CacheError> {
+    let at = |e| CacheError::at(path, e);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(at(e)),
+    };
+    let mut bytes = Zeroizing::new(Vec::new());
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(at)?;
+    Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
+}
+
+/// Writes a file for its owner alone: a crash leaves the old one or this.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
+    let at = |e| CacheError::at(path, e);
+    // Such files have mode 0600 from the start, where there are modes.
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("."))).map_err(at)?;
+    file.write_all(bytes).map_err(at)?;
+    file.as_file().sync_all().map_err(at)?;
+    file.persist(path).map(drop).map_err(|e| at(e.error))
+}
+
+/// Whether nobody but its owner may read it, as far as the system says.
+fn is_private(meta: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    let private = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o077 == 0;
+    #[cfg(not(unix))]
+    let private = meta.is_file();
+    private
+}

@@ -1,0 +1,48 @@
+//! How long others are waited for, and who is told: a server that is busy, or another process that has the lock.
+
+use super::Event;
+use super::event::{Voice, Wait};
+use crate::transport::Transport;
+use crate::transport::retry::{Policy, Retrying, UNSAID};
+use std::time::Duration;
+
+/// What it is unless somebody says otherwise. Longer than the minute for which servers count what a client does.
+pub(crate) const USUAL: Duration = Duration::from_secs(120);
+
+/// How long, and who is told.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    pub(crate) limit: Duration,
+    pub(crate) events: Voice<Event>,
+}
+
+impl Patience {
+    /// Waits for what another process has: `take` tries for so long. `None` if that takes longer than the patience lasts.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub(crate) fn turn<T, E>(
+        &self,
+        wait: Wait,
+        mut take: impl FnMut(Duration) -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
+        let moment = self.limit.min(UNSAID);
+        if let Some(taken) = take(moment)? {
+            return Ok(Some(taken));
+        }
+        let left = self.limit - moment;
+        if left.is_zero() {
+            return Ok(None);
+        }
+        self.events.tell(Event::Waiting(wait, left));
+        take(left)
+    }
+
+    /// A transport that waits for a busy server.
+    pub(crate) fn over(&self, transport: impl Transport + 'static) -> Box<dyn Transport> {
+        let policy = Policy { patience: self.limit, ..Policy::default() };
+        let events = self.events.clone();
+        let told = move |limit| events.tell(Event::Waiting(Wait::Server, limit));
+        Box::new(Retrying::new(transport, policy).telling(told))
+    }
+}
