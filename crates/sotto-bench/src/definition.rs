@@ -41,7 +41,7 @@ pub struct Definition {
 pub struct Case {
     /// Cases of one turn are the lines of one `[[case]]`: they share a table and run in turns.
     pub turn: usize,
-    /// The comparison shape it stands for, such as `C1` (design note on the community's shapes).
+    /// The comparison shape it stands for, if it has a name of its own.
     pub compare: Option<String>,
     /// What reports call it, instead of scheme and set.
     pub name: Option<String>,
@@ -132,7 +132,7 @@ impl Definition {
     }
 }
 
-/// Reads a definition from a file, or one that ships with the toolkit by its bare name (`quick`, `c1`).
+/// Reads a definition from a file, or one that ships with the toolkit by its bare name (`quick`, `rows-256b`).
 ///
 /// # Errors
 /// [`DefinitionError`], with the line of the mistake.

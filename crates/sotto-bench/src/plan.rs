@@ -6,7 +6,7 @@ use crate::report::{Modelled, Table, Traffic, Way};
 use crate::{Options, report};
 use serde_json::Value;
 use sotto_catalog::Packing;
-use sotto_core::{ParamsReport, SchemeEntry, Shape};
+use sotto_core::{ParamsReport, SchemeEntry, Shape, Sure};
 
 /// Memory for the program itself and for what scales with nothing.
 const MARGIN_BYTES: u64 = 512 << 20;
@@ -105,7 +105,7 @@ impl<'a> Plan<'a> {
 
     /// The literal parameters.
     pub(crate) fn literal(&self) -> Value {
-        serde_json::from_slice(&self.params).unwrap_or_default()
+        serde_json::from_slice(&self.params).sure("parameters are JSON")
     }
 
     /// What the report calls this case.

@@ -82,7 +82,7 @@ pub struct Purpose {
 pub struct Table {
     /// In words: `2^20 x 256 B`.
     pub shape: String,
-    /// The comparison shape it stands for, such as `C1`.
+    /// The comparison shape it stands for, if it has a name of its own.
     pub compare: Option<String>,
     /// Rows as the community counts them.
     pub rows_count: u64,

@@ -1,12 +1,13 @@
 //! Kushilevitz and Ostrovsky (FOCS 1997) over quadratic residues: the yardstick of the BGV-PIR paper, and of nothing else.
 //!
-//! A table of bits is a matrix. A query has a number modulo `N = p q` for each column: a square for all but the wanted one, which gets
-//! a number that is none, though its Jacobi symbol is 1 (Goldwasser and Micali, 1984). The server multiplies, for each row, the number
-//! of a column where its bit is one, and the number's square where it is zero. The product is a square exactly if the wanted bit is
-//! zero, which who knows the factors can tell. So a table of n bits takes n multiplications modulo N.
+//! A table of bits is a matrix. A query has a number modulo `N = p q` for each column: a square for all but the wanted
+//! one, which gets a number that is none, though its Jacobi symbol is 1 (Goldwasser and Micali, 1984). The server
+//! multiplies, for each row, the number of a column where its bit is one, and the number's square where it is zero. The
+//! product is a square exactly if the wanted bit is zero, which who knows the factors can tell. So a table of n bits
+//! takes n multiplications modulo N.
 //!
-//! This is how it is measured: one multiplication takes so long, times n. A small table is answered for real, to see that the formula holds.
-//! It is for benchmarks alone: the client's time depends on what it asks for.
+//! This is how it is measured: one multiplication takes so long, times n. A small table is answered for real, to see
+//! that the formula holds. It is for benchmarks alone: the client's time depends on what it asks for.
 
 use crypto_bigint::modular::{FixedMontyForm, FixedMontyParams};
 use crypto_bigint::{JacobiSymbol, NonZero, Odd, RandomMod, Uint};

@@ -45,6 +45,13 @@ pub(crate) fn client(error: ClientError) -> Failure {
     let fix = match &error {
         ClientError::StateNeeded { .. } => "give --state DIR, as neither HOME nor XDG_DATA_HOME is set",
         ClientError::State(StateError::NoAnchor) => "give --anchor DIR",
+        ClientError::State(StateError::Busy { .. }) => {
+            "end the other process, or wait longer with --patience; \
+             a second --state DIR is a client of its own, and prepares by itself"
+        }
+        error if matches!(error.root(), ClientError::Refused(problem) if problem.code.is_retryable()) => {
+            "try again in a minute, or wait longer with --patience"
+        }
         error => error.fix(),
     };
     Failure::new(exit, error.to_string()).fix(fix)
@@ -85,7 +92,25 @@ pub(crate) fn start(error: StartError) -> Failure {
         StartError::Table { error, .. } => source(error),
         _ => Exit::Internal,
     };
-    Failure::new(exit, error.to_string())
+    match &error {
+        StartError::InUse { address, key } => {
+            let said = format!("{address} is in use already: another server runs there");
+            Failure::new(exit, said).fix(elsewhere(key))
+        }
+        StartError::Listen { address, key, source } => {
+            Failure::new(exit, format!("cannot listen on {address}: {source}")).fix(elsewhere(key))
+        }
+        error => Failure::new(exit, error.to_string()),
+    }
+}
+
+/// How a server gets another address: what the configuration file calls it, and the option.
+fn elsewhere(key: &str) -> String {
+    let option = key.replace('_', "-");
+    format!(
+        "stop that server, or give --{option} ADDRESS (`{key}` in a configuration file). Each server on a machine needs an \
+         address for clients and one for health and metrics: --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083"
+    )
 }
 
 fn source(error: &SourceError) -> Exit {
@@ -99,6 +124,7 @@ fn source(error: &SourceError) -> Exit {
         SourceError::Role { .. } => Exit::Usage,
         SourceError::OprfKey(_) => Exit::Missing,
         SourceError::Unreadable(_) => Exit::Storage,
+        SourceError::Disk(error) => disk(error),
         _ => Exit::Input,
     }
 }
@@ -128,15 +154,25 @@ pub(crate) fn definition(error: DefinitionError) -> Failure {
 
 /// A table, an image or source data on this machine.
 pub(crate) fn db(error: DbError) -> Failure {
-    let exit = match &error {
+    let failure = Failure::new(disk(&error), error.to_string());
+    match error {
+        DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
+        _ => failure,
+    }
+}
+
+fn disk(error: &DbError) -> Exit {
+    match error {
         DbError::Io { source, .. } => match source.kind() {
             io::ErrorKind::NotFound => Exit::Missing,
             _ => Exit::Storage,
         },
         DbError::DiskFull { .. } | DbError::KeyExposed { .. } => Exit::Storage,
-        DbError::Image { .. } | DbError::Rows { .. } | DbError::Catalog(_) | DbError::NoChanges { .. } => {
-            Exit::Input
-        }
+        DbError::Image { .. }
+        | DbError::Rows { .. }
+        | DbError::Source { .. }
+        | DbError::Catalog(_)
+        | DbError::NoChanges { .. } => Exit::Input,
         DbError::Ingest(error) => source_data(&error.problem),
         DbError::Scheme(error) => match contract(error) {
             // A file's bytes are input here, not a peer's message.
@@ -145,16 +181,14 @@ pub(crate) fn db(error: DbError) -> Failure {
         },
         DbError::Locked { .. } => Exit::Refused,
         DbError::Empty { .. } | DbError::NoEpoch { .. } => Exit::Missing,
-        DbError::OtherTable { .. } | DbError::OtherKey { .. } | DbError::WasMasked { .. } => Exit::Usage,
+        DbError::OtherTable { .. }
+        | DbError::OtherKey { .. }
+        | DbError::WasMasked { .. }
+        | DbError::NoBatch { .. } => Exit::Usage,
         DbError::NoOprfKey { .. } => Exit::Missing,
         DbError::OprfKey { .. } => Exit::Input,
         DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
         _ => Exit::Internal,
-    };
-    let failure = Failure::new(exit, error.to_string());
-    match error {
-        DbError::Scheme(Error::Params(_)) => failure.fix("split the table, or make its rows narrower"),
-        _ => failure,
     }
 }
 
@@ -162,7 +196,9 @@ fn source_data(problem: &Problem) -> Exit {
     match problem {
         Problem::Read(error) if error.kind() == io::ErrorKind::NotFound => Exit::Missing,
         // Anything else may be the disk or a damaged archive; the archive is far more likely.
-        Problem::NoColumn { .. } | Problem::Options(_) => Exit::Usage,
+        Problem::NoColumn { .. } | Problem::NoPart { .. } | Problem::Header { .. } | Problem::Options(_) => {
+            Exit::Usage
+        }
         _ => Exit::Input,
     }
 }

@@ -16,7 +16,8 @@ const ABOUT: &str = "\
 Private information retrieval: look a row up in somebody else's table without telling them which.
 
 The verbs come in the order of the job: `encode` makes a table servable, `serve` answers, `get` asks, \
-`prepare` makes what some schemes use up by asking, `update` makes the next epoch, `inspect` shows what is in a file or behind an address, `bench` measures. \
+`prepare` makes hints ahead of time for schemes that use them up, `update` makes the next epoch, `inspect` shows \
+what is in a file or behind an address, `bench` measures. \
 `demo` does all of it in one go, on real data.";
 
 const EXAMPLE: &str = "\
@@ -50,7 +51,7 @@ enum Verb {
     Update(Update),
     /// Show what is in a table, an image or a server
     Inspect(Inspect),
-    /// Proofs from transparency logs, without telling of which entry
+    /// Proofs from transparency logs, without saying for which entry
     Tree(Tree),
     /// Measure schemes, or this machine
     Bench(Bench),

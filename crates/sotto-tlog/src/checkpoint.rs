@@ -1,4 +1,5 @@
 //! Checkpoints (`c2sp.org/tlog-checkpoint`): a log's name, length and root, under its signature.
+#![deny(clippy::indexing_slicing)]
 
 use crate::note::Note;
 use crate::text::{base64, decimal, hash};

@@ -7,6 +7,7 @@
 //! | `sumdb` | the entry's number, a newline, the record, a newline | the record |
 //!
 //! The two zero bytes say v1 and `timestamped_entry` (RFC 6962, 3.4).
+#![deny(clippy::indexing_slicing)]
 
 use crate::text::decimal;
 use crate::{Layout, LogError, Result};

@@ -14,6 +14,14 @@ pub enum LogError {
         /// The limit.
         limit: u64,
     },
+    /// A checkpoint of a longer log than is read.
+    #[error("the checkpoint is of {size} leaves: a log of more than {limit} tiles of 256 is not read")]
+    TooManyTiles {
+        /// Leaves.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// Text or bytes that are not in their format.
     #[error("{what}: {why}")]
     Malformed {

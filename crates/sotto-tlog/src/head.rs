@@ -1,4 +1,5 @@
 //! Signed tree heads, as servers of RFC 6962 say them (section 4.3): JSON, without the log's name.
+#![deny(clippy::indexing_slicing)]
 
 use crate::checkpoint::Checkpoint;
 use crate::note::{Note, Signature};

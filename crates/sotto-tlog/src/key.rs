@@ -3,6 +3,7 @@
 //! Two text forms are read. Ed25519 keys have that of Go's notes, `NAME+ID+BASE64`, where the name is mostly the
 //! log's. Keys of RFC 6962 are published without a name, as the base64 of a P-256 key in DER, so the log's name
 //! goes before it: `NAME+BASE64`.
+#![deny(clippy::indexing_slicing)]
 
 use crate::ecdsa;
 use crate::note::{Note, Signature, is_key_name};
@@ -12,6 +13,9 @@ use sha2::{Digest, Sha256};
 use sotto_tree::log::Hash;
 use std::fmt;
 use std::str::FromStr;
+
+/// The first line of every checkpoint of a Go checksum database, whatever the database is called.
+pub const GO_ORIGIN: &str = "go.sum database tree";
 
 /// What a log signs with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +65,14 @@ impl LogKey {
     #[must_use]
     pub fn with_origin(self, origin: &str) -> Self {
         LogKey { origin: origin.into(), ..self }
+    }
+
+    /// The same key, to open this checkpoint with. Where it is that of a Go checksum database, its first line does not name
+    /// the log: the key alone does.
+    #[must_use]
+    pub fn for_checkpoint(self, note: &[u8]) -> Self {
+        let gos = note.strip_prefix(GO_ORIGIN.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"));
+        if gos && self.origin == self.name { self.with_origin(GO_ORIGIN) } else { self }
     }
 
     /// The first line of the log's checkpoints.
@@ -129,7 +141,8 @@ impl LogKey {
 /// The number of a key (signed-note, "Signatures").
 pub(crate) fn id(name: &str, kind: u8, key: &[u8]) -> u32 {
     let digest = Sha256::new().chain_update(name).chain_update([b'\n', kind]).chain_update(key).finalize();
-    u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
+    let [a, b, c, d, ..] = <[u8; 32]>::from(digest);
+    u32::from_be_bytes([a, b, c, d])
 }
 
 /// Writes the text form.

@@ -50,6 +50,26 @@ impl Tile {
     pub fn fulls(level: u8, size: u64) -> u64 {
         size.checked_shr(8 * (u32::from(level) + 1)).unwrap_or(0)
     }
+
+    /// Levels of tiles in a log of so many leaves.
+    pub fn levels(size: u64) -> u8 {
+        size.checked_ilog2().map_or(0, |log| log as u8 / 8 + 1)
+    }
+
+    /// Tiles of a log of so many leaves, those of all levels together.
+    pub fn count(size: u64) -> u64 {
+        let of = |level| Self::fulls(level, size) + u64::from(Self::edge(level, size).is_some());
+        (0..Self::levels(size)).map(of).sum()
+    }
+
+    /// Every tile of a log of so many leaves, from the top level down.
+    pub fn all(size: u64) -> impl Iterator<Item = Tile> {
+        (0..Self::levels(size)).rev().flat_map(move |level| {
+            (0..Self::fulls(level, size))
+                .map(move |index| Self::full(level, index))
+                .chain(Self::edge(level, size))
+        })
+    }
 }
 
 impl Layout {

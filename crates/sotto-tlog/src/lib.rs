@@ -13,6 +13,7 @@
 //! | [`layout`] | the three layouts: which file holds what |
 //! | [`entries`] | bundles of entries, and the leaf hash of each |
 //! | [`source`] | where files come from |
+//! | [`found`] | a log as it lies in a folder: its layout, its checkpoint, the tiles that are not there |
 //! | [`read`] | a log of which every tile is checked before it is used; logs that shrank or forked |
 //! | [`mod@write`] | logs that are written, and grown, entry by entry |
 //! | [`generate`] | synthetic logs of any length |
@@ -26,6 +27,7 @@ pub mod checkpoint;
 mod ecdsa;
 pub mod entries;
 pub mod error;
+pub mod found;
 pub mod generate;
 pub mod head;
 pub mod key;
@@ -41,6 +43,7 @@ pub mod write;
 pub use checkpoint::Checkpoint;
 pub use entries::Entry;
 pub use error::LogError;
+pub use found::Found;
 pub use head::TreeHead;
 pub use key::LogKey;
 pub use layout::{Layout, Tile};

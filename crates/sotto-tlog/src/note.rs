@@ -1,6 +1,7 @@
 //! Signed notes (`c2sp.org/signed-note`): a text, an empty line, and lines of signatures.
 //!
 //! Nothing is believed of a note before a signature of a known key is verified; those of unknown keys are ignored.
+#![deny(clippy::indexing_slicing)]
 
 use crate::text::{base64, unbase64};
 use crate::{LogError, Result};

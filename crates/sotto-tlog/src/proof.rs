@@ -1,6 +1,7 @@
 //! Inclusion proofs as text (`c2sp.org/tlog-proof@v1`).
 //!
 //! The checkpoint that a proof leads to is part of it: whoever has the log's key can check one without the log.
+#![deny(clippy::indexing_slicing)]
 
 use crate::note::MAX_NOTE_BYTES;
 use crate::text::{base64, decimal, hash, unbase64};

@@ -7,6 +7,7 @@
 //!
 //! A log may grow while it is read. What is read is the log of the checkpoint; a partial tile that is gone by then
 //! is the beginning of a full one.
+#![deny(clippy::indexing_slicing)]
 
 use crate::entries::{Entries, Entry, MAX_BUNDLE_BYTES};
 use crate::layout::TILE_WIDTH;
@@ -35,7 +36,7 @@ impl<S: Source> Log<S> {
     /// [`LogError::Missing`], [`LogError::TileLength`], [`LogError::Edge`], [`LogError::Storage`].
     pub fn open(source: S, layout: Layout, checkpoint: &Checkpoint) -> Result<Self> {
         let size = checkpoint.size;
-        let levels = size.checked_ilog2().map_or(0, |log| log as u8 / 8 + 1);
+        let levels = Tile::levels(size);
         let edges = (0..levels).map(|level| Tile::edge(level, size));
         let read = |tile: Option<Tile>| tile.map_or(Ok(Vec::new()), |tile| fetch(&source, layout, tile));
         let edge = edges.clone().map(read).collect::<Result<Vec<_>>>()?;
@@ -239,7 +240,7 @@ fn fetch<S: Source>(source: &S, layout: Layout, tile: Tile) -> Result<Vec<Hash>>
         return Err(LogError::TileLength { path, got: bytes.len() as u64, want: due as u64 });
     }
     let (hashes, _) = bytes.as_chunks::<HASH_BYTES>();
-    Ok(hashes[..tile.width.into()].to_vec())
+    Ok(hashes.iter().take(tile.width.into()).copied().collect())
 }
 
 /// The bundle that holds so many entries, or more since the log grew; and its path.

@@ -12,6 +12,12 @@ pub trait Source {
     /// # Errors
     /// [`LogError::TooLarge`] if it has more than `limit` bytes, [`LogError::Storage`].
     fn file(&self, path: &str, limit: u64) -> Result<Option<Vec<u8>>>;
+
+    /// Whether there is such a file. It is not read.
+    ///
+    /// # Errors
+    /// [`LogError::Storage`].
+    fn has(&self, path: &str) -> Result<bool>;
 }
 
 /// A log in a folder, as a web server would serve it.
@@ -30,5 +36,12 @@ impl Source for Directory {
             return Err(LogError::TooLarge { what: path.into(), limit });
         }
         Ok(Some(bytes))
+    }
+
+    fn has(&self, path: &str) -> Result<bool> {
+        match self.0.join(path).metadata() {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(false),
+            found => Ok(found.map_err(LogError::storage(path))?.is_file()),
+        }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release -p sotto-tree --example build -- [height]...`
 //!
-//! The best of three runs, over leaves that are fresh for each. "leaves" hashes entries of 8 bytes, "subtrees" what is above, in runs
-//! of 256 as tiles have them, "runs" the same with every node told of, and "one by one" the same leaf by leaf.
+//! The best of three runs, over leaves that are fresh for each. "leaves" hashes entries of 8 bytes, "subtrees" what is
+//! above, in runs of 256 as tiles have them, "runs" the same with every node told of, and "one by one" the same leaf by
+//! leaf.
 
 use sotto_tree::log::{Hash, Peaks, hash, subtree};
 use std::hint::black_box;

@@ -92,7 +92,8 @@ fn a_missing_file_names_the_alternatives() {
 fn lines_share_a_table_and_a_turn() {
     let text = MINIMAL.replace(
         "scheme = \"simplepir\"",
-        "lines = [{ scheme = \"a\", set = \"s\" }, { scheme = \"b/1\", goal = \"query-bytes\" }, { scheme = \"c\", name = \"C\" }]",
+        "lines = [{ scheme = \"a\", set = \"s\" }, { scheme = \"b/1\", goal = \"query-bytes\" }, { scheme = \"c\", \
+        name = \"C\" }]",
     ) + "\n[[case]]\nscheme = \"d\"\nrows = 9\nrow_bytes = 1\n";
     let definition = Definition::parse("d.toml", &text).unwrap();
     let titles: Vec<String> = definition.cases.iter().map(Case::title).collect();

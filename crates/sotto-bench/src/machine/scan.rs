@@ -4,6 +4,7 @@
 use super::Reader;
 use crate::median::Samples;
 use serde::Serialize;
+use sotto_core::Sure;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes, scan_u32};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ pub struct ScanRate {
 /// Scans `memory` as a byte matrix, for several numbers of queries and two widths of words.
 pub(super) fn rates(reader: &Reader, memory: &[u8], passes: usize) -> Vec<ScanRate> {
     let layout = PanelLayout::new(memory.len() / COLUMNS / 64 * 64, COLUMNS);
-    let panels = memory.get(..layout.bytes()).unwrap_or_default();
+    let panels = memory.get(..layout.bytes()).sure("the layout was made for this memory");
     // What the words are does not matter to the time; that they differ keeps the kernel honest.
     let words =
         |i: usize| (0..COLUMNS as u64).map(move |c| (c + i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -181,7 +181,8 @@ impl Report {
             let proofs: u64 = measured.iter().map(|m| m.checked_proofs_count).sum();
             let rows: u64 = measured.iter().map(|m| m.checked_answers_count).sum();
             let text = format!(
-                "Every row was compared with the tree's, and every proof verified: {rows} of {rows} rows and {proofs} of {proofs} proofs are right."
+                "Every row was compared with the tree's, and every proof verified: {rows} of {rows} rows and {proofs} \
+                of {proofs} proofs are right."
             );
             paragraph(out, &text);
         }

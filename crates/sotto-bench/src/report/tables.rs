@@ -9,6 +9,7 @@ use super::names::{self, Named};
 use super::units::{bytes, decimal, digits, percent, time};
 use super::{Measured, Modelled, PublishedRow, Traffic, Update};
 pub(super) use series::{prepared, published_series, series};
+use sotto_core::Sure;
 pub(super) use steps::{break_evens, published_break_evens, published_steps, stepped};
 
 use comfy_table::presets::ASCII_MARKDOWN;
@@ -225,7 +226,10 @@ pub(super) fn published(rows: &[PublishedRow]) -> Table {
     for row in rows.iter().filter(|row| row.online_ms.is_none()) {
         let size = |n: Option<u64>| n.map_or("-".to_owned(), decimal);
         let once = row.once_bytes.or(row.keys_bytes);
-        let source = sources.iter().position(|s| s.ends_with(&source(row))).unwrap_or_default();
+        let source = sources
+            .iter()
+            .position(|s| s.ends_with(&source(row)))
+            .sure("every line has its source among them");
         table.add_row([
             row.scheme.clone(),
             row.shape.clone(),

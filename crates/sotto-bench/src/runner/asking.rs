@@ -7,7 +7,7 @@ use crate::median::{Samples, ms};
 use crate::plan::Plan;
 use crate::report::Supplied;
 use sotto_core::{
-    AnyClient, AnyServer, AnySession, Budget, CryptoRng, Error, Image, Misuse, Section, Ticket,
+    AnyClient, AnyServer, AnySession, Budget, CryptoRng, Error, Image, Misuse, Section, Sure, Ticket,
 };
 use std::time::{Duration, Instant};
 
@@ -267,7 +267,11 @@ fn prepare(plan: &Plan<'_>, image: &dyn Image) -> sotto_core::Result<(Box<dyn An
     let mut prepare = (plan.entry.prepare)(&plan.params, &mut rng)?;
     let start = Instant::now();
     for need in prepare.needs() {
-        for chunk in image.section(Section::Public(need.artifact)).unwrap_or_default().chunks(CHUNK) {
+        for chunk in image
+            .section(Section::Public(need.artifact))
+            .sure("what a client needs was encoded")
+            .chunks(CHUNK)
+        {
             prepare.absorb(need.artifact, chunk)?;
         }
     }

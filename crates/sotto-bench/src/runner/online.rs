@@ -11,7 +11,7 @@ use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::Plan;
 use crate::report::{Batch, BreakEven, Joining, Measured, Offline, Series, Stepped, Traffic};
-use sotto_core::{AnyServer, Artifact, CryptoRng, Image, Section};
+use sotto_core::{AnyServer, Artifact, CryptoRng, Image, Section, Sure};
 use std::time::{Duration, Instant};
 
 /// Everything the lines of a case measure online.
@@ -60,7 +60,10 @@ pub(super) fn measure(
 /// The part of an image that is scanned, or whose rows are.
 fn table(encoded: &Encoded) -> &[u8] {
     let sections = [Section::Resident, Section::Public(Artifact::Rows)];
-    sections.into_iter().find_map(|section| encoded.image.section(section)).unwrap_or_default()
+    sections
+        .into_iter()
+        .find_map(|section| encoded.image.section(section))
+        .sure("a server answers from one of the two")
 }
 
 /// Large enough not to lie in a cache, no larger than the table when that is larger than any cache.

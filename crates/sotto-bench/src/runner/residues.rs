@@ -4,7 +4,7 @@ use crate::error::BenchError;
 use crate::median::{Samples, ms};
 use crate::report::{Residues, ResiduesTable};
 use crate::residues::{self, Key};
-use sotto_core::CryptoRng;
+use sotto_core::{CryptoRng, Sure};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -42,7 +42,7 @@ pub(super) fn run<const LIMBS: usize>(
     }
     let multiplication_ns = ms(multiplying.median()) * 1e6 / f64::from(TOGETHER);
     for (row, number) in answer.iter().enumerate() {
-        let byte = matrix.get((row * SIDE + column) / 8).copied().unwrap_or_default();
+        let byte = matrix.get((row * SIDE + column) / 8).copied().sure("a bit is one of the matrix");
         if key.open(number) != (byte >> (column % 8) & 1 == 1) {
             return Err(BenchError::WrongAnswer {
                 case: "Kushilevitz-Ostrovsky".to_owned(),

@@ -10,7 +10,7 @@ use crate::median::ms;
 use crate::options::Watcher;
 use crate::plan::Plan;
 use crate::report::Update;
-use sotto_core::{Artifact, Change, CryptoRng, Epoch, Image, Section};
+use sotto_core::{Artifact, Change, CryptoRng, Epoch, Image, Section, Sure};
 use sotto_db::{ImageFile, ImageWriter};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) fn measure(
     for row in &changed {
         let bytes = changed_row(*row);
         for place in plan.packing.places(*row).map_err(|why| fail("placing rows", why))? {
-            let bytes = bytes.get(place.bytes).unwrap_or_default().to_vec();
+            let bytes = bytes.get(place.bytes).sure("places lie in the row").to_vec();
             changes.push(Change { record: place.record, offset: place.offset, bytes });
         }
     }

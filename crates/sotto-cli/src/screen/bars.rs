@@ -1,59 +1,207 @@
-//! Progress bars on stderr: one per stage, hidden when stderr is not a terminal or with `--json`.
+//! How far long work is: one line on stderr, and none when stderr is no terminal or with `--json`.
+//!
+//! Work that is over in half a second draws nothing. After that the line stays until all of it is done, and says which stage is
+//! under way, how much of it is done, in units of its own, and how long it will take.
 
+use super::units;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::Mutex;
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
+
+/// Work that takes less is not worth a line.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often the line is drawn.
+const TICK: Duration = Duration::from_millis(100);
+/// Stages that take turns would flicker: each is shown for so long.
+const TURN: Duration = Duration::from_secs(2);
 
 /// What the numbers of a stage count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    Things,
     Bytes,
+    /// Things, by their name.
+    Count(&'static str),
+    /// Steps of an algorithm: which part of all they are is what a person can use.
+    Share,
 }
 
-impl Unit {
-    fn template(self) -> &'static str {
-        match self {
-            Unit::Things => "  {msg:<18} [{bar:30}] {percent:>3} % {human_pos}/{human_len} {eta}",
-            Unit::Bytes => {
-                "  {msg:<18} [{bar:30}] {percent:>3} % {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec}"
-            }
-        }
-    }
-}
-
-/// The bars of one command. Callable from any thread.
+/// The line of one command. Callable from any thread.
 #[derive(Debug)]
 pub(crate) struct Bars {
+    /// Whether nothing is said at all.
     quiet: bool,
-    now: Mutex<Stages>,
+    /// Whether there is a line.
+    drawn: bool,
+    now: Arc<Mutex<Stages>>,
 }
 
-/// The stage under way, and how long those before it took.
+/// All stages since the work began.
 #[derive(Debug, Default)]
 struct Stages {
-    current: Option<Stage>,
-    past: Vec<(String, Duration)>,
+    began: Option<Instant>,
+    all: Vec<Stage>,
+    /// The one under way.
+    current: Option<usize>,
+    /// The one in the line.
+    shown: Option<usize>,
+    line: Option<ProgressBar>,
+    ticking: bool,
 }
 
 #[derive(Debug)]
 struct Stage {
     name: String,
+    /// When it began for the first time, and how much was done then.
     began: Instant,
-    bar: ProgressBar,
+    first: u64,
+    /// When it was last under way, and for how long in all, without its turn that is not over.
+    since: Instant,
+    spent: Duration,
+    turns: u32,
+    done: u64,
+    total: u64,
+    unit: Unit,
 }
 
 impl Stages {
-    fn end(&mut self) {
-        if let Some(stage) = self.current.take() {
-            stage.bar.finish_and_clear();
-            let took = stage.began.elapsed();
-            // A stage that stops and goes on is one stage: its times add up.
-            match self.past.iter_mut().find(|(name, _)| *name == stage.name) {
-                Some((_, total)) => *total += took,
-                None => self.past.push((stage.name, took)),
+    fn at(&mut self, name: &str, done: u64, total: u64, unit: Unit, now: Instant) {
+        self.began.get_or_insert(now);
+        let is_it = |stage: &Stage| stage.name == name;
+        if self.under_way().is_none_or(|stage| !is_it(stage)) {
+            self.pause(now);
+            let index = self.all.iter().position(is_it).unwrap_or_else(|| {
+                let name = name.to_owned();
+                let (began, since, spent) = (now, now, Duration::ZERO);
+                self.all.push(Stage { name, began, first: done, since, spent, turns: 0, done, total, unit });
+                self.all.len() - 1
+            });
+            self.current = Some(index);
+            if let Some(stage) = self.all.get_mut(index) {
+                (stage.since, stage.turns) = (now, stage.turns + 1);
             }
         }
+        if let Some(stage) = self.current.and_then(|index| self.all.get_mut(index)) {
+            // Again from the start, as a file that is read twice. A little less comes of threads that count together.
+            if done < stage.done / 2 {
+                (stage.began, stage.first) = (now, done);
+            }
+            (stage.done, stage.total) = (done, total);
+        }
+    }
+
+    fn under_way(&self) -> Option<&Stage> {
+        self.all.get(self.current?)
+    }
+
+    fn pause(&mut self, now: Instant) {
+        if let Some(stage) = self.current.take().and_then(|index| self.all.get_mut(index)) {
+            stage.spent += now.saturating_duration_since(stage.since);
+        }
+    }
+
+    /// The text of the line, if there is to be one.
+    fn text(&mut self, now: Instant) -> Option<String> {
+        let current = self.current?;
+        if now.saturating_duration_since(self.began?) < PATIENCE {
+            return None;
+        }
+        let returned = self.all.get(current).is_some_and(|stage| stage.turns > 1);
+        let fresh = |stage: &Stage| now.saturating_duration_since(stage.since) < TURN;
+        let keeps = self.shown.and_then(|shown| self.all.get(shown)).is_some_and(fresh);
+        let shown = self.shown.filter(|_| returned && keeps).unwrap_or(current);
+        self.shown = Some(shown);
+        self.all.get(shown).map(|stage| stage.text(now))
+    }
+
+    fn draw(&mut self, now: Instant) {
+        match self.text(now) {
+            Some(text) => {
+                let line = self.line.get_or_insert_with(line);
+                line.set_message(text);
+                line.tick();
+            }
+            None => self.clear(),
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.finish_and_clear();
+        }
+    }
+
+    fn rest(&mut self) {
+        self.pause(Instant::now());
+        self.clear();
+        (self.began, self.shown) = (None, None);
+    }
+}
+
+impl Stage {
+    fn text(&self, now: Instant) -> String {
+        let Stage { name, done, total, .. } = self;
+        let elapsed = now.saturating_duration_since(self.began);
+        let mut facts = Vec::new();
+        let known = *total > 0;
+        let total = (*total).max(*done);
+        match (self.unit, known) {
+            (Unit::Bytes, true) => facts.push(format!("{} of {}", units::bytes(*done), units::bytes(total))),
+            (Unit::Bytes, false) if *done > 0 => facts.push(units::bytes(*done)),
+            (Unit::Count(things), true) => {
+                facts.push(format!("{} of {} {things}", units::count(*done), units::count(total)));
+            }
+            (Unit::Count(things), false) if *done > 0 => {
+                facts.push(format!("{} {things}", units::count(*done)));
+            }
+            _ => {}
+        }
+        if known {
+            facts.extend(self.left(elapsed, total).map(|left| format!("{} left", span(left))));
+            let share = *done as f64 / total as f64;
+            let filled = (share * WIDTH as f64) as usize;
+            let bar = format!("{}{}", "=".repeat(filled), " ".repeat(WIDTH - filled.min(WIDTH)));
+            format!("  {name:<20} [{bar}] {:>3} %  {}", (share * 100.0) as u64, facts.join(", "))
+        } else {
+            facts.push(span(elapsed));
+            format!("  {name:<20} {}", facts.join(", "))
+        }
+    }
+
+    /// How long the rest takes if it goes on as it went, others' turns included.
+    fn left(&self, elapsed: Duration, total: u64) -> Option<Duration> {
+        let went = self.done.checked_sub(self.first).filter(|went| *went > 0)?;
+        let rest = (total - self.done) as f64 / went as f64;
+        (elapsed >= PATIENCE).then(|| Duration::try_from_secs_f64(elapsed.as_secs_f64() * rest).ok())?
+    }
+}
+
+/// Characters of a full bar.
+const WIDTH: usize = 24;
+
+/// `8 s`, `3 min`, `2 h 5 min`.
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+fn line() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(20));
+    // A template that does not parse is a fault of this file; a person is better served by another line than by no result.
+    let style = ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style);
+    bar
+}
+
+/// Draws ten times a second, as long as somebody has the bars: also while nothing is heard of the work.
+fn tick(stages: &Weak<Mutex<Stages>>) {
+    while let Some(stages) = stages.upgrade() {
+        stages.lock().unwrap_or_else(PoisonError::into_inner).draw(Instant::now());
+        drop(stages);
+        std::thread::sleep(TICK);
     }
 }
 
@@ -64,54 +212,64 @@ impl Bars {
     }
 
     pub(super) fn new(quiet: bool) -> Self {
-        Bars { quiet, now: Mutex::default() }
+        Bars { quiet, drawn: !quiet && std::io::stderr().is_terminal(), now: Arc::default() }
     }
 
-    /// Says how far `stage` is; a new name ends the stage before it.
+    fn stages(&self) -> MutexGuard<'_, Stages> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how far `stage` is, out of `total`, or 0 if nobody knows; a new name ends the stage before it.
     pub(crate) fn at(&self, stage: &str, done: u64, total: u64, unit: Unit) {
-        let mut stages = self.now.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if stages.current.as_ref().is_none_or(|current| current.name != stage) {
-            stages.end();
-            let bar = self.bar(stage, total.max(done), unit);
-            stages.current = Some(Stage { name: stage.to_owned(), began: Instant::now(), bar });
+        let mut stages = self.stages();
+        stages.at(stage, done, total, unit, Instant::now());
+        if self.drawn && !stages.ticking {
+            stages.ticking = true;
+            let weak = Arc::downgrade(&self.now);
+            // Without a thread there is no line, and the work goes on.
+            let _ = std::thread::Builder::new().name("progress".into()).spawn(move || tick(&weak));
         }
-        // What has no known end is timed and not drawn.
-        if let Some(current) = stages.current.as_ref().filter(|_| total > 0) {
-            // A new length is drawn at once, however often it comes; a new position at most ten times a second.
-            let length = total.max(done);
-            if current.bar.length() != Some(length) {
-                current.bar.set_length(length);
+    }
+
+    /// The same for a stage of `sotto-db`, on a table of its own or on one of several.
+    pub(crate) fn watch(&self, table: Option<(usize, usize)>, at: sotto_db::Progress) {
+        let unit = match at.unit {
+            sotto_db::Unit::Bytes => Unit::Bytes,
+            sotto_db::Unit::Rows => Unit::Count("rows"),
+            _ => Unit::Share,
+        };
+        match table {
+            None => self.at(at.stage, at.done, at.total, unit),
+            Some((i, of)) => {
+                self.at(&format!("table {} of {of}, {}", i + 1, at.stage), at.done, at.total, unit)
             }
-            current.bar.set_position(done);
+        }
+    }
+
+    /// Takes the line away until there is work again.
+    pub(crate) fn rest(&self) {
+        self.stages().rest();
+    }
+
+    /// Says something above the line, at once; nothing with `--json`.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            self.rest();
+            eprintln!("note: {text}");
         }
     }
 
     /// Ends the last stage; gives every stage's name and time, in order.
     pub(crate) fn finish(&self) -> Vec<(String, Duration)> {
-        let mut stages = self.now.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        stages.end();
-        std::mem::take(&mut stages.past)
-    }
-
-    fn bar(&self, stage: &str, length: u64, unit: Unit) -> ProgressBar {
-        if self.quiet {
-            return ProgressBar::hidden();
-        }
-        // A template that does not parse is a fault of this file, caught by the test below; a person
-        // is better served by the default bar than by no result.
-        let style = ProgressStyle::with_template(unit.template())
-            .unwrap_or_else(|_| ProgressStyle::default_bar())
-            .progress_chars("=> ");
-        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(10));
-        bar.set_style(style);
-        bar.set_message(stage.to_owned());
-        bar
+        let mut stages = self.stages();
+        stages.rest();
+        std::mem::take(&mut stages.all).into_iter().map(|stage| (stage.name, stage.spent)).collect()
     }
 }
 
 impl Drop for Bars {
     fn drop(&mut self) {
-        // An error leaves a half-drawn bar in the way of its own message.
+        // An error leaves a half-drawn line in the way of its own message.
         self.finish();
     }
 }
@@ -120,11 +278,16 @@ impl Drop for Bars {
 mod tests {
     use super::*;
 
+    /// The line some seconds after the work began.
+    fn after(stages: &mut Stages, began: Instant, seconds: f64) -> Option<String> {
+        stages.text(began + Duration::from_secs_f64(seconds))
+    }
+
     #[test]
     fn stages_are_timed_in_order_and_a_resumed_one_once() {
         let bars = Bars::quiet();
         for (stage, done) in [("read", 1), ("read", 2), ("hint", 1), ("read", 3)] {
-            bars.at(stage, done, 3, Unit::Things);
+            bars.at(stage, done, 3, Unit::Share);
         }
         let names: Vec<_> = bars.finish().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["read", "hint"]);
@@ -132,9 +295,68 @@ mod tests {
     }
 
     #[test]
-    fn templates_parse() {
-        for unit in [Unit::Things, Unit::Bytes] {
-            assert!(ProgressStyle::with_template(unit.template()).is_ok(), "{unit:?}");
+    fn a_line_counts_in_its_own_unit_and_says_how_long_it_takes() {
+        let began = Instant::now();
+        let text = |unit, done, total| {
+            let mut stages = Stages::default();
+            stages.at("read", 0, total, unit, began);
+            stages.at("read", done, total, unit, began);
+            after(&mut stages, began, 2.0).unwrap()
+        };
+        let bar = "read                 [======                  ]  25 %";
+        assert_eq!(text(Unit::Count("rows"), 3, 12), format!("  {bar}  3 of 12 rows, 6 s left"));
+        assert_eq!(text(Unit::Bytes, 1 << 20, 4 << 20), format!("  {bar}  1.00 MiB of 4.00 MiB, 6 s left"));
+        assert_eq!(text(Unit::Share, 3, 12), format!("  {bar}  6 s left"));
+        assert_eq!(text(Unit::Count("rows"), 0, 12).trim_end().rsplit("  ").next(), Some("0 of 12 rows"));
+        // Nobody knows of how many.
+        assert_eq!(text(Unit::Bytes, 2048, 0), "  read                 2.00 KiB, 2 s");
+        assert_eq!(text(Unit::Share, 0, 0), "  read                 2 s");
+        // More than was announced.
+        assert!(text(Unit::Count("rows"), 13, 12).contains("100 %  13 of 13 rows"));
+    }
+
+    #[test]
+    fn what_takes_no_time_is_not_drawn() {
+        let began = Instant::now();
+        let mut stages = Stages::default();
+        stages.at("catalog", 0, 0, Unit::Bytes, began);
+        assert_eq!(after(&mut stages, began, 0.4), None);
+        // Nothing was heard of it since, and it is drawn all the same.
+        assert!(after(&mut stages, began, 0.6).is_some());
+        stages.rest();
+        assert_eq!(after(&mut stages, began, 9.0), None);
+    }
+
+    #[test]
+    fn what_was_done_before_does_not_count_as_speed_and_turns_do_not_flicker() {
+        let began = Instant::now();
+        let second = |n: u64| began + Duration::from_secs(n);
+        let mut stages = Stages::default();
+        // Half of it was in a cache.
+        stages.at("hint", 50, 100, Unit::Bytes, began);
+        stages.at("hint", 75, 100, Unit::Bytes, second(5));
+        assert!(after(&mut stages, began, 5.0).unwrap().ends_with("75 B of 100 B, 5 s left"));
+        // It is read a second time.
+        stages.at("hint", 0, 100, Unit::Bytes, second(20));
+        stages.at("hint", 10, 100, Unit::Bytes, second(21));
+        assert!(after(&mut stages, began, 21.0).unwrap().ends_with("10 B of 100 B, 9 s left"));
+        let mut stages = Stages::default();
+        for turn in 0..10 {
+            stages.at("matrix", turn, 10, Unit::Share, second(turn));
+            stages.at("hint", turn, 10, Unit::Share, second(turn));
         }
+        stages.at("matrix", 10, 20, Unit::Share, second(10));
+        // Ten of twenty in ten seconds, whoever had the turn.
+        let shown = after(&mut stages, began, 10.0).unwrap();
+        assert!(shown.contains("matrix") && shown.ends_with("10 s left"), "{shown}");
+        stages.at("hint", 10, 20, Unit::Share, second(10));
+        assert!(after(&mut stages, began, 11.0).unwrap().contains("matrix"));
+        assert!(after(&mut stages, began, 13.0).unwrap().contains("hint"));
+    }
+
+    #[test]
+    fn spans_have_one_unit_or_two() {
+        let text = |seconds| span(Duration::from_secs(seconds));
+        assert_eq!([text(8), text(180), text(7500)], ["8 s", "3 min", "2 h 5 min"]);
     }
 }

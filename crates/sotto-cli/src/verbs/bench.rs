@@ -18,7 +18,8 @@ Downloading everything and asking in the clear stand beside every case, as basel
 
 Example:
   sotto bench quick --svg quick.svg
-  sotto bench c1 c2 --threads 1 --json > c.json
+  sotto bench rows-256b rows-64b --threads 1 --json > rows.json
+  sotto bench all-schemes --svg schemes.svg
   sotto bench machine
   sotto bench server tables/people --clients 8";
 
@@ -102,7 +103,7 @@ impl Bench {
         let mut whole: Option<Report> = None;
         for definition in &definitions {
             let report = sotto_bench::run(definition, options, &|at| {
-                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Things);
+                bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Share);
             });
             let report = report.map_err(blame::bench)?;
             match &mut whole {
@@ -127,7 +128,7 @@ fn list(screen: Screen) -> Result<()> {
     let mut names = Vec::new();
     for definition in shipped() {
         let definition = load(definition.name).map_err(blame::definition)?;
-        screen.say(format!("  {:<10} {}", definition.name, definition.about))?;
+        screen.say(format!("  {:<15} {}", definition.name, definition.about))?;
         names.push(serde_json::json!({ "name": definition.name, "about": definition.about }));
     }
     screen.report(&serde_json::json!({ "definitions": names }))

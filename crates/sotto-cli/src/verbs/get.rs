@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `answer` | what came of a row or of a key |
 //! | `batch` | several of them in one round over a stack |
+//! | `part` | a file that is being written, and what is left of one |
 //! | `stream` | a row of many megabytes, written to a file while it comes |
 //! | `wanted` | rows as they are listed, keys one to a line |
 
 mod answer;
 mod batch;
+mod part;
 mod stream;
 mod wanted;
 
@@ -16,6 +18,7 @@ use super::remote::{Opened, Remote};
 use super::state::{self, Events};
 use crate::blame;
 use crate::failure::Result;
+use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use answer::Answer;
 use serde_json::json;
@@ -31,11 +34,20 @@ const EXAMPLE: &str = "\
 A symmetric table (`sotto encode --symmetric`) takes an evaluation for each row after it was fetched; the server sees how many, \
 and may bound them for an hour.
 
-A table that is asked by key says so where it does not have one; the server sees no difference. All rows and keys of one \
-call travel in one request: the server sees how many there are, and nothing of which. A stack that was made for several at once (`sotto encode --batch`) \
-does not show how many, either: all its tables are asked whatever is wanted. Static files (hints) are fetched once per epoch and kept in the cache, which also remembers the \
-table's public key and refuses another one, or an older epoch, from then on. Whoever can read the cache \
-learns which tables you use, not which rows.
+A table that is asked by key says so where it does not have one; the server sees no difference. All rows and keys of \
+one call travel in one request: the server sees how many there are, and nothing of which. A stack that was made for \
+several at once (`sotto encode --batch`) hides how many there are, too: every request asks all of its tables. Static \
+files (hints) are fetched once per epoch and kept in the cache, which also remembers the table's public key and \
+refuses another one, or an older epoch, from then on. Whoever can read the cache learns which tables you use, not \
+which rows.
+
+Schemes such as fspiral have keys that are registered with the server once. Calls of one day use them again, so the server \
+knows that those calls are one client's; not what they ask. --fresh-keys makes a call that is tied to no other by its keys. \
+Kept keys lie encrypted in the cache, and what opens them in a file of its own, for you alone (mode 0600; systems without modes \
+leave that to the folder). Whoever copies the cache without that file learns no keys. Whoever has both, and has recorded your \
+traffic, learns what was asked under those keys; delete both, or use --fresh-keys, where that matters.
+
+A server that is busy is waited for, and so is another call that uses the same state: --patience says how long.
 
 Schemes such as dpf ask two servers, and hide a row from each as long as the two do not put together what they \
 see: give --server twice, server 0 first, and only servers of operators you trust not to do that. One operator \
@@ -119,6 +131,7 @@ impl Get {
                 return self.round(screen, &mut batch, &events);
             }
         };
+        bars.at("asking", 0, 0, Unit::Share);
         let looked_up = self.look_up(&mut table);
         if self.renew && looked_up.is_ok() {
             state::refill(&mut table).map_err(blame::client)?;
@@ -162,6 +175,7 @@ fn facts(table: &Table, last: &LookupStats) -> String {
         )
     });
     let keys = match (stats.keys.up, stats.orders.down) {
+        (0, 0) if table.session().sizes().keys_bytes > 0 => "nothing (keys of an earlier call)".to_owned(),
         (0, 0) => "nothing".to_owned(),
         (0, hints) => format!("{} of hints, made to order", units::bytes(hints)),
         (up, _) => format!("{} of keys up", units::bytes(up)),

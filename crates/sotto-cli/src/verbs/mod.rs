@@ -13,6 +13,7 @@
 //! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
 //! | `remote` | the arguments of every verb that opens a table |
+//! | `signal` | what a command takes along when it is asked to end |
 //! | `state` | what is left of hints, and what happened to them |
 //! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
@@ -27,6 +28,7 @@ pub(crate) mod prepare;
 mod promise;
 mod remote;
 pub(crate) mod serve;
+mod signal;
 mod state;
 pub(crate) mod tree;
 pub(crate) mod update;

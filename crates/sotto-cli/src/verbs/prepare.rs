@@ -11,9 +11,10 @@ use sotto_core::Budget;
 use std::sync::Arc;
 
 const EXAMPLE: &str = "\
-The first hints of a table, if there are none yet; the next ones, if less than a quarter of them is left, or with --now. Rows \
-are streamed once and not kept. A call that is interrupted goes on with the next one, from what was written down last: \
-after every sixteenth of the rows, and every minute. --rate holds for the next hints, not for the first.
+It makes the first hints of a table if there are none yet. It makes the next ones if less than a quarter is left, or \
+with --now. Rows \
+are streamed once and not kept. After an interruption the next call goes on from what was written down last: that is done \
+after every sixteenth of the rows, and every minute. --rate limits the next hints, not the first.
 
 Example:
   sotto prepare --server https://lookup.example --table people

@@ -1,7 +1,7 @@
 //! What a table promises and costs, in lines a person reads; the same after `encode` and in `inspect`.
 
 use crate::screen::{grid, units};
-use sotto_catalog::{Catalog, KeyKind, TableKind, ValueKind};
+use sotto_catalog::{Catalog, KeyKind, RowForm, TableKind, ValueKind};
 use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::Values;
@@ -27,7 +27,7 @@ pub(super) fn lines(
                 units::count(catalog.rows),
                 masked.map_or(catalog.row_bytes, |masked| masked.item_bytes),
                 units::bytes(table_bytes),
-                value(catalog.value)
+                values(catalog)
             ),
         ),
         ("asked by", asked_by(catalog)),
@@ -116,6 +116,18 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         ),
     ]);
     lines
+}
+
+/// What rows mean to a person, and how long their values are.
+fn values(catalog: &Catalog) -> String {
+    let kind = value(catalog.value);
+    match catalog.row_form() {
+        Ok(form @ RowForm::Length(bytes)) => {
+            let longest = catalog.item_bytes().unwrap_or_default().saturating_sub(form.overhead());
+            format!("{kind}, of 0 to {longest} each behind its length ({bytes} B)")
+        }
+        _ => kind.to_owned(),
+    }
 }
 
 /// What rows mean to a person.

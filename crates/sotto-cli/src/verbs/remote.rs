@@ -8,6 +8,7 @@ use sotto_catalog::{PublicKey, TableName};
 use sotto_client::stack::Batch;
 use sotto_client::table::{Builder, Progress, Stage};
 use sotto_client::{ClientError, Stack, Table};
+use sotto_core::Artifact;
 use sotto_wire::Code;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +41,15 @@ pub(crate) struct Remote {
     /// The most bytes a second that hints made ahead of time may take
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
     rate: Option<u64>,
+    /// Register new keys for this call alone, and keep none: the server then cannot tie it to other calls by its keys
+    #[arg(long)]
+    fresh_keys: bool,
+    /// The file with the key that encrypts kept keys [default: sotto/keys.key in the user's data folder, else in the cache]
+    #[arg(long = "key-file", value_name = "FILE", conflicts_with = "no_cache")]
+    keyring_key: Option<PathBuf>,
+    /// How long to wait for a busy server, or for another process that uses the same state or cache: 90, 90s or 2m
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    patience: Duration,
     /// The longest one request may take, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
@@ -60,13 +70,23 @@ struct How {
     state: Option<PathBuf>,
     anchor: Option<PathBuf>,
     rate: Option<u64>,
+    fresh_keys: bool,
+    key_file: Option<PathBuf>,
+    patience: Duration,
     bars: Arc<Bars>,
     events: Events,
 }
 
 impl How {
     fn configure(&self, mut builder: Builder) -> Builder {
-        builder = builder.progress(on(&self.bars)).events(self.events.listener());
+        builder = builder.progress(on(&self.bars)).events(self.events.listener(&self.bars));
+        builder = builder.patience(self.patience);
+        if self.fresh_keys {
+            builder = builder.keys_age(Duration::ZERO);
+        }
+        if let Some(file) = &self.key_file {
+            builder = builder.key_file(file);
+        }
         if let Some(dir) = &self.state {
             builder = builder.state_dir(dir);
         }
@@ -107,6 +127,9 @@ impl Remote {
             state: self.state.clone().or_else(state::default_dir),
             anchor: self.anchor.clone(),
             rate: self.rate,
+            fresh_keys: self.fresh_keys,
+            key_file: self.keyring_key.clone().or_else(default_key_file),
+            patience: self.patience,
             bars: Arc::clone(bars),
             events: events.clone(),
         }
@@ -140,6 +163,8 @@ impl Remote {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let mut builder = Stack::connect_all(&servers, self.table.as_str())
             .timeout(Duration::from_secs(self.timeout))
+            .patience(self.patience)
+            .events(how.events.listener(&how.bars))
             .configure(move |builder| how.configure(builder));
         if let Some(key) = self.pin {
             builder = builder.pin(key);
@@ -164,17 +189,38 @@ pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
     let bars = Arc::clone(bars);
     move |at| {
         let name = match at.stage {
-            Stage::Catalog => "catalog",
-            Stage::Waiting => "waiting",
-            Stage::Artifact(artifact) => artifact.name(),
-            Stage::Keys => "keys",
-            Stage::Hints => "hints",
-            Stage::Row => "row",
-            Stage::Ahead => "next hints",
-            _ => return,
+            Stage::Catalog => "fetching the catalog",
+            Stage::Waiting => "waiting for another download",
+            Stage::Artifact(Artifact::Rows) => "streaming rows",
+            Stage::Artifact(_) => "fetching the hint",
+            Stage::Keys => "sending keys",
+            Stage::Hints => "waiting for hints",
+            Stage::Row => "fetching the row",
+            Stage::Ahead => "streaming rows for the next hints",
+            _ => return bars.rest(),
         };
         bars.at(name, at.done, at.total, Unit::Bytes);
     }
+}
+
+/// A time as a person writes it: seconds, or with its unit.
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    let (number, seconds) = match text.trim_end_matches(char::is_alphabetic) {
+        number if number.len() == text.len() => (number, 1),
+        number => match &text[number.len()..] {
+            "s" => (number, 1),
+            "m" => (number, 60),
+            "h" => (number, 3600),
+            _ => return Err("a time is a number of seconds, or one with s, m or h"),
+        },
+    };
+    let number: u64 = number.parse().map_err(|_| "a time is a number of seconds, or one with s, m or h")?;
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}
+
+/// Where the key that encrypts kept keys lies if nobody says: not in the cache, which people copy.
+fn default_key_file() -> Option<PathBuf> {
+    state::data_dir().map(|folder| folder.join("keys.key"))
 }
 
 /// The user's cache folder by the XDG rules.

@@ -1,15 +1,17 @@
 //! `sotto serve`: answers. Prints what it serves and where, then runs until it is asked to end.
 
+mod announced;
+
 use crate::blame;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, units};
+use crate::screen::Screen;
+use announced::{Announced, certificate};
 use serde_json::json;
-use sotto_catalog::{Catalog, PublicKey, Stack, TableKind};
-use sotto_db::{ImageFile, StackDir, TableDir};
+use sotto_catalog::{PublicKey, Stack};
+use sotto_db::StackDir;
 use sotto_server::{Config, Server, TableConfig, TlsConfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use tracing_subscriber::EnvFilter;
 
 const EXAMPLE: &str = "\
@@ -17,12 +19,43 @@ Directories are watched: the epoch that `sotto update` makes goes live by itself
 live for clients that are not there yet. Health, metrics and reload are on the admin address, which has no \
 password: keep it off the public network. Ctrl-C or SIGTERM finishes what is in flight, then ends.
 
+An image is read through and compared with its digests before it is served. A damaged one is refused, by name, and the other \
+tables are served. Large images are read in the background: until then clients are told to come back (503), and /readyz on \
+the admin address says how far it is. Put another image in an old one's place by renaming (cp to another name, then \
+mv), never by \
+writing into the file. A table whose file is written to or cut short is refused (503) until a look at the files \
+finds a good one: \
+every --reload-seconds, or after `curl -X POST http://127.0.0.1:8081/reload`.
+
 A scheme such as dpf asks two servers, and hides a row from each of them as long as they do not put together what \
 they see. So they are for two operators: serve the same image under --role 0 and, elsewhere, by somebody else, \
-under --role 1. One operator of both would see every question.
+under --role 1. One operator of both would see every question. To try both on one machine, each needs addresses of its own: \
+--listen for clients, and --admin-listen.
 
-A symmetric table (`sotto encode --symmetric`) needs the key that lies beside its images (oprf.key), at server 0 of those its scheme asks. What \
-clients learn of it is bounded by --evaluations-per-client.
+A symmetric table (`sotto encode --symmetric`) needs the key that lies beside its images (oprf.key), at server 0 of \
+those its scheme asks. What clients learn of it is bounded by --evaluations-per-client.
+
+Limits for one address (of IPv6: one /64 network), so that an office of 50 behind one address is served and nobody is kept out. \
+They are keys of the configuration file; behind a proxy, where all clients have one address, set them to 0:
+  connections_per_client = 256     open connections; one more takes the place of an idle one
+  sessions.per_client = 256        registered keys; the least recently used go first
+  sessions.per_minute = 300        registrations at once, and in each minute after
+  streams_per_client = 4           records being sent in units
+  orders_per_client = 2            orders of hints that wait
+  order_seconds_per_client = 600   of making hints, in an hour
+  evaluations_per_client = 1000    of symmetric tables, in an hour
+Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
+
+Limits for one address (of IPv6: one /64 network), so that an office of 50 behind one address is served and nobody is kept out. \
+They are keys of the configuration file; behind a proxy, where all clients have one address, set them to 0:
+  connections_per_client = 256     open connections; one more takes the place of an idle one
+  sessions.per_client = 256        registered keys; the least recently used go first
+  sessions.per_minute = 300        registrations at once, and in each minute after
+  streams_per_client = 4           records being sent in units
+  orders_per_client = 2            orders of hints that wait
+  order_seconds_per_client = 600   of making hints, in an hour
+  evaluations_per_client = 1000    of symmetric tables, in an hour
+Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
 
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
@@ -30,7 +63,9 @@ A configuration file holds the same and more; options given here win over it:
 
 Example:
   sotto serve tables/ip-country
-  sotto serve tables/people --role 1
+  sotto serve tables/people --role 0
+  sotto serve tables/people --role 1 --listen 127.0.0.1:8082 --admin-listen 127.0.0.1:8083
+  sotto serve tables/ip-country --self-signed=pir.example.com --listen 0.0.0.0:8443 --state state
   sotto serve --config sotto.toml --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem";
 
 /// Arguments of `sotto serve`.
@@ -49,7 +84,7 @@ pub(crate) struct Serve {
     /// Where clients connect [default: 127.0.0.1:8080]; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Where health and metrics are [default: 127.0.0.1:8081]
+    /// Where health and metrics are [default: 127.0.0.1:8081]; a second server on one machine needs another
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
     /// Evaluations of symmetric tables for one address in an hour [default: 1000]; 0: any number, behind a proxy
@@ -80,29 +115,40 @@ pub(crate) struct Serve {
     /// The certificate's private key in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Serve https with a certificate made here, for this machine's own names and those given; it is printed, and
+    /// kept with --state.
+    /// Clients trust it with --trust-root FILE
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with = "tls_cert"
+    )]
+    self_signed: Option<String>,
+    /// Serve images without reading them through first: at once, and damaged ones too
+    #[arg(long)]
+    trust_image: bool,
     /// What to log on stderr: error, warn, info or debug. Never holds a row, a key or a client
     #[arg(long, value_name = "LEVEL", default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
     log: String,
-}
-
-/// A table as it is announced.
-struct Announced {
-    catalog: Catalog,
-    key: PublicKey,
-    role: u8,
 }
 
 impl Serve {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         log(&self.log, screen.is_json());
         let config = self.settings()?;
-        let announce = |table| announce(table, config.role);
-        let announced = config.tables.iter().map(announce).collect::<Result<Vec<_>>>()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
+        room_for_connections();
         let running = Server::start(&config).map_err(blame::start)?;
-        let scheme = if config.tls.is_some() { "https" } else { "http" };
+        let scheme = if running.is_https { "https" } else { "http" };
         let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
-        for table in &announced {
+        let announced: Vec<_> =
+            running.tables().into_iter().map(|(name, standing)| Announced { name, standing }).collect();
+        // Those of stacks come last, and are worth a line only if there is something to say.
+        let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
+        for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
             screen.say(table.line())?;
         }
         for (stack, key) in &stacks {
@@ -115,15 +161,19 @@ impl Serve {
             ))?;
         }
         screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
-        if let Some(table) = announced.first() {
-            screen.say(table.next(&public))?;
+        if let Some(own) = &running.own {
+            screen.say(certificate(own))?;
+        }
+        if let Some(next) = own.iter().find_map(|table| table.next(&public, running.own.as_ref())) {
+            screen.say(next)?;
         }
         screen.report(&json!({
             "event": "serving",
             "public": public,
             "admin": admin,
-            "tables": announced.iter().map(Announced::json).collect::<Vec<_>>(),
+            "tables": own.iter().map(Announced::json).collect::<Vec<_>>(),
             "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
+            "certificate": running.own.as_ref().map(|own| &own.pem),
         }))?;
         let shutdown = running
             .run_until_signal()
@@ -151,6 +201,12 @@ impl Serve {
         if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
             config.tls = Some(TlsConfig { cert: cert.clone(), key: key.clone() });
         }
+        if let Some(names) = &self.self_signed {
+            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+            config.self_signed = Some(names.map(str::to_owned).collect());
+            config.tls = None;
+        }
+        config.trust_images |= self.trust_image;
         config.state = self.state.clone().or(config.state);
         config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);
@@ -172,16 +228,6 @@ fn log(level: &str, json: bool) {
     if json { builder.json().init() } else { builder.with_ansi(false).init() }
 }
 
-fn announce(table: &TableConfig, role: u8) -> Result<Announced> {
-    let image = match (&table.dir, &table.path) {
-        (Some(dir), _) => newest(dir)?,
-        (None, Some(path)) => ImageFile::open(path).map_err(blame::db)?,
-        (None, None) => return Err(Failure::input("one of [[tables]] has neither dir nor path")),
-    };
-    let role = table.role.unwrap_or(role);
-    Ok(Announced { catalog: image.catalog().clone(), key: image.signed_catalog().public_key(), role })
-}
-
 /// A stack, and who signed it.
 fn stacked(path: &Path) -> Result<(Stack, PublicKey)> {
     let missing = || Failure::missing(format!("no stack was published in {}", path.display()));
@@ -199,53 +245,14 @@ fn stack_json(stack: &Stack, key: &PublicKey) -> serde_json::Value {
     })
 }
 
-/// The newest image of a table directory.
-fn newest(dir: &Path) -> Result<Arc<ImageFile>> {
-    TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(blame::db)
+/// As many open files as the system lets this process have: each connection is one. What it does not give is left as it is; a
+/// connection for which there is none takes the place of an idle one.
+#[cfg(unix)]
+fn room_for_connections() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let most = getrlimit(Resource::Nofile).maximum;
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most });
 }
 
-impl Announced {
-    fn is_symmetric(&self) -> bool {
-        self.catalog.masked().is_ok_and(|masked| masked.is_some())
-    }
-
-    fn line(&self) -> String {
-        let catalog = &self.catalog;
-        let (name, rows) = (&catalog.table, units::count(catalog.rows));
-        let masked = if self.is_symmetric() { ", symmetric" } else { "" };
-        let bytes = catalog.item_bytes().unwrap_or(catalog.row_bytes);
-        let role = match catalog.servers {
-            1 => String::new(),
-            servers => format!(", server {} of {servers}", self.role),
-        };
-        format!(
-            "table {name}: epoch {}, {rows} rows of {bytes} bytes, {}{masked}{role}\n  pin {}",
-            catalog.epoch, catalog.scheme, self.key
-        )
-    }
-
-    fn next(&self, public: &str) -> String {
-        let server = |server| match server == u32::from(self.role) {
-            true => format!("--server {public}"),
-            false => format!("--server (the address of server {server}, of another operator)"),
-        };
-        let servers: Vec<_> = (0..self.catalog.servers).map(server).collect();
-        let (servers, table) = (servers.join(" "), &self.catalog.table);
-        let what = if self.catalog.kind == TableKind::Keyword { "--key KEY" } else { "--row 0" };
-        format!("next: sotto get {servers} --table {table} {what} --pin {}", self.key)
-    }
-
-    fn json(&self) -> serde_json::Value {
-        json!({
-            "table": self.catalog.table,
-            "epoch": self.catalog.epoch,
-            "rows": self.catalog.rows,
-            "row_bytes": self.catalog.row_bytes,
-            "symmetric": self.is_symmetric(),
-            "scheme": self.catalog.scheme,
-            "servers": self.catalog.servers,
-            "role": self.role,
-            "public_key": self.key.to_string(),
-        })
-    }
-}
+#[cfg(not(unix))]
+fn room_for_connections() {}

@@ -1,43 +1,70 @@
 //! The state of a client that must not lose it: where it lies, how much is left, what happened to it.
 
 use crate::failure::Result;
+use crate::screen::bars::Bars;
 use crate::screen::{Screen, units};
 use sotto_client::Table;
 use sotto_client::table::Event;
 use sotto_core::Budget;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What happened to the state during a command.
+/// What happened during a command.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Events(Arc<Mutex<Vec<String>>>);
+pub(super) struct Events(Arc<Mutex<Vec<Heard>>>);
+
+#[derive(Debug)]
+struct Heard {
+    text: String,
+    /// Whether it was said when it happened.
+    said: bool,
+}
 
 impl Events {
-    /// What a table is to call.
-    pub(super) fn listener(&self) -> impl FnMut(Event) + Send + 'static {
-        let Events(heard) = self.clone();
-        move |event| heard.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(event.to_string())
+    /// What a table is to call. Whoever has to wait is told at once.
+    pub(super) fn listener(&self, bars: &Arc<Bars>) -> impl FnMut(Event) + Send + 'static {
+        let (events, bars) = (self.clone(), Arc::clone(bars));
+        move |event| {
+            let (text, said) = (event.to_string(), matches!(event, Event::Waiting(..) | Event::Mended(_)));
+            if said {
+                bars.note(&text);
+            }
+            events.all().push(Heard { text, said });
+        }
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<Heard>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// What was heard.
     pub(super) fn heard(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        self.all().iter().map(|heard| heard.text.clone()).collect()
     }
 
-    /// Prints what was heard, and gives it.
+    /// What was heard and not said yet.
+    pub(super) fn unsaid(&self) -> Vec<String> {
+        self.all().iter().filter(|heard| !heard.said).map(|heard| heard.text.clone()).collect()
+    }
+
+    /// Prints what was heard and not said yet, and gives all of it.
     pub(super) fn tell(&self, screen: Screen) -> Result<Vec<String>> {
-        let heard = self.heard();
-        heard.iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
-        Ok(heard)
+        self.unsaid().iter().try_for_each(|event| screen.say(format!("note: {event}")))?;
+        Ok(self.heard())
     }
 }
 
 /// Where states go if nobody says: the user's folder for data, by the XDG rules. It is not the one for caches, which
 /// people empty, nor the one for anchors.
 pub(super) fn default_dir() -> Option<PathBuf> {
+    data_dir().map(|folder| folder.join("state"))
+}
+
+/// Our part of the user's folder for data.
+pub(super) fn data_dir() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    folder.map(|folder| folder.join("sotto").join("state"))
+    folder.map(|folder| folder.join("sotto"))
 }
 
 /// How many more queries there are, if that is limited.

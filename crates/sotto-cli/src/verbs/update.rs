@@ -3,25 +3,38 @@
 use super::encode::{self, source};
 use crate::blame;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
-use sotto_catalog::TableKind;
+use sotto_catalog::{Batched, Stack, TableKind};
 use sotto_db::epoch::KEY;
 use sotto_db::ingest::{Column, Encoding, FileOptions, Format};
-use sotto_db::update::KeyChanges;
-use sotto_db::{Retention, TableDir, UpdateOptions, UpdateSummary, retain, update_table};
+use sotto_db::retain::retain_all;
+use sotto_db::update::{StackSummary, Tally, read_stack_update, read_update};
+use sotto_db::{Retained, Retention, StackDir, TableDir, UpdateOptions, UpdateSummary, WriteLock, retain};
 use std::path::PathBuf;
+use std::time::Duration;
 
 const EXAMPLE: &str = "\
 The file has two columns, the row's number and its new value; for range tables three, first key, last key and \
-value; for keyword tables key and value. Rows past the end are appended while there is room. A running `sotto serve` picks the new epoch up by \
+value; for keyword tables key and value. Columns are found by the names that they had when the table was encoded (source.json in \
+the directory keeps them), else by the names row, start, end, key and value; \
+in a CSV file without a header by their place. A CSV file whose first line may be a header or a key is refused until \
+--header or --no-header says which.
+
+Before anything is written, it is said what changes: 3 set, 1 added, 0 removed. --dry-run stops there.
+
+Rows past the end are appended while there is room (`sotto encode --room`). A running `sotto serve` picks the new epoch up by \
 itself and keeps the one before live; clients fetch a delta instead of the whole hint. Who kept the old hint \
 can work out from it something of what changed: the scheme's README says what.
 
 Keyword tables: a key that is there gets the new value, one that is not is added while there is room (`sotto encode \
---room`). A key goes if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column that --delete \
+--room`). A key is removed if its value is null, in JSON lines and Parquet; in CSV, which has no null, if the column \
+that --delete \
 names says so. The rows of the newest epoch are kept in the directory for this (epoch-N.rows); they are not served.
+
+A stack (`sotto encode --batch`) is updated like a table: each of its tables that changes gets its next epoch, and \
+the stack that \
+names them comes last, so that clients see all of it or nothing.
 
 Old epochs stay in the directory until --keep says otherwise; a server needs the two newest. What shrinks keeps \
 only its catalog and its rows delta (epoch-N.delta), for clients that hold state of their own and were away.
@@ -29,42 +42,49 @@ only its catalog and its rows delta (epoch-N.delta), for clients that hold state
 Example:
   sotto update tables/words today.csv
   sotto update tables/words today.csv --row number --value meaning
+  sotto update tables/blocked today.csv --dry-run
   sotto update tables/blocked today.csv --key domain --value verdict --delete gone";
 
 /// Arguments of `sotto update`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Update {
-    /// The table's directory
+    /// The directory of the table, or of the stack
     #[arg(value_name = "DIR")]
     dir: PathBuf,
     /// The file of changed rows: CSV, JSON lines or Parquet; .gz and .zst are decompressed
     #[arg(value_name = "CHANGES")]
     changes: PathBuf,
-    /// The column of row numbers [default: the first, or `row`]
+    /// The column of row numbers [default: `row`, or the first]
     #[arg(long, value_name = "COL", requires = "value", conflicts_with_all = ["start", "end"])]
     row: Option<Column>,
-    /// Keyword tables: the column of keys [default: the first, or `key`]
+    /// Keyword tables: the column of keys [default: named as when the table was encoded, or the first]
     #[arg(long, value_name = "COL", conflicts_with_all = ["row", "start", "end"])]
     key: Option<Column>,
-    /// Keyword tables: the column that says which keys go: 1, true, yes or delete; else 0, false, no or nothing
+    /// Keyword tables: the column that says which keys are removed: 1, true, yes or delete; else 0, false, no or nothing
     #[arg(long, value_name = "COL")]
     delete: Option<Column>,
-    /// Range tables: the column of first keys [default: the first, or `start`]
+    /// Range tables: the column of first keys [default: named as when the table was encoded, or the first]
     #[arg(long, value_name = "COL", requires_all = ["end", "value"])]
     start: Option<Column>,
-    /// Range tables: the column of last keys [default: the second, or `end`]
+    /// Range tables: the column of last keys [default: named as when the table was encoded, or the second]
     #[arg(long, value_name = "COL", requires_all = ["start", "value"])]
     end: Option<Column>,
-    /// The column of values [default: the last of them, or `value`]
+    /// The column of values [default: named as when the table was encoded, or the one after those]
     #[arg(long, value_name = "COL")]
     value: Option<Column>,
     /// What the file is: csv, jsonl or parquet [default: by its name]
     #[arg(long)]
     format: Option<Format>,
-    /// The first line of the CSV file names the columns; it does anyway if one is asked for by name
-    #[arg(long)]
+    /// The first line of the CSV file names the columns; it does anyway if one is asked for by name, or is named in it
+    #[arg(long, conflicts_with = "no_header")]
     header: bool,
+    /// The first line of the CSV file is data
+    #[arg(long)]
+    no_header: bool,
+    /// Say what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
     /// What stands between the columns of a CSV file; \t for a tab
     #[arg(long, value_name = "CHAR", default_value = ",", value_parser = source::delimiter)]
     delimiter: u8,
@@ -88,18 +108,13 @@ pub(crate) struct Update {
 impl Update {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let dir = TableDir::open(&self.dir).map_err(blame::db)?;
+        let stack = StackDir::find(&self.dir);
         // Before the lock: a directory without a table should not get one.
-        let latest = dir.open_latest().map_err(blame::db)?;
-        let columns = self.columns(&latest.catalog().kind)?;
-        let scheme = latest.catalog().scheme.clone();
-        drop(latest);
-        let entry = sotto_registry::find(&scheme).ok_or_else(|| {
-            Failure::new(
-                crate::exit::Exit::Params,
-                format!("the table's scheme {scheme} is not in this build"),
-            )
-            .fix("use a build of sotto that carries it")
-        })?;
+        let kind = match &stack {
+            Some(stack) => stack_kind(&stack.read().map_err(blame::db)?.1),
+            None => dir.open_latest().map_err(blame::db)?.catalog().kind.clone(),
+        };
+        let columns = self.columns(&kind)?;
         // A new key could not sign this table's next epoch, and would stand where the lost one belongs.
         let path = self.signing_key.clone().unwrap_or_else(|| self.dir.join(KEY));
         if !path.exists() {
@@ -108,41 +123,91 @@ impl Update {
         }
         let key = encode::signing_key(&dir, Some(&path))?;
         let lock = dir.lock().map_err(blame::db)?;
-        let named =
-            columns.iter().flatten().chain(&self.delete).any(|column| matches!(column, Column::Name(_)));
+        let header = match (self.header, self.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
         let options = UpdateOptions {
-            file: FileOptions {
-                format: self.format,
-                delimiter: self.delimiter,
-                header: self.header || named,
-            },
+            file: FileOptions { format: self.format, delimiter: self.delimiter, header },
             columns,
             delete: self.delete.clone(),
             encoding: self.encoding,
             threads: self.threads,
             key: &key,
         };
+        match &stack {
+            Some(stack) => self.stack(stack, &options, screen),
+            None => self.table(&lock, &options, screen),
+        }
+    }
+
+    fn table(&self, lock: &WriteLock, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
+        let scheme = lock.dir().open_latest().map_err(blame::db)?.catalog().scheme.clone();
+        let entry = sotto_registry::find(&scheme).ok_or_else(|| {
+            Failure::new(
+                crate::exit::Exit::Params,
+                format!("the table's scheme {scheme} is not in this build"),
+            )
+            .fix("use a build of sotto that carries it")
+        })?;
         let bars = screen.bars();
-        let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
-        let done = update_table(entry, &lock, &self.changes, &options, &watch).map_err(blame::db)?;
-        let keep =
-            self.keep.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas });
-        let retained = keep.map(|keep| retain(&lock, keep, &watch)).transpose().map_err(blame::db)?;
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let update = read_update(entry, lock, &self.changes, options, &watch).map_err(blame::db)?;
+        if self.ends_here(update.tally(), screen)? {
+            return Ok(());
+        }
+        let done = update.apply(&watch).map_err(blame::db)?;
+        let retained = self.keep().map(|keep| retain(lock, keep, &watch)).transpose().map_err(blame::db)?;
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
         screen.say(grid::facts(lines(&done, &stages)))?;
-        if let Some(retained) = &retained {
-            let (shrunk, removed) = (retained.shrunk.len(), retained.removed.len());
-            let freed = units::bytes(retained.freed_bytes);
-            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
-        }
-        screen.say("\nnext: nothing; a running `sotto serve` picks it up by itself")?;
+        said_retained(retained.as_ref(), screen)?;
+        screen.say(NEXT)?;
         screen.report(&json!({
             "summary": done,
             "retained": retained,
-            "public_key": key.public().to_string(),
+            "public_key": options.key.public().to_string(),
             "stages_s": encode::stages_json(&stages),
         }))
+    }
+
+    /// A stack: each table that changes, and then what names them.
+    fn stack(&self, dir: &StackDir, options: &UpdateOptions<'_>, screen: Screen) -> Result<()> {
+        let bars = screen.bars();
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let update = read_stack_update(sotto_registry::find, dir, &self.changes, options, &watch);
+        let update = update.map_err(blame::db)?;
+        if self.ends_here(update.tally(), screen)? {
+            return Ok(());
+        }
+        let done = update.apply(&watch).map_err(blame::db)?;
+        let retained =
+            self.keep().map(|keep| retain_all(dir, keep, &watch)).transpose().map_err(blame::db)?;
+        let stages = bars.finish();
+        screen.say(grid::facts(stack_lines(&done, &stages)))?;
+        said_retained(retained.as_ref(), screen)?;
+        screen.say(NEXT)?;
+        screen.report(&json!({
+            "summary": done,
+            "retained": retained,
+            "public_key": options.key.public().to_string(),
+            "stages_s": encode::stages_json(&stages),
+        }))
+    }
+
+    fn keep(&self) -> Option<Retention> {
+        self.keep.map(|images| Retention { images: usize::from(images), deltas: self.keep_deltas })
+    }
+
+    /// Says what will change, and whether that is all that was asked for.
+    fn ends_here(&self, tally: Tally, screen: Screen) -> Result<bool> {
+        screen.say(said(&tally))?;
+        if self.dry_run {
+            screen.say("nothing was written (--dry-run)")?;
+            screen.report(&json!({ "dry_run": true, "changes": tally }))?;
+        }
+        Ok(self.dry_run)
     }
 
     fn columns(&self, kind: &TableKind) -> Result<Option<Vec<Column>>> {
@@ -170,7 +235,53 @@ impl Update {
     }
 }
 
-fn lines(done: &UpdateSummary, stages: &[(String, std::time::Duration)]) -> Vec<(&'static str, String)> {
+const NEXT: &str = "\nnext: nothing; a running `sotto serve` picks it up by itself";
+
+/// How the rows of a stack are named.
+fn stack_kind(stack: &Stack) -> TableKind {
+    match Batched::of(stack) {
+        Ok(Some(Batched::Keys(_))) => TableKind::Keyword,
+        Ok(Some(Batched::Rows { kind, .. })) => kind,
+        // Reading it says what is wrong.
+        _ => TableKind::Index,
+    }
+}
+
+fn said_retained(retained: Option<&Retained>, screen: Screen) -> Result<()> {
+    let Some(retained) = retained else { return Ok(()) };
+    let (shrunk, removed) = (retained.shrunk.len(), retained.removed.len());
+    let freed = units::bytes(retained.freed_bytes);
+    screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))
+}
+
+fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
+    let (changed, tables) = (done.tables_changed, done.tables);
+    let mut lines = vec![
+        ("epoch", format!("{}, made from {}", done.epoch, done.from_epoch)),
+        ("rows", format!("{} changed, in {changed} of {tables} tables", units::count(done.rows_changed))),
+        ("clients need", clients_need(done.client_bytes, done.artifact_bytes)),
+        ("written anew", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
+    ];
+    if done.kept_bytes > 0 {
+        lines.push(("kept here", format!("{} of rows, for the next update", units::bytes(done.kept_bytes))));
+    }
+    lines.push(("time", took(done.total_seconds, stages)));
+    lines
+}
+
+fn clients_need(bytes: u64, whole: u64) -> String {
+    match whole {
+        0 => "nothing new: the scheme has no hint".to_owned(),
+        _ => format!("{} (the hints whole are {})", units::bytes(bytes), units::bytes(whole)),
+    }
+}
+
+fn took(seconds: f64, stages: &[(String, Duration)]) -> String {
+    let total = Duration::from_secs_f64(seconds.max(0.0));
+    format!("{} ({})", units::time(total), encode::stages_text(stages))
+}
+
+fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
     let delta = done.delta_bytes.map_or_else(|| "none".to_owned(), units::bytes);
     let mut lines = vec![
         ("epoch", format!("{}, made from {}", done.epoch, done.from_epoch)),
@@ -198,8 +309,7 @@ fn lines(done: &UpdateSummary, stages: &[(String, std::time::Duration)]) -> Vec<
             ),
         ));
     }
-    let total = std::time::Duration::from_secs_f64(done.total_seconds.max(0.0));
-    lines.push(("time", format!("{} ({})", units::time(total), encode::stages_text(stages))));
+    lines.push(("time", took(done.total_seconds, stages)));
     lines
 }
 
@@ -215,16 +325,13 @@ fn rows(done: &UpdateSummary) -> String {
     }
 }
 
-fn said(keys: &KeyChanges) -> String {
-    let KeyChanges { set, added, removed, absent } = keys;
-    let mut said = format!(
-        "{} set, {} added, {} gone",
-        units::count(*set),
-        units::count(*added),
-        units::count(*removed)
-    );
+/// What becomes of rows, or of keys.
+fn said(tally: &Tally) -> String {
+    let Tally { set, added, removed, absent } = tally;
+    let (set, added, removed) = (units::count(*set), units::count(*added), units::count(*removed));
+    let mut said = format!("{set} set, {added} added, {removed} removed");
     if *absent > 0 {
-        said += &format!("; {} to go were not there", units::count(*absent));
+        said += &format!("; {} to be removed were not there", units::count(*absent));
     }
     said
 }

@@ -42,11 +42,12 @@ fn an_encoder_that_is_killed_leaves_no_image_and_nothing_in_the_way() {
     assert_eq!(sotto(&["inspect", &dir, "--verify", "--json"]).json()["catalog"]["rows"], 10);
 }
 
-/// Files in a table's directory that are neither image, key nor lock.
+/// Files in a table's directory that are no part of it.
 fn leftovers(dir: &str) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.file_name().into_string().unwrap());
-    names.filter(|name| !name.ends_with(".sotto") && name != "signing.key" && name != "write.lock").collect()
+    let parts = ["signing.key", "source.json", "write.lock"];
+    names.filter(|name| !name.ends_with(".sotto") && !parts.contains(&name.as_str())).collect()
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn a_server_killed_in_the_middle_of_an_answer_is_the_peers_fault() {
 }
 
 /// Carries bytes to `server`; stops at the first POST and says so, with the means to go on.
-fn proxy(server: String) -> (String, mpsc::Receiver<mpsc::Sender<()>>) {
+pub(crate) fn proxy(server: String) -> (String, mpsc::Receiver<mpsc::Sender<()>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (tell, asked) = mpsc::channel();
@@ -199,7 +200,11 @@ fn two_servers_on_one_port() {
     let first = Served::start(&[&dir]);
     let taken = first.url.strip_prefix("http://").unwrap();
     sotto(&["serve", &dir, "--listen", taken, "--admin-listen", "127.0.0.1:0", "--log", "error"])
-        .fails(6, &[taken, "in use", "listen"]);
+        .fails(6, &[taken, "in use", "--listen ADDRESS", "--admin-listen 127.0.0.1:8083"]);
+    // The other address is taken as often: both have the same default.
+    let taken = first.admin.strip_prefix("http://").unwrap();
+    sotto(&["serve", &dir, "--listen", "127.0.0.1:0", "--admin-listen", taken, "--log", "error"])
+        .fails(6, &[taken, "in use", "--admin-listen ADDRESS"]);
     let got =
         sotto(&["get", "--server", &first.url, "--table", "words", "--row", "3", "--no-cache", "--json"]);
     assert_eq!(got.json()["answers"][0]["value"], "row 3", "the first one does not mind");

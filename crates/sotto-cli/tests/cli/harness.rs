@@ -115,13 +115,18 @@ pub(crate) struct Served {
 impl Served {
     /// Serves directories on free ports.
     pub(crate) fn start(dirs: &[&str]) -> Self {
+        Served::start_to(dirs, Stdio::inherit())
+    }
+
+    /// The same, with its log in a place of its own.
+    pub(crate) fn start_to(dirs: &[&str], log: Stdio) -> Self {
         let mut child = Command::new(program())
             .arg("serve")
             .args(dirs)
             .args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--reload-seconds", "0"])
             .args(["--json", "--log", "warn"])
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());

@@ -1,5 +1,6 @@
 //! The whole way, as an operator and a user would go it.
 
+use crate::first_lookup;
 use crate::harness::{Folder, Served, images, sotto};
 
 #[test]
@@ -44,6 +45,13 @@ fn encode_serve_get_update_get_inspect() {
     assert_eq!(first["answers"][1]["value"], "meaning 2999");
     let hint = first["once"]["artifact_bytes"].as_u64().unwrap();
     assert!(hint > 0 && first["up_bytes"].as_u64() > Some(0));
+
+    // The same in Rust, as the README has it; and an error that a `main` returns is a sentence.
+    let from_rust = first_lookup::look_up(&server.url, "words", &key, 2999).unwrap();
+    assert!(from_rust.starts_with("meaning 2999") && from_rust.contains("bytes up"), "{from_rust}");
+    let error = first_lookup::look_up(&server.url, "swords", &key, 7).unwrap_err();
+    let said = format!("Error: {error:?}");
+    assert!(said.starts_with("Error: the server refused: ") && said.contains("\n  fix: "), "{said}");
 
     let again = get(&["--row", "7"]).json();
     assert_eq!(again["trust"], "remembered");
@@ -214,7 +222,7 @@ fn a_scheme_with_keys_says_its_set_and_its_noise_step_by_step() {
         assert_eq!(facts.filter(|line| line.chars().count() > 100).collect::<Vec<_>>(), [""; 0]);
     }
     let wrong = sotto(&[encode.as_slice(), &["nosuch", "--out", &folder.text("none")]].concat());
-    wrong.fails(4, &["no set of that name", "default"]);
+    wrong.fails(4, &["no parameter set \"nosuch\"", "default"]);
 }
 
 #[test]

@@ -6,9 +6,13 @@
 //! | [`journey`] | encode, serve, get, update, get again, inspect |
 //! | [`sources`] | bad source files: whose fault, which line, which column |
 //! | [`batch`] | several rows, or values of several keys, in one round |
+//! | [`changes`] | which columns a file of changes means, what is said before, and that what was encoded comes back |
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
+//! | [`documents`] | every command of the README and of the guide, as it stands there |
+//! | [`first_lookup`] | the example of the README, from Rust |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
+//! | [`lost`] | images that are damaged, or lost while they are served |
 //! | [`keys`] | tables that are asked by key, and change |
 //! | [`relay`] | what stands between, and writes down what was sent |
 //! | [`state`] | hints that are used up: from call to call, and copied |
@@ -16,18 +20,25 @@
 //! | [`tree`] | proofs from a transparency log, built, served and grown |
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
+//! | [`verify`] | proofs and copies of logs, checked without a server |
 
 // Clippy knows tests by their attribute, and what they share has none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod batch;
 mod bits;
+mod changes;
 mod codes;
+mod documents;
 mod faults;
+#[path = "../../../../examples/first-lookup/src/main.rs"]
+#[allow(dead_code, reason = "its `main` is for whoever runs it alone")]
+mod first_lookup;
 mod harness;
 mod helped;
 mod journey;
 mod keys;
+mod lost;
 mod relay;
 mod sources;
 mod state;
@@ -36,3 +47,4 @@ mod tour;
 mod tree;
 mod two;
 mod variants;
+mod verify;

@@ -109,7 +109,7 @@ fn nothing_is_served_changed_or_published_without_the_key() {
     };
     let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &dir];
     let again = |more: &[&str]| sotto(&[&args[..], more].concat());
-    again(&[]).fails(2, &["the table here is symmetric", "--symmetric"]);
+    again(&[]).fails(2, &["asked by row number, symmetric", "--replace"]);
 
     std::fs::remove_file(&key).unwrap();
     let (code, said) = serve();

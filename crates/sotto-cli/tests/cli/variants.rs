@@ -1,6 +1,9 @@
 //! Every variant of the schemes that have variants, encoded, served and asked over HTTP; and large rows, streamed.
 
-use crate::harness::{Folder, Served, sotto};
+use crate::faults::proxy;
+use crate::harness::{Folder, Served, program, sotto, wait};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Scheme and set: each ring, upload and form there is.
 const VARIANTS: [(&str, &str); 15] = [
@@ -92,4 +95,70 @@ fn large_rows_come_as_a_stream() {
         assert!(std::fs::read(&file).unwrap() == wanted, "{table}");
         std::fs::remove_file(&file).unwrap();
     }
+}
+
+/// Interrupted, it takes its part along; killed, it leaves that to the next one.
+#[test]
+fn a_stream_that_is_cut_short_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let dir = encode(&folder, ("fspiral", "default"), 2, 100_001);
+    let server = Served::start(&[&dir]);
+    std::fs::create_dir(folder.at("out")).unwrap();
+    let file = folder.text("out/row");
+    let left = || std::fs::read_dir(folder.at("out")).unwrap().count();
+    let args = |url: &str| {
+        let args = [
+            "get",
+            "--stream",
+            "--server",
+            url,
+            "--table",
+            "fspiral-default",
+            "--no-cache",
+            "--row",
+            "1",
+            "-o",
+        ];
+        [args.map(str::to_owned).to_vec(), vec![file.clone()]].concat()
+    };
+    for (signal, leaves) in [("-INT", 0), ("-TERM", 0), ("-KILL", 1)] {
+        let (url, asked) = proxy(server.url.strip_prefix("http://").unwrap().to_owned());
+        let mut client = Command::new(program()).args(args(&url)).stderr(Stdio::null()).spawn().unwrap();
+        // Keys are on their way, and so is the part there.
+        let go_on = asked.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(left(), 1);
+        assert!(Command::new("kill").args([signal, &client.id().to_string()]).status().unwrap().success());
+        assert!(!wait(&mut client).success());
+        drop(go_on);
+        assert_eq!(left(), leaves, "{signal}");
+    }
+    assert_eq!(sotto(&args(&server.url)).code, 0);
+    assert!(left() == 1 && folder.at("out/row").exists());
+}
+
+/// Calls of one day share their keys, unless one asks for its own.
+#[test]
+fn keys_are_uploaded_by_the_first_call_alone() {
+    let folder = Folder::new();
+    let dir = encode(&folder, ("fspiral", "default"), 20, 30);
+    let server = Served::start(&[&dir]);
+    let (cache, key) = (folder.text("cache"), folder.text("safe/key"));
+    let get = |more: &[&str]| {
+        let args = ["get", "--server", &server.url, "--table", "fspiral-default", "--row", "7"];
+        sotto(&[&args, more].concat())
+    };
+    let cached = |more: &[&str]| {
+        let got = get(&[&["--cache", &cache, "--key-file", &key, "--json"], more].concat()).json();
+        let wanted: String = (7 * 30..8 * 30).map(|i| format!("{:02x}", byte(i))).collect();
+        assert_eq!(got["answers"][0]["hex"], wanted.as_str());
+        got["once"]["keys_bytes"].as_u64().unwrap()
+    };
+    let whole = cached(&[]);
+    assert!(whole > 0);
+    assert_eq!(cached(&[]), 0);
+    assert_eq!(cached(&["--fresh-keys"]), whole);
+    assert_eq!(cached(&[]), 0);
+    assert!(folder.at("safe/key").exists());
+    let said = get(&["--cache", &cache, "--key-file", &key]).stdout;
+    assert!(said.contains("keys of an earlier call"), "{said}");
 }

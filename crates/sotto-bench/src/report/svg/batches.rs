@@ -16,7 +16,12 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 
         return top + 8.0;
     }
     canvas.heading(24.0, top + 22.0, "Lookups answered in one pass: GB of table per second, times lookups");
-    canvas.small(24.0, top + 40.0, "Above the dashed line a server answers more than it could by reading the table once for each lookup.");
+    canvas.small(
+        24.0,
+        top + 40.0,
+        "Above the dashed line a server answers more than it could by reading the table \
+    once for each lookup.",
+    );
     let (first, bottom) = (top + 60.0, top + 60.0 + HEIGHT);
     let batches = || cases.iter().flat_map(|(_, m)| &m.batches);
     let read = middle(batches().map(|b| b.read_memory_gb_per_s));

@@ -4,6 +4,7 @@ use super::canvas::{Anchor, Canvas, WIDTH, ticks};
 use super::colour;
 use crate::report::units::{digits, time};
 use crate::report::{Measured, Stepped};
+use sotto_core::Sure;
 
 const LEFT: f64 = 330.0;
 const RIGHT: f64 = WIDTH - 110.0;
@@ -54,7 +55,7 @@ fn panel(canvas: &mut Canvas, lines: &[(&Measured, &Stepped)], top: f64) -> f64 
         canvas.anchored(LEFT - 10.0, y + 16.0, Anchor::End, "#222", &label);
         let mut x = LEFT;
         for step in &line.steps {
-            let at = names.iter().position(|name| *name == step.name).unwrap_or_default();
+            let at = names.iter().position(|name| *name == step.name).sure("every step is among the names");
             canvas.bar(x, y + 4.0, width(step.server_ms), ROW - 9.0, colour(at));
             x += width(step.server_ms);
         }

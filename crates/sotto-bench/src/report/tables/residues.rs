@@ -22,7 +22,8 @@ pub(in super::super) fn foretold(found: &Residues) -> Table {
 /// What it rests on, in a sentence.
 pub(in super::super) fn basis(found: &Residues) -> String {
     format!(
-        "One multiplication modulo a number of {} bits takes {} us. A table of {} bits took {} ms where that foretells {} ms, and \
+        "One multiplication modulo a number of {} bits takes {} us. A table of {} bits took {} ms where that \
+        foretells {} ms, and \
         all {} bits of its answer are right.",
         found.modulus_bits,
         digits(found.multiplication_ns / 1e3),

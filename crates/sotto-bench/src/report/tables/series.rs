@@ -4,6 +4,7 @@ use super::super::units::{bytes, decimal, time};
 use super::super::{Measured, PublishedRow, Series, names};
 use super::{Named, add, grid, source, sources};
 use comfy_table::Table;
+use sotto_core::Sure;
 
 /// What preparing takes of a client that asks many times afterwards.
 pub(in crate::report) fn prepared(measured: &[Measured]) -> Table {
@@ -59,7 +60,10 @@ pub(in crate::report) fn published_series(rows: &[PublishedRow]) -> Table {
     for row in rows.iter().filter(|row| row.online_ms.is_some()) {
         let size = |n: Option<u64>| n.map_or("-".to_owned(), decimal);
         let duration = |ms: Option<f64>| ms.map_or("-".to_owned(), time);
-        let source = sources.iter().position(|s| s.ends_with(&source(row))).unwrap_or_default();
+        let source = sources
+            .iter()
+            .position(|s| s.ends_with(&source(row)))
+            .sure("every line has its source among them");
         table.add_row([
             row.scheme.clone(),
             row.shape.clone(),

@@ -5,6 +5,7 @@ use super::super::units::{bytes, decimal, digits, time};
 use super::super::{Measured, PublishedRow, Step, names};
 use super::{add, grid, source, sources};
 use comfy_table::Table;
+use sotto_core::Sure;
 
 /// Every name of a step, in the order in which they came up.
 fn steps<'a>(lines: impl Iterator<Item = &'a [Step]>) -> Vec<&'a str> {
@@ -86,7 +87,10 @@ pub(in crate::report) fn published_break_evens(rows: &[PublishedRow]) -> Option<
         let moved = row.total_bytes.or_else(|| Some(row.up_bytes? + row.down_bytes?));
         let (Some(moved), Some(server_ms)) = (moved, row.server_ms) else { continue };
         let table_bytes = row.rows_count.saturating_mul(row.row_bits) / 8;
-        let from = sources.iter().position(|s| s.ends_with(&source(row))).unwrap_or_default();
+        let from = sources
+            .iter()
+            .position(|s| s.ends_with(&source(row)))
+            .sure("every line has its source among them");
         table.add_row([
             row.scheme.clone(),
             row.shape.clone(),

@@ -4,6 +4,7 @@ use super::grid;
 use crate::report::trees::{PublishedTree, QUESTIONS, Question, Tree, TreeFigures, TreeMeasured, Trees};
 use crate::report::units::{decimal, time};
 use comfy_table::Table;
+use sotto_core::Sure;
 
 /// Most trees side by side.
 const COLUMNS: usize = 7;
@@ -27,7 +28,10 @@ pub(in crate::report) fn answered(trees: &Trees) -> Vec<Answered> {
         .published
         .iter()
         .map(|p| {
-            let number = sources.iter().position(|text| text.ends_with(&source(p))).unwrap_or_default();
+            let number = sources
+                .iter()
+                .position(|text| text.ends_with(&source(p)))
+                .sure("every line has its source among them");
             (format!("{} [T{}]", p.line, number + 1), &p.tree, &p.figures)
         })
         .collect();

@@ -13,7 +13,7 @@ use crate::plan::{self, Plan, Ready};
 use crate::report::TreeMeasured;
 use crate::runner::asking::Asking;
 use crate::runner::offline::{self, Encoded};
-use sotto_core::{AnyServer, CryptoRng};
+use sotto_core::{AnyServer, CryptoRng, Sure};
 use std::time::{Duration, Instant};
 
 /// A table that lies in memory.
@@ -139,7 +139,7 @@ fn open(plan: &Plan<'_>, encoded: &Encoded) -> Result<Box<dyn AnyServer>, BenchE
 /// What a row of a table must be.
 fn truth(table: &[u8]) -> impl Fn(u64) -> Vec<u8> + use<'_> {
     let width = sotto_layers::colour::ROW_BYTES;
-    move |row| table.chunks_exact(width).nth(row as usize).unwrap_or_default().to_vec()
+    move |row| table.chunks_exact(width).nth(row as usize).sure("a row is one of the table").to_vec()
 }
 
 /// Times of one proof.

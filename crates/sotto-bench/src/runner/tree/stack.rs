@@ -3,7 +3,7 @@
 use super::SEED;
 use super::nodes::Nodes;
 use crate::definition::Way;
-use sotto_core::{CryptoRng, Layer, Misuse, ParamsError, Result, Row};
+use sotto_core::{CryptoRng, Layer, Misuse, ParamsError, Result, Row, Sure};
 use sotto_layers::pbc::code::Sizes;
 use sotto_layers::pbc::place::Placement;
 use sotto_layers::{Colour, Pbc, colour, pbc};
@@ -150,7 +150,7 @@ pub(super) fn is_right(nodes: &Nodes, leaf: u64, hashes: &[Hash]) -> bool {
             .map(|place| nodes.node(place))
             .eq(hashes.iter().copied());
     }
-    let own = nodes.leaves().get(leaf as usize).copied().unwrap_or_default();
+    let own = nodes.leaves().get(leaf as usize).copied().sure("a leaf is one of the tree");
     proof::verify(&own, leaf, shape.leaves(), hashes, nodes.root()).is_ok()
 }
 

@@ -19,6 +19,7 @@ use sotto_client::session::{Action, Config as Opens, Opening};
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Response, Transport};
 use sotto_client::{ClientError, Session};
+use sotto_core::Sure;
 use sotto_db::TableDir;
 use sotto_server::{Config, Running, Server, TableConfig};
 use std::path::Path;
@@ -102,6 +103,8 @@ impl Report {
 
 /// Serves the newest epoch of the table in `dir` twice, with and without shared passes, and measures both.
 pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen) -> Result<Report> {
+    let bars = screen.bars();
+    bars.at("starting servers", 0, 0, Unit::Share);
     let image = TableDir::open(dir).and_then(|dir| dir.open_latest()).map_err(blame::db)?;
     let catalog = image.catalog().clone();
     let threads = options.threads.unwrap_or(1);
@@ -151,17 +154,23 @@ pub(super) fn run(dir: &Path, clients: usize, options: &Options, screen: Screen)
         }
         requests.push(request);
         first.push(answer);
+        bars.at("first answers", i as u64 + 1, clients as u64, Unit::Count("clients"));
     }
 
     let span = Duration::from_millis(if options.quick { 200 } else { 2000 });
     let ways = [(&shared, SHARED, 1), (&alone, 1, clients), (&shared, SHARED, clients)];
     let mut rounds: Vec<Vec<Round>> = ways.iter().map(|_| Vec::new()).collect();
-    let (bars, mut done) = (screen.bars(), 0);
+    let mut done = 0;
     for _ in 0..ROUNDS {
         for ((server, _, clients), rounds) in ways.iter().zip(&mut rounds) {
-            rounds.push(round(server, requests.get(..*clients).unwrap_or_default(), &first, span)?);
+            rounds.push(round(
+                server,
+                requests.get(..*clients).sure("there are requests for the most clients"),
+                &first,
+                span,
+            )?);
             done += 1;
-            bars.at("asking", done, (ROUNDS * ways.len()) as u64, Unit::Things);
+            bars.at("asking", done, (ROUNDS * ways.len()) as u64, Unit::Count("rounds"));
         }
     }
     bars.finish();

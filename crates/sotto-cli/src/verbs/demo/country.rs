@@ -3,6 +3,7 @@
 
 use crate::failure::{Failure, Result};
 use flate2::read::MultiGzDecoder;
+use sotto_core::Sure;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -56,7 +57,11 @@ impl Countries {
         for (first, last, country) in &self.ranges {
             let blocks = first.div_ceil(BLOCK)..=last / BLOCK;
             let (start, end) = (*blocks.start() as usize * 2, (*blocks.end() as usize + 1) * 2);
-            for row in table.get_mut(start..end).unwrap_or_default().chunks_exact_mut(2) {
+            for row in table
+                .get_mut(start..end)
+                .sure("blocks of IPv4 addresses are in the table")
+                .chunks_exact_mut(2)
+            {
                 row.copy_from_slice(country);
             }
         }

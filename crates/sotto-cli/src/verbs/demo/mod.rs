@@ -11,7 +11,6 @@
 //! | [`baseline`] | downloading everything, and asking in the clear |
 //! | [`story`] | what is printed |
 //! | [`script`] | the same for a script |
-//! | [`tidy`] | leaving nothing behind when interrupted |
 
 mod baseline;
 mod country;
@@ -22,7 +21,6 @@ mod played;
 mod script;
 mod stage;
 mod story;
-mod tidy;
 
 use crate::blame;
 use crate::failure::{Failure, Result};

@@ -1,14 +1,14 @@
 //! What an operator and a user would do: encode the data, serve it, open the table.
 
 use super::story::Reading;
-use super::{Demo, country, tidy};
+use super::{Demo, country};
 use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::screen::bars::Bars;
 use crate::verbs::encode::{Done, Job};
-use crate::verbs::remote;
+use crate::verbs::{remote, signal};
 use sotto_catalog::KeyKind;
 use sotto_client::Table;
 use sotto_core::{Goal, Image, SchemeEntry, Section};
@@ -56,6 +56,8 @@ impl Play {
                 file: FileOptions { format: Some(Format::Csv), ..FileOptions::default() },
                 layout: Layout::Range(RangeOptions::new(KeyKind::Ipv4, u64::from(country::BLOCK))),
             },
+            room: 0,
+            replace: false,
             lookups: LOOKUPS,
             goal: Goal::default(),
             set: None,
@@ -89,7 +91,13 @@ impl Encoded {
         let scratch = scratch.map_err(|error| {
             Failure::new(Exit::Storage, format!("no temporary directory can be made: {error}"))
         })?;
-        tidy::on_signal(scratch.path().to_owned())
+        let folder = scratch.path().to_owned();
+        // A file that the encoder has just moved is not found, and its folder may still be there.
+        let gone = move || match std::fs::remove_dir_all(&folder) {
+            Err(error) if folder.exists() => Err(std::io::Error::other(error)),
+            done => done,
+        };
+        signal::on_end(gone)
             .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
         let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
         let hinted = HINTED.encode(data, &out, screen)?;

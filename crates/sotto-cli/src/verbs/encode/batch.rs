@@ -12,10 +12,10 @@ use sotto_catalog::stack::{FORMAT, Shard};
 use sotto_catalog::{Batched, Catalog, Packing, PublicKey, Stack, TableKind, TableName};
 use sotto_core::{Epoch, Shape};
 use sotto_db::ingest::Notes;
-use sotto_db::table::{Bucket, Buckets, Scattered};
+use sotto_db::table::{Bucket, Buckets, Scattered, WithRoom};
 use sotto_db::{EncodeOptions, Ingested, StackDir, TableDir, WriteLock, encode_table};
 use sotto_layers::Pbc;
-use sotto_layers::keyword::Keyword;
+use sotto_layers::keyword::{self, Keyword};
 use sotto_layers::pbc::Params;
 use sotto_layers::pbc::code::Sizes;
 use sotto_prg::PublicSeed;
@@ -41,6 +41,7 @@ impl Job<'_> {
     pub(super) fn run_batch(self, most: usize, screen: Screen) -> Result<Done> {
         let began = Instant::now();
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
+        super::replace::check_set(self.scheme, self.set.as_deref())?;
         let traces = Traces::before(self.out);
         // Tables that are there may be those of a stack that was never published, and are not ours to remove.
         let ours = !self.out.join("tables").exists();
@@ -63,20 +64,26 @@ impl Job<'_> {
 
     fn encode_batch(self, most: usize, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
         let bars = screen.bars();
-        let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
         if lock.dir().latest().map_err(blame::db)?.is_some() {
             return Err(Failure::usage("the directory holds a table, and not a stack of tables")
                 .fix("give another directory, or leave --batch out"));
         }
+        self.check_replaced()?;
         let before = StackDir::find(self.out).map(|dir| dir.read()).transpose().map_err(blame::db)?;
         let before = before.map(|(_, before)| before);
-        let Ingested { table, kind, value, layers, notes } =
+        let Ingested { table, kind, value, layers, origin, notes } =
             sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
+        // Keys are found above the code, lengths in the rows of its tables.
+        let (above, below): (Vec<_>, Vec<_>) =
+            layers.into_iter().partition(|layer| layer.name == keyword::NAME);
         // A key takes several rows.
-        let keyword = layers.first().map(|layer| Keyword::parse(layer.params.to_string().as_bytes()));
+        let keyword = above.first().map(|layer| Keyword::parse(layer.params.to_string().as_bytes()));
         let keyword = keyword.transpose().map_err(sotto_db::DbError::Scheme).map_err(blame::db)?;
         let each = keyword.map_or(1, |keyword| keyword.params().probes as usize);
-        let sizes = sizes(before.as_ref(), &self.name, table.rows(), most.saturating_mul(each))?;
+        // Where a row's copies lie follows from how many rows there are, so the room is rows, of zeros.
+        let rows = table.rows().saturating_add(self.room);
+        let sizes = sizes(before.as_ref(), &self.name, rows, most.saturating_mul(each))?;
         let mut rng = sotto_prg::system_rng()
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let params = Params::new(sizes, PublicSeed::fresh(&mut rng));
@@ -85,14 +92,16 @@ impl Job<'_> {
         let key = signing_key(lock.dir(), self.key)?;
 
         let dir = StackDir::create(self.out).map_err(blame::db)?;
-        let copy = Scattered::copy(table.as_ref(), self.out, &watch).map_err(blame::db)?;
+        let with_room = WithRoom::new(table.as_ref(), self.room);
+        let copy = Scattered::copy(&with_room, self.out, &watch).map_err(blame::db)?;
         drop(table);
         let buckets = Buckets::new(&copy, &code).map_err(blame::db)?;
         let options = EncodeOptions {
             table: self.name.clone(),
             kind: TableKind::Index,
             value,
-            layers: Vec::new(),
+            layers: below,
+            room: 0,
             lookups_per_client: self.lookups,
             together: sizes.lookups() as u64,
             goal: self.goal,
@@ -106,7 +115,7 @@ impl Job<'_> {
         let mut catalog = None;
         let tables = buckets.tables();
         for (i, bucket) in tables.iter().enumerate() {
-            bars.at("tables", i as u64, tables.len() as u64, Unit::Things);
+            bars.at("tables", i as u64, tables.len() as u64, Unit::Count("tables"));
             let encoded = self.encode_bucket(&dir, i, bucket, &options)?;
             let visits = if i < code.buckets() { 1 } else { sizes.spare };
             round.add(&encoded, self.scheme, visits).map_err(blame::db)?;
@@ -117,7 +126,7 @@ impl Job<'_> {
             format: FORMAT.to_owned(),
             stack: self.name,
             epoch: Epoch(before.map_or(1, |before| before.epoch.0 + 1)),
-            layers: Batched::layers(&kind, &layers, &params),
+            layers: Batched::layers(&kind, &above, &params),
             shards,
             files: Vec::new(),
             attribution: self.attribution,
@@ -127,7 +136,11 @@ impl Job<'_> {
         let layers = Batched::of(&stack).map_err(|e| Failure::internal(e.to_string()))?;
         let (layers, catalog) =
             layers.zip(catalog).ok_or_else(|| Failure::internal("a batch code has tables"))?;
-        dir.publish(&stack, &[], &key).map_err(blame::db)?;
+        match stack.layers.first().filter(|layer| layer.name == keyword::NAME) {
+            Some(_) => dir.publish_keeping(&stack, &copy, &key, &watch).map(drop).map_err(blame::db)?,
+            None => dir.publish(&stack, &[], &key).map(drop).map_err(blame::db)?,
+        }
+        lock.keep_origin(&origin).map_err(blame::db)?;
         let (public_key, took) = (key.public(), began.elapsed());
         let table_bytes = sizes.rows.saturating_mul(catalog.row_bytes);
         let stages = bars.finish();
@@ -149,7 +162,7 @@ impl Job<'_> {
         })?;
         let folder = TableDir::create(&dir.table(&name)).map_err(blame::db)?;
         let lock = folder.lock().map_err(blame::db)?;
-        let (layers, set, attribution) = (Vec::new(), options.set.clone(), None);
+        let (layers, set, attribution) = (options.layers.clone(), options.set.clone(), None);
         let options =
             EncodeOptions { table: name, kind: TableKind::Index, layers, set, attribution, ..*options };
         let written = encode_table(self.scheme, bucket, &lock, &options, &sotto_db::progress::silent)

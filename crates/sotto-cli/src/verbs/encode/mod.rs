@@ -4,19 +4,20 @@
 //! |---|---|
 //! | `batch` | a stack for several rows at once |
 //! | [`list`] | which schemes and parameter sets there are |
+//! | `replace` | what is in the directory already, and may not be put away without a word |
 //! | `round` | what a round over such a stack costs, and how often it fails |
 //! | [`source`] | which file, which columns, which kind of table |
 //! | [`traces`] | what is removed again if nothing comes of it |
 
 mod batch;
 pub(crate) mod list;
+mod replace;
 mod round;
 pub(crate) mod source;
 mod traces;
 
 use crate::blame;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
@@ -41,19 +42,30 @@ has one row per block of keys, and is asked by key: an address, say. A keyword t
 of many keys, and is asked by key whether or not it has it. Encoding again into the same directory \
 makes the table's next epoch; `sotto update` does that for a few changed rows in less time.
 
+Values come back byte for byte. Where bytes (hex, base64, raw) have different lengths, each row says how long its \
+value is, in 1 to 4 \
+bytes; values of one length, raw rows, numbers and text take nothing more. \
+--room N leaves room for N more rows, or keys, which updates then add. Spare rows cost what rows cost: work of the \
+server, and bytes \
+where those grow with the table. Without room a row at the end takes encoding the whole table again.
+
+An epoch on top of a table that is asked in another way, or has another scheme or other columns, is refused without --replace.
+
 Keys of a keyword table have a --form, which both ends bring them into, so that Example.COM. and example.com are one \
-domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones, and --room \
-room for more keys, until the table has to be encoded afresh. How keys lie in rows is chosen by what a lookup costs \
+domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones. How keys \
+lie in rows is chosen by what a lookup costs \
 with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates.
 
-With --batch B the directory gets a stack: a table for each bucket of a batch code, of which one round asks all, and has up to B rows, or the values \
-of B keys. The server sees neither which nor how many. The tables are some copies of the rows on the disk, and another copy is there while they are written, \
-mapped to memory that the system may take back. Beyond ten rows that is less work for the server than as many lookups.
+With --batch B the directory gets a stack: several tables, made by a batch code. One round asks all of them and \
+gives up to B rows, or the values of B keys. The server sees neither which nor how many. The tables are some copies \
+of the rows on the disk, and another copy is there while they are written, mapped to memory that the system may take \
+back. Beyond ten rows that is less work for the server than as many lookups.
 
-With --symmetric a client learns the rows that it is granted and nothing else, also one that does not follow the protocol: each row is masked, \
-and opens with one evaluation of a function whose key lies in the directory (oprf.key), beside the signing key. Keep both: an update needs them, \
-and so does `sotto serve`, for the second. The server sees that an evaluation is taken, and of which row it does not. Masking takes a scalar \
-multiplication for each row, and a row gets 24 bytes longer.
+With --symmetric a client learns the rows that the server grants it and nothing else, even if it does not follow the \
+protocol. Each row is masked, and opens with one evaluation of a function. The function's key lies in the directory \
+(oprf.key), beside the signing key. Keep both: an update needs them, and `sotto serve` needs oprf.key. The server \
+sees that a row is opened, and not which. Masking takes a scalar multiplication for each row, and a row gets 24 \
+bytes longer.
 
 The directory gets a signing key of its own unless --signing-key names one. Whoever reads it can publish in your \
 name; clients pin its public half, which is printed.
@@ -93,7 +105,7 @@ pub(crate) struct Encode {
     /// What to choose parameters for, where the scheme has a choice
     #[arg(long, default_value = Goal::default().name(), value_parser = goal)]
     goal: Goal,
-    /// One of the scheme's named parameter sets, whatever the goal; `--set ?` lists them
+    /// One of the scheme's named parameter sets, in place of a goal; `--set ?` lists them
     #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
     /// Threads that encode [default: one per core]
@@ -102,6 +114,9 @@ pub(crate) struct Encode {
     /// The signing key; made if it is not there [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
+    /// Put this table in the place of one that is asked in another way, or has another scheme or other columns
+    #[arg(long)]
+    replace: bool,
     /// Where the data comes from, in the words its licence asks for
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
@@ -146,6 +161,10 @@ pub(super) struct Job<'a> {
     pub(super) name: TableName,
     pub(super) scheme: &'static SchemeEntry,
     pub(super) source: IngestOptions,
+    /// Rows that there is to be room for. Keys have theirs in the source's options.
+    pub(super) room: u64,
+    /// Whether it may take the place of a table of another kind.
+    pub(super) replace: bool,
     pub(super) lookups: u64,
     pub(super) goal: Goal,
     pub(super) set: Option<String>,
@@ -187,6 +206,7 @@ impl Job<'_> {
         let began = Instant::now();
         // A mistyped input should not leave a directory behind.
         std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
+        replace::check_set(self.scheme, self.set.as_deref())?;
         let traces = Traces::before(self.out);
         let dir = TableDir::create(self.out).map_err(blame::db)?;
         let lock = dir.lock().map_err(blame::db)?;
@@ -203,9 +223,10 @@ impl Job<'_> {
             return Err(Failure::usage("the directory holds a stack, and not a table")
                 .fix("give another directory, or --batch as before"));
         }
+        self.check_replaced()?;
         let bars = screen.bars();
-        let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
-        let Ingested { mut table, kind, value, mut layers, notes } =
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        let Ingested { mut table, kind, value, mut layers, origin, notes } =
             sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
         let key = signing_key(lock.dir(), self.key)?;
         if self.symmetric {
@@ -214,13 +235,15 @@ impl Job<'_> {
             let masker = Masker { table: &self.name, epoch, key: &oprf };
             let masked = masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(blame::db)?;
             table = Box::new(masked);
-            layers.push(Masked::layer(&oprf.public()));
+            // From the scheme up: what is masked is the row with all that is in it.
+            layers.insert(0, Masked::layer(&oprf.public()));
         }
         let options = EncodeOptions {
             table: self.name,
             kind,
             value,
             layers,
+            room: self.room,
             lookups_per_client: self.lookups,
             together: 1,
             goal: self.goal,
@@ -231,6 +254,7 @@ impl Job<'_> {
         };
         let summary = sotto_db::encode_table(self.scheme, table.as_ref(), lock, &options, &watch);
         let summary = summary.map_err(blame::db)?;
+        lock.keep_origin(&origin).map_err(blame::db)?;
         let stages = bars.finish();
         let image = ImageFile::open(&summary.image).map_err(blame::db)?;
         let found = sotto_db::inspect(&image, Some(self.scheme)).map_err(blame::db)?;
@@ -265,6 +289,8 @@ impl Encode {
             name: self.table_name()?,
             scheme: self.scheme.0,
             source: self.source.options(costing)?,
+            room: self.source.room()?,
+            replace: self.replace,
             lookups: self.lookups,
             goal: self.goal,
             set: self.set.clone(),

@@ -13,7 +13,7 @@ use sotto_db::inspect::{SchemeInfo, describe};
 use sotto_layers::pbc::Params;
 use std::path::Path;
 
-/// One round: a request to each table, whatever is wanted.
+/// One round: a request to each table, the same number for every wish.
 pub(super) struct Round {
     params: Params,
     scheme: Option<SchemeInfo>,
@@ -91,7 +91,7 @@ impl Done {
             (
                 "a round",
                 format!(
-                    "{} lookups, whatever is asked: {} up, {} down",
+                    "{} lookups for every request: {} up, {} down",
                     sizes.lookups(),
                     units::bytes(round.up),
                     units::bytes(round.down)

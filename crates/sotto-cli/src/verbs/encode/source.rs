@@ -34,8 +34,8 @@ pub(crate) struct Source {
     /// Keyword tables: what keys are, and so how they are spelled: text, bytes, domain, email, ip, sha1, sha256
     #[arg(long, default_value = "text", requires = "key")]
     form: Form,
-    /// Keyword tables: keys that there is to be room for, where updates will bring more [default: a little]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, requires = "key")]
+    /// Rows, or keys, that updates will be able to add [default: none, but for a little where rows or keys share a record]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     room: u64,
     /// Keyword tables: rows in which a key may lie, and which are all fetched: 1 to 4 [default: what costs least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4), requires = "key")]
@@ -73,9 +73,12 @@ pub(crate) struct Source {
     /// How values are written: text, raw, hex, base64, u8, u16, u32, u64
     #[arg(long, default_value = "text")]
     encoding: Encoding,
-    /// Bytes in a row, or of the longest value of a key; shorter ones are filled up [default: the longest value's]
+    /// Bytes of the longest value there may be; in a file of fixed-width rows, of each [default: the longest value's]
     #[arg(long, value_name = "N")]
     row_bytes: Option<usize>,
+    /// What stands for a null value in Parquet and JSON lines, or for a field that is missing [default: they are refused]
+    #[arg(long, value_name = "VALUE")]
+    null: Option<String>,
     /// The first line of the CSV file names the columns; it does anyway if one is asked for by name
     #[arg(long, conflicts_with = "no_header")]
     header: bool,
@@ -132,7 +135,7 @@ impl Source {
     /// What the reader is told.
     pub(super) fn options(&self, costing: Costing) -> Result<IngestOptions> {
         let file = self.file()?;
-        let values = ValueOptions { encoding: self.encoding, width: self.row_bytes };
+        let values = ValueOptions { encoding: self.encoding, width: self.row_bytes, null: self.null.clone() };
         let layout = match (&self.key, &self.start, &self.end) {
             _ if self.is_raw() => self.raw()?,
             (Some(key), ..) => self.keyword(key, values, costing)?,
@@ -155,6 +158,18 @@ impl Source {
         Ok(IngestOptions { file, layout })
     }
 
+    /// Rows that there is to be room for; keys have theirs in the layout.
+    pub(super) fn room(&self) -> Result<u64> {
+        match (&self.key, &self.start) {
+            (None, Some(_)) if self.room > 0 => {
+                Err(Failure::usage("a range table has no room for more rows: its keys end where it ends")
+                    .fix("leave --room out; --last KEY makes the table longer"))
+            }
+            (None, None) => Ok(self.room),
+            _ => Ok(0),
+        }
+    }
+
     fn file(&self) -> Result<FileOptions> {
         let columns = [&self.value, &self.row, &self.key, &self.start, &self.end];
         let named = columns.iter().find_map(|column| match column {
@@ -173,7 +188,8 @@ impl Source {
             FormatArg::Parquet => Some(Format::Parquet),
             FormatArg::Auto | FormatArg::Raw => None,
         };
-        Ok(FileOptions { format, delimiter: self.delimiter, header: self.header || named.is_some() })
+        let header = Some(self.header || named.is_some());
+        Ok(FileOptions { format, delimiter: self.delimiter, header })
     }
 
     fn keyword(&self, key: &Column, values: ValueOptions, costing: Costing) -> Result<Layout> {
@@ -233,7 +249,7 @@ impl Source {
         if self.is_raw() {
             return format!("read {lines} rows of fixed width from {file}");
         }
-        let header = self.file().is_ok_and(|file| file.header);
+        let header = self.file().is_ok_and(|file| file.header == Some(true));
         let csv = match self.format {
             FormatArg::Csv => true,
             FormatArg::Auto => Format::of_name(&self.input) == Some(Format::Csv),

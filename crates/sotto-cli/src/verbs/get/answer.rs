@@ -12,6 +12,8 @@ use sotto_client::Table;
 pub(super) struct Answer {
     /// What the person called it.
     pub(super) name: String,
+    /// The key it was asked by, if it was.
+    key: Option<String>,
     /// Which bit of the table it is, if it is one.
     bit: Option<u64>,
     /// Where it lies, if that is one row.
@@ -52,7 +54,7 @@ impl Get {
         }
         let values = table.find_many(&self.all_keys).map_err(blame::client)?;
         let (kind, answers) = (table.catalog().value, self.all_keys.iter().cloned().zip(values));
-        Ok(answers.map(|(name, value)| Answer::new(kind, name, None, value)).collect())
+        Ok(answers.map(|(key, value)| Answer::of_key(kind, key, None, value)).collect())
     }
 
     /// What came of the rows that were asked for: those of numbers, then those of bits, then those of keys.
@@ -71,7 +73,7 @@ impl Get {
             answers.push(Answer::bit(*number, row, bit.of(&value)));
         }
         for (key, (row, value)) in self.all_keys.iter().zip(found) {
-            answers.push(Answer::new(kind, key.clone(), Some(row), Some(value)));
+            answers.push(Answer::of_key(kind, key.clone(), Some(row), Some(value)));
         }
         answers
     }
@@ -97,13 +99,18 @@ impl Answer {
             let shown = kind.show(&bytes);
             (bytes, shown)
         };
-        Answer { name, bit: None, row, value: value.map(show) }
+        Answer { name, key: None, bit: None, row, value: value.map(show) }
+    }
+
+    pub(super) fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+        Answer { key: Some(key.clone()), ..Answer::new(kind, key, row, value) }
     }
 
     fn bit(number: u64, row: u64, is_set: bool) -> Self {
         let value = u8::from(is_set);
         Answer {
             name: format!("bit {number}"),
+            key: None,
             bit: Some(number),
             row: Some(row),
             value: Some((vec![value], value.to_string())),
@@ -128,8 +135,13 @@ impl Answer {
         let (hex, shown) = self.value.as_ref().map(|(bytes, shown)| (units::hex(bytes), shown)).unzip();
         match (self.bit, self.row) {
             (Some(bit), Some(row)) => json!({ "bit": bit, "row": row, "value": shown }),
-            (None, Some(row)) => json!({ "row": row, "hex": hex, "value": shown }),
-            (_, None) => json!({ "found": self.value.is_some(), "hex": hex, "value": shown }),
+            (None, Some(row)) => match &self.key {
+                Some(key) => json!({ "key": key, "row": row, "hex": hex, "value": shown }),
+                None => json!({ "row": row, "hex": hex, "value": shown }),
+            },
+            (_, None) => {
+                json!({ "key": self.key, "found": self.value.is_some(), "hex": hex, "value": shown })
+            }
         }
     }
 }
@@ -142,7 +154,7 @@ mod tests {
     fn values_cannot_move_the_cursor() {
         let printable = |row, shown: Option<&str>| {
             let value = shown.map(|shown| (Vec::new(), shown.to_owned()));
-            Answer { name: String::new(), bit: None, row, value }.printable()
+            Answer { name: String::new(), key: None, bit: None, row, value }.printable()
         };
         assert_eq!(printable(Some(0), Some("a\u{1b}[2Jb\n")), "a\u{fffd}[2Jb\u{fffd}");
         assert_eq!(printable(None, Some("Zürich")), "Zürich");

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::state::Events;
 use serde_json::json;
-use sotto_catalog::{Batched, Bit, ValueKind};
+use sotto_catalog::{Batched, Catalog, CatalogError, ValueKind};
 use sotto_client::session::Trust;
 use sotto_client::stack::Batch;
 use sotto_client::table::Stats;
@@ -55,13 +55,16 @@ impl Get {
             }
             let found = batch.find_many(&self.all_keys).map_err(blame::client)?;
             let found = self.all_keys.iter().cloned().zip(found);
-            return Ok(found.map(|(name, bytes)| Answer::new(value, name, None, bytes)).collect());
+            return Ok(found.map(|(name, bytes)| Answer::of_key(value, name, None, bytes)).collect());
         }
         loop {
             let epoch = batch.stack().document().epoch;
-            let width = batch.stack().tables().first().map_or(0, |table| table.catalog().row_bytes);
             let rows = batch.layers().code().sizes().rows;
-            let bits = answer::bits(&self.bit_numbers, |bit| Bit::locate(bit, rows, width))?;
+            // Any of the tables says how wide rows are; how many there are is the stack's to say.
+            let table = batch.stack().tables().first().map(|table| table.catalog());
+            let whole = table.map(|table| Catalog { rows, ..table.clone() });
+            let none = || CatalogError::NoSuchRow { why: "the stack has no tables".to_owned() };
+            let bits = answer::bits(&self.bit_numbers, |bit| whole.as_ref().ok_or_else(none)?.bit(bit))?;
             let of_bits = bits.iter().map(|(_, bit)| bit.row());
             let rows: Vec<u64> = self.row_numbers.iter().copied().chain(of_bits).collect();
             let found = batch.get_named(&rows, &self.all_keys).map_err(blame::client)?;
@@ -95,7 +98,8 @@ fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
         (down, _, 0) => units::bytes(down),
         (down, _, keys) => format!("{}, {} of keys up", units::bytes(down), units::bytes(keys)),
     };
-    let seen = format!("{} lookups in {} tables, whatever is asked", sizes.lookups(), stack.tables().len());
+    let seen =
+        format!("{} lookups in {} tables, as for every request", sizes.lookups(), stack.tables().len());
     grid::facts([
         ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
         ("signed by", stack.public_key().to_string()),

@@ -1,6 +1,6 @@
 //! A row of many megabytes, written to a file while it comes.
 
-use super::{Get, trust};
+use super::{Get, part, trust};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::Bars;
@@ -12,7 +12,6 @@ use sotto_client::table::StreamStats;
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::Arc;
-use tempfile::NamedTempFile;
 
 impl Get {
     /// Streams the one row that was named to `file`. Until it is whole it has another name, in the same folder; so
@@ -21,10 +20,9 @@ impl Get {
         if self.row_numbers.len() + self.all_keys.len() != 1 {
             return Err(Failure::usage("--stream fetches one row").fix("give one --row or one --key"));
         }
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(".".as_ref());
         let unwritable = |error: std::io::Error| Failure::file("writing to", file, &error);
         // Before anything is asked: a folder that is not there should cost nobody a query.
-        let part = NamedTempFile::new_in(folder).map_err(unwritable)?;
+        let part = part::begin(file).map_err(unwritable)?;
         let mut table = self.remote.open(bars, &Events::default())?;
         table.session().stream_units().map_err(blame::client)?;
         let mut out = BufWriter::new(part);

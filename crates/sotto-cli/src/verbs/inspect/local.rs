@@ -3,7 +3,6 @@
 use super::{Inspect, stack};
 use crate::blame;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use sotto_catalog::CatalogError;
@@ -34,7 +33,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     let found = sotto_db::inspect(&image, entry).map_err(blame::db)?;
     if args.verify {
         let bars = screen.bars();
-        image.verify(&|at| bars.at(at.stage, at.done, at.total, Unit::Bytes)).map_err(blame::db)?;
+        image.verify(&|at| bars.watch(None, at)).map_err(blame::db)?;
     }
     print(&found, args.verify, screen)
 }

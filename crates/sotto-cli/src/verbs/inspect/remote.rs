@@ -67,7 +67,10 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;
     }
-    screen.report(&json!({ "server": args.target, "stacks": stacks.iter().map(Seen::report).collect::<Vec<_>>(), "tables": tables, "verified": args.verify }))
+    let stacks: Vec<_> = stacks.iter().map(Seen::report).collect();
+    screen.report(&json!({
+        "server": args.target, "stacks": stacks, "tables": tables, "verified": args.verify,
+    }))
 }
 
 /// A stack, with the catalogs that it names.

@@ -2,7 +2,6 @@
 
 use crate::blame;
 use crate::failure::Result;
-use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use serde_json::{Value, json};
 use sotto_catalog::{Batched, Catalog, PublicKey, Stack};
@@ -139,7 +138,7 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
     let (signed, document) = dir.read().map_err(blame::db)?;
     let bars = screen.bars();
     let mut catalogs = Vec::new();
-    for shard in &document.shards {
+    for (i, shard) in document.shards.iter().enumerate() {
         let table = TableDir::open(&dir.table(&shard.table)).map_err(blame::db)?;
         let image = table.open_epoch(shard.epoch).map_err(blame::db)?;
         if !shard.is(image.catalog()) {
@@ -150,8 +149,8 @@ pub(super) fn inspect(dir: &StackDir, verify: bool, screen: Screen) -> Result<()
             .fix("publish the stack again"));
         }
         if verify {
-            let stage = shard.table.to_string();
-            image.verify(&|at| bars.at(&stage, at.done, at.total, Unit::Bytes)).map_err(blame::db)?;
+            let table = Some((i, document.shards.len()));
+            image.verify(&|at| bars.watch(table, at)).map_err(blame::db)?;
         }
         catalogs.push(image.catalog().clone());
     }

@@ -1,7 +1,7 @@
 //! `sotto tree build`: a log's tiles, checked against its checkpoint, to the next epoch of a stack.
 
 use super::choice::Wanted;
-use super::log;
+use super::log::{Copy, Whole};
 use super::rows::{Nodes, Rows};
 use crate::blame;
 use crate::failure::{Failure, Result};
@@ -14,7 +14,6 @@ use sotto_catalog::{Layer, SigningKey, Stack, TableKind, TableName, ValueKind};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::table::Buckets;
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
-use sotto_tlog::{Checkpoint, Directory, Layout, Log};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -28,11 +27,11 @@ Designs:
   colour   one lookup of 32 bytes for each layer of the tree that is not public (--public)
   pbc      all hashes in the buckets of a batch code; to compare colours with
 
-Without --design or --scheme a new stack gets what is cheapest, as `sotto tree plan` shows it: by --goal, with what a client has once \
-shared among --lookups proofs. A log that grows keeps what its stack has.
+Without --design and --scheme a new stack gets the cheapest, as `sotto tree plan` shows it: by --goal, and for \
+--lookups proofs to a client. A log that grows keeps the design and the scheme that its stack has.
 
-Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the old one, or the \
-new one, whole.
+Building again into the same directory makes the next epoch, after the log has grown. Whoever asks meanwhile has the \
+old one, or the new one, whole.
 
 Example:
   sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
@@ -45,15 +44,8 @@ pub(super) struct Build {
     /// The folder of the log: its checkpoint and tiles
     #[arg(value_name = "LOG")]
     log: PathBuf,
-    /// The log's public key, or a file that holds it
-    #[arg(long, value_name = "KEY")]
-    log_key: String,
-    /// What the log calls itself, if that is not the key's name
-    #[arg(long, value_name = "NAME")]
-    origin: Option<String>,
-    /// How its files are laid out: tlog-tiles, static-ct or sumdb
-    #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
-    layout: Layout,
+    #[command(flatten)]
+    copy: Copy,
     /// The directory of the stack; made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -80,15 +72,13 @@ struct Place<'a> {
 impl Build {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
         let began = Instant::now();
-        let note = self.checkpoint()?;
-        let checkpoint = Checkpoint::open(&note, &log::key(&self.log_key, self.origin.as_deref())?)
-            .map_err(log::failed)?;
+        let name = self.stack_name()?;
+        let bars = screen.bars();
+        let Whole { note, checkpoint, mut log, .. } = self.copy.open(&self.log, &bars)?;
         if checkpoint.size == 0 {
             return Err(Failure::input("the log is empty: there is nothing to prove"));
         }
-        let name = self.stack_name()?;
-        let mut log =
-            Log::open(Directory(self.log.clone()), self.layout, &checkpoint).map_err(log::failed)?;
+        bars.at("choosing a design", 0, 0, Unit::Share);
 
         let dir = StackDir::create(&self.out).map_err(blame::db)?;
         let root = dir.root().map_err(blame::db)?;
@@ -102,17 +92,17 @@ impl Build {
             Some((_, before)) => self.wanted.kept(&dir, before, checkpoint.size)?,
             None => self.wanted.fresh(checkpoint.size)?,
         };
+        bars.finish();
         screen.say(format!("design: {}\n", choice.why))?;
         let (design, scheme) = (choice.design, choice.scheme);
         let key = signing_key(&root, self.signing_key.as_deref())?;
         self.remove_leftovers()?;
         let folder = tempfile::Builder::new().prefix(ROWS).tempdir_in(&self.out);
         let folder = folder.map_err(|e| Failure::file("writing", &self.out, &e))?;
-        let bars = screen.bars();
-        let told = |done| bars.at("tiles", done * 32, checkpoint.size * 32, Unit::Bytes);
+        let told = |done| bars.at("reading hashes", done, checkpoint.size, Unit::Count("leaves"));
         let rows = Rows::of(&mut log, design, folder.path(), told)?;
 
-        let watch = |at: sotto_db::Progress| bars.at(at.stage, at.done, at.total, Unit::Bytes);
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
         let nodes = Nodes::of(design, &rows, folder.path(), &watch)?;
         let buckets = nodes.as_ref().map(Nodes::buckets).transpose()?;
         let buckets = buckets.as_ref().map(Buckets::tables);
@@ -123,8 +113,7 @@ impl Build {
         let visits = design.visits(checkpoint.size).map_err(|e| Failure::internal(e.to_string()))?;
         let mut shards = Vec::new();
         for (i, table) in tables.iter().enumerate() {
-            let stage = format!("table {} of {}", i + 1, tables.len());
-            let watch = |at: sotto_db::Progress| bars.at(&stage, at.done, at.total, Unit::Bytes);
+            let watch = |at: sotto_db::Progress| bars.watch(Some((i, tables.len())), at);
             let place = Place { stack: &name, number: i, of: visits.len() };
             shards.push(self.encode(&dir, place, scheme, *table, &key, &watch)?);
         }
@@ -187,12 +176,6 @@ impl Build {
         Ok(())
     }
 
-    /// The log's signed note, as it lies there.
-    fn checkpoint(&self) -> Result<Vec<u8>> {
-        let path = self.log.join(self.layout.checkpoint());
-        std::fs::read(&path).map_err(|e| Failure::file("reading the log's checkpoint", &path, &e))
-    }
-
     fn stack_name(&self) -> Result<TableName> {
         if let Some(name) = &self.name {
             return Ok(name.clone());
@@ -221,6 +204,7 @@ impl Build {
             table: name,
             kind: TableKind::Index,
             value: ValueKind::Bytes,
+            room: 0,
             lookups_per_client: self.wanted.weights.lookups,
             together: of as u64,
             goal: self.wanted.weights.goal.goal(),

@@ -8,6 +8,7 @@
 //! | [`mod@build`] | a log's tiles to a stack of tables that can be served |
 //! | `rows` | which hash goes to which row |
 //! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
+//! | [`verify`] | a proof, or all tiles of a log, against the log's key |
 //! | `log` | which log, and whose key it is signed with |
 
 mod build;
@@ -17,6 +18,7 @@ mod log;
 mod plan;
 mod prove;
 mod rows;
+mod verify;
 
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
@@ -27,7 +29,8 @@ pub(super) use prove::known as prove;
 
 const EXAMPLE: &str = "\
 A log is a folder with a checkpoint and tiles (c2sp.org/tlog-tiles), or a copy of one. `build` checks all of it against the \
-log's key, `sotto serve` serves what it makes, and `prove` prints a proof that any verifier of c2sp.org/tlog-proof accepts.
+log's key, `sotto serve` serves what it makes, and `prove` prints a proof that any \
+verifier of c2sp.org/tlog-proof accepts, `verify` among them.
 
 Example:
   sotto tree generate logs/demo --entries 100000 --origin example.com/demo
@@ -53,6 +56,8 @@ enum Verb {
     Build(Box<build::Build>),
     /// Fetch an inclusion proof privately, verify it, and print it
     Prove(Box<prove::Prove>),
+    /// Check a proof, or all tiles of a log, against the log's key
+    Verify(Box<verify::Verify>),
 }
 
 impl Tree {
@@ -62,6 +67,7 @@ impl Tree {
             Verb::Plan(verb) => verb.run(screen),
             Verb::Build(verb) => verb.run(screen),
             Verb::Prove(verb) => verb.run(screen),
+            Verb::Verify(verb) => verb.run(screen),
         }
     }
 }

@@ -11,8 +11,9 @@ use sotto_client::{ClientError, Stack};
 use sotto_core::Layer;
 use sotto_layers::{Design, Proofs};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
-use sotto_tree::log::{Hash, Peaks, hash};
+use sotto_tree::log::{Hash, Peaks};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const EXAMPLE: &str = "\
@@ -36,7 +37,7 @@ pub(super) struct Prove {
     /// The log's public key, or a file that holds it
     #[arg(long, value_name = "KEY")]
     log_key: String,
-    /// What the log calls itself, if that is not the key's name
+    /// What the log calls itself [default: the key's name; Go's checksum databases need none]
     #[arg(long, value_name = "NAME")]
     origin: Option<String>,
     /// Which entry, counted from 0
@@ -76,16 +77,20 @@ struct Proved {
 
 impl Prove {
     pub(super) fn run(self, screen: Screen) -> Result<()> {
-        let key = log::key(&self.log_key, self.origin.as_deref())?;
-        let known = self.leaf()?;
+        let key = log::key(&self.log_key)?;
+        let key = match &self.origin {
+            Some(origin) => key.with_origin(origin),
+            None => key,
+        };
+        let known = log::leaf(self.entry.as_deref(), self.leaf.as_deref())?;
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let patience = Duration::from_secs(self.timeout);
         let events = Events::default();
         let (state, anchor) = (self.state.clone().or_else(state::default_dir), self.anchor.clone());
-        let listener = events.clone();
+        let (listener, bars) = (events.clone(), Arc::new(screen.bars()));
         let mut builder = Stack::connect_all(&servers, self.name.as_str()).configure(move |table| {
             // Each table has a state of its own in the folder.
-            let table = table.timeout(patience).events(listener.listener());
+            let table = table.timeout(patience).events(listener.listener(&bars));
             let table = state.iter().fold(table, |table, dir| table.state_dir(dir));
             anchor.iter().fold(table, |table, dir| table.anchor_dir(dir))
         });
@@ -109,7 +114,7 @@ impl Prove {
         let happened = events.heard();
         if !screen.is_json() {
             // The proof alone goes to stdout.
-            happened.iter().for_each(|event| eprintln!("note: {event}"));
+            events.unsaid().iter().for_each(|event| eprintln!("note: {event}"));
         }
         let Proved { proof, leaf, checkpoint, lookups } = proved?;
         let asks = stack.tables().iter().map(|table| table.stats().asks);
@@ -138,21 +143,11 @@ impl Prove {
             "seconds": took.as_secs_f64(),
         }))
     }
-
-    /// The leaf hash, if the caller has it.
-    fn leaf(&self) -> Result<Option<Hash>> {
-        if let Some(path) = &self.entry {
-            let entry = std::fs::read(path).map_err(|e| Failure::file("reading the entry", path, &e))?;
-            return Ok(Some(hash::leaf(&entry)));
-        }
-        let parse = |text: &String| text.parse::<sotto_catalog::Hex32>().map(|hex| hex.0);
-        let leaf = self.leaf.as_ref().map(parse).transpose();
-        leaf.map_err(|_| Failure::usage("a leaf hash is 64 hexadecimal digits, in lower case"))
-    }
 }
 
 fn prove(stack: &mut Stack, key: &LogKey, index: u64, known: Option<Hash>) -> Result<Proved, Outcome> {
     let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
+    let key = &key.clone().for_checkpoint(&note);
     let checkpoint = Checkpoint::open(&note, key).map_err(|e| {
         Failure::new(crate::exit::Exit::Peer, format!("the checkpoint that is served: {e}"))
             .fix("is this the key of the log that was built? If so, tell the operator")
@@ -186,7 +181,8 @@ fn prove(stack: &mut Stack, key: &LogKey, index: u64, known: Option<Hash>) -> Re
     let proof = InclusionProof { extra: None, index, hashes, checkpoint: checkpoint_text };
     let checkpoint = proof.verify(&leaf, key).map_err(|e| {
         Failure::new(crate::exit::Exit::Peer, format!("the proof does not verify: {e}"))
-            .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask again for the same entry until you know why")
+            .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask \
+            again for the same entry until you know why")
     })?;
     Ok(Proved { proof, leaf, checkpoint, lookups })
 }

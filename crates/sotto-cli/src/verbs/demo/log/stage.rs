@@ -136,6 +136,8 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
                 seed: PublicSeed::fresh(&mut rng),
             }),
         },
+        room: 0,
+        replace: false,
         lookups: LOOKUPS,
         goal,
         set: None,

@@ -112,7 +112,8 @@ impl Plan {
     }
 }
 
-/// Whether `sotto tree build` takes it unless told to. A batch code is there to compare with, and some proofs may not be had from it.
+/// Whether `sotto tree build` takes it unless told to. A batch code is there to compare with, and some proofs may not
+/// be had from it.
 pub(in crate::verbs::tree) fn can_be_chosen(layout: &Layout) -> bool {
     matches!(layout.kind, Kind::Design(_))
 }

@@ -18,23 +18,24 @@ use choose::{Offer, Plan as Plans, Wish};
 use price::Aim;
 use serde_json::{Value, json};
 use sotto_core::work;
-use sotto_tlog::{Checkpoint, Layout};
+use sotto_tlog::Layout;
 use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
-Nothing is measured: sizes are exact, and times are each scheme's count of its work, at the rate of one core that the last line names. \
-Where several tables are asked, the times are of all of them together, although a server may answer them at the same time.
+Nothing is measured: sizes are exact, and times are each scheme's count of its work, at the rate of one core that \
+the last line names. Where several tables are asked, the times are of all of them together, although a server may \
+answer them at the same time.
 
 Goals:
   time         server, client and bytes on a link of 100 Mbit/s, one after the other
   server-time  the servers' work
   total-bytes  bytes up and down
-What a client has to have before its first proof counts with its share of --lookups proofs.
+What a client fetches before its first proof is divided by --lookups, the proofs that it will ask for.
 
-With tiles the entry's own hash comes with its proof; by colour and from a batch code a proof is for those who have it. Layers are \
-made public as long as that is no more than a quarter of the leaves' hashes.
+With tiles the entry's own hash comes with its proof; by colour and from a batch code a proof is for those who have \
+it. Layers are made public as long as that is no more than a quarter of the leaves' hashes.
 
-Schemes of two servers, or whose clients keep a state on disk, are looked at if --scheme names them.
+Schemes of two servers, and schemes whose clients keep a state on disk, are looked at only if --scheme names them.
 
 Example:
   sotto tree plan logs/demo --log-key logs/demo.pub
@@ -53,12 +54,15 @@ pub(super) struct Plan {
     /// The log's public key, or a file that holds it
     #[arg(long, value_name = "KEY", requires = "log")]
     log_key: Option<String>,
-    /// What the log calls itself, if that is not the key's name
+    /// What the log calls itself [default: the key's name; Go's checksum databases need none]
     #[arg(long, value_name = "NAME", requires = "log")]
     origin: Option<String>,
-    /// How its files are laid out: tlog-tiles, static-ct or sumdb
-    #[arg(long, value_name = "LAYOUT", default_value = "tlog-tiles")]
-    layout: Layout,
+    /// How its files are laid out: tlog-tiles, static-ct or sumdb [default: what the folder looks like]
+    #[arg(long, value_name = "LAYOUT", requires = "log")]
+    layout: Option<Layout>,
+    /// The log's checkpoint, if it is elsewhere
+    #[arg(long, value_name = "FILE", requires = "log")]
+    checkpoint: Option<PathBuf>,
     /// Look at this scheme alone; `sotto encode --scheme ?` lists them
     #[arg(long, value_parser = scheme)]
     scheme: Option<Scheme>,
@@ -105,15 +109,13 @@ impl Plan {
 
     fn leaves(&self) -> Result<u64> {
         let Some(folder) = &self.log else { return Ok(self.leaves.unwrap_or_default()) };
-        let path = folder.join(self.layout.checkpoint());
-        let note =
-            std::fs::read(&path).map_err(|e| Failure::file("reading the log's checkpoint", &path, &e))?;
         let Some(key) = &self.log_key else {
             return Err(Failure::usage("a checkpoint is believed by its signature")
                 .fix("give --log-key, or --leaves in place of the log"));
         };
-        let key = log::key(key, self.origin.as_deref())?;
-        Ok(Checkpoint::open(&note, &key).map_err(log::failed)?.size)
+        let (origin, checkpoint) = (self.origin.as_deref(), self.checkpoint.as_deref());
+        let (_, _, checkpoint) = log::head(folder, key, origin, self.layout, checkpoint)?;
+        Ok(checkpoint.size)
     }
 }
 

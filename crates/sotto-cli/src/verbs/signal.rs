@@ -1,12 +1,11 @@
-//! A demo that is interrupted takes its temporary directory along.
+//! What a command takes along when it is asked to end.
 
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Removes `folder` when the process is asked to end, and then ends it.
-pub(super) fn on_signal(folder: PathBuf) -> io::Result<()> {
+/// Runs `tidy` when the process is asked to end, until it succeeds, and then ends the process.
+pub(crate) fn on_end(tidy: impl Fn() -> io::Result<()> + Send + 'static) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let context = runtime.enter();
     // Listened for from here on, whenever the thread starts.
@@ -20,9 +19,9 @@ pub(super) fn on_signal(folder: PathBuf) -> io::Result<()> {
                 _ = terminated.recv() => SignalKind::terminate(),
             }
         });
-        // The encoder may just be making a file in it.
+        // Somebody may just be making a file there.
         for _ in 0..100 {
-            match std::fs::remove_dir_all(&folder) {
+            match tidy() {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     std::thread::sleep(Duration::from_millis(10));
                 }

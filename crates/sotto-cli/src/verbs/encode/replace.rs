@@ -1,0 +1,175 @@
+//! What is in a directory already, before another table's epoch is put on top of it.
+//!
+//! The next epoch of a table may have other rows. One that is asked in another way, served by another scheme or made of other
+//! columns is most likely meant for another directory, so it takes a word (`--replace`).
+
+use super::Job;
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use sotto_catalog::{Batched, Catalog, TableKind};
+use sotto_core::{SchemeEntry, Then};
+use sotto_db::ingest::{Column, Layout};
+use sotto_db::{StackDir, TableDir};
+use sotto_layers::Keyword;
+use std::path::Path;
+
+/// What tells tables apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct What {
+    asked_by: String,
+    is_symmetric: bool,
+    scheme: String,
+    /// Names of the columns that it was made of, where they have names.
+    columns: Vec<(&'static str, String)>,
+}
+
+/// The parts of a line, each in a column.
+const PARTS: [&str; 5] = ["row", "key", "start", "end", "value"];
+
+impl Job<'_> {
+    /// Refuses to put this table on top of one of another kind.
+    pub(super) fn check_replaced(&self) -> Result<()> {
+        let Some(there) = What::there(self.out)? else { return Ok(()) };
+        let wanted = self.what();
+        if self.replace || wanted.continues(&there) {
+            return Ok(());
+        }
+        let (dir, there) = (self.out.display(), there.said(&wanted));
+        let becomes = wanted.said(&What { columns: Vec::new(), ..wanted.clone() });
+        Err(Failure::usage(format!(
+"{dir} holds a table {there}; its next epoch would be one {becomes}, and whoever asks it as it is now would get \
+errors or \
+             other values"
+        ))
+        .fix("give another --out for this table, or --replace to put it in the place of the one that is there"))
+    }
+
+    fn what(&self) -> What {
+        let name = |column: &Column| match column {
+            Column::Name(name) => Some(name.clone()),
+            Column::Number(_) => None,
+        };
+        let (asked_by, columns) = match &self.source.layout {
+            Layout::Keyword(keyword) => {
+                let value = keyword.value.as_ref().and_then(name);
+                (by_key(keyword.form.name()), vec![("key", name(&keyword.key)), ("value", value)])
+            }
+            Layout::Range(range) => {
+                let columns = [("start", &range.start), ("end", &range.end), ("value", &range.value)];
+                (by_range(&range.key), columns.map(|(part, column)| (part, name(column))).to_vec())
+            }
+            Layout::Index(index) => {
+                let row = index.row.as_ref().and_then(name);
+                (BY_ROW.to_owned(), vec![("row", row), ("value", name(&index.value))])
+            }
+            Layout::Raw { .. } => (BY_ROW.to_owned(), Vec::new()),
+        };
+        let columns = columns.into_iter().filter_map(|(part, name)| Some((part, name?))).collect();
+        What { asked_by, is_symmetric: self.symmetric, scheme: self.scheme.id.to_string(), columns }
+    }
+}
+
+const BY_ROW: &str = "asked by row number";
+
+fn by_key(form: &str) -> String {
+    format!("asked by key ({form})")
+}
+
+fn by_range(key: &impl std::fmt::Debug) -> String {
+    format!("asked by range ({})", format!("{key:?}").to_lowercase())
+}
+
+impl What {
+    /// What is in a directory. One that is damaged is no reason to refuse a fresh epoch.
+    fn there(out: &Path) -> Result<Option<Self>> {
+        let Ok(dir) = TableDir::open(out) else { return Ok(None) };
+        let (asked_by, catalog) = match StackDir::find(out) {
+            Some(stack) => {
+                let (_, document) = stack.read().map_err(blame::db)?;
+                let (Some(first), Ok(Some(layers))) = (document.shards.first(), Batched::of(&document))
+                else {
+                    return Ok(None);
+                };
+                let table =
+                    TableDir::open(&stack.table(&first.table)).and_then(|dir| dir.open_epoch(first.epoch));
+                let Ok(image) = table else { return Ok(None) };
+                let asked_by = match &layers {
+                    Batched::Rows { kind, .. } => asked_by(kind, None),
+                    Batched::Keys(Then(keywords, _)) => {
+                        asked_by(&TableKind::Keyword, Some(keywords.keyword()))
+                    }
+                };
+                (asked_by, image.catalog().clone())
+            }
+            None => {
+                let Ok(image) = dir.open_latest() else { return Ok(None) };
+                let catalog = image.catalog().clone();
+                (asked_by(&catalog.kind, catalog.keyword().ok().flatten().as_ref()), catalog)
+            }
+        };
+        let origin = dir.origin().ok().flatten().unwrap_or_default();
+        let columns = PARTS.iter().filter_map(|part| Some((*part, origin.name(part)?.to_owned()))).collect();
+        let Catalog { scheme, .. } = &catalog;
+        let is_symmetric = catalog.masked().is_ok_and(|masked| masked.is_some());
+        Ok(Some(What { asked_by, is_symmetric, scheme: scheme.clone(), columns }))
+    }
+
+    /// Whether this can be the next epoch of what is there. Columns without names say nothing.
+    fn continues(&self, there: &What) -> bool {
+        let same_columns = self
+            .columns
+            .iter()
+            .all(|(part, name)| there.columns.iter().all(|(other, there)| part != other || name == there));
+        let Self { asked_by, is_symmetric, scheme, .. } = self;
+        (asked_by, is_symmetric, scheme) == (&there.asked_by, &there.is_symmetric, &there.scheme)
+            && same_columns
+    }
+
+    /// In words; of columns, those that are others in `beside`.
+    fn said(&self, beside: &What) -> String {
+        let mut said = self.asked_by.clone();
+        if self.is_symmetric {
+            said += ", symmetric";
+        }
+        said += &format!(", with scheme {}", self.scheme);
+        let columns = self.columns.iter().filter(|column| !beside.columns.contains(column));
+        let columns: Vec<String> =
+            columns.map(|(part, name)| format!("{part} from column `{name}`")).collect();
+        if !columns.is_empty() {
+            said += &format!(", {}", columns.join(", "));
+        }
+        said
+    }
+}
+
+fn asked_by(kind: &TableKind, keyword: Option<&Keyword>) -> String {
+    match kind {
+        TableKind::Range { key, .. } => by_range(key),
+        TableKind::Keyword => by_key(keyword.map_or("text", |keyword| keyword.params().form.name())),
+        _ => BY_ROW.to_owned(),
+    }
+}
+
+/// Refuses a parameter set that the scheme does not have, with those that it has.
+pub(super) fn check_set(scheme: &SchemeEntry, set: Option<&str>) -> Result<()> {
+    let names: Vec<&str> = (scheme.sets)().iter().map(|set| set.name).collect();
+    let Some(set) = set.filter(|set| !names.contains(set)) else { return Ok(()) };
+    let id = scheme.id;
+    Err(match names.as_slice() {
+        [] => Failure::new(
+            Exit::Params,
+            format!(
+                "{id} has no parameter set {set:?}: it has none to choose from, and fits itself to the table"
+            ),
+        )
+        .fix("leave --set out"),
+        names => Failure::new(
+            Exit::Params,
+            format!("{id} has no parameter set {set:?}: it has {}", names.join(", ")),
+        )
+        .fix(format!(
+            "give one of these, or none; `sotto encode --scheme {id} --set ?` says what each is for"
+        )),
+    })
+}

@@ -1,0 +1,109 @@
+//! What a server says of its tables and its certificate when it begins.
+
+use crate::screen::units;
+use serde_json::json;
+use sotto_catalog::{Catalog, TableKind};
+use sotto_server::{LiveTable, OwnCertificate, Standing};
+
+/// A table as it is announced.
+pub(super) struct Announced {
+    pub(super) name: String,
+    pub(super) standing: Standing,
+}
+
+/// The certificate that was made here, and how a client comes to trust it.
+pub(super) fn certificate(own: &OwnCertificate) -> String {
+    let fingerprint = &own.fingerprint;
+    match &own.files {
+        Some(files) => format!(
+            "certificate made here, in {}: give clients a copy for --trust-root\n  sha256 {fingerprint}",
+            files.cert.display()
+        ),
+        None => format!(
+            "certificate made here, for this run alone (--state DIR keeps it): give clients the lines below in a file \
+             for --trust-root\n  sha256 {fingerprint}\n{}",
+            own.pem.trim_end()
+        ),
+    }
+}
+
+impl Announced {
+    pub(super) fn live(&self) -> Option<&LiveTable> {
+        match &self.standing {
+            Standing::Live(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    pub(super) fn line(&self) -> String {
+        match &self.standing {
+            Standing::Live(table) => described(table, ""),
+            Standing::Reading(table, _) => described(
+                table,
+                ", not ready: its image is read through first (the log says how far; /readyz waits for it)",
+            ),
+            Standing::Refused(why) => format!("table {}: NOT SERVED: {why}", self.name),
+        }
+    }
+
+    pub(super) fn next(&self, public: &str, own: Option<&OwnCertificate>) -> Option<String> {
+        let live = self.live()?;
+        let (catalog, role) = (live.catalog(), u32::from(live.pin().server));
+        let server = |server| match server == role {
+            true => format!("--server {public}"),
+            false => format!("--server (the address of server {server}, of another operator)"),
+        };
+        let servers: Vec<_> = (0..catalog.servers).map(server).collect();
+        let (servers, table) = (servers.join(" "), &catalog.table);
+        let what = if catalog.kind == TableKind::Keyword { "--key KEY" } else { "--row 0" };
+        let trust = match own.map(|own| &own.files) {
+            Some(Some(files)) => format!(" --trust-root {}", files.cert.display()),
+            Some(None) => " --trust-root FILE".to_owned(),
+            None => String::new(),
+        };
+        Some(format!("next: sotto get {servers} --table {table} {what} --pin {}{trust}", live.public_key()))
+    }
+
+    pub(super) fn json(&self) -> serde_json::Value {
+        let (live, standing, why) = match &self.standing {
+            Standing::Live(table) => (Some(table), "served", None),
+            Standing::Reading(table, _) => (Some(table), "reading", None),
+            Standing::Refused(why) => (None, "refused", Some(why)),
+        };
+        let Some(live) = live else { return json!({ "table": self.name, "standing": standing, "why": why }) };
+        let catalog = live.catalog();
+        json!({
+            "table": catalog.table,
+            "standing": standing,
+            "epoch": catalog.epoch,
+            "rows": catalog.rows,
+            "row_bytes": catalog.row_bytes,
+            "symmetric": is_symmetric(catalog),
+            "scheme": catalog.scheme,
+            "servers": catalog.servers,
+            "role": live.pin().server,
+            "public_key": live.public_key().to_string(),
+        })
+    }
+}
+
+fn is_symmetric(catalog: &Catalog) -> bool {
+    catalog.masked().is_ok_and(|masked| masked.is_some())
+}
+
+fn described(live: &LiveTable, standing: &str) -> String {
+    let catalog = live.catalog();
+    let (name, rows) = (&catalog.table, units::count(catalog.rows));
+    let masked = if is_symmetric(catalog) { ", symmetric" } else { "" };
+    let bytes = catalog.item_bytes().unwrap_or(catalog.row_bytes);
+    let role = match catalog.servers {
+        1 => String::new(),
+        servers => format!(", server {} of {servers}", live.pin().server),
+    };
+    format!(
+        "table {name}: epoch {}, {rows} rows of {bytes} bytes, {}{masked}{role}{standing}\n  pin {}",
+        catalog.epoch,
+        catalog.scheme,
+        live.public_key()
+    )
+}

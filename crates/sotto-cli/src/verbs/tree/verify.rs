@@ -1,0 +1,124 @@
+//! `sotto tree verify`: a proof, or all tiles of a log, against the log's key.
+
+use super::log::{self, Copy, Whole};
+use crate::failure::{Failure, Result};
+use crate::screen::bars::Unit;
+use crate::screen::{Screen, grid, units};
+use serde_json::json;
+use sotto_catalog::Hex32;
+use sotto_tlog::proof::MAX_PROOF_BYTES;
+use sotto_tlog::{InclusionProof, Tile};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+A proof is a file as `sotto tree prove` prints it (c2sp.org/tlog-proof). It says that the log has a certain entry at a certain \
+place, so it is checked against an entry: --entry or --leaf.
+
+A folder is a log. Its checkpoint is checked against the key, and every tile against the checkpoint; with --entries the entries \
+against the tiles too. A tile that is missing or damaged is named. --missing FILE lists all that are missing, for a program that \
+downloads them.
+
+The tiles that the go command has fetched are such a folder, though seldom a whole log:
+  sotto tree verify ~/go/pkg/mod/cache/download/sumdb --missing missing.txt \\
+    --log-key sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8
+
+Example:
+  sotto tree verify logs/demo --log-key logs/demo.pub
+  sotto tree verify 4711.proof --log-key logs/demo.pub --entry 4711.entry";
+
+/// Arguments of `sotto tree verify`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(super) struct Verify {
+    /// A proof, or the folder of a log
+    #[arg(value_name = "PROOF|LOG")]
+    path: PathBuf,
+    #[command(flatten)]
+    copy: Copy,
+    /// Of a proof: a file with what the log hashes of the entry (RFC 6962: the MerkleTreeLeaf)
+    #[arg(long, value_name = "FILE")]
+    entry: Option<PathBuf>,
+    /// Of a proof: the entry's leaf hash, in hexadecimal
+    #[arg(long, value_name = "HEX", conflicts_with = "entry")]
+    leaf: Option<String>,
+    /// Of a log: its entries as well
+    #[arg(long)]
+    entries: bool,
+}
+
+impl Verify {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        if self.path.is_dir() { self.log(screen) } else { self.proof(screen) }
+    }
+
+    fn proof(&self, screen: Screen) -> Result<()> {
+        if self.entries {
+            return Err(Failure::usage("--entries is for a log, and this is no folder").fix("leave it out"));
+        }
+        let Some(leaf) = log::leaf(self.entry.as_deref(), self.leaf.as_deref())? else {
+            return Err(Failure::usage("a proof is of an entry, and none was given")
+                .fix("give --entry FILE, or --leaf HEX with the hash of it"));
+        };
+        let proof = InclusionProof::parse(&bytes(&self.path)?).map_err(log::failed)?;
+        let key = self.copy.key(proof.checkpoint.as_bytes())?;
+        let checkpoint = proof.verify(&leaf, &key).map_err(|error| {
+            log::failed(error)
+                .fix("is this the entry, and the key of its log? If so, do not believe the proof")
+        })?;
+        let (index, size) = (units::count(proof.index), units::count(checkpoint.size));
+        screen.say(format!("verified: entry {index} of {}, {size} entries", checkpoint.origin))?;
+        screen.report(&json!({
+            "verified": true,
+            "origin": checkpoint.origin,
+            "index": proof.index,
+            "entries": checkpoint.size,
+            "leaf": Hex32::from(leaf).to_string(),
+        }))
+    }
+
+    fn log(&self, screen: Screen) -> Result<()> {
+        if self.entry.is_some() || self.leaf.is_some() {
+            return Err(Failure::usage("--entry and --leaf are for a proof, and this is a folder")
+                .fix("leave them out, or name a proof"));
+        }
+        let bars = screen.bars();
+        let Whole { checkpoint, layout, mut log, .. } = self.copy.open(&self.path, &bars)?;
+        for tile in 0..log.tiles() {
+            // With the tiles above it, of which each is read when the first below it is.
+            log.leaves(tile).map_err(log::failed)?;
+            if self.entries {
+                log.entries(tile, |_, _| Ok(())).map_err(log::failed)?;
+            }
+            bars.at("checking", tile + 1, log.tiles(), Unit::Count("tiles of leaves"));
+        }
+        bars.finish();
+        let (tiles, root) = (Tile::count(checkpoint.size), Hex32::from(checkpoint.root).to_string());
+        let checked = if self.entries { "all tiles, and all entries" } else { "all tiles" };
+        screen.say(grid::facts([
+            ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
+            ("layout", layout.to_string()),
+            ("root", root.clone()),
+            ("verified", format!("{checked}: {}", units::count(tiles))),
+        ]))?;
+        screen.report(&json!({
+            "verified": true,
+            "origin": checkpoint.origin,
+            "entries": checkpoint.size,
+            "layout": layout.to_string(),
+            "root": root,
+            "tiles": tiles,
+            "entries_checked": self.entries,
+        }))
+    }
+}
+
+/// A file's bytes, and no more than a proof has.
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    let failed = |e: std::io::Error| Failure::file("reading the proof", path, &e);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_PROOF_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}

@@ -1,0 +1,172 @@
+//! Every command of the README and of the guide, run as it stands there: one shell for each document, from top to bottom.
+//!
+//! Blocks marked `sh` are commands. Blocks marked `console` are commands after a dollar sign, and what they print. Ports are
+//! replaced by free ones, so that tests may run side by side, and each server is waited for. What builds this program (`make`,
+//! `cargo`) is not run again; its targets and paths are looked for.
+
+use crate::harness::{Folder, program};
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const HOST: &str = "127.0.0.1:";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A document's commands, a line each, and what it says that they print.
+fn session(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut commands, mut printed) = (Vec::new(), Vec::new());
+    let mut block = None;
+    let mut open = String::new();
+    for line in text.lines() {
+        match (line.strip_prefix("```"), block) {
+            (Some(kind), None) => block = Some(kind),
+            (Some(_), Some(_)) => block = None,
+            (None, Some("sh")) => open.push_str(line),
+            (None, Some("console")) => match line.strip_prefix("$ ") {
+                Some(command) => open.push_str(command),
+                None => printed.push(line.to_owned()),
+            },
+            (None, _) => {}
+        }
+        // A command may go on in the next line.
+        match open.strip_suffix('\\') {
+            Some(part) => open = part.to_owned(),
+            None if open.is_empty() => {}
+            None => commands.push(std::mem::take(&mut open)),
+        }
+    }
+    (commands, printed)
+}
+
+/// Free ports in place of those that a document names.
+#[derive(Default)]
+struct Ports {
+    free: BTreeMap<String, TcpListener>,
+    servers: usize,
+}
+
+impl Ports {
+    fn of(&mut self, named: &str) -> String {
+        let free = || TcpListener::bind((HOST.trim_end_matches(':'), 0)).unwrap();
+        let listener = self.free.entry(named.to_owned()).or_insert_with(free);
+        listener.local_addr().unwrap().port().to_string()
+    }
+
+    /// A line with all of its ports replaced.
+    fn replaced(&mut self, line: &str) -> String {
+        let mut parts = line.split(HOST);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (port, rest) = part.split_at(part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len()));
+            out.push_str(&format!("{HOST}{}{rest}", self.of(port)));
+        }
+        out
+    }
+
+    /// A server with the ports that it would take, and a wait for it.
+    fn served(&mut self, line: &str) -> String {
+        let (command, comment) = line.split_once('&').unwrap();
+        assert!(comment.trim().is_empty() || comment.trim().starts_with('#'), "{line}");
+        let mut command = command.to_owned();
+        for (option, usual) in [(" --listen ", "8080"), (" --admin-listen ", "8081")] {
+            if !command.contains(option) && !command.contains("--config") {
+                command.push_str(&format!("{option}{HOST}{usual}"));
+            }
+        }
+        // It says where it serves when it does.
+        self.servers += 1;
+        let said = format!("\"$HOME/served-{}\"", self.servers);
+        let wait = format!("until grep -q 'serving on' {said}; do kill -0 $!; sleep 0.05; done; cat {said}");
+        format!("touch {said}; {} > {said} &\n{wait}", self.replaced(&command).trim_end())
+    }
+}
+
+/// What a document's shell runs.
+fn script(commands: &[String]) -> String {
+    let mut ports = Ports::default();
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
+    let mut lines = vec!["set -euo pipefail".to_owned(), "trap 'kill $(jobs -p) || true' EXIT".to_owned()];
+    for command in commands {
+        let mut words = command.split_whitespace();
+        match (words.next(), words.next()) {
+            (Some("make"), Some(target)) => {
+                assert!(makefile.contains(&format!("\n{target}:")), "make {target}");
+            }
+            (Some("cargo"), _) => {
+                for path in command.split_whitespace().skip_while(|word| *word != "--path").skip(1).take(1) {
+                    assert!(root().join(path).is_dir(), "{command}");
+                }
+            }
+            (Some("sotto"), Some("serve")) if command.contains('&') => lines.push(ports.served(command)),
+            _ => lines.push(ports.replaced(command)),
+        }
+    }
+    // Listened on until now, so that no two are the same.
+    drop(ports);
+    lines.join("\n")
+}
+
+fn runs(document: &str) {
+    let text = std::fs::read_to_string(root().join(document)).unwrap();
+    let (commands, printed) = session(&text);
+    assert!(!commands.is_empty(), "{document} has no commands");
+    let folder = Folder::new();
+    // A reader is in the repository's folder, and what is made goes elsewhere.
+    for name in ["data", "bench", "crates"] {
+        std::os::unix::fs::symlink(root().join(name), folder.at(name)).unwrap();
+    }
+    let home = folder.at("home");
+    std::fs::create_dir(&home).unwrap();
+    let bin = Path::new(program()).parent().unwrap().to_str().unwrap();
+    let path = format!("{bin}:{}", std::env::var("PATH").unwrap_or_default());
+    let script = script(&commands);
+    let out = std::fs::File::create(folder.at("printed")).unwrap();
+    let mut child = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(folder.at(""))
+        .env("PATH", path)
+        .env("HOME", &home)
+        .env_remove("XDG_CACHE_HOME")
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_STATE_HOME")
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().unwrap())
+        .stderr(out)
+        .spawn()
+        .unwrap();
+    let patience = Instant::now() + Duration::from_secs(300);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break Some(status);
+        }
+        if Instant::now() > patience {
+            // Servers in the background end with the shell that started them.
+            let _ = Command::new("kill").arg(child.id().to_string()).status();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let got = std::fs::read_to_string(folder.at("printed")).unwrap();
+    assert!(status.is_some_and(|status| status.success()), "{document}: {status:?}\n{script}\n\n{got}");
+    // Figures differ from run to run; what they are called does not.
+    for line in printed {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let figure = first.starts_with(|c: char| c.is_ascii_digit());
+        assert!(figure || got.contains(first), "{document} says that {line:?} is printed; what is:\n{got}");
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    runs("README.md");
+}
+
+#[test]
+fn the_commands_of_the_guide_work() {
+    runs("docs/guide.md");
+}

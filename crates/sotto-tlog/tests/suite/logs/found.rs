@@ -1,0 +1,83 @@
+//! Folders as they are met: which layout, which checkpoint, which tiles are missing.
+
+use super::made::Made;
+use sotto_tlog::found::missing;
+use sotto_tlog::key::GO_ORIGIN;
+use sotto_tlog::{Checkpoint, Directory, Found, Layout, LogError, LogSigner};
+use std::fs;
+
+#[test]
+fn a_folder_tells_its_layout_and_where_its_checkpoint_is() {
+    for layout in Layout::ALL {
+        let made = Made::new(layout, "log", 300);
+        let found = Found::at(&made.folder, None, "log");
+        let want = Found { folder: made.folder.clone(), layout, checkpoint: made.path(layout.checkpoint()) };
+        assert_eq!(found, want);
+    }
+    // What was said is not guessed.
+    let made = Made::new(Layout::Tiles, "log", 5);
+    assert_eq!(Found::at(&made.folder, Some(Layout::StaticCt), "log").layout, Layout::StaticCt);
+}
+
+/// As the `go` command leaves them: tiles in one place, the checkpoint in another.
+#[test]
+fn a_go_module_cache_is_a_log() {
+    let made = Made::new(Layout::SumDb, "sum.example.org", 700);
+    let home = tempfile::tempdir().unwrap();
+    let cache = home.path().join("pkg/mod/cache/download/sumdb");
+    let latest = home.path().join("pkg/sumdb/sum.example.org/latest");
+    let folder = cache.join("sum.example.org");
+    fs::create_dir_all(&cache).unwrap();
+    fs::create_dir_all(latest.parent().unwrap()).unwrap();
+    fs::rename(&made.folder, &folder).unwrap();
+    fs::rename(folder.join("latest"), &latest).unwrap();
+    for at in [&folder, &cache] {
+        let found = Found::at(at, None, "sum.example.org");
+        assert_eq!((&found.folder, found.layout), (&folder, Layout::SumDb));
+        assert_eq!(found.checkpoint, latest.canonicalize().unwrap());
+    }
+    // One that lies with the tiles goes first.
+    fs::copy(&latest, folder.join("latest")).unwrap();
+    assert_eq!(Found::at(&folder, None, "sum.example.org").checkpoint, folder.join("latest"));
+    // A name is no way out of the folder.
+    assert_eq!(Found::at(&cache, None, "../sumdb/sum.example.org").folder, cache);
+}
+
+#[test]
+fn a_key_opens_the_checkpoint_of_a_go_database() {
+    let made = Made::new(Layout::Tiles, "sum.example.org", 5);
+    let secret = fs::read_to_string(made.folder.with_extension("key")).unwrap();
+    let signer = LogSigner::from_file(&secret).unwrap();
+    let sign = |origin: &str| {
+        let checkpoint = Checkpoint { origin: origin.into(), ..made.checkpoint() };
+        signer.sign(&checkpoint).to_string()
+    };
+    let (gos, other) = (sign(GO_ORIGIN), sign("go.sum database trees"));
+    assert_eq!(
+        Checkpoint::open(gos.as_bytes(), &made.key.clone().for_checkpoint(gos.as_bytes())).unwrap().size,
+        5
+    );
+    for key in [made.key.clone(), made.key.clone().for_checkpoint(other.as_bytes())] {
+        assert!(matches!(Checkpoint::open(other.as_bytes(), &key), Err(LogError::WrongOrigin { .. })));
+    }
+    // An origin that was given stays.
+    let given = made.key.clone().with_origin("else").for_checkpoint(gos.as_bytes());
+    assert!(matches!(Checkpoint::open(gos.as_bytes(), &given), Err(LogError::WrongOrigin { .. })));
+}
+
+#[test]
+fn every_missing_tile_is_listed() {
+    let made = Made::new(Layout::Tiles, "log", 66_000);
+    let source = Directory(made.folder.clone());
+    let list = || missing(&source, Layout::Tiles, 66_000, |_| ()).unwrap();
+    assert!(list().is_empty());
+    for path in ["tile/0/001", "tile/2/000.p/1", "tile/0/257.p/208", "tile/1/001.p/1"] {
+        fs::remove_file(made.path(path)).unwrap();
+    }
+    assert_eq!(list(), ["tile/2/000.p/1", "tile/1/001.p/1", "tile/0/001", "tile/0/257.p/208"]);
+    // It has grown since the checkpoint.
+    fs::write(made.path("tile/0/257"), b"").unwrap();
+    assert_eq!(list().len(), 3);
+    // A checkpoint may claim any length.
+    assert!(matches!(missing(&source, Layout::Tiles, u64::MAX, |_| ()), Err(LogError::TooManyTiles { .. })));
+}
