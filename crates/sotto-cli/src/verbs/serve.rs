@@ -46,17 +46,6 @@ They are keys of the configuration file; behind a proxy, where all clients have 
   evaluations_per_client = 1000    of symmetric tables, in an hour
 Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
 
-Limits for one address (of IPv6: one /64 network), so that an office of 50 behind one address is served and nobody is kept out. \
-They are keys of the configuration file; behind a proxy, where all clients have one address, set them to 0:
-  connections_per_client = 256     open connections; one more takes the place of an idle one
-  sessions.per_client = 256        registered keys; the least recently used go first
-  sessions.per_minute = 300        registrations at once, and in each minute after
-  streams_per_client = 4           records being sent in units
-  orders_per_client = 2            orders of hints that wait
-  order_seconds_per_client = 600   of making hints, in an hour
-  evaluations_per_client = 1000    of symmetric tables, in an hour
-Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
-
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
   tables = [{ dir = \"tables/ip-country\" }]
