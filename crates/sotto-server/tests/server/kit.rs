@@ -194,11 +194,17 @@ impl World {
 
     /// Waits until the metric has the value; fails after a generous while.
     pub(crate) fn until(&self, metric: &str, value: f64) {
-        let give_up = Instant::now() + Duration::from_secs(20);
-        while self.metric(metric) != value {
-            assert!(Instant::now() < give_up, "{metric} is {}, not {value}", self.metric(metric));
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        eventually(&format!("{metric} is {value}"), || self.metric(metric) == value);
+    }
+}
+
+/// Waits until it is so, 20 seconds at most.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let give_up = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < give_up, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

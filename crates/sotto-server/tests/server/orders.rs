@@ -6,7 +6,7 @@ use sotto_testkit::{CLEAR, CLEAR_HELPED};
 use sotto_wire::{Code, SessionId, answer, ask, order, routes};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A helper's server, and a table of one server beside it.
 struct Helper {
@@ -48,11 +48,8 @@ impl Helper {
     }
 
     fn until_open(&self, orders: u64) {
-        let give_up = Instant::now() + Duration::from_secs(20);
-        while !get(self.running.admin, "/metrics").text().contains(&format!("sotto_open_orders {orders}\n")) {
-            assert!(Instant::now() < give_up, "never {orders} open orders");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let wanted = format!("sotto_open_orders {orders}\n");
+        eventually(&wanted, || get(self.running.admin, "/metrics").text().contains(&wanted));
     }
 }
 
