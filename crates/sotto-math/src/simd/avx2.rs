@@ -4,14 +4,12 @@ pub(super) mod aes;
 mod bytes;
 mod cyclic;
 mod digits;
-mod dot;
-mod fold;
-mod gather;
 mod gauss;
+mod generic;
 mod lanes;
 mod ntt;
 mod rank;
-mod read;
+pub(super) mod registers;
 mod scan;
 mod select;
 mod slots;
@@ -93,7 +91,7 @@ macro_rules! kernels {
 
             fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
                 // SAFETY: self proves AVX2.
-                unsafe { dot::dot(h, n, s, y) }
+                unsafe { generic::dot(h, n, s, y) }
             }
 
             fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
@@ -114,7 +112,7 @@ macro_rules! kernels {
 
             fn read(&self, bytes: &[u8]) -> u64 {
                 // SAFETY: self proves AVX2.
-                unsafe { read::read(bytes) }
+                unsafe { generic::read(bytes) }
             }
 
             fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
@@ -128,7 +126,7 @@ macro_rules! kernels {
 
             fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
                 // SAFETY: self proves AVX2.
-                unsafe { gather::gather(rows, picks, parities) }
+                unsafe { generic::gather(rows, picks, parities) }
             }
 
             fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
@@ -143,7 +141,7 @@ macro_rules! kernels {
 
             fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
                 // SAFETY: self proves AVX2.
-                unsafe { fold::add_rows(from, places, parities) }
+                unsafe { generic::add_rows(from, places, parities) }
             }
 
             fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {

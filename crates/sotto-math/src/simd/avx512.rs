@@ -2,16 +2,15 @@
 
 mod aes;
 mod digits;
-mod dot;
 mod find;
 mod fold;
-mod gather;
 mod gauss;
+mod generic;
 mod lanes;
 mod ntt;
 mod products;
 mod rank;
-mod read;
+mod registers;
 mod scan;
 mod select;
 mod sha256;
@@ -93,7 +92,7 @@ impl Kernels for Avx512 {
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
         // SAFETY: self proves the features.
-        unsafe { dot::dot(h, n, s, y) }
+        unsafe { generic::dot(h, n, s, y) }
     }
 
     fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
@@ -112,7 +111,7 @@ impl Kernels for Avx512 {
 
     fn read(&self, bytes: &[u8]) -> u64 {
         // SAFETY: self proves the features.
-        unsafe { read::read(bytes) }
+        unsafe { generic::read(bytes) }
     }
 
     fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
@@ -131,7 +130,7 @@ impl Kernels for Avx512 {
 
     fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
         // SAFETY: self proves the features.
-        unsafe { gather::gather(rows, picks, parities) }
+        unsafe { generic::gather(rows, picks, parities) }
     }
 
     fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
@@ -146,7 +145,7 @@ impl Kernels for Avx512 {
 
     fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
         // SAFETY: self proves the features.
-        unsafe { fold::add_rows(from, places, parities) }
+        unsafe { generic::add_rows(from, places, parities) }
     }
 
     fn nodes(&self, pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]) {

@@ -6,8 +6,9 @@
 //! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT |
 //!
-//! Each folder has the same files: `scan`, `ntt`, `dot`, `read`, `gauss`, `tiles`, `aes`, and
-//! `slots`, `digits`, `cyclic`, `find` and `sha256` where it has something faster than scalar code. A backend is a
+//! Each folder has the same files: `scan`, `ntt`, `gauss`, `rank`, `tiles`, `select`, `aes`, and
+//! `slots`, `digits`, `cyclic`, `find` and `sha256` where it has something faster than scalar code. What is the same for
+//! registers of every width is in `generic`, and a backend's `registers` say what they do. A backend is a
 //! value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
@@ -16,6 +17,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod generic;
 mod scalar;
 
 #[cfg(test)]

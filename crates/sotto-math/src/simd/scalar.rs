@@ -36,8 +36,6 @@ pub(super) use digits::{decompose_64, decompose_from, decompose_pair_from};
 pub(super) use find::either16;
 pub(super) use fold::places;
 #[cfg(target_arch = "x86_64")]
-pub(super) use gather::gather_from;
-#[cfg(target_arch = "x86_64")]
 pub(super) use gauss::gauss;
 #[cfg(target_arch = "x86_64")]
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};

@@ -4,9 +4,10 @@
 //! order of work is that of the wider registers, with blocks gone through once per tile:
 //! two registers of rows times four planes are the eight sums that hide the latency.
 
-use super::lanes::{load, prefetch, store};
+use super::lanes::{load, store};
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
 use crate::simd::Planes;
+use crate::simd::generic::prefetch;
 use core::arch::x86_64::*;
 
 type Group = [u8; GROUP_BYTES];

@@ -9,9 +9,10 @@
 //! small enough for the first cache are gone through eight times. Query bytes are
 //! widened once per block.
 
-use super::lanes::{load, prefetch, store, widen};
+use super::lanes::{load, store, widen};
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
 use crate::simd::Planes;
+use crate::simd::generic::prefetch;
 use core::arch::x86_64::*;
 
 type Group = [u8; GROUP_BYTES];

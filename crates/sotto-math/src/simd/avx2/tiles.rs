@@ -6,7 +6,8 @@
 
 mod residues;
 
-use super::lanes::{load, prefetch, store};
+use super::lanes::{load, store};
+use crate::simd::generic::prefetch;
 use crate::simd::scalar;
 use crate::tiles::{Block, Form, Line, Pair, Run, Words};
 use core::arch::x86_64::*;

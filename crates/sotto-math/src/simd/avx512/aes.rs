@@ -1,10 +1,11 @@
 //! AES by instructions on four blocks (VAES), eight registers in flight.
 
 use super::lanes::{load, store};
+use super::registers::Zmm;
 use crate::aes::Aes;
-use crate::aes::schedule::CONSTANTS;
 use crate::simd::Blocks;
 use crate::simd::avx2::aes as single;
+use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};
 use crate::simd::scalar::Pairs;
 use core::arch::x86_64::*;
 
@@ -61,6 +62,7 @@ impl Blocks for Vaes {
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+    let r = Zmm::with_aes();
     let keys = keys(key);
     let (groups, rest) = out.as_chunks_mut::<BLOCKS>();
     // Lanes of each register are four pairs; second numbers are counted from y, and so stay below ny.
@@ -83,7 +85,7 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
         for block in &mut blocks {
             *block = _mm512_add_epi64(*block, from);
         }
-        store_all(out, encrypt(&keys, blocks));
+        store_all(r, out, encrypt(r, &keys, blocks));
         for pair in &mut pairs {
             let next = _mm512_add_epi64(*pair, flight);
             let ended = _mm512_cmpge_epu64_mask(_mm512_unpackhi_epi64(next, next), ny8);
@@ -97,21 +99,19 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn mmo(key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    let r = Zmm::with_aes();
     let keys = keys(key);
     let (groups, rest) = input.as_chunks::<BLOCKS>();
     let (out, out_rest) = out.split_at_mut(BLOCKS * groups.len());
     for (input, out) in groups.iter().zip(out.as_chunks_mut::<BLOCKS>().0) {
-        let mut blocks = [_mm512_setzero_si512(); FLIGHT];
-        for (block, input) in blocks.iter_mut().zip(input.as_chunks::<4>().0) {
-            *block = load(input);
-        }
-        store_all(out, hash(&keys, blocks));
+        store_all(r, out, hash(r, &keys, load_all::<_, FLIGHT>(r, input)));
     }
     single::mmo(key, rest, out_rest);
 }
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn double(sides: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    let r = Zmm::with_aes();
     let [left, right] = [keys(sides[0]), keys(sides[1])];
     let (groups, rest) = seeds.as_chunks::<{ BLOCKS / 2 }>();
     let (out, out_rest) = out.split_at_mut(BLOCKS * groups.len());
@@ -119,11 +119,8 @@ fn double(sides: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
     let (low, high) =
         (_mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15));
     for (seeds, out) in groups.iter().zip(out.as_chunks_mut::<BLOCKS>().0) {
-        let mut blocks = [_mm512_setzero_si512(); FLIGHT / 2];
-        for (block, seeds) in blocks.iter_mut().zip(seeds.as_chunks::<4>().0) {
-            *block = load(seeds);
-        }
-        let sides = hash(&left, blocks).into_iter().zip(hash(&right, blocks));
+        let blocks: [_; FLIGHT / 2] = load_all(r, seeds);
+        let sides = hash(r, &left, blocks).into_iter().zip(hash(r, &right, blocks));
         for (out, (left, right)) in out.as_chunks_mut::<8>().0.iter_mut().zip(sides) {
             let [first, second] = out.as_chunks_mut::<4>().0 else { continue };
             store(first, _mm512_permutex2var_epi64(left, low, right));
@@ -135,6 +132,7 @@ fn double(sides: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+    let r = Zmm::with_aes();
     let keys = keys(key);
     let (groups, rest) = seeds.as_chunks::<FLIGHT>();
     let (out, out_rest) = out.split_at_mut(BLOCKS * groups.len());
@@ -144,108 +142,21 @@ fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
         for (block, seed) in blocks.iter_mut().zip(seeds) {
             *block = _mm512_xor_si512(*block, repeat(seed));
         }
-        store_all(out, hash(&keys, blocks));
+        store_all(r, out, hash(r, &keys, blocks));
     }
     single::widen(key, rest, out_rest);
 }
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn descend(keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+    let r = Zmm::with_aes();
     let (groups, rest) = keys.as_chunks::<{ 4 * PATHS }>();
     let (seeds, seeds_rest) = seeds.as_chunks_mut::<{ 4 * PATHS }>();
     for (keys, seeds) in groups.iter().zip(seeds) {
-        let (mut four_keys, mut four_seeds) =
-            ([_mm512_setzero_si512(); PATHS], [_mm512_setzero_si512(); PATHS]);
-        for (to, from) in four_keys.iter_mut().zip(keys.as_chunks::<4>().0) {
-            *to = load(from);
-        }
-        for (to, from) in four_seeds.iter_mut().zip(seeds.as_chunks::<4>().0) {
-            *to = load(from);
-        }
-        let ends = paths(four_keys, turns, four_seeds);
-        for (to, end) in seeds.as_chunks_mut::<4>().0.iter_mut().zip(ends) {
-            store(to, end);
-        }
+        let ends = paths::<_, PATHS>(r, load_all(r, keys), turns, load_all(r, seeds));
+        store_all(r, seeds, ends);
     }
     single::descend(rest, turns, seeds_rest);
-}
-
-/// Down from each seed, under its key.
-#[inline]
-#[target_feature(enable = "avx512f,vaes")]
-fn paths<const N: usize>(keys: [__m512i; N], turns: &[u8], mut seeds: [__m512i; N]) -> [__m512i; N] {
-    let rounds = expand(keys);
-    for turn in turns {
-        let turn = i64::from(*turn);
-        let turn = _mm512_setr_epi64(turn, 0, turn, 0, turn, 0, turn, 0);
-        for seed in &mut seeds {
-            *seed = _mm512_xor_si512(*seed, turn);
-        }
-        let [whitening, middle @ .., last] = &rounds;
-        let mut blocks = seeds;
-        for (block, key) in blocks.iter_mut().zip(whitening) {
-            *block = _mm512_xor_si512(*block, *key);
-        }
-        for keys in middle {
-            for (block, key) in blocks.iter_mut().zip(keys) {
-                *block = _mm512_aesenc_epi128(*block, *key);
-            }
-        }
-        for ((block, key), seed) in blocks.iter().zip(last).zip(&mut seeds) {
-            *seed = _mm512_xor_si512(_mm512_aesenclast_epi128(*block, *key), *seed);
-        }
-    }
-    seeds
-}
-
-/// The round keys of FIPS 197, section 5.2, of four keys in each register. The S-box is that of the last round, whose shift of
-/// rows moves nothing where all columns are equal.
-#[inline]
-#[target_feature(enable = "avx512f,vaes")]
-fn expand<const N: usize>(mut keys: [__m512i; N]) -> [[__m512i; N]; 11] {
-    let mut rounds = [keys; 11];
-    for (round, constant) in rounds[1..].iter_mut().zip(CONSTANTS) {
-        let constant = _mm512_set1_epi32(i32::from(constant));
-        for key in &mut keys {
-            let turned = _mm512_ror_epi32::<8>(_mm512_shuffle_epi32::<0xFF>(*key));
-            // Each word becomes the sum of those up to it.
-            let sums = _mm512_xor_si512(*key, _mm512_maskz_shuffle_epi32::<0x90>(0xEEEE, *key));
-            let sums = _mm512_xor_si512(sums, _mm512_maskz_shuffle_epi32::<0x40>(0xCCCC, sums));
-            *key = _mm512_xor_si512(sums, _mm512_aesenclast_epi128(turned, constant));
-        }
-        *round = keys;
-    }
-    rounds
-}
-
-/// The encryption of each block, plus the block.
-#[inline]
-#[target_feature(enable = "avx512f,vaes")]
-fn hash<const N: usize>(keys: &[__m512i; 11], blocks: [__m512i; N]) -> [__m512i; N] {
-    let mut hashes = encrypt(keys, blocks);
-    for (hash, block) in hashes.iter_mut().zip(blocks) {
-        *hash = _mm512_xor_si512(*hash, block);
-    }
-    hashes
-}
-
-/// FIPS 197, section 5.1, on registers that go through each round together.
-#[inline]
-#[target_feature(enable = "avx512f,vaes")]
-fn encrypt<const N: usize>(keys: &[__m512i; 11], mut blocks: [__m512i; N]) -> [__m512i; N] {
-    let [whitening, rounds @ .., last] = keys;
-    for block in &mut blocks {
-        *block = _mm512_xor_si512(*block, *whitening);
-    }
-    for key in rounds {
-        for block in &mut blocks {
-            *block = _mm512_aesenc_epi128(*block, *key);
-        }
-    }
-    for block in &mut blocks {
-        *block = _mm512_aesenclast_epi128(*block, *last);
-    }
-    blocks
 }
 
 #[inline]
@@ -256,14 +167,6 @@ fn keys(key: &Aes) -> [__m512i; 11] {
         *key = repeat(round);
     }
     keys
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn store_all(to: &mut [[u8; 16]; BLOCKS], values: [__m512i; FLIGHT]) {
-    for (to, value) in to.as_chunks_mut::<4>().0.iter_mut().zip(values) {
-        store(to, value);
-    }
 }
 
 /// A block four times.

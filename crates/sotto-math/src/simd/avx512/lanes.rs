@@ -1,11 +1,12 @@
 //! Loads and stores of whole registers through arrays, whose length the compiler checks.
 
+use crate::simd::generic::Number;
 use core::arch::x86_64::*;
 
 /// Sixteen 32-bit or eight 64-bit lanes from 64 bytes.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn load<T: Lane, const N: usize>(from: &[T; N]) -> __m512i {
+pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m512i {
     const { assert!(size_of::<[T; N]>() == 64) }
     // SAFETY: the array is 64 bytes, and this load needs no alignment.
     unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
@@ -14,22 +15,12 @@ pub(super) fn load<T: Lane, const N: usize>(from: &[T; N]) -> __m512i {
 /// 64 bytes from a register.
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn store<T: Lane, const N: usize>(to: &mut [T; N], value: __m512i) {
+pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m512i) {
     const { assert!(size_of::<[T; N]>() == 64) }
     // SAFETY: the array is 64 bytes of integers, for which every pattern is valid, and this
     // store needs no alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
 }
-
-/// Integers, for which every bit pattern is valid.
-pub(super) trait Lane {}
-impl Lane for u8 {}
-impl Lane for [u8; 16] {}
-impl Lane for [u8; 32] {}
-impl Lane for u16 {}
-impl Lane for i32 {}
-impl Lane for u32 {}
-impl Lane for u64 {}
 
 /// Sixteen 16-bit lanes.
 #[inline]
@@ -45,11 +36,4 @@ pub(super) fn load_half(from: &[u16; 16]) -> __m256i {
 pub(super) fn widen(from: &[i8; 8]) -> __m512i {
     // SAFETY: the array is the 8 bytes that this load reads, and it needs no alignment.
     _mm512_cvtepi8_epi64(unsafe { _mm_loadl_epi64(from.as_ptr().cast()) })
-}
-
-/// Asks for the cache line at an address that need not be valid.
-#[inline]
-pub(super) fn prefetch(at: *const u8) {
-    // SAFETY: a prefetch is a hint; it never faults, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
 }

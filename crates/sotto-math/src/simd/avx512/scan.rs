@@ -11,9 +11,10 @@
 //! share by each bundle: so memory is read once however many queries there are, and is
 //! busy all the time.
 
-use super::lanes::{load, prefetch, store};
+use super::lanes::{load, store};
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
 use crate::simd::Planes;
+use crate::simd::generic::prefetch;
 use core::arch::x86_64::*;
 
 type Group = [u8; GROUP_BYTES];

@@ -10,7 +10,8 @@
 //! the caches hold, and the first of them fetches what is needed next: so memory is read once however many queries
 //! there are.
 
-use super::lanes::{load, prefetch, store};
+use super::lanes::{load, store};
+use crate::simd::generic::prefetch;
 use crate::slices::{Matrices, Share};
 use core::arch::x86_64::*;
 

@@ -13,7 +13,8 @@
 
 mod sums;
 
-use super::lanes::{load, prefetch, store};
+use super::lanes::{load, store};
+use crate::simd::generic::prefetch;
 use crate::simd::scalar;
 use crate::tiles::{Block, Form, Line, Run, TileLayout, Words};
 use core::arch::x86_64::*;

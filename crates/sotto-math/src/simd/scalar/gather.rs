@@ -3,13 +3,8 @@
 use crate::gather::{Picks, Rows};
 
 /// Replaces the parities by that of all rows and that of half 1.
-pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
-    gather_from(0, rows, picks, parities);
-}
-
-/// From byte `at` of each row on, which is where a backend leaves what does not fill a register.
-pub(in crate::simd) fn gather_from(at: usize, rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) {
-    let at = pieces::<32>(at, rows, picks, [all, one]);
+pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, [all, one]: [&mut [u8]; 2]) {
+    let at = pieces::<32>(0, rows, picks, [all, one]);
     let at = pieces::<8>(at, rows, picks, [all, one]);
     pieces::<1>(at, rows, picks, [all, one]);
 }

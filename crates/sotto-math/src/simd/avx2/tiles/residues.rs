@@ -6,9 +6,10 @@
 //! summed as integers, in the bits of the doubles; 32 rests are a double again, at most 2^53. Nothing is
 //! reduced before the end of a run.
 
-use super::super::lanes::{load, prefetch, store};
+use super::super::lanes::{load, store};
 use super::super::ntt::{Constants, Factors, from_integers, to_integers};
 use super::{Bytes, Slots};
+use crate::simd::generic::prefetch;
 use crate::tiles::{Block, Line, Residue, Run, TileLayout};
 use core::arch::x86_64::*;
 

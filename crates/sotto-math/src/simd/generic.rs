@@ -1,0 +1,134 @@
+//! Algorithms that are the same whatever a register is wide, each written once.
+//!
+//! A [`Register`] says what loads, stores and sums are on registers of one kind. A value of an implementing type proves that the
+//! processor has the instructions, so what it does is safe. Everything here is `#[inline(always)]`: it becomes instructions inside
+//! the function around it, which names the features by `#[target_feature]`. Those functions are a backend's own file `generic`.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `aes` | rounds, key schedules and paths down a tree, on registers of one or more blocks |
+//! | `dot` | rows of words times short vectors |
+//! | `fold` | rows added to parities |
+//! | `gather` | a row of each partition, added up in two halves |
+//! | `read` | the checksum of a plain read |
+
+pub(super) mod aes;
+pub(super) mod dot;
+pub(super) mod fold;
+pub(super) mod gather;
+pub(super) mod read;
+
+/// One kind of register. Its bytes are in the order of memory.
+pub(super) trait Register: Copy {
+    /// What a register holds.
+    type Value: Copy;
+    /// Its bytes.
+    const BYTES: usize;
+    /// How many registers a kernel may keep that works on two sums at a time: half of what is there, less what it loads.
+    const MOST: usize;
+
+    /// All zeros.
+    fn zero(self) -> Self::Value;
+
+    /// Of as many numbers as fill a register.
+    ///
+    /// # Panics
+    /// If they are more or fewer.
+    fn load<T: Number>(self, from: &[T]) -> Self::Value;
+
+    /// The same, to write.
+    ///
+    /// # Panics
+    /// If they are more or fewer.
+    fn store<T: Number>(self, to: &mut [T], value: Self::Value);
+
+    /// The exclusive or.
+    fn xor(self, a: Self::Value, b: Self::Value) -> Self::Value;
+
+    /// `sum`, plus `x` without carry if `bit` is 1 and plus nothing if it is 0, without a branch.
+    fn xor_if(self, bit: u8, sum: Self::Value, x: Self::Value) -> Self::Value;
+
+    /// The exclusive or of all 64-bit lanes.
+    fn xor_lanes(self, x: Self::Value) -> u64 {
+        let mut words = [0u64; 8];
+        let words = &mut words[..Self::BYTES / 8];
+        self.store(words, x);
+        words.iter().fold(0, |sum, word| sum ^ word)
+    }
+}
+
+/// What multiplies, too.
+pub(super) trait Multiplier: Register {
+    /// A 32-bit number in every lane.
+    fn splat(self, x: i32) -> Self::Value;
+
+    /// The signed products of the even 32-bit lanes, in 64-bit lanes.
+    fn times_even(self, a: Self::Value, b: Self::Value) -> Self::Value;
+
+    /// The odd 32-bit lanes in place of the even ones.
+    fn odd(self, x: Self::Value) -> Self::Value;
+
+    /// The sums of 64-bit lanes.
+    fn add(self, a: Self::Value, b: Self::Value) -> Self::Value;
+
+    /// The sum of all 64-bit lanes.
+    fn sum_lanes(self, x: Self::Value) -> i64;
+}
+
+/// Asks for the cache line at an address that need not be valid.
+#[inline(always)]
+pub(super) fn prefetch(at: *const u8) {
+    // SAFETY: a prefetch is a hint; it never faults, whatever the address.
+    unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast()) }
+}
+
+/// Numbers, for which every bit pattern is valid, or arrays of them.
+pub(super) trait Number: Copy {}
+impl Number for u8 {}
+impl Number for i8 {}
+impl Number for u16 {}
+impl Number for i32 {}
+impl Number for u32 {}
+impl Number for i64 {}
+impl Number for u64 {}
+impl Number for f64 {}
+impl<T: Number, const N: usize> Number for [T; N] {}
+
+/// One word, of which every processor has registers.
+#[derive(Clone, Copy)]
+pub(super) struct Word;
+
+impl Register for Word {
+    type Value = u64;
+    const BYTES: usize = 8;
+    const MOST: usize = 1;
+
+    #[inline(always)]
+    fn zero(self) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn load<T: Number>(self, from: &[T]) -> u64 {
+        assert!(size_of_val(from) == 8, "a register's worth");
+        // SAFETY: these are eight bytes of numbers, and the read needs no alignment.
+        unsafe { from.as_ptr().cast::<u64>().read_unaligned() }
+    }
+
+    #[inline(always)]
+    fn store<T: Number>(self, to: &mut [T], value: u64) {
+        assert!(size_of_val(to) == 8, "a register's worth");
+        // SAFETY: these are eight bytes of numbers, for which every pattern is valid, and the write needs no alignment.
+        unsafe { to.as_mut_ptr().cast::<u64>().write_unaligned(value) }
+    }
+
+    #[inline(always)]
+    fn xor(self, a: u64, b: u64) -> u64 {
+        a ^ b
+    }
+
+    #[inline(always)]
+    fn xor_if(self, bit: u8, sum: u64, x: u64) -> u64 {
+        sum ^ (x & 0u64.wrapping_sub(u64::from(bit)))
+    }
+}

@@ -1,0 +1,129 @@
+//! AES by its instructions, on registers that go through each round together.
+
+use super::Register;
+use crate::aes::schedule::CONSTANTS;
+
+/// Registers of blocks, on which the instructions of AES work block by block.
+pub(in crate::simd) trait Blocks: Register {
+    /// A 32-bit number in every lane.
+    fn splat(self, x: i32) -> Self::Value;
+
+    /// A number in the first byte of each block, and zeros in the others.
+    fn firsts(self, x: u8) -> Self::Value;
+
+    /// A round: SubBytes, ShiftRows, MixColumns, and the key added.
+    fn round(self, x: Self::Value, key: Self::Value) -> Self::Value;
+
+    /// The last round, without MixColumns.
+    fn last_round(self, x: Self::Value, key: Self::Value) -> Self::Value;
+
+    /// The last word of each block in all of its words, turned by a byte.
+    fn turned(self, x: Self::Value) -> Self::Value;
+
+    /// Each word of a block plus, without carry, those before it.
+    fn sums(self, x: Self::Value) -> Self::Value;
+}
+
+/// FIPS 197, section 5.1.
+#[inline(always)]
+pub(in crate::simd) fn encrypt<R: Blocks, const N: usize>(
+    r: R,
+    keys: &[R::Value; 11],
+    mut blocks: [R::Value; N],
+) -> [R::Value; N] {
+    let [whitening, rounds @ .., last] = keys;
+    for block in &mut blocks {
+        *block = r.xor(*block, *whitening);
+    }
+    for key in rounds {
+        for block in &mut blocks {
+            *block = r.round(*block, *key);
+        }
+    }
+    for block in &mut blocks {
+        *block = r.last_round(*block, *last);
+    }
+    blocks
+}
+
+/// The encryption of each block, plus the block.
+#[inline(always)]
+pub(in crate::simd) fn hash<R: Blocks, const N: usize>(
+    r: R,
+    keys: &[R::Value; 11],
+    blocks: [R::Value; N],
+) -> [R::Value; N] {
+    let mut hashes = encrypt(r, keys, blocks);
+    for (hash, block) in hashes.iter_mut().zip(blocks) {
+        *hash = r.xor(*hash, block);
+    }
+    hashes
+}
+
+/// Down from each seed, under its key: for each turn the hash of the seed with that in its first byte.
+#[inline(always)]
+pub(in crate::simd) fn paths<R: Blocks, const N: usize>(
+    r: R,
+    keys: [R::Value; N],
+    turns: &[u8],
+    mut seeds: [R::Value; N],
+) -> [R::Value; N] {
+    let rounds = expand(r, keys);
+    for turn in turns {
+        let turn = r.firsts(*turn);
+        for seed in &mut seeds {
+            *seed = r.xor(*seed, turn);
+        }
+        let [whitening, middle @ .., last] = &rounds;
+        let mut blocks = seeds;
+        for (block, key) in blocks.iter_mut().zip(whitening) {
+            *block = r.xor(*block, *key);
+        }
+        for keys in middle {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                *block = r.round(*block, *key);
+            }
+        }
+        for ((block, key), seed) in blocks.iter().zip(last).zip(&mut seeds) {
+            *seed = r.xor(r.last_round(*block, *key), *seed);
+        }
+    }
+    seeds
+}
+
+/// The round keys of FIPS 197, section 5.2, of a key in each block. The S-box is that of the last round, whose shift of
+/// rows moves nothing where all columns are equal.
+#[inline(always)]
+fn expand<R: Blocks, const N: usize>(r: R, mut keys: [R::Value; N]) -> [[R::Value; N]; 11] {
+    let mut rounds = [keys; 11];
+    for (round, constant) in rounds[1..].iter_mut().zip(CONSTANTS) {
+        let constant = r.splat(i32::from(constant));
+        for key in &mut keys {
+            *key = r.xor(r.sums(*key), r.last_round(r.turned(*key), constant));
+        }
+        *round = keys;
+    }
+    rounds
+}
+
+/// So many registers of blocks.
+#[inline(always)]
+pub(in crate::simd) fn load_all<R: Register, const N: usize>(r: R, from: &[[u8; 16]]) -> [R::Value; N] {
+    let mut values = [r.zero(); N];
+    for (value, from) in values.iter_mut().zip(from.chunks_exact(R::BYTES / 16)) {
+        *value = r.load(from);
+    }
+    values
+}
+
+/// The same, to write.
+#[inline(always)]
+pub(in crate::simd) fn store_all<R: Register, const N: usize>(
+    r: R,
+    to: &mut [[u8; 16]],
+    values: [R::Value; N],
+) {
+    for (to, value) in to.chunks_exact_mut(R::BYTES / 16).zip(values) {
+        r.store(to, value);
+    }
+}

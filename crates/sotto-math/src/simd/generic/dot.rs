@@ -1,0 +1,71 @@
+//! Rows of words times short vectors: signed 32-bit products in 64-bit lanes.
+//!
+//! The product is of signed words, and `h` is unsigned. Flipping the top bit of `h`
+//! subtracts 2^31 from it, which makes it signed; the missing `2^31 sum(s)` is the same
+//! for every row and is added back once.
+
+use super::{Multiplier, prefetch};
+
+/// How far ahead a row is asked for, as in the scan.
+const AHEAD: usize = 101 * 64;
+
+/// Rows of `h`, `n` words each, times each vector of `s`.
+#[inline(always)]
+pub(in crate::simd) fn dot<R: Multiplier>(r: R, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
+    // Up to four vectors share one read of a row; further ones find it in the cache.
+    for (at, row) in h.chunks_exact(n).enumerate() {
+        for (s, y) in s.chunks(4).zip(y.chunks_mut(4)) {
+            let sums = match *s {
+                [a] => pad(row_times(r, [a], row)),
+                [a, b] => pad(row_times(r, [a, b], row)),
+                [a, b, c] => pad(row_times(r, [a, b, c], row)),
+                [a, b, c, d] => row_times(r, [a, b, c, d], row),
+                _ => [0; 4],
+            };
+            for (y, sum) in y.iter_mut().zip(sums) {
+                y[at] = sum;
+            }
+        }
+    }
+    let words = R::BYTES / 4;
+    let whole = n / words * words;
+    for (s, y) in s.iter().zip(y) {
+        let sum = s[..whole].iter().map(|&s| i64::from(s)).sum::<i64>();
+        y.iter_mut().for_each(|y| *y = y.wrapping_add(sum.wrapping_shl(31)));
+    }
+}
+
+#[inline(always)]
+fn row_times<R: Multiplier, const V: usize>(r: R, s: [&[i32]; V], row: &[u32]) -> [i64; V] {
+    let count = R::BYTES / 4;
+    let whole = row.len() / count * count;
+    let s = s.map(|s| &s[..row.len()]);
+    let flip = r.splat(i32::MIN);
+    let mut even = [r.zero(); V];
+    let mut odd = [r.zero(); V];
+    for (i, words) in row.chunks_exact(count).enumerate() {
+        prefetch(words.as_ptr().cast::<u8>().wrapping_add(AHEAD));
+        let h = r.xor(r.load(words), flip);
+        let h_odd = r.odd(h);
+        for v in 0..V {
+            let s = r.load(&s[v][i * count..][..count]);
+            even[v] = r.add(even[v], r.times_even(h, s));
+            odd[v] = r.add(odd[v], r.times_even(h_odd, r.odd(s)));
+        }
+    }
+    let mut sums = [0; V];
+    for v in 0..V {
+        sums[v] = r.sum_lanes(r.add(even[v], odd[v]));
+        for (&h, &s) in row[whole..].iter().zip(&s[v][whole..]) {
+            sums[v] = sums[v].wrapping_add(i64::from(h).wrapping_mul(i64::from(s)));
+        }
+    }
+    sums
+}
+
+#[inline(always)]
+fn pad<const V: usize>(sums: [i64; V]) -> [i64; 4] {
+    let mut padded = [0; 4];
+    padded[..V].copy_from_slice(&sums);
+    padded
+}
