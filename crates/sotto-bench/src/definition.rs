@@ -32,8 +32,6 @@ pub struct Definition {
     pub cases: Vec<Case>,
     /// Trees of hashes, whose proofs are looked up.
     pub trees: Vec<TreeCase>,
-    /// Bits of tables for which the yardstick is computed: a lookup by quadratic residues.
-    pub residues: Vec<u64>,
 }
 
 /// One scheme on one table shape.

@@ -8,7 +8,6 @@
 //! | `plan` | one case made ready: parameters, layout of rows, memory it needs |
 //! | `runner` | encoding, asking, answering, reading memory in between, checking; and trees of hashes |
 //! | `published` | other people's figures for the same shapes, with their sources |
-//! | `residues` | a scheme of quadratic residues: a yardstick, and no scheme of the toolkit |
 //! | [`report`] | what came out, as tables, JSON and SVG |
 //!
 //! Measured, published and modelled figures never share a column.
@@ -31,7 +30,6 @@ mod options;
 mod plan;
 mod published;
 pub mod report;
-mod residues;
 mod runner;
 
 pub use definition::{Case, Definition, DefinitionError, load, shipped};

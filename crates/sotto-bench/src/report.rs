@@ -6,7 +6,6 @@
 mod machine;
 mod modelled;
 mod names;
-mod residues;
 mod series;
 pub(crate) mod steps;
 mod svg;
@@ -19,7 +18,6 @@ mod units;
 mod words;
 
 pub use crate::published::PublishedRow;
-pub use residues::{Residues, ResiduesTable};
 pub use series::{Series, Supplied};
 pub use steps::{BreakEven, Step, Stepped};
 pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Trees};
@@ -49,8 +47,6 @@ pub struct Report {
     pub skipped: Vec<Skipped>,
     /// Proofs in trees of hashes.
     pub trees: Trees,
-    /// The yardstick, if a definition asks for it.
-    pub residues: Option<Residues>,
 }
 
 /// Suffixes of field names, and their units.
@@ -343,7 +339,6 @@ impl Report {
         self.modelled.extend(other.modelled);
         self.skipped.extend(other.skipped);
         self.trees.append(other.trees);
-        self.residues = self.residues.take().or(other.residues);
         for row in other.published {
             if !self.published.contains(&row) {
                 self.published.push(row);

@@ -6,7 +6,6 @@ mod baseline;
 mod offline;
 mod online;
 mod records;
-mod residues;
 mod series;
 mod stages;
 mod steps;
@@ -23,13 +22,8 @@ use crate::options::{Options, Progress, Watcher};
 use crate::plan::{self, Plan, Ready};
 use crate::published;
 use crate::report::{Measured, Purpose, Report, Skipped, UNITS};
-use crate::residues::LIMBS_3072;
 use offline::Encoded;
 use sotto_core::SchemeEntry;
-use sotto_prg::system_rng;
-
-/// How often a multiplication of the yardstick is timed.
-const RESIDUES_REPEATS: usize = 9;
 
 /// Runs every case of a definition and checks every answer.
 ///
@@ -50,7 +44,6 @@ pub(crate) fn run_with(
     watcher: Watcher<'_>,
 ) -> Result<Report, BenchError> {
     let tables: Vec<_> = definition.cases.iter().map(plan::table).collect();
-    let mut rng = system_rng().map_err(|why| BenchError::Entropy(why.to_string()))?;
     let mut report = Report {
         format: "sotto-bench/1",
         units: UNITS,
@@ -61,7 +54,6 @@ pub(crate) fn run_with(
         modelled: Vec::new(),
         skipped: Vec::new(),
         trees: tree::run(&definition.trees, schemes, options, watcher)?,
-        residues: residues::run::<LIMBS_3072>(&definition.residues, RESIDUES_REPEATS, &mut rng)?,
     };
     for turn in definition.turns() {
         // Asked for once, so that every line of a case is judged by the same memory.

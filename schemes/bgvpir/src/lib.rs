@@ -58,4 +58,4 @@ impl Scheme for BgvPir {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<BgvPir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<BgvPir>();

@@ -36,4 +36,4 @@ pub type Checklist = Slots<Punctured>;
 pub type Params = sotto_hints::slots::Params<Punctured>;
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<Checklist>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Checklist>();

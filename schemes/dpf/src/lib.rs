@@ -52,4 +52,4 @@ impl Scheme for Dpf {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<Dpf>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Dpf>();

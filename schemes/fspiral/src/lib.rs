@@ -64,4 +64,4 @@ impl Streamed for FSpiral {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<FSpiral>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<FSpiral>();

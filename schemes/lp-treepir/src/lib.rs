@@ -39,4 +39,4 @@ pub type TreePir = Slots<Hiding>;
 pub type Params = sotto_hints::slots::Params<Hiding>;
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<TreePir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<TreePir>();

@@ -72,4 +72,4 @@ impl Scheme for Piano {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<Piano>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Piano>();

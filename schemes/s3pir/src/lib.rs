@@ -70,4 +70,4 @@ impl Scheme for S3pir {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<S3pir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<S3pir>();

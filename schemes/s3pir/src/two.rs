@@ -43,4 +43,4 @@ impl Scheme for S3pirTwo {
 }
 
 /// What the registry knows of this scheme.
-pub const TWO: SchemeEntry = SchemeEntry::of::<S3pirTwo>();
+pub static TWO: SchemeEntry = SchemeEntry::of::<S3pirTwo>();

@@ -58,4 +58,4 @@ impl Scheme for SimplePir {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<SimplePir>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<SimplePir>();

@@ -64,4 +64,4 @@ impl Streamed for Spiral {
 }
 
 /// What the registry knows of this scheme.
-pub const ENTRY: SchemeEntry = SchemeEntry::of::<Spiral>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Spiral>();

@@ -62,8 +62,6 @@ struct DefinitionText {
     case: Vec<Spanned<CaseText>>,
     #[serde(default)]
     tree: Vec<Spanned<TreeText>>,
-    #[serde(default)]
-    residues: Vec<Count>,
 }
 
 #[derive(Deserialize)]
@@ -105,8 +103,8 @@ impl Definition {
     pub fn parse(path: &str, text: &str) -> Result<Self, DefinitionError> {
         let read: DefinitionText = toml::from_str(text)
             .map_err(|e| DefinitionError::Syntax { path: path.to_owned(), why: e.to_string() })?;
-        if read.case.is_empty() && read.tree.is_empty() && read.residues.is_empty() {
-            let why = "a definition needs at least one [[case]] or [[tree]], or residues".to_owned();
+        if read.case.is_empty() && read.tree.is_empty() {
+            let why = "a definition needs at least one [[case]] or [[tree]]".to_owned();
             return Err(DefinitionError::Syntax { path: path.to_owned(), why });
         }
         let at = |start: usize, why: String| DefinitionError::Case {
@@ -124,12 +122,7 @@ impl Definition {
             let start = case.span().start;
             trees.push(tree::check(case.into_inner()).map_err(|why| at(start, why))?);
         }
-        let residues: Vec<u64> = read.residues.iter().map(|bits| bits.0).collect();
-        if residues.iter().any(|bits| *bits > 8 * MAX_TABLE_BYTES) {
-            let why = format!("residues has a table of more than {MAX_TABLE_BYTES} bytes");
-            return Err(DefinitionError::Syntax { path: path.to_owned(), why });
-        }
-        Ok(Definition { name: read.name, about: read.about, cases, trees, residues })
+        Ok(Definition { name: read.name, about: read.about, cases, trees })
     }
 }
 

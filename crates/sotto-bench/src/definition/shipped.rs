@@ -24,7 +24,6 @@ pub fn shipped() -> &'static [Shipped] {
         "quick",
         "scan-1gib",
         "all-schemes",
-        "residues",
         "rows-256b",
         "rows-256b-large",
         "single-bits",

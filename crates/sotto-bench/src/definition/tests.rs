@@ -42,15 +42,6 @@ fn every_shipped_definition_is_sound_and_in_the_folder() {
 }
 
 #[test]
-fn the_yardstick_needs_no_table_of_ours() {
-    let text = |residues: &str| format!("name = \"n\"\nabout = \"a\"\nresidues = {residues}\n");
-    let definition = Definition::parse("d.toml", &text("[\"2^25\", 1000]")).unwrap();
-    assert_eq!((definition.residues, definition.cases.len()), (vec![1 << 25, 1000], 0));
-    assert!(error(&text("[]")).contains("or residues") && error(&text("[0]")).contains("line 3"));
-    assert!(error(&text("[\"2^50\"]")).contains("more than"));
-}
-
-#[test]
 fn unknown_keys_are_refused_with_their_line() {
     let why = error(&format!("{MINIMAL}lookup = 3\n"));
     assert!(why.contains("line 8") && why.contains("lookup"), "{why}");

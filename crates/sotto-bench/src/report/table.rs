@@ -75,10 +75,6 @@ const MODELLED: &str = "\
 Computed from parameters. floor: reading the table once at the rate this run measured; no scan is faster.
 fails: bound on the probability that a lookup comes back wrong. security: of the hardest assumption.";
 
-const RESIDUES: &str = "\
-Kushilevitz and Ostrovsky (1997) over Goldwasser and Micali (1984): a multiplication modulo N for each bit of
-the table, one bit comes back. Computed from one multiplication, which was measured on one thread.";
-
 const TREES: &str = "\
 colours: a table for each colour, a row of each (TreePIR). buckets: a batch code over all nodes, which fails
 for less than one request in 2^40; for up to ten rows it is as many lookups in the whole table.";
@@ -148,11 +144,6 @@ impl Report {
             }
         }
         self.trees(&mut out);
-        if let Some(found) = &self.residues {
-            let table = tables::residues::foretold(found);
-            section(&mut out, "MODELLED: the same bit by quadratic residues", table, RESIDUES);
-            paragraph(&mut out, &tables::residues::basis(found));
-        }
         if !self.skipped.is_empty() || !self.trees.skipped.is_empty() {
             line(&mut out, "\nNOT RUN");
             for skipped in &self.skipped {

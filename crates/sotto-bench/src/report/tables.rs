@@ -1,6 +1,5 @@
 //! The grids of a report, one function per question; those of clients that prepare once have a file of their own.
 
-pub(super) mod residues;
 mod series;
 mod steps;
 pub(super) mod trees;

@@ -20,21 +20,6 @@ fn report() -> Report {
         server_ms: 4.0,
         steps: vec![step("first", 1.0), step("second", 3.0)],
     }];
-    report.residues = Some(Residues {
-        modulus_bits: 3072,
-        keygen_ms: 900.0,
-        multiplication_ns: 4670.0,
-        small_table_bits: 4096,
-        small_server_ms: 22.2,
-        small_foretold_ms: 19.1,
-        checked_answers_count: 64,
-        tables: vec![ResiduesTable {
-            table_bits: 1 << 35,
-            server_s: 160_455.0,
-            up_bytes: 1 << 26,
-            down_bytes: 1 << 26,
-        }],
-    });
     report
 }
 

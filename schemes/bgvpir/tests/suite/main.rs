@@ -8,4 +8,5 @@
 
 mod page;
 mod refusals;
+mod residues;
 mod vectors;

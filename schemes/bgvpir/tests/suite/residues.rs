@@ -6,8 +6,8 @@
 //! product is a square exactly if the wanted bit is zero, which who knows the factors can tell. So a table of n bits
 //! takes n multiplications modulo N.
 //!
-//! This is how it is measured: one multiplication takes so long, times n. A small table is answered for real, to see
-//! that the formula holds. It is for benchmarks alone: the client's time depends on what it asks for.
+//! `examples/residues` measures it: one multiplication takes so long, times n. It is for that alone: the client's time
+//! depends on what it asks for.
 
 use crypto_bigint::modular::{FixedMontyForm, FixedMontyParams};
 use crypto_bigint::{JacobiSymbol, NonZero, Odd, RandomMod, Uint};
@@ -80,40 +80,35 @@ pub(crate) fn bytes<const LIMBS: usize>(bits: u64) -> [u64; 2] {
     [columns, bits.div_ceil(columns)].map(|numbers| numbers * u64::from(Uint::<LIMBS>::BITS) / 8)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Numbers of 512 bits: the same code on numbers that are quicker to make.
-    #[test]
-    fn every_bit_of_a_small_table_comes_back() {
-        let mut rng = sotto_prg::system_rng().unwrap();
-        let key = Key::<8>::generate(&mut rng);
-        let matrix: Vec<u8> = (0..24u32).map(|i| (i * 151 + 37) as u8).collect();
-        let columns = 16;
-        for column in [0, 7, 8, 15] {
-            let query = key.query(column, columns, &mut rng);
-            let answer = answer(&matrix, &query);
-            assert_eq!(answer.len(), 12);
-            for (row, number) in answer.iter().enumerate() {
-                let bit = matrix[2 * row + column / 8] >> (column % 8) & 1 == 1;
-                assert_eq!(key.open(number), bit, "row {row}, column {column}");
-            }
+/// Numbers of 512 bits: the same code on numbers that are quicker to make.
+#[test]
+fn every_bit_of_a_small_table_comes_back() {
+    let mut rng = sotto_prg::system_rng().unwrap();
+    let key = Key::<8>::generate(&mut rng);
+    let matrix: Vec<u8> = (0..24u32).map(|i| (i * 151 + 37) as u8).collect();
+    let columns = 16;
+    for column in [0, 7, 8, 15] {
+        let query = key.query(column, columns, &mut rng);
+        let answer = answer(&matrix, &query);
+        assert_eq!(answer.len(), 12);
+        for (row, number) in answer.iter().enumerate() {
+            let bit = matrix[2 * row + column / 8] >> (column % 8) & 1 == 1;
+            assert_eq!(key.open(number), bit, "row {row}, column {column}");
         }
     }
+}
 
-    #[test]
-    fn queries_show_nothing_to_who_has_no_factors() {
-        let mut rng = sotto_prg::system_rng().unwrap();
-        let key = Key::<8>::generate(&mut rng);
-        for number in key.query(3, 8, &mut rng) {
-            assert_eq!(number.retrieve().jacobi_symbol(key.params.modulus()), JacobiSymbol::One);
-        }
+#[test]
+fn queries_show_nothing_to_who_has_no_factors() {
+    let mut rng = sotto_prg::system_rng().unwrap();
+    let key = Key::<8>::generate(&mut rng);
+    for number in key.query(3, 8, &mut rng) {
+        assert_eq!(number.retrieve().jacobi_symbol(key.params.modulus()), JacobiSymbol::One);
     }
+}
 
-    #[test]
-    fn a_query_and_its_answer_are_as_long_as_a_side_of_the_table() {
-        assert_eq!(bytes::<LIMBS_3072>(1 << 20), [1024 * 384, 1024 * 384]);
-        assert_eq!(bytes::<LIMBS_3072>(1 << 25), [5792 * 384, 5794 * 384]);
-    }
+#[test]
+fn a_query_and_its_answer_are_as_long_as_a_side_of_the_table() {
+    assert_eq!(bytes::<LIMBS_3072>(1 << 20), [1024 * 384, 1024 * 384]);
+    assert_eq!(bytes::<LIMBS_3072>(1 << 25), [5792 * 384, 5794 * 384]);
 }
