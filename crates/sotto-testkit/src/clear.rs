@@ -11,7 +11,7 @@
 //! | [`CLEAR`] | 1 | none | a checksum per record | hints, deltas, revisions |
 //! | [`CLEAR_KEYED`] | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
 //! | [`CLEAR_STREAM`] | 1 | 48 bytes | none | keys that outlive epochs; records in units |
-//! | [`CLEAR_HELPED`] | 1, and 1 that makes hints | none | none | orders of hints, budgets that are filled up, hints that follow deltas |
+//! | [`CLEAR_HELPED`] | 1, and 1 that makes hints | none | none | orders, budgets that are filled up, hints that follow deltas |
 //! | [`CLEAR_ROWS`] | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
 //! | [`CLEAR_STATE`] | 1 | none | the records | slots that are used up; journals, deltas, checkpoints |
 //! | [`CLEAR_TWO`] | 2 | none | none | the fan; it *is* private, but larger than any scheme worth having |
