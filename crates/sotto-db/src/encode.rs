@@ -9,7 +9,8 @@ use serde::Serialize;
 use sotto_catalog::catalog::{self, FORMAT};
 use sotto_catalog::masked;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
+    ArtifactEntry, Catalog, Document, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName,
+    ValueKind,
 };
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Artifact, Epoch, Goal, ParamsError, SchemeEntry, Shape};
