@@ -46,6 +46,26 @@ pub struct EncodeOptions<'a> {
     pub key: &'a SigningKey,
 }
 
+impl<'a> EncodeOptions<'a> {
+    /// A table of bytes that is asked by index, one row to a request, with nothing stacked on the scheme.
+    pub fn new(table: TableName, key: &'a SigningKey) -> Self {
+        EncodeOptions {
+            table,
+            kind: TableKind::Index,
+            value: ValueKind::Bytes,
+            layers: Vec::new(),
+            room: 0,
+            lookups_per_client: 1,
+            together: 1,
+            goal: Goal::default(),
+            set: None,
+            threads: None,
+            attribution: None,
+            key,
+        }
+    }
+}
+
 /// What was encoded.
 #[derive(Debug, Clone, Serialize)]
 pub struct EncodeSummary {
