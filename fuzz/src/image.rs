@@ -1,7 +1,7 @@
 //! Image files. The first page is guarded by a digest, so a mutated one is given its own digest: what a
 //! careless writer, or a malicious one, could have made.
 
-use sotto_catalog::{SigningKey, TableKind, ValueKind};
+use sotto_catalog::SigningKey;
 use sotto_core::Epoch;
 use sotto_db::image::header::{HEADER_BYTES, Header};
 use sotto_db::ingest::FileOptions;
@@ -105,20 +105,7 @@ pub(crate) static SEED: LazyLock<Vec<u8>> = LazyLock::new(|| {
 });
 
 fn options() -> EncodeOptions<'static> {
-    EncodeOptions {
-        table: "t".parse().unwrap(),
-        kind: TableKind::Index,
-        value: ValueKind::Bytes,
-        layers: Vec::new(),
-        room: 0,
-        lookups_per_client: 1,
-        together: 1,
-        goal: Default::default(),
-        set: None,
-        threads: Some(1),
-        attribution: None,
-        key: &KEY,
-    }
+    EncodeOptions { threads: Some(1), ..EncodeOptions::new("t".parse().unwrap(), &KEY) }
 }
 
 /// A small table.

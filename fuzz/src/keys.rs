@@ -31,18 +31,11 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let options = IngestOptions { file: FileOptions::default(), layout };
     let read = ingest(&source, &options, folder.path(), &|_| ()).unwrap();
     let options = EncodeOptions {
-        table: "t".parse().unwrap(),
         kind: read.kind,
         value: read.value,
         layers: read.layers,
-        room: 0,
-        lookups_per_client: 1,
-        together: 1,
-        goal: Default::default(),
-        set: None,
         threads: Some(1),
-        attribution: None,
-        key: &KEY,
+        ..EncodeOptions::new("t".parse().unwrap(), &KEY)
     };
     encode_table(SCHEMES[0], read.table.as_ref(), &dir.lock().unwrap(), &options, &|_| ()).unwrap();
     [dir.image_path(Epoch(1)), dir.rows_path(Epoch(1))].map(|path| fs::read(path).unwrap())

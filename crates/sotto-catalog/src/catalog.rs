@@ -1,5 +1,6 @@
 //! The catalog: all a client must know of a table before its first query.
 
+use crate::document::{self, Document, json};
 use crate::masked::{self, Masked};
 use crate::row_form::{self, RowForm};
 use crate::{ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
@@ -100,10 +101,9 @@ pub struct Terms {
     pub packing: Packing,
 }
 
-/// Only what tells versions apart, read before anything is refused for being unknown.
+/// The layers, before anything else is read.
 #[derive(Deserialize)]
 struct Header {
-    format: String,
     #[serde(default)]
     layers: Vec<LayerName>,
 }
@@ -119,101 +119,24 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError`], with what is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        limit(bytes.len())?;
-        let malformed = |e| CatalogError::malformed("catalog", &e);
-        // A later version may add fields and layers. Saying "upgrade" is of more use than "unknown field".
-        let header: Header = serde_json::from_slice(bytes).map_err(malformed)?;
-        if header.format != FORMAT {
-            return Err(CatalogError::Version {
-                found: header.format.chars().take(64).collect(),
-                reads: FORMAT,
-            });
-        }
-        if let Some(layer) = header.layers.iter().find(|layer| !is_known(&layer.name)) {
-            return Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() });
-        }
-        let catalog: Catalog = serde_json::from_slice(bytes).map_err(malformed)?;
-        catalog.check()?;
-        Ok(catalog)
+        document::parse(bytes)
     }
 
     /// The text to sign.
     ///
     /// # Errors
-    /// As [`Catalog::check`].
+    /// As [`Document::check`].
     pub fn to_text(&self) -> Result<String> {
-        self.check()?;
-        let text = serde_json::to_string(self).map_err(|e| CatalogError::malformed("catalog", &e))?;
-        limit(text.len())?;
-        Ok(text)
+        document::text(self)
     }
 
     /// BLAKE3 of [`Catalog::to_text`], by which a [`Stack`](crate::Stack) names one epoch of a table. It is taken of the
     /// catalog as it was understood, so whoever has parsed one can tell.
     ///
     /// # Errors
-    /// As [`Catalog::check`].
+    /// As [`Document::check`].
     pub fn digest(&self) -> Result<Hex32> {
-        Ok(blake3::hash(self.to_text()?.as_bytes()).into())
-    }
-
-    /// Checks ranges, and that no two fields contradict each other.
-    ///
-    /// # Errors
-    /// [`CatalogError::Invalid`], [`CatalogError::Version`], [`CatalogError::UnknownLayer`].
-    pub fn check(&self) -> Result<()> {
-        let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
-        if self.format != FORMAT {
-            return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
-        }
-        if let Some(layer) = self.layers.iter().find(|layer| !is_known(&layer.name)) {
-            return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
-        }
-        if self.epoch.0 == 0 {
-            return refuse("epoch", "the first epoch is 1");
-        }
-        if !(1..=MAX_ROWS).contains(&self.rows) {
-            return refuse("rows", "1 to 2^40 rows");
-        }
-        if !(1..=MAX_ROW_BYTES).contains(&self.row_bytes) {
-            return refuse("row_bytes", "1 to 2^30 bytes");
-        }
-        self.kind.check(self.rows, self.row_bytes)?;
-        self.keyword()?;
-        self.masked()?;
-        self.row_form()?;
-        if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
-            return refuse("scheme", "1 to 64 bytes");
-        }
-        if !self.params.is_object() {
-            return refuse("params", "a JSON object");
-        }
-        if !(1..=MAX_SERVERS).contains(&self.servers) {
-            return refuse("servers", "1 to 8 servers");
-        }
-        if self.artifacts.len() > MAX_ARTIFACTS {
-            return refuse("artifacts", "at most 16 artifacts");
-        }
-        for (i, entry) in self.artifacts.iter().enumerate() {
-            entry.check(self.epoch)?;
-            let same = |other: &ArtifactEntry| {
-                other.artifact == entry.artifact && other.from_epoch == entry.from_epoch
-            };
-            if self.artifacts.iter().take(i).any(same) {
-                return refuse("artifacts", "one entry per artifact and starting epoch");
-            }
-        }
-        let named = self.artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
-        if named && self.rows_digest.is_some() {
-            return refuse("rows_digest", "none where the rows are an artifact, which has one");
-        }
-        if self.sidecar.as_ref().is_some_and(|sidecar| sidecar.table == self.table) {
-            return refuse("sidecar", "a table other than this one");
-        }
-        if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
-            return refuse("attribution", "at most 4096 bytes");
-        }
-        Ok(())
+        document::digest(self)
     }
 
     /// The layer that finds keys in the rows, for tables that are asked by key.
@@ -357,6 +280,76 @@ impl Catalog {
     }
 }
 
+impl Document for Catalog {
+    const NAME: &'static str = "catalog";
+    const SIGNED: &'static str = "signed catalog";
+    const FORMAT: &'static str = FORMAT;
+    const MAX_BYTES: usize = MAX_CATALOG_BYTES;
+
+    fn check_header(bytes: &[u8]) -> Result<()> {
+        let Header { layers } = json(Self::NAME, bytes)?;
+        match layers.iter().find(|layer| !is_known(&layer.name)) {
+            Some(layer) => Err(CatalogError::UnknownLayer { name: layer.name.chars().take(64).collect() }),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
+        if self.format != FORMAT {
+            return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
+        }
+        if let Some(layer) = self.layers.iter().find(|layer| !is_known(&layer.name)) {
+            return Err(CatalogError::UnknownLayer { name: layer.name.clone() });
+        }
+        if self.epoch.0 == 0 {
+            return refuse("epoch", "the first epoch is 1");
+        }
+        if !(1..=MAX_ROWS).contains(&self.rows) {
+            return refuse("rows", "1 to 2^40 rows");
+        }
+        if !(1..=MAX_ROW_BYTES).contains(&self.row_bytes) {
+            return refuse("row_bytes", "1 to 2^30 bytes");
+        }
+        self.kind.check(self.rows, self.row_bytes)?;
+        self.keyword()?;
+        self.masked()?;
+        self.row_form()?;
+        if self.scheme.is_empty() || self.scheme.len() > MAX_SCHEME_BYTES {
+            return refuse("scheme", "1 to 64 bytes");
+        }
+        if !self.params.is_object() {
+            return refuse("params", "a JSON object");
+        }
+        if !(1..=MAX_SERVERS).contains(&self.servers) {
+            return refuse("servers", "1 to 8 servers");
+        }
+        if self.artifacts.len() > MAX_ARTIFACTS {
+            return refuse("artifacts", "at most 16 artifacts");
+        }
+        for (i, entry) in self.artifacts.iter().enumerate() {
+            entry.check(self.epoch)?;
+            let same = |other: &ArtifactEntry| {
+                other.artifact == entry.artifact && other.from_epoch == entry.from_epoch
+            };
+            if self.artifacts.iter().take(i).any(same) {
+                return refuse("artifacts", "one entry per artifact and starting epoch");
+            }
+        }
+        let named = self.artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
+        if named && self.rows_digest.is_some() {
+            return refuse("rows_digest", "none where the rows are an artifact, which has one");
+        }
+        if self.sidecar.as_ref().is_some_and(|sidecar| sidecar.table == self.table) {
+            return refuse("sidecar", "a table other than this one");
+        }
+        if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
+            return refuse("attribution", "at most 4096 bytes");
+        }
+        Ok(())
+    }
+}
+
 /// Refuses parameters that are too weak, or that fail too often for rows that take several lookups.
 ///
 /// # Errors
@@ -382,12 +375,4 @@ fn is_known(layer: &str) -> bool {
 fn is_among(layers: &[Layer], names: &[&str]) -> bool {
     let mut names = names.iter();
     layers.iter().all(|layer| names.any(|name| layer.name == *name))
-}
-
-fn limit(bytes: usize) -> Result<()> {
-    if bytes <= MAX_CATALOG_BYTES {
-        return Ok(());
-    }
-    let (bytes, limit) = (bytes as u64, MAX_CATALOG_BYTES as u64);
-    Err(CatalogError::TooLarge { what: "catalog", bytes, limit })
 }

@@ -7,7 +7,8 @@
 //! | [`entry`] | one static file: its size, its digest, the digests of its chunks |
 //! | [`batched`] | a stack whose tables are the buckets of a batch code |
 //! | [`stack`] | a layer, the tables it lies on, and what is public of it |
-//! | [`signed`] | the catalog as it travels: exact text, public key, signature |
+//! | [`document`] | what catalogs and stacks have in common: JSON text with a version and a limit |
+//! | [`signed`] | a document as it travels: exact text, public key, signature |
 //! | [`masked`] | the layer of symmetric tables: rows that one evaluation opens |
 //! | [`row_form`] | how a value lies in a row, and how it is read there |
 //! | [`key`] | signing keys, public keys, and their text forms |
@@ -23,6 +24,7 @@
 pub mod batched;
 pub mod bit;
 pub mod catalog;
+pub mod document;
 pub mod entry;
 pub mod error;
 pub mod hex;
@@ -37,6 +39,7 @@ pub mod table;
 pub use batched::Batched;
 pub use bit::Bit;
 pub use catalog::{Catalog, Layer, Sidecar, Terms};
+pub use document::Document;
 pub use entry::ArtifactEntry;
 pub use error::CatalogError;
 pub use hex::{Hex, Hex32, Hex64, HexBytes};
@@ -44,8 +47,8 @@ pub use key::{PublicKey, SigningKey};
 pub use masked::Masked;
 pub use packing::{Packing, Place};
 pub use row_form::RowForm;
-pub use signed::SignedCatalog;
-pub use stack::{SignedStack, Stack};
+pub use signed::{Signed, SignedCatalog, SignedStack};
+pub use stack::Stack;
 pub use table::{KeyKind, TableKind, TableName, ValueKind};
 
 /// Shorthand for results of this crate.

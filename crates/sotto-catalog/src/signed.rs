@@ -1,38 +1,67 @@
-//! The catalog as it travels: the exact text that was signed, the key, the signature.
+//! A document as it travels: the exact text that was signed, the key, the signature.
 //!
 //! The text rides along as a string, so there is no canonical form to agree on: what was signed is what
 //! is parsed, byte for byte.
 
-use crate::{Catalog, CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey};
-use serde::{Deserialize, Serialize};
-
-/// Most bytes of an envelope: the largest catalog, every byte of it escaped, and the rest.
-pub const MAX_SIGNED_BYTES: usize = 2 * crate::catalog::MAX_CATALOG_BYTES + 4096;
-
-/// Stands before the text under the signature, so that it is good for nothing else.
-const CONTEXT: &[u8] = b"sotto-catalog/1\0";
+use crate::document::{self, Document, json, limit};
+use crate::{Catalog, CatalogError, Hex32, Hex64, PublicKey, Result, SigningKey, Stack};
+use serde::{Deserialize, Deserializer};
+use std::marker::PhantomData;
 
 /// A catalog with its signature.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SignedCatalog {
-    /// The catalog's JSON text, exactly as signed.
-    pub catalog: String,
+pub type SignedCatalog = Signed<Catalog>;
+
+/// A stack with its signature.
+pub type SignedStack = Signed<Stack>;
+
+/// Most bytes of a signed catalog.
+pub const MAX_SIGNED_BYTES: usize = SignedCatalog::MAX_BYTES;
+
+/// A document with its signature.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signed<D> {
+    /// The document's JSON text, exactly as signed.
+    pub text: String,
     /// Ed25519 public key of the publisher.
     pub public_key: Hex32,
-    /// Ed25519 signature of `sotto-catalog/1`, a zero byte, and the text.
+    /// Ed25519 signature of the format, a zero byte, and the text.
     pub signature: Hex64,
+    document: PhantomData<fn() -> D>,
 }
 
-impl SignedCatalog {
-    /// Signs a catalog.
+/// An envelope; the text has the name of its document.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope {
+    #[serde(default, deserialize_with = "some")]
+    catalog: Option<String>,
+    #[serde(default, deserialize_with = "some")]
+    stack: Option<String>,
+    public_key: Hex32,
+    signature: Hex64,
+}
+
+fn some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(from).map(Some)
+}
+
+impl<D: Document> Signed<D> {
+    /// Most bytes of an envelope: the largest text, every byte of it escaped, and the rest.
+    pub const MAX_BYTES: usize = 2 * D::MAX_BYTES + 4096;
+
+    /// An envelope of these parts. Says nothing about the signature.
+    pub fn new(text: String, public_key: Hex32, signature: Hex64) -> Self {
+        Signed { text, public_key, signature, document: PhantomData }
+    }
+
+    /// Signs a document.
     ///
     /// # Errors
-    /// As [`Catalog::check`]: what could not be parsed is not signed.
-    pub fn sign(catalog: &Catalog, key: &SigningKey) -> Result<Self> {
-        let catalog = catalog.to_text()?;
-        let signature = key.sign(&message(CONTEXT, &catalog));
-        Ok(SignedCatalog { catalog, public_key: key.public().0, signature })
+    /// As [`Document::check`]: what could not be parsed is not signed.
+    pub fn sign(document: &D, key: &SigningKey) -> Result<Self> {
+        let text = document::text(document)?;
+        let signature = key.sign(&message::<D>(&text));
+        Ok(Signed::new(text, key.public().0, signature))
     }
 
     /// Reads an envelope. Says nothing about the signature.
@@ -40,17 +69,23 @@ impl SignedCatalog {
     /// # Errors
     /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        if bytes.len() > MAX_SIGNED_BYTES {
-            let (bytes, limit) = (bytes.len() as u64, MAX_SIGNED_BYTES as u64);
-            return Err(CatalogError::TooLarge { what: "signed catalog", bytes, limit });
-        }
-        serde_json::from_slice(bytes).map_err(|e| CatalogError::malformed("signed catalog", &e))
+        limit(D::SIGNED, bytes.len(), Self::MAX_BYTES)?;
+        let Envelope { catalog, stack, public_key, signature } = json(D::SIGNED, bytes)?;
+        let text = match (catalog, stack) {
+            (Some(text), None) if D::NAME == Catalog::NAME => text,
+            (None, Some(text)) if D::NAME == Stack::NAME => text,
+            _ => {
+                let missing = serde::de::Error::missing_field(D::NAME);
+                return Err(CatalogError::malformed(D::SIGNED, &missing));
+            }
+        };
+        Ok(Signed::new(text, public_key, signature))
     }
 
     /// The envelope as JSON.
     pub fn to_bytes(&self) -> Vec<u8> {
         let value = serde_json::json!({
-            "catalog": self.catalog,
+            (D::NAME): self.text,
             "public_key": self.public_key.to_string(),
             "signature": self.signature.to_string(),
         });
@@ -65,21 +100,21 @@ impl SignedCatalog {
     /// Checks key and signature, then parses the text that was signed.
     ///
     /// Without a pin this only says that the bytes were not damaged: anyone can sign with a key of
-    /// their own. A client without a pin should keep [`SignedCatalog::public_key`] as the pin of later calls.
+    /// their own. A client without a pin should keep [`Signed::public_key`] as the pin of later calls.
     ///
     /// # Errors
-    /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and those of [`Catalog::parse`].
-    pub fn verify(&self, pin: Option<&PublicKey>) -> Result<Catalog> {
+    /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and those of [`Document::check`].
+    pub fn verify(&self, pin: Option<&PublicKey>) -> Result<D> {
         let found = self.public_key();
         if let Some(pinned) = pin.filter(|pinned| **pinned != found) {
             return Err(CatalogError::WrongKey { pinned: *pinned, found });
         }
-        found.verify(&message(CONTEXT, &self.catalog), &self.signature)?;
-        Catalog::parse(self.catalog.as_bytes())
+        found.verify(&message::<D>(&self.text), &self.signature)?;
+        document::parse(self.text.as_bytes())
     }
 }
 
 /// What a signature is of.
-pub(crate) fn message(context: &[u8], text: &str) -> Vec<u8> {
-    [context, text.as_bytes()].concat()
+fn message<D: Document>(text: &str) -> Vec<u8> {
+    [D::FORMAT.as_bytes(), b"\0", text.as_bytes()].concat()
 }

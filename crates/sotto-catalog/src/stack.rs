@@ -4,8 +4,8 @@
 //! a log's checkpoint, hashes of its top layers. A stack names all of them by digest, so that whoever trusts its signature
 //! has one consistent view, although the tables are opened one after the other.
 
-use crate::signed::message;
-use crate::{Catalog, CatalogError, Hex32, Hex64, Layer, PublicKey, Result, SigningKey, TableName};
+use crate::document::{self, Document};
+use crate::{Catalog, CatalogError, Hex32, Layer, Result, TableName};
 use serde::{Deserialize, Serialize};
 use sotto_core::Epoch;
 
@@ -23,9 +23,6 @@ pub const MAX_FILES: usize = 16;
 
 /// Most bytes of a file.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
-
-/// Stands before the text under the signature, so that it is good for nothing else.
-const CONTEXT: &[u8] = b"sotto-stack/1\0";
 
 const MAX_LAYERS: usize = 4;
 const MAX_LAYER_NAME_BYTES: usize = 64;
@@ -81,7 +78,7 @@ impl Shard {
     /// The shard that is this table, in this epoch.
     ///
     /// # Errors
-    /// As [`Catalog::check`].
+    /// As [`Document::check`].
     pub fn of(catalog: &Catalog) -> Result<Self> {
         Ok(Shard { table: catalog.table.clone(), epoch: catalog.epoch, catalog: catalog.digest()? })
     }
@@ -104,56 +101,50 @@ impl File {
     }
 }
 
-/// Read before anything is refused for being unknown.
-#[derive(Deserialize)]
-struct Header {
-    format: String,
-}
-
 impl Stack {
     /// Parses and checks a stack's text. Total: any bytes give a stack or an error.
     ///
     /// # Errors
     /// [`CatalogError`], with what is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        limit(bytes.len())?;
-        let malformed = |e| CatalogError::malformed("stack", &e);
-        let header: Header = serde_json::from_slice(bytes).map_err(malformed)?;
-        if header.format != FORMAT {
-            return Err(CatalogError::Version {
-                found: header.format.chars().take(64).collect(),
-                reads: FORMAT,
-            });
-        }
-        let stack: Stack = serde_json::from_slice(bytes).map_err(malformed)?;
-        stack.check()?;
-        Ok(stack)
+        document::parse(bytes)
     }
 
     /// The text to sign.
     ///
     /// # Errors
-    /// As [`Stack::check`].
+    /// As [`Document::check`].
     pub fn to_text(&self) -> Result<String> {
-        self.check()?;
-        let text = serde_json::to_string(self).map_err(|e| CatalogError::malformed("stack", &e))?;
-        limit(text.len())?;
-        Ok(text)
+        document::text(self)
     }
 
     /// BLAKE3 of [`Stack::to_text`], by which what is kept beside a stack names its epoch.
     ///
     /// # Errors
-    /// As [`Stack::check`].
+    /// As [`Document::check`].
     pub fn digest(&self) -> Result<Hex32> {
-        Ok(blake3::hash(self.to_text()?.as_bytes()).into())
+        document::digest(self)
     }
 
-    /// Checks ranges, and that nothing is named twice. Whether the layers are known is for whoever has them.
+    /// A public file's entry.
     ///
     /// # Errors
-    /// [`CatalogError::Invalid`], [`CatalogError::Version`].
-    pub fn check(&self) -> Result<()> {
+    /// [`CatalogError::Invalid`] if there is none of that name: the layer cannot work without it.
+    pub fn file(&self, name: &str) -> Result<&File> {
+        let named = |file: &&File| file.name.as_str() == name;
+        let missing = || CatalogError::invalid("files", format!("the layer needs a file {name:?}"));
+        self.files.iter().find(named).ok_or_else(missing)
+    }
+}
+
+impl Document for Stack {
+    const NAME: &'static str = "stack";
+    const SIGNED: &'static str = "signed stack";
+    const FORMAT: &'static str = FORMAT;
+    const MAX_BYTES: usize = MAX_STACK_BYTES;
+
+    /// Nothing is named twice. Whether the layers are known is for whoever has them.
+    fn check(&self) -> Result<()> {
         let refuse = |field, why: &str| Err(CatalogError::invalid(field, why));
         if self.format != FORMAT {
             return Err(CatalogError::Version { found: self.format.clone(), reads: FORMAT });
@@ -185,93 +176,9 @@ impl Stack {
         }
         Ok(())
     }
-
-    /// A public file's entry.
-    ///
-    /// # Errors
-    /// [`CatalogError::Invalid`] if there is none of that name: the layer cannot work without it.
-    pub fn file(&self, name: &str) -> Result<&File> {
-        let named = |file: &&File| file.name.as_str() == name;
-        let missing = || CatalogError::invalid("files", format!("the layer needs a file {name:?}"));
-        self.files.iter().find(named).ok_or_else(missing)
-    }
-}
-
-/// A stack as it travels: the exact text that was signed, the key, the signature.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SignedStack {
-    /// The stack's JSON text, exactly as signed.
-    pub stack: String,
-    /// Ed25519 public key of the publisher.
-    pub public_key: Hex32,
-    /// Ed25519 signature of `sotto-stack/1`, a zero byte, and the text.
-    pub signature: Hex64,
-}
-
-impl SignedStack {
-    /// Most bytes of an envelope: the largest stack, every byte of it escaped, and the rest.
-    pub const MAX_BYTES: usize = 2 * MAX_STACK_BYTES + 4096;
-
-    /// Signs a stack.
-    ///
-    /// # Errors
-    /// As [`Stack::check`].
-    pub fn sign(stack: &Stack, key: &SigningKey) -> Result<Self> {
-        let stack = stack.to_text()?;
-        let signature = key.sign(&message(CONTEXT, &stack));
-        Ok(SignedStack { stack, public_key: key.public().0, signature })
-    }
-
-    /// Reads an envelope. Says nothing about the signature.
-    ///
-    /// # Errors
-    /// [`CatalogError::TooLarge`], [`CatalogError::Malformed`].
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
-        if bytes.len() > Self::MAX_BYTES {
-            let (bytes, limit) = (bytes.len() as u64, Self::MAX_BYTES as u64);
-            return Err(CatalogError::TooLarge { what: "signed stack", bytes, limit });
-        }
-        serde_json::from_slice(bytes).map_err(|e| CatalogError::malformed("signed stack", &e))
-    }
-
-    /// The envelope as JSON.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let value = serde_json::json!({
-            "stack": self.stack,
-            "public_key": self.public_key.to_string(),
-            "signature": self.signature.to_string(),
-        });
-        value.to_string().into_bytes()
-    }
-
-    /// The key it claims to be signed with.
-    pub fn public_key(&self) -> PublicKey {
-        PublicKey(self.public_key)
-    }
-
-    /// Checks key and signature, then parses the text that was signed.
-    ///
-    /// # Errors
-    /// [`CatalogError::WrongKey`], [`CatalogError::BadSignature`], and those of [`Stack::parse`].
-    pub fn verify(&self, pin: Option<&PublicKey>) -> Result<Stack> {
-        let found = self.public_key();
-        if let Some(pinned) = pin.filter(|pinned| **pinned != found) {
-            return Err(CatalogError::WrongKey { pinned: *pinned, found });
-        }
-        found.verify(&message(CONTEXT, &self.stack), &self.signature)?;
-        Stack::parse(self.stack.as_bytes())
-    }
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a TableName>) -> bool {
     let mut seen = std::collections::HashSet::new();
     names.into_iter().all(|name| seen.insert(name))
-}
-
-fn limit(bytes: usize) -> Result<()> {
-    if bytes <= MAX_STACK_BYTES {
-        return Ok(());
-    }
-    Err(CatalogError::TooLarge { what: "stack", bytes: bytes as u64, limit: MAX_STACK_BYTES as u64 })
 }

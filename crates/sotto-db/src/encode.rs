@@ -9,7 +9,8 @@ use serde::Serialize;
 use sotto_catalog::catalog::{self, FORMAT};
 use sotto_catalog::masked;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName, ValueKind,
+    ArtifactEntry, Catalog, Document, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName,
+    ValueKind,
 };
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Artifact, Epoch, Goal, ParamsError, SchemeEntry, Shape};
@@ -43,6 +44,26 @@ pub struct EncodeOptions<'a> {
     pub attribution: Option<String>,
     /// Signs the catalog.
     pub key: &'a SigningKey,
+}
+
+impl<'a> EncodeOptions<'a> {
+    /// A table of bytes that is asked by index, one row to a request, with nothing stacked on the scheme.
+    pub fn new(table: TableName, key: &'a SigningKey) -> Self {
+        EncodeOptions {
+            table,
+            kind: TableKind::Index,
+            value: ValueKind::Bytes,
+            layers: Vec::new(),
+            room: 0,
+            lookups_per_client: 1,
+            together: 1,
+            goal: Goal::default(),
+            set: None,
+            threads: None,
+            attribution: None,
+            key,
+        }
+    }
 }
 
 /// What was encoded.

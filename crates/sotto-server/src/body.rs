@@ -78,10 +78,20 @@ impl Reader {
         Ok(std::mem::take(&mut self.read))
     }
 
-    /// Reads and forgets what is left, so that a client which is still sending gets to read its refusal:
-    /// closing on unread bytes resets the connection. Bounded like any body, and not for long: a client that
-    /// has stopped sending is waiting for the refusal.
-    pub(crate) async fn drain(&mut self) {
+    /// Ends reading. Where it was refused, what is left is read and forgotten, so that a client which is still sending
+    /// gets to read its refusal: closing on unread bytes resets the connection. Bounded like any body, and not for long: a
+    /// client that has stopped sending is waiting for the refusal.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub(crate) async fn end<T>(mut self, read: Result<T, Refusal>) -> Result<T, Refusal> {
+        if read.is_err() {
+            self.drain().await;
+        }
+        read
+    }
+
+    async fn drain(&mut self) {
         self.until = self.until.min(Instant::now() + DRAIN);
         loop {
             self.limit = self.limit.saturating_sub(self.read.len() as u64);

@@ -24,12 +24,14 @@ mod stream;
 mod tables;
 mod tags;
 
+use crate::admission::Peer;
+use crate::body::Reader;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::Response;
+use axum::http::{HeaderValue, Response, header};
 use axum::middleware::{self, Next};
 use axum::routing::{get, post};
 use sotto_wire::{Code, routes};
@@ -53,6 +55,22 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
         .with_state(service)
+}
+
+/// Who sends a request, and its body, of which nothing is read yet.
+fn opened(service: &Service, request: Request, limit: u64) -> Result<(Peer, Reader), Refusal> {
+    let (parts, body) = request.into_parts();
+    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
+    Ok((peer, Reader::new(body, &parts.headers, limit, service.read_timeout)?))
+}
+
+/// A response that is for its client alone.
+fn octets(body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// Counts a request by route and outcome, and the bytes of its response.

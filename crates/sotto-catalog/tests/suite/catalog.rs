@@ -5,7 +5,7 @@ use rand_chacha::{ChaCha20Rng, rand_core::SeedableRng};
 use serde_json::{Value, json};
 use sotto_catalog::catalog::MAX_CATALOG_BYTES;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, CatalogError, KeyKind, Sidecar, SignedCatalog, SigningKey, TableKind,
+    ArtifactEntry, Catalog, CatalogError, Document, KeyKind, Sidecar, SignedCatalog, SigningKey, TableKind,
 };
 use sotto_core::{Artifact, Epoch};
 
@@ -288,7 +288,7 @@ fn signatures() {
     ));
 
     let mut forged = signed.clone();
-    forged.catalog = forged.catalog.replace("\"epoch\":3", "\"epoch\":4");
+    forged.text = forged.text.replace("\"epoch\":3", "\"epoch\":4");
     assert!(matches!(forged.verify(None), Err(CatalogError::BadSignature)));
     let mut stolen = signed.clone();
     stolen.public_key = other.public().0;
@@ -307,8 +307,7 @@ fn a_key_of_small_order_signs_nothing() {
     one[0] = 1;
     let mut signature = [0; 64];
     signature[0] = 1;
-    let catalog = plain().to_text().unwrap();
-    let signed = SignedCatalog { catalog, public_key: one.into(), signature: signature.into() };
+    let signed = SignedCatalog::new(plain().to_text().unwrap(), one.into(), signature.into());
     assert!(matches!(signed.verify(None), Err(CatalogError::BadSignature)));
 }
 

@@ -96,11 +96,10 @@ fn signatures_are_of_this_text_by_this_key_for_this_purpose() {
         assert!(matches!(flipped.verify(None), Err(CatalogError::BadSignature)), "bit {bit}");
     }
     let mut changed = signed.clone();
-    changed.stack = changed.stack.replace("\"epoch\":3", "\"epoch\":4");
+    changed.text = changed.text.replace("\"epoch\":3", "\"epoch\":4");
     assert!(matches!(changed.verify(None), Err(CatalogError::BadSignature)));
     // A stack's signature is no catalog's.
-    let SignedStack { stack: catalog, public_key, signature } = signed;
-    let as_catalog = SignedCatalog { catalog, public_key, signature };
+    let as_catalog = SignedCatalog::new(signed.text, signed.public_key, signed.signature);
     assert!(matches!(as_catalog.verify(None), Err(CatalogError::BadSignature)));
 }
 

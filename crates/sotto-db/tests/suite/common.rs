@@ -1,7 +1,7 @@
 //! What several test files share: a folder, a key, a table in memory, and reading rows back the way a
 //! client of a scheme without privacy does.
 
-use sotto_catalog::{SigningKey, TableKind, ValueKind};
+use sotto_catalog::SigningKey;
 use sotto_core::{Misuse, Record, SchemeEntry, Section};
 use sotto_db::ingest::{IngestError, Problem};
 use sotto_db::progress::silent;
@@ -23,18 +23,9 @@ pub(crate) fn key() -> SigningKey {
 
 pub(crate) fn options(key: &SigningKey) -> EncodeOptions<'_> {
     EncodeOptions {
-        table: "test".parse().unwrap(),
-        kind: TableKind::Index,
-        value: ValueKind::Bytes,
-        layers: Vec::new(),
-        room: 0,
         lookups_per_client: 10,
-        together: 1,
-        goal: Default::default(),
-        set: None,
         threads: Some(2),
-        attribution: None,
-        key,
+        ..EncodeOptions::new("test".parse().unwrap(), key)
     }
 }
 

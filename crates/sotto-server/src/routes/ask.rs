@@ -1,6 +1,6 @@
 //! Queries in, answers out.
 
-use super::session;
+use super::{octets, opened, session};
 use crate::batch::{Answered, Ask};
 use crate::body::Reader;
 use crate::refusal::Refusal;
@@ -8,7 +8,7 @@ use crate::service::Service;
 use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::{HeaderValue, Response};
 use sotto_wire::{Code, Problem, answer, ask, routes};
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,16 +20,10 @@ pub(super) async fn ask(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
-    let (parts, body) = request.into_parts();
     let (limit, _) = slot.live()?.max_body();
-    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let ask = match read(&service, slot, &mut reader).await {
-        Ok(read) => read,
-        Err(refusal) => {
-            reader.drain().await;
-            return Err(refusal);
-        }
-    };
+    let (_, mut reader) = opened(&service, request, limit)?;
+    let read = read(&service, slot, &mut reader).await;
+    let ask = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let arrived = Instant::now();
     let pin = *ask.live.pin();
@@ -38,12 +32,9 @@ pub(super) async fn ask(
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
     service.metrics.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
-    let mut response = Response::new(Body::from(frame));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let mut response = octets(frame);
     if let Ok(value) = HeaderValue::from_str(&timing.to_header()) {
-        headers.insert(routes::SERVER_TIMING, value);
+        response.headers_mut().insert(routes::SERVER_TIMING, value);
     }
     Ok(response)
 }

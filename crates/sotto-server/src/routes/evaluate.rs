@@ -2,18 +2,18 @@
 //!
 //! What an element blinds nobody can tell, so there is nothing to keep from the log but the key.
 
+use super::{octets, opened};
 use crate::LiveTable;
-use crate::admission::Peer;
 use crate::body::Reader;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::Response;
 use sotto_oprf::{Evaluated, OprfError};
+use sotto_wire::Code;
 use sotto_wire::evaluate::{self, Element};
-use sotto_wire::{Code, routes};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::OwnedSemaphorePermit;
@@ -33,17 +33,9 @@ pub(super) async fn evaluate(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
-    let (parts, body) = request.into_parts();
-    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let limit = evaluate::request_bytes(evaluate::MAX_EVALUATIONS);
-    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let Asked { live, elements, bytes, room } = match read(&service, slot, &mut reader).await {
-        Ok(read) => read,
-        Err(refusal) => {
-            reader.drain().await;
-            return Err(refusal);
-        }
-    };
+    let (peer, mut reader) = opened(&service, request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
+    let read = read(&service, slot, &mut reader).await;
+    let Asked { live, elements, bytes, room } = reader.end(read).await?;
     let count = elements.len();
     service.metrics.bytes_in.inc_by(bytes);
     // Counted before the work, all of them or none: what a client learns is never more than its share, however many of its
@@ -57,11 +49,7 @@ pub(super) async fn evaluate(
     let Evaluated { elements, proof } = working.await.map_err(|_| Code::Internal)??;
     service.metrics.evaluated(&name, count);
     let frame = evaluate::answer(&pin, &elements, &proof).map_err(|_| Code::Internal)?;
-    let mut response = Response::new(Body::from(frame));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok(octets(frame))
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.

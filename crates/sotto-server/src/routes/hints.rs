@@ -1,5 +1,6 @@
 //! An order in, hints out.
 
+use super::{octets, opened};
 use crate::admission::Peer;
 use crate::body::Reader;
 use crate::orders::Order;
@@ -8,8 +9,8 @@ use crate::service::Service;
 use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response, header};
-use sotto_wire::{Code, order, routes};
+use axum::http::Response;
+use sotto_wire::{Code, order};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,27 +21,15 @@ pub(super) async fn order(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
-    let (parts, body) = request.into_parts();
-    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let limit = slot.live()?.max_order();
-    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let order = match read(&service, slot, peer, &mut reader).await {
-        Ok(read) => read,
-        Err(refusal) => {
-            reader.drain().await;
-            return Err(refusal);
-        }
-    };
+    let (peer, mut reader) = opened(&service, request, slot.live()?.max_order())?;
+    let read = read(&service, slot, peer, &mut reader).await;
+    let order = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(order.frame.len() as u64);
     let pin = *order.live.pin();
     // A worker that drops the sender has failed, or was told to end.
     let supply = service.orders.submit(order)?.await.unwrap_or(Err(Code::Internal))?;
     tracing::debug!(table = name, epoch = %pin.epoch, "an order is filled");
-    let mut response = Response::new(Body::from(order::supply(&pin, &supply)));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok(octets(order::supply(&pin, &supply)))
 }
 
 /// Reads an order in two steps: the head, which says where a wrong one is refused; then the rest.

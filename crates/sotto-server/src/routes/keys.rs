@@ -1,5 +1,6 @@
 //! Keys in, a session id out.
 
+use super::{octets, opened};
 use crate::LiveTable;
 use crate::admission::{self, Peer};
 use crate::body::Reader;
@@ -8,9 +9,9 @@ use crate::service::Service;
 use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response, header};
+use axum::http::Response;
 use sotto_core::{Error, Sure};
-use sotto_wire::{Code, Problem, SessionId, keys, routes};
+use sotto_wire::{Code, Problem, SessionId, keys};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -21,17 +22,10 @@ pub(super) async fn register(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
-    let (parts, body) = request.into_parts();
-    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
     let (_, limit) = slot.live()?.max_body();
-    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let (live, frame, room) = match read(&service, slot, peer, &mut reader).await {
-        Ok(read) => read,
-        Err(refusal) => {
-            reader.drain().await;
-            return Err(refusal);
-        }
-    };
+    let (peer, mut reader) = opened(&service, request, limit)?;
+    let read = read(&service, slot, peer, &mut reader).await;
+    let (live, frame, room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(frame.len() as u64);
     // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
     // the scheme ends the task, not the server. The task is not taken back when the client hangs up, so the
@@ -46,11 +40,7 @@ pub(super) async fn register(
         tracing::error!(table = name, "the scheme panicked on keys; they are refused");
         Err(Code::Internal.into())
     })?;
-    let mut response = Response::new(Body::from(id.0.to_vec()));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok(octets(id.0.to_vec()))
 }
 
 async fn read(

@@ -1,6 +1,6 @@
 //! A query in, the units of its record out, as they are made.
 
-use super::session;
+use super::{octets, opened, session};
 use crate::admission::Peer;
 use crate::batch::StreamAsk;
 use crate::body::Reader;
@@ -9,8 +9,8 @@ use crate::service::Service;
 use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderValue, Response, header};
-use sotto_wire::{Code, routes, stream};
+use axum::http::Response;
+use sotto_wire::{Code, stream};
 use std::sync::Arc;
 
 /// `POST /v1/tables/{table}/stream`
@@ -20,28 +20,16 @@ pub(super) async fn stream(
     request: Request,
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
-    let (parts, body) = request.into_parts();
-    let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
-    let limit = slot.live()?.max_stream();
-    let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let ask = match read(&service, slot, peer, &mut reader).await {
-        Ok(read) => read,
-        Err(refusal) => {
-            reader.drain().await;
-            return Err(refusal);
-        }
-    };
+    let (peer, mut reader) = opened(&service, request, slot.live()?.max_stream())?;
+    let read = read(&service, slot, peer, &mut reader).await;
+    let ask = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let (epoch, units) = (ask.head.pin.epoch, ask.head.units);
     // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
     let answer = service.batch.flow(ask)?.await.unwrap_or(Err(Code::Internal))?;
     service.metrics.stream(&name);
     tracing::debug!(table = name, %epoch, units, "a stream begins");
-    let mut response = Response::new(Body::new(answer));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(routes::OCTETS));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+    Ok(octets(Body::new(answer)))
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the query.

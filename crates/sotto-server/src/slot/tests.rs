@@ -1,6 +1,5 @@
 use super::*;
 use crate::{Config, TableConfig, files};
-use sotto_catalog::{TableKind, ValueKind};
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, TableDir, encode_table, progress::silent};
 use sotto_testkit::rng::seeded;
@@ -14,18 +13,9 @@ fn encode(dir: &Path) {
     let dir = TableDir::open(dir).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
     let options = EncodeOptions {
-        table: "t".parse().unwrap(),
-        kind: TableKind::Index,
-        value: ValueKind::Bytes,
-        layers: Vec::new(),
         lookups_per_client: 1000,
-        together: 1,
-        room: 0,
-        goal: Default::default(),
-        set: None,
         threads: Some(1),
-        attribution: None,
-        key: &key,
+        ..EncodeOptions::new("t".parse().unwrap(), &key)
     };
     let scheme = sotto_registry::find("dpf/1").unwrap();
     encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();

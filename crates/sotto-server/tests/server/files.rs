@@ -1,7 +1,7 @@
 //! A real scheme from a real table directory.
 
 use crate::kit::*;
-use sotto_catalog::{Catalog, SignedCatalog, TableKind, ValueKind};
+use sotto_catalog::{Catalog, SignedCatalog};
 use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, Shape};
 use sotto_db::image::header::Part;
 use sotto_db::table::RawFile;
@@ -40,18 +40,9 @@ fn encode_with(scheme: &SchemeEntry, dir: &Path, name: &str, salt: u8) {
     let dir = TableDir::open(dir).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
     let options = EncodeOptions {
-        table: name.parse().unwrap(),
-        kind: TableKind::Index,
-        value: ValueKind::Bytes,
-        layers: Vec::new(),
-        room: 0,
         lookups_per_client: 1000,
-        together: 1,
-        goal: Default::default(),
-        set: None,
         threads: Some(1),
-        attribution: None,
-        key: &key,
+        ..EncodeOptions::new(name.parse().unwrap(), &key)
     };
     encode_table(scheme, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
 }

@@ -1,7 +1,7 @@
 //! Rows by range, and the way over old epochs: whole images, remnants, and none.
 
 use crate::kit::*;
-use sotto_catalog::{ArtifactEntry, SignedCatalog, TableKind, ValueKind};
+use sotto_catalog::{ArtifactEntry, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Image, Section};
 use sotto_db::ingest::FileOptions;
 use sotto_db::progress::silent;
@@ -50,20 +50,7 @@ fn encode(dir: &TableDir) {
     fs::write(&raw, (0..ROWS as usize * WIDTH).map(|i| (i / 7) as u8).collect::<Vec<_>>()).unwrap();
     let table = RawFile::new(File::open(&raw).unwrap(), &raw, ROWS, WIDTH).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
-    let options = EncodeOptions {
-        table: "t".parse().unwrap(),
-        kind: TableKind::Index,
-        value: ValueKind::Bytes,
-        layers: Vec::new(),
-        room: 0,
-        lookups_per_client: 1,
-        together: 1,
-        goal: Default::default(),
-        set: None,
-        threads: Some(1),
-        attribution: None,
-        key: &key,
-    };
+    let options = EncodeOptions { threads: Some(1), ..EncodeOptions::new("t".parse().unwrap(), &key) };
     encode_table(&CLEAR_ROWS, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
 }
 

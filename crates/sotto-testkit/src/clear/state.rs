@@ -1,132 +1,183 @@
-//! One server, which is told the index; a client whose slots are used up by asking, as the hints of a private scheme
-//! would be. **No privacy at all.**
+//! What a client writes down and reads back. All numbers are u64, little-endian.
 //!
-//! A query names the client's key, a slot and a coin beside the index. Whoever watches the server can tell at once
-//! what must never happen: one slot of one key in two queries that differ ([`used`]).
+//! ```text
+//! client:       key | next number | supplies | queries | sums | for each query: number | index | 1 if it is learnt
+//! preparation:  key | sums | so many sums
+//! journal:      u8 what happened | number of a query or a supply | index or sum
+//! ```
 //!
-//! | module | what lives there |
-//! |---|---|
-//! | `message` | what travels |
-//! | `held` | the client: what it keeps, writes down and reads back |
-//! | `served` | the server, which has the rows and nothing else |
+//! Its journal says which slot a query took and what its answer told, as a private scheme's would. Whoever watches the
+//! server can tell at once what must never happen: one slot of one key in two queries that differ ([`used`]).
 
-mod held;
-mod message;
-mod served;
+use super::client::{Asked, Kept, Pending};
+use super::message::word;
+use super::params::ClearParams;
+use super::sum::fold;
+use super::{Clear, Kind};
+use sotto_core::{Budget, Client, Error, Misuse, PeerMisbehaved, Result, Stateful};
+use std::io::{ErrorKind, Read, Write};
+use zeroize::Zeroizing;
 
-use held::{Held, Making};
-use message::{Answer, Query};
-use serde::{Deserialize, Serialize};
-use sotto_core::{
-    Caps, Costs, One, Params, ParamsDigest, ParamsError, ParamsReport, Scheme, SchemeEntry, SchemeId,
-    Security,
-};
+/// Bytes of one entry of the journal.
+const ENTRY: usize = 17;
+/// A query was made, for the record with this index.
+pub(super) const ASKED: u8 = 1;
+/// Its answer was read, and the record's sum is this.
+pub(super) const LEARNT: u8 = 2;
+/// Its answer was read and taught nothing, or was none, or not the publisher's.
+pub(super) const SETTLED: u8 = 3;
+/// A supply came, and the table's sum is this.
+pub(super) const STOCKED: u8 = 4;
 
-pub use message::used;
-use served::Table;
-
-/// One server, told the index; slots that are used up, a journal, and deltas to follow. **No privacy at all.**
-pub static CLEAR_STATE: SchemeEntry = SchemeEntry::of::<Slots>();
-
-/// The scheme.
-struct Slots;
-
-/// What is written into a catalog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlotsLiteral {
-    /// How many records, 1 to 2^32.
-    pub records: u64,
-    /// Bytes in each, 1 to 65536.
-    pub record_bytes: u64,
-    /// How many queries a client can make, 1 to 2^32.
-    pub slots: u64,
+/// The key and the slot that an encoded query of [`super::CLEAR_STATE`] uses; `None` if it is none.
+pub fn used(query: &[u8]) -> Option<(u64, u64)> {
+    word(query, 0).zip(word(query, 1)).filter(|_| query.len() == 32)
 }
 
-/// Checked parameters.
-#[derive(Clone)]
-struct P(SlotsLiteral);
-
-impl P {
-    fn record_bytes(&self) -> usize {
-        self.0.record_bytes as usize
-    }
-    fn table_bytes(&self) -> u64 {
-        self.0.records.saturating_mul(self.0.record_bytes)
+impl<K: Kind> Kept<K> {
+    /// Does what an entry of the journal says and writes it down.
+    pub(super) fn enter(&mut self, what: u8, number: u64, about: u64) -> Result<()> {
+        let can_ask =
+            number == self.next && about < self.params.records() && self.budget() != Budget::Left(0);
+        match (what, self.known.get_mut(&number)) {
+            (ASKED, None) if can_ask => {
+                self.next += 1;
+                self.known.insert(number, Asked { index: about, is_learnt: false });
+            }
+            (LEARNT, Some(query)) if self.sums.get(query.index as usize) == Some(&about) => {
+                query.is_learnt = true;
+            }
+            (SETTLED, Some(_)) => drop(self.known.remove(&number)),
+            // Hints of other rows than those at hand are of another epoch.
+            (STOCKED, _)
+                if K::HELPED && number == self.supplies && self.sums.iter().all(|sum| *sum == about) =>
+            {
+                self.supplies += 1;
+                self.sums = vec![about];
+            }
+            _ => return Err(malformed("an entry cannot follow")),
+        }
+        self.journal.push(what);
+        self.journal.extend(number.to_le_bytes());
+        self.journal.extend(about.to_le_bytes());
+        Ok(())
     }
 }
 
-impl Params for P {
-    type Literal = SlotsLiteral;
-
-    /// A slot for each lookup a client is expected to make, and eight at least. Splits rows above 1024 bytes.
-    fn select(shape: &sotto_core::Shape) -> sotto_core::Result<SlotsLiteral> {
-        let records_per_row = shape.row_bytes.div_ceil(1024).max(1);
-        let literal = SlotsLiteral {
-            records: shape.rows.saturating_mul(records_per_row),
-            record_bytes: if records_per_row > 1 { 1024 } else { shape.row_bytes },
-            slots: shape.lookups_per_client.max(8),
-        };
-        Self::check(literal.clone()).map_err(|error| ParamsError::NoFit {
-            rows: shape.rows,
-            row_bytes: shape.row_bytes,
-            why: error.to_string(),
-        })?;
-        Ok(literal)
+impl<K: Kind> Stateful for Clear<K> {
+    fn save(_: &ClearParams<K>, client: &Kept<K>, out: &mut dyn Write) -> Result<()> {
+        put(out, &[client.key, client.next, client.supplies, client.known.len() as u64])?;
+        put(out, &client.sums)?;
+        client
+            .known
+            .iter()
+            .try_for_each(|(number, asked)| put(out, &[*number, asked.index, asked.is_learnt.into()]))
     }
 
-    fn check(literal: SlotsLiteral) -> sotto_core::Result<Self> {
-        let within = |field, value, most: u64| match (1..=most).contains(&value) {
-            true => Ok(()),
-            false => Err(ParamsError::Field { field, why: format!("must be 1 to {most}, is {value}") }),
-        };
-        within("records", literal.records, 1 << 32)?;
-        within("record_bytes", literal.record_bytes, 1 << 16)?;
-        within("slots", literal.slots, 1 << 32)?;
-        Ok(P(literal))
+    fn load(params: &ClearParams<K>, from: &mut dyn Read) -> Result<Kept<K>> {
+        let mut client = Kept::new(params, take(from)?);
+        let (next, supplies, count) = (take(from)?, take(from)?, take(from)?);
+        (client.next, client.supplies) = (next, supplies);
+        let most = params.most_queries(supplies).unwrap_or(u64::MAX >> 1);
+        if next > most || count > next || supplies > if K::HELPED { u64::MAX >> 32 } else { 0 } {
+            return Err(malformed("more was used than there is"));
+        }
+        let sums = if K::HELPED { supplies.min(1) } else { params.records() };
+        client.sums = (0..sums).map(|_| take(from)).collect::<Result<_>>()?;
+        for _ in 0..count {
+            let (number, index, learnt) = (take(from)?, take(from)?, take(from)?);
+            let is_later = client.known.last_key_value().is_none_or(|(last, _)| *last < number);
+            let is_learnt = learnt == 1 && K::SLOTS;
+            if number >= next || !is_later || index >= params.records() || learnt != u64::from(is_learnt) {
+                return Err(malformed("a query that cannot be"));
+            }
+            client.known.insert(number, Asked { index, is_learnt });
+        }
+        Ok(client)
     }
 
-    fn literal(&self) -> &SlotsLiteral {
-        &self.0
+    fn journal(client: &mut Kept<K>) -> Zeroizing<Vec<u8>> {
+        std::mem::take(&mut client.journal)
     }
 
-    fn report(&self) -> ParamsReport {
-        ParamsReport {
-            digest: ParamsDigest([0; 32]),
-            records: self.0.records,
-            record_bytes: self.0.record_bytes,
-            costs: Costs {
-                artifact_bytes: self.table_bytes(),
-                keys_bytes: 0,
-                query_bytes: message::QUERY_BYTES as u64,
-                answer_bytes: self.0.record_bytes,
-                server_ops: 1,
-                client_ops: 1,
-                resident_bytes: self.table_bytes(),
-                client_bytes: held::most_bytes(self),
-                budget: self.0.slots,
-            },
-            security: Security {
-                bits: f64::INFINITY,
-                model: "none at all: a test double claims what the gate asks for".into(),
-            },
-            failure_log2: f64::NEG_INFINITY,
-            details: Vec::new(),
+    fn replay(client: &mut Kept<K>, entry: &[u8]) -> Result<()> {
+        let (entries, rest) = entry.as_chunks::<ENTRY>();
+        for [what, fields @ ..] in entries {
+            let (number, about) =
+                word(fields, 0).zip(word(fields, 1)).ok_or_else(|| malformed("no words"))?;
+            client.enter(*what, number, about)?;
+        }
+        client.journal.clear();
+        rest.is_empty().then_some(()).ok_or_else(|| malformed("an entry is cut short"))
+    }
+
+    fn number(pending: &Pending<K>) -> u64 {
+        pending.number
+    }
+
+    fn reopen(client: &mut Kept<K>, number: u64) -> Result<Pending<K>> {
+        match client.known.get(&number) {
+            Some(Asked { index, is_learnt: false }) => Ok(Pending::new(number, *index)),
+            _ => Err(Misuse::Foreign("query number").into()),
         }
     }
+
+    fn reject(client: &mut Kept<K>, number: u64) {
+        // Where the answer taught nothing, nothing is left of it.
+        let _ = client.enter(SETTLED, number, 0);
+    }
+
+    fn follow(client: &mut Kept<K>, delta: &[u8]) -> Result<()> {
+        let each = 8 + client.params.record_bytes();
+        let mut from = 0;
+        for entry in delta.chunks(each) {
+            let index = word(entry, 0)
+                .filter(|index| entry.len() == each && (from..client.params.records()).contains(index));
+            let index = index.ok_or(PeerMisbehaved::NotCanonical("rows-delta"))?;
+            from = index + 1;
+            // A client without hints does not know the table's sum, nor need it.
+            if let Some(sum) = client.sums.get_mut(if K::HELPED { 0 } else { index as usize }) {
+                *sum ^= fold(entry.get(8..).unwrap_or(&[]));
+            }
+        }
+        Ok(())
+    }
+
+    fn checkpoint(_: &ClearParams<K>, prepare: &Kept<K>, out: &mut dyn Write) -> Result<()> {
+        put(out, &[prepare.key, prepare.sums.len() as u64])?;
+        put(out, &prepare.sums)
+    }
+
+    fn resume(params: &ClearParams<K>, from: &mut dyn Read) -> Result<Kept<K>> {
+        let mut prepare = Kept::new(params, take(from)?);
+        let count = take(from)?;
+        if count > params.records() {
+            return Err(malformed("there are not so many records"));
+        }
+        prepare.sums = (0..count).map(|_| take(from)).collect::<Result<_>>()?;
+        Ok(prepare)
+    }
+
+    /// A record whose end had not come is fetched again.
+    fn kept(prepare: &Kept<K>) -> u64 {
+        prepare.kept()
+    }
 }
 
-impl Scheme for Slots {
-    const ID: SchemeId = SchemeId("clear-state/1");
-    const TITLE: &'static str =
-        "No privacy: the index in the clear, and slots that are used up, for tests only";
-    type Params = P;
-    type Fan<T> = One<T>;
-    type Keys = ();
-    type Query = Query;
-    type Answer = Answer;
-    type Prepare = Making;
-    type Client = Held;
-    type Server = Table;
-    const CAPS: Caps<Self> = Caps::NONE.revise().state();
+fn put(out: &mut dyn Write, words: &[u64]) -> Result<()> {
+    Ok(words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?)
+}
+
+fn take(from: &mut dyn Read) -> Result<u64> {
+    let mut word = [0; 8];
+    // An end that comes too early is the fault of what was written, not of the disk.
+    from.read_exact(&mut word).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => malformed("it is cut short"),
+        _ => error.into(),
+    })?;
+    Ok(u64::from_le_bytes(word))
+}
+
+fn malformed(why: &str) -> Error {
+    PeerMisbehaved::Malformed { what: "client state", why: why.into() }.into()
 }

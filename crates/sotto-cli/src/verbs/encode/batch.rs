@@ -97,18 +97,14 @@ impl Job<'_> {
         drop(table);
         let buckets = Buckets::new(&copy, &code).map_err(blame::db)?;
         let options = EncodeOptions {
-            table: self.name.clone(),
-            kind: TableKind::Index,
             value,
             layers: below,
-            room: 0,
             lookups_per_client: self.lookups,
             together: sizes.lookups() as u64,
             goal: self.goal,
             set: self.set.clone(),
             threads: self.threads,
-            attribution: None,
-            key: &key,
+            ..EncodeOptions::new(self.name.clone(), &key)
         };
         let mut shards = Vec::new();
         let mut round = Round::new(params.clone());

@@ -10,7 +10,7 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::signing_key;
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, File, Shard};
-use sotto_catalog::{Layer, SigningKey, Stack, TableKind, TableName, ValueKind};
+use sotto_catalog::{Layer, SigningKey, Stack, TableName};
 use sotto_core::{Epoch, SchemeEntry};
 use sotto_db::table::Buckets;
 use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
@@ -201,18 +201,11 @@ impl Build {
         let folder = TableDir::create(&dir.table(&name)).map_err(blame::db)?;
         let lock = folder.lock().map_err(blame::db)?;
         let options = EncodeOptions {
-            table: name,
-            kind: TableKind::Index,
-            value: ValueKind::Bytes,
-            room: 0,
             lookups_per_client: self.wanted.weights.lookups,
             together: of as u64,
             goal: self.wanted.weights.goal.goal(),
-            set: None,
             threads: self.threads,
-            attribution: None,
-            layers: Vec::new(),
-            key,
+            ..EncodeOptions::new(name, key)
         };
         let written = encode_table(scheme, table, &lock, &options, watch).map_err(blame::db)?;
         let image = folder.open_epoch(written.epoch).map_err(blame::db)?;
