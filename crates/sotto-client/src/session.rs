@@ -14,6 +14,7 @@
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
 //! | `kept` | asking with a client whose state must be on disk first (feature `cache`) |
+//! | `record` | what is on disk of such an ask (feature `cache`) |
 //! | [`unmask`] | rows of a symmetric table: what opens them, and opening them |
 //! | [`order`] | hints that one of the servers makes |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
@@ -51,6 +52,8 @@ pub(crate) mod kept;
 mod keys;
 pub mod opening;
 pub mod order;
+#[cfg(feature = "cache")]
+pub mod record;
 mod registered;
 mod resuming;
 pub mod stream;

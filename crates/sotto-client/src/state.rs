@@ -12,7 +12,6 @@
 //! | `quiet` | panics of that database, which are caught |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`checkpoint`] | the next client, half prepared |
-//! | [`record`] | a request that was made and is not settled |
 //! | `anchor` | a counter in a second place |
 //! | `home` | which file on which machine |
 //! | `seal` | files and values that say whether they are whole |
@@ -45,11 +44,11 @@ pub mod inspect;
 pub(crate) mod keeper;
 pub(crate) mod place;
 mod quiet;
-pub mod record;
 mod seal;
 pub mod snapshot;
 pub(crate) mod store;
 
+pub use crate::session::record;
 pub use error::{Lost, StateError};
 
 #[cfg(test)]

@@ -5,13 +5,13 @@
 //! | [`builder`] | which table, whom to trust, where to keep things |
 //! | `to` | where the servers are |
 //! | `servers` | a transport to each server, and requests to all of them at once |
-//! | `lookup` | rows, by a client that keeps no state on disk; another epoch in between |
+//! | `lookup` | rows in one request; another epoch in between |
 //! | `unmask` | rows of a symmetric table, opened after they were fetched |
 //! | `find` | values by key, in tables that are asked so |
 //! | `patience` | how long a busy server and other processes are waited for |
 //! | `keys` | keys that servers know, from opening to opening |
 //! | `keeping` | where the state of a client is kept |
-//! | `kept` | lookups by a client whose state is kept |
+//! | `kept` | the client whose state is kept |
 //! | `follow` | takes that state along when the table moves on |
 //! | `ahead` | the next client, prepared before it is needed |
 //! | [`event`] | what happens to that state |

@@ -13,12 +13,12 @@
 
 use super::Session;
 use super::config::Config;
+use super::record::{Entry, Record};
 use super::way::{Held, Way};
-use crate::state::about::At;
-use crate::state::record::{Entry, Record};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Error, Misuse, Sure};
+use sotto_catalog::Hex32;
+use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Epoch, Error, Misuse, Sure};
 use zeroize::Zeroizing;
 
 /// Says whether a row is what its publisher wrote, by whatever the row itself proves.
@@ -60,13 +60,13 @@ impl Session {
         Ok(self.client.state().ok_or(Error::from(rule))?)
     }
 
-    /// How a client that was made of `held` comes to this session's epoch.
+    /// How a client that was made of the rows of an epoch comes to this session's epoch.
     ///
     /// # Errors
     /// [`ClientError::NoWay`].
-    pub(crate) fn way_from(&self, config: &Config, held: At) -> Result<Way> {
+    pub(crate) fn way_from(&self, config: &Config, epoch: Epoch, rows: Hex32) -> Result<Way> {
         let (params, key) = (self.agreed.pin(0).digest, self.public_key());
-        let held = Held { epoch: held.epoch, params, rows: held.rows, key };
+        let held = Held { epoch, params, rows, key };
         Way::new(config.clone(), held, self.agreed.clone())
     }
 

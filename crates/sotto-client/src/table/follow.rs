@@ -37,7 +37,7 @@ impl Line {
     fn catch_up_from(&mut self, session: &mut Session, from: At) -> Result<At> {
         let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
         let config = self.kept.config.as_ref().ok_or_else(rule)?;
-        let mut way = session.way_from(config, from)?;
+        let mut way = session.way_from(config, from.epoch, from.rows)?;
         let mut reached = from;
         loop {
             if self.fetch_part(&mut way)? {

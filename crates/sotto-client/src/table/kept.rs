@@ -1,16 +1,16 @@
-//! Lookups by a client whose state is kept: on disk before anything leaves, and settled before anything is handed out.
+//! The client whose state is kept: opened, committed before a request leaves, settled before a row is handed out, renewed.
 
 use super::event::Voice;
 use super::keeping::{self, Places};
 use super::{Event, Line, Table};
-use crate::session::kept::RowCheck;
+use crate::session::kept::{Reading, RowCheck};
 use crate::session::{Config, Opening, Session};
 use crate::state::about::At;
 use crate::state::checkpoint::Found;
-use crate::state::keeper::{Keeper, Opened};
+use crate::state::keeper::{Keeper, Opened, Recorded};
+use crate::transport::Response;
 use crate::{ClientError, Result};
 use sotto_core::{Budget, Error, Misuse};
-use std::time::Instant;
 
 /// What is needed to keep a state, and the state once it is open.
 pub(crate) struct Kept {
@@ -117,37 +117,38 @@ impl Line {
     }
 }
 
-impl Table {
-    /// Looks rows up in one request, after those that were left from before.
-    pub(super) fn lookup_kept(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        // What a broken connection left half done: the client is of an epoch before its session's.
-        self.line.keep_up(&mut self.session)?;
-        self.resend()?;
-        self.take_up()?;
-        self.line.provide(&mut self.session, rows.len())?;
-        self.afford(rows.len())?;
-        let (line, session) = (&mut self.line, &mut self.session);
-        let Some(keeper) = &mut line.kept.keeper else {
+impl Line {
+    /// Writes a request down before it may leave.
+    pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<Recorded> {
+        let Some(keeper) = &mut self.kept.keeper else {
             return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
         };
-        let start = Instant::now();
-        let entry = session.draft(rows, &mut line.rng)?;
-        let recorded = keeper.commit(&entry, session.epoch())?;
-        let requests = session.requests(recorded.record())?;
-        let made = Instant::now();
-        let responses = line.servers.call_all(&requests)?;
-        let returned = Instant::now();
-        let reading = session.read(recorded.record(), &responses, Some(rows), line.kept.check.as_mut())?;
-        keeper.settle(&recorded, &reading.journal, reading.whole)?;
-        keeper.tidy(session.client())?;
-        let queries = recorded.record().numbers.len();
-        let mut stats = self.measured(&requests, queries, &responses, rows.len());
-        stats.query = made - start;
-        stats.round_trip = returned - made;
-        stats.recover = returned.elapsed();
-        self.finish(stats, reading.rows)
+        let entry = session.draft(rows, &mut self.rng)?;
+        keeper.commit(&entry, session.epoch())
     }
 
+    /// Reads the responses to a request that was written down, and writes down what they told before anybody is told.
+    pub(super) fn settle(
+        &mut self,
+        session: &mut Session,
+        recorded: &Recorded,
+        responses: &[Response],
+        rows: Option<&[u64]>,
+    ) -> Result<Reading> {
+        let reading = session.read(recorded.record(), responses, rows, self.kept.check.as_mut())?;
+        if let Some(keeper) = &mut self.kept.keeper {
+            keeper.settle(recorded, &reading.journal, reading.whole)?;
+        }
+        Ok(reading)
+    }
+
+    /// Writes the client down whole, if that is worth it.
+    pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
+        self.kept.keeper.as_mut().map_or(Ok(()), |keeper| keeper.tidy(session.client()))
+    }
+}
+
+impl Table {
     /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
     /// happens by itself, in the background once hints are low ([`Builder::low_water`](super::Builder::low_water)), and at
     /// once if the budget does not last for a lookup; here at the rate that [`Builder::pass_rate`](super::Builder::pass_rate)
@@ -207,27 +208,27 @@ impl Table {
     ///
     /// # Errors
     /// Those of a lookup. What has not been settled stays recorded.
-    fn resend(&mut self) -> Result<()> {
+    pub(super) fn resend(&mut self) -> Result<()> {
         let (line, session) = (&mut self.line, &mut self.session);
-        let Some(keeper) = &mut line.kept.keeper else { return Ok(()) };
-        let left = keeper.recorded().to_vec();
+        let left = line.kept.keeper.as_ref().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
+        if left.is_empty() {
+            return Ok(());
+        }
         for recorded in &left {
-            let responses = line.servers.call_all(&session.requests(recorded.record())?)?;
-            for (request, response) in session.requests(recorded.record())?.iter().zip(&responses) {
+            let requests = session.requests(recorded.record())?;
+            let responses = line.servers.call_all(&requests)?;
+            for (request, response) in requests.iter().zip(&responses) {
                 line.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
             }
-            let reading = session.read(recorded.record(), &responses, None, line.kept.check.as_mut())?;
-            keeper.settle(recorded, &reading.journal, reading.whole)?;
+            let reading = line.settle(session, recorded, &responses, None)?;
             // A row that cannot be read is nobody's any more. What is no answer at all still has to come.
             match reading.rows {
                 Err(error) if !reading.whole => return Err(error),
                 _ => {}
             }
         }
-        if !left.is_empty() {
-            keeper.tidy(session.client())?;
-            line.kept.events.tell(Event::Resent(left.len()));
-        }
+        line.tidy(session)?;
+        line.kept.events.tell(Event::Resent(left.len()));
         Ok(())
     }
 }
