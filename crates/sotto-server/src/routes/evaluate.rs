@@ -19,7 +19,7 @@ use std::time::Instant;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A checked request.
-struct Asked {
+struct Checked {
     live: Arc<LiveTable>,
     elements: Vec<Element>,
     bytes: u64,
@@ -37,7 +37,7 @@ pub(super) async fn evaluate(
     let peer = *parts.extensions.get::<Peer>().ok_or(Code::Internal)?;
     let limit = evaluate::request_bytes(evaluate::MAX_EVALUATIONS);
     let mut reader = Reader::new(body, &parts.headers, limit, service.read_timeout)?;
-    let Asked { live, elements, bytes, room } = match read(&service, slot, &mut reader).await {
+    let Checked { live, elements, bytes, room } = match read(&service, slot, &mut reader).await {
         Ok(read) => read,
         Err(refusal) => {
             reader.drain().await;
@@ -65,14 +65,14 @@ pub(super) async fn evaluate(
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.
-async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Asked, Refusal> {
+async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Checked, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
     let bytes = evaluate::request_bytes(head.count);
     let elements = head.elements(&reader.exactly(bytes).await?)?;
-    Ok(Asked { live, elements, bytes, room })
+    Ok(Checked { live, elements, bytes, room })
 }
 
 fn work(live: &LiveTable, elements: &[Element]) -> Result<Evaluated, Refusal> {
