@@ -13,7 +13,7 @@
 //! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
-//! | `kept` | asking with a client whose state must be on disk first (feature `cache`) |
+//! | `durable` | asking with a client whose state must be on disk first (feature `cache`) |
 //! | `record` | what is on disk of such an ask (feature `cache`) |
 //! | [`unmask`] | rows of a symmetric table: what opens them, and opening them |
 //! | [`order`] | hints that one of the servers makes |
@@ -46,9 +46,9 @@ mod action;
 pub mod ask;
 mod assembly;
 mod config;
-mod gather;
 #[cfg(feature = "cache")]
-pub(crate) mod kept;
+pub(crate) mod durable;
+mod gather;
 mod keys;
 pub mod opening;
 pub mod order;
@@ -73,7 +73,7 @@ pub use resuming::Resuming;
 pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
 pub use unmask::Evaluation;
-pub use way::{Held, Stretch, Way};
+pub use way::{Basis, Stretch, Way};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;

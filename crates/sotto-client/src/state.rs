@@ -6,7 +6,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `keeper` | what is durable when: commit, settle, adopt |
-//! | `place` | opening: whether there is a state, the right one, one that may be used |
+//! | `location` | opening: whether there is a state, the right one, one that may be used |
 //! | [`about`] | what a state is of, and how far it is |
 //! | `store` | its database: the journal since the snapshot, recorded requests |
 //! | `quiet` | panics of that database, which are caught |
@@ -42,13 +42,12 @@ pub mod error;
 mod home;
 pub mod inspect;
 pub(crate) mod keeper;
-pub(crate) mod place;
+pub(crate) mod location;
 mod quiet;
 mod seal;
 pub mod snapshot;
 pub(crate) mod store;
 
-pub use crate::session::record;
 pub use error::{Lost, StateError};
 
 #[cfg(test)]

@@ -14,57 +14,70 @@ use std::time::{Duration, Instant};
 /// How much of a query [`LookupStats::seen`] shows.
 const SEEN_BYTES: usize = 16;
 
-/// A request that was made: what reads its answers is in memory alone, or on disk as well.
-enum Asked {
+/// A request that was made, and what reads its answers: in memory alone, or on disk as well.
+enum Made {
     Fleeting(Ask),
     Durable(Recorded, Vec<Request>),
 }
 
-impl Asked {
+impl Made {
     fn requests(&self) -> &[Request] {
         match self {
-            Asked::Fleeting(ask) => ask.requests(),
-            Asked::Durable(_, requests) => requests,
+            Made::Fleeting(ask) => ask.requests(),
+            Made::Durable(_, requests) => requests,
         }
     }
 
     /// How many queries each server is sent.
     fn queries(&self) -> usize {
         match self {
-            Asked::Fleeting(ask) => usize::from(ask.queries()),
-            Asked::Durable(recorded, _) => recorded.record().numbers.len(),
+            Made::Fleeting(ask) => usize::from(ask.queries()),
+            Made::Durable(recorded, _) => recorded.record().numbers.len(),
         }
     }
 }
 
 impl Line {
-    fn make(&mut self, session: &mut Session, rows: &[u64]) -> Result<Asked> {
-        if !session.is_kept() {
-            return Ok(Asked::Fleeting(session.ask(rows, &mut self.rng)?));
+    /// Makes a request. One that must be durable is on disk before anybody can send it.
+    fn make(&mut self, session: &mut Session, rows: &[u64]) -> Result<Made> {
+        if !session.is_durable() {
+            return Ok(Made::Fleeting(session.ask(rows, &mut self.rng)?));
         }
         let recorded = self.commit(session, rows)?;
         let requests = session.requests(recorded.record())?;
-        Ok(Asked::Durable(recorded, requests))
+        Ok(Made::Durable(recorded, requests))
     }
 
-    fn send(&mut self, session: &mut Session, asked: &mut Asked) -> Result<Vec<Response>> {
-        match asked {
-            Asked::Fleeting(ask) => self.ask(session, ask),
-            Asked::Durable(_, requests) => self.servers.call_all(requests),
+    /// Sends a request to all servers. Where it is fleeting, one that has dropped this client's keys gets them, and then its
+    /// queries, again.
+    fn send(&mut self, session: &mut Session, made: &mut Made) -> Result<Vec<Response>> {
+        let mut responses = self.servers.call_all(made.requests())?;
+        let Made::Fleeting(ask) = made else { return Ok(responses) };
+        for (server, response) in (0..).zip(&mut responses) {
+            if !session.is_forgotten(response) {
+                continue;
+            }
+            self.register(session, server)?;
+            session.readdress(server, ask)?;
+            if let Some(request) = ask.requests().get(usize::from(server)) {
+                self.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
+                *response = self.servers.call(server, request)?;
+            }
         }
+        Ok(responses)
     }
 
     /// The rows, or why they cannot be had; an error of its own if nothing is settled.
     fn read(
         &mut self,
         session: &mut Session,
-        asked: Asked,
+        made: Made,
         responses: &[Response],
         rows: &[u64],
     ) -> Result<Result<Vec<Vec<u8>>>> {
-        match asked {
-            Asked::Fleeting(ask) => Ok(session.recover(ask, responses)),
-            Asked::Durable(recorded, _) => {
+        match made {
+            Made::Fleeting(ask) => Ok(session.recover(ask, responses)),
+            Made::Durable(recorded, _) => {
                 let reading = self.settle(session, &recorded, responses, Some(rows))?;
                 self.tidy(session)?;
                 Ok(reading.rows)
@@ -126,30 +139,30 @@ impl Table {
         Ok(rows)
     }
 
-    /// One request, whatever is kept of it; then the evaluations that open its rows, where they are masked.
+    /// One request; then the evaluations that open its rows, where they are masked.
     fn ask(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         let fetched = self.fetch(rows);
-        self.unmask(rows, fetched)
+        match self.session.catalog().masked()? {
+            None => fetched,
+            Some(_) => self.unmask(rows, fetched),
+        }
     }
 
     /// Rows as they are in the table: those of a symmetric one are masked.
     fn fetch(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         self.session.sound()?;
-        // What a broken connection left half done: the client is of an epoch before its session's, or a request is not settled.
-        self.line.keep_up(&mut self.session)?;
-        self.resend()?;
-        self.take_up()?;
-        self.line.provide(&mut self.session, rows.len())?;
-        self.afford(rows.len())?;
+        if self.session.spends() {
+            self.make_ready(rows.len())?;
+        }
         let start = Instant::now();
-        let mut asked = self.line.make(&mut self.session, rows)?;
-        let made = Instant::now();
-        let responses = self.line.send(&mut self.session, &mut asked)?;
+        let mut made = self.line.make(&mut self.session, rows)?;
+        let sent = Instant::now();
+        let responses = self.line.send(&mut self.session, &mut made)?;
         let returned = Instant::now();
-        let mut stats = self.measured(asked.requests(), asked.queries(), &responses, rows.len());
-        let values = self.line.read(&mut self.session, asked, &responses, rows)?;
-        stats.query = made - start;
-        stats.round_trip = returned - made;
+        let mut stats = self.measured(made.requests(), made.queries(), &responses, rows.len());
+        let values = self.line.read(&mut self.session, made, &responses, rows)?;
+        stats.query = sent - start;
+        stats.round_trip = returned - sent;
         stats.recover = returned.elapsed();
         self.finish(stats, values)
     }
@@ -159,7 +172,9 @@ impl Table {
         for share in &stats.servers {
             self.line.stats.asks.add(share.up, share.down);
         }
-        self.look_ahead();
+        if self.session.spends() {
+            self.look_ahead();
+        }
         let values = values?;
         self.line.stats.rows += values.len() as u64;
         self.last = Some(stats);
