@@ -1,9 +1,9 @@
 //! What a client reads back of its own state: it was written by this program, and then lay on a disk.
 
 use sotto_client::session::Registered;
+use sotto_client::session::record::Record;
 use sotto_client::state::about::About;
 use sotto_client::state::checkpoint;
-use sotto_client::state::record::Record;
 use sotto_client::state::snapshot::Head;
 use sotto_core::Epoch;
 use std::path::Path;

@@ -10,7 +10,7 @@
 
 use crate::{Catalog, CatalogError, Layer, Result, TableKind, ValueKind};
 use serde::{Deserialize, Serialize};
-use sotto_core::PeerMisbehaved;
+use sotto_core::{PeerMisbehaved, Sure};
 use std::io::{self, Write};
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
@@ -43,7 +43,7 @@ impl RowForm {
     /// The form for values of any length up to that of the longest.
     pub fn for_lengths_up_to(longest: u64) -> Self {
         let needed = (u64::BITS - longest.leading_zeros()).div_ceil(8).max(1);
-        RowForm::Length(u8::try_from(needed).unwrap_or(u8::MAX))
+        RowForm::Length(u8::try_from(needed).sure("a length has at most 8 bytes"))
     }
 
     /// The layer that says so in a catalog, if there is one to it.
@@ -158,7 +158,7 @@ impl ValueWriter<'_> {
     /// Hands text on, but for zero bytes that nothing else has followed yet.
     fn text(&mut self, bytes: &[u8]) -> io::Result<()> {
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        let (text, zeros) = bytes.split_at_checked(end).unwrap_or_default();
+        let (text, zeros) = bytes.split_at_checked(end).sure("the end is that of one of the bytes");
         if !text.is_empty() {
             io::copy(&mut io::Read::take(io::repeat(0), self.zeros), &mut self.out)?;
             self.out.write_all(text)?;
@@ -185,7 +185,7 @@ impl Write for ValueWriter<'_> {
             RowForm::Text => self.text(rest)?,
             RowForm::Length(_) => {
                 let taken = rest.get(..usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len()));
-                let taken = taken.unwrap_or_default();
+                let taken = taken.sure("no more than there is");
                 self.out.write_all(taken)?;
                 self.left -= taken.len() as u64;
             }

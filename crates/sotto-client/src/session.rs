@@ -13,7 +13,8 @@
 //! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
 //! | [`stream`] | a record of many megabytes, unit by unit |
-//! | `kept` | asking with a client whose state must be on disk first (feature `cache`) |
+//! | `durable` | asking with a client whose state must be on disk first (feature `cache`) |
+//! | `record` | what is on disk of such an ask (feature `cache`) |
 //! | [`unmask`] | rows of a symmetric table: what opens them, and opening them |
 //! | [`order`] | hints that one of the servers makes |
 //! | `keys` | registered again when a server has dropped them; carried on to the next epoch |
@@ -45,12 +46,14 @@ mod action;
 pub mod ask;
 mod assembly;
 mod config;
-mod gather;
 #[cfg(feature = "cache")]
-pub(crate) mod kept;
+pub(crate) mod durable;
+mod gather;
 mod keys;
 pub mod opening;
 pub mod order;
+#[cfg(feature = "cache")]
+pub mod record;
 mod registered;
 mod resuming;
 pub mod stream;
@@ -70,7 +73,7 @@ pub use resuming::Resuming;
 pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
 pub use unmask::Evaluation;
-pub use way::{Held, Stretch, Way};
+pub use way::{Basis, Stretch, Way};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;

@@ -6,13 +6,12 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `keeper` | what is durable when: commit, settle, adopt |
-//! | `place` | opening: whether there is a state, the right one, one that may be used |
+//! | `location` | opening: whether there is a state, the right one, one that may be used |
 //! | [`about`] | what a state is of, and how far it is |
 //! | `store` | its database: the journal since the snapshot, recorded requests |
 //! | `quiet` | panics of that database, which are caught |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`checkpoint`] | the next client, half prepared |
-//! | [`record`] | a request that was made and is not settled |
 //! | `anchor` | a counter in a second place |
 //! | `home` | which file on which machine |
 //! | `seal` | files and values that say whether they are whole |
@@ -43,9 +42,8 @@ pub mod error;
 mod home;
 pub mod inspect;
 pub(crate) mod keeper;
-pub(crate) mod place;
+pub(crate) mod location;
 mod quiet;
-pub mod record;
 mod seal;
 pub mod snapshot;
 pub(crate) mod store;

@@ -5,18 +5,18 @@
 //! | [`builder`] | which table, whom to trust, where to keep things |
 //! | `to` | where the servers are |
 //! | `servers` | a transport to each server, and requests to all of them at once |
-//! | `lookup` | rows, by a client that keeps no state on disk; another epoch in between |
+//! | `lookup` | rows in one request; another epoch in between |
 //! | `unmask` | rows of a symmetric table, opened after they were fetched |
 //! | `find` | values by key, in tables that are asked so |
 //! | `patience` | how long a busy server and other processes are waited for |
 //! | `keys` | keys that servers know, from opening to opening |
-//! | `keeping` | where the state of a client is kept |
-//! | `kept` | lookups by a client whose state is kept |
-//! | `follow` | takes that state along when the table moves on |
+//! | `locations` | where the state of a client lies |
+//! | `ledger` | what is on disk before a request leaves, where hints are used up |
+//! | `follow` | takes the state of a client along when the table moves on |
 //! | `ahead` | the next client, prepared before it is needed |
-//! | [`event`] | what happens to that state |
+//! | [`event`] | what happens to the state |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
-//! | `rows` | all rows of a table, streamed to a client that makes state of them; and what changed in them |
+//! | `rows` | all rows of a table, streamed to a client that makes state of them |
 //! | `stream` | a row of many megabytes, written down while it comes |
 //! | [`stats`] | bytes and time, seen from here |
 //!
@@ -31,9 +31,9 @@ mod drive;
 pub mod event;
 mod find;
 mod follow;
-pub(crate) mod keeping;
-mod kept;
 mod keys;
+mod ledger;
+pub(crate) mod locations;
 mod lookup;
 pub(crate) mod patience;
 mod rows;
@@ -76,7 +76,7 @@ pub struct Table {
 /// What lies between a session and the world.
 pub(crate) struct Line {
     servers: Servers,
-    kept: kept::Kept,
+    ledger: ledger::Ledger,
     cache: Option<Cache>,
     keys: Keys,
     patience: Patience,
@@ -112,9 +112,10 @@ impl Table {
     }
 
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
-        let builder::Options { mut config, cache, keys, kept, patience, progress, plan } = options;
+        let builder::Options { mut config, cache, keys, ledger, patience, progress, plan } = options;
         let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
-        let mut line = Line { servers, kept, cache, keys, patience, progress, rng, stats: Stats::default() };
+        let mut line =
+            Line { servers, ledger, cache, keys, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;
         line.recollect_keys(&mut config)?;
         let session = line.open_settled(&config)?;

@@ -16,6 +16,7 @@ use crate::progress::{Stage, Watcher};
 use crate::table::{TableSource, check_read};
 use crate::{DbError, Result, TableDir};
 use sotto_catalog::{Catalog, Hex32};
+use sotto_core::Sure;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -144,7 +145,7 @@ impl Kept {
             return Err(refused("these are the rows of another table, or of another epoch"));
         }
         let kept = Kept { file, rows, row_bytes: width };
-        let stage = Stage::new(watch, "check rows", bytes.unwrap_or_default());
+        let stage = Stage::new(watch, "check rows", bytes.sure("the file is longer"));
         let mut hasher = blake3::Hasher::new();
         each_block(&kept, |block| {
             hasher.update_rayon(block);

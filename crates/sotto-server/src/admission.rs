@@ -2,7 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`held`] | which sessions there are, and which one goes first; no I/O, no clock |
+//! | [`roster`] | which sessions there are, and which one goes first; no I/O, no clock |
 //! | [`client`] | who registered, by address, and how often |
 //! | [`store`] | keys on disk, in one file |
 //! | [`entry`] | the bytes a stored session is described by |
@@ -19,17 +19,17 @@
 
 mod client;
 mod entry;
-mod held;
+mod roster;
 mod store;
 
 pub(crate) use client::Peer;
-pub(crate) use held::{Counts, Owner};
+pub(crate) use roster::{Counts, Found, Owner};
 
 use crate::metrics::{Evicted, Metrics};
 use crate::{SessionConfig, StartError};
 use client::{Clients, Hasher};
-use held::{Found, Held, Limits, New};
 use rand_core::Rng;
+use roster::{Limits, New, Roster};
 use sotto_core::AnySession;
 use sotto_prg::NoEntropy;
 use sotto_wire::SessionId;
@@ -41,7 +41,7 @@ use store::Store;
 
 /// Every session of a server.
 pub(crate) struct Sessions {
-    held: Mutex<Held>,
+    roster: Mutex<Roster>,
     clients: Mutex<Clients>,
     hasher: Hasher,
     store: Option<Store>,
@@ -50,14 +50,6 @@ pub(crate) struct Sessions {
     /// Keys are brought back from the disk one at a time: a flood of asks for sessions that are not in
     /// memory must not read and expand megabytes for each of them at once.
     pub(crate) bringing_back: Arc<tokio::sync::Mutex<()>>,
-}
-
-/// Where a session is.
-pub(crate) enum Place {
-    /// In memory.
-    Memory(Arc<AnySession>),
-    /// On disk: [`Sessions::keys`], admit them, [`Sessions::admitted`].
-    Disk,
 }
 
 /// Seconds since 1970. A clock that is set back makes keys last longer, one that is set forward makes clients
@@ -78,21 +70,21 @@ impl Sessions {
         metrics: Arc<Metrics>,
         now: u64,
     ) -> Result<Self, StartError> {
-        let mut held = Held::new(Limits::of(config));
+        let mut roster = Roster::new(Limits::of(config));
         let mut fresh = [0; 32];
         sotto_prg::system_rng().map_err(|NoEntropy| StartError::Entropy)?.fill_bytes(&mut fresh);
         let (store, hasher) = match state {
             None => (None, Hasher::new(fresh)),
             Some(dir) => {
                 let (store, key, stored) = Store::open(dir, fresh)?;
-                stored.into_iter().for_each(|(id, entry)| held.restore(id, entry));
+                stored.into_iter().for_each(|(id, entry)| roster.restore(id, entry));
                 (Some(store), Hasher::new(key))
             }
         };
         // Enough steps that keys go soon after they expire, and few enough to cost nothing.
         let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
         let sessions = Sessions {
-            held: Mutex::new(held),
+            roster: Mutex::new(roster),
             clients: Mutex::new(Clients::new(config.per_minute)),
             hasher,
             store,
@@ -131,18 +123,14 @@ impl Sessions {
         let stored = self.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
         let stored_bytes = if stored { entry.keys_bytes } else { 0 };
         let session = Arc::new(session);
-        let gone = self.held().insert(id, New { owner, client, stored_bytes, session, session_bytes }, now);
+        let gone = self.roster().insert(id, New { owner, client, stored_bytes, session, session_bytes }, now);
         self.forget(gone);
         Ok(id)
     }
 
     /// Where the session of this id is, if it is one of `owner`; it counts as used.
-    pub(crate) fn find(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<Place> {
-        match self.held().find(id, owner, now) {
-            Found::Memory(session) => Some(Place::Memory(session)),
-            Found::Disk => Some(Place::Disk),
-            Found::Nowhere => None,
-        }
+    pub(crate) fn find(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found> {
+        self.roster().find(id, owner, now)
     }
 
     /// The stored keys of a session; `None` if they are gone or damaged, and then the session is too. Blocks on
@@ -164,25 +152,25 @@ impl Sessions {
 
     /// Drops a session whose stored keys are of no use. Blocks on the disk.
     pub(crate) fn drop_session(&self, id: &SessionId) {
-        let gone = self.held().remove(id, Evicted::Damaged);
+        let gone = self.roster().remove(id, Evicted::Damaged);
         self.forget(gone);
     }
 
     /// Takes back into memory what was admitted from stored keys. Blocks on the disk.
     pub(crate) fn admitted(&self, id: &SessionId, session: Arc<AnySession>, session_bytes: u64) {
         self.metrics.readmitted.inc();
-        let gone = self.held().admitted(id, session, session_bytes);
+        let gone = self.roster().admitted(id, session, session_bytes);
         self.forget(gone);
     }
 
     /// Drops what has expired, and writes down what was used. Blocks on the disk.
     pub(crate) fn sweep(&self, now: u64) {
-        let gone = self.held().expire(now);
+        let gone = self.roster().expire(now);
         self.forget(gone);
         let Some(store) = &self.store else { return };
-        let used = self.held().unsaved();
+        let used = self.roster().unsaved();
         if self.done(store.touch(&used)) {
-            self.held().saved(&used);
+            self.roster().saved(&used);
         }
     }
 
@@ -193,16 +181,16 @@ impl Sessions {
 
     /// Bytes held, in memory and on disk.
     pub(crate) fn bytes(&self) -> (u64, u64) {
-        self.held().bytes()
+        self.roster().bytes()
     }
 
     /// Sessions by table.
     pub(crate) fn counts(&self) -> BTreeMap<String, Counts> {
-        self.held().counts()
+        self.roster().counts()
     }
 
     /// Counts what went, and removes it from the disk.
-    fn forget(&self, gone: held::Gone) {
+    fn forget(&self, gone: roster::Gone) {
         for why in &gone.why {
             self.metrics.evicted(*why);
         }
@@ -220,8 +208,8 @@ impl Sessions {
         tracing::error!(%error, "the store of clients' keys failed; sessions go on in memory");
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn roster(&self) -> MutexGuard<'_, Roster> {
+        self.roster.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,7 +26,7 @@ mod worker;
 use crate::metrics::Metrics;
 use crate::{Config, LiveTable, StartError};
 use flow::Flow;
-pub(crate) use flow::{Ask as StreamAsk, Units};
+pub(crate) use flow::{CheckedStream, Units};
 use queue::Queue;
 use sotto_core::AnySession;
 use sotto_wire::{Code, Timing, ask};
@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// A checked ask. Its frame is exactly as long as its head and the table's parameters say.
-pub(crate) struct Ask {
+pub(crate) struct CheckedAsk {
     pub(crate) live: Arc<LiveTable>,
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: ask::Head,
@@ -107,7 +107,7 @@ impl Batch {
     ///
     /// # Errors
     /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`Batch::finish`].
-    pub(crate) fn submit(&self, ask: Ask) -> Result<oneshot::Receiver<Reply>, Code> {
+    pub(crate) fn submit(&self, ask: CheckedAsk) -> Result<oneshot::Receiver<Reply>, Code> {
         self.queue.push(ask, Instant::now())
     }
 
@@ -115,7 +115,7 @@ impl Batch {
     ///
     /// # Errors
     /// [`Code::ShuttingDown`] after [`Batch::finish`].
-    pub(crate) fn flow(&self, ask: flow::Ask) -> Result<oneshot::Receiver<Result<Units, Code>>, Code> {
+    pub(crate) fn flow(&self, ask: CheckedStream) -> Result<oneshot::Receiver<Result<Units, Code>>, Code> {
         let (flow, receiver) = Flow::new(ask, self.queue.clone(), Instant::now());
         self.queue.push_flow(flow)?;
         Ok(receiver)

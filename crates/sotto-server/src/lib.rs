@@ -16,7 +16,7 @@
 //! | `orders` | hints to order, made by a thread of their own |
 //! | `effort` | what was done for each client in an hour: hints, evaluations |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
-//! | `places` | places for open streams and orders, in all and of one client |
+//! | `quota` | places for open streams and orders, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics and reload, on a port of their own |
@@ -46,7 +46,7 @@ pub mod live;
 mod metrics;
 mod orders;
 pub mod past;
-mod places;
+mod quota;
 mod refusal;
 mod routes;
 pub mod server;

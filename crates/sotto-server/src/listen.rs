@@ -89,13 +89,13 @@ impl Door {
             match accepted {
                 Ok((stream, peer)) => {
                     let peer = Peer(peer.ip());
-                    // Without a place the stream is dropped, and so the connection is closed.
-                    if let Some(place) = crowd.enter(peer) {
-                        let connection = self.connection(stream, peer, place.seat.clone(), stop.clone());
+                    // Without room the stream is dropped, and so the connection is closed.
+                    if let Some(connected) = crowd.enter(peer) {
+                        let connection = self.connection(stream, peer, connected.seat.clone(), stop.clone());
                         open.spawn(async move {
                             tokio::select! {
                                 () = connection => {}
-                                () = place.seat.gives_way() => tracing::debug!("an idle connection gave way"),
+                                () = connected.seat.gives_way() => tracing::debug!("an idle connection gave way"),
                             }
                         });
                     }

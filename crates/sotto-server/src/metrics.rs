@@ -20,7 +20,7 @@ pub(crate) struct Request {
 
 /// A table's name; only names from the configuration get here.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Table {
+struct ByTable {
     table: String,
 }
 
@@ -54,7 +54,7 @@ struct Why {
 
 /// Where bytes of keys are: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Place {
+struct Medium {
     place: &'static str,
 }
 
@@ -62,25 +62,25 @@ struct Place {
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Request, Counter>,
-    asks: Family<Table, Counter>,
-    queries: Family<Table, Counter>,
-    passes: Family<Table, Counter>,
-    streams: Family<Table, Counter>,
-    units: Family<Table, Counter>,
+    asks: Family<ByTable, Counter>,
+    queries: Family<ByTable, Counter>,
+    passes: Family<ByTable, Counter>,
+    streams: Family<ByTable, Counter>,
+    units: Family<ByTable, Counter>,
     pub(crate) open_streams: Gauge,
-    orders: Family<Table, Counter>,
-    evaluations: Family<Table, Counter>,
+    orders: Family<ByTable, Counter>,
+    evaluations: Family<ByTable, Counter>,
     /// Orders that wait or are being filled.
     pub(crate) open_orders: Gauge,
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,
     live: Family<Which, Gauge>,
-    served: Family<Table, Gauge>,
-    roles: Family<Table, Gauge>,
-    sessions: Family<Table, Gauge>,
-    admitted: Family<Table, Gauge>,
-    session_bytes: Family<Place, Gauge>,
+    served: Family<ByTable, Gauge>,
+    roles: Family<ByTable, Gauge>,
+    sessions: Family<ByTable, Gauge>,
+    admitted: Family<ByTable, Gauge>,
+    session_bytes: Family<Medium, Gauge>,
     evictions: Family<Why, Counter>,
     refused_epochs: Counter,
     /// Sessions brought back into memory from the disk.
@@ -187,30 +187,30 @@ impl Metrics {
     }
 
     pub(crate) fn pass(&self, table: &str, queries: usize) {
-        let table = Table { table: table.to_owned() };
+        let table = ByTable { table: table.to_owned() };
         self.passes.get_or_create(&table).inc();
         self.queries.get_or_create(&table).inc_by(queries as u64);
         self.batch.observe(queries as f64);
     }
 
     pub(crate) fn stream(&self, table: &str) {
-        self.streams.get_or_create(&Table { table: table.to_owned() }).inc();
+        self.streams.get_or_create(&ByTable { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn unit(&self, table: &str) {
-        self.units.get_or_create(&Table { table: table.to_owned() }).inc();
+        self.units.get_or_create(&ByTable { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn order(&self, table: &str) {
-        self.orders.get_or_create(&Table { table: table.to_owned() }).inc();
+        self.orders.get_or_create(&ByTable { table: table.to_owned() }).inc();
     }
 
     pub(crate) fn evaluated(&self, table: &str, count: usize) {
-        self.evaluations.get_or_create(&Table { table: table.to_owned() }).inc_by(count as u64);
+        self.evaluations.get_or_create(&ByTable { table: table.to_owned() }).inc_by(count as u64);
     }
 
     pub(crate) fn answered(&self, table: &str, queue: Duration, total: Duration) {
-        self.asks.get_or_create(&Table { table: table.to_owned() }).inc();
+        self.asks.get_or_create(&ByTable { table: table.to_owned() }).inc();
         self.queue_wait.observe(queue.as_secs_f64());
         self.answer.observe(total.as_secs_f64());
     }
@@ -235,25 +235,25 @@ impl Metrics {
         let counts = sessions.counts();
         let (memory, disk) = sessions.bytes();
         for (place, bytes) in [("memory", memory), ("disk", disk)] {
-            self.session_bytes.get_or_create(&Place { place }).set(i64::try_from(bytes).unwrap_or(i64::MAX));
+            self.session_bytes.get_or_create(&Medium { place }).set(i64::try_from(bytes).unwrap_or(i64::MAX));
         }
         for slot in tables.all() {
             let table = slot.name();
             let live = slot.live_now();
             let served = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
-            self.served.get_or_create(&Table { table: table.clone() }).set(i64::from(served));
+            self.served.get_or_create(&ByTable { table: table.clone() }).set(i64::from(served));
             let Some(live) = live else { continue };
             let epoch = |which, epoch: u64| {
                 let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
                 self.live.get_or_create(&Which { table: table.clone(), which }).set(epoch);
             };
             let role = i64::from(live.newest().pin().server);
-            self.roles.get_or_create(&Table { table: table.clone() }).set(role);
+            self.roles.get_or_create(&ByTable { table: table.clone() }).set(role);
             epoch("newest", live.newest().pin().epoch.0);
             epoch("previous", live.previous().map_or(0, |previous| previous.pin().epoch.0));
             let count = counts.get(&table).copied().unwrap_or_default();
-            self.sessions.get_or_create(&Table { table: table.clone() }).set(count.sessions as i64);
-            self.admitted.get_or_create(&Table { table }).set(count.in_memory as i64);
+            self.sessions.get_or_create(&ByTable { table: table.clone() }).set(count.sessions as i64);
+            self.admitted.get_or_create(&ByTable { table }).set(count.in_memory as i64);
         }
         let mut out = String::new();
         match text::encode(&mut out, &self.registry) {

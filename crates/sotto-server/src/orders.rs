@@ -6,7 +6,7 @@ use crate::StartError;
 use crate::admission::Peer;
 use crate::effort::Effort;
 use crate::metrics::Metrics;
-use crate::places::Open;
+use crate::quota::Open;
 use sotto_core::{Error, Sure};
 use sotto_wire::{Code, order};
 use std::panic::{AssertUnwindSafe, catch_unwind};

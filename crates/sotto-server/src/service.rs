@@ -6,7 +6,7 @@ use crate::effort::Effort;
 use crate::epochs::{PATIENCE, Tables};
 use crate::metrics::Metrics;
 use crate::orders::Orders;
-use crate::places::Places;
+use crate::quota::Quota;
 use crate::refusal::Refusal;
 use crate::slot::{Looked, Slot};
 use crate::stacks::Stacks;
@@ -25,8 +25,8 @@ pub(crate) struct Service {
     pub(crate) orders: Orders,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) places: Arc<Places>,
-    pub(crate) order_places: Arc<Places>,
+    pub(crate) open_streams: Arc<Quota>,
+    pub(crate) open_orders: Arc<Quota>,
     pub(crate) effort: Arc<Effort>,
     pub(crate) evaluations: Effort,
     pub(crate) read_timeout: Duration,
@@ -63,13 +63,13 @@ impl Service {
             batch,
             orders,
             sessions,
-            places: Places::new(
+            open_streams: Quota::new(
                 config.max_streams,
                 config.streams_per_client,
                 metrics.open_streams.clone(),
                 streams,
             ),
-            order_places: Places::new(
+            open_orders: Quota::new(
                 config.max_orders,
                 config.orders_per_client,
                 metrics.open_orders.clone(),

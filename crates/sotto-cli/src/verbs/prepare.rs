@@ -7,7 +7,7 @@ use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use serde_json::json;
-use sotto_core::Budget;
+use sotto_core::{Budget, Sure};
 use std::sync::Arc;
 
 const EXAMPLE: &str = "\
@@ -47,7 +47,7 @@ impl Prepare {
         let (left, came) = (state::budget(&table), table.stats().artifacts.down);
         screen.say(grid::facts([
             ("table", format!("{}, epoch {}", table.catalog().table, table.catalog().epoch)),
-            ("left", format!("{} queries", units::count(left.unwrap_or_default()))),
+            ("left", format!("{} queries", units::count(left.sure("its client has a budget")))),
             ("streamed", units::bytes(came)),
         ]))?;
         screen.report(&json!({

@@ -121,9 +121,9 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
 /// What rows mean to a person, and how long their values are.
 fn values(catalog: &Catalog) -> String {
     let kind = value(catalog.value);
-    match catalog.row_form() {
-        Ok(form @ RowForm::Length(bytes)) => {
-            let longest = catalog.item_bytes().unwrap_or_default().saturating_sub(form.overhead());
+    match (catalog.row_form(), catalog.item_bytes()) {
+        (Ok(form @ RowForm::Length(bytes)), Ok(item_bytes)) => {
+            let longest = item_bytes.saturating_sub(form.overhead());
             format!("{kind}, of 0 to {longest} each behind its length ({bytes} B)")
         }
         _ => kind.to_owned(),

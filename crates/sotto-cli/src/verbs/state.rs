@@ -77,13 +77,13 @@ pub(super) fn budget(table: &Table) -> Option<u64> {
 
 /// How much is left, in words.
 pub(super) fn left(table: &Table) -> String {
-    let what_then = match budget(table) {
-        None => return "any number of queries".to_owned(),
-        Some(_) if is_helped(table) => ", then more hints are ordered",
-        Some(_) if is_low(table) => ": --renew makes new ones before they are needed",
-        Some(_) => ", then the rows are streamed again",
+    let Some(left) = budget(table) else { return "any number of queries".to_owned() };
+    let what_then = match () {
+        () if is_helped(table) => ", then more hints are ordered",
+        () if is_low(table) => ": --renew makes new ones before they are needed",
+        () => ", then the rows are streamed again",
     };
-    format!("{} queries{what_then}", units::count(budget(table).unwrap_or_default()))
+    format!("{} queries{what_then}", units::count(left))
 }
 
 /// Whether one of the servers makes the hints.

@@ -4,6 +4,7 @@ use super::encode::{self, source};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
+use serde::Serialize;
 use serde_json::json;
 use sotto_catalog::{Batched, Stack, TableKind};
 use sotto_db::epoch::KEY;
@@ -162,14 +163,7 @@ impl Update {
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
         screen.say(grid::facts(lines(&done, &stages)))?;
-        said_retained(retained.as_ref(), screen)?;
-        screen.say(NEXT)?;
-        screen.report(&json!({
-            "summary": done,
-            "retained": retained,
-            "public_key": options.key.public().to_string(),
-            "stages_s": encode::stages_json(&stages),
-        }))
+        end(&done, retained.as_ref(), options, &stages, screen)
     }
 
     /// A stack: each table that changes, and then what names them.
@@ -186,14 +180,7 @@ impl Update {
             self.keep().map(|keep| retain_all(dir, keep, &watch)).transpose().map_err(blame::db)?;
         let stages = bars.finish();
         screen.say(grid::facts(stack_lines(&done, &stages)))?;
-        said_retained(retained.as_ref(), screen)?;
-        screen.say(NEXT)?;
-        screen.report(&json!({
-            "summary": done,
-            "retained": retained,
-            "public_key": options.key.public().to_string(),
-            "stages_s": encode::stages_json(&stages),
-        }))
+        end(&done, retained.as_ref(), options, &stages, screen)
     }
 
     fn keep(&self) -> Option<Retention> {
@@ -247,11 +234,25 @@ fn stack_kind(stack: &Stack) -> TableKind {
     }
 }
 
-fn said_retained(retained: Option<&Retained>, screen: Screen) -> Result<()> {
-    let Some(retained) = retained else { return Ok(()) };
-    let (shrunk, removed) = (retained.shrunk.len(), retained.removed.len());
-    let freed = units::bytes(retained.freed_bytes);
-    screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))
+/// Says what became of old epochs and what comes next, and reports it all.
+fn end(
+    done: &impl Serialize,
+    retained: Option<&Retained>,
+    options: &UpdateOptions<'_>,
+    stages: &[(String, Duration)],
+    screen: Screen,
+) -> Result<()> {
+    if let Some(Retained { shrunk, removed, freed_bytes, .. }) = retained {
+        let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
+        screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
+    }
+    screen.say(NEXT)?;
+    screen.report(&json!({
+        "summary": done,
+        "retained": retained,
+        "public_key": options.key.public().to_string(),
+        "stages_s": encode::stages_json(stages),
+    }))
 }
 
 fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {

@@ -33,17 +33,16 @@ pub enum CacheError {
     },
 }
 
+/// Whether there is no room. A quota and a file size limit are a full disk to whoever meets them.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
+}
+
 impl CacheError {
     /// Wraps what the system said of a file.
     pub(crate) fn at(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        // A quota and a file size limit are a full disk to whoever meets them.
-        match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                CacheError::Full { path, source }
-            }
-            _ => CacheError::Io { path, source },
-        }
+        if is_full(&source) { CacheError::Full { path, source } } else { CacheError::Io { path, source } }
     }
 
     /// A stable name for programs.

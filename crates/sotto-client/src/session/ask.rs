@@ -8,7 +8,8 @@ use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, Packing, PublicKey};
 use sotto_core::{
-    AnyClient, Budget, CryptoRng, Epoch, Error, Misuse, ParamsReport, PeerMisbehaved, SchemeEntry, Ticket,
+    AnyClient, Budget, CryptoRng, Epoch, Error, Misuse, ParamsReport, PeerMisbehaved, SchemeEntry, Sure,
+    Ticket,
 };
 use sotto_wire::{Pin, SessionId, Sizes, answer, ask, routes};
 use std::fmt;
@@ -86,6 +87,17 @@ impl Session {
         self.discarded
     }
 
+    /// Whether nothing may be asked with its client before it is on disk.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.agreed.needs_state()
+    }
+
+    /// Whether its client's queries use something up, or have to be on disk before they leave.
+    #[cfg(feature = "cache")]
+    pub(crate) fn spends(&self) -> bool {
+        self.agreed.scheme.state.is_some() || self.client.budget() != Budget::Unlimited
+    }
+
     pub(crate) fn sound(&self) -> Result<()> {
         if self.discarded { Err(ClientError::Discarded { epoch: self.epoch() }) } else { Ok(()) }
     }
@@ -155,11 +167,11 @@ impl Session {
     /// [`ClientError::StateNeeded`] unless [`super::Config::in_memory`] allows to ask without a state on disk.
     /// [`ClientError::Discarded`].
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
-        if self.agreed.needs_state() {
+        if self.is_durable() {
             return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
         }
         let (queries, tickets) = self.queries(rows, rng)?;
-        let count = u16::try_from(tickets.len()).unwrap_or(u16::MAX);
+        let count = u16::try_from(tickets.len()).sure("so many queries fit a frame");
         let requests = self.frames(&queries)?;
         let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(rows.to_vec()));
         Ok(Ask { requests, pin, count, rows, tickets })

@@ -12,14 +12,14 @@ use super::registered::{Registered, Seed};
 use super::resuming::Resuming;
 #[cfg(feature = "cache")]
 use super::trust::Trust;
-use super::way::{Held, Way};
+use super::way::{Basis, Way};
 use super::{Session, accepted};
 use crate::transport::Response;
 use crate::{ClientError, Result};
 #[cfg(feature = "cache")]
 use sotto_catalog::PublicKey;
 use sotto_catalog::{Catalog, Hex32};
-use sotto_core::{AnyCheckpoint, AnyClient, CryptoRng, Error, Misuse, ParamsDigest};
+use sotto_core::{AnyCheckpoint, AnyClient, CryptoRng, Error, Misuse, ParamsDigest, Sure};
 use sotto_wire::SessionId;
 
 /// A table being opened.
@@ -106,7 +106,7 @@ impl Opening {
             Stage::Gather(gathering) => gathering.next(),
             Stage::Keys(client, ids) => match &self.agreed {
                 Some(agreed) => {
-                    let server = u8::try_from(ids.len()).unwrap_or(u8::MAX);
+                    let server = u8::try_from(ids.len()).sure("a scheme has few servers");
                     Action::Keys { server, request: keys::registration(agreed, client.as_ref(), server) }
                 }
                 None => Action::Ready,
@@ -145,7 +145,7 @@ impl Opening {
                 self.after(fed)
             }
             Stage::Keys(_, ids) => {
-                let server = u8::try_from(ids.len()).unwrap_or(u8::MAX);
+                let server = u8::try_from(ids.len()).sure("a scheme has few servers");
                 let id = accepted(response, epoch).and_then(session_id);
                 ids.push(id.map_err(|error| error.of_server(server, self.config.servers))?);
                 let queried = self.agreed.as_ref().map_or(0, |agreed| agreed.scheme.queried);
@@ -278,9 +278,9 @@ impl Opening {
     ///
     /// # Errors
     /// [`ClientError::NoWay`] if its parameters or its publisher are others; [`Misuse::Rule`] before the catalog.
-    pub fn way(&self, held: Held) -> Result<Way> {
+    pub fn way(&self, basis: Basis) -> Result<Way> {
         let agreed = self.agreed.clone().ok_or_else(out_of_order)?;
-        Way::new(self.config.clone(), held, agreed)
+        Way::new(self.config.clone(), basis, agreed)
     }
 
     /// What the session with these lasting parameters goes on with.

@@ -6,7 +6,7 @@
 use super::{Session, accepted};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_core::{Error, Misuse, UpkeepEntry};
+use sotto_core::{Error, Misuse, Sure, UpkeepEntry};
 use sotto_wire::{Pin, order, routes};
 use std::fmt;
 
@@ -41,7 +41,7 @@ impl Session {
         let (_, supply_bytes) = sizes(&self.agreed.params)?;
         let orders = self.client.upkeep().ok_or(Error::from(Misuse::Foreign("client")))?;
         let Some(bytes) = orders.order()? else { return Ok(None) };
-        let server = u8::try_from(helper).unwrap_or(u8::MAX);
+        let server = u8::try_from(helper).sure("a scheme has few servers");
         let pin = self.agreed.pin(server);
         let path = routes::hints(self.catalog().table.as_str());
         let request = Request::post(path, order::encode(&pin, &bytes), order::frame_bytes(supply_bytes));

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 
 /// What a client's state was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct Basis {
     /// Its epoch.
     pub epoch: Epoch,
     /// The digest of the parameters.
@@ -34,7 +34,7 @@ pub struct Held {
 /// One epoch of a way: the delta that leads to it.
 pub struct Stretch {
     /// What a state is made of that has followed [`Stretch::delta`].
-    pub held: Held,
+    pub basis: Basis,
     /// For [`sotto_core::AnyState::follow`]; checked against the catalog.
     pub delta: Vec<u8>,
     pub(super) agreed: Agreed,
@@ -43,7 +43,7 @@ pub struct Stretch {
 /// A way under way.
 pub struct Way {
     config: Config,
-    from: Held,
+    from: Basis,
     to: Agreed,
     /// The epochs between, as far as their catalogs are there; then all up to the last, without those that were taken.
     epochs: VecDeque<(Agreed, ArtifactEntry)>,
@@ -55,9 +55,9 @@ pub struct Way {
 
 impl Agreed {
     /// What a state made at this epoch is made of; `None` if the catalog names no rows that states are made of.
-    pub(super) fn held(&self) -> Option<Held> {
+    pub(super) fn basis(&self) -> Option<Basis> {
         let (epoch, params) = (self.catalog.epoch, self.pin(0).digest);
-        Some(Held { epoch, params, rows: self.catalog.digest_of_rows()?, key: self.key })
+        Some(Basis { epoch, params, rows: self.catalog.digest_of_rows()?, key: self.key })
     }
 
     /// Bytes that a client which starts over has to fetch: the rows, or the hints it orders, about as long as its state.
@@ -68,7 +68,7 @@ impl Agreed {
 }
 
 impl Way {
-    pub(super) fn new(mut config: Config, from: Held, to: Agreed) -> Result<Self> {
+    pub(super) fn new(mut config: Config, from: Basis, to: Agreed) -> Result<Self> {
         config.pin = Some(from.key);
         config.remembered = None;
         let mut way = Way { config, from, to, epochs: VecDeque::new(), bytes: 0, delta: None };
@@ -147,9 +147,9 @@ impl Way {
         };
         assembly.finish()?;
         self.start();
-        let held = agreed.held().ok_or(Error::from(Misuse::Rule("a way leads over rows")))?;
-        self.from = held;
-        Ok(Some(Stretch { held, delta, agreed }))
+        let basis = agreed.basis().ok_or(Error::from(Misuse::Rule("a way leads over rows")))?;
+        self.from = basis;
+        Ok(Some(Stretch { basis, delta, agreed }))
     }
 
     /// Bytes of all deltas together, once all catalogs are there.
@@ -158,8 +158,8 @@ impl Way {
     }
 
     /// Where the catalogs have come to so far.
-    fn last(&self) -> Held {
-        self.epochs.back().and_then(|(agreed, _)| agreed.held()).unwrap_or(self.from)
+    fn last(&self) -> Basis {
+        self.epochs.back().and_then(|(agreed, _)| agreed.basis()).unwrap_or(self.from)
     }
 
     /// Whether the catalogs reach from one end to the other.
@@ -212,9 +212,9 @@ impl Way {
 
 impl Session {
     /// What its client's state was made of; `None` if the client has none that could follow deltas.
-    pub fn held(&mut self) -> Option<Held> {
+    pub fn basis(&mut self) -> Option<Basis> {
         self.client.state().filter(|_| !self.discarded)?;
-        self.agreed.held()
+        self.agreed.basis()
     }
 
     /// Moves the client's state, and the session with it, to the epoch of a stretch. Asks made before are not of this
@@ -224,8 +224,8 @@ impl Session {
     /// [`Misuse::Rule`] for a stretch that does not begin here. [`Error::Peer`] if the client cannot follow, whatever its
     /// publisher has signed; it is discarded then ([`Session::is_discarded`]).
     pub fn step(&mut self, stretch: Stretch) -> Result<()> {
-        let next = self.held().map(|held| held.epoch_after());
-        if next != Some(stretch.held.epoch) {
+        let next = self.basis().map(|basis| basis.epoch_after());
+        if next != Some(stretch.basis.epoch) {
             return Err(Error::from(Misuse::Rule("a stretch begins where the state is")).into());
         }
         self.take_along(&stretch.delta)?;
@@ -243,7 +243,7 @@ impl Session {
     }
 }
 
-impl Held {
+impl Basis {
     fn epoch_after(&self) -> Epoch {
         Epoch(self.epoch.0.saturating_add(1))
     }

@@ -5,9 +5,9 @@ use crate::cache::{Cache, Known};
 use crate::session::{Remembered, Trust, accepted};
 use crate::table::event::Voice;
 use crate::table::patience::{self, Patience};
-use crate::table::{Builder, Event, Table};
 #[cfg(feature = "http")]
-use crate::transport::http::Settings;
+use crate::table::to::Urls;
+use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Transport};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, PublicKey, SignedStack, Stack as Document, TableName};
@@ -17,17 +17,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// What a stack without servers is.
+const NO_SERVER: Misuse = Misuse::Rule("a stack has a server");
+
 /// Makes transports to the servers of a table, in the order of their roles.
 pub(super) type Make = Box<dyn FnMut() -> Result<Vec<Box<dyn Transport>>> + Send>;
 
 /// Where the servers are.
 enum To {
     #[cfg(feature = "http")]
-    Urls {
-        urls: Vec<String>,
-        settings: Settings,
-        root: Option<PathBuf>,
-    },
+    Urls(Urls),
     Made(Make),
 }
 
@@ -36,9 +35,7 @@ impl To {
     fn transports(&mut self, patience: &Patience) -> Result<Vec<Box<dyn Transport>>> {
         match self {
             #[cfg(feature = "http")]
-            To::Urls { urls, settings, root } => {
-                crate::table::to::over_http(urls, settings.clone(), root.as_deref(), patience)
-            }
+            To::Urls(urls) => urls.transports(patience),
             To::Made(make) => make(),
         }
     }
@@ -47,11 +44,7 @@ impl To {
     fn table(&mut self, name: &str) -> Result<Builder> {
         match self {
             #[cfg(feature = "http")]
-            To::Urls { urls, settings, root } => {
-                let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
-                let builder = Table::connect_all(&urls, name).timeout(settings.overall);
-                Ok(root.iter().fold(builder, |builder, pem| builder.trust_root(pem)))
-            }
+            To::Urls(urls) => Ok(Builder::at(urls.clone(), name)),
             To::Made(make) => Ok(Table::over_all(make()?, name)),
         }
     }
@@ -75,8 +68,7 @@ pub struct StackBuilder {
 impl StackBuilder {
     #[cfg(feature = "http")]
     pub(super) fn connect(urls: &[&str], stack: &str) -> Self {
-        let urls = urls.iter().map(|&url| url.to_owned()).collect();
-        StackBuilder::new(To::Urls { urls, settings: Settings::default(), root: None }, stack)
+        StackBuilder::new(To::Urls(Urls::new(urls)), stack)
     }
 
     pub(super) fn over(make: Make, stack: &str) -> Self {
@@ -118,9 +110,8 @@ impl StackBuilder {
     /// The longest one request may take: see [`Builder::timeout`].
     #[cfg(feature = "http")]
     pub fn timeout(mut self, limit: Duration) -> Self {
-        if let To::Urls { settings, .. } = &mut self.to {
-            settings.overall = limit;
-            settings.connect = settings.connect.min(limit);
+        if let To::Urls(urls) = &mut self.to {
+            urls.limit(limit);
         }
         self
     }
@@ -128,8 +119,8 @@ impl StackBuilder {
     /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
     #[cfg(feature = "http")]
     pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
-        if let To::Urls { root, .. } = &mut self.to {
-            *root = Some(pem.as_ref().to_owned());
+        if let To::Urls(urls) = &mut self.to {
+            urls.trust_root(pem.as_ref());
         }
         self
     }
@@ -200,7 +191,7 @@ impl StackBuilder {
     /// Asks the first server for what is public.
     fn call(&mut self, request: &Request) -> Result<Vec<u8>> {
         let mut transports = self.transports()?;
-        let first = transports.first_mut().ok_or(Error::from(Misuse::Rule("a stack has a server")))?;
+        let first = transports.first_mut().ok_or(Error::from(NO_SERVER))?;
         let response = first.call(request)?;
         Ok(accepted(&response, None)?.to_vec())
     }
@@ -214,7 +205,7 @@ impl StackBuilder {
     fn remembered(&mut self) -> Result<Option<Remembered>> {
         let Some(dir) = &self.cache_dir else { return Ok(None) };
         let cache = Cache::open(dir)?;
-        self.origin = self.transports()?.first().map(|first| first.origin()).unwrap_or_default();
+        self.origin = self.transports()?.first().ok_or(Error::from(NO_SERVER))?.origin();
         if self.pin.is_some() && cache.forget_damaged(&self.origin, &self.known_as())? {
             self.events.tell(Event::Mended("what the cache remembered of the stack"));
         }

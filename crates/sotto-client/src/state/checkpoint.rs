@@ -7,7 +7,7 @@
 use super::StateError;
 use super::about::{About, At, Snapshot};
 use super::disk::Disk;
-use super::place::How;
+use super::location::How;
 use super::seal::{Hashing, is_sealed, write_sealed};
 use super::snapshot;
 use crate::session::Resuming;

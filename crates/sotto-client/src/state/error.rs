@@ -1,7 +1,8 @@
 //! What goes wrong with a state, and what to do. What can be mended by starting over is no error but a [`Lost`].
 
+use crate::cache::error::is_full;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The state failed, or is not the one that is needed. Never a peer's fault.
@@ -62,12 +63,7 @@ impl StateError {
     /// Wraps what the system said of a file.
     pub(crate) fn at(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        match source.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                StateError::Full { path, source }
-            }
-            _ => StateError::Io { path, source },
-        }
+        if is_full(&source) { StateError::Full { path, source } } else { StateError::Io { path, source } }
     }
 
     /// A stable name for programs.

@@ -3,7 +3,7 @@
 use super::StateError;
 use super::about::About;
 use super::disk::Folder;
-use super::place::Place;
+use super::location::Location;
 use super::store::FILE;
 use crate::Result;
 use crate::cache::lock::Lock;
@@ -56,18 +56,18 @@ pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) ->
 fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Option<Shown>> {
     let disk = Arc::new(Folder::locked(&path, &|lock| Lock::take(lock, Duration::ZERO))?);
     // Nobody looks for an anchor here.
-    let place = Place { disk, anchors: Box::new(Folder::shared(&path)?) };
-    let store = place.store()?;
-    let Some((json, marks)) = store.head().map_err(|error| place.broken(error))? else { return Ok(None) };
+    let location = Location { disk, anchors: Box::new(Folder::shared(&path)?) };
+    let store = location.store()?;
+    let Some((json, marks)) = store.head().map_err(|error| location.broken(error))? else { return Ok(None) };
     let about = About::parse(&json, &path)?;
     let scheme = resolve(&about.scheme).and_then(|scheme| scheme.state.as_ref());
     let client = match scheme {
-        Some(state) => place.contents(&store, &about, &marks, (state, about.literal.as_bytes()))?,
+        Some(state) => location.contents(&store, &about, &marks, (state, about.literal.as_bytes()))?,
         None => Ok((None, Vec::new())),
     };
     let budget = client.ok().and_then(|(client, _)| client).map(|client| client.budget());
     let mut bytes = 0;
-    for name in place.disk.names().map_err(|error| place.at(error))? {
+    for name in location.disk.names().map_err(|error| location.at(error))? {
         bytes += fs::metadata(path.join(name)).map_or(0, |meta| meta.len());
     }
     Ok(Some(Shown {

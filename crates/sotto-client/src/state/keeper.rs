@@ -18,11 +18,11 @@ mod whole;
 use super::about::{About, At, FORMAT, Marks, Snapshot, Wanted};
 use super::anchor::Anchor;
 use super::checkpoint::Lent;
-use super::place::{Found, How, Loaded, Place};
-use super::record::{Entry, Record};
+use super::location::{Found, How, Loaded, Location};
 use super::store::{Change, FILE, Store};
 use super::{Lost, StateError};
 use crate::Result;
+use crate::session::record::{Entry, Record};
 use sotto_core::{AnyClient, CryptoRng, Epoch, Error, Misuse};
 
 /// A request that is on disk. Only one that is can be sent: this is made here and nowhere else.
@@ -53,7 +53,7 @@ pub(crate) struct Keeper {
     /// A write failed, so what is in memory may be ahead of the disk.
     broken: bool,
     /// Dropped last: it has the lock, and whoever waits for that opens the database at once.
-    place: Place,
+    location: Location,
 }
 
 /// What opening a state gives.
@@ -73,28 +73,28 @@ impl Keeper {
     /// # Errors
     /// [`StateError`].
     pub(crate) fn open(
-        place: Place,
+        location: Location,
         wanted: &Wanted,
         how: How<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Opened> {
-        let store = match place.store() {
+        let store = match location.store() {
             // A database whose making was interrupted. Without a snapshot there never was a client to lose.
-            Err(StateError::Unusable { .. }) if !place.has_snapshots()? => {
-                place.remove_store()?;
-                place.store()?
+            Err(StateError::Unusable { .. }) if !location.has_snapshots()? => {
+                location.remove_store()?;
+                location.store()?
             }
             outcome => outcome?,
         };
-        let lost = match place.load(&store, wanted, how)? {
+        let lost = match location.load(&store, wanted, how)? {
             Found::State(loaded) => {
                 let Loaded { about, marks, anchor, client, asks } = *loaded;
-                let generation = place.sweep(about.snapshot.map(|snapshot| snapshot.generation))?;
-                let dropped = place.sweep_pass(Some(&about))?;
+                let generation = location.sweep(about.snapshot.map(|snapshot| snapshot.generation))?;
+                let dropped = location.sweep_pass(Some(&about))?;
                 let recorded = asks.into_iter().map(|(id, record)| Recorded { id, record }).collect();
                 let (lent, broken) = (None, false);
                 let mut keeper =
-                    Keeper { place, store, anchor, about, marks, recorded, generation, lent, broken };
+                    Keeper { location, store, anchor, about, marks, recorded, generation, lent, broken };
                 // A crash may have left the anchor one behind, and the next one must not make it two.
                 keeper.anchored()?;
                 return Ok(Opened { keeper, client, lost: None, dropped });
@@ -105,21 +105,21 @@ impl Keeper {
             }
             Found::Useless { id, why, keep_anchor } => {
                 drop(store);
-                place.clear(&id, keep_anchor)?;
+                location.clear(&id, keep_anchor)?;
                 why
             }
         };
-        let keeper = Keeper::begin(place, wanted, rng)?;
+        let keeper = Keeper::begin(location, wanted, rng)?;
         Ok(Opened { keeper, client: None, lost, dropped: None })
     }
 
     /// Throws the state away, for a reason that only the caller knows. The new one is of the same table.
     pub(crate) fn start_over(self, rng: &mut dyn CryptoRng) -> Result<Keeper> {
-        let Keeper { place, store, about, lent, .. } = self;
+        let Keeper { location, store, about, lent, .. } = self;
         drop((store, lent));
-        place.clear(&about.id, false)?;
+        location.clear(&about.id, false)?;
         let About { table, origin, scheme, public_key, params, literal, .. } = about;
-        Keeper::begin(place, &Wanted { table, origin, scheme, public_key, params, literal }, rng)
+        Keeper::begin(location, &Wanted { table, origin, scheme, public_key, params, literal }, rng)
     }
 
     /// Refuses to be the state of anything else.
@@ -127,12 +127,12 @@ impl Keeper {
     /// # Errors
     /// [`StateError::Other`].
     pub(crate) fn check(&self, wanted: &Wanted) -> Result<(), StateError> {
-        self.about.check(wanted, &self.place.disk.path())
+        self.about.check(wanted, &self.location.disk.path())
     }
 
     /// A new state, without a client.
-    fn begin(place: Place, wanted: &Wanted, rng: &mut dyn CryptoRng) -> Result<Keeper> {
-        let store = place.store()?;
+    fn begin(location: Location, wanted: &Wanted, rng: &mut dyn CryptoRng) -> Result<Keeper> {
+        let store = location.store()?;
         let mut id = [0; 16];
         rng.fill_bytes(&mut id);
         let mut about = About {
@@ -147,22 +147,22 @@ impl Keeper {
             clients: 0,
             anchored: false,
             snapshot: None,
-            home: place.disk.home(FILE).map_err(|error| place.at(error))?,
+            home: location.disk.home(FILE).map_err(|error| location.at(error))?,
         };
         let marks = Marks::default();
         let write = |about: &About| {
             let change = Change { about: Some(about), marks, ..Change::default() };
-            store.apply(&change).map_err(|error| place.broken(error))
+            store.apply(&change).map_err(|error| location.broken(error))
         };
         write(&about)?;
         let anchor =
-            Anchor::make(place.anchors.as_ref(), &about.id).map_err(|error| place.at_anchor(error))?;
+            Anchor::make(location.anchors.as_ref(), &about.id).map_err(|error| location.at_anchor(error))?;
         about.anchored = true;
         write(&about)?;
-        let generation = place.sweep(None)?;
-        place.sweep_pass(None)?;
+        let generation = location.sweep(None)?;
+        location.sweep_pass(None)?;
         let (recorded, lent, broken) = (Vec::new(), None, false);
-        Ok(Keeper { place, store, anchor, about, marks, recorded, generation, lent, broken })
+        Ok(Keeper { location, store, anchor, about, marks, recorded, generation, lent, broken })
     }
 
     /// The rows its client is of; `None` before there is one.
@@ -246,7 +246,7 @@ impl Keeper {
     fn apply(&mut self, change: &Change<'_>) -> Result<(), StateError> {
         self.sound()?;
         self.broken = true;
-        self.store.apply(change).map_err(|error| self.place.broken(error))?;
+        self.store.apply(change).map_err(|error| self.location.broken(error))?;
         self.marks = change.marks;
         self.broken = false;
         Ok(())
@@ -255,7 +255,7 @@ impl Keeper {
     /// Moves the anchor to where the state is.
     fn anchored(&mut self) -> Result<(), StateError> {
         self.broken = true;
-        self.anchor.set(self.marks.counter).map_err(|error| self.place.at_anchor(error))?;
+        self.anchor.set(self.marks.counter).map_err(|error| self.location.at_anchor(error))?;
         self.broken = false;
         Ok(())
     }

@@ -13,8 +13,8 @@ mod sim;
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 mod common;
 
-use super::place::Place;
-use crate::table::keeping::Places;
+use super::location::Location;
+use crate::table::locations::Locations;
 use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
@@ -55,7 +55,7 @@ impl Scene {
 
     fn builder(&self) -> Builder {
         let events = Arc::clone(&self.events);
-        let table = self.server.table().places(places(&self.disk, &self.anchors));
+        let table = self.server.table().locations(locations(&self.disk, &self.anchors));
         table.events(move |event| events.lock().unwrap().push(event))
     }
 
@@ -101,9 +101,9 @@ impl Scene {
 }
 
 /// One place for whatever state there is.
-fn places(disk: &Sim, anchors: &Sim) -> Places {
+fn locations(disk: &Sim, anchors: &Sim) -> Locations {
     let (disk, anchors) = (disk.clone(), anchors.clone());
-    Box::new(move |_| Ok(Place { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
+    Box::new(move |_| Ok(Location { disk: Arc::new(disk.clone()), anchors: Box::new(anchors.clone()) }))
 }
 
 /// Whether an error is what a process that dies, or a network that breaks, leaves behind.

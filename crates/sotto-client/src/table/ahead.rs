@@ -171,7 +171,7 @@ impl Table {
         let mut transports = transports()?.into_iter().map(paced);
         let none = || Error::from(Misuse::Rule("a table has as many servers as its scheme asks"));
         let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
-        let ahead = ahead.or_else(|| self.line.kept.keeper.as_mut().map(Keeper::lend));
+        let ahead = ahead.or_else(|| self.line.ledger.keeper.as_mut().map(Keeper::lend));
         let literal = self.session.catalog().params.to_string().into_bytes();
         let work = Work {
             config: self.config.clone(),
@@ -183,7 +183,7 @@ impl Table {
             signal: Arc::clone(&signal),
             clock,
             rng: system_rng().map_err(|_| ClientError::NoEntropy)?,
-            events: self.line.kept.events.clone(),
+            events: self.line.ledger.events.clone(),
             progress: self.line.progress.clone(),
             from,
             traffic: Default::default(),
@@ -205,7 +205,7 @@ impl Table {
         artifacts.requests += traffic.requests;
         artifacts.up += traffic.up;
         artifacts.down += traffic.down;
-        if let Some(keeper) = &mut self.line.kept.keeper {
+        if let Some(keeper) = &mut self.line.ledger.keeper {
             // What the state was when the preparation began may have been thrown away.
             let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
                 return Ok(false);
@@ -220,18 +220,18 @@ impl Table {
         }
         self.session = session;
         self.keep_in_mind();
-        self.line.kept.events.tell(Event::Renewed(self.session.budget()));
+        self.line.ledger.events.tell(Event::Renewed(self.session.budget()));
         Ok(true)
     }
 
     /// An opening for the next client, from what there is of it on disk.
     pub(super) fn opening_ahead(&mut self) -> Result<Opening> {
         let how = self.session.scheme().state.as_ref();
-        let (Some(keeper), Some(entry)) = (&mut self.line.kept.keeper, how) else {
+        let (Some(keeper), Some(entry)) = (&mut self.line.ledger.keeper, how) else {
             return Ok(Opening::new(self.config.clone()));
         };
         let literal = self.session.catalog().params.to_string();
         let found = keeper.lend().resume((entry, literal.as_bytes()))?;
-        Ok(self.line.kept.opening(self.config.clone(), found))
+        Ok(self.line.ledger.opening(self.config.clone(), found))
     }
 }

@@ -4,18 +4,18 @@ use super::ahead::Plan;
 #[cfg(test)]
 use super::ahead::pace::Clock;
 use super::event::Voice;
-use super::keeping::{self, Places};
-use super::kept::Kept;
 use super::keys::{Keys, USUAL_AGE};
+use super::ledger::Ledger;
+use super::locations::{self, Locations};
 use super::patience::{self, Patience};
 use super::to::To;
+#[cfg(feature = "http")]
+use super::to::Urls;
 use super::{Event, Progress, Table};
 use crate::cache::{Cache, Keyring};
 use crate::session::Config;
-use crate::session::kept::RowCheck;
+use crate::session::durable::RowCheck;
 use crate::transport::Transport;
-#[cfg(feature = "http")]
-use crate::transport::http::Settings;
 use crate::{ClientError, Result};
 use sotto_catalog::PublicKey;
 use sotto_core::SchemeEntry;
@@ -35,7 +35,7 @@ pub struct Builder {
     keys_age: Duration,
     state_dir: Option<PathBuf>,
     anchor_dir: Option<PathBuf>,
-    places: Option<Places>,
+    locations: Option<Locations>,
     in_memory: bool,
     check: Option<RowCheck>,
     events: Voice<Event>,
@@ -49,7 +49,7 @@ pub(super) struct Options {
     pub(super) config: Config,
     pub(super) cache: Option<Cache>,
     pub(super) keys: Keys,
-    pub(super) kept: Kept,
+    pub(super) ledger: Ledger,
     pub(super) patience: Patience,
     pub(super) progress: Voice<Progress>,
     pub(super) plan: Plan,
@@ -58,8 +58,12 @@ pub(super) struct Options {
 impl Builder {
     #[cfg(feature = "http")]
     pub(super) fn connect(urls: &[&str], table: &str) -> Self {
-        let urls = urls.iter().map(|&url| url.to_owned()).collect();
-        Builder::new(To::Urls { urls, settings: Settings::default(), root: None }, table)
+        Builder::at(Urls::new(urls), table)
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn at(urls: Urls, table: &str) -> Self {
+        Builder::new(To::Urls(urls), table)
     }
 
     pub(super) fn over(transports: Vec<Box<dyn Transport>>, table: &str) -> Self {
@@ -76,7 +80,7 @@ impl Builder {
             keys_age: USUAL_AGE,
             state_dir: None,
             anchor_dir: None,
-            places: None,
+            locations: None,
             in_memory: false,
             check: None,
             events: Voice::new(Box::new(|_| {})),
@@ -201,8 +205,8 @@ impl Builder {
 
     /// Keeps states where a test says.
     #[cfg(test)]
-    pub(crate) fn places(mut self, places: Places) -> Self {
-        self.places = Some(places);
+    pub(crate) fn locations(mut self, locations: Locations) -> Self {
+        self.locations = Some(locations);
         self
     }
 
@@ -223,9 +227,8 @@ impl Builder {
     )]
     pub fn timeout(mut self, limit: Duration) -> Self {
         #[cfg(feature = "http")]
-        if let To::Urls { settings, .. } = &mut self.to {
-            settings.overall = limit;
-            settings.connect = settings.connect.min(limit);
+        if let To::Urls(urls) = &mut self.to {
+            urls.limit(limit);
         }
         self
     }
@@ -233,8 +236,8 @@ impl Builder {
     /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
     #[cfg(feature = "http")]
     pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
-        if let To::Urls { root, .. } = &mut self.to {
-            *root = Some(pem.as_ref().to_owned());
+        if let To::Urls(urls) = &mut self.to {
+            urls.trust_root(pem.as_ref());
         }
         self
     }
@@ -262,9 +265,9 @@ impl Builder {
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;
         let patience = Patience { limit: self.patience, events: self.events.clone() };
-        let folders = |dir| keeping::folders(dir, self.anchor_dir, patience.clone());
-        let places = self.places.or_else(|| self.state_dir.map(folders));
-        let kept = Kept { places, keeper: None, config: None, check: self.check, events: self.events };
+        let folders = |dir| locations::folders(dir, self.anchor_dir, patience.clone());
+        let locations = self.locations.or_else(|| self.state_dir.map(folders));
+        let ledger = Ledger { locations, keeper: None, config: None, check: self.check, events: self.events };
         let mut plan = self.plan;
         plan.transports = plan.transports.or_else(|| self.to.again(plan.rate, &patience));
         let servers = self.to.servers(&patience)?;
@@ -273,7 +276,7 @@ impl Builder {
         let cache = dir.map(Cache::open).transpose().map_err(ClientError::from)?;
         let ring = dir.map(|dir| Keyring::open(dir, self.key_file.as_deref())).transpose()?;
         let keys = Keys::new(ring, self.keys_age);
-        let options = Options { config, cache, keys, kept, patience, progress: self.progress, plan };
+        let options = Options { config, cache, keys, ledger, patience, progress: self.progress, plan };
         Table::open(servers, options)
     }
 }

@@ -3,11 +3,11 @@
 use super::event::Wait;
 use super::{Event, Line, Progress, Stage};
 use crate::cache::{Cache, Known, Slot};
-use crate::session::{Action, Ask, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
+use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, Hex32, SignedCatalog};
-use sotto_core::{Artifact, Budget};
+use sotto_core::Artifact;
 use std::time::{Duration, Instant};
 
 impl Line {
@@ -17,7 +17,7 @@ impl Line {
         if let (Some(cache), Some(_)) = (&self.cache, config.pin)
             && cache.forget_damaged(&self.servers.origin(), config.table.as_str())?
         {
-            self.kept.events.tell(Event::Mended("what the cache remembered of the table"));
+            self.ledger.events.tell(Event::Mended("what the cache remembered of the table"));
         }
         if let Some(known) = self.known(config.table.as_str())? {
             config.remembered = Some(Remembered { key: known.key()?, epoch: known.epoch });
@@ -53,7 +53,7 @@ impl Line {
             self.step(&mut opening)?;
         }
         self.reclaim(&mut opening)?;
-        if !session.is_kept() && self.walk(&opening, session)? {
+        if !session.is_durable() && self.walk(&opening, session)? {
             return self.remember(&opening);
         }
         let opening = self.open(opening)?;
@@ -74,49 +74,6 @@ impl Line {
         session.registered(server, &response)?;
         self.keep_keys(session)?;
         self.tell(Stage::Ready, 0, 0);
-        Ok(())
-    }
-
-    /// Sends an ask to all servers. One that has dropped this client's keys gets them, and then its queries, again.
-    pub(super) fn ask(&mut self, session: &mut Session, ask: &mut Ask) -> Result<Vec<Response>> {
-        let mut responses = self.servers.call_all(ask.requests())?;
-        for (server, response) in (0..).zip(&mut responses) {
-            if !session.is_forgotten(response) {
-                continue;
-            }
-            self.register(session, server)?;
-            session.readdress(server, ask)?;
-            if let Some(request) = ask.requests().get(usize::from(server)) {
-                self.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
-                *response = self.servers.call(server, request)?;
-            }
-        }
-        Ok(responses)
-    }
-
-    /// Orders hints, if some are due. Gives whether some were.
-    pub(super) fn upkeep(&mut self, session: &mut Session) -> Result<bool> {
-        let Some(order) = session.order()? else { return Ok(false) };
-        self.tell(Stage::Hints, 0, 0);
-        let response = self.servers.call(order.server(), order.request())?;
-        self.stats.orders.add(order.request().body.len() as u64, response.body.len() as u64);
-        session.stock(&order, &response)?;
-        if let Some(keeper) = self.kept.keeper.as_mut().filter(|_| session.is_kept()) {
-            keeper.note(&session.journal()?)?;
-            keeper.tidy(session.client())?;
-        }
-        self.tell(Stage::Ready, 0, 0);
-        Ok(true)
-    }
-
-    /// Orders hints until they last for a lookup of so many rows, or no more are due.
-    pub(super) fn provide(&mut self, session: &mut Session, rows: usize) -> Result<()> {
-        let needed = rows.saturating_mul(session.packing().lookups()) as u64;
-        while matches!(session.budget(), Budget::Left(left) if left < needed) {
-            if !self.upkeep(session)? {
-                break;
-            }
-        }
         Ok(())
     }
 
@@ -165,7 +122,7 @@ impl Line {
         let is_same = again.body == response.body;
         match opening.feed(&again, &mut self.rng) {
             Ok(()) => {
-                self.kept.events.tell(Event::Mended("the table's catalog"));
+                self.ledger.events.tell(Event::Mended("the table's catalog"));
                 Ok(())
             }
             Err(error) if is_damage(&error, &again) && !is_same => {
@@ -199,7 +156,7 @@ impl Line {
             self.stats.cached_bytes += taken;
             // A part that was cut ends in half a chunk; a whole file does not.
             if slot.is_whole() && taken == 0 {
-                self.kept.events.tell(Event::Mended("what the cache held of the table's hint"));
+                self.ledger.events.tell(Event::Mended("what the cache held of the table's hint"));
             }
             if taken > 0 {
                 self.tell(stage, fetch.range.start + taken, fetch.bytes);
@@ -261,8 +218,8 @@ impl Line {
     fn recall(&mut self, opening: &Opening, recall: &Recall) -> Result<Option<Vec<u8>>> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let missing = recall.bytes - cache.slot(&recall.digest, recall.bytes).held();
-        let table = opening.catalog().map(|catalog| catalog.table.to_string()).unwrap_or_default();
-        let known = self.known(&table)?.filter(|known| known.epoch == recall.epoch);
+        let Some(catalog) = opening.catalog() else { return Ok(None) };
+        let known = self.known(catalog.table.as_str())?.filter(|known| known.epoch == recall.epoch);
         let old = known.and_then(|known| known.artifacts.get(recall.artifact.name())?.parse::<Hex32>().ok());
         match old {
             Some(old) if missing > recall.delta_bytes => {

@@ -22,7 +22,7 @@ pub enum Event {
     /// What there was of a preparation is of no use, and it begins anew.
     Anew(String),
     /// A preparation in the background broke off, for this reason. It goes on by itself, from where it is.
-    Held(String),
+    BrokeOff(String),
     /// The client went along with the table.
     Followed {
         /// From this epoch
@@ -95,7 +95,7 @@ impl fmt::Display for Event {
                 write!(f, "hints that were half made go on where they were, at epoch {epoch}")
             }
             Event::Anew(why) => write!(f, "hints that were half made were thrown away: {why}"),
-            Event::Held(why) => write!(f, "making hints in the background broke off, and goes on: {why}"),
+            Event::BrokeOff(why) => write!(f, "making hints in the background broke off, and goes on: {why}"),
             Event::Followed { from, to } => write!(f, "the state went along from epoch {from} to {to}"),
             Event::Waiting(wait, limit) => {
                 write!(f, "waiting for {}, up to {} s", wait.what(), limit.as_secs())

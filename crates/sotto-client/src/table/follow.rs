@@ -1,8 +1,8 @@
-//! Takes a client's state along when the table moves on: one epoch at a time, each on disk before the next.
+//! Takes a client's state along when the table moves on: one epoch at a time; where it is durable, each on disk before the next.
 
 use super::{Event, Line, Stage};
 use crate::session::way::Way;
-use crate::session::{Action, Session};
+use crate::session::{Action, Basis, Opening, Session};
 use crate::state::Lost;
 use crate::state::about::At;
 use crate::state::keeper::Keeper;
@@ -15,8 +15,8 @@ impl Line {
     /// # Errors
     /// Whatever may go better another time. The state is then of the last epoch that was reached.
     pub(super) fn catch_up(&mut self, session: &mut Session) -> Result<Option<Lost>> {
-        let held = self.kept.keeper.as_ref().and_then(Keeper::at).filter(|_| session.is_kept());
-        let Some(first) = held else { return Ok(None) };
+        let at = self.ledger.keeper.as_ref().and_then(Keeper::at).filter(|_| session.is_durable());
+        let Some(first) = at else { return Ok(None) };
         let newest = At::of(session.catalog());
         if first == newest {
             return Ok(None);
@@ -24,7 +24,7 @@ impl Line {
         let too_old = |why| Some(Lost::TooOld { from: first.epoch.0, to: newest.epoch.0, why });
         match self.catch_up_from(session, first) {
             Ok(reached) if reached == newest => {
-                self.kept.events.tell(Event::Followed { from: first.epoch, to: newest.epoch });
+                self.ledger.events.tell(Event::Followed { from: first.epoch, to: newest.epoch });
                 Ok(None)
             }
             Ok(_) => Ok(too_old("there are other rows under the same epoch".to_owned())),
@@ -36,25 +36,53 @@ impl Line {
     /// Gives how far it came.
     fn catch_up_from(&mut self, session: &mut Session, from: At) -> Result<At> {
         let rule = || Error::from(Misuse::Rule("a client that is kept has a state"));
-        let config = self.kept.config.as_ref().ok_or_else(rule)?;
-        let mut way = session.way_from(config, from)?;
+        let config = self.ledger.config.as_ref().ok_or_else(rule)?;
+        let mut way = session.way_from(config, from.epoch, from.rows)?;
         let mut reached = from;
         loop {
             if self.fetch_part(&mut way)? {
                 continue;
             }
             let Some(stretch) = way.take()? else { break };
-            let to = stretch.held.epoch;
+            let to = stretch.basis.epoch;
             if session.take_along(&stretch.delta).is_err() {
                 return Err(ClientError::NoWay { from: from.epoch, to, why: "what changed cannot be read" });
             }
-            reached = At { epoch: to, rows: stretch.held.rows };
+            reached = At { epoch: to, rows: stretch.basis.rows };
             self.stats.patched_bytes += stretch.delta.len() as u64;
-            if let Some(keeper) = &mut self.kept.keeper {
+            if let Some(keeper) = &mut self.ledger.keeper {
                 keeper.moved(session.client(), reached)?;
             }
         }
         Ok(reached)
+    }
+
+    /// Brings a session's state to the epoch of an opening by what changed in the rows. Gives whether it could: if not,
+    /// the client has to be made anew.
+    ///
+    /// # Errors
+    /// What keeps the rows from being fetched, too.
+    pub(super) fn walk(&mut self, opening: &Opening, session: &mut Session) -> Result<bool> {
+        let Some(basis) = session.basis() else { return Ok(false) };
+        match self.walk_from(opening, session, basis) {
+            Ok(()) => Ok(opening.catalog() == Some(session.catalog())),
+            Err(ClientError::NoWay { .. } | ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_)) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn walk_from(&mut self, opening: &Opening, session: &mut Session, basis: Basis) -> Result<()> {
+        let mut way = opening.way(basis)?;
+        loop {
+            if self.fetch_part(&mut way)? {
+                continue;
+            }
+            let Some(stretch) = way.take()? else { return Ok(()) };
+            self.stats.patched_bytes += stretch.delta.len() as u64;
+            session.step(stretch)?;
+        }
     }
 
     /// Fetches what a way wants next. `false` if there is nothing to fetch.

@@ -1,4 +1,4 @@
-//! All rows of a table, streamed to a client that makes state of them; and what changed in them since.
+//! All rows of a table, streamed to a client that makes state of them.
 //!
 //! There may be many GiB, and a client may take longer over them than the network does. So the next part is fetched while
 //! the last one is taken, nothing is written to disk, and no more than two parts are in memory. A connection that breaks
@@ -6,7 +6,7 @@
 
 use super::ahead::notes::Notes;
 use super::{Line, Progress, Stage};
-use crate::session::{Action, Fetch, Held, Opening, Session};
+use crate::session::{Action, Fetch, Opening};
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved};
@@ -33,8 +33,8 @@ pub(crate) struct Taken {
 impl Line {
     /// Streams the rows that an opening wants.
     pub(super) fn stream_rows(&mut self, opening: &mut Opening) -> Result<()> {
-        let Line { servers, kept, stats, progress, rng, .. } = self;
-        let mut notes = kept.keeper.as_mut().map(|keeper| Notes::new(keeper.lend(), opening));
+        let Line { servers, ledger, stats, progress, rng, .. } = self;
+        let mut notes = ledger.keeper.as_mut().map(|keeper| Notes::new(keeper.lend(), opening));
         stream(servers.first(), opening, rng, &mut |opening, taken| {
             stats.artifacts.add(0, taken.came);
             notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))?;
@@ -42,46 +42,6 @@ impl Line {
             progress.tell(Progress { stage, done: taken.done, total: taken.total });
             Ok(())
         })
-    }
-
-    /// Brings a session's state to the epoch of an opening by what changed in the rows. Gives whether it could: if not,
-    /// the client has to be made anew.
-    ///
-    /// # Errors
-    /// What keeps the rows from being fetched, too.
-    pub(super) fn walk(&mut self, opening: &Opening, session: &mut Session) -> Result<bool> {
-        let Some(held) = session.held() else { return Ok(false) };
-        match self.walk_from(opening, session, held) {
-            Ok(()) => Ok(opening.catalog() == Some(session.catalog())),
-            Err(ClientError::NoWay { .. } | ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_)) => {
-                Ok(false)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn walk_from(&mut self, opening: &Opening, session: &mut Session, held: Held) -> Result<()> {
-        let mut way = opening.way(held)?;
-        loop {
-            let (stage, request) = match way.next() {
-                Action::Catalog { request, .. } => (Stage::Catalog, request),
-                Action::Fetch(fetch) => (Stage::Artifact(fetch.artifact), fetch.request),
-                _ => match way.take()? {
-                    Some(stretch) => {
-                        self.stats.patched_bytes += stretch.delta.len() as u64;
-                        session.step(stretch)?;
-                        continue;
-                    }
-                    None => return Ok(()),
-                },
-            };
-            self.tell(stage, 0, 0);
-            let response = self.servers.call(0, &request)?;
-            let traffic =
-                if stage == Stage::Catalog { &mut self.stats.catalog } else { &mut self.stats.artifacts };
-            traffic.add(0, response.body.len() as u64);
-            way.feed(&response)?;
-        }
     }
 }
 

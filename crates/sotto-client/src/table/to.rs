@@ -19,12 +19,54 @@ use std::time::Duration;
 /// The servers of a table.
 pub(super) enum To {
     #[cfg(feature = "http")]
-    Urls {
-        urls: Vec<String>,
-        settings: Settings,
-        root: Option<PathBuf>,
-    },
+    Urls(Urls),
     Transports(Vec<Box<dyn Transport>>),
+}
+
+/// Addresses, and how they are reached.
+#[cfg(feature = "http")]
+#[derive(Clone)]
+pub(crate) struct Urls {
+    urls: Vec<String>,
+    settings: Settings,
+    root: Option<PathBuf>,
+}
+
+#[cfg(feature = "http")]
+impl Urls {
+    pub(crate) fn new(urls: &[&str]) -> Self {
+        let urls = urls.iter().map(|&url| url.to_owned()).collect();
+        Urls { urls, settings: Settings::default(), root: None }
+    }
+
+    /// Sets the longest one request may take.
+    pub(crate) fn limit(&mut self, limit: Duration) {
+        self.settings.overall = limit;
+        self.settings.connect = self.settings.connect.min(limit);
+    }
+
+    /// Trusts the roots in a PEM file instead of the web's.
+    pub(crate) fn trust_root(&mut self, pem: &Path) {
+        self.root = Some(pem.to_owned());
+    }
+
+    /// A transport to each, no two of which may be one endpoint.
+    pub(crate) fn transports(&self, patience: &Patience) -> Result<Vec<Box<dyn Transport>>> {
+        let settings = match &self.root {
+            Some(path) => self.settings.clone().trust_file(path)?,
+            None => self.settings.clone(),
+        };
+        let servers = self.urls.iter().map(|url| Http::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
+        for (i, second) in servers.iter().enumerate() {
+            for first in servers.iter().take(i) {
+                if let Some(why) = first.shared(second) {
+                    let (first, second) = (first.origin(), second.origin());
+                    return Err(ClientError::SameEndpoint { first, second, why });
+                }
+            }
+        }
+        Ok(servers.into_iter().map(|http| patience.over(http)).collect())
+    }
 }
 
 impl To {
@@ -34,12 +76,11 @@ impl To {
         match self {
             To::Transports(_) => None,
             #[cfg(feature = "http")]
-            To::Urls { urls, settings, root } => {
-                let (urls, mut settings, root) = (urls.clone(), settings.clone(), root.clone());
+            To::Urls(urls) => {
+                let (mut urls, patience) = (urls.clone(), patience.clone());
                 let part = rate.map_or(0, |rate| 2 * ROWS_FETCH_BYTES / rate.max(1));
-                settings.overall = settings.overall.saturating_add(Duration::from_secs(part));
-                let patience = patience.clone();
-                Some(Box::new(move || over_http(&urls, settings.clone(), root.as_deref(), &patience)))
+                urls.settings.overall = urls.settings.overall.saturating_add(Duration::from_secs(part));
+                Some(Box::new(move || urls.transports(&patience)))
             }
         }
     }
@@ -50,7 +91,7 @@ impl To {
         let transports = match self {
             To::Transports(transports) => transports,
             #[cfg(feature = "http")]
-            To::Urls { urls, settings, root } => over_http(&urls, settings, root.as_deref(), patience)?,
+            To::Urls(urls) => urls.transports(patience)?,
         };
         let mut transports = transports.into_iter();
         let none =
@@ -58,28 +99,4 @@ impl To {
         let first = transports.next().ok_or_else(none)?;
         Ok(Servers::new(first, transports.collect()))
     }
-}
-
-/// A transport to each address, no two of which may be one endpoint.
-#[cfg(feature = "http")]
-pub(crate) fn over_http(
-    urls: &[String],
-    settings: Settings,
-    root: Option<&Path>,
-    patience: &Patience,
-) -> Result<Vec<Box<dyn Transport>>> {
-    let settings = match root {
-        Some(path) => settings.trust_file(path)?,
-        None => settings,
-    };
-    let servers = urls.iter().map(|url| Http::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
-    for (i, second) in servers.iter().enumerate() {
-        for first in servers.iter().take(i) {
-            if let Some(why) = first.shared(second) {
-                let (first, second) = (first.origin(), second.origin());
-                return Err(ClientError::SameEndpoint { first, second, why });
-            }
-        }
-    }
-    Ok(servers.into_iter().map(|http| patience.over(http)).collect())
 }

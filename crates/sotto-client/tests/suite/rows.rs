@@ -1,7 +1,7 @@
 //! Rows that are streamed and never kept, preparations that go on after a break, and states that follow deltas.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{CHUNK, NAME, Server, resolve, server_of, value};
-use sotto_client::session::{Action, Fetch, Held, Resuming};
+use sotto_client::session::{Action, Basis, Fetch, Resuming};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Opening, Session, Table};
 use sotto_core::{Artifact, Epoch, ParamsDigest};
@@ -365,13 +365,13 @@ fn a_client_that_could_not_follow_is_discarded() {
 
     let mut opening = Opening::new(server.config());
     catalog_of(&server, &mut opening).unwrap();
-    let mut way = opening.way(session.held().unwrap()).unwrap();
+    let mut way = opening.way(session.basis().unwrap()).unwrap();
     while let Action::Fetch(fetch) = way.next() {
         way.feed(&call(&server, &fetch.request)).unwrap();
     }
     let failed = session.step(way.take().unwrap().unwrap());
     assert!(matches!(failed, Err(ClientError::Core(sotto_core::Error::Peer(_)))), "{failed:?}");
-    assert!(session.is_discarded() && session.held().is_none());
+    assert!(session.is_discarded() && session.basis().is_none());
     let refused = session.ask(&[4], &mut seeded("after")).unwrap_err();
     assert!(matches!(refused, ClientError::Discarded { epoch: Epoch(1) }), "{refused:?}");
     assert_eq!(
@@ -399,18 +399,18 @@ fn a_client_that_could_not_follow_is_discarded() {
 fn what_leads_nowhere_is_typed() {
     let server = small();
     let mut session = settle(&server, Opening::new(server.config()));
-    let held = session.held().unwrap();
+    let basis = session.basis().unwrap();
     epochs(&server, &[&[1], &[2], &[3]]);
     let mut opening = Opening::new(server.config());
     catalog_of(&server, &mut opening).unwrap();
-    let mut way = opening.way(held).unwrap();
+    let mut way = opening.way(basis).unwrap();
     let Action::Catalog { request, .. } = way.next() else { panic!("a catalog between is wanted") };
     assert!(request.path.ends_with("?epoch=2"), "{}", request.path);
     server.with(|world| world.earlier.clear());
     let gone = way.feed(&call(&server, &request));
     assert!(matches!(gone, Err(ClientError::NoWay { from: Epoch(1), to: Epoch(4), .. })), "{gone:?}");
-    let other = Held { params: ParamsDigest([7; 32]), ..held };
+    let other = Basis { params: ParamsDigest([7; 32]), ..basis };
     assert!(matches!(opening.way(other), Err(ClientError::NoWay { .. })));
-    let mut nowhere = opening.way(Held { epoch: Epoch(4), ..held }).unwrap();
+    let mut nowhere = opening.way(Basis { epoch: Epoch(4), ..basis }).unwrap();
     assert!(matches!(nowhere.next(), Action::Ready) && nowhere.take().unwrap().is_none());
 }

@@ -1,7 +1,7 @@
 //! The first page of an image: which sections there are, where, and their digests. Drawn in `spec/image.md`.
 
 use crate::ImageProblem;
-use sotto_core::{Artifact, Section};
+use sotto_core::{Artifact, Section, Sure};
 
 /// Bytes of the first page; sections lie behind it.
 pub const HEADER_BYTES: usize = 4096;
@@ -99,7 +99,7 @@ impl Header {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut table = Vec::with_capacity(HEADER_BYTES);
         for entry in &self.entries {
-            table.extend_from_slice(&entry.part.code().unwrap_or(0).to_le_bytes());
+            table.extend_from_slice(&entry.part.code().sure("a part of an image has a code").to_le_bytes());
             table.extend_from_slice(&[0; 4]);
             table.extend_from_slice(&entry.offset.to_le_bytes());
             table.extend_from_slice(&entry.bytes.to_le_bytes());

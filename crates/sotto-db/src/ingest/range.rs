@@ -14,6 +14,7 @@ use crate::table::ranges::KeyRange;
 use crate::{DbError, Result};
 use sotto_catalog::catalog::{MAX_ROW_BYTES, MAX_ROWS};
 use sotto_catalog::{HexBytes, KeyKind, RowForm, TableKind};
+use sotto_core::Sure;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -179,7 +180,7 @@ impl Values {
             return number;
         }
         // Memory ends long before this many different values.
-        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.numbers.len()).sure("so many values fit in memory");
         self.numbers.insert(value.to_vec(), number);
         number
     }
@@ -188,11 +189,10 @@ impl Values {
     fn into_rows(self, form: RowForm, width: usize) -> (Vec<u8>, Vec<u8>) {
         let mut values: Vec<_> = self.numbers.into_iter().collect();
         values.sort_unstable_by_key(|(_, number)| *number);
-        let empty = values.first().map(|(value, _)| value.clone()).unwrap_or_default();
+        let empty = values.first().map(|(value, _)| value.clone()).sure("the value of no range is one");
         let mut rows = Vec::with_capacity(values.len() * width);
         for (mut value, _) in values {
-            // All of them fit: the width is that of the longest.
-            form.lay(&mut value, width).unwrap_or_default();
+            form.lay(&mut value, width).sure("the width is that of the longest");
             rows.append(&mut value);
         }
         (rows, empty)

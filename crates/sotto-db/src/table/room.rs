@@ -1,6 +1,7 @@
 //! A table with rows of zero bytes after its own, for those that will come.
 
 use super::{TableSource, check_read};
+use sotto_core::Sure;
 
 /// Such a table.
 pub struct WithRoom<'a> {
@@ -28,7 +29,7 @@ impl TableSource for WithRoom<'_> {
         let width = self.row_bytes();
         check_read(first, out, width, self.rows)?;
         let there = self.table.rows().saturating_sub(first).min((out.len() / width) as u64);
-        let (rows, room) = out.split_at_mut_checked(there as usize * width).unwrap_or_default();
+        let (rows, room) = out.split_at_mut_checked(there as usize * width).sure("no more than are read");
         room.fill(0);
         if rows.is_empty() { Ok(()) } else { self.table.read(first, rows) }
     }

@@ -8,7 +8,7 @@ use crate::kept::{self, Changed, Draft, Kept};
 use crate::progress::Watcher;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use sotto_catalog::{Catalog, Layer, Packing, SignedCatalog};
-use sotto_core::{Artifact, Change, SchemeEntry, Sink};
+use sotto_core::{Artifact, Change, Misuse, SchemeEntry, Sink};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -101,7 +101,8 @@ fn into_changes(rows: &Rows, packing: &Packing) -> Result<Vec<Change>> {
     let mut changes: Vec<Change> = Vec::new();
     for (&row, bytes) in rows {
         for place in packing.places(row).map_err(DbError::Scheme)? {
-            let part = bytes.get(place.bytes).unwrap_or_default();
+            let short = Misuse::Rule("a row that changed is as wide as the table's");
+            let part = bytes.get(place.bytes).ok_or(DbError::Scheme(short.into()))?;
             match changes.last_mut() {
                 Some(last)
                     if last.record == place.record

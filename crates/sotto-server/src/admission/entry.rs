@@ -1,7 +1,7 @@
 //! The bytes a stored session is described by. Drawn in `spec/wire.md`, under "Keys at rest".
 
 use super::client::Client;
-use super::held::Owner;
+use super::roster::Owner;
 use sotto_catalog::TableName;
 use sotto_core::ParamsDigest;
 

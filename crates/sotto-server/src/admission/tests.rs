@@ -43,15 +43,15 @@ fn a_session_outlives_the_process_if_there_is_a_place_for_it() {
     let config = SessionConfig::default();
     let sessions = open(&config, Some(dir.path()), 100);
     let id = register(&sessions, 1, 100);
-    assert!(matches!(sessions.find(&id, &owner(), 100), Some(Place::Memory(_))));
+    assert!(matches!(sessions.find(&id, &owner(), 100), Some(Found::Memory(_))));
     drop(sessions);
 
     let again = open(&config, Some(dir.path()), 200);
     assert_eq!(again.bytes(), (0, 48));
-    assert!(matches!(again.find(&id, &owner(), 200), Some(Place::Disk)));
+    assert!(matches!(again.find(&id, &owner(), 200), Some(Found::Disk)));
     assert_eq!(again.keys(&id).unwrap(), admit("keys").0);
     again.admitted(&id, Arc::new(admit("keys").1), 48);
-    assert!(matches!(again.find(&id, &owner(), 200), Some(Place::Memory(_))));
+    assert!(matches!(again.find(&id, &owner(), 200), Some(Found::Memory(_))));
     drop(again);
 
     let memory_alone = open(&config, None, 300);

@@ -3,7 +3,7 @@
 
 use super::queue::Queue;
 use crate::LiveTable;
-use crate::places::Open;
+use crate::quota::Open;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_core::{AnyPrepared, AnySession};
@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 const AHEAD: usize = 2;
 
 /// A checked request for a record in units.
-pub(crate) struct Ask {
+pub(crate) struct CheckedStream {
     pub(crate) live: Arc<LiveTable>,
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: stream::Head,
@@ -45,7 +45,7 @@ pub(super) struct Flow {
 
 pub(super) enum Stage {
     /// Its query waits.
-    Asked { frame: Vec<u8>, _room: OwnedSemaphorePermit, reply: oneshot::Sender<Result<Units, Code>> },
+    Queued { frame: Vec<u8>, _room: OwnedSemaphorePermit, reply: oneshot::Sender<Result<Units, Code>> },
     /// Its units are made.
     Running { prepared: AnyPrepared, next: u64, out: mpsc::Sender<Bytes> },
 }
@@ -62,20 +62,20 @@ pub(super) enum Ready {
 
 impl Flow {
     pub(super) fn new(
-        ask: Ask,
+        ask: CheckedStream,
         queue: Arc<Queue>,
         now: Instant,
     ) -> (Self, oneshot::Receiver<Result<Units, Code>>) {
-        let Ask { live, session, head, frame, room, open } = ask;
+        let CheckedStream { live, session, head, frame, room, open } = ask;
         let (reply, receiver) = oneshot::channel();
-        let stage = Stage::Asked { frame, _room: room, reply };
+        let stage = Stage::Queued { frame, _room: room, reply };
         (Flow { live, session, head, stage, since: now, queue, _open: open }, receiver)
     }
 
     pub(super) fn ready(&self, now: Instant, stall: Duration) -> Ready {
         match &self.stage {
-            Stage::Asked { reply, .. } if reply.is_closed() => Ready::Never,
-            Stage::Asked { .. } => Ready::Yes,
+            Stage::Queued { reply, .. } if reply.is_closed() => Ready::Never,
+            Stage::Queued { .. } => Ready::Yes,
             Stage::Running { out, .. } if out.is_closed() => Ready::Never,
             Stage::Running { out, .. } if out.capacity() > 0 => Ready::Yes,
             Stage::Running { .. } if now.saturating_duration_since(self.since) > stall => Ready::Never,
@@ -87,7 +87,7 @@ impl Flow {
     pub(super) fn start(mut self, prepared: AnyPrepared, each: u64) -> Option<Self> {
         let (out, units) = mpsc::channel(AHEAD);
         let running = Stage::Running { prepared, next: self.head.first, out };
-        let Stage::Asked { reply, .. } = std::mem::replace(&mut self.stage, running) else { return None };
+        let Stage::Queued { reply, .. } = std::mem::replace(&mut self.stage, running) else { return None };
         let head = Some(Bytes::from(stream::answer_head(&self.head.pin)));
         let body = Units { head, units, left: self.head.units, each, queue: self.queue.clone() };
         reply.send(Ok(body)).ok()?;
@@ -97,7 +97,7 @@ impl Flow {
 
     /// Ends a stream whose units do not come yet.
     pub(super) fn refuse(self, code: Code) {
-        if let Stage::Asked { reply, .. } = self.stage {
+        if let Stage::Queued { reply, .. } = self.stage {
             // A send fails only if the client is gone, which is no loss.
             let _ = reply.send(Err(code));
         }

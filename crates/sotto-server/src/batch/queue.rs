@@ -1,7 +1,7 @@
 //! The asks that wait, and which of them go into the next pass; and the streams between the passes.
 
 use super::flow::{Flow, Ready};
-use super::{Ask, Limits, Reply};
+use super::{CheckedAsk, Limits, Reply};
 use crate::LiveTable;
 use crate::metrics::Metrics;
 use sotto_wire::Code;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 /// An ask on its way through one or more passes.
 pub(super) struct Waiting {
-    pub(super) ask: Ask,
+    pub(super) ask: CheckedAsk,
     pub(super) answers: Vec<Vec<u8>>,
     pub(super) arrived: Instant,
     pub(super) started: Option<Instant>,
@@ -79,7 +79,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn push(&self, ask: Ask, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {
+    pub(super) fn push(&self, ask: CheckedAsk, now: Instant) -> Result<oneshot::Receiver<Reply>, Code> {
         let (reply, receiver) = oneshot::channel();
         let mut state = self.state();
         if state.closed {

@@ -44,7 +44,7 @@ impl Worker {
         let live = flow.live.clone();
         let Some(scheme) = live.server().stream() else { return flow.refuse(Code::Internal) };
         match &mut flow.stage {
-            Stage::Asked { frame, .. } => {
+            Stage::Queued { frame, .. } => {
                 if now.saturating_duration_since(flow.since) > self.queue.deadline() {
                     return flow.refuse(Code::Deadline);
                 }

@@ -45,8 +45,8 @@ impl Default for State {
     }
 }
 
-/// A place in the crowd, given back when it is dropped.
-pub(super) struct Place {
+/// A connection in the crowd, counted out when it is dropped.
+pub(super) struct Connected {
     crowd: Arc<Crowd>,
     network: IpAddr,
     number: u64,
@@ -64,7 +64,7 @@ impl Crowd {
     }
 
     /// Takes a newcomer in. `None` if there is no room, and nobody of whom it could be had.
-    pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<Place> {
+    pub(super) fn enter(self: &Arc<Self>, peer: Peer) -> Option<Connected> {
         let network = peer.network();
         let mut there = self.there();
         let own = |there: &There| there.networks.get(&network).map_or(0, BTreeMap::len);
@@ -82,7 +82,7 @@ impl Crowd {
         if let Some(metrics) = &self.metrics {
             metrics.connections.inc();
         }
-        Some(Place { crowd: self.clone(), network, number, seat })
+        Some(Connected { crowd: self.clone(), network, number, seat })
     }
 
     /// Lets one idle connection go, where the system has no room for another.
@@ -149,7 +149,7 @@ impl Drop for Busy {
     }
 }
 
-impl Drop for Place {
+impl Drop for Connected {
     fn drop(&mut self) {
         let mut there = self.crowd.there();
         if let Some(seats) = there.networks.get_mut(&self.network) {
@@ -175,10 +175,10 @@ mod tests {
         Peer(address.parse().unwrap())
     }
 
-    fn left(places: &[Option<Place>]) -> usize {
+    fn left(many: &[Option<Connected>]) -> usize {
         let there =
-            |place: &Place| place.crowd.there().networks.get(&place.network)?.get(&place.number).map(drop);
-        places.iter().flatten().filter(|place| there(place).is_some()).count()
+            |one: &Connected| one.crowd.there().networks.get(&one.network)?.get(&one.number).map(drop);
+        many.iter().flatten().filter(|one| there(one).is_some()).count()
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
     fn where_nobody_is_idle_only_a_larger_network_gives_way() {
         let crowd = Crowd::new(3, 0, None);
         let many: Vec<_> = (0..3).map(|_| crowd.enter(peer("192.0.2.1"))).collect();
-        let work: Vec<_> = many.iter().flatten().map(|place| place.seat.busy()).collect();
+        let work: Vec<_> = many.iter().flatten().map(|one| one.seat.busy()).collect();
         assert!(crowd.enter(peer("192.0.2.1")).is_none(), "its own are at work");
         let stranger = crowd.enter(peer("192.0.2.2")).unwrap();
         assert_eq!(left(&many), 2, "the oldest of the largest");

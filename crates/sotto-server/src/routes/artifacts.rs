@@ -1,6 +1,6 @@
 //! Static files, in ranges, sent from where they are mapped.
 
-use super::range::{self, Asked};
+use super::range::{self, Selected};
 use super::tags;
 use crate::live::Static;
 use crate::refusal::Refusal;
@@ -37,15 +37,15 @@ pub(super) async fn get(
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
     let asked = match tags::range_holds(&headers, &etag) {
         true => range::parse(header, len),
-        false => Asked::All,
+        false => Selected::All,
     };
     let mut response = if tags::none_match(&headers, &etag) {
         with_status(StatusCode::NOT_MODIFIED, Body::empty())
     } else {
         match asked {
-            Asked::All => with_status(StatusCode::OK, Body::new(Pieces { bytes: whole, file })),
-            Asked::Outside => return Ok(outside(len)),
-            Asked::Part(part) => {
+            Selected::All => with_status(StatusCode::OK, Body::new(Pieces { bytes: whole, file })),
+            Selected::Outside => return Ok(outside(len)),
+            Selected::Part(part) => {
                 let content_range = format!("bytes {}-{}/{len}", part.start, part.end - 1);
                 // Both ends are at most `len`, which came from a usize.
                 let bytes = whole.slice(part.start as usize..part.end as usize);

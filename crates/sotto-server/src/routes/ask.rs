@@ -1,7 +1,7 @@
 //! Queries in, answers out.
 
 use super::{octets, opened, session};
-use crate::batch::{Answered, Ask};
+use crate::batch::{Answered, CheckedAsk};
 use crate::body::Reader;
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -40,7 +40,7 @@ pub(super) async fn ask(
 }
 
 /// Reads an ask in two steps: the head, which says where a wrong one is refused; then the queries.
-async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<Ask, Refusal> {
+async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<CheckedAsk, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
@@ -50,8 +50,8 @@ async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Resul
         let message = format!("{} queries in one ask, at most {most} are allowed", head.count);
         return Err(Problem::new(Code::TooLarge, message).into());
     }
-    let place = session::find(service, &live, &head.session)?;
+    let found = session::find(service, &live, &head.session)?;
     let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
-    let session = session::bring(service, &live, &head.session, place).await?;
-    Ok(Ask { live, session, head, frame, _room: room })
+    let session = session::bring(service, &live, &head.session, found).await?;
+    Ok(CheckedAsk { live, session, head, frame, _room: room })
 }

@@ -19,7 +19,7 @@ use std::time::Instant;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// A checked request.
-struct Asked {
+struct Checked {
     live: Arc<LiveTable>,
     elements: Vec<Element>,
     bytes: u64,
@@ -35,7 +35,7 @@ pub(super) async fn evaluate(
     let slot = service.tables.get(&name)?;
     let (peer, mut reader) = opened(&service, request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
     let read = read(&service, slot, &mut reader).await;
-    let Asked { live, elements, bytes, room } = reader.end(read).await?;
+    let Checked { live, elements, bytes, room } = reader.end(read).await?;
     let count = elements.len();
     service.metrics.bytes_in.inc_by(bytes);
     // Counted before the work, all of them or none: what a client learns is never more than its share, however many of its
@@ -53,14 +53,14 @@ pub(super) async fn evaluate(
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.
-async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Asked, Refusal> {
+async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Checked, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;
     let bytes = evaluate::request_bytes(head.count);
     let elements = head.elements(&reader.exactly(bytes).await?)?;
-    Ok(Asked { live, elements, bytes, room })
+    Ok(Checked { live, elements, bytes, room })
 }
 
 fn work(live: &LiveTable, elements: &[Element]) -> Result<Evaluated, Refusal> {

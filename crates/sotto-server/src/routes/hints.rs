@@ -41,7 +41,7 @@ async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -
         Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table")
     })?;
     service.effort.check(peer, Instant::now())?;
-    let open = service.order_places.take(peer)?;
+    let open = service.open_orders.take(peer)?;
     let frame = reader.exactly(order::frame_bytes(bytes)).await?;
     Ok(Order { live, frame, peer, _held: (room, open) })
 }

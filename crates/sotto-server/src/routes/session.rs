@@ -1,7 +1,7 @@
 //! The session a frame names: none, in memory, or on disk.
 
 use crate::LiveTable;
-use crate::admission::{self, Place};
+use crate::admission::{self, Found};
 use crate::refusal::Refusal;
 use crate::service::Service;
 use sotto_core::AnySession;
@@ -12,13 +12,13 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`Code::SessionExpired`].
-pub(super) fn find(service: &Service, live: &LiveTable, id: &SessionId) -> Result<Place, Refusal> {
-    let place = match live.keyless() {
-        Some(keyless) if *id == SessionId::NONE => Some(Place::Memory(keyless.clone())),
+pub(super) fn find(service: &Service, live: &LiveTable, id: &SessionId) -> Result<Found, Refusal> {
+    let found = match live.keyless() {
+        Some(keyless) if *id == SessionId::NONE => Some(Found::Memory(keyless.clone())),
         Some(_) => None,
         None => service.sessions.find(id, &live.owner(), admission::now()),
     };
-    place.ok_or_else(expired)
+    found.ok_or_else(expired)
 }
 
 /// The session itself; one that is on disk is admitted again.
@@ -29,14 +29,14 @@ pub(super) async fn bring(
     service: &Arc<Service>,
     live: &Arc<LiveTable>,
     id: &SessionId,
-    place: Place,
+    found: Found,
 ) -> Result<Arc<AnySession>, Refusal> {
-    if let Place::Memory(session) = place {
+    if let Found::Memory(session) = found {
         return Ok(session);
     }
     let turn = service.sessions.bringing_back.clone().lock_owned().await;
     // Another ask of the same session may have brought it while this one waited for its turn.
-    if let Place::Memory(session) = find(service, live, id)? {
+    if let Found::Memory(session) = find(service, live, id)? {
         return Ok(session);
     }
     let (bringing, live, id) = (service.clone(), live.clone(), *id);

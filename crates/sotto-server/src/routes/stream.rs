@@ -2,7 +2,7 @@
 
 use super::{octets, opened, session};
 use crate::admission::Peer;
-use crate::batch::StreamAsk;
+use crate::batch::CheckedStream;
 use crate::body::Reader;
 use crate::refusal::Refusal;
 use crate::service::Service;
@@ -38,7 +38,7 @@ async fn read(
     slot: &Slot,
     peer: Peer,
     reader: &mut Reader,
-) -> Result<StreamAsk, Refusal> {
+) -> Result<CheckedStream, Refusal> {
     let room = service.room_for(reader.most())?;
     let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
@@ -47,9 +47,9 @@ async fn read(
         return Err(Refusal::new(Code::CannotStream, "the scheme of this table answers whole records only"));
     };
     head.check(&scheme.units())?;
-    let open = service.places.take(peer)?;
-    let place = session::find(service, &live, &head.session)?;
+    let open = service.open_streams.take(peer)?;
+    let found = session::find(service, &live, &head.session)?;
     let frame = reader.exactly(live.sizes().stream_bytes()).await?;
-    let session = session::bring(service, &live, &head.session, place).await?;
-    Ok(StreamAsk { live, session, head, frame, room, open })
+    let session = session::bring(service, &live, &head.session, found).await?;
+    Ok(CheckedStream { live, session, head, frame, room, open })
 }

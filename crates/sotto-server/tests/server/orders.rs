@@ -174,7 +174,8 @@ fn a_scheme_that_panics_costs_its_order_alone() {
 
 #[test]
 fn a_shutdown_waits_for_no_order() {
-    let helper = helper(&Config { drain_seconds: 0, ..config() }, 1);
+    // Time for connections that ask nothing, such as that of the metrics, to end.
+    let helper = helper(&Config { drain_seconds: 1, ..config() }, 1);
     helper.probe.hold_orders();
     let waiting = helper.order_later(0);
     helper.until_open(1);

@@ -2,8 +2,9 @@
 
 use super::country::{BLOCK, Countries};
 use crate::blame;
-use crate::failure::Result;
-use serde_json::json;
+use crate::failure::{Failure, Result};
+use crate::screen::units;
+use serde_json::{Value, json};
 use sotto_client::Table;
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -25,7 +26,12 @@ pub(super) struct Lookup {
     pub(super) expected: String,
     /// Whether the data has another country for this address than for the first one of its block.
     pub(super) mixed: bool,
-    /// Making the query and reading the answer.
+    pub(super) spent: Spent,
+}
+
+/// What a lookup cost, and what the server saw of it.
+pub(super) struct Spent {
+    /// Making the queries and reading the answers.
     pub(super) client: Duration,
     /// The server's pass over the table.
     pub(super) pass: Duration,
@@ -34,6 +40,34 @@ pub(super) struct Lookup {
     pub(super) down: u64,
     /// The first bytes of the query, as they left.
     pub(super) seen: Vec<u8>,
+}
+
+impl Spent {
+    /// On the table's last lookup.
+    pub(super) fn last(table: &Table) -> Result<Self> {
+        let missing = || Failure::internal("a lookup over loopback left no times");
+        let last = table.last().ok_or_else(missing)?;
+        Ok(Spent {
+            client: last.query + last.recover,
+            pass: last.timing().ok_or_else(missing)?.pass,
+            round_trip: last.round_trip,
+            up: last.up,
+            down: last.down,
+            seen: last.seen.clone(),
+        })
+    }
+
+    /// The lookup in JSON, with this.
+    pub(super) fn json(&self, mut lookup: Value) -> Value {
+        let ms = |time: Duration| json!(time.as_secs_f64() * 1e3);
+        lookup["client_ms"] = ms(self.client);
+        lookup["server_ms"] = ms(self.pass);
+        lookup["round_trip_ms"] = ms(self.round_trip);
+        lookup["up_bytes"] = json!(self.up);
+        lookup["down_bytes"] = json!(self.down);
+        lookup["seen"] = json!(units::hex(&self.seen));
+        lookup
+    }
 }
 
 /// Looks `addresses` up, one request each.
@@ -46,20 +80,12 @@ fn look_up(table: &mut Table, address: Ipv4Addr, plain: &Countries) -> Result<Lo
     // The table has one row per block: that of its first address.
     let first = Ipv4Addr::from(u32::from(address) / BLOCK * BLOCK);
     let expected = plain.of(first);
-    let last = table.last().cloned();
-    let time =
-        |of: fn(&sotto_client::table::LookupStats) -> Duration| last.as_ref().map(of).unwrap_or_default();
     Ok(Lookup {
         address,
         answer: table.catalog().value.show(&value),
         expected: expected.map(|country| String::from_utf8_lossy(&country).into_owned()).unwrap_or_default(),
         mixed: plain.of(address) != expected,
-        client: time(|last| last.query + last.recover),
-        pass: time(|last| last.timing().map(|timing| timing.pass).unwrap_or_default()),
-        round_trip: time(|last| last.round_trip),
-        up: last.as_ref().map_or(0, |last| last.up),
-        down: last.as_ref().map_or(0, |last| last.down),
-        seen: last.map(|last| last.seen).unwrap_or_default(),
+        spent: Spent::last(table)?,
     })
 }
 
@@ -69,20 +95,13 @@ impl Lookup {
         self.answer == self.expected
     }
 
-    pub(super) fn json(&self) -> serde_json::Value {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        json!({
+    pub(super) fn json(&self) -> Value {
+        self.spent.json(json!({
             "address": self.address,
             "answer": self.answer,
             "right": self.right(),
             "mixed_block": self.mixed,
-            "client_ms": ms(self.client),
-            "server_ms": ms(self.pass),
-            "round_trip_ms": ms(self.round_trip),
-            "up_bytes": self.up,
-            "down_bytes": self.down,
-            "seen": crate::screen::units::hex(&self.seen),
-        })
+        }))
     }
 }
 

@@ -33,11 +33,11 @@ impl Played {
             lookups: lookups.iter().map(Lookup::json).collect(),
             right: lookups.iter().filter(|lookup| lookup.right()).count(),
             asked: lookups.len(),
-            up: lookups.first().map_or(0, |lookup| lookup.up),
-            down: lookups.first().map_or(0, |lookup| lookup.down),
-            client: median(lookups.iter().map(|lookup| lookup.client)),
-            pass: median(lookups.iter().map(|lookup| lookup.pass)),
-            trip: median(lookups.iter().map(|lookup| lookup.client + lookup.round_trip)),
+            up: lookups.first().map_or(0, |lookup| lookup.spent.up),
+            down: lookups.first().map_or(0, |lookup| lookup.spent.down),
+            client: median(lookups.iter().map(|lookup| lookup.spent.client)),
+            pass: median(lookups.iter().map(|lookup| lookup.spent.pass)),
+            trip: median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)),
         }
     }
 

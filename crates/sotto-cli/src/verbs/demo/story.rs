@@ -101,11 +101,11 @@ impl Story {
                 lookup.address.to_string(),
                 if lookup.answer.is_empty() { "(nobody's)".to_owned() } else { lookup.answer.clone() },
                 if lookup.right() { "yes".to_owned() } else { format!("NO: {:?}", lookup.expected) },
-                units::millis(lookup.client),
-                units::millis(lookup.pass),
-                units::millis(lookup.round_trip),
-                units::count(lookup.up),
-                units::count(lookup.down),
+                units::millis(lookup.spent.client),
+                units::millis(lookup.spent.pass),
+                units::millis(lookup.spent.round_trip),
+                units::count(lookup.spent.up),
+                units::count(lookup.spent.down),
             ]
         });
         self.screen.say(grid::grid(&columns, rows))?;
@@ -115,17 +115,17 @@ impl Story {
                 lookup.address
             ))?;
         }
-        let seen = lookups.first().map_or(0, |lookup| lookup.seen.len());
+        let seen = lookups.first().map_or(0, |lookup| lookup.spent.seen.len());
         self.screen.say(format!("\nWhat the server saw of each, the first {seen} bytes:\n"))?;
         for lookup in lookups {
             let address = lookup.address.to_string();
-            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.seen)))?;
+            self.screen.say(format!("   {address:<16} {}", units::hex(&lookup.spent.seen)))?;
         }
         self.screen.say("The same question twice has nothing in common, and all have one size.\n")
     }
 
     pub(super) fn scan(self, lookups: &[Lookup], reading: Reading) -> Result<()> {
-        let pass = median(lookups.iter().map(|lookup| lookup.pass));
+        let pass = median(lookups.iter().map(|lookup| lookup.spent.pass));
         self.screen.say(format!(
             "The server reads its whole table ({}) for every query, or it would learn which part matters:\n\
              in {}, at {} GB/s. Merely reading it takes one thread {} ({} GB/s), {} % of that time.\n",
@@ -211,7 +211,8 @@ impl Story {
     }
 
     pub(super) fn crowd(self, crowd: &Outcome, lookups: &[Lookup]) -> Result<()> {
-        let trip = median(lookups.iter().map(|lookup| lookup.client + lookup.round_trip)).as_secs_f64();
+        let trip =
+            median(lookups.iter().map(|lookup| lookup.spent.client + lookup.spent.round_trip)).as_secs_f64();
         self.screen.say(format!(
             "{} clients at once: {} lookups a second, {} queries to a pass over the table on average\n\
              (one client alone: {} a second). Whoever asks while a pass runs shares the next one.",

@@ -63,7 +63,7 @@ pub(super) struct Build {
 }
 
 /// Which of a stack's tables, and how many lookups a proof makes in all of them.
-struct Place<'a> {
+struct Member<'a> {
     stack: &'a TableName,
     number: usize,
     of: usize,
@@ -114,7 +114,7 @@ impl Build {
         let mut shards = Vec::new();
         for (i, table) in tables.iter().enumerate() {
             let watch = |at: sotto_db::Progress| bars.watch(Some((i, tables.len())), at);
-            let place = Place { stack: &name, number: i, of: visits.len() };
+            let place = Member { stack: &name, number: i, of: visits.len() };
             shards.push(self.encode(&dir, place, scheme, *table, &key, &watch)?);
         }
         let files =
@@ -189,7 +189,7 @@ impl Build {
     fn encode(
         &self,
         dir: &StackDir,
-        Place { stack, number, of }: Place<'_>,
+        Member { stack, number, of }: Member<'_>,
         scheme: &'static SchemeEntry,
         table: &dyn TableSource,
         key: &SigningKey,

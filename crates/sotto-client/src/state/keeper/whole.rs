@@ -56,7 +56,7 @@ impl Keeper {
     /// before.
     pub(crate) fn lend(&mut self) -> Ahead {
         self.generation += 1;
-        let (disk, binding) = (Arc::clone(&self.place.disk), Binding::of(&self.about));
+        let (disk, binding) = (Arc::clone(&self.location.disk), Binding::of(&self.about));
         self.lent = None;
         self.lent.insert(Lent(Ahead::new(disk, binding, self.generation))).0.clone()
     }
@@ -105,11 +105,11 @@ impl Keeper {
         // again does it.
         self.broken = true;
         if is_new {
-            self.place.sweep_pass(Some(&self.about))?;
+            self.location.sweep_pass(Some(&self.about))?;
         }
         if let Some(before) = before {
             let old = snapshot::name(before.generation);
-            self.place.disk.remove(&old).map_err(|error| self.place.at(error))?;
+            self.location.disk.remove(&old).map_err(|error| self.location.at(error))?;
         }
         self.broken = false;
         Ok(())
@@ -117,8 +117,8 @@ impl Keeper {
 
     fn write(&self, client: &mut dyn AnyClient, at: At) -> Result<Snapshot> {
         let of = (self.generation, at, self.about.params);
-        snapshot::write(self.place.disk.as_ref(), client, of).map_err(|error| match error {
-            Error::Storage(error) => self.place.at(error).into(),
+        snapshot::write(self.location.disk.as_ref(), client, of).map_err(|error| match error {
+            Error::Storage(error) => self.location.at(error).into(),
             error => error.into(),
         })
     }

@@ -294,7 +294,7 @@ fn a_pass_that_breaks_off_goes_on() {
     run_low(&scene, &mut table);
     wait(&scene, &mut table).unwrap();
     let events = scene.events();
-    let held = events.iter().filter(|event| matches!(event, Event::Held(_))).count();
+    let held = events.iter().filter(|event| matches!(event, Event::BrokeOff(_))).count();
     assert!(held >= 2 && events.len() == held + 1, "{events:?}");
     assert_eq!(table.get(9).unwrap(), scene.row(9));
 }

@@ -96,7 +96,7 @@ impl Work {
             if self.signal.is_waited_for() {
                 return Outcome::Failed(error);
             }
-            self.events.tell(Event::Held(error.to_string()));
+            self.events.tell(Event::BrokeOff(error.to_string()));
             self.clock.pause(pause, Why::Failure, &self.signal);
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -225,10 +225,10 @@ impl Work {
             newest.feed(&response, &mut self.rng)?;
         }
         let (from, to) = (session.epoch(), newest.catalog().map_or(session.epoch(), |new| new.epoch));
-        let Some(held) = session.held().filter(|_| newest.catalog() != Some(session.catalog())) else {
+        let Some(basis) = session.basis().filter(|_| newest.catalog() != Some(session.catalog())) else {
             return Ok(());
         };
-        let mut way = newest.way(held)?;
+        let mut way = newest.way(basis)?;
         loop {
             while let Some(request) = wanted(&way) {
                 let response = self.call(0, &request)?;

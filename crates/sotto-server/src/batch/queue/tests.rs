@@ -10,12 +10,12 @@ fn queue(max_queries: usize) -> Arc<Queue> {
     Arc::new(Queue::new(limits, Arc::new(Metrics::new())))
 }
 
-fn ask(live: &Arc<LiveTable>, count: u64) -> Ask {
+fn ask(live: &Arc<LiveTable>, count: u64) -> CheckedAsk {
     let queries: Vec<_> = (0..count).map(|i| (i % 4).to_le_bytes()).collect();
     let frame = ask::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
     let head = ask::Head::parse(&frame).unwrap();
     let room = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    Ask { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, _room: room }
+    CheckedAsk { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, _room: room }
 }
 
 fn pass(queue: &Queue, done: Done) -> Pass {
@@ -90,7 +90,7 @@ fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
 fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
     let (queue, live, bodies) = (queue(8), clear_table(1), Arc::new(Semaphore::new(1)));
     let room = bodies.clone().try_acquire_owned().unwrap();
-    drop(queue.push(Ask { _room: room, ..ask(&live, 1) }, Instant::now()).unwrap());
+    drop(queue.push(CheckedAsk { _room: room, ..ask(&live, 1) }, Instant::now()).unwrap());
     assert_eq!(bodies.available_permits(), 0, "its frame is still in the queue");
     let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
     assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1]);

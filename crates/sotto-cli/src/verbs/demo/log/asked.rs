@@ -5,7 +5,7 @@ use super::stage::{NAMES, PROOFS, Stage};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::screen::units;
+use crate::verbs::demo::lookups::Spent;
 use crate::verbs::remote;
 use crate::verbs::tree;
 use serde_json::{Value, json};
@@ -20,15 +20,7 @@ pub(super) struct Found {
     pub(super) entry: Option<u64>,
     /// The same, as the data in the clear says.
     pub(super) expected: Option<u64>,
-    /// Making the queries and reading the answers.
-    pub(super) client: Duration,
-    /// The server's pass over the table.
-    pub(super) pass: Duration,
-    pub(super) round_trip: Duration,
-    pub(super) up: u64,
-    pub(super) down: u64,
-    /// The first bytes of the query, as they left.
-    pub(super) seen: Vec<u8>,
+    pub(super) spent: Spent,
 }
 
 impl Found {
@@ -38,18 +30,7 @@ impl Found {
     }
 
     pub(super) fn json(&self) -> Value {
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        json!({
-            "name": self.name,
-            "entry": self.entry,
-            "right": self.right(),
-            "client_ms": ms(self.client),
-            "server_ms": ms(self.pass),
-            "round_trip_ms": ms(self.round_trip),
-            "up_bytes": self.up,
-            "down_bytes": self.down,
-            "seen": units::hex(&self.seen),
-        })
+        self.spent.json(json!({ "name": self.name, "entry": self.entry, "right": self.right() }))
     }
 }
 
@@ -129,18 +110,5 @@ fn look_up(table: &mut Table, sample: &Sample, name: &str) -> Result<Found> {
         text.parse().map_err(|_| Failure::internal(format!("{text:?} is no number of an entry")))
     };
     let entry = value.map(number).transpose()?;
-    let last = table.last().cloned();
-    let time =
-        |of: fn(&sotto_client::table::LookupStats) -> Duration| last.as_ref().map(of).unwrap_or_default();
-    Ok(Found {
-        name: name.to_owned(),
-        entry,
-        expected: sample.entry_of(name),
-        client: time(|last| last.query + last.recover),
-        pass: time(|last| last.timing().map(|timing| timing.pass).unwrap_or_default()),
-        round_trip: time(|last| last.round_trip),
-        up: last.as_ref().map_or(0, |last| last.up),
-        down: last.as_ref().map_or(0, |last| last.down),
-        seen: last.map(|last| last.seen).unwrap_or_default(),
-    })
+    Ok(Found { name: name.to_owned(), entry, expected: sample.entry_of(name), spent: Spent::last(table)? })
 }

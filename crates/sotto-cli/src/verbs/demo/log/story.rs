@@ -60,11 +60,11 @@ pub(super) fn found(screen: Screen, found: &[Found]) -> Result<()> {
             found.name.clone(),
             answer(found.entry),
             if found.right() { "yes".to_owned() } else { format!("NO: {}", answer(found.expected)) },
-            units::millis(found.client),
-            units::millis(found.pass),
-            units::millis(found.round_trip),
-            units::count(found.up),
-            units::count(found.down),
+            units::millis(found.spent.client),
+            units::millis(found.spent.pass),
+            units::millis(found.spent.round_trip),
+            units::count(found.spent.up),
+            units::count(found.spent.down),
         ]
     });
     screen.say(grid::grid(&columns, rows))?;

@@ -108,7 +108,9 @@ impl Plan {
     }
 
     fn leaves(&self) -> Result<u64> {
-        let Some(folder) = &self.log else { return Ok(self.leaves.unwrap_or_default()) };
+        let Some(folder) = &self.log else {
+            return self.leaves.ok_or_else(|| Failure::usage("neither a log nor --leaves is given"));
+        };
         let Some(key) = &self.log_key else {
             return Err(Failure::usage("a checkpoint is believed by its signature")
                 .fix("give --log-key, or --leaves in place of the log"));

@@ -111,12 +111,12 @@ impl Price {
 pub(super) struct Prices {
     lookups: u64,
     goal: Goal,
-    known: HashMap<(&'static str, u64, u64, u64, u64), Result<Table, String>>,
+    known: HashMap<(&'static str, u64, u64, u64, u64), Result<LookupCost, String>>,
 }
 
 /// What a lookup in a table costs.
 #[derive(Debug, Clone, Copy)]
-struct Table {
+struct LookupCost {
     costs: Costs,
     /// Records to a row.
     records: u64,
@@ -154,7 +154,7 @@ impl Prices {
                 goal: self.goal,
                 ..Shape::new(group.rows, group.row_bytes, self.lookups.saturating_mul(group.visits))
             };
-            let Table { costs, records, failure_log2 } = self.table(&shape, scheme)?;
+            let LookupCost { costs, records, failure_log2 } = self.lookup(&shape, scheme)?;
             let (tables, queries) = (group.tables, group.tables * group.visits * records);
             // Hints that are used up are had again.
             let used = self.lookups.saturating_mul(group.visits * records);
@@ -173,20 +173,20 @@ impl Prices {
         Ok(price)
     }
 
-    fn table(&mut self, shape: &Shape, scheme: &'static SchemeEntry) -> Result<Table, String> {
+    fn lookup(&mut self, shape: &Shape, scheme: &'static SchemeEntry) -> Result<LookupCost, String> {
         let key = (scheme.id.0, shape.rows, shape.row_bytes, shape.lookups_per_client, shape.together);
-        let known = self.known.entry(key).or_insert_with(|| table(shape, scheme).map_err(|e| why(&e)));
+        let known = self.known.entry(key).or_insert_with(|| lookup_cost(shape, scheme).map_err(|e| why(&e)));
         known.clone()
     }
 }
 
-fn table(shape: &Shape, scheme: &SchemeEntry) -> sotto_core::Result<Table> {
+fn lookup_cost(shape: &Shape, scheme: &SchemeEntry) -> sotto_core::Result<LookupCost> {
     let params = (scheme.select)(shape)?;
     let report = (scheme.report)(&params)?;
     let packing = Packing::new(shape.rows, shape.row_bytes, report.records, report.record_bytes)?;
     catalog::gate(&report, &packing)?;
     let failure_log2 = packing.failure_log2(report.failure_log2);
-    Ok(Table { costs: report.costs, records: packing.lookups() as u64, failure_log2 })
+    Ok(LookupCost { costs: report.costs, records: packing.lookups() as u64, failure_log2 })
 }
 
 /// The limit that was met, without the table, which is the planner's own.

@@ -4,17 +4,17 @@ use super::about::{About, Marks, Snapshot, Wanted};
 use super::anchor::Anchor;
 use super::checkpoint::{self, Binding};
 use super::disk::Disk;
-use super::record::Record;
 use super::snapshot::{self, HINTS};
 use super::store::{Broken, FILE, Store};
 use super::{Lost, StateError};
 use crate::Result;
+use crate::session::record::Record;
 use sotto_core::{AnyClient, StateEntry};
 use std::io;
 use std::sync::Arc;
 
 /// Where a state and its anchor lie.
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// Shared with whoever prepares the next client.
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) anchors: Box<dyn Disk>,
@@ -46,7 +46,7 @@ pub(crate) struct Loaded {
     pub(crate) asks: Vec<(u64, Record)>,
 }
 
-impl Place {
+impl Location {
     /// Opens the database, and makes it if there is none.
     pub(crate) fn store(&self) -> Result<Store, StateError> {
         let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
@@ -124,9 +124,9 @@ impl Place {
             return Ok(Err(why));
         }
         let asks = store.asks(marks).map_err(broken)?;
-        let decoded = asks.into_iter().flatten().map(|(id, bytes)| Some((id, Record::decode(&bytes)?)));
-        let decoded: Option<Vec<_>> = decoded.collect();
-        Ok(match decoded.filter(|asks| asks.len() as u64 == marks.asks.1) {
+        let decode = |(id, bytes): (_, Vec<u8>)| Some((id, Record::decode(&bytes)?));
+        let decoded: Option<Vec<_>> = asks.and_then(|asks| asks.into_iter().map(decode).collect());
+        Ok(match decoded {
             Some(asks) => Ok((Some(client), asks)),
             None => Err("a recorded request".to_owned()),
         })

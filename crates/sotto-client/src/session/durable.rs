@@ -13,12 +13,12 @@
 
 use super::Session;
 use super::config::Config;
-use super::way::{Held, Way};
-use crate::state::about::At;
-use crate::state::record::{Entry, Record};
+use super::record::{Entry, Record};
+use super::way::{Basis, Way};
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Error, Misuse, Sure};
+use sotto_catalog::Hex32;
+use sotto_core::{AnyClient, AnyState, Budget, CryptoRng, Epoch, Error, Misuse, Sure};
 use zeroize::Zeroizing;
 
 /// Says whether a row is what its publisher wrote, by whatever the row itself proves.
@@ -35,11 +35,6 @@ pub(crate) struct Reading {
 }
 
 impl Session {
-    /// Whether the client has a state that must be kept.
-    pub(crate) fn is_kept(&self) -> bool {
-        self.agreed.scheme.state.is_some() && !self.agreed.in_memory
-    }
-
     /// The client.
     pub(crate) fn client(&mut self) -> &mut dyn AnyClient {
         self.client.as_mut()
@@ -52,22 +47,22 @@ impl Session {
 
     /// What has changed in the client since it was last asked this.
     pub(crate) fn journal(&mut self) -> Result<Zeroizing<Vec<u8>>> {
-        Ok(self.kept()?.journal())
+        Ok(self.state()?.journal())
     }
 
-    fn kept(&mut self) -> Result<&mut dyn AnyState> {
+    fn state(&mut self) -> Result<&mut dyn AnyState> {
         let rule = Misuse::Rule("a client that is kept has a state");
         Ok(self.client.state().ok_or(Error::from(rule))?)
     }
 
-    /// How a client that was made of `held` comes to this session's epoch.
+    /// How a client that was made of the rows of an epoch comes to this session's epoch.
     ///
     /// # Errors
     /// [`ClientError::NoWay`].
-    pub(crate) fn way_from(&self, config: &Config, held: At) -> Result<Way> {
+    pub(crate) fn way_from(&self, config: &Config, epoch: Epoch, rows: Hex32) -> Result<Way> {
         let (params, key) = (self.agreed.pin(0).digest, self.public_key());
-        let held = Held { epoch: held.epoch, params, rows: held.rows, key };
-        Way::new(config.clone(), held, self.agreed.clone())
+        let basis = Basis { epoch, params, rows, key };
+        Way::new(config.clone(), basis, self.agreed.clone())
     }
 
     /// Makes queries for rows, and says what has to be on disk before they may leave.
@@ -82,7 +77,7 @@ impl Session {
             return Err(Error::Exhausted(left).into());
         }
         let (queries, tickets) = self.queries(rows, rng)?;
-        let state = self.kept()?;
+        let state = self.state()?;
         let numbers = tickets.iter().map(|ticket| state.number(ticket)).collect::<sotto_core::Result<_>>()?;
         let queries = queries.into_iter().map(|each| each.concat()).collect();
         Ok(Entry { journal: state.journal(), record: Record { numbers, queries } })
@@ -118,7 +113,8 @@ impl Session {
         rows: Option<&[u64]>,
         mut check: Option<&mut RowCheck>,
     ) -> Result<Reading> {
-        let count = u16::try_from(record.numbers.len()).unwrap_or(u16::MAX);
+        let foreign = |_| Error::from(Misuse::Foreign("recorded request"));
+        let count = u16::try_from(record.numbers.len()).map_err(foreign)?;
         let by_server = self.answers(count, responses)?;
         let mut answers = vec![Vec::with_capacity(by_server.len()); record.numbers.len()];
         for each in by_server {
@@ -130,13 +126,13 @@ impl Session {
         let lookups = self.packing().lookups();
         let mut values = Vec::with_capacity(rows.map_or(0, <[u64]>::len));
         let (mut whole, mut failed) = (true, None);
-        'rows: for (place, numbers) in record.numbers.chunks(lookups).enumerate() {
+        'rows: for (i, numbers) in record.numbers.chunks(lookups).enumerate() {
             let mut records = Vec::with_capacity(lookups);
             for (&number, answers) in
-                numbers.iter().zip(answers.chunks(lookups).nth(place).sure("each number has answers"))
+                numbers.iter().zip(answers.chunks(lookups).nth(i).sure("each number has answers"))
             {
                 // One that a reading before this one came to is not open any more.
-                let Ok(ticket) = self.kept()?.reopen(number) else { continue };
+                let Ok(ticket) = self.state()?.reopen(number) else { continue };
                 match self.client.recover(ticket, answers) {
                     Ok(read) => records.push(read),
                     Err(Error::Unreadable) => failed = Some(Error::Unreadable.into()),
@@ -149,7 +145,7 @@ impl Session {
                 }
             }
             // Nothing for a row that nobody waits for, or that could not be read.
-            let row = rows.and_then(|rows| rows.get(place)).filter(|_| records.len() == lookups);
+            let row = rows.and_then(|rows| rows.get(i)).filter(|_| records.len() == lookups);
             let value = row
                 .map(|&row| Ok::<_, ClientError>((row, self.packing().extract(row, &records)?)))
                 .transpose();
@@ -159,7 +155,7 @@ impl Session {
                 (_, None) => true,
             };
             if !sound {
-                let state = self.kept()?;
+                let state = self.state()?;
                 numbers.iter().rev().for_each(|&number| state.reject(number));
                 failed = row.map(|_| Error::Unreadable.into()).or(failed);
             }
@@ -169,6 +165,6 @@ impl Session {
             }
         }
         let rows = failed.map_or(Ok(values), Err);
-        Ok(Reading { journal: self.kept()?.journal(), whole, rows })
+        Ok(Reading { journal: self.state()?.journal(), whole, rows })
     }
 }

@@ -1,4 +1,4 @@
-//! Where the state of a client is kept.
+//! Where the state of a client lies.
 
 use super::event::Wait;
 use super::patience::Patience;
@@ -7,21 +7,21 @@ use crate::session::Opening;
 use crate::state::StateError;
 use crate::state::about::Wanted;
 use crate::state::disk::Folder;
-use crate::state::place::Place;
+use crate::state::location::Location;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Makes the place of a state, given its folder's name.
-pub(crate) type Places = Box<dyn FnMut(&str) -> Result<Place, StateError> + Send>;
+/// Makes the location of a state, given its folder's name.
+pub(crate) type Locations = Box<dyn FnMut(&str) -> Result<Location, StateError> + Send>;
 
 /// A state's folder in `dir`, and anchors in `anchors` or where they go if nobody says. Another process that has the state is
 /// waited for.
-pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, patience: Patience) -> Places {
+pub(crate) fn folders(dir: PathBuf, anchors: Option<PathBuf>, patience: Patience) -> Locations {
     Box::new(move |name| {
         let anchors = anchors.clone().map_or_else(default_anchors, Ok)?;
         let turn = |lock: &Path| patience.turn(Wait::State, |limit| Lock::take(lock, limit));
         let disk = Arc::new(Folder::locked(&dir.join(name), &turn)?);
-        Ok(Place { disk, anchors: Box::new(Folder::shared(&anchors)?) })
+        Ok(Location { disk, anchors: Box::new(Folder::shared(&anchors)?) })
     })
 }
 

@@ -54,11 +54,12 @@ pub(super) struct New {
     pub(super) session_bytes: u64,
 }
 
-/// Where a session was found.
-pub(super) enum Found {
+/// Where a session is.
+pub(crate) enum Found {
+    /// In memory.
     Memory(Arc<AnySession>),
+    /// On disk: [`super::Sessions::keys`], admit them, [`super::Sessions::admitted`].
     Disk,
-    Nowhere,
 }
 
 /// What was let go.
@@ -101,7 +102,7 @@ struct Own {
 }
 
 /// Every session.
-pub(super) struct Held {
+pub(super) struct Roster {
     limits: Limits,
     by_id: HashMap<SessionId, Session>,
     /// Ids by turn: the first is the least recently used.
@@ -113,14 +114,14 @@ pub(super) struct Held {
     disk: u64,
 }
 
-impl Held {
+impl Roster {
     pub(super) fn new(limits: Limits) -> Self {
         let (by_id, by_turn, by_client) = Default::default();
-        Held { limits, by_id, by_turn, by_client, turn: 0, memory: 0, disk: 0 }
+        Roster { limits, by_id, by_turn, by_client, turn: 0, memory: 0, disk: 0 }
     }
 
     /// Takes in what an earlier run has stored; the least recently used first. Limits are applied by the next
-    /// [`Held::expire`].
+    /// [`Roster::expire`].
     pub(super) fn restore(&mut self, id: SessionId, entry: Entry) {
         let Entry { owner, client, used, keys_bytes, .. } = entry;
         let session = Session {
@@ -149,18 +150,18 @@ impl Held {
     }
 
     /// Finds a session of `owner`; it counts as used.
-    pub(super) fn find(&mut self, id: &SessionId, owner: &Owner, now: u64) -> Found {
+    pub(super) fn find(&mut self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found> {
         let ttl = self.limits.ttl;
         let alive = |held: &Session| held.owner == *owner && now.saturating_sub(held.used) <= ttl;
         if !self.by_id.get(id).is_some_and(alive) {
-            return Found::Nowhere;
+            return None;
         }
         // Moves to the end of the queue by being taken out and put in again.
-        let Some(mut session) = self.take(id) else { return Found::Nowhere };
+        let mut session = self.take(id)?;
         session.used = now.max(session.used);
         let found = session.admitted.clone().map_or(Found::Disk, Found::Memory);
         self.add(*id, session);
-        found
+        Some(found)
     }
 
     /// Takes back into memory what was admitted from stored keys. A session that went meanwhile stays gone.

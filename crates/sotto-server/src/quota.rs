@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The places there are, and who has them.
-pub(crate) struct Places {
+pub(crate) struct Quota {
     most: usize,
     per_client: usize,
     taken: Mutex<HashMap<IpAddr, usize>>,
@@ -24,15 +24,15 @@ pub(crate) type Words = [&'static str; 2];
 
 /// A place, given back when it is dropped.
 pub(crate) struct Open {
-    places: Arc<Places>,
+    quota: Arc<Quota>,
     client: IpAddr,
 }
 
-impl Places {
+impl Quota {
     /// `most` in all, and `per_client` of one client; 0 for any number.
     pub(crate) fn new(most: usize, per_client: usize, gauge: Gauge, words: Words) -> Arc<Self> {
         let per_client = if per_client == 0 { usize::MAX } else { per_client };
-        Arc::new(Places { most, per_client, taken: Mutex::default(), gauge, words })
+        Arc::new(Quota { most, per_client, taken: Mutex::default(), gauge, words })
     }
 
     /// Takes a place.
@@ -51,7 +51,7 @@ impl Places {
         }
         *taken.entry(client).or_default() += 1;
         self.gauge.inc();
-        Ok(Open { places: self.clone(), client })
+        Ok(Open { quota: self.clone(), client })
     }
 
     fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -61,14 +61,14 @@ impl Places {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
+        let mut taken = self.quota.taken();
         if let Some(own) = taken.get_mut(&self.client) {
             *own -= 1;
             if *own == 0 {
                 taken.remove(&self.client);
             }
         }
-        self.places.gauge.dec();
+        self.quota.gauge.dec();
     }
 }
 
@@ -80,8 +80,8 @@ mod tests {
     fn so_many_in_all_and_so_many_of_one() {
         let peer = |address: &str| Peer(address.parse().unwrap());
         let (one, other, third) = (peer("192.0.2.1"), peer("2001:db8::1"), peer("192.0.2.3"));
-        let places = Places::new(3, 2, Gauge::default(), ["all", "own"]);
-        let take = |peer| places.take(peer).map_err(|refusal| refusal.0.code);
+        let quota = Quota::new(3, 2, Gauge::default(), ["all", "own"]);
+        let take = |peer| quota.take(peer).map_err(|refusal| refusal.0.code);
         let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
         assert_eq!(take(one).err(), Some(Code::Busy), "a third of one client");
         let others = take(other).ok().unwrap();
@@ -90,8 +90,8 @@ mod tests {
         let held = [take(third).ok().unwrap(), take(peer("2001:db8::2")).ok().unwrap()];
         assert_eq!(take(other).err(), Some(Code::Busy), "an IPv6 network is one client");
         drop((held, others));
-        assert!(places.taken().is_empty());
-        let any = Places::new(100, 0, Gauge::default(), ["all", "own"]);
+        assert!(quota.taken().is_empty());
+        let any = Quota::new(100, 0, Gauge::default(), ["all", "own"]);
         let held: Vec<_> = (0..100).map(|_| any.take(one).ok().unwrap()).collect();
         assert!(any.take(one).is_err() && held.len() == 100);
     }

@@ -1,21 +1,22 @@
-//! Lookups by a client whose state is kept: on disk before anything leaves, and settled before anything is handed out.
+//! The ledger of a client whose hints are used up: written before a request leaves and before a row is handed out; renewed.
 
 use super::event::Voice;
-use super::keeping::{self, Places};
-use super::{Event, Line, Table};
-use crate::session::kept::RowCheck;
+use super::locations::{self, Locations};
+use super::{Event, Line, Stage, Table};
+use crate::session::durable::{Reading, RowCheck};
 use crate::session::{Config, Opening, Session};
 use crate::state::about::At;
 use crate::state::checkpoint::Found;
-use crate::state::keeper::{Keeper, Opened};
+use crate::state::keeper::{Keeper, Opened, Recorded};
+use crate::transport::Response;
 use crate::{ClientError, Result};
 use sotto_core::{Budget, Error, Misuse};
-use std::time::Instant;
 
-/// What is needed to keep a state, and the state once it is open.
-pub(crate) struct Kept {
+/// What has to be on disk before a request leaves, once it is open; and what opens it. Nothing of a client without a state, or
+/// with one in memory alone.
+pub(crate) struct Ledger {
     /// Where states lie; `None` if nobody said.
-    pub(super) places: Option<Places>,
+    pub(super) locations: Option<Locations>,
     pub(super) keeper: Option<Keeper>,
     /// What was opened, to open it anew.
     pub(super) config: Option<Config>,
@@ -24,7 +25,7 @@ pub(crate) struct Kept {
     pub(super) events: Voice<Event>,
 }
 
-impl Kept {
+impl Ledger {
     /// An opening that goes on with what was half prepared, if that is of use.
     pub(super) fn opening(&self, config: Config, found: Found) -> Opening {
         match found {
@@ -42,43 +43,44 @@ impl Kept {
 impl Line {
     /// Puts the client that is on disk into an opening which needs one, if there is one and it may be used.
     pub(super) fn reclaim(&mut self, opening: &mut Opening) -> Result<()> {
-        let Some(wanted) = keeping::wanted(opening, self.servers.origins()) else { return Ok(()) };
         let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
-        if let Some(keeper) = &self.kept.keeper {
+        let Some(wanted) = locations::wanted(opening, self.servers.origins()) else { return Ok(()) };
+        if let Some(keeper) = &self.ledger.keeper {
             return Ok(keeper.check(&wanted)?);
         }
-        let Some(places) = &mut self.kept.places else {
+        let Some(locations) = &mut self.ledger.locations else {
             return Err(ClientError::StateNeeded { scheme: wanted.scheme });
         };
-        let place = places(&keeping::folder_of(&wanted))?;
-        let Opened { mut keeper, client, lost, dropped } = Keeper::open(place, &wanted, how, &mut self.rng)?;
+        let location = locations(&locations::folder_of(&wanted))?;
+        let Opened { mut keeper, client, lost, dropped } =
+            Keeper::open(location, &wanted, how, &mut self.rng)?;
         let found = match client {
             None => keeper.lend().resume(how)?,
             Some(_) => Found::Nothing,
         };
         let config = opening.config().clone();
-        self.kept.keeper = Some(keeper);
-        self.kept.config = Some(config.clone());
+        self.ledger.keeper = Some(keeper);
+        self.ledger.config = Some(config.clone());
         if let Some(lost) = lost {
-            self.kept.events.tell(Event::StartedOver(lost));
+            self.ledger.events.tell(Event::StartedOver(lost));
         }
         if let Some(why) = dropped {
-            self.kept.events.tell(Event::Anew(why));
+            self.ledger.events.tell(Event::Anew(why));
         }
         if let Some(client) = client {
             return opening.supply(client);
         }
         if !matches!(found, Found::Nothing) {
-            *opening = self.kept.opening(config, found);
+            *opening = self.ledger.opening(config, found);
         }
         Ok(())
     }
 
     /// Throws a client away that is half prepared on disk, if there is one.
     pub(super) fn forget_half(&mut self, why: &ClientError) -> Result<()> {
-        let Some(keeper) = &mut self.kept.keeper else { return Ok(()) };
+        let Some(keeper) = &mut self.ledger.keeper else { return Ok(()) };
         if keeper.lend().forget()? {
-            self.kept.events.tell(Event::Anew(why.to_string()));
+            self.ledger.events.tell(Event::Anew(why.to_string()));
         }
         Ok(())
     }
@@ -86,7 +88,7 @@ impl Line {
     /// The session an opening led to, its client on disk and of its epoch.
     pub(super) fn take_over(&mut self, opening: Opening) -> Result<Session> {
         let mut session = opening.finish()?;
-        let Some(keeper) = self.kept.keeper.as_mut().filter(|_| session.is_kept()) else {
+        let Some(keeper) = self.ledger.keeper.as_mut().filter(|_| session.is_durable()) else {
             self.keep_keys(&session)?;
             return Ok(session);
         };
@@ -104,48 +106,85 @@ impl Line {
     /// Makes the client be of its session's epoch: by deltas, or anew where there are none.
     pub(super) fn keep_up(&mut self, session: &mut Session) -> Result<()> {
         let Some(lost) = self.catch_up(session)? else { return Ok(()) };
-        let Some(again) = self.kept.config.clone().map(Opening::new) else { return Ok(()) };
+        let Some(again) = self.ledger.config.clone().map(Opening::new) else { return Ok(()) };
         let rule = Error::from(Misuse::Rule("there is a state to throw away"));
         // Until the next one is there: its making may fail.
         session.discard();
-        let keeper = self.kept.keeper.take().ok_or(rule)?;
-        self.kept.keeper = Some(keeper.start_over(&mut self.rng)?);
-        self.kept.events.tell(Event::StartedOver(lost));
+        let keeper = self.ledger.keeper.take().ok_or(rule)?;
+        self.ledger.keeper = Some(keeper.start_over(&mut self.rng)?);
+        self.ledger.events.tell(Event::StartedOver(lost));
         let opening = self.open(again)?;
         *session = self.take_over(opening)?;
         Ok(())
     }
 }
 
+impl Line {
+    /// Writes a request down before it may leave.
+    pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<Recorded> {
+        let Some(keeper) = &mut self.ledger.keeper else {
+            return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
+        };
+        let entry = session.draft(rows, &mut self.rng)?;
+        keeper.commit(&entry, session.epoch())
+    }
+
+    /// Reads the responses to a request that was written down, and writes down what they told before anybody is told.
+    pub(super) fn settle(
+        &mut self,
+        session: &mut Session,
+        recorded: &Recorded,
+        responses: &[Response],
+        rows: Option<&[u64]>,
+    ) -> Result<Reading> {
+        let reading = session.read(recorded.record(), responses, rows, self.ledger.check.as_mut())?;
+        if let Some(keeper) = &mut self.ledger.keeper {
+            keeper.settle(recorded, &reading.journal, reading.whole)?;
+        }
+        Ok(reading)
+    }
+
+    /// Orders hints, if some are due. Gives whether some were.
+    pub(super) fn upkeep(&mut self, session: &mut Session) -> Result<bool> {
+        let Some(order) = session.order()? else { return Ok(false) };
+        self.tell(Stage::Hints, 0, 0);
+        let response = self.servers.call(order.server(), order.request())?;
+        self.stats.orders.add(order.request().body.len() as u64, response.body.len() as u64);
+        session.stock(&order, &response)?;
+        if let Some(keeper) = self.ledger.keeper.as_mut().filter(|_| session.is_durable()) {
+            keeper.note(&session.journal()?)?;
+            keeper.tidy(session.client())?;
+        }
+        self.tell(Stage::Ready, 0, 0);
+        Ok(true)
+    }
+
+    /// Orders hints until they last for a lookup of so many rows, or no more are due.
+    fn provide(&mut self, session: &mut Session, rows: usize) -> Result<()> {
+        let needed = rows.saturating_mul(session.packing().lookups()) as u64;
+        while matches!(session.budget(), Budget::Left(left) if left < needed) {
+            if !self.upkeep(session)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the client down whole, if that is worth it.
+    pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
+        self.ledger.keeper.as_mut().map_or(Ok(()), |keeper| keeper.tidy(session.client()))
+    }
+}
+
 impl Table {
-    /// Looks rows up in one request, after those that were left from before.
-    pub(super) fn lookup_kept(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        // What a broken connection left half done: the client is of an epoch before its session's.
+    /// What comes before a request that uses hints up: what a broken connection left half done is done, since the client may be
+    /// of an epoch before its session's, or a request not settled; and there are hints for so many rows.
+    pub(super) fn make_ready(&mut self, rows: usize) -> Result<()> {
         self.line.keep_up(&mut self.session)?;
         self.resend()?;
         self.take_up()?;
-        self.line.provide(&mut self.session, rows.len())?;
-        self.afford(rows.len())?;
-        let (line, session) = (&mut self.line, &mut self.session);
-        let Some(keeper) = &mut line.kept.keeper else {
-            return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
-        };
-        let start = Instant::now();
-        let entry = session.draft(rows, &mut line.rng)?;
-        let recorded = keeper.commit(&entry, session.epoch())?;
-        let requests = session.requests(recorded.record())?;
-        let made = Instant::now();
-        let responses = line.servers.call_all(&requests)?;
-        let returned = Instant::now();
-        let reading = session.read(recorded.record(), &responses, Some(rows), line.kept.check.as_mut())?;
-        keeper.settle(&recorded, &reading.journal, reading.whole)?;
-        keeper.tidy(session.client())?;
-        let queries = recorded.record().numbers.len();
-        let mut stats = self.measured(&requests, queries, &responses, rows.len());
-        stats.query = made - start;
-        stats.round_trip = returned - made;
-        stats.recover = returned.elapsed();
-        self.finish(stats, reading.rows)
+        self.line.provide(&mut self.session, rows)?;
+        self.afford(rows)
     }
 
     /// Streams the table's rows anew for a client that takes this one's place, with a key and a budget of its own. It
@@ -178,19 +217,19 @@ impl Table {
             outcome => outcome?,
         };
         let mut session = opening.finish()?;
-        if let Some(keeper) = &mut self.line.kept.keeper {
+        if let Some(keeper) = &mut self.line.ledger.keeper {
             let at = At::of(session.catalog());
             keeper.adopt(session.client(), at)?;
         }
         self.session = session;
         self.keep_in_mind();
-        self.line.kept.events.tell(Event::Renewed(self.session.budget()));
+        self.line.ledger.events.tell(Event::Renewed(self.session.budget()));
         Ok(())
     }
 
     /// Renews the client if it cannot make the queries for so many rows, and a fresh one could; unless that is to be an
     /// error.
-    pub(super) fn afford(&mut self, rows: usize) -> Result<()> {
+    fn afford(&mut self, rows: usize) -> Result<()> {
         let needed = rows.saturating_mul(self.session.packing().lookups()) as u64;
         let fresh = self.session.report().costs.budget;
         match self.session.budget() {
@@ -209,25 +248,25 @@ impl Table {
     /// Those of a lookup. What has not been settled stays recorded.
     fn resend(&mut self) -> Result<()> {
         let (line, session) = (&mut self.line, &mut self.session);
-        let Some(keeper) = &mut line.kept.keeper else { return Ok(()) };
-        let left = keeper.recorded().to_vec();
+        let left = line.ledger.keeper.as_ref().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
+        if left.is_empty() {
+            return Ok(());
+        }
         for recorded in &left {
-            let responses = line.servers.call_all(&session.requests(recorded.record())?)?;
-            for (request, response) in session.requests(recorded.record())?.iter().zip(&responses) {
+            let requests = session.requests(recorded.record())?;
+            let responses = line.servers.call_all(&requests)?;
+            for (request, response) in requests.iter().zip(&responses) {
                 line.stats.asks.add(request.body.len() as u64, response.body.len() as u64);
             }
-            let reading = session.read(recorded.record(), &responses, None, line.kept.check.as_mut())?;
-            keeper.settle(recorded, &reading.journal, reading.whole)?;
+            let reading = line.settle(session, recorded, &responses, None)?;
             // A row that cannot be read is nobody's any more. What is no answer at all still has to come.
             match reading.rows {
                 Err(error) if !reading.whole => return Err(error),
                 _ => {}
             }
         }
-        if !left.is_empty() {
-            keeper.tidy(session.client())?;
-            line.kept.events.tell(Event::Resent(left.len()));
-        }
+        line.tidy(session)?;
+        line.ledger.events.tell(Event::Resent(left.len()));
         Ok(())
     }
 }
