@@ -1,0 +1,124 @@
+//! Hints and backups: sets with a row of each partition, and what a query makes of them.
+//!
+//! Ids 0..M are hints from the start. The next c m are backups, m of each partition, each with the row of a *replacement entry*, which
+//! is a random one of that partition. A query makes the next backup of its row's partition a hint, with the row as its entry there.
+//! The next Q ids are used by one query each that no hint is spent on.
+//!
+//! Besides what all clients of this kind draw, AES(2 * 2^56, j/8) is the offsets of eight backups' replacement entries.
+
+use crate::Whole;
+use sotto_core::Result;
+use sotto_hints::bytes::reserve;
+use sotto_hints::stream::place::{below, pick};
+use sotto_hints::stream::run::{Chooser, Lanes, Run};
+use sotto_hints::stream::{Hint, Hints, LIVE, Params, Pass, Prf, Sums};
+use sotto_math::fold::Window;
+use std::ops::Range;
+use zeroize::Zeroizing;
+
+/// Its parity is that of its set. While it is not, a promoted backup has that of the other partitions alone.
+pub(crate) const KNOWN: u8 = 4;
+/// A backup that is not used yet.
+pub(crate) const FRESH: u8 = 8;
+/// A promoted backup, and the answer to the query that promoted it has not come yet.
+pub(crate) const WAITING: u8 = 16;
+/// It has an own entry: it is or was a promoted backup.
+pub(crate) const PROMOTED: u8 = 32;
+
+/// Of each partition, how many of its m backups were used.
+pub struct Used {
+    pub(crate) of: Zeroizing<Vec<u16>>,
+    pub(crate) all: u16,
+}
+
+/// The offset of a backup's replacement entry, in the backup's partition.
+pub(crate) fn replacement(prf: &Prf<Whole>, id: u32) -> u16 {
+    prf.offset_of(2 << 56, id)
+}
+
+/// The next backup of a partition; none if there is none left.
+pub(crate) fn next_backup(hints: &Hints<Whole>, partition: u16) -> u32 {
+    let Used { of, all } = &hints.stock;
+    let used = u32::from(of.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
+    let id = backups(hints.first_backup(), *all, partition.into()).start + used;
+    pick(below(used, (*all).into()), id, hints.none())
+}
+
+/// The ids of a partition's backups.
+pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
+    // There are at most 2^25 ids.
+    let first = first as u32 + partition as u32 * u32::from(all);
+    first..first + u32::from(all)
+}
+
+/// What hints and backups are before the first query, and no id's.
+pub(crate) fn fresh(params: &Params<Whole>) -> Result<Zeroizing<Vec<Hint<()>>>> {
+    let mut of = Zeroizing::new(Vec::new());
+    reserve(&mut of, params.ids() + 1)?;
+    of.resize(params.hints(), Hint { set: (), entry: 0, mark: LIVE | KNOWN });
+    of.resize(params.ids(), Hint { set: (), entry: 0, mark: FRESH });
+    of.push(Hint::default());
+    Ok(of)
+}
+
+/// What the pass sums up: parities of all ids, a backup's without its own partition's row, and replacement entries.
+pub struct Both {
+    home: Home,
+    pub(crate) run: Run,
+    row_bytes: usize,
+    /// By backup, without padding.
+    pub(crate) entries: Zeroizing<Vec<u8>>,
+}
+
+/// Which partition a backup lacks: m of them lack each, from the first backup on.
+struct Home {
+    first: usize,
+    each: usize,
+}
+
+/// Begins the pass.
+pub(crate) fn pass(params: &Params<Whole>, prf: &Prf<Whole>) -> Result<Pass<Whole>> {
+    let (ids, row_bytes) = (params.ids(), params.row_bytes());
+    let home = Home { first: params.hints(), each: params.backups() };
+    let backups = ids - params.hints();
+    Pass::new(prf, row_bytes, ids + backups, || {
+        let entries = Zeroizing::new(vec![0; backups * row_bytes]);
+        // There are at most 2^25 ids.
+        Both { home, run: Run::new(&(0..ids as u32), row_bytes, false), row_bytes, entries }
+    })
+}
+
+impl Sums<Whole> for Both {
+    fn add(&mut self, prf: &Prf<Whole>, window: &Window, lanes: Lanes) {
+        self.run.add(prf, window, lanes, &self.home);
+        let Home { first, each } = self.home;
+        let entries = self.entries.chunks_exact_mut(self.row_bytes).enumerate();
+        for (backup, entry) in entries.skip(lanes.from * each).take(lanes.count * each) {
+            let offset = usize::from(replacement(prf, (first + backup) as u32));
+            entry.copy_from_slice(&window.row(backup / each - lanes.from, offset)[..self.row_bytes]);
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.run.rows().chain([self.entries.as_slice()])
+    }
+
+    fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.run.rows_mut().chain([self.entries.as_mut_slice()])
+    }
+}
+
+impl Chooser<Whole> for Home {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn choose(&self, _: &Prf<Whole>, lanes: Lanes, ids: Range<usize>, (): &mut (), chosen: &mut [u16]) {
+        let first = self.first + lanes.from * self.each;
+        for (id, chosen) in ids.zip(chosen) {
+            let home = id.checked_sub(first).map(|backup| backup / self.each);
+            let lacks = home.filter(|lane| *lane < lanes.count).map_or(0, |lane| 1 << lane);
+            *chosen = lanes.all() & !lacks;
+        }
+    }
+}
