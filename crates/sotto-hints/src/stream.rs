@@ -40,9 +40,9 @@ pub mod state;
 
 pub use crate::message::{Answer, Lengths};
 pub use client::{Asked, Client, Learnt, Pending};
-pub use family::{Family, Plan, Streamed};
+pub use family::{Family, Own, Plan, Stock, Streamed};
 pub use hints::{Hint, Hints, LIVE, OWED};
-pub use params::{Numbers, Params};
+pub use params::{Literal, Numbers, Params};
 pub use pass::{Pass, Sums};
 pub use place::{InOrder, NOWHERE, Order, Place};
 pub use prepare::Prepare;

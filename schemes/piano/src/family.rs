@@ -1,25 +1,21 @@
 //! What makes the scheme: whole sets, a replacement entry where the row was, backups that belong to partitions.
 
-use crate::hints::{self, Both, FRESH, KNOWN, PROMOTED, Used, WAITING, backups, next_backup, replacement};
+use crate::hints::{self, Both, FRESH, KNOWN, PROMOTED, WAITING, backups, next_backup, replacement};
 use crate::message::Query;
-use crate::params::{self, ParamsLiteral};
+use crate::params::ParamsLiteral;
 use crate::places::Places;
 use crate::request::Real;
 use crate::seen::{NEVER, Seen};
+use crate::stock::Used;
 use crate::{Client, Params};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{CryptoRng, Result, SchemeId, Shape};
-use sotto_hints::bytes::{Source, put};
+use sotto_core::{CryptoRng, Result, SchemeId};
 use sotto_hints::delta::{Partition, add};
-use sotto_hints::stream::params::Promise;
 use sotto_hints::stream::place::{equal, pick};
 use sotto_hints::stream::prepare::longer;
 use sotto_hints::stream::prf::{Blocks, lane};
 use sotto_hints::stream::request::Room;
-use sotto_hints::stream::{
-    Answer, Asked, Family, Hint, Hints, LIVE, Learnt, Numbers, OWED, Pass, Place, Plan, Prf,
-};
-use std::io::Write;
+use sotto_hints::stream::{Answer, Asked, Family, Hint, Hints, LIVE, Learnt, OWED, Pass, Place, Plan, Prf};
 use zeroize::{Zeroize, Zeroizing};
 
 /// Sets with a row of each partition.
@@ -56,25 +52,8 @@ impl Family for Whole {
     const TITLE: &'static str = "Piano (S&P 2024), one server, a baseline";
 
     type Literal = ParamsLiteral;
-    const MULTIPLE: u64 = 1;
-    const LEAST_ROWS: u64 = 2;
-    const PER_PARTITION: bool = true;
-    /// They are counted with 16 bits.
-    const MOST_BACKUPS: u64 = (1 << 16) - 1;
     const ANSWER_ROWS: usize = 1;
     type Order = Places;
-
-    fn numbers(literal: &ParamsLiteral) -> Numbers {
-        params::numbers(literal)
-    }
-
-    fn promise(literal: &ParamsLiteral) -> Promise {
-        params::promise(literal)
-    }
-
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
-        params::select(shape)
-    }
 
     const OFFSET: u64 = 1 << 56;
     const TAG: u64 = 3 << 56;
@@ -115,14 +94,6 @@ impl Family for Whole {
 
     fn searched(hints: &Hints<Whole>) -> usize {
         hints.none() as usize
-    }
-
-    fn second(_: &Used, backup: usize) -> usize {
-        backup
-    }
-
-    fn seconds(params: &Params, _: &Used) -> usize {
-        params.ids() - params.hints()
     }
 
     type Sums = Both;
@@ -207,14 +178,7 @@ impl Family for Whole {
     }
 
     type Own = Seen;
-    const KEEPS_ROWS: bool = true;
-    /// The query under which the row is kept.
-    type Kept = u32;
     const NOTHING: Learnt<u32> = Learnt { promoted: u32::MAX, kept: NEVER };
-
-    fn own(params: &Params) -> Result<Seen> {
-        Seen::new(params)
-    }
 
     fn keep(client: &mut Client, asked: &Asked<Replaced>, row: Option<&[u8]>) -> u32 {
         let Replaced { place, promoted, before, .. } = asked.plan;
@@ -226,10 +190,6 @@ impl Family for Whole {
         let (number, again) = (asked.number as u32, 1 ^ equal(before, NEVER));
         client.own.put(pick(again, NEVER, number), place, row);
         pick(again, before, number)
-    }
-
-    fn unlearn(seen: &mut Seen, kept: u32) {
-        seen.forget(kept);
     }
 
     /// A row that was asked for before is kept under that query, and this one has zeros.
@@ -278,73 +238,6 @@ impl Family for Whole {
                 add(row, change);
             }
         });
-    }
-
-    type Counted = ();
-
-    fn counted(_: &Hints<Whole>) {}
-
-    fn put_stock(stock: &Used, out: &mut dyn Write) -> Result<()> {
-        stock.of.iter().try_for_each(|used| put(used, out))
-    }
-
-    fn get_stock(params: &Params, next: u64, (): (), from: &mut Source<'_>) -> Result<Used> {
-        let mut of = Zeroizing::new(vec![0; params.partitions()]);
-        for used in of.iter_mut() {
-            *used = from.get()?;
-        }
-        let all: u64 = of.iter().copied().map(u64::from).sum();
-        if all > next || of.iter().any(|used| usize::from(*used) > params.backups()) {
-            return Err(from.malformed("more backups used than there are"));
-        }
-        // Below 2^16.
-        Ok(Used { of, all: params.backups() as u16 })
-    }
-
-    /// A hint's mark; of a backup that was used its mark and the offset of its entry, whose partition is the backup's.
-    fn put_hint(params: &Params, _: &Used, id: usize, hint: &Hint<()>, out: &mut dyn Write) -> Result<()> {
-        match id < params.hints() {
-            true => put(&hint.mark, out),
-            false if hint.mark & FRESH != 0 => Ok(()),
-            false => put(&(hint.mark, Place::of(hint.entry).offset), out),
-        }
-    }
-
-    fn get_hint(
-        params: &Params,
-        stock: &mut Used,
-        id: usize,
-        from: &mut Source<'_>,
-    ) -> Result<Option<Hint<()>>> {
-        let Some(backup) = id.checked_sub(params.hints()) else {
-            let mark = from.get()?;
-            let possible = [0, LIVE | KNOWN, OWED | KNOWN].contains(&mark);
-            return Ok(possible.then_some(Hint { set: (), entry: 0, mark }));
-        };
-        let (partition, backup) = (backup / params.backups(), backup % params.backups());
-        if backup >= stock.of.get(partition).copied().unwrap_or(0).into() {
-            return Ok(Some(Hint { set: (), entry: 0, mark: FRESH }));
-        }
-        let (mark, offset): (u8, u16) = from.get()?;
-        let live = [LIVE | PROMOTED, OWED | PROMOTED].contains(&(mark & !(WAITING | KNOWN)));
-        let possible =
-            if live { mark & WAITING == 0 || mark & KNOWN == 0 } else { mark & !WAITING == 0 && offset == 0 };
-        // Below 2^16.
-        let place = Place { partition: partition as u16, offset };
-        let entry = if live { place.number() } else { 0 };
-        Ok((possible && params.has(place)).then_some(Hint { set: (), entry, mark }))
-    }
-
-    fn has(_: &Params, _: &Used, _: usize, hint: &Hint<()>) -> [bool; 2] {
-        [hint.mark & (LIVE | OWED | FRESH) != 0, hint.mark & (FRESH | WAITING) != 0]
-    }
-
-    fn put_own(client: &Client, out: &mut dyn Write) -> Result<()> {
-        client.own.save(client.next, out)
-    }
-
-    fn get_own(params: &Params, next: u64, from: &mut Source<'_>) -> Result<Seen> {
-        Seen::load(params, next, from)
     }
 
     fn can_have_learnt(client: &Client, number: u64, learnt: &Learnt<u32>) -> bool {

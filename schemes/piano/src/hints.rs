@@ -7,6 +7,7 @@
 //! Besides what all clients of this kind draw, AES(2 * 2^56, j/8) is the offsets of eight backups' replacement entries.
 
 use crate::Whole;
+use crate::stock::Used;
 use sotto_core::Result;
 use sotto_hints::bytes::reserve;
 use sotto_hints::stream::place::{below, pick};
@@ -24,12 +25,6 @@ pub(crate) const FRESH: u8 = 8;
 pub(crate) const WAITING: u8 = 16;
 /// It has an own entry: it is or was a promoted backup.
 pub(crate) const PROMOTED: u8 = 32;
-
-/// Of each partition, how many of its m backups were used.
-pub struct Used {
-    pub(crate) of: Zeroizing<Vec<u16>>,
-    pub(crate) all: u16,
-}
 
 /// The offset of a backup's replacement entry, in the backup's partition.
 pub(crate) fn replacement(prf: &Prf<Whole>, id: u32) -> u16 {

@@ -15,6 +15,7 @@
 //! | [`bound`] | how often a lookup fails, and for whom that holds |
 //! | [`places`] | the public order in which rows lie in partitions |
 //! | `hints` | hints, backups, replacement entries; what the pass sums up |
+//! | `stock` | which backups are left; how hints are written |
 //! | `seen` | rows that were asked for, so that none is asked for twice |
 //! | `request` | a request made of a hint |
 //! | [`message`] | the request on the wire |
@@ -29,6 +30,7 @@ pub mod params;
 pub mod places;
 mod request;
 mod seen;
+mod stock;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 

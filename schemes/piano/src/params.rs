@@ -4,7 +4,7 @@ use crate::bound::{self, least_backups, least_hints};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Result, Shape};
 use sotto_hints::stream::params::{Promise, balanced, security_model};
-use sotto_hints::stream::{Numbers, state::HEAD_BYTES};
+use sotto_hints::stream::{Literal, Numbers, state::HEAD_BYTES};
 
 /// Fewest queries, so that small tables can be asked more than a few times.
 const LEAST_QUERIES: u64 = 128;
@@ -32,42 +32,46 @@ pub struct ParamsLiteral {
     pub queries: u64,
 }
 
-pub(crate) fn numbers(literal: &ParamsLiteral) -> Numbers {
-    let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } = literal;
-    Numbers { rows, row_bytes, partitions, partition_rows, hints, backups, queries }
-}
+impl Literal for ParamsLiteral {
+    const MULTIPLE: u64 = 1;
+    const LEAST_ROWS: u64 = 2;
+    const PER_PARTITION: bool = true;
+    /// They are counted with 16 bits.
+    const MOST_BACKUPS: u64 = (1 << 16) - 1;
 
-pub(crate) fn promise(literal: &ParamsLiteral) -> Promise {
-    let &ParamsLiteral { row_bytes, partitions: c, hints, backups, queries, .. } = literal;
-    Promise {
-        failure_log2: bound::failure_log2(literal),
-        covered: bound::covered(literal),
-        candidates: bound::candidates(literal),
-        client_bytes: HEAD_BYTES + 4 + 2 * c + hints * (row_bytes + 1) + c * backups * 2 * row_bytes,
-        growth: queries * (row_bytes + 5),
-        // An offset of each partition and a replacement entry for each query.
-        model: security_model(queries as f64 * (c + 1) as f64),
-        details: vec![("m", backups.to_string()), ("Q", queries.to_string())],
+    fn numbers(&self) -> Numbers {
+        let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } = self;
+        Numbers { rows, row_bytes, partitions, partition_rows, hints, backups, queries }
     }
-}
 
-/// A literal for a table.
-///
-/// # Errors
-/// [`sotto_core::ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub(crate) fn select(shape: &Shape) -> Result<ParamsLiteral> {
-    let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
-    // c <= w. A partition of one row would leave nothing to choose.
-    let w = balanced(shape)?.max(2);
-    let c = rows.div_ceil(w);
-    // The paper's sqrt(n) ln n between two streams.
-    let most = (c as f64 * (rows as f64).ln()).ceil() as u64;
-    let queries = lookups_per_client.clamp(LEAST_QUERIES, most.max(LEAST_QUERIES));
-    // Half of what may fail is for either way to.
-    let each = shape.required_failure_log2() - 1.0;
-    let hints = least_hints(queries, w, each);
-    let backups = least_backups(queries, c, w, each).max(LEAST_BACKUPS);
-    Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries })
+    fn promise(&self) -> Promise {
+        let &ParamsLiteral { row_bytes, partitions: c, hints, backups, queries, .. } = self;
+        Promise {
+            failure_log2: bound::failure_log2(self),
+            covered: bound::covered(self),
+            candidates: bound::candidates(self),
+            client_bytes: HEAD_BYTES + 4 + 2 * c + hints * (row_bytes + 1) + c * backups * 2 * row_bytes,
+            growth: queries * (row_bytes + 5),
+            // An offset of each partition and a replacement entry for each query.
+            model: security_model(queries as f64 * (c + 1) as f64),
+            details: vec![("m", backups.to_string()), ("Q", queries.to_string())],
+        }
+    }
+
+    fn select(shape: &Shape) -> Result<Self> {
+        let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
+        // c <= w. A partition of one row would leave nothing to choose.
+        let w = balanced(shape)?.max(2);
+        let c = rows.div_ceil(w);
+        // The paper's sqrt(n) ln n between two streams.
+        let most = (c as f64 * (rows as f64).ln()).ceil() as u64;
+        let queries = lookups_per_client.clamp(LEAST_QUERIES, most.max(LEAST_QUERIES));
+        // Half of what may fail is for either way to.
+        let each = shape.required_failure_log2() - 1.0;
+        let hints = least_hints(queries, w, each);
+        let backups = least_backups(queries, c, w, each).max(LEAST_BACKUPS);
+        Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries })
+    }
 }
 
 #[cfg(test)]
@@ -81,19 +85,23 @@ mod tests {
         let rows = (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, 3 << 19, u64::from(u32::MAX), 1 << 32]);
         for rows in rows {
             for lookups in [1, 1000, u64::MAX] {
-                let params = Params::check(select(&Shape::new(rows, 3, lookups)).unwrap()).unwrap();
+                let params =
+                    Params::check(ParamsLiteral::select(&Shape::new(rows, 3, lookups)).unwrap()).unwrap();
                 assert!((rows..rows + params.partition_rows() as u64).contains(&params.places()), "{rows}");
             }
         }
         for (rows, row_bytes) in [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1)] {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(
+                ParamsLiteral::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(),
+                "{rows} {row_bytes}"
+            );
         }
     }
 
     #[test]
     fn the_papers_tables_have_its_partitions_and_queries() {
         for (log2_rows, queries) in [(20, 14_196), (24, 68_140), (28, 317_983)] {
-            let literal = select(&Shape::new(1 << log2_rows, 32, u64::MAX)).unwrap();
+            let literal = ParamsLiteral::select(&Shape::new(1 << log2_rows, 32, u64::MAX)).unwrap();
             let side = 1 << (log2_rows / 2);
             assert_eq!((literal.partitions, literal.partition_rows, literal.queries), (side, side, queries));
             let hints = literal.hints as f64 / side as f64;

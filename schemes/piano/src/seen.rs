@@ -4,11 +4,11 @@
 //! keeps them for the same reason. A row whose answer came and could not be used is not asked for again either:
 //! what is sent must not depend on what answers say, only on which came.
 
-use crate::Params;
+use crate::{Params, Whole};
 use sotto_core::Result;
 use sotto_hints::bytes::{Source, put, reserve};
-use sotto_hints::stream::Place;
 use sotto_hints::stream::place::{equal, pick};
+use sotto_hints::stream::{Own, Place};
 use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -36,18 +36,6 @@ struct Kept {
 }
 
 impl Seen {
-    /// Room for the rows of all queries. Not touched before they come.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub(crate) fn new(params: &Params) -> Result<Self> {
-        let (count, row_bytes) = (params.queries() + 1, params.row_bytes());
-        reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
-        let none = Kept { place: NEVER, came: 0, known: 0 };
-        let kept = Zeroizing::new(vec![none; count]);
-        Ok(Seen { row_bytes, kept, rows: Zeroizing::new(vec![0; count * row_bytes]) })
-    }
-
     /// The last query for a row whose answer came, of those before `next`; [`NEVER`] if there is none. Reads all of them.
     pub(crate) fn find(&self, row: Place, next: u64) -> u32 {
         let row = row.number();
@@ -83,8 +71,29 @@ impl Seen {
         bytes.iter_mut().zip(row.unwrap_or_default()).for_each(|(byte, row)| *byte = *row);
     }
 
+    /// Calls `change` with the place and the bytes of every row that is known.
+    pub(crate) fn each_known(&mut self, next: u64, mut change: impl FnMut(u32, &mut [u8])) {
+        let all = self.kept.iter().zip(self.rows.chunks_exact_mut(self.row_bytes)).take(next as usize);
+        all.filter(|(kept, _)| kept.known == 1).for_each(|(kept, row)| change(kept.place, row));
+    }
+}
+
+impl Own<Whole> for Seen {
+    const ROWS: bool = true;
+    /// The query under which the row is kept.
+    type Kept = u32;
+
+    /// Room for the rows of all queries. Not touched before they come.
+    fn new(params: &Params) -> Result<Self> {
+        let (count, row_bytes) = (params.queries() + 1, params.row_bytes());
+        reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
+        let none = Kept { place: NEVER, came: 0, known: 0 };
+        let kept = Zeroizing::new(vec![none; count]);
+        Ok(Seen { row_bytes, kept, rows: Zeroizing::new(vec![0; count * row_bytes]) })
+    }
+
     /// Forgets a row, but not that it was asked for.
-    pub(crate) fn forget(&mut self, query: u32) {
+    fn unlearn(&mut self, query: u32) {
         let at = self.row_bytes * self.at(query);
         self.rows.get_mut(at..at + self.row_bytes).unwrap_or_default().zeroize();
         let at = self.at(query);
@@ -94,7 +103,7 @@ impl Seen {
     }
 
     /// Writes what is kept of the queries before `next`: whether the answer came and its row is known, the place, the row.
-    pub(crate) fn save(&self, next: u64, out: &mut dyn Write) -> Result<()> {
+    fn save(&self, next: u64, out: &mut dyn Write) -> Result<()> {
         let all = self.kept.iter().zip(self.rows.chunks_exact(self.row_bytes)).take(next as usize);
         for (Kept { place, came, known }, row) in all {
             put(&(came + known), out)?;
@@ -108,8 +117,7 @@ impl Seen {
         Ok(())
     }
 
-    /// Reads it.
-    pub(crate) fn load(params: &Params, next: u64, from: &mut Source<'_>) -> Result<Self> {
+    fn load(params: &Params, next: u64, from: &mut Source<'_>) -> Result<Self> {
         let mut seen = Seen::new(params)?;
         let mut row = Zeroizing::new(vec![0; params.row_bytes()]);
         // Below 2^24.
@@ -128,11 +136,5 @@ impl Seen {
             seen.put(query, place, (what == 2).then_some(&row));
         }
         Ok(seen)
-    }
-
-    /// Calls `change` with the place and the bytes of every row that is known.
-    pub(crate) fn each_known(&mut self, next: u64, mut change: impl FnMut(u32, &mut [u8])) {
-        let all = self.kept.iter().zip(self.rows.chunks_exact_mut(self.row_bytes)).take(next as usize);
-        all.filter(|(kept, _)| kept.known == 1).for_each(|(kept, row)| change(kept.place, row));
     }
 }

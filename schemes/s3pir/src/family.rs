@@ -1,24 +1,23 @@
 //! What makes the scheme: halves of partitions, dummy sets next to them, backups that are pairs of halves.
 
-use crate::hints::{self, KNOWN, OUTSIDE, Pairs, main, next_pair, used};
+use crate::hints::{self, KNOWN, OUTSIDE, main, next_pair, used};
 use crate::message::Query;
 use crate::offline::sums::{Both, fold};
-use crate::params::{self, ParamsLiteral};
+use crate::params::ParamsLiteral;
 use crate::prf::{RANK, TIE, VOID, rank, rank_in};
 use crate::request::{Real, Room};
+use crate::stock::Pairs;
 use crate::{Client, Params, two};
 use borsh::{BorshDeserialize, BorshSerialize};
-use sotto_core::{Budget, CryptoRng, Error, NamedSet, Result, SchemeId, Shape};
-use sotto_hints::bytes::{Source, put, reserve};
+use sotto_core::{Budget, CryptoRng, Error, Result, SchemeId};
+use sotto_hints::bytes::{Source, reserve};
 use sotto_hints::delta::{Partition, add};
-use sotto_hints::stream::params::{MOST_IDS, Promise};
 use sotto_hints::stream::place::{below, equal};
 use sotto_hints::stream::prepare::longer;
 use sotto_hints::stream::prf::{Blocks, lane};
 use sotto_hints::stream::{
-    Answer, Asked, Family, Hint, Hints, InOrder, LIVE, Learnt, Numbers, OWED, Pass, Place, Plan, Prf,
+    Answer, Asked, Family, Hint, Hints, InOrder, LIVE, Learnt, OWED, Pass, Place, Plan, Prf,
 };
-use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Sets with a row of each partition of a half.
@@ -53,28 +52,8 @@ impl Family for Halves {
     const TITLE: &'static str = "S3PIR (CCS 2024), one server";
 
     type Literal = ParamsLiteral;
-    const MULTIPLE: u64 = 2;
-    const LEAST_ROWS: u64 = 1;
-    const PER_PARTITION: bool = false;
-    const MOST_BACKUPS: u64 = MOST_IDS;
     const ANSWER_ROWS: usize = 2;
     type Order = InOrder;
-
-    fn numbers(literal: &ParamsLiteral) -> Numbers {
-        params::numbers(literal)
-    }
-
-    fn promise(literal: &ParamsLiteral) -> Promise {
-        params::promise(literal)
-    }
-
-    fn sets() -> Vec<NamedSet> {
-        params::sets()
-    }
-
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
-        params::select(shape)
-    }
 
     const OFFSET: u64 = 3 << 56;
     const TAG: u64 = 5 << 56;
@@ -115,14 +94,6 @@ impl Family for Halves {
 
     fn searched(hints: &Hints<Halves>) -> usize {
         used(hints)
-    }
-
-    fn second(pairs: &Pairs, pair: usize) -> usize {
-        pair % pairs.room.max(1)
-    }
-
-    fn seconds(_: &Params, pairs: &Pairs) -> usize {
-        pairs.room
     }
 
     type Sums = Both;
@@ -201,17 +172,9 @@ impl Family for Halves {
     }
 
     type Own = ();
-    const KEEPS_ROWS: bool = false;
-    type Kept = ();
     const NOTHING: Learnt<()> = Learnt { promoted: 0, kept: () };
 
-    fn own(_: &Params) -> Result<()> {
-        Ok(())
-    }
-
     fn keep(_: &mut Client, _: &Asked<Dummy>, _: Option<&[u8]>) {}
-
-    fn unlearn((): &mut (), (): ()) {}
 
     /// The parity as it is now, which says no more than the state does.
     fn learnt(client: &Client, _: u64, promoted: u32) -> (bool, &[u8]) {
@@ -257,72 +220,6 @@ impl Family for Halves {
                 add(client.hints.parity_mut(id), change);
             }
         }
-    }
-
-    /// Pairs that were promoted or passed over.
-    type Counted = u32;
-
-    fn counted(hints: &Hints<Halves>) -> u32 {
-        // At most 2^24.
-        hints.stock.next as u32
-    }
-
-    fn put_stock(_: &Pairs, _: &mut dyn Write) -> Result<()> {
-        Ok(())
-    }
-
-    fn get_stock(params: &Params, next: u64, promoted: u32, from: &mut Source<'_>) -> Result<Pairs> {
-        if promoted as usize > params.backups() || next > promoted.into() {
-            return Err(from.malformed("more queries than pairs"));
-        }
-        Ok(Pairs::of(params, promoted as usize))
-    }
-
-    /// The cut; of hints the entry and the mark, too.
-    fn put_hint(
-        params: &Params,
-        pairs: &Pairs,
-        id: usize,
-        hint: &Hint<u32>,
-        out: &mut dyn Write,
-    ) -> Result<()> {
-        if id < params.hints() + pairs.next { put(hint, out) } else { put(&hint.set, out) }
-    }
-
-    fn get_hint(
-        params: &Params,
-        pairs: &mut Pairs,
-        id: usize,
-        from: &mut Source<'_>,
-    ) -> Result<Option<Hint<u32>>> {
-        if id >= params.hints() + pairs.next {
-            let cut = from.get()?;
-            pairs.left += u64::from(cut != VOID);
-            return Ok(Some(hints::pair(cut)));
-        }
-        let hint: Hint<u32> = from.get()?;
-        let standing = hint.mark & (LIVE | OWED);
-        let possible = if id < params.hints() {
-            [0, LIVE | KNOWN, OWED | KNOWN].contains(&hint.mark)
-        } else {
-            let rest = hint.mark & !(LIVE | OWED | OUTSIDE | KNOWN);
-            hint.mark == 0 || [LIVE, OWED].contains(&standing) && rest == 0
-        };
-        let possible = possible && params.has(Place::of(hint.entry)) && (hint.set != VOID || standing == 0);
-        Ok(possible.then_some(hint))
-    }
-
-    /// What was spent has no parity any more, and what is void none at all.
-    fn has(params: &Params, pairs: &Pairs, id: usize, hint: &Hint<u32>) -> [bool; 2] {
-        if id < params.hints() + pairs.next { [hint.mark != 0, false] } else { [true, true] }
-    }
-
-    fn put_own(_: &Client, _: &mut dyn Write) -> Result<()> {
-        Ok(())
-    }
-
-    fn get_own(_: &Params, _: u64, _: &mut Source<'_>) -> Result<()> {
-        Ok(())
     }
 
     fn can_have_learnt(client: &Client, _: u64, learnt: &Learnt<()>) -> bool {

@@ -6,33 +6,14 @@
 //! A client that streams the table has all ids from the start. One that orders them ([`stock`](crate::two)) has those of
 //! the blocks that were supplied, the first so many, and room for the other halves of two blocks of pairs.
 
+use crate::Halves;
 use crate::prf::{VOID, rank};
-use crate::{Halves, Params};
 use sotto_hints::stream::{Hint, Hints, LIVE, Place, Prf};
 
 /// Its partitions are those outside the half.
 pub(crate) const OUTSIDE: u8 = 4;
 /// Its parity is that of its set. While it is not, a promoted hint has that of its half alone.
 pub(crate) const KNOWN: u8 = 8;
-
-/// Which pairs are left.
-pub struct Pairs {
-    /// The next pair to promote, counted from 0.
-    pub(crate) next: usize,
-    /// How many pairs are left that are not void.
-    pub(crate) left: u64,
-    /// Of how many pairs there is room for the other half: from the beginning again where there is room for no more.
-    pub(crate) room: usize,
-    /// How many ids are supplied together; 0 if all came at once.
-    pub(crate) block: usize,
-}
-
-impl Pairs {
-    /// Those of a client that has all pairs, or will have, of which `next` are promoted or passed over.
-    pub(crate) fn of(params: &Params, next: usize) -> Self {
-        Pairs { next, left: 0, room: params.backups(), block: 0 }
-    }
-}
 
 /// A main hint: nothing if its id is void.
 pub(crate) fn main(cut: u32, extra: Place) -> Hint<u32> {

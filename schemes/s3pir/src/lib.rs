@@ -13,6 +13,7 @@
 //! | [`bound`] | how often a lookup fails |
 //! | [`prf`] | halves as a function of a key and an id |
 //! | `hints` | hints, and pairs of halves that become hints |
+//! | `stock` | which pairs are left; how hints are written |
 //! | [`offline`] | what the one pass over the table sums up |
 //! | `request` | a request made of a hint |
 //! | [`message`] | the request on the wire |
@@ -28,6 +29,7 @@ pub mod offline;
 pub mod params;
 pub mod prf;
 mod request;
+mod stock;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 pub mod two;

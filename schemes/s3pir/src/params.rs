@@ -1,10 +1,12 @@
 //! Parameters: N rows of B bytes, c partitions of w rows, M hints, P backup pairs.
 
-use crate::{Halves, bound};
+use crate::bound;
 use serde::{Deserialize, Serialize};
 use sotto_core::{Goal, NamedSet, Result, Shape};
-use sotto_hints::stream::params::{MOST_PER_SIDE, Promise, balanced, least_partitions, security_model};
-use sotto_hints::stream::{Numbers, state::HEAD_BYTES};
+use sotto_hints::stream::params::{
+    MOST_IDS, MOST_PER_SIDE, Promise, balanced, least_partitions, security_model,
+};
+use sotto_hints::stream::{Literal, Numbers, state::HEAD_BYTES};
 
 /// How many queries a row of a partition pays for: P = 40 w, half as many as there are hints (the paper's
 /// 0.5 lambda w with lambda = 80). More would make the state larger for a longer time between two streams.
@@ -31,25 +33,6 @@ pub struct ParamsLiteral {
     pub pairs: u64,
 }
 
-pub(crate) fn numbers(literal: &ParamsLiteral) -> Numbers {
-    let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs } = literal;
-    Numbers { rows, row_bytes, partitions, partition_rows, hints, backups: pairs, queries: pairs }
-}
-
-pub(crate) fn promise(literal: &ParamsLiteral) -> Promise {
-    let &ParamsLiteral { row_bytes, partitions: c, partition_rows: w, hints, pairs, .. } = literal;
-    Promise {
-        failure_log2: bound::failure_log2(hints, pairs, c, w),
-        covered: "of any query of the whole budget, not of one lookup",
-        candidates: bound::candidates(hints, pairs, c, w),
-        client_bytes: client_bytes(row_bytes, hints, pairs),
-        growth: 0,
-        // c (1 + 1/16 + 1/4) blocks for each of P.
-        model: security_model(pairs as f64 * c as f64 * 1.3125),
-        details: vec![("P", pairs.to_string())],
-    }
-}
-
 /// Bytes of the state of a client with so many hints and pairs that has asked nothing, as it is saved.
 pub(crate) fn client_bytes(row_bytes: u64, hints: u64, pairs: u64) -> u64 {
     HEAD_BYTES + 4 + hints * (row_bytes + 9) + pairs * (2 * row_bytes + 4)
@@ -67,26 +50,47 @@ const fn set(name: &'static str, about: &'static str, wider: u64) -> (NamedSet, 
     (NamedSet { name, about }, wider)
 }
 
-/// The named sets.
-pub(crate) fn sets() -> Vec<NamedSet> {
-    SETS.iter().map(|(named, _)| *named).collect()
-}
+impl Literal for ParamsLiteral {
+    const MULTIPLE: u64 = 2;
+    const LEAST_ROWS: u64 = 1;
+    const PER_PARTITION: bool = false;
+    const MOST_BACKUPS: u64 = MOST_IDS;
 
-/// A literal for a table.
-///
-/// # Errors
-/// [`sotto_core::ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
-pub(crate) fn select(shape: &Shape) -> Result<ParamsLiteral> {
-    let &Shape { rows, row_bytes, lookups_per_client, goal, ref set, .. } = shape;
-    // c <= w for a balanced table: the state is streamed once, the request is sent each time.
-    let balanced = balanced(shape)?;
-    let named = SETS.iter().find(|(known, _)| set.as_deref() == Some(known.name));
-    let wider = named.map_or(wider(goal), |(_, wider)| *wider);
-    let w = (balanced * wider).min(MOST_PER_SIDE).min(rows.next_power_of_two());
-    let pairs = lookups_per_client.clamp(LEAST_PAIRS, (PAIRS_PER_ROW * w).max(LEAST_PAIRS));
-    let c = least_partitions::<Halves>(rows, w);
-    let hints = bound::least_hints(pairs, shape.required_failure_log2(), w, |_| c);
-    Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })
+    fn numbers(&self) -> Numbers {
+        let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs } = self;
+        Numbers { rows, row_bytes, partitions, partition_rows, hints, backups: pairs, queries: pairs }
+    }
+
+    fn promise(&self) -> Promise {
+        let &ParamsLiteral { row_bytes, partitions: c, partition_rows: w, hints, pairs, .. } = self;
+        Promise {
+            failure_log2: bound::failure_log2(hints, pairs, c, w),
+            covered: "of any query of the whole budget, not of one lookup",
+            candidates: bound::candidates(hints, pairs, c, w),
+            client_bytes: client_bytes(row_bytes, hints, pairs),
+            growth: 0,
+            // c (1 + 1/16 + 1/4) blocks for each of P.
+            model: security_model(pairs as f64 * c as f64 * 1.3125),
+            details: vec![("P", pairs.to_string())],
+        }
+    }
+
+    fn sets() -> Vec<NamedSet> {
+        SETS.iter().map(|(named, _)| *named).collect()
+    }
+
+    fn select(shape: &Shape) -> Result<Self> {
+        let &Shape { rows, row_bytes, lookups_per_client, goal, ref set, .. } = shape;
+        // c <= w for a balanced table: the state is streamed once, the request is sent each time.
+        let balanced = balanced(shape)?;
+        let named = SETS.iter().find(|(known, _)| set.as_deref() == Some(known.name));
+        let wider = named.map_or(wider(goal), |(_, wider)| *wider);
+        let w = (balanced * wider).min(MOST_PER_SIDE).min(rows.next_power_of_two());
+        let pairs = lookups_per_client.clamp(LEAST_PAIRS, (PAIRS_PER_ROW * w).max(LEAST_PAIRS));
+        let c = least_partitions::<Self>(rows, w);
+        let hints = bound::least_hints(pairs, shape.required_failure_log2(), w, |_| c);
+        Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })
+    }
 }
 
 fn wider(goal: Goal) -> u64 {
@@ -104,7 +108,7 @@ mod tests {
     use sotto_core::Params as _;
 
     fn checked(shape: &Shape) -> Params {
-        Params::check(select(shape).unwrap()).unwrap()
+        Params::check(ParamsLiteral::select(shape).unwrap()).unwrap()
     }
 
     #[test]
@@ -127,7 +131,7 @@ mod tests {
                 shape.goal = goal;
                 checked(&shape);
             }
-            for set in sets() {
+            for set in ParamsLiteral::sets() {
                 shape.set = Some(set.name.into());
                 let params = checked(&shape);
                 let (c, w) = (params.partitions() as u64, params.partition_rows() as u64);
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn hints_are_as_few_as_the_bound_allows() {
         for rows in [1, 100, 1 << 20, 1 << 32] {
-            let mut literal = select(&Shape::new(rows, 8, u64::MAX)).unwrap();
+            let mut literal = ParamsLiteral::select(&Shape::new(rows, 8, u64::MAX)).unwrap();
             literal.hints -= 3;
             assert!(Params::check(literal).is_err(), "{rows} rows can do with fewer hints");
         }
@@ -150,7 +154,10 @@ mod tests {
         for (rows, row_bytes) in
             [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1), (u64::MAX, u64::MAX)]
         {
-            assert!(select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+            assert!(
+                ParamsLiteral::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(),
+                "{rows} {row_bytes}"
+            );
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing branches or allocates by the index asked for. Where an address depends on it, [`search`](super::search) and the
 //! schemes' READMEs say so.
 
+use super::family::{KeptOf, Own};
 use super::journal::Event;
 use super::search::Search;
 use super::{Answer, Family, Hints, Order, Params, Place, Plan, Prf, Streamed};
@@ -29,7 +30,7 @@ pub struct Client<F: Family> {
     /// Queries whose answers have not come, by ascending number.
     pub asked: VecDeque<Asked<F::Plan>>,
     /// The query that was read last, and what its answer taught.
-    pub last: Option<(u64, Learnt<F::Kept>)>,
+    pub last: Option<(u64, Learnt<KeptOf<F>>)>,
     /// What the journal has not given yet.
     pub(super) events: Vec<Event<F::Plan>>,
     /// What of it is in words already.
@@ -161,7 +162,7 @@ impl<F: Family> Client<F> {
     pub(super) fn withdraw(&mut self, number: u64) {
         if let Some((_, learnt)) = self.last.filter(|(last, _)| *last == number) {
             self.hints.withdraw(learnt.promoted);
-            F::unlearn(&mut self.own, learnt.kept);
+            self.own.unlearn(learnt.kept);
         }
     }
 }

@@ -2,15 +2,14 @@
 
 use super::client::{Asked, Client, Learnt};
 use super::hints::{Hint, Hints};
-use super::params::{Numbers, Params, Promise};
+use super::params::{Literal, Params};
 use super::pass::{Pass, Sums};
 use super::place::{Order, Place};
 use super::{Answer, Prepare, Prf};
 use crate::bytes::Source;
 use crate::delta::Partition;
 use borsh::{BorshDeserialize, BorshSerialize};
-use serde::{Serialize, de::DeserializeOwned};
-use sotto_core::{Caps, CryptoRng, NamedSet, One, Result, Scheme, SchemeId, Shape, Wire};
+use sotto_core::{Caps, CryptoRng, One, Result, Scheme, SchemeId, Wire};
 use std::fmt::Debug;
 use std::io::Write;
 use std::marker::PhantomData;
@@ -24,32 +23,11 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     const TITLE: &'static str;
 
     /// What is written into a catalog.
-    type Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// c is the least multiple of this that holds the rows.
-    const MULTIPLE: u64;
-    /// The least w.
-    const LEAST_ROWS: u64;
-    /// Whether each partition has as many backups as the numbers say, or all of them together.
-    const PER_PARTITION: bool;
-    /// Most backups that the numbers may say.
-    const MOST_BACKUPS: u64;
-    /// Rows of an answer: one, or two.
-    const ANSWER_ROWS: usize;
+    type Literal: Literal;
     /// The public order of rows.
     type Order: Order;
-    /// The numbers of a literal, as they are.
-    fn numbers(literal: &Self::Literal) -> Numbers;
-    /// What a literal costs and promises whose numbers are in range.
-    fn promise(literal: &Self::Literal) -> Promise;
-    /// The sets that can be asked for by name.
-    fn sets() -> Vec<NamedSet> {
-        Vec::new()
-    }
-    /// A literal for a table.
-    ///
-    /// # Errors
-    /// [`sotto_core::ParamsError::NoFit`] if there is none.
-    fn select(shape: &Shape) -> Result<Self::Literal>;
+    /// Rows of an answer: one, or two.
+    const ANSWER_ROWS: usize;
 
     /// The number x for offsets in partition 0; that of partition k is k more. Its low 56 bits are zeros, here as below.
     const OFFSET: u64;
@@ -88,13 +66,9 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     );
 
     /// Which backups are left.
-    type Stock: Send + 'static;
+    type Stock: Stock<Self>;
     /// How many ids a search goes through: those that are or may have been hints.
     fn searched(hints: &Hints<Self>) -> usize;
-    /// Where the second row of a backup is kept. The number after the last backup's is that of none.
-    fn second(stock: &Self::Stock, backup: usize) -> usize;
-    /// For how many backups there is room for a second row.
-    fn seconds(params: &Params<Self>, stock: &Self::Stock) -> usize;
 
     /// What the pass sums up.
     type Sums: Sums<Self>;
@@ -146,22 +120,11 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     fn read(client: &Client<Self>, plan: &Self::Plan, answer: &Answer) -> (Zeroizing<Vec<u8>>, bool);
 
     /// What a client keeps besides hints.
-    type Own: Send + 'static;
-    /// Whether that is the rows it read: what a rejected answer taught is then put into words before it is taken back.
-    const KEEPS_ROWS: bool;
-    /// Which of it an answer changed.
-    type Kept: Copy + Debug + PartialEq + BorshSerialize + BorshDeserialize + Send + 'static;
+    type Own: Own<Self>;
     /// What is written where no answer came yet.
-    const NOTHING: Learnt<Self::Kept>;
-    /// What a client keeps that has asked nothing.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    fn own(params: &Params<Self>) -> Result<Self::Own>;
+    const NOTHING: Learnt<KeptOf<Self>>;
     /// Keeps what an answer says besides to the hint that was promoted.
-    fn keep(client: &mut Client<Self>, asked: &Asked<Self::Plan>, row: Option<&[u8]>) -> Self::Kept;
-    /// Takes that back.
-    fn unlearn(own: &mut Self::Own, kept: Self::Kept);
+    fn keep(client: &mut Client<Self>, asked: &Asked<Self::Plan>, row: Option<&[u8]>) -> KeptOf<Self>;
     /// What an answer taught, for the journal, and whether that is known.
     fn learnt(client: &Client<Self>, number: u64, promoted: u32) -> (bool, &[u8]);
     /// Learns it again.
@@ -172,60 +135,8 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     /// Adds the changes of partition k to what has a row that its id does not say.
     fn follow_own(client: &mut Client<Self>, k: u64, changes: &Partition<'_>);
 
-    /// What a state has after the number of the next query.
-    type Counted: Copy + BorshSerialize + BorshDeserialize;
-    /// That.
-    fn counted(hints: &Hints<Self>) -> Self::Counted;
-    /// Writes what there is to say of backups before all ids.
-    ///
-    /// # Errors
-    /// What `out` gives.
-    fn put_stock(stock: &Self::Stock, out: &mut dyn Write) -> Result<()>;
-    /// Reads it, where so many queries were made.
-    ///
-    /// # Errors
-    /// As [`Source::get`].
-    fn get_stock(
-        params: &Params<Self>,
-        next: u64,
-        counted: Self::Counted,
-        from: &mut Source<'_>,
-    ) -> Result<Self::Stock>;
-    /// Writes an id without its rows.
-    ///
-    /// # Errors
-    /// What `out` gives.
-    fn put_hint(
-        params: &Params<Self>,
-        stock: &Self::Stock,
-        id: usize,
-        hint: &Hint<Self::Set>,
-        out: &mut dyn Write,
-    ) -> Result<()>;
-    /// Reads it; none if it cannot be.
-    ///
-    /// # Errors
-    /// As [`Source::get`].
-    fn get_hint(
-        params: &Params<Self>,
-        stock: &mut Self::Stock,
-        id: usize,
-        from: &mut Source<'_>,
-    ) -> Result<Option<Hint<Self::Set>>>;
-    /// Whether the parity and the second row of an id are written.
-    fn has(params: &Params<Self>, stock: &Self::Stock, id: usize, hint: &Hint<Self::Set>) -> [bool; 2];
-    /// Writes what a client keeps besides hints.
-    ///
-    /// # Errors
-    /// What `out` gives.
-    fn put_own(client: &Client<Self>, out: &mut dyn Write) -> Result<()>;
-    /// Reads it, where so many queries were made.
-    ///
-    /// # Errors
-    /// As [`Source::get`].
-    fn get_own(params: &Params<Self>, next: u64, from: &mut Source<'_>) -> Result<Self::Own>;
     /// Whether an answer can have taught this.
-    fn can_have_learnt(client: &Client<Self>, number: u64, learnt: &Learnt<Self::Kept>) -> bool;
+    fn can_have_learnt(client: &Client<Self>, number: u64, learnt: &Learnt<KeptOf<Self>>) -> bool;
     /// Whether a client can wait for the answer to this.
     fn can_wait(client: &Client<Self>, asked: &Asked<Self::Plan>) -> bool;
 
@@ -241,6 +152,89 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     /// [`sotto_core::Error::Peer`] if that cannot be.
     fn replay_supply(_: &mut Client<Self>, _block: u64, from: &mut Source<'_>) -> Result<()> {
         Err(from.malformed("a record of an unknown kind"))
+    }
+}
+
+/// Which backups are left, and how that and all hints are written.
+pub trait Stock<F: Family>: Sized + Send + 'static {
+    /// What a state has after the number of the next query.
+    type Counted: Copy + BorshSerialize + BorshDeserialize;
+    /// That.
+    fn counted(&self) -> Self::Counted;
+    /// Where the second row of a backup is kept. The number after the last backup's is that of none.
+    fn second(&self, backup: usize) -> usize;
+    /// For how many backups there is room for a second row.
+    fn seconds(&self, params: &Params<F>) -> usize;
+    /// Writes what there is to say of backups before all ids.
+    ///
+    /// # Errors
+    /// What `out` gives.
+    fn put(&self, out: &mut dyn Write) -> Result<()>;
+    /// Reads it, where so many queries were made.
+    ///
+    /// # Errors
+    /// As [`Source::get`].
+    fn get(params: &Params<F>, next: u64, counted: Self::Counted, from: &mut Source<'_>) -> Result<Self>;
+    /// Writes an id without its rows.
+    ///
+    /// # Errors
+    /// What `out` gives.
+    fn put_hint(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>, out: &mut dyn Write)
+    -> Result<()>;
+    /// Reads it; none if it cannot be.
+    ///
+    /// # Errors
+    /// As [`Source::get`].
+    fn get_hint(
+        &mut self,
+        params: &Params<F>,
+        id: usize,
+        from: &mut Source<'_>,
+    ) -> Result<Option<Hint<F::Set>>>;
+    /// Whether the parity and the second row of an id are written.
+    fn has(&self, params: &Params<F>, id: usize, hint: &Hint<F::Set>) -> [bool; 2];
+}
+
+/// What a client keeps besides hints: nothing, or the rows that it read.
+pub trait Own<F: Family>: Sized + Send + 'static {
+    /// Whether that is rows: what a rejected answer taught is then put into words before it is taken back.
+    const ROWS: bool;
+    /// Which of it an answer changed.
+    type Kept: Copy + Debug + PartialEq + BorshSerialize + BorshDeserialize + Send + 'static;
+    /// What a client keeps that has asked nothing.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    fn new(params: &Params<F>) -> Result<Self>;
+    /// Forgets what an answer changed.
+    fn unlearn(&mut self, kept: Self::Kept);
+    /// Writes it, after so many queries.
+    ///
+    /// # Errors
+    /// What `out` gives.
+    fn save(&self, next: u64, out: &mut dyn Write) -> Result<()>;
+    /// Reads it.
+    ///
+    /// # Errors
+    /// As [`Source::get`].
+    fn load(params: &Params<F>, next: u64, from: &mut Source<'_>) -> Result<Self>;
+}
+
+/// What of a family's [`Own`] an answer changes.
+pub type KeptOf<F> = <<F as Family>::Own as Own<F>>::Kept;
+
+impl<F: Family> Own<F> for () {
+    const ROWS: bool = false;
+    type Kept = ();
+    fn new(_: &Params<F>) -> Result<()> {
+        Ok(())
+    }
+    fn unlearn(&mut self, (): ()) {}
+    fn save(&self, _: u64, _: &mut dyn Write) -> Result<()> {
+        Ok(())
+    }
+    fn load(_: &Params<F>, _: u64, _: &mut Source<'_>) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //! Ids 0..M are hints from the start. Those that follow are backups, each of which has a second row besides its parity; a query
 //! makes one of them a hint. Nothing ever moves: a hint that is spent leaves its place empty.
 
+use super::family::Stock;
 use super::place::Place;
 use super::{Family, Params, Prf};
 use borsh::{BorshDeserialize, BorshSerialize};
@@ -88,7 +89,7 @@ impl<F: Family> Hints<F> {
     }
 
     fn second_at(&self, id: u32) -> Range<usize> {
-        let at = self.row_bytes * F::second(&self.stock, (id as usize).saturating_sub(self.first_backup));
+        let at = self.row_bytes * self.stock.second((id as usize).saturating_sub(self.first_backup));
         at..at + self.row_bytes
     }
 

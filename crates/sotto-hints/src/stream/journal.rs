@@ -3,6 +3,7 @@
 //! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. The backup that is
 //! promoted, for one, is the next. `spec/s3pir.md` and `spec/piano.md` draw the bytes.
 
+use super::family::Own;
 use super::{Client, Family, Place, Plan};
 use crate::bytes::{Source, put};
 use sotto_core::Result;
@@ -48,7 +49,7 @@ impl<F: Family> Client<F> {
     }
 
     pub(super) fn reject_query(&mut self, number: u64) {
-        if F::KEEPS_ROWS {
+        if F::Own::ROWS {
             self.write_down();
         }
         self.withdraw(number);
@@ -58,7 +59,10 @@ impl<F: Family> Client<F> {
     /// The records of what has happened since the last call.
     pub(super) fn take_journal(&mut self) -> Zeroizing<Vec<u8>> {
         self.write_down();
-        let written = std::mem::take(&mut self.written);
+        let mut written = std::mem::take(&mut self.written);
+        if let [only] = written.as_mut_slice() {
+            return std::mem::take(only);
+        }
         let mut out = Zeroizing::new(Vec::with_capacity(written.iter().map(|bytes| bytes.len()).sum()));
         written.iter().for_each(|bytes| out.extend_from_slice(bytes));
         out

@@ -5,9 +5,11 @@
 
 use super::place::Order;
 use super::{Family, Lengths, Place};
+use serde::{Serialize, de::DeserializeOwned};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape};
 use sotto_core::{Wire, work};
+use std::fmt::Debug;
 
 /// Most rows in a partition, and most partitions: both are numbered with 16 bits.
 pub const MOST_PER_SIDE: u64 = 1 << 16;
@@ -59,6 +61,31 @@ pub struct Promise {
     pub details: Vec<(&'static str, String)>,
 }
 
+/// What is written into a catalog.
+pub trait Literal: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// c is the least multiple of this that holds the rows.
+    const MULTIPLE: u64;
+    /// The least w.
+    const LEAST_ROWS: u64;
+    /// Whether each partition has as many backups as the numbers say, or all of them together.
+    const PER_PARTITION: bool;
+    /// Most backups that the numbers may say.
+    const MOST_BACKUPS: u64;
+    /// Its numbers, as they are.
+    fn numbers(&self) -> Numbers;
+    /// What it costs and promises, if its numbers are in range.
+    fn promise(&self) -> Promise;
+    /// The sets that can be asked for by name.
+    fn sets() -> Vec<NamedSet> {
+        Vec::new()
+    }
+    /// One for a table.
+    ///
+    /// # Errors
+    /// [`ParamsError::NoFit`] if there is none.
+    fn select(shape: &Shape) -> Result<Self>;
+}
+
 /// Checked parameters.
 #[derive(Debug, Clone)]
 pub struct Params<F: Family> {
@@ -98,7 +125,7 @@ impl<F: Family> Params<F> {
     }
     /// Ids of hints and of all backups.
     pub fn ids(&self) -> usize {
-        self.hints() + self.backups() * if F::PER_PARTITION { self.partitions() } else { 1 }
+        self.hints() + self.backups() * if F::Literal::PER_PARTITION { self.partitions() } else { 1 }
     }
     /// Queries of a client, Q.
     pub fn queries(&self) -> usize {
@@ -130,26 +157,30 @@ impl<F: Family> Params<F> {
     /// # Errors
     /// [`sotto_core::Error::Params`] with what is out of range.
     pub fn of(literal: F::Literal) -> Result<Self> {
-        let numbers = F::numbers(&literal);
+        let numbers = literal.numbers();
         let Numbers { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries } = numbers;
         in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
         in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
         in_range("partition_rows", w, MOST_PER_SIDE)?;
-        let least = F::LEAST_ROWS;
+        let least = F::Literal::LEAST_ROWS;
         if !w.is_power_of_two() || w < least || w > rows.next_power_of_two().max(least) {
             let why = format!("must be a power of two from {least} on and hold no more than the table");
             return Err(field("partition_rows", why));
         }
         in_range("partitions", c, MOST_PER_SIDE)?;
-        let (wanted, multiple) = (least_partitions::<F>(rows, w), F::MULTIPLE);
+        let (wanted, multiple) = (least_partitions::<F::Literal>(rows, w), F::Literal::MULTIPLE);
         if c != wanted {
             let why = format!("must be the least multiple of {multiple} that holds the rows, {wanted}");
             return Err(field("partitions", why));
         }
         in_range("hints", hints, MOST_IDS)?;
-        in_range("backups", backups, F::MOST_BACKUPS.min(MOST_IDS / if F::PER_PARTITION { c } else { 1 }))?;
+        in_range(
+            "backups",
+            backups,
+            F::Literal::MOST_BACKUPS.min(MOST_IDS / if F::Literal::PER_PARTITION { c } else { 1 }),
+        )?;
         in_range("queries", queries, MOST_IDS)?;
-        let promise = F::promise(&literal);
+        let promise = literal.promise();
         // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
         let most = (promise.client_bytes + promise.growth).max(places::<F>(&numbers) * row_bytes);
         if usize::try_from(most).is_err() {
@@ -163,11 +194,11 @@ impl<F: Family> sotto_core::Params for Params<F> {
     type Literal = F::Literal;
 
     fn sets() -> Vec<NamedSet> {
-        F::sets()
+        F::Literal::sets()
     }
 
     fn select(shape: &Shape) -> Result<F::Literal> {
-        F::select(shape)
+        F::Literal::select(shape)
     }
 
     fn check(literal: F::Literal) -> Result<Self> {
@@ -235,8 +266,8 @@ pub fn balanced(shape: &Shape) -> Result<u64> {
 }
 
 /// The number of partitions of w rows that a table has.
-pub fn least_partitions<F: Family>(rows: u64, w: u64) -> u64 {
-    rows.div_ceil(w).next_multiple_of(F::MULTIPLE)
+pub fn least_partitions<L: Literal>(rows: u64, w: u64) -> u64 {
+    rows.div_ceil(w).next_multiple_of(L::MULTIPLE)
 }
 
 /// What 128 bits means where so many blocks have their outputs in requests: that they come from a permutation, and not from a

@@ -1,5 +1,6 @@
 //! Becoming a client: a fresh key, and the one pass over the table under it.
 
+use super::family::Own;
 use super::{Client, Family, Params, Pass, Prf, Streamed};
 use crate::bytes::Source;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};
@@ -46,7 +47,7 @@ impl<F: Family> sotto_core::Prepare<Streamed<F>> for Prepare<F> {
         let short = Misuse::NotPrepared { artifact: Artifact::Rows.name(), got, need };
         let pass = self.pass.filter(|_| got == need).ok_or(short)?;
         let hints = F::harvest(&self.params, &self.prf, pass.finish(&self.prf))?;
-        let own = F::own(&self.params)?;
+        let own = F::Own::new(&self.params)?;
         Ok(Client::new(self.params, self.key, hints, own))
     }
 }

@@ -2,6 +2,7 @@
 //! bytes.
 
 use super::client::{Asked, Client, Learnt, Pending};
+use super::family::{KeptOf, Own, Stock};
 use super::journal::NO_HINT;
 use super::{Family, Hint, Hints, Params, Plan, Prepare, Prf, Streamed};
 use crate::bytes::{Source, put, reserve};
@@ -13,6 +14,9 @@ use zeroize::Zeroizing;
 /// learnt its row, how many wait.
 pub const HEAD_BYTES: u64 = 16 + 8 + 8 + 4 + 4;
 
+/// What a state has after the number of the next query.
+type CountedOf<F> = <<F as Family>::Stock as Stock<F>>::Counted;
+
 impl<F: Family> Stateful for Streamed<F> {
     fn save(_: &Params<F>, client: &Client<F>, out: &mut dyn Write) -> Result<()> {
         client.save(out)
@@ -20,7 +24,7 @@ impl<F: Family> Stateful for Streamed<F> {
 
     fn load(params: &Params<F>, from: &mut dyn Read) -> Result<Client<F>> {
         Client::load(params, &mut Source::state(from), |next, counted, from| {
-            Ok((params.ids(), F::get_stock(params, next, counted, from)?))
+            Ok((params.ids(), F::Stock::get(params, next, counted, from)?))
         })
     }
 
@@ -74,23 +78,23 @@ impl<F: Family> Client<F> {
         let learnt = Learnt { promoted: id(learnt.promoted), ..learnt };
         out.write_all(self.key.as_ref())?;
         // There are no more queries than 2^24.
-        put(&(self.next, F::counted(hints), last, learnt, self.asked.len() as u32), out)?;
+        put(&(self.next, hints.stock.counted(), last, learnt, self.asked.len() as u32), out)?;
         for asked in &self.asked {
             let mut asked = *asked;
             asked.plan.ids().into_iter().for_each(|named| *named = id(*named));
             put(&asked, out)?;
         }
-        F::put_stock(&hints.stock, out)?;
+        hints.stock.put(out)?;
         let ids = || hints.of.iter().take(hints.stocked).enumerate();
-        ids().try_for_each(|(id, hint)| F::put_hint(params, &hints.stock, id, hint, out))?;
+        ids().try_for_each(|(id, hint)| hints.stock.put_hint(params, id, hint, out))?;
         // There are at most 2^25 ids.
-        for (id, _) in ids().filter(|(id, hint)| F::has(params, &hints.stock, *id, hint)[0]) {
+        for (id, _) in ids().filter(|(id, hint)| hints.stock.has(params, *id, hint)[0]) {
             out.write_all(hints.parity(id as u32))?;
         }
-        for (id, _) in ids().filter(|(id, hint)| F::has(params, &hints.stock, *id, hint)[1]) {
+        for (id, _) in ids().filter(|(id, hint)| hints.stock.has(params, *id, hint)[1]) {
             out.write_all(hints.second(id as u32))?;
         }
-        F::put_own(self, out)
+        self.own.save(self.next, out)
     }
 
     /// Reads what [`Client::save`] wrote. `stock` is given the number of the next query and what counts backups, and says how many
@@ -101,19 +105,19 @@ impl<F: Family> Client<F> {
     pub fn load(
         params: &Params<F>,
         from: &mut Source<'_>,
-        stock: impl FnOnce(u64, F::Counted, &mut Source<'_>) -> Result<(usize, F::Stock)>,
+        stock: impl FnOnce(u64, CountedOf<F>, &mut Source<'_>) -> Result<(usize, F::Stock)>,
     ) -> Result<Client<F>> {
         let head = Head::<F>::read(params, from)?;
         let (stocked, mut stock) = stock(head.next, head.counted, from)?;
         let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, params.ids() + 1)?;
         for id in 0..stocked {
-            let hint = F::get_hint(params, &mut stock, id, from)?;
+            let hint = stock.get_hint(params, id, from)?;
             of.push(hint.ok_or_else(|| from.malformed("a hint that cannot be"))?);
         }
         of.resize(params.ids() + 1, Hint::default());
         let rows = read_rows(params, &stock, of.get(..stocked).unwrap_or_default(), from)?;
-        let own = F::get_own(params, head.next, from)?;
+        let own = F::Own::load(params, head.next, from)?;
         let mut hints = Hints::new(params, &Prf::new(params, &head.key), of, rows, stock);
         hints.stocked = stocked;
         let mut client = Client::new(params.clone(), head.key, hints, own);
@@ -153,17 +157,17 @@ fn read_rows<F: Family>(
     let (mut parities, mut seconds) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
     let bytes = |rows: usize| (rows + 1).saturating_mul(row_bytes);
     reserve(&mut parities, bytes(params.ids()))?;
-    reserve(&mut seconds, bytes(F::seconds(params, stock)))?;
+    reserve(&mut seconds, bytes(stock.seconds(params)))?;
     for (id, hint) in of.iter().enumerate() {
-        let [there, _] = F::has(params, stock, id, hint);
+        let [there, _] = stock.has(params, id, hint);
         from.append(&mut parities, if there { row_bytes } else { 0 })?;
         parities.resize((id + 1) * row_bytes, 0);
     }
     parities.resize(bytes(params.ids()), 0);
-    seconds.resize(bytes(F::seconds(params, stock)), 0);
+    seconds.resize(bytes(stock.seconds(params)), 0);
     for (id, hint) in of.iter().enumerate() {
-        if let [_, true] = F::has(params, stock, id, hint) {
-            let at = row_bytes * F::second(stock, id.saturating_sub(params.hints()));
+        if let [_, true] = stock.has(params, id, hint) {
+            let at = row_bytes * stock.second(id.saturating_sub(params.hints()));
             from.exact(seconds.get_mut(at..at + row_bytes).unwrap_or_default())?;
         }
     }
@@ -174,15 +178,15 @@ fn read_rows<F: Family>(
 struct Head<F: Family> {
     key: Zeroizing<[u8; 16]>,
     next: u64,
-    counted: F::Counted,
-    last: (u64, Learnt<F::Kept>),
+    counted: CountedOf<F>,
+    last: (u64, Learnt<KeptOf<F>>),
     asked: Vec<Asked<F::Plan>>,
 }
 
 impl<F: Family> Head<F> {
     fn read(params: &Params<F>, from: &mut Source<'_>) -> Result<Self> {
         let key = Zeroizing::new(from.get()?);
-        let (next, counted, last): (u64, F::Counted, (u64, Learnt<F::Kept>)) = from.get()?;
+        let (next, counted, last): (u64, CountedOf<F>, (u64, Learnt<KeptOf<F>>)) = from.get()?;
         let waiting: u32 = from.get()?;
         if next > params.queries() as u64 || u64::from(waiting) > next {
             return Err(from.malformed("more queries than there are"));

@@ -5,7 +5,7 @@ use piano::Whole;
 use rand_core::Rng;
 use s3pir::Halves;
 use sotto_core::{Budget, Client as _, Error, Params as _, RecordIndex, Shape, Stateful};
-use sotto_hints::stream::{Client, Family, LIVE, OWED, Order, Params, Place, Prf, Streamed};
+use sotto_hints::stream::{Client, Family, LIVE, OWED, Order, Params, Place, Prf, Stock, Streamed};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::served::Served;
 use std::collections::{BTreeSet, VecDeque};
@@ -35,7 +35,7 @@ fn check_parities<F: Family>(table: &Table<F>, client: &Client<F>) {
                     sum.iter_mut().zip(table.row(row)).for_each(|(sum, byte)| *sum ^= byte);
                 }
             }
-        } else if F::has(&table.params, &client.hints.stock, id as usize, &hint)[0] {
+        } else if client.hints.stock.has(&table.params, id as usize, &hint)[0] {
             // A backup, or a hint that waits for its row.
             continue;
         }

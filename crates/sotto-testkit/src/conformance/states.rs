@@ -49,7 +49,8 @@ fn damaged_state(table: &Table, state: &[u8]) {
         peer((entry.load)(&table.params, &mut &state[..len]), len);
     }
     let rng = &mut seeded("damaged states");
-    for bit in (0..state.len() * 8).step_by(8 * sparse + 3).chain((0..60 * 8).filter(|bit| bit % 3 == 0)) {
+    let head = (0..60.min(state.len()) * 8).filter(|bit| bit % 3 == 0);
+    for bit in (0..state.len() * 8).step_by(8 * sparse + 3).chain(head) {
         let mut damaged = state.to_vec();
         damaged[bit / 8] ^= 1 << (bit % 8);
         // A number of queries under way that is larger finds something to read.

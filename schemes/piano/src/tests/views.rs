@@ -6,14 +6,15 @@
 //! 6 % (root mean square). Keys and coins are fixed, so a test passes always or never.
 
 use super::{rows_of, table};
-use crate::hints::{Used, fresh};
+use crate::hints::fresh;
 use crate::message::Query;
 use crate::params::ParamsLiteral;
 use crate::places::Places;
 use crate::seen::Seen;
+use crate::stock::Used;
 use crate::{Client, Params};
 use sotto_core::{Client as _, One, RecordIndex};
-use sotto_hints::stream::{Answer, Hints, Order, Prf};
+use sotto_hints::stream::{Answer, Hints, Order, Own as _, Prf};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::uniform;
 use zeroize::Zeroizing;

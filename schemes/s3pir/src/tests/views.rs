@@ -5,10 +5,11 @@
 //! 7 % (root mean square). Keys and coins are fixed, so a test passes always or never.
 
 use super::table;
-use crate::hints::{Pairs, main, pair};
+use crate::hints::{main, pair};
 use crate::message::Query;
 use crate::offline::cuts::cuts;
 use crate::offline::extras::extras;
+use crate::stock::Pairs;
 use crate::{Client, Params};
 use sotto_core::{Client as _, One, RecordIndex};
 use sotto_hints::stream::{Hint, Hints, Place, Prf};

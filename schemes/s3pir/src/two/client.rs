@@ -5,8 +5,8 @@
 
 use super::{Params, S3pirTwo, stock};
 use crate::S3pir;
-use crate::hints::Pairs;
 use crate::message::Query;
+use crate::stock::Pairs;
 use sotto_core::{Budget, CryptoRng, Misuse, One, Record, RecordIndex, Result, Stateful, Upkeep};
 use sotto_hints::bytes::{Source, put, reserve};
 use sotto_hints::message::{Answer, Order, Supply};

@@ -5,7 +5,7 @@ use crate::{Params as One, bound};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, NamedSet, ParamsReport, Result, Security, Shape};
 use sotto_hints::message::Lengths;
-use sotto_hints::stream::params::{MOST_ROW_BYTES, field};
+use sotto_hints::stream::params::{Literal, MOST_ROW_BYTES, field};
 
 /// Ids of a block are a multiple of this: offsets are made for eight ids at once, also of half a block.
 pub(crate) const BLOCK_STEP: u64 = 16;
@@ -123,7 +123,7 @@ impl sotto_core::Params for Params {
     type Literal = ParamsLiteral;
 
     fn sets() -> Vec<NamedSet> {
-        one::sets()
+        one::ParamsLiteral::sets()
     }
 
     fn select(shape: &Shape) -> Result<ParamsLiteral> {
@@ -185,9 +185,9 @@ fn client_bytes(literal: &ParamsLiteral) -> u64 {
 /// A literal for a table: partitions as with one server. How many lookups are expected does not matter.
 ///
 /// # Errors
-/// As [`one::select`].
+/// As [`one::ParamsLiteral::select`].
 pub(crate) fn select(shape: &Shape) -> Result<ParamsLiteral> {
-    let table = one::select(shape)?;
+    let table = one::ParamsLiteral::select(shape)?;
     let (c, w, row_bytes) = (table.partitions, table.partition_rows, table.row_bytes);
     let wanted = (PAIRS_PER_ROW * w).max(LEAST_PAIRS);
     let most = (BLOCK_PER_ROW * w).max(LEAST_BLOCK).min(USUAL_SUPPLY_BYTES / row_bytes).max(BLOCK_STEP);
