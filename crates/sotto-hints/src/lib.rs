@@ -3,6 +3,8 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`slots`] | hints from a second server, a fresh one in the slot of each that is spent: Checklist, TreePIR |
+//! | [`stream`] | hints from one pass over the streamed table, each replaced by a backup: S3PIR, Piano |
+//! | [`message`] | order, supply, answer |
 //! | [`bytes`] | states and journals, read and written |
 //! | [`delta`] | the changed rows of an epoch |
 //! | `table` | the rows in an image: encoded, opened, revised (feature `server`) |
@@ -12,6 +14,8 @@
 
 pub mod bytes;
 pub mod delta;
+pub mod message;
 pub mod slots;
+pub mod stream;
 #[cfg(feature = "server")]
 pub mod table;

@@ -13,7 +13,6 @@ pub mod client;
 pub mod family;
 mod follow;
 mod journal;
-pub mod message;
 pub mod params;
 pub mod prepare;
 pub mod puncture;
@@ -24,9 +23,9 @@ mod state;
 pub mod tree;
 mod upkeep;
 
+pub use crate::message::{Answer, Lengths, Order, Supply};
 pub use client::{Asking, Client, Hint};
 pub use family::{Family, Plan, Slots, Tools};
-pub use message::{Answer, Order, Supply};
 pub use params::{Params, Promise};
 pub use prepare::Prepare;
 #[cfg(feature = "server")]

@@ -7,6 +7,7 @@
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
+//! | [`served`] | a table with its server, as a scheme's own types |
 //! | [`uniform`] | whether what a server sees is uniform |
 //! | [`vectors`] | known answers |
 #![forbid(unsafe_code)]
@@ -16,6 +17,8 @@ pub mod clear;
 pub mod conformance;
 pub mod memory;
 pub mod rng;
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
+pub mod served;
 pub mod uniform;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod vectors;

@@ -7,7 +7,7 @@
 //! every sequence. What is bounded here is a sequence of different rows, chosen without regard to the public order
 //! ([`places`](crate::places)) in which rows lie in partitions.
 
-use crate::params::{Params, ParamsLiteral};
+use crate::params::ParamsLiteral;
 use std::f64::consts::LN_2;
 
 /// log2 of a bound on the probability that any of the Q lookups of a client fails, for the sequences above.
@@ -74,17 +74,6 @@ pub(crate) fn covered(literal: &ParamsLiteral) -> &'static str {
         "of any query of the whole budget, if rows are chosen without regard to the table's public order and \
          none is asked for again before it was read; other sequences use up the backups of a partition"
     }
-}
-
-/// What 128 bits means here.
-pub(crate) fn security_model(params: &Params) -> String {
-    // Blocks whose output is in some request; switching from a permutation to a function costs q^2 / 2^129.
-    let blocks = params.queries() as f64 * (params.partitions() + 1) as f64;
-    let switching = 2.0 * blocks.log2() - 129.0;
-    format!(
-        "search for a key of AES-128, taken for a random permutation; \
-         telling it from a function over all queries of one client: 2^{switching:.0}"
-    )
 }
 
 #[cfg(test)]

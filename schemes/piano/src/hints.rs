@@ -1,18 +1,22 @@
-//! What a client keeps of its hints: for each id its standing and the parity of its set; for each backup a replacement
-//! entry, too, which is a random row of the backup's partition.
+//! Hints and backups: sets with a row of each partition, and what a query makes of them.
 //!
-//! Ids 0..M are hints from the start. The next c m are backups, m of each partition; a query makes the next of its row's
-//! partition a hint, with the row as its own entry. Nothing ever moves: a hint that is spent leaves its place empty.
+//! Ids 0..M are hints from the start. The next c m are backups, m of each partition, each with the row of a *replacement entry*, which
+//! is a random one of that partition. A query makes the next backup of its row's partition a hint, with the row as its entry there.
+//! The next Q ids are used by one query each that no hint is spent on.
+//!
+//! Besides what all clients of this kind draw, AES(2 * 2^56, j/8) is the offsets of eight backups' replacement entries.
 
-use crate::params::Params;
-use crate::prf::{Place, Prf};
-use crate::request::{below, equal, pick};
-use zeroize::{Zeroize, Zeroizing};
+use crate::Whole;
+use crate::stock::Used;
+use sotto_core::Result;
+use sotto_hints::bytes::reserve;
+use sotto_hints::stream::place::{below, pick};
+use sotto_hints::stream::run::{Chooser, Lanes, Run};
+use sotto_hints::stream::{Hint, Hints, LIVE, Params, Pass, Prf, Sums};
+use sotto_math::fold::Window;
+use std::ops::Range;
+use zeroize::Zeroizing;
 
-/// The hint may be chosen.
-pub(crate) const LIVE: u8 = 1;
-/// It was chosen, and the answer to its query has not come yet.
-pub(crate) const OWED: u8 = 2;
 /// Its parity is that of its set. While it is not, a promoted backup has that of the other partitions alone.
 pub(crate) const KNOWN: u8 = 4;
 /// A backup that is not used yet.
@@ -22,199 +26,94 @@ pub(crate) const WAITING: u8 = 16;
 /// It has an own entry: it is or was a promoted backup.
 pub(crate) const PROMOTED: u8 = 32;
 
-/// What is written for no hint.
-pub(crate) const NO_HINT: u32 = u32::MAX;
-
-/// What is known of an id, besides its parity.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Zeroize)]
-pub(crate) struct Hint {
-    /// A promoted backup's own entry: the number of the row that was asked for. Nothing for all others.
-    pub(crate) own: u32,
-    /// [`LIVE`], [`OWED`], [`KNOWN`], [`FRESH`], [`WAITING`], [`PROMOTED`].
-    pub(crate) mark: u8,
+/// The offset of a backup's replacement entry, in the backup's partition.
+pub(crate) fn replacement(prf: &Prf<Whole>, id: u32) -> u16 {
+    prf.offset_of(2 << 56, id)
 }
 
-/// All hints and backups of a client.
-pub(crate) struct Hints {
+/// The next backup of a partition; none if there is none left.
+pub(crate) fn next_backup(hints: &Hints<Whole>, partition: u16) -> u32 {
+    let Used { of, all } = &hints.stock;
+    let used = u32::from(of.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
+    let id = backups(hints.first_backup(), *all, partition.into()).start + used;
+    pick(below(used, (*all).into()), id, hints.none())
+}
+
+/// The ids of a partition's backups.
+pub(crate) fn backups(first: usize, all: u16, partition: u64) -> Range<u32> {
+    // There are at most 2^25 ids.
+    let first = first as u32 + partition as u32 * u32::from(all);
+    first..first + u32::from(all)
+}
+
+/// What hints and backups are before the first query, and no id's.
+pub(crate) fn fresh(params: &Params<Whole>) -> Result<Zeroizing<Vec<Hint<()>>>> {
+    let mut of = Zeroizing::new(Vec::new());
+    reserve(&mut of, params.ids() + 1)?;
+    of.resize(params.hints(), Hint { set: (), entry: 0, mark: LIVE | KNOWN });
+    of.resize(params.ids(), Hint { set: (), entry: 0, mark: FRESH });
+    of.push(Hint::default());
+    Ok(of)
+}
+
+/// What the pass sums up: parities of all ids, a backup's without its own partition's row, and replacement entries.
+pub struct Both {
+    home: Home,
+    pub(crate) run: Run,
     row_bytes: usize,
-    first_backup: usize,
-    /// Backups of a partition.
-    of_partition: usize,
-    /// By id, and one more that stands for "none": it is no hint's, and always empty.
-    pub(crate) of: Zeroizing<Vec<Hint>>,
-    /// By id, the tag of a live hint's own entry, 0 for what has none.
-    pub(crate) tags: Zeroizing<Vec<u16>>,
-    /// Parities by id, and room for one that is nobody's.
-    parities: Zeroizing<Vec<u8>>,
-    /// Rows of replacement entries by backup, and room for one that is nobody's.
-    replacements: Zeroizing<Vec<u8>>,
-    /// Of each partition, how many backups were used.
-    pub(crate) used: Zeroizing<Vec<u16>>,
+    /// By backup, without padding.
+    pub(crate) entries: Zeroizing<Vec<u8>>,
 }
 
-/// The one number that a place is kept as.
-pub(crate) fn number(place: Place) -> u32 {
-    u32::from(place.partition) << 16 | u32::from(place.offset)
+/// Which partition a backup lacks: m of them lack each, from the first backup on.
+struct Home {
+    first: usize,
+    each: usize,
 }
 
-/// The place again.
-pub(crate) fn place(number: u32) -> Place {
-    Place { partition: (number >> 16) as u16, offset: number as u16 }
-}
-
-impl Hints {
-    /// Hints and backups of which all that is stored is given; of parities and replacements, those of no id follow the
-    /// last.
-    pub(crate) fn new(
-        params: &Params,
-        prf: &Prf,
-        of: Zeroizing<Vec<Hint>>,
-        [parities, replacements]: [Zeroizing<Vec<u8>>; 2],
-        used: Zeroizing<Vec<u16>>,
-    ) -> Self {
-        let tag = |hint: &Hint| match hint.mark & (LIVE | PROMOTED) {
-            mark if mark == LIVE | PROMOTED => prf.tag(place(hint.own)),
-            _ => 0,
-        };
-        let tags = Zeroizing::new(of.iter().map(tag).collect());
-        Hints {
-            row_bytes: params.row_bytes(),
-            first_backup: params.hints(),
-            of_partition: params.backups(),
-            of,
-            tags,
-            parities,
-            replacements,
-            used,
-        }
-    }
-
-    /// What hints and backups are before the first query.
-    pub(crate) fn fresh(params: &Params) -> Zeroizing<Vec<Hint>> {
-        let mut of = Zeroizing::new(vec![Hint { own: 0, mark: LIVE | KNOWN }; params.hints()]);
-        // One more, so that the list need not grow.
-        of.reserve_exact(params.ids() + 1 - params.hints());
-        of.resize(params.ids(), Hint { own: 0, mark: FRESH });
-        of.push(Hint::default());
-        of
-    }
-
-    /// The id that stands for no hint.
-    pub(crate) fn none(&self) -> u32 {
+/// Begins the pass.
+pub(crate) fn pass(params: &Params<Whole>, prf: &Prf<Whole>) -> Result<Pass<Whole>> {
+    let (ids, row_bytes) = (params.ids(), params.row_bytes());
+    let home = Home { first: params.hints(), each: params.backups() };
+    let backups = ids - params.hints();
+    Pass::new(prf, row_bytes, ids + backups, || {
+        let entries = Zeroizing::new(vec![0; backups * row_bytes]);
         // There are at most 2^25 ids.
-        (self.of.len() - 1) as u32
-    }
+        Both { home, run: Run::new(&(0..ids as u32), row_bytes, false), row_bytes, entries }
+    })
+}
 
-    /// The next backup of a partition; none if there is none left.
-    pub(crate) fn next_backup(&self, partition: u16) -> u32 {
-        let all = self.of_partition as u32;
-        let used = u32::from(self.used.get(usize::from(partition)).copied().unwrap_or(u16::MAX));
-        let id = self.first_backup as u32 + u32::from(partition) * all + used;
-        pick(below(used, all), id, self.none())
-    }
-
-    /// The partition of a backup.
-    pub(crate) fn home(&self, id: u32) -> Option<usize> {
-        let backup = (id as usize).checked_sub(self.first_backup)?;
-        (id < self.none()).then(|| backup / self.of_partition)
-    }
-
-    /// The ids of a partition's backups.
-    pub(crate) fn backups(&self, partition: usize) -> std::ops::Range<u32> {
-        // There are at most 2^25 ids.
-        let first = (self.first_backup + partition * self.of_partition) as u32;
-        first..first + self.of_partition as u32
-    }
-
-    /// The parity of an id that is a hint, or was one.
-    pub(crate) fn parity(&self, id: u32) -> &[u8] {
-        let at = self.row_bytes * id as usize;
-        self.parities.get(at..at + self.row_bytes).unwrap_or_default()
-    }
-
-    /// The same, to write.
-    pub(crate) fn parity_mut(&mut self, id: u32) -> &mut [u8] {
-        let at = self.row_bytes * id as usize;
-        self.parities.get_mut(at..at + self.row_bytes).unwrap_or_default()
-    }
-
-    /// The row of a backup's replacement entry; zeros for none.
-    pub(crate) fn replacement(&self, id: u32) -> &[u8] {
-        let at = self.row_bytes * (id as usize).saturating_sub(self.first_backup);
-        self.replacements.get(at..at + self.row_bytes).unwrap_or_default()
-    }
-
-    /// The same, to write.
-    pub(crate) fn replacement_mut(&mut self, id: u32) -> &mut [u8] {
-        let at = self.row_bytes * (id as usize).saturating_sub(self.first_backup);
-        self.replacements.get_mut(at..at + self.row_bytes).unwrap_or_default()
-    }
-
-    /// Spends the hint `chosen`, and makes the backup `promoted` a hint with the own entry `row`. If both are none, all
-    /// stays as it is.
-    ///
-    /// Does the same work in both cases.
-    pub(crate) fn promote(&mut self, prf: &Prf, chosen: u32, promoted: u32, row: Place) {
-        let found = 1 ^ equal(promoted, self.none());
-        let keep = (found as u8).wrapping_neg();
-        if let (Some(hint), Some(tag)) =
-            (self.of.get_mut(chosen as usize), self.tags.get_mut(chosen as usize))
-        {
-            hint.mark = (hint.mark & !LIVE) | (OWED & keep);
-            *tag = 0;
-        }
-        if let (Some(hint), Some(tag)) =
-            (self.of.get_mut(promoted as usize), self.tags.get_mut(promoted as usize))
-        {
-            hint.mark = (LIVE | WAITING | PROMOTED) & keep;
-            hint.own = number(row) & found.wrapping_neg();
-            *tag = prf.tag(row) & (found as u16).wrapping_neg();
-        }
-        if let Some(used) = self.used.get_mut(usize::from(row.partition)) {
-            *used += found as u16;
+impl Sums<Whole> for Both {
+    fn add(&mut self, prf: &Prf<Whole>, window: &Window, lanes: Lanes) {
+        self.run.add(prf, window, lanes, &self.home);
+        let Home { first, each } = self.home;
+        let entries = self.entries.chunks_exact_mut(self.row_bytes).enumerate();
+        for (backup, entry) in entries.skip(lanes.from * each).take(lanes.count * each) {
+            let offset = usize::from(replacement(prf, (first + backup) as u32));
+            entry.copy_from_slice(&window.row(backup / each - lanes.from, offset)[..self.row_bytes]);
         }
     }
 
-    /// Ends the wait of a promoted hint: with the row its parity is that of its set from now on. A hint that was spent and
-    /// forgotten meanwhile stays so.
-    pub(crate) fn settle(&mut self, promoted: u32, row: Option<&[u8]>) {
-        self.replacement_mut(promoted).zeroize();
-        let Some(hint) = self.of.get_mut(promoted as usize) else { return };
-        hint.mark &= !WAITING;
-        if let Some(row) = row.filter(|_| hint.mark & (LIVE | OWED) != 0) {
-            hint.mark |= KNOWN;
-            self.parity_mut(promoted).iter_mut().zip(row).for_each(|(byte, row)| *byte ^= row);
-        }
+    fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.run.rows().chain([self.entries.as_slice()])
     }
 
-    /// Forgets the parity of a hint, but not the hint: it will be chosen as if nothing had happened.
-    pub(crate) fn withdraw(&mut self, id: u32) {
-        self.parity_mut(id).zeroize();
-        if let Some(hint) = self.of.get_mut(id as usize) {
-            hint.mark &= !KNOWN;
-        }
+    fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.run.rows_mut().chain([self.entries.as_mut_slice()])
     }
+}
 
-    /// Whether an id has one of these marks.
-    pub(crate) fn is(&self, id: u32, marks: u8) -> bool {
-        self.of.get(id as usize).is_some_and(|hint| hint.mark & marks != 0)
-    }
+impl Chooser<Whole> for Home {
+    type Scratch = ();
 
-    /// Whether a live hint contains a row: what a search finds, for one hint and by definition.
-    pub(crate) fn contain(&self, prf: &Prf, id: u32, row: Place) -> bool {
-        let Some(hint) = self.of.get(id as usize).filter(|hint| hint.mark & LIVE != 0) else { return false };
-        match place(hint.own) {
-            own if hint.mark & PROMOTED != 0 && own.partition == row.partition => own == row,
-            _ => prf.offset(id, row.partition) == row.offset,
-        }
-    }
+    fn scratch(&self) {}
 
-    /// Wipes a hint that was chosen and is not owed any more.
-    pub(crate) fn forget(&mut self, chosen: u32) {
-        self.parity_mut(chosen).zeroize();
-        if let Some(hint) = self.of.get_mut(chosen as usize) {
-            // The query that promoted it may be open still.
-            *hint = Hint { own: 0, mark: hint.mark & WAITING };
+    fn choose(&self, _: &Prf<Whole>, lanes: Lanes, ids: Range<usize>, (): &mut (), chosen: &mut [u16]) {
+        let first = self.first + lanes.from * self.each;
+        for (id, chosen) in ids.zip(chosen) {
+            let home = id.checked_sub(first).map(|backup| backup / self.each);
+            let lacks = home.filter(|lane| *lane < lanes.count).map_or(0, |lane| 1 << lane);
+            *chosen = lanes.all() & !lacks;
         }
     }
 }

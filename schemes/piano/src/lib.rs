@@ -7,69 +7,43 @@
 //! place. Backups belong to partitions, so which sequences of queries work is limited: README.md says which, next to
 //! the symbol table, the proofs and the deviations from the paper.
 //!
-//! State, journal and image are read and written with what [`sotto_hints`] has for that.
+//! Pass, client, state, updates and server are [`sotto_hints::stream`]'s, as S3PIR's are.
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
-//! | [`select`] | choosing partitions, hints and backups for a table |
+//! | [`params`] | the literal, what it promises, and choosing one for a table |
 //! | [`bound`] | how often a lookup fails, and for whom that holds |
 //! | [`places`] | the public order in which rows lie in partitions |
-//! | [`prf`] | hints as a function of a key and an id |
-//! | `hints` | what a client keeps of them: standing, parities, replacement entries |
+//! | `hints` | hints, backups, replacement entries; what the pass sums up |
+//! | `stock` | which backups are left; how hints are written |
 //! | `seen` | rows that were asked for, so that none is asked for twice |
-//! | [`pass`] | the one pass over the table, from which all parities come |
-//! | `choose` | a hint that contains a row |
-//! | `request` | a request made of it |
-//! | [`message`] | request and answer on the wire |
-//! | [`prepare`] | becoming a client |
-//! | [`client`] | query, recover |
-//! | `journal` | what is written down before a request leaves |
-//! | `state` | the whole state as bytes |
-//! | `follow` | hints of the next epoch |
-//! | `server` | encode, open, answer, revise (feature `server`) |
+//! | `request` | a request made of a hint |
+//! | [`message`] | the request on the wire |
+//! | `family` | what makes the scheme of them |
 #![forbid(unsafe_code)]
 
 pub mod bound;
-mod choose;
-pub mod client;
-mod follow;
+mod family;
 mod hints;
-mod journal;
 pub mod message;
 pub mod params;
-pub mod pass;
 pub mod places;
-pub mod prepare;
-pub mod prf;
 mod request;
 mod seen;
-pub mod select;
-#[cfg(feature = "server")]
-pub mod server;
-mod state;
+mod stock;
 #[cfg(all(test, feature = "server"))]
 mod tests;
 
-use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_core::SchemeEntry;
+use sotto_hints::stream::{self, Streamed};
+
+pub use family::Whole;
 
 /// The scheme.
-pub struct Piano;
-
-impl Scheme for Piano {
-    const ID: SchemeId = SchemeId("piano/1");
-    const TITLE: &'static str = "Piano (S&P 2024), one server, a baseline";
-    type Params = params::Params;
-    type Fan<T> = One<T>;
-    type Keys = ();
-    type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = prepare::Prepare;
-    type Client = client::Client;
-    #[cfg(feature = "server")]
-    type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise().state();
-}
+pub type Piano = Streamed<Whole>;
+/// Its parameters.
+pub type Params = stream::Params<Whole>;
+type Client = stream::Client<Whole>;
 
 /// What the registry knows of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Piano>();

@@ -1,9 +1,9 @@
-//! Request and answer.
+//! The request on the wire.
 #![deny(clippy::indexing_slicing)]
 
-use crate::params::Params;
+use crate::Params;
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use sotto_math::bits;
+use sotto_hints::stream::request::{put_offsets, take_offsets};
 
 /// A row of each partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,40 +12,18 @@ pub struct Query {
     pub(crate) offsets: Vec<u16>,
 }
 
-/// The parity of these rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer(pub(crate) Vec<u8>);
-
 impl Wire<Params> for Query {
     fn size(params: &Params) -> usize {
-        params.request_bytes()
+        (params.partitions() * params.offset_bits() as usize).div_ceil(8)
     }
 
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        let offsets: Vec<u64> = self.offsets.iter().map(|offset| u64::from(*offset)).collect();
-        bits::pack_words(&offsets, params.offset_bits(), out);
+        put_offsets(&self.offsets, params.offset_bits(), out);
     }
 
     fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
         wire::exact("query", bytes, Self::size(params))?;
-        let offsets = bits::unpack_words(bytes, params.offset_bits(), params.partitions());
-        let offsets = offsets.ok_or(PeerMisbehaved::NotCanonical("query"))?;
-        // At most 16 bits each.
-        Ok(Query { offsets: offsets.into_iter().map(|offset| offset as u16).collect() })
-    }
-}
-
-impl Wire<Params> for Answer {
-    fn size(params: &Params) -> usize {
-        params.row_bytes()
-    }
-
-    fn put(&self, _: &Params, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
-    }
-
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, Self::size(params))?;
-        Ok(Answer(bytes.to_vec()))
+        let offsets = take_offsets(bytes, params.offset_bits(), params.partitions());
+        Ok(Query { offsets: offsets.ok_or(PeerMisbehaved::NotCanonical("query"))? })
     }
 }

@@ -1,28 +1,16 @@
 //! Parameters: N rows of B bytes, c partitions of w rows, M hints, m backups of each partition, Q queries.
-//!
-//! The memory a client is asked for is a function of these numbers, and they come from a peer. So everything is
-//! bounded, c is the only number of partitions that N and w allow, and hints and backups are what they have to be at most.
 
-use crate::bound;
-use crate::state::HEAD_BYTES;
+use crate::bound::{self, least_backups, least_hints};
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Result, Shape};
+use sotto_hints::stream::params::{Promise, balanced, security_model};
+use sotto_hints::stream::{Literal, Numbers, state::HEAD_BYTES};
 
-/// Most rows in a partition, and most partitions: both are numbered with 16 bits.
-pub const MOST_PER_SIDE: u64 = 1 << 16;
+/// Fewest queries, so that small tables can be asked more than a few times.
+const LEAST_QUERIES: u64 = 128;
 
-/// Most bytes in a row.
-pub const MOST_ROW_BYTES: u64 = 1 << 20;
-
-/// Most hints, most backups of all partitions, and most queries. The longest tables need a third of it.
-pub const MOST_IDS: u64 = 1 << 24;
-
-/// Most backups of a partition: they are counted with 16 bits.
-pub const MOST_BACKUPS: u64 = (1 << 16) - 1;
-
-/// Work of looking at an id when a hint is searched: an eighth of a block, and its tag.
-const ID_OPS: u64 = work::AES_BLOCK / 8 + 5;
+/// Fewest backups of a partition, for rows that are asked for again before they were read.
+const LEAST_BACKUPS: u64 = 16;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,186 +32,85 @@ pub struct ParamsLiteral {
     pub queries: u64,
 }
 
-/// Checked parameters.
-#[derive(Debug, Clone)]
-pub struct Params {
-    literal: ParamsLiteral,
-    row_bytes: usize,
-    partitions: usize,
-    partition_rows: usize,
-    hints: usize,
-    backups: usize,
-    queries: usize,
-    candidates: usize,
-    failure_log2: f64,
-}
+impl Literal for ParamsLiteral {
+    const MULTIPLE: u64 = 1;
+    const LEAST_ROWS: u64 = 2;
+    const PER_PARTITION: bool = true;
+    /// They are counted with 16 bits.
+    const MOST_BACKUPS: u64 = (1 << 16) - 1;
 
-impl Params {
-    /// Rows of the table, N.
-    pub fn rows(&self) -> u64 {
-        self.literal.rows
-    }
-    /// Bytes in a row, B.
-    pub fn row_bytes(&self) -> usize {
-        self.row_bytes
-    }
-    /// Partitions, c.
-    pub fn partitions(&self) -> usize {
-        self.partitions
-    }
-    /// Rows in a partition, w.
-    pub fn partition_rows(&self) -> usize {
-        self.partition_rows
-    }
-    /// Bits of an offset in a partition, log2 w.
-    pub fn offset_bits(&self) -> u32 {
-        self.partition_rows.ilog2()
-    }
-    /// Hints, M. Their ids are the first.
-    pub fn hints(&self) -> usize {
-        self.hints
-    }
-    /// Backups of a partition, m. Their ids come after those of the hints, partition after partition.
-    pub fn backups(&self) -> usize {
-        self.backups
-    }
-    /// Ids of hints and backups, M + c m.
-    pub fn ids(&self) -> usize {
-        self.hints + self.partitions * self.backups
-    }
-    /// Queries of a client, Q. Each has an id of its own after those of the backups.
-    pub fn queries(&self) -> usize {
-        self.queries
-    }
-    /// How many hints a query looks at closely, whatever it asks for.
-    pub fn candidates(&self) -> usize {
-        self.candidates
-    }
-    /// Places for rows, c w, of which the last ones have none.
-    pub fn places(&self) -> u64 {
-        places(&self.literal)
-    }
-    /// Bytes of the table as it lies in an image: of all places.
-    pub fn table_bytes(&self) -> u64 {
-        self.places() * self.literal.row_bytes
-    }
-    /// Bytes of a request: an offset for each partition.
-    pub fn request_bytes(&self) -> usize {
-        (self.partitions * self.offset_bits() as usize).div_ceil(8)
+    fn numbers(&self) -> Numbers {
+        let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } = self;
+        Numbers { rows, row_bytes, partitions, partition_rows, hints, backups, queries }
     }
 
-    /// Checks everything but the failure bound.
-    pub(crate) fn of(literal: ParamsLiteral) -> Result<Self> {
-        let ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, .. } = literal;
-        in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
-        let row_bytes = in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
-        let partition_rows = in_range("partition_rows", w, MOST_PER_SIDE)?;
-        if !w.is_power_of_two() || w < 2 || w > rows.next_power_of_two().max(2) {
-            return Err(field(
-                "partition_rows",
-                "must be a power of two from 2 on and hold no more than the table".into(),
-            ));
-        }
-        let partitions = in_range("partitions", c, MOST_PER_SIDE)?;
-        if c != rows.div_ceil(w) {
-            let wanted = rows.div_ceil(w);
-            return Err(field("partitions", format!("must be the least that holds the rows, {wanted}")));
-        }
-        let hints = in_range("hints", literal.hints, MOST_IDS)?;
-        let backups = in_range("backups", literal.backups, MOST_BACKUPS.min(MOST_IDS / c))?;
-        let queries = in_range("queries", literal.queries, MOST_IDS)?;
-        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
-        let most = (client_bytes(&literal) + literal.queries * (literal.row_bytes + 5))
-            .max(places(&literal) * literal.row_bytes);
-        if usize::try_from(most).is_err() {
-            return Err(field("rows", "table or client state is too large for this machine".into()));
-        }
-        let candidates = bound::candidates(&literal).min(literal.hints + c * literal.backups) as usize;
-        let failure_log2 = bound::failure_log2(&literal);
-        Ok(Params {
-            literal,
-            row_bytes,
-            partitions,
-            partition_rows,
-            hints,
-            backups,
-            queries,
-            candidates,
-            failure_log2,
-        })
-    }
-}
-
-impl sotto_core::Params for Params {
-    type Literal = ParamsLiteral;
-
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
-        crate::select::select(shape)
-    }
-
-    fn check(literal: ParamsLiteral) -> Result<Self> {
-        let params = Params::of(literal)?;
-        if params.failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
-            let required = REQUIRED_FAILURE_LOG2;
-            return Err(ParamsError::Unreliable { log2: params.failure_log2, required }.into());
-        }
-        Ok(params)
-    }
-
-    fn literal(&self) -> &ParamsLiteral {
-        &self.literal
-    }
-
-    fn report(&self) -> ParamsReport {
-        let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, backups, queries } =
-            &self.literal;
-        ParamsReport {
-            digest: ParamsDigest([0; 32]),
-            records: rows,
-            record_bytes: row_bytes,
-            costs: Costs {
-                artifact_bytes: self.table_bytes(),
-                keys_bytes: 0,
-                query_bytes: self.request_bytes() as u64,
-                answer_bytes: row_bytes,
-                server_ops: partitions * (work::FIND_ROW + row_bytes * work::READ_BYTE),
-                client_ops: (hints + partitions * backups) * ID_OPS,
-                resident_bytes: self.table_bytes(),
-                client_bytes: client_bytes(&self.literal),
-                budget: queries,
-            },
-            security: Security { bits: 128.0, model: bound::security_model(self) },
-            failure_log2: self.failure_log2,
-            details: vec![
-                ("c", partitions.to_string()),
-                ("w", partition_rows.to_string()),
-                ("M", hints.to_string()),
-                ("m", backups.to_string()),
-                ("Q", queries.to_string()),
-                ("candidates", self.candidates.to_string()),
-                ("failure", bound::covered(&self.literal).into()),
-            ],
+    fn promise(&self) -> Promise {
+        let &ParamsLiteral { row_bytes, partitions: c, hints, backups, queries, .. } = self;
+        Promise {
+            failure_log2: bound::failure_log2(self),
+            covered: bound::covered(self),
+            candidates: bound::candidates(self),
+            client_bytes: HEAD_BYTES + 4 + 2 * c + hints * (row_bytes + 1) + c * backups * 2 * row_bytes,
+            growth: queries * (row_bytes + 5),
+            // An offset of each partition and a replacement entry for each query.
+            model: security_model(queries as f64 * (c + 1) as f64),
+            details: vec![("m", backups.to_string()), ("Q", queries.to_string())],
         }
     }
+
+    fn select(shape: &Shape) -> Result<Self> {
+        let &Shape { rows, row_bytes, lookups_per_client, .. } = shape;
+        // c <= w. A partition of one row would leave nothing to choose.
+        let w = balanced(shape)?.max(2);
+        let c = rows.div_ceil(w);
+        // The paper's sqrt(n) ln n between two streams.
+        let most = (c as f64 * (rows as f64).ln()).ceil() as u64;
+        let queries = lookups_per_client.clamp(LEAST_QUERIES, most.max(LEAST_QUERIES));
+        // Half of what may fail is for either way to.
+        let each = shape.required_failure_log2() - 1.0;
+        let hints = least_hints(queries, w, each);
+        let backups = least_backups(queries, c, w, each).max(LEAST_BACKUPS);
+        Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, backups, queries })
+    }
 }
 
-fn places(literal: &ParamsLiteral) -> u64 {
-    literal.partitions * literal.partition_rows
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params;
+    use sotto_core::Params as _;
 
-/// Bytes of the state a client starts with, as it is saved.
-fn client_bytes(literal: &ParamsLiteral) -> u64 {
-    let &ParamsLiteral { row_bytes, partitions: c, hints, backups, .. } = literal;
-    HEAD_BYTES + 2 * c + hints * (row_bytes + 1) + c * backups * 2 * row_bytes
-}
+    #[test]
+    fn every_table_fits() {
+        let rows = (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, 3 << 19, u64::from(u32::MAX), 1 << 32]);
+        for rows in rows {
+            for lookups in [1, 1000, u64::MAX] {
+                let params =
+                    Params::check(ParamsLiteral::select(&Shape::new(rows, 3, lookups)).unwrap()).unwrap();
+                assert!((rows..rows + params.partition_rows() as u64).contains(&params.places()), "{rows}");
+            }
+        }
+        for (rows, row_bytes) in [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1)] {
+            assert!(
+                ParamsLiteral::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(),
+                "{rows} {row_bytes}"
+            );
+        }
+    }
 
-fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
-    usize::try_from(value)
-        .ok()
-        .filter(|_| (1..=most).contains(&value))
-        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
+    #[test]
+    fn the_papers_tables_have_its_partitions_and_queries() {
+        for (log2_rows, queries) in [(20, 14_196), (24, 68_140), (28, 317_983)] {
+            let literal = ParamsLiteral::select(&Shape::new(1 << log2_rows, 32, u64::MAX)).unwrap();
+            let side = 1 << (log2_rows / 2);
+            assert_eq!((literal.partitions, literal.partition_rows, literal.queries), (side, side, queries));
+            let hints = literal.hints as f64 / side as f64;
+            assert!((37.0..42.0).contains(&hints), "{hints} hints to a row of a partition");
+            assert!((50..90).contains(&literal.backups), "{} backups", literal.backups);
+            // As few as the bound allows.
+            let hints = ParamsLiteral { hints: literal.hints - literal.hints / 20, ..literal.clone() };
+            let backups = ParamsLiteral { backups: literal.backups - 2, ..literal };
+            assert!(Params::check(hints).is_err() && Params::check(backups).is_err());
+        }
+    }
 }

@@ -10,8 +10,7 @@
 //! is one of just
 //! c w numbers, and no index makes it take longer than another.
 
-use crate::params::Params;
-use crate::prf::Place;
+use sotto_hints::stream::{Order, Place};
 use sotto_math::aes::Aes;
 use zeroize::Zeroize;
 
@@ -34,22 +33,12 @@ struct Way {
     offset: u64,
 }
 
-impl Places {
-    /// The order of the tables with these parameters.
-    pub fn new(params: &Params) -> Self {
-        let (partitions, rows) = (params.partitions() as u64, params.partition_rows() as u64);
-        Places { aes: Aes::new(KEY), partitions, mask: rows - 1 }
+impl Order for Places {
+    fn new(partitions: usize, partition_rows: usize) -> Self {
+        Places { aes: Aes::new(KEY), partitions: partitions as u64, mask: partition_rows as u64 - 1 }
     }
 
-    /// Where a row lies. Takes the same time for every row.
-    pub fn of(&self, row: u64) -> Place {
-        let mut place = [Place { partition: 0, offset: 0 }];
-        self.run(row, &mut place);
-        place[0]
-    }
-
-    /// Where rows lie, from `first` on.
-    pub fn run(&self, first: u64, out: &mut [Place]) {
+    fn run(&self, first: u64, out: &mut [Place]) {
         let shift = self.mask.count_ones();
         let start = |row: u64| Way { partition: row >> shift, offset: row & self.mask };
         let mut ways: Vec<Way> = (first..).take(out.len()).map(start).collect();
@@ -87,25 +76,26 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Params;
     use sotto_core::{Params as _, Shape};
 
-    fn places(rows: u64) -> (Params, Vec<Place>) {
-        let params = Params::check(crate::select::select(&Shape::new(rows, 1, 100)).unwrap()).unwrap();
-        let mut all = vec![Place { partition: 0, offset: 0 }; params.places() as usize];
-        Places::new(&params).run(0, &mut all);
-        (params, all)
+    fn places(rows: u64) -> (Params, Places, Vec<Place>) {
+        let params = Params::check(Params::select(&Shape::new(rows, 1, 100)).unwrap()).unwrap();
+        let mut all = vec![Place::default(); params.places() as usize];
+        let order = Places::new(params.partitions(), params.partition_rows());
+        order.run(0, &mut all);
+        (params, order, all)
     }
 
     #[test]
     fn every_place_has_one_row() {
         for rows in (1..70).chain([1000, 4095, 4096, 4097, 70_000]) {
-            let (params, all) = places(rows);
-            let w = params.partition_rows();
+            let (params, order, all) = places(rows);
             let mut seen = vec![false; all.len()];
             for (row, place) in all.iter().enumerate() {
-                assert_eq!(Places::new(&params).of(row as u64), *place);
-                let at = usize::from(place.partition) * w + usize::from(place.offset);
-                assert!(usize::from(place.offset) < w && !std::mem::replace(&mut seen[at], true), "{rows}");
+                assert_eq!(order.of(row as u64), *place);
+                let at = params.index(*place) as usize;
+                assert!(params.has(*place) && !std::mem::replace(&mut seen[at], true), "{rows}");
             }
         }
     }
@@ -114,7 +104,7 @@ mod tests {
     /// mean is 4, and more than 19 have probability 2^-26 under a random order.
     #[test]
     fn regular_rows_are_spread_evenly() {
-        let (params, all) = places(1 << 16);
+        let (params, _, all) = places(1 << 16);
         assert_eq!((params.partitions(), params.partition_rows()), (256, 256));
         for step in [1, 2, 16, 255, 256, 257, 4097] {
             let rows: std::collections::BTreeSet<usize> = (0..1000).map(|i| i * step % all.len()).collect();

@@ -4,18 +4,19 @@
 //! keeps them for the same reason. A row whose answer came and could not be used is not asked for again either:
 //! what is sent must not depend on what answers say, only on which came.
 
-use crate::hints::number;
-use crate::params::Params;
-use crate::prf::Place;
-use crate::request::{equal, pick};
+use crate::{Params, Whole};
 use sotto_core::Result;
+use sotto_hints::bytes::{Source, put, reserve};
+use sotto_hints::stream::place::{equal, pick};
+use sotto_hints::stream::{Own, Place};
+use std::io::Write;
 use zeroize::{Zeroize, Zeroizing};
 
 /// What stands for no query, and for the place of a row that is not here.
 pub(crate) const NEVER: u32 = u32::MAX;
 
 /// Rows by the number of the query that asked for them.
-pub(crate) struct Seen {
+pub struct Seen {
     row_bytes: usize,
     /// What is kept of each, and one more that stands for "none".
     kept: Zeroizing<Vec<Kept>>,
@@ -35,21 +36,9 @@ struct Kept {
 }
 
 impl Seen {
-    /// Room for the rows of all queries. Not touched before they come.
-    ///
-    /// # Errors
-    /// If there is no memory for it.
-    pub(crate) fn new(params: &Params) -> Result<Self> {
-        let (count, row_bytes) = (params.queries() + 1, params.row_bytes());
-        sotto_hints::bytes::reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
-        let none = Kept { place: NEVER, came: 0, known: 0 };
-        let kept = Zeroizing::new(vec![none; count]);
-        Ok(Seen { row_bytes, kept, rows: Zeroizing::new(vec![0; count * row_bytes]) })
-    }
-
     /// The last query for a row whose answer came, of those before `next`; [`NEVER`] if there is none. Reads all of them.
     pub(crate) fn find(&self, row: Place, next: u64) -> u32 {
-        let row = number(row);
+        let row = row.number();
         let hits = self.kept.iter().zip(0..).take(next as usize);
         hits.fold(NEVER, |found, (kept, n)| pick(equal(kept.place, row) & u32::from(kept.came), n, found))
     }
@@ -82,8 +71,29 @@ impl Seen {
         bytes.iter_mut().zip(row.unwrap_or_default()).for_each(|(byte, row)| *byte = *row);
     }
 
+    /// Calls `change` with the place and the bytes of every row that is known.
+    pub(crate) fn each_known(&mut self, next: u64, mut change: impl FnMut(u32, &mut [u8])) {
+        let all = self.kept.iter().zip(self.rows.chunks_exact_mut(self.row_bytes)).take(next as usize);
+        all.filter(|(kept, _)| kept.known == 1).for_each(|(kept, row)| change(kept.place, row));
+    }
+}
+
+impl Own<Whole> for Seen {
+    const ROWS: bool = true;
+    /// The query under which the row is kept.
+    type Kept = u32;
+
+    /// Room for the rows of all queries. Not touched before they come.
+    fn new(params: &Params) -> Result<Self> {
+        let (count, row_bytes) = (params.queries() + 1, params.row_bytes());
+        reserve(&mut Vec::<u8>::new(), count.saturating_mul(row_bytes))?;
+        let none = Kept { place: NEVER, came: 0, known: 0 };
+        let kept = Zeroizing::new(vec![none; count]);
+        Ok(Seen { row_bytes, kept, rows: Zeroizing::new(vec![0; count * row_bytes]) })
+    }
+
     /// Forgets a row, but not that it was asked for.
-    pub(crate) fn forget(&mut self, query: u32) {
+    fn unlearn(&mut self, query: u32) {
         let at = self.row_bytes * self.at(query);
         self.rows.get_mut(at..at + self.row_bytes).unwrap_or_default().zeroize();
         let at = self.at(query);
@@ -92,15 +102,39 @@ impl Seen {
         }
     }
 
-    /// What is kept of the queries before `next`: the place if the answer came, and the row if it is known.
-    pub(crate) fn all(&self, next: u64) -> impl Iterator<Item = (Option<u32>, Option<&[u8]>)> {
+    /// Writes what is kept of the queries before `next`: whether the answer came and its row is known, the place, the row.
+    fn save(&self, next: u64, out: &mut dyn Write) -> Result<()> {
         let all = self.kept.iter().zip(self.rows.chunks_exact(self.row_bytes)).take(next as usize);
-        all.map(|(kept, row)| ((kept.came == 1).then_some(kept.place), (kept.known == 1).then_some(row)))
+        for (Kept { place, came, known }, row) in all {
+            put(&(came + known), out)?;
+            if *came == 1 {
+                put(place, out)?;
+            }
+            if *known == 1 {
+                out.write_all(row)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Calls `change` with the place and the bytes of every row that is known.
-    pub(crate) fn each_known(&mut self, next: u64, mut change: impl FnMut(u32, &mut [u8])) {
-        let all = self.kept.iter().zip(self.rows.chunks_exact_mut(self.row_bytes)).take(next as usize);
-        all.filter(|(kept, _)| kept.known == 1).for_each(|(kept, row)| change(kept.place, row));
+    fn load(params: &Params, next: u64, from: &mut Source<'_>) -> Result<Self> {
+        let mut seen = Seen::new(params)?;
+        let mut row = Zeroizing::new(vec![0; params.row_bytes()]);
+        // Below 2^24.
+        for query in 0..next as u32 {
+            let what: u8 = from.get()?;
+            if what == 0 {
+                continue;
+            }
+            let place = from.get()?;
+            if what > 2 || !params.has(Place::of(place)) {
+                return Err(from.malformed("a row that cannot be kept"));
+            }
+            if what == 2 {
+                from.exact(&mut row)?;
+            }
+            seen.put(query, place, (what == 2).then_some(&row));
+        }
+        Ok(seen)
     }
 }

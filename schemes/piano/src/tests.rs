@@ -1,9 +1,23 @@
-//! What only tests inside the crate can see: keys, sets and parities.
+//! What only tests inside the crate can see: which backups are left, and requests before they are bytes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod hostile;
-mod lookups;
-mod setup;
 mod starving;
-mod updates;
 mod views;
+
+use crate::places::Places;
+use crate::{Params, Piano};
+use sotto_core::{Params as _, Shape};
+use sotto_hints::stream::Order;
+use sotto_testkit::served::Served;
+
+fn table(rows: u64, row_bytes: u64) -> Served<Piano> {
+    let literal = Params::select(&Shape::new(rows, row_bytes, u64::MAX)).unwrap();
+    Served::new(Params::check(literal).unwrap())
+}
+
+/// Rows of one partition, as somebody finds them who knows the public order.
+fn rows_of(params: &Params, partition: u16) -> Vec<u64> {
+    let order = Places::new(params.partitions(), params.partition_rows());
+    (0..params.rows()).filter(|row| order.of(*row).partition == partition).collect()
+}

@@ -3,7 +3,6 @@
 //! A hint holds c/2 + 1 of the c partitions, and one of the w rows of each. So it contains a given row with probability
 //! (c/2 + 1)/(c w), a little more than 1/(2w), and README.md proves that this stays so whatever was asked before.
 
-use crate::params::Params;
 use std::f64::consts::LN_2;
 
 /// How many ids the bounds assume to be void: 2^-32 for each partition of each id is expected, and fewer than 64 and
@@ -46,16 +45,4 @@ pub(crate) fn candidates(hints: u64, pairs: u64, c: u64, w: u64) -> u64 {
     let (ids, hints, c, w) = ((hints + pairs) as f64, hints as f64, c as f64, w as f64);
     let mean = ids / w + hints * (c / 2.0 + 1.0) / (c * w) + ids / 65535.0;
     (mean + 12.0 * mean.sqrt() + 32.0).ceil() as u64
-}
-
-/// What 128 bits means here.
-pub(crate) fn security_model(params: &Params) -> String {
-    // Blocks whose output is in some request, c (1 + 1/16 + 1/4) for each of P; switching from a permutation to a
-    // function costs q^2 / 2^129.
-    let blocks = params.pairs() as f64 * params.partitions() as f64 * 1.3125;
-    let switching = 2.0 * blocks.log2() - 129.0;
-    format!(
-        "search for a key of AES-128, taken for a random permutation; \
-         telling it from a function over all queries of one client: 2^{switching:.0}"
-    )
 }

@@ -1,9 +1,9 @@
-//! Request and answer.
+//! The request on the wire.
 #![deny(clippy::indexing_slicing)]
 
-use crate::params::Params;
+use crate::{Params, two};
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
-use sotto_math::bits;
+use sotto_hints::stream::request::{put_offsets, take_offsets};
 
 /// Two sets of rows, one of each partition between them: which partitions belong to set 1, and c/2 offsets that
 /// both sets use, each for its partitions in ascending order.
@@ -14,10 +14,6 @@ pub struct Query {
     /// c/2 offsets below w.
     pub(crate) offsets: Vec<u16>,
 }
-
-/// The parities of both sets, of set 0 first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer(pub(crate) Vec<u8>);
 
 impl Query {
     /// For each partition the offset of its row.
@@ -37,49 +33,44 @@ impl Query {
     }
 }
 
-impl Wire<Params> for Query {
-    fn size(params: &Params) -> usize {
-        params.request_bytes()
-    }
+/// Parameters of either scheme.
+pub(crate) trait Either {
+    /// What both have in common.
+    fn one(&self) -> &Params;
+}
 
-    fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.ones);
-        if params.offset_bits() > 0 {
-            let offsets: Vec<u64> = self.offsets.iter().map(|offset| u64::from(*offset)).collect();
-            bits::pack_words(&offsets, params.offset_bits(), out);
-        }
-    }
-
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("query", bytes, Self::size(params))?;
-        let (c, width) = (params.partitions(), params.offset_bits());
-        let (ones, packed) = bytes.split_at(c.div_ceil(8).min(bytes.len()));
-        let past_the_last = ones.last().is_some_and(|last| !c.is_multiple_of(8) && last >> (c % 8) != 0);
-        let balanced = ones.iter().map(|byte| byte.count_ones() as usize).sum::<usize>() == c / 2;
-        let offsets =
-            if width == 0 { Some(vec![0; c / 2]) } else { bits::unpack_words(packed, width, c / 2) };
-        match offsets {
-            Some(offsets) if balanced && !past_the_last => {
-                // At most 16 bits each.
-                let offsets = offsets.into_iter().map(|offset| offset as u16).collect();
-                Ok(Query { ones: ones.to_vec(), offsets })
-            }
-            _ => Err(PeerMisbehaved::NotCanonical("query").into()),
-        }
+impl Either for Params {
+    fn one(&self) -> &Params {
+        self
     }
 }
 
-impl Wire<Params> for Answer {
-    fn size(params: &Params) -> usize {
-        2 * params.row_bytes()
+impl Either for two::Params {
+    fn one(&self) -> &Params {
+        self.one()
+    }
+}
+
+impl<P: Either> Wire<P> for Query {
+    fn size(params: &P) -> usize {
+        let (c, bits) = (params.one().partitions(), params.one().offset_bits() as usize);
+        c.div_ceil(8) + (c / 2 * bits).div_ceil(8)
     }
 
-    fn put(&self, _: &Params, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
+    fn put(&self, params: &P, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.ones);
+        put_offsets(&self.offsets, params.one().offset_bits(), out);
     }
 
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, Self::size(params))?;
-        Ok(Answer(bytes.to_vec()))
+    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
+        wire::exact("query", bytes, Self::size(params))?;
+        let c = params.one().partitions();
+        let (ones, packed) = bytes.split_at(c.div_ceil(8).min(bytes.len()));
+        let past_the_last = ones.last().is_some_and(|last| !c.is_multiple_of(8) && last >> (c % 8) != 0);
+        let balanced = ones.iter().map(|byte| byte.count_ones() as usize).sum::<usize>() == c / 2;
+        match take_offsets(packed, params.one().offset_bits(), c / 2) {
+            Some(offsets) if balanced && !past_the_last => Ok(Query { ones: ones.to_vec(), offsets }),
+            _ => Err(PeerMisbehaved::NotCanonical("query").into()),
+        }
     }
 }

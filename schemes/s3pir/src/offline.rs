@@ -8,16 +8,11 @@
 //! |---|---|
 //! | [`cuts`] | which partitions an id takes: the rank that parts them |
 //! | [`extras`] | the entries that hints have besides their half |
-//! | `sets` | a run of ids, and how the rows of a few partitions get into its parities |
-//! | [`pass`] | the pass: chunks of a table in, hints and pairs out |
-//!
-//! The time of all this depends on secret sets, as the order of what lies in caches does. It comes before there is a
-//! query, and the sets are fresh: nothing here depends on what will be asked.
+//! | [`sums`] | what the rows of a few partitions add to which parities |
 
 pub mod cuts;
 pub mod extras;
-pub mod pass;
-mod sets;
+pub mod sums;
 
 use sotto_math::aes::Aes;
 
@@ -34,23 +29,6 @@ fn blocks(aes: &Aes, inputs: &[[u8; 16]], out: &mut Vec<[u8; 16]>) {
     for (out, input) in out.iter_mut().zip(inputs) {
         *out = (u128::from_ne_bytes(*out) ^ u128::from_ne_bytes(*input)).to_ne_bytes();
     }
-}
-
-/// Does something for each of many parts of the work: on the pool in which it is called, if that is one.
-#[cfg(feature = "server")]
-fn each<T: Send>(parts: Vec<T>, work: impl Fn(T) + Sync + Send) {
-    use rayon::prelude::*;
-    if rayon::current_thread_index().is_some() {
-        parts.into_par_iter().for_each(work);
-    } else {
-        parts.into_iter().for_each(work);
-    }
-}
-
-/// Does something for each of many parts of the work.
-#[cfg(not(feature = "server"))]
-fn each<T>(parts: Vec<T>, work: impl Fn(T)) {
-    parts.into_iter().for_each(work);
 }
 
 #[cfg(test)]

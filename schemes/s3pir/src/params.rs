@@ -1,25 +1,19 @@
 //! Parameters: N rows of B bytes, c partitions of w rows, M hints, P backup pairs.
-//!
-//! The memory a client is asked for is a function of these numbers, and they come from a peer. So everything is
-//! bounded, c is the only number of partitions that N and w allow, and M and P are what they have to be at most.
 
 use crate::bound;
-use crate::state::HEAD_BYTES;
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Goal, NamedSet, Result, Shape};
+use sotto_hints::stream::params::{
+    MOST_IDS, MOST_PER_SIDE, Promise, balanced, least_partitions, security_model,
+};
+use sotto_hints::stream::{Literal, Numbers, state::HEAD_BYTES};
 
-/// Most rows in a partition, and most partitions: both are numbered with 16 bits.
-pub const MOST_PER_SIDE: u64 = 1 << 16;
+/// How many queries a row of a partition pays for: P = 40 w, half as many as there are hints (the paper's
+/// 0.5 lambda w with lambda = 80). More would make the state larger for a longer time between two streams.
+const PAIRS_PER_ROW: u64 = 40;
 
-/// Most bytes in a row.
-pub const MOST_ROW_BYTES: u64 = 1 << 20;
-
-/// Most hints, and most backup pairs. The longest tables need a third of it.
-pub const MOST_IDS: u64 = 1 << 24;
-
-/// Work of looking at an id when a hint is searched: an eighth of a block, and its tag.
-const ID_OPS: u64 = work::AES_BLOCK / 8 + 5;
+/// Fewest pairs, so that small tables can be asked more than a few times.
+pub(crate) const LEAST_PAIRS: u64 = 64;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,170 +33,131 @@ pub struct ParamsLiteral {
     pub pairs: u64,
 }
 
-/// Checked parameters.
-#[derive(Debug, Clone)]
-pub struct Params {
-    literal: ParamsLiteral,
-    row_bytes: usize,
-    partitions: usize,
-    partition_rows: usize,
-    hints: usize,
-    pairs: usize,
-    candidates: usize,
-    failure_log2: f64,
+/// Bytes of the state of a client with so many hints and pairs that has asked nothing, as it is saved.
+pub(crate) fn client_bytes(row_bytes: u64, hints: u64, pairs: u64) -> u64 {
+    HEAD_BYTES + 4 + hints * (row_bytes + 9) + pairs * (2 * row_bytes + 4)
 }
 
-impl Params {
-    /// Rows of the table, N.
-    pub fn rows(&self) -> u64 {
-        self.literal.rows
-    }
-    /// Bytes in a row, B.
-    pub fn row_bytes(&self) -> usize {
-        self.row_bytes
-    }
-    /// Partitions, c.
-    pub fn partitions(&self) -> usize {
-        self.partitions
-    }
-    /// Rows in a partition, w.
-    pub fn partition_rows(&self) -> usize {
-        self.partition_rows
-    }
-    /// Bits of an offset in a partition, log2 w.
-    pub fn offset_bits(&self) -> u32 {
-        self.partition_rows.ilog2()
-    }
-    /// Hints, M. Their ids are the first.
-    pub fn hints(&self) -> usize {
-        self.hints
-    }
-    /// Backup pairs, P. Their ids come after those of the hints.
-    pub fn pairs(&self) -> usize {
-        self.pairs
-    }
-    /// Ids of hints and pairs, M + P.
-    pub fn ids(&self) -> usize {
-        self.hints + self.pairs
-    }
-    /// How many hints a query looks at closely, whatever it asks for.
-    pub fn candidates(&self) -> usize {
-        self.candidates
-    }
-    /// Bytes of the table.
-    pub fn table_bytes(&self) -> u64 {
-        self.literal.rows * self.literal.row_bytes
-    }
-    /// Bytes of a request: a bit for each partition, an offset for every second one.
-    pub fn request_bytes(&self) -> usize {
-        self.partitions.div_ceil(8) + (self.partitions / 2 * self.offset_bits() as usize).div_ceil(8)
-    }
+/// A set that can be asked for by name: how many times wider partitions are than a balanced table's. Fewer, wider partitions make
+/// requests and the server's work smaller by the factor that makes the client's state and its preparation's memory larger.
+const SETS: [(NamedSet, u64); 3] = [
+    set("balanced", "as many partitions as rows in each: least client state for its requests", 1),
+    set("half", "requests of half the size, twice the client state", 2),
+    set("quarter", "requests of a quarter, four times the client state", 4),
+];
 
-    /// Checks everything but the failure bound.
-    pub(crate) fn of(literal: ParamsLiteral) -> Result<Self> {
-        let ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs } = literal;
-        in_range("rows", rows, MOST_PER_SIDE * MOST_PER_SIDE)?;
-        let row_bytes = in_range("row_bytes", row_bytes, MOST_ROW_BYTES)?;
-        let partition_rows = in_range("partition_rows", w, MOST_PER_SIDE)?;
-        if !w.is_power_of_two() || w > rows.next_power_of_two() {
-            return Err(field(
-                "partition_rows",
-                "must be a power of two and hold no more than the table".into(),
-            ));
-        }
-        let partitions = in_range("partitions", c, MOST_PER_SIDE)?;
-        let wanted = least_partitions(rows, w);
-        if c != wanted {
-            return Err(field(
-                "partitions",
-                format!("must be the least even number that holds the rows, {wanted}"),
-            ));
-        }
-        let hints = in_range("hints", hints, MOST_IDS)?;
-        let pairs = in_range("pairs", pairs, MOST_IDS)?;
-        let failure_log2 = bound::failure_log2(literal.hints, literal.pairs, c, w);
-        // Where a length is a number of 32 bits, as in browsers, large states and tables end here.
-        if usize::try_from(client_bytes(&literal).max(rows * literal.row_bytes)).is_err() {
-            return Err(field("rows", "table or client state is too large for this machine".into()));
-        }
-        let candidates = bound::candidates(literal.hints, literal.pairs, c, w);
-        let candidates = candidates.min(literal.hints + literal.pairs) as usize;
-        Ok(Params { literal, row_bytes, partitions, partition_rows, hints, pairs, candidates, failure_log2 })
-    }
+const fn set(name: &'static str, about: &'static str, wider: u64) -> (NamedSet, u64) {
+    (NamedSet { name, about }, wider)
 }
 
-impl sotto_core::Params for Params {
-    type Literal = ParamsLiteral;
+impl Literal for ParamsLiteral {
+    const MULTIPLE: u64 = 2;
+    const LEAST_ROWS: u64 = 1;
+    const PER_PARTITION: bool = false;
+    const MOST_BACKUPS: u64 = MOST_IDS;
+
+    fn numbers(&self) -> Numbers {
+        let &ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs } = self;
+        Numbers { rows, row_bytes, partitions, partition_rows, hints, backups: pairs, queries: pairs }
+    }
+
+    fn promise(&self) -> Promise {
+        let &ParamsLiteral { row_bytes, partitions: c, partition_rows: w, hints, pairs, .. } = self;
+        Promise {
+            failure_log2: bound::failure_log2(hints, pairs, c, w),
+            covered: "of any query of the whole budget, not of one lookup",
+            candidates: bound::candidates(hints, pairs, c, w),
+            client_bytes: client_bytes(row_bytes, hints, pairs),
+            growth: 0,
+            // c (1 + 1/16 + 1/4) blocks for each of P.
+            model: security_model(pairs as f64 * c as f64 * 1.3125),
+            details: vec![("P", pairs.to_string())],
+        }
+    }
 
     fn sets() -> Vec<NamedSet> {
-        crate::select::SETS.iter().map(|set| set.named).collect()
+        SETS.iter().map(|(named, _)| *named).collect()
     }
 
-    fn select(shape: &Shape) -> Result<ParamsLiteral> {
-        crate::select::select(shape)
+    fn select(shape: &Shape) -> Result<Self> {
+        let &Shape { rows, row_bytes, lookups_per_client, goal, ref set, .. } = shape;
+        // c <= w for a balanced table: the state is streamed once, the request is sent each time.
+        let balanced = balanced(shape)?;
+        let named = SETS.iter().find(|(known, _)| set.as_deref() == Some(known.name));
+        let wider = named.map_or(wider(goal), |(_, wider)| *wider);
+        let w = (balanced * wider).min(MOST_PER_SIDE).min(rows.next_power_of_two());
+        let pairs = lookups_per_client.clamp(LEAST_PAIRS, (PAIRS_PER_ROW * w).max(LEAST_PAIRS));
+        let c = least_partitions::<Self>(rows, w);
+        let hints = bound::least_hints(pairs, shape.required_failure_log2(), w, |_| c);
+        Ok(ParamsLiteral { rows, row_bytes, partitions: c, partition_rows: w, hints, pairs })
+    }
+}
+
+fn wider(goal: Goal) -> u64 {
+    match goal {
+        Goal::ServerTime | Goal::Rate => 1,
+        Goal::TotalBytes => 2,
+        Goal::QueryBytes => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Params;
+    use sotto_core::Params as _;
+
+    fn checked(shape: &Shape) -> Params {
+        Params::check(ParamsLiteral::select(shape).unwrap()).unwrap()
     }
 
-    fn check(literal: ParamsLiteral) -> Result<Self> {
-        let params = Params::of(literal)?;
-        if params.failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
-            let required = REQUIRED_FAILURE_LOG2;
-            return Err(ParamsError::Unreliable { log2: params.failure_log2, required }.into());
-        }
-        Ok(params)
-    }
-
-    fn literal(&self) -> &ParamsLiteral {
-        &self.literal
-    }
-
-    fn report(&self) -> ParamsReport {
-        let ParamsLiteral { rows, row_bytes, partitions, partition_rows, hints, pairs } = self.literal;
-        ParamsReport {
-            digest: ParamsDigest([0; 32]),
-            records: rows,
-            record_bytes: row_bytes,
-            costs: Costs {
-                artifact_bytes: self.table_bytes(),
-                keys_bytes: 0,
-                query_bytes: self.request_bytes() as u64,
-                answer_bytes: 2 * row_bytes,
-                server_ops: partitions * (work::FIND_ROW + row_bytes * work::READ_BYTE),
-                client_ops: (hints + pairs) * ID_OPS,
-                resident_bytes: self.table_bytes(),
-                client_bytes: client_bytes(&self.literal),
-                budget: pairs,
-            },
-            security: Security { bits: 128.0, model: bound::security_model(self) },
-            failure_log2: self.failure_log2,
-            details: vec![
-                ("c", partitions.to_string()),
-                ("w", partition_rows.to_string()),
-                ("M", hints.to_string()),
-                ("P", pairs.to_string()),
-                ("candidates", self.candidates.to_string()),
-                ("failure", "of any query of the whole budget, not of one lookup".into()),
-            ],
+    #[test]
+    fn the_papers_tables_have_its_partitions_and_our_requests() {
+        for (log2_rows, side, request) in [(20, 1 << 10, 768), (24, 1 << 12, 3584), (28, 1 << 14, 16384)] {
+            let params = checked(&Shape::new(1 << log2_rows, 32, u64::MAX));
+            assert_eq!((params.partitions(), params.partition_rows()), (side, side));
+            assert_eq!((params.report().costs.query_bytes, params.queries()), (request, 40 * side));
+            let hints = params.hints() as f64 / side as f64;
+            assert!((75.0..84.0).contains(&hints), "{hints} hints to a row of a partition");
         }
     }
-}
 
-/// The least even c with c w >= N.
-pub(crate) fn least_partitions(rows: u64, w: u64) -> u64 {
-    rows.div_ceil(w).next_multiple_of(2)
-}
+    #[test]
+    fn every_table_fits_by_every_goal_and_set() {
+        let rows = (1..300).chain([(1 << 20) - 1, (1 << 20) + 1, 3 << 19, u64::from(u32::MAX), 1 << 32]);
+        for rows in rows {
+            let mut shape = Shape::new(rows, 3, 1000);
+            for goal in Goal::ALL {
+                shape.goal = goal;
+                checked(&shape);
+            }
+            for set in ParamsLiteral::sets() {
+                shape.set = Some(set.name.into());
+                let params = checked(&shape);
+                let (c, w) = (params.partitions() as u64, params.partition_rows() as u64);
+                assert!(c * w >= rows && c.is_multiple_of(2), "{rows} rows in {c} partitions of {w}");
+            }
+        }
+    }
 
-/// Bytes of the state a client starts with, as it is saved.
-fn client_bytes(literal: &ParamsLiteral) -> u64 {
-    HEAD_BYTES + literal.hints * (literal.row_bytes + 9) + literal.pairs * (2 * literal.row_bytes + 4)
-}
+    #[test]
+    fn hints_are_as_few_as_the_bound_allows() {
+        for rows in [1, 100, 1 << 20, 1 << 32] {
+            let mut literal = ParamsLiteral::select(&Shape::new(rows, 8, u64::MAX)).unwrap();
+            literal.hints -= 3;
+            assert!(Params::check(literal).is_err(), "{rows} rows can do with fewer hints");
+        }
+    }
 
-fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
-    usize::try_from(value)
-        .ok()
-        .filter(|_| (1..=most).contains(&value))
-        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
+    #[test]
+    fn limits_are_refused_not_wrapped() {
+        for (rows, row_bytes) in
+            [(0, 1), (1, 0), ((1 << 32) + 1, 1), (1, (1 << 20) + 1), (u64::MAX, u64::MAX)]
+        {
+            assert!(
+                ParamsLiteral::select(&Shape::new(rows, row_bytes, u64::MAX)).is_err(),
+                "{rows} {row_bytes}"
+            );
+        }
+    }
 }

@@ -7,22 +7,22 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`params`] | the literal, its check, its report |
-//! | [`select`] | choosing hints, pairs and blocks for a table |
-//! | [`message`] | order and supply on the wire |
+//! | [`params`] | the literal, its check, its report; choosing one for a table |
 //! | [`client`] | becoming a client; query, recover, order, state |
-//! | `stock` | taking supplies in, and writing them down |
+//! | `stock` | which block is due, taking it in, and writing that down |
 //! | `server` | encode, open, answer, supply (feature `server`) |
 
 pub mod client;
-pub mod message;
 pub mod params;
-pub mod select;
 #[cfg(feature = "server")]
 pub(crate) mod server;
-mod stock;
+pub(crate) mod stock;
 
+use crate::message::Query;
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+use sotto_hints::message::Answer;
+
+pub use params::Params;
 
 /// The scheme.
 pub struct S3pirTwo;
@@ -30,11 +30,11 @@ pub struct S3pirTwo;
 impl Scheme for S3pirTwo {
     const ID: SchemeId = SchemeId("s3pir-two/1");
     const TITLE: &'static str = "S3PIR (CCS 2024), two servers";
-    type Params = params::Params;
+    type Params = Params;
     type Fan<T> = One<T>;
     type Keys = ();
-    type Query = crate::message::Query;
-    type Answer = crate::message::Answer;
+    type Query = Query;
+    type Answer = Answer;
     type Prepare = client::Prepare;
     type Client = client::Client;
     #[cfg(feature = "server")]

@@ -3,7 +3,7 @@
 //! A record holds what cannot be derived from the state it follows, behind a byte that says what it is. `spec/checklist.md` and
 //! `spec/lp-treepir.md` draw the bytes.
 
-use super::{Client, Family, Plan, Set};
+use super::{Client, Family, Lengths, Plan, Set};
 use crate::bytes::{Source, put};
 use sotto_core::Result;
 use zeroize::Zeroizing;
@@ -116,7 +116,7 @@ impl<F: Family> Client<F> {
         if block > self.stocked || block >= self.params.blocks() {
             return Err(from.malformed("a supply that cannot be the next"));
         }
-        let mut supply = Zeroizing::new(vec![0; self.params.block_hints() * self.params.row_bytes()]);
+        let mut supply = Zeroizing::new(vec![0; self.params.supply_bytes()]);
         from.exact(&mut supply)?;
         if block == self.stocked {
             self.take_block(&supply);

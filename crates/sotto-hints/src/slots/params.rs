@@ -3,7 +3,7 @@
 //! The memory that a client is asked for is a function of these numbers, and they come from a peer. So everything is
 //! bounded, k is a function of N, and M is no more than about twice what it has to be.
 
-use super::{Answer, Family, Trees, bound, state};
+use super::{Family, Lengths, Trees, bound, state};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, Wire};
@@ -108,6 +108,18 @@ impl<F> Params<F> {
     }
 }
 
+impl<F: Family> Lengths for Params<F> {
+    fn answer_bytes(&self) -> usize {
+        F::answer_rows(self.numbers() as u64) as usize * self.row_bytes()
+    }
+    fn blocks(&self) -> u32 {
+        self.blocks
+    }
+    fn supply_bytes(&self) -> usize {
+        self.block_hints() * self.row_bytes()
+    }
+}
+
 impl<F: Family> Params<F> {
     /// The trees of sets.
     pub fn trees(&self) -> Trees<F::Word> {
@@ -178,7 +190,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
                 artifact_bytes: 0,
                 keys_bytes: 0,
                 query_bytes: F::Query::size(self) as u64,
-                answer_bytes: <Answer as Wire<Params<F>>>::size(self) as u64,
+                answer_bytes: self.answer_bytes() as u64,
                 server_ops,
                 client_ops,
                 resident_bytes: self.table_bytes(),

@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed check fails its test")]
 
 mod slots;
+mod stream;

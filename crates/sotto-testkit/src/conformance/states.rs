@@ -33,18 +33,25 @@ fn peer<T>(result: Result<T>, what: impl std::fmt::Debug) {
     assert!(matches!(result, Err(Error::Peer(_))), "{what:?}: {result:?}");
 }
 
-/// Whole states cut short and with flipped bits: refused, or a client whose requests are of the same form as any other's.
+/// Whole states cut short and with flipped bits, of clients with queries under way and of fresh ones: refused, or a client whose
+/// requests are of the same form as any other's.
 pub fn damaged(subject: &Subject) {
-    let entry = subject.entry.state.expect("a scheme with a state");
     let table = subject.table(SMALL);
-    let (_, state) = some_state(&table);
+    let fresh = table.unstocked(&table.image, &mut seeded("fresh state"));
+    damaged_state(&table, &some_state(&table).1);
+    damaged_state(&table, &saved(fresh.unwrap().as_mut()));
+}
+
+fn damaged_state(table: &Table, state: &[u8]) {
+    let entry = table.entry.state.expect("a scheme with a state");
     let sparse = (state.len() / 400).max(1);
     for len in (0..100.min(state.len())).chain((0..state.len()).step_by(sparse)) {
         peer((entry.load)(&table.params, &mut &state[..len]), len);
     }
     let rng = &mut seeded("damaged states");
-    for bit in (0..state.len() * 8).step_by(8 * sparse + 3).chain((0..60 * 8).filter(|bit| bit % 3 == 0)) {
-        let mut damaged = state.clone();
+    let head = (0..60.min(state.len()) * 8).filter(|bit| bit % 3 == 0);
+    for bit in (0..state.len() * 8).step_by(8 * sparse + 3).chain(head) {
+        let mut damaged = state.to_vec();
         damaged[bit / 8] ^= 1 << (bit % 8);
         // A number of queries under way that is larger finds something to read.
         damaged.resize(2 * state.len(), 0);

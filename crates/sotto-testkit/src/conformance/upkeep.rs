@@ -105,6 +105,7 @@ pub fn orders(subject: &Subject) {
         let mut client = fresh(&table, &mut seeded("orders"));
         assert!(client.budget() == Budget::Left(0), "a client without hints can ask nothing");
         let upkeep = client.upkeep().expect("a client of such a scheme orders");
+        assert!(upkeep.stock(&vec![0; supply_bytes as usize]).is_err(), "a supply that nobody ordered");
         while let Some(order) = upkeep.order().unwrap() {
             assert_eq!(order.len() as u64, order_bytes);
             let supply = supplier.supply(&order).unwrap();

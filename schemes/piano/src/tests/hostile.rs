@@ -1,44 +1,58 @@
-//! Rows that are rejected, and parameters under which hints run out.
+//! Rows that were read and are kept, rows that are rejected, and parameters under which hints run out.
 
-use super::setup::Table;
-use crate::Piano;
+use super::table;
+use crate::hints::KNOWN;
 use crate::params::ParamsLiteral;
-use sotto_core::{Client as _, Error, RecordIndex, Stateful};
+use crate::{Params, Piano};
+use sotto_core::{Client as _, Error, Params as _, RecordIndex, Stateful};
 use sotto_testkit::rng::seeded;
+use sotto_testkit::served::Served;
 
-/// What was rejected is forgotten: the hint that learnt it is of unknown parity, and the row is not kept.
+/// A row that was read is not asked for again: no backup is used, and the row is the one that was read.
 #[test]
-fn a_rejected_row_is_nowhere() {
-    let table = Table::new(300, 4, u64::MAX);
-    let rng = &mut seeded("rejected");
-    let mut client = table.client(2);
-    let (request, pending) = table.ask(&mut client, 3, rng);
-    let number = Piano::number(&pending);
-    let promoted = client.asked[0].promoted;
-    client.recover(pending, table.answer(&request)).unwrap();
-    Piano::reject(&mut client, number + 1);
-    table.check_parities(&client);
-    assert!(client.seen.is_known(0) && client.seen.row(0) == table.row(3));
-    Piano::reject(&mut client, number);
-    assert!(client.hints.parity(promoted) == [0; 4] && !client.hints.is(promoted, crate::hints::KNOWN));
-    assert!(!client.seen.is_known(0) && client.seen.row(0) == [0; 4]);
-    // It is not asked for again, and others are read, but for those that the hint is spent on.
-    assert!(matches!(table.fetch(&mut client, 3, rng), Err(Error::Unreadable)));
-    let failed = (4..60).filter(|row| table.fetch(&mut client, *row, rng).is_err()).count();
-    assert!(failed <= 1, "one hint is lost, not {failed}");
+fn rows_are_asked_for_once() {
+    let table = table(500, 4);
+    let rng = &mut seeded("once");
+    let mut client = table.client("once");
+    for i in 0..60 {
+        let (request, pending) = table.ask(&mut client, i % 6, rng);
+        let mut answer = table.answer(&client, &request);
+        if i >= 6 {
+            // The answer to a repeated query plays no part.
+            answer.0.0.fill(0x5A);
+        }
+        assert!(client.recover(pending, answer).unwrap().bytes() == table.row(i % 6));
+        let used: u64 = client.hints.stock.of.iter().map(|used| u64::from(*used)).sum();
+        assert_eq!(used, (i + 1).min(6));
+    }
 }
 
-/// A row that came back once and is rejected when it comes out of what was kept is forgotten, too.
+/// What was rejected is forgotten: the hint that learnt it is of unknown parity, and the row is not kept; also if it came out of
+/// what was kept.
 #[test]
-fn a_kept_row_can_be_rejected() {
-    let table = Table::new(300, 4, u64::MAX);
-    let rng = &mut seeded("kept");
-    let mut client = table.client(2);
-    table.fetch(&mut client, 3, rng).unwrap();
-    table.fetch(&mut client, 3, rng).unwrap();
-    Piano::reject(&mut client, 1);
-    assert!(matches!(table.fetch(&mut client, 3, rng), Err(Error::Unreadable)));
-    table.check_parities(&client);
+fn a_rejected_row_is_nowhere() {
+    let table = table(300, 4);
+    for again in [false, true] {
+        let rng = &mut seeded("rejected");
+        let mut client = table.client("rejected");
+        let asked = table.ask(&mut client, 3, rng);
+        let promoted = client.asked[0].plan.promoted;
+        table.read(&mut client, 3, asked).unwrap();
+        if again {
+            table.fetch(&mut client, 3, rng).unwrap();
+        }
+        Piano::reject(&mut client, 2);
+        assert!(client.own.is_known(0) && client.own.row(0) == table.row(3));
+        Piano::reject(&mut client, u64::from(again));
+        assert!(!client.own.is_known(0) && client.own.row(0) == [0; 4]);
+        if !again {
+            assert!(client.hints.parity(promoted) == [0; 4] && !client.hints.is(promoted, KNOWN));
+        }
+        // It is not asked for again, and others are read, but for those that the hint is spent on.
+        assert!(matches!(table.fetch(&mut client, 3, rng), Err(Error::Unreadable)));
+        let failed = (4..60).filter(|row| table.fetch(&mut client, *row, rng).is_err()).count();
+        assert!(failed <= 1, "one hint is lost, not {failed}");
+    }
 }
 
 /// With three hints most rows are in none. A request is sent all the same, of the same form, and read as nothing.
@@ -53,9 +67,10 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
         backups: 64,
         queries: 3000,
     };
-    let table = Table::unreliable(literal);
+    assert!(Params::check(literal.clone()).is_err());
+    let table = Served::<Piano>::new(Params::of(literal).unwrap());
     let rng = &mut seeded("no hint");
-    let mut client = table.client(1);
+    let mut client = table.client("no hint");
     let mut found = 0;
     for i in 0..3000 {
         match table.fetch(&mut client, i, rng) {
@@ -66,6 +81,5 @@ fn a_row_in_no_hint_is_asked_for_and_not_found() {
     }
     // Each of three hints has one row of 64.
     assert!((60..240).contains(&found), "{found}");
-    table.check_parities(&client);
     assert!(matches!(client.query(RecordIndex(0), rng), Err(Error::Exhausted(_))));
 }

@@ -5,15 +5,18 @@
 //! and 30,000 clients moves by more than four of its deviations if the cells' probabilities differ from uniform ones by
 //! 6 % (root mean square). Keys and coins are fixed, so a test passes always or never.
 
-use super::setup::Table;
-use crate::client::Client;
-use crate::hints::Hints;
-use crate::message::{Answer, Query};
-use crate::params::{Params, ParamsLiteral};
-use crate::prf::Prf;
+use super::{rows_of, table};
+use crate::hints::fresh;
+use crate::message::Query;
+use crate::params::ParamsLiteral;
+use crate::places::Places;
 use crate::seen::Seen;
+use crate::stock::Used;
+use crate::{Client, Params};
 use sotto_core::{Client as _, One, RecordIndex};
+use sotto_hints::stream::{Answer, Hints, Order, Own as _, Prf};
 use sotto_testkit::rng::seeded;
+use sotto_testkit::uniform;
 use zeroize::Zeroizing;
 
 const CLIENTS: u64 = 30_000;
@@ -36,8 +39,8 @@ fn client(params: &Params, key: u64) -> Client {
     let key = Zeroizing::new((u128::from(key) << 64 | 5).to_le_bytes());
     let (ids, entries) = (params.ids() + 1, params.partitions() * params.backups() + 1);
     let parts = [ids, entries].map(|len| Zeroizing::new(vec![0; len * params.row_bytes()]));
-    let used = Zeroizing::new(vec![0; params.partitions()]);
-    let hints = Hints::new(params, &Prf::new(params, &key), Hints::fresh(params), parts, used);
+    let stock = Used { of: Zeroizing::new(vec![0; params.partitions()]), all: params.backups() as u16 };
+    let hints = Hints::new(params, &Prf::new(params, &key), fresh(params).unwrap(), parts, stock);
     Client::new(params.clone(), key, hints, Seen::new(params).unwrap())
 }
 
@@ -46,12 +49,8 @@ fn number_of(query: &Query) -> usize {
     query.offsets.iter().fold(0, |number, offset| number * 4 + usize::from(*offset))
 }
 
-/// The sum of squares less its mean, in its deviations.
 fn off(seen: &[u32]) -> f64 {
-    let expected = f64::from(seen.iter().sum::<u32>()) / seen.len() as f64;
-    let sum: f64 = seen.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
-    let freedom = (seen.len() - 1) as f64;
-    (sum - freedom) / (2.0 * freedom).sqrt()
+    uniform::off(seen, seen.len())
 }
 
 /// Requests for each sequence of indices, seen alone and next to the one before. Answers come at once or never.
@@ -65,7 +64,7 @@ fn check(params: &Params, indices: &[u64], answered: bool) {
         let requests = indices.iter().map(|index| {
             let (One(query), pending) = client.query(RecordIndex(*index), rng).unwrap();
             if answered {
-                let _ = client.recover(pending, One(Answer(vec![0])));
+                let _ = client.recover(pending, One(Answer(Zeroizing::new(vec![0]))));
             }
             number_of(&query)
         });
@@ -85,9 +84,9 @@ fn check(params: &Params, indices: &[u64], answered: bool) {
 
 /// Rows of the partition that row 6 lies in.
 fn neighbours() -> Vec<u64> {
-    let table = Table::new(16, 1, 64);
-    assert_eq!((table.params.partitions(), table.params.partition_rows()), (4, 4));
-    table.rows_of(table.order.of(6).partition)
+    let params = table(16, 1).params;
+    assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
+    rows_of(&params, Places::new(4, 4).of(6).partition)
 }
 
 #[test]
@@ -118,7 +117,7 @@ fn requests_for_several_rows_are_uniform() {
 #[test]
 fn the_statistic_sees_leaks() {
     let params = params(64);
-    let (rng, place) = (&mut seeded("leaks"), Table::new(16, 1, 64).order.of(6));
+    let (rng, place) = (&mut seeded("leaks"), Places::new(4, 4).of(6));
     let (mut left_in, mut reused) = (vec![0; 256], vec![0; 256]);
     for key in 0..CLIENTS / 5 {
         let mut client = client(&params, key);

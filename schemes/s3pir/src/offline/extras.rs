@@ -1,10 +1,13 @@
 //! Extra entries: of each hint one row in a partition that is not in its half.
 //!
-//! A hint tries places until one lies outside of its half ([`Prf::extra`]); about half of them do. Tries of many hints are
+//! A hint tries places until one lies outside of its half; about half of them do. Tries of many hints are
 //! made together, those that found none going on to the next block.
 
-use super::{blocks, each, input};
-use crate::prf::{EXTRA, Place, Prf, RANK, part};
+use super::{blocks, input};
+use crate::Halves;
+use crate::prf::{EXTRA, RANK, rank, tries};
+use sotto_hints::stream::run::each;
+use sotto_hints::stream::{Place, Prf};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -12,7 +15,7 @@ use zeroize::Zeroizing;
 const PART: usize = 512;
 
 /// The extra entries of as many hints as there is room for, from id `first` on, given their cuts.
-pub fn extras(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
+pub fn extras(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
     let parts = cuts.chunks(PART).zip(out.chunks_mut(PART)).enumerate().collect();
     each(parts, |(part, (cuts, out)): (usize, (&[u32], &mut [Place]))| {
         // Ids are numbers of 32 bits, and so are those before the last.
@@ -20,18 +23,18 @@ pub fn extras(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
     });
 }
 
-fn together(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
+fn together(prf: &Prf<Halves>, first: u32, cuts: &[u32], out: &mut [Place]) {
     let mut searching: Vec<u32> = (0..cuts.len() as u32).collect();
     let mut inputs = Zeroizing::new(Vec::new());
-    let (mut tries, mut tops) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+    let (mut tried, mut tops) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
     for x in EXTRA.. {
         if searching.is_empty() {
             return;
         }
         inputs.clear();
         inputs.extend(searching.iter().map(|i| input(x, u64::from(first + i))));
-        blocks(prf.aes(), &inputs, &mut tries);
-        let places: Vec<[Option<Place>; 2]> = tries.iter().map(|block| both(prf, block)).collect();
+        blocks(prf.aes(), &inputs, &mut tried);
+        let places: Vec<[Option<Place>; 2]> = tried.iter().map(|block| both(prf, block)).collect();
         // Top bytes of the ranks of what was tried; where nothing was, of no matter what.
         inputs.clear();
         for (i, places) in searching.iter().zip(&places) {
@@ -47,7 +50,7 @@ fn together(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
                 let top = u32::from(tops[usize::from(place.partition % 16)]);
                 // One in 256 is not decided by the top byte.
                 let is = if top == cut >> 24 {
-                    prf.rank(first + i, place.partition) >= cut
+                    rank(prf, first + i, place.partition) >= cut
                 } else {
                     top > cut >> 24
                 };
@@ -63,13 +66,10 @@ fn together(prf: &Prf, first: u32, cuts: &[u32], out: &mut [Place]) {
 }
 
 /// The two places that a block tries, where their partitions exist.
-fn both(prf: &Prf, block: &[u8; 16]) -> [Option<Place>; 2] {
-    let wide = prf.partitions().next_power_of_two() - 1;
-    [0, 64].map(|from| {
-        let words = part(u128::from_le_bytes(*block), from);
-        let partition = words as u32 as usize & wide;
+fn both(prf: &Prf<Halves>, block: &[u8; 16]) -> [Option<Place>; 2] {
+    tries(prf, u128::from_le_bytes(*block)).map(|(partition, offset)| {
         // Below c, which is at most 2^16.
-        let place = Place { partition: partition as u16, offset: (words >> 32) as u16 & prf.mask() };
+        let place = Place { partition: partition as u16, offset };
         (partition < prf.partitions()).then_some(place)
     })
 }

@@ -1,17 +1,19 @@
 use super::*;
-use crate::params::{Params, ParamsLiteral};
-use crate::prf::{Place, Prf, VOID};
-use crate::select;
+use crate::params::ParamsLiteral;
+use crate::prf::VOID;
+use crate::prf::naive::{cut, extra, ranks};
+use crate::{Halves, Params};
 use cuts::cuts;
 use extras::extras;
-use pass::{Fold, Hints, Pairs};
 use sotto_core::{Params as _, Shape};
+use sotto_hints::stream::{Place, Prf};
 use std::ops::Range;
+use sums::{Mains, Pairs, fold};
 
 /// Parameters for so many rows, in partitions of another size than would be chosen.
 fn params(rows: u64, row_bytes: u64, partition_rows: u64) -> Params {
     let shape = Shape::new(rows, row_bytes, 1);
-    let literal = select::select(&shape).unwrap();
+    let literal = Params::select(&shape).unwrap();
     let partitions = rows.div_ceil(partition_rows).next_multiple_of(2);
     let hints = 200 * partition_rows + 1000;
     Params::check(ParamsLiteral { partition_rows, partitions, hints, ..literal }).unwrap()
@@ -25,7 +27,7 @@ fn noise(i: u64) -> u64 {
 /// A table, and what each set is by definition.
 struct Case {
     params: Params,
-    prf: Prf,
+    prf: Prf<Halves>,
     table: Vec<u8>,
 }
 
@@ -48,30 +50,30 @@ impl Case {
     /// The parities of an id's half and of the other partitions.
     fn halves(&self, id: u32, cut: u32) -> [Vec<u8>; 2] {
         let mut sums = [vec![0; self.params.row_bytes()], vec![0; self.params.row_bytes()]];
-        for (k, rank) in (0..).zip(self.prf.ranks(id)) {
+        for (k, rank) in (0..).zip(ranks(&self.prf, id)) {
             let place = Place { partition: k, offset: self.prf.offset(id, k) };
             self.add(&mut sums[usize::from(rank >= cut)], place);
         }
         sums
     }
 
-    fn check(&self, hints: Range<u32>, pairs: Range<u32>, (found, backup): &(Hints, Pairs)) {
+    fn check(&self, hints: Range<u32>, pairs: Range<u32>, (found, backup): &(Mains, Pairs)) {
         let row_bytes = self.params.row_bytes();
         assert_eq!(found.cuts.len(), hints.len());
         assert_eq!(found.parities.len(), hints.len() * row_bytes);
         assert_eq!(backup.halves.len(), pairs.len() * row_bytes);
         assert_eq!(backup.others.len(), pairs.len() * row_bytes);
         for (i, id) in hints.enumerate() {
-            let cut = self.prf.cut(id);
+            let cut = cut(&self.prf, id);
             assert_eq!(found.cuts[i], cut, "cut of {id}");
             let [mut parity, _] = self.halves(id, cut);
-            let extra = self.prf.extra(id, cut);
+            let extra = extra(&self.prf, id, cut);
             assert_eq!(found.extras[i], extra, "extra entry of {id}");
             self.add(&mut parity, extra);
             assert_eq!(found.parities[i * row_bytes..][..row_bytes], parity, "hint {id}");
         }
         for (i, id) in pairs.enumerate() {
-            let cut = self.prf.cut(id);
+            let cut = cut(&self.prf, id);
             assert_eq!(backup.cuts[i], cut, "cut of {id}");
             let [half, other] = self.halves(id, cut);
             assert_eq!(backup.halves[i * row_bytes..][..row_bytes], half, "half of {id}");
@@ -79,15 +81,15 @@ impl Case {
         }
     }
 
-    fn pass(&self, hints: Range<u32>, pairs: Range<u32>, chunk: usize) -> (Hints, Pairs) {
-        let mut fold = Fold::new(&self.prf, self.params.row_bytes(), hints, pairs).unwrap();
+    fn pass(&self, hints: Range<u32>, pairs: Range<u32>, chunk: usize) -> (Mains, Pairs) {
+        let mut pass = fold(&self.prf, self.params.row_bytes(), hints, pairs).unwrap();
         let mut absorbed = 0;
         for chunk in self.table.chunks(chunk) {
-            assert_eq!(fold.absorb(&self.prf, chunk), chunk.len());
+            assert_eq!(pass.absorb(&self.prf, chunk), chunk.len());
             absorbed += chunk.len() as u64;
-            assert_eq!(fold.absorbed(), absorbed);
+            assert_eq!(pass.absorbed(), absorbed);
         }
-        fold.finish(&self.prf)
+        pass.finish(&self.prf).finish()
     }
 }
 
@@ -165,8 +167,8 @@ fn cuts_and_extra_entries_are_those_of_the_definition() {
         extras(&case.prf, 77, &found, &mut places);
         let step = (case.params.partitions() / 100).max(1);
         for (i, id) in (0..3000).zip(77..).step_by(step) {
-            assert_eq!(found[i], case.prf.cut(id), "{rows} rows by {w}: cut of {id}");
-            assert_eq!(places[i], case.prf.extra(id, found[i]), "{rows} rows by {w}: extra entry of {id}");
+            assert_eq!(found[i], cut(&case.prf, id), "{rows} rows by {w}: cut of {id}");
+            assert_eq!(places[i], extra(&case.prf, id, found[i]), "{rows} rows by {w}: extra entry of {id}");
         }
     }
 }
@@ -176,13 +178,12 @@ fn a_pass_goes_on_from_a_checkpoint() {
     for (rows, row_bytes, w) in [(1000, 5, 8), (2000, 32, 16), (3000, 70, 16)] {
         let case = Case::new(rows, row_bytes, w);
         let (hints, pairs) = (3..40, 40..60);
-        let mut live = Fold::new(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone()).unwrap();
+        let mut live = fold(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone()).unwrap();
         for chunk in case.table.chunks(case.table.len() / 7) {
             live.absorb(&case.prf, chunk);
             let mut saved = Vec::new();
             live.save(&mut saved).unwrap();
-            let mut again =
-                Fold::new(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone()).unwrap();
+            let mut again = fold(&case.prf, case.params.row_bytes(), hints.clone(), pairs.clone()).unwrap();
             let mut from = &saved[..];
             again.resume(&mut from).unwrap();
             assert!(from.is_empty());
@@ -192,7 +193,7 @@ fn a_pass_goes_on_from_a_checkpoint() {
                 again.absorb(&case.prf, &case.table[live.kept() as usize..]) as u64,
                 case.table.len() as u64 - live.kept()
             );
-            case.check(hints.clone(), pairs.clone(), &again.finish(&case.prf));
+            case.check(hints.clone(), pairs.clone(), &again.finish(&case.prf).finish());
         }
     }
 }
@@ -200,7 +201,7 @@ fn a_pass_goes_on_from_a_checkpoint() {
 #[test]
 fn a_checkpoint_that_is_none_is_refused() {
     let case = Case::new(1000, 5, 8);
-    let begin = || Fold::new(&case.prf, 5, 0..10, 10..20).unwrap();
+    let begin = || fold(&case.prf, 5, 0..10, 10..20).unwrap();
     let mut saved = Vec::new();
     begin().save(&mut saved).unwrap();
     assert_eq!(saved.len(), 8 + 30 * 5);
@@ -216,14 +217,14 @@ fn a_checkpoint_that_is_none_is_refused() {
 #[test]
 fn no_more_is_taken_than_the_partitions_hold() {
     let case = Case::new(1000, 5, 8);
-    let mut fold = Fold::new(&case.prf, 5, 0..10, 10..20).unwrap();
+    let mut pass = fold(&case.prf, 5, 0..10, 10..20).unwrap();
     let all = case.params.partitions() * 8 * 5;
-    assert_eq!(fold.absorb(&case.prf, &vec![0; all + 100]), all);
-    assert_eq!(fold.absorb(&case.prf, &[0; 10]), 0);
+    assert_eq!(pass.absorb(&case.prf, &vec![0; all + 100]), all);
+    assert_eq!(pass.absorb(&case.prf, &[0; 10]), 0);
 }
 
 #[test]
 fn memory_that_is_not_there_is_an_error() {
     let case = Case::new(1000, 5, 8);
-    assert!(Fold::new(&case.prf, usize::MAX / 1000, 0..1000, 1000..1001).is_err());
+    assert!(fold(&case.prf, usize::MAX / 1000, 0..1000, 1000..1001).is_err());
 }

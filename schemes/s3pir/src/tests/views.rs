@@ -4,16 +4,17 @@
 //! and 30,000 clients moves by more than four of its deviations if the cells' probabilities differ from uniform ones by
 //! 7 % (root mean square). Keys and coins are fixed, so a test passes always or never.
 
-use super::setup::Table;
-use crate::client::Client;
-use crate::hints::{Hint, Hints, KNOWN, LIVE, number};
+use super::table;
+use crate::hints::{main, pair};
 use crate::message::Query;
 use crate::offline::cuts::cuts;
 use crate::offline::extras::extras;
-use crate::params::Params;
-use crate::prf::{Place, Prf, VOID};
+use crate::stock::Pairs;
+use crate::{Client, Params};
 use sotto_core::{Client as _, One, RecordIndex};
+use sotto_hints::stream::{Hint, Hints, Place, Prf};
 use sotto_testkit::rng::seeded;
+use sotto_testkit::uniform;
 use zeroize::Zeroizing;
 
 const CLIENTS: u64 = 30_000;
@@ -24,18 +25,16 @@ fn client(params: &Params, key: u64) -> Client {
     let prf = Prf::new(params, &key);
     let mut all = vec![0; params.ids()];
     cuts(&prf, 0, &mut all);
-    let (main, pairs) = all.split_at(params.hints());
-    let mut places = vec![Place { partition: 0, offset: 0 }; main.len()];
-    extras(&prf, 0, main, &mut places);
-    let main = main.iter().zip(&places).map(|(cut, extra)| match *cut {
-        VOID => Hint::default(),
-        cut => Hint { cut, extra: number(*extra), mark: LIVE | KNOWN },
-    });
-    let hints: Vec<Hint> =
-        main.chain(pairs.iter().map(|cut| Hint { cut: *cut, ..Hint::default() })).collect();
-    let parities = vec![0; (params.ids() + params.pairs()) * params.row_bytes()];
-    let hints = Hints::new(params, &prf, Zeroizing::new(hints), Zeroizing::new(parities), 0);
-    Client::new(params.clone(), key, hints)
+    let (mains, pairs) = all.split_at(params.hints());
+    let mut places = vec![Place::default(); mains.len()];
+    extras(&prf, 0, mains, &mut places);
+    let mains = mains.iter().zip(&places).map(|(cut, extra)| main(*cut, *extra));
+    let of = mains.chain(pairs.iter().map(|cut| pair(*cut))).chain([Hint::default()]).collect();
+    let rows = [params.ids(), params.backups()].map(|rows| Zeroizing::new(vec![0; rows + 1]));
+    let mut stock = Pairs::of(params, 0);
+    stock.left = pairs.len() as u64;
+    let hints = Hints::new(params, &prf, Zeroizing::new(of), rows, stock);
+    Client::new(params.clone(), key, hints, ())
 }
 
 /// Which of the 96 requests.
@@ -45,17 +44,13 @@ fn number_of(query: &Query) -> usize {
     half * 16 + usize::from(query.offsets[0]) * 4 + usize::from(query.offsets[1])
 }
 
-/// The sum of squares less its mean, in its deviations.
 fn off(seen: &[u32]) -> f64 {
-    let expected = f64::from(seen.iter().sum::<u32>()) / seen.len() as f64;
-    let sum: f64 = seen.iter().map(|count| (f64::from(*count) - expected).powi(2) / expected).sum();
-    let freedom = (seen.len() - 1) as f64;
-    (sum - freedom) / (2.0 * freedom).sqrt()
+    uniform::off(seen, seen.len())
 }
 
 /// Requests for each sequence of indices, seen alone and next to the one before.
 fn check(indices: &[u64]) {
-    let params = Table::new(16, 1, 64).params;
+    let params = table(16, 1, 64).params;
     assert_eq!((params.partitions(), params.partition_rows()), (4, 4));
     let rng = &mut seeded("views");
     let mut alone = vec![vec![0; 96]; indices.len()];
@@ -98,7 +93,7 @@ fn requests_for_several_rows_are_uniform() {
 /// The statistic would see a client that always puts the real set first, or reuses a hint.
 #[test]
 fn the_statistic_sees_leaks() {
-    let params = Table::new(16, 1, 64).params;
+    let params = table(16, 1, 64).params;
     let rng = &mut seeded("leaks");
     let (mut no_coin, mut reused) = (vec![0; 96], vec![0; 24 * 24]);
     for key in 0..CLIENTS / 5 {

@@ -3,17 +3,15 @@
 //! A fresh client has no hints. It can ask as soon as it has ordered all of them and some pairs, and as often as
 //! there are pairs in stock: that is its budget, and it grows with every supply until the key's pairs are used up.
 
-use super::S3pirTwo;
-use super::message::{Order, Supply};
-use super::params::Params;
+use super::{Params, S3pirTwo, stock};
 use crate::S3pir;
-use crate::client::Pending;
-use crate::hints::{Hint, Hints};
-use crate::message::{Answer, Query};
-use crate::prf::Prf;
-use crate::state::Head;
+use crate::message::Query;
+use crate::stock::Pairs;
 use sotto_core::{Budget, CryptoRng, Misuse, One, Record, RecordIndex, Result, Stateful, Upkeep};
 use sotto_hints::bytes::{Source, put, reserve};
+use sotto_hints::message::{Answer, Order, Supply};
+use sotto_hints::stream::prepare::longer;
+use sotto_hints::stream::{Hint, Hints, Pending, Prf};
 use std::io::{Read, Write};
 use zeroize::Zeroizing;
 
@@ -25,7 +23,7 @@ pub struct Prepare {
 
 /// A client that orders its hints.
 pub struct Client {
-    pub(crate) one: crate::client::Client,
+    pub(crate) one: crate::Client,
     /// Whether a supply is waited for.
     ordered: bool,
 }
@@ -39,16 +37,21 @@ impl sotto_core::Prepare<S3pirTwo> for Prepare {
 
     fn finish(self) -> Result<Client> {
         let one = self.params.one();
-        let room = one.ids() + self.params.room();
-        let (mut of, mut parities) = (Zeroizing::new(Vec::new()), Zeroizing::new(Vec::new()));
+        let zeros = |rows: usize| longer(Zeroizing::default(), (rows + 1).saturating_mul(one.row_bytes()));
+        let rows = [zeros(one.ids())?, zeros(self.params.room())?];
+        let mut of = Zeroizing::new(Vec::new());
         reserve(&mut of, one.ids() + 1)?;
-        of.resize(one.ids(), Hint::default());
-        reserve(&mut parities, room.saturating_mul(one.row_bytes()))?;
-        parities.resize(room * one.row_bytes(), 0);
-        let hints = Hints::new(one, &Prf::new(one, &self.key), of, parities, 0);
-        let one = crate::client::Client::new(one.clone(), self.key, hints);
-        Ok(Client::of(&self.params, one, 0))
+        of.resize(one.ids() + 1, Hint::default());
+        let hints = Hints::new(one, &Prf::new(one, &self.key), of, rows, pairs(&self.params, 0));
+        let mut one = crate::Client::new(one.clone(), self.key, hints, ());
+        one.hints.stocked = 0;
+        Ok(Client { one, ordered: false })
     }
+}
+
+/// What is known of pairs that are ordered, of which `next` are promoted or passed over.
+fn pairs(params: &Params, next: usize) -> Pairs {
+    Pairs { room: params.room(), block: params.block(), ..Pairs::of(params.one(), next) }
 }
 
 impl sotto_core::Client<S3pirTwo> for Client {
@@ -70,20 +73,13 @@ impl sotto_core::Client<S3pirTwo> for Client {
     }
 }
 
-impl Client {
-    fn of(params: &Params, mut one: crate::client::Client, stocked: usize) -> Self {
-        one.hints.in_blocks(params.block(), params.room(), stocked);
-        Client { one, ordered: false }
-    }
-}
-
 impl Upkeep for S3pirTwo {
     const HELPER: usize = 1;
     type Order = Order;
     type Supply = Supply;
 
     fn order(client: &mut Client) -> Result<Option<Order>> {
-        let due = client.one.due();
+        let due = stock::due(&client.one);
         client.ordered = due.is_some();
         Ok(due.map(|block| Order { key: client.one.key.clone(), block }))
     }
@@ -92,7 +88,7 @@ impl Upkeep for S3pirTwo {
         if !std::mem::take(&mut client.ordered) {
             return Err(Misuse::Rule("a supply is taken once, after it was ordered").into());
         }
-        client.one.stock(&supply.0);
+        stock::take(&mut client.one, &supply.0);
         Ok(())
     }
 }
@@ -107,24 +103,24 @@ impl Stateful for S3pirTwo {
     fn load(params: &Params, from: &mut dyn Read) -> Result<Client> {
         let from = &mut Source::state(from);
         let blocks = from.get::<u32>()? as usize;
-        let head = Head::read(params.one(), from)?;
-        let stocked = params.ids_of(blocks.min(params.blocks()));
-        let pairs = stocked.saturating_sub(params.one().hints());
-        let fits =
-            blocks <= params.blocks() && (head.promoted..=head.promoted + params.room()).contains(&pairs);
-        if !fits {
-            return Err(from.malformed("more pairs than were supplied, or fewer"));
-        }
-        let one = crate::client::Client::load(params.one(), head, stocked, params.room(), from)?;
-        Ok(Client::of(params, one, stocked))
+        let one = crate::Client::load(params.one(), from, |next, promoted, from| {
+            let stocked = params.ids_of(blocks.min(params.blocks()));
+            let (came, used) = (stocked.saturating_sub(params.one().hints()), promoted as usize);
+            let fits = (used..=used + params.room()).contains(&came) && next <= promoted.into();
+            if blocks > params.blocks() || !fits {
+                return Err(from.malformed("more pairs than were supplied, or fewer"));
+            }
+            Ok((stocked, pairs(params, used)))
+        })?;
+        Ok(Client { one, ordered: false })
     }
 
     fn journal(client: &mut Client) -> Zeroizing<Vec<u8>> {
-        client.one.take_journal()
+        S3pir::journal(&mut client.one)
     }
 
     fn replay(client: &mut Client, entry: &[u8]) -> Result<()> {
-        client.one.replay_journal(entry)
+        S3pir::replay(&mut client.one, entry)
     }
 
     fn number(pending: &Pending) -> u64 {

@@ -1,32 +1,30 @@
 //! Both servers. They hold the same table, which nobody streams; one answers, the other adds up hints.
 
-use super::S3pirTwo;
-use super::message::{Order, Supply};
-use super::params::Params;
-use crate::message::{Answer, Query};
-use crate::offline::pass::Fold;
-use crate::prf::Prf;
-use crate::server::place;
+use super::{Params, S3pirTwo};
+use crate::Halves;
+use crate::message::Query;
+use crate::offline::sums::fold;
 use sotto_core::{Change, Image, Result, Revise, Rows, Section, Sink, Supplier};
-use sotto_hints::table::in_order;
+use sotto_hints::message::{Answer, Order, Supply};
+use sotto_hints::stream::{self, Prf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// An open table.
 pub struct Server {
     params: Params,
-    one: crate::server::Server,
+    one: stream::Server<Halves>,
 }
 
 impl sotto_core::Server<S3pirTwo> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        place(Section::Resident, params.one()).encode(rows, out, in_order)
+        params.one().encode(Section::Resident, rows, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let one = crate::server::Server::open_at(Section::Resident, params.one(), image)?;
+        let one = stream::Server::open_at(Section::Resident, params.one(), image)?;
         Ok(Server { params: params.clone(), one })
     }
 
@@ -48,9 +46,9 @@ impl Supplier for S3pirTwo {
         let (ids, none) = (ids[0]..ids[1], 0..0);
         let (hints, pairs) = if (ids.start as usize) < one.hints() { (ids, none) } else { (none, ids) };
         let prf = Prf::new(one, &order.key);
-        let mut fold = Fold::new(&prf, one.row_bytes(), hints, pairs)?;
-        fold.absorb(&prf, server.one.rows()?);
-        let (hints, pairs) = fold.finish(&prf);
+        let mut pass = fold(&prf, one.row_bytes(), hints, pairs)?;
+        pass.absorb(&prf, server.one.rows()?);
+        let (hints, pairs) = pass.finish(&prf).finish();
         let mut supply = Zeroizing::new(Vec::with_capacity(params.supply_bytes()));
         for parities in [&hints.parities, &pairs.halves, &pairs.others] {
             supply.extend_from_slice(parities);
@@ -61,6 +59,6 @@ impl Supplier for S3pirTwo {
 
 impl Revise for S3pirTwo {
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
-        place(Section::Resident, params.one()).revise(changes, out, |row| row)
+        params.one().revise(Section::Resident, changes, out)
     }
 }

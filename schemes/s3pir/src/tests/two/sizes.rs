@@ -1,11 +1,8 @@
 //! Parameters: what is chosen, and what is refused.
 
-use super::Served;
 use crate::bound;
-use crate::two::S3pirTwo;
-use crate::two::params::{Params, ParamsLiteral};
-use crate::two::select::select;
-use sotto_core::{Error, Goal, Params as _, Shape, Upkeep, Wire};
+use crate::two::params::{Params, ParamsLiteral, select};
+use sotto_core::{Error, Goal, Params as _, Shape};
 
 fn checked(shape: &Shape) -> Params {
     Params::check(select(shape).unwrap()).unwrap()
@@ -19,10 +16,10 @@ fn the_papers_tables() {
         let params = checked(&Shape::new(1 << log2_rows, 32, 1));
         let one = params.one();
         assert_eq!((one.partitions(), one.partition_rows()), (side, side));
-        assert!(one.pairs() >= 80 * side && one.pairs() < 96 * side, "{} pairs", one.pairs());
+        assert!((80 * side..96 * side).contains(&one.backups()), "{} pairs", one.backups());
         assert!(params.supply_bytes() <= supply && params.supply_bytes() > supply * 3 / 4);
         // What the bound asks for, and no more than rounding adds.
-        let least = bound::least_hints(one.pairs() as u64, -40.0, side as u64, |_| side as u64) as usize;
+        let least = bound::least_hints(one.backups() as u64, -40.0, side as u64, |_| side as u64) as usize;
         assert!((least..least + least / 100).contains(&one.hints()), "{} hints of {least}", one.hints());
     }
 }
@@ -66,23 +63,4 @@ fn blocks_are_whole_and_bounded() {
     refused(|literal| literal.hints += 16);
     refused(|literal| literal.pairs += 1);
     refused(|literal| (literal.row_bytes, literal.block) = (1 << 20, 32));
-}
-
-#[test]
-fn reported_sizes_are_those_of_states_and_messages() {
-    for (rows, row_bytes) in [(1, 1), (100, 7), (300, 32)] {
-        let served = Served::new(rows, row_bytes);
-        let mut client = served.fresh(1);
-        let mut orders = 0;
-        while let Some(order) = S3pirTwo::order(&mut client).unwrap() {
-            let mut bytes = Vec::new();
-            order.put(&served.params, &mut bytes);
-            assert_eq!((bytes.len(), order.block), (20, orders));
-            assert!(served.supply(&mut client));
-            orders += 1;
-        }
-        let costs = served.params.report().costs;
-        assert_eq!(served.saved(&client).len() as u64, costs.client_bytes);
-        assert_eq!((costs.artifact_bytes, costs.budget), (0, served.params.one().pairs() as u64));
-    }
 }

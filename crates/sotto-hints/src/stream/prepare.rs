@@ -1,31 +1,26 @@
 //! Becoming a client: a fresh key, and the one pass over the table under it.
 
-use crate::Piano;
-use crate::client::Client;
-use crate::hints::Hints;
-use crate::params::Params;
-use crate::pass::Pass;
-use crate::prf::Prf;
-use crate::seen::Seen;
+use super::family::Own;
+use super::{Client, Family, Params, Pass, Prf, Streamed};
+use crate::bytes::Source;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, Result};
-use sotto_hints::bytes::Source;
 use std::io::Write;
 use zeroize::Zeroizing;
 
 /// A client that is taking in the table.
-pub struct Prepare {
-    params: Params,
+pub struct Prepare<F: Family> {
+    params: Params<F>,
     key: Zeroizing<[u8; 16]>,
-    prf: Prf,
+    prf: Prf<F>,
     /// Nothing before the first bytes, so that absurd parameters cost nothing.
-    pass: Option<Pass>,
+    pass: Option<Pass<F>>,
 }
 
-impl sotto_core::Prepare<Piano> for Prepare {
-    fn begin(params: &Params, rng: &mut dyn CryptoRng) -> Result<Self> {
+impl<F: Family> sotto_core::Prepare<Streamed<F>> for Prepare<F> {
+    fn begin(params: &Params<F>, rng: &mut dyn CryptoRng) -> Result<Self> {
         let mut key = Zeroizing::new([0; 16]);
         rng.fill_bytes(key.as_mut());
-        Ok(Prepare::new(params, key))
+        Ok(Prepare::with_key(params, key))
     }
 
     fn needs(&self) -> Vec<ArtifactNeed> {
@@ -40,35 +35,26 @@ impl sotto_core::Prepare<Piano> for Prepare {
         if !chunk.is_empty() {
             let pass = match &mut self.pass {
                 Some(pass) => pass,
-                none => none.insert(Pass::new(&self.params)?),
+                none => none.insert(F::pass(&self.params, &self.prf)?),
             };
             pass.absorb(&self.prf, chunk);
         }
         Ok(())
     }
 
-    fn finish(self) -> Result<Client> {
+    fn finish(self) -> Result<Client<F>> {
         let (got, need) = (self.absorbed(), self.params.table_bytes());
         let short = Misuse::NotPrepared { artifact: Artifact::Rows.name(), got, need };
         let pass = self.pass.filter(|_| got == need).ok_or(short)?;
-        let (params, row_bytes) = (&self.params, self.params.row_bytes());
-        let parts = pass.finish(&self.prf).map(|mut part| {
-            // In a list of its own length, so that none is left behind where this one grows.
-            let len = part.len() + row_bytes;
-            let mut all = Zeroizing::new(Vec::with_capacity(len));
-            all.append(&mut part);
-            all.resize(len, 0);
-            all
-        });
-        let used = Zeroizing::new(vec![0; params.partitions()]);
-        let hints = Hints::new(params, &self.prf, Hints::fresh(params), parts, used);
-        let seen = Seen::new(params)?;
-        Ok(Client::new(self.params, self.key, hints, seen))
+        let hints = F::harvest(&self.params, &self.prf, pass.finish(&self.prf))?;
+        let own = F::Own::new(&self.params)?;
+        Ok(Client::new(self.params, self.key, hints, own))
     }
 }
 
-impl Prepare {
-    pub(crate) fn new(params: &Params, key: Zeroizing<[u8; 16]>) -> Self {
+impl<F: Family> Prepare<F> {
+    /// A preparation under this key.
+    pub fn with_key(params: &Params<F>, key: Zeroizing<[u8; 16]>) -> Self {
         Prepare { params: params.clone(), prf: Prf::new(params, &key), key, pass: None }
     }
 
@@ -77,12 +63,12 @@ impl Prepare {
     }
 
     /// How many bytes were taken that a checkpoint would keep.
-    pub(crate) fn kept(&self) -> u64 {
+    pub(super) fn kept(&self) -> u64 {
         self.pass.as_ref().map_or(0, Pass::kept)
     }
 
     /// Writes down the key, and what came of the bytes that are kept.
-    pub(crate) fn save(&self, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn save(&self, out: &mut dyn Write) -> Result<()> {
         out.write_all(self.key.as_ref())?;
         let begun = self.pass.as_ref().filter(|pass| pass.kept() > 0);
         out.write_all(&[u8::from(begun.is_some())])?;
@@ -90,13 +76,30 @@ impl Prepare {
     }
 
     /// Reads what [`Prepare::save`] wrote.
-    pub(crate) fn resume(params: &Params, from: &mut Source<'_>) -> Result<Self> {
-        let mut prepare = Prepare::new(params, Zeroizing::new(from.get()?));
+    pub(super) fn resume(params: &Params<F>, from: &mut Source<'_>) -> Result<Self> {
+        let mut prepare = Prepare::with_key(params, Zeroizing::new(from.get()?));
         if from.get()? {
-            let mut pass = Pass::new(params)?;
+            let mut pass = F::pass(params, &prepare.prf)?;
             from.through(|from| pass.resume(from))?;
+            // The last partitions may have no rows of the table.
+            if pass.absorbed() > params.table_bytes() {
+                return Err(from.malformed("a checkpoint of more rows than there are"));
+            }
             prepare.pass = Some(pass);
         }
         Ok(prepare)
     }
+}
+
+/// A list, and room for so many more bytes, which are zeros: in a list of its own length, so that none is left behind where
+/// this one grows.
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn longer(mut list: Zeroizing<Vec<u8>>, more: usize) -> Result<Zeroizing<Vec<u8>>> {
+    let (mut all, len) = (Zeroizing::new(Vec::new()), list.len() + more);
+    crate::bytes::reserve(&mut all, len)?;
+    all.append(&mut list);
+    all.resize(len, 0);
+    Ok(all)
 }

@@ -1,15 +1,30 @@
 //! Order, supply and answer. What a query is, each scheme says.
 #![deny(clippy::indexing_slicing)]
 
-use super::{Family, Params};
 use sotto_core::{PeerMisbehaved, Result, Wire, wire};
 use zeroize::Zeroizing;
+
+/// How long messages are: a function of a scheme's parameters.
+pub trait Lengths {
+    /// Bytes of an answer.
+    fn answer_bytes(&self) -> usize;
+
+    /// Blocks of hints that can be ordered; none where clients stream the table.
+    fn blocks(&self) -> u32 {
+        0
+    }
+
+    /// Bytes of a supply.
+    fn supply_bytes(&self) -> usize {
+        0
+    }
+}
 
 /// Rows, or sums of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub Zeroizing<Vec<u8>>);
 
-/// Which parities the second server is to make.
+/// Which parities a server is to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// What the sets are drawn from.
@@ -22,33 +37,33 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supply(pub Zeroizing<Vec<u8>>);
 
-impl<F: Family> Wire<Params<F>> for Answer {
-    fn size(params: &Params<F>) -> usize {
-        F::answer_rows(params.numbers() as u64) as usize * params.row_bytes()
+impl<P: Lengths> Wire<P> for Answer {
+    fn size(params: &P) -> usize {
+        params.answer_bytes()
     }
 
-    fn put(&self, _: &Params<F>, out: &mut Vec<u8>) {
+    fn put(&self, _: &P, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0);
     }
 
-    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, Self::size(params))?;
+    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
+        wire::exact("answer", bytes, params.answer_bytes())?;
         Ok(Answer(Zeroizing::new(bytes.to_vec())))
     }
 }
 
-impl<F> Wire<Params<F>> for Order {
-    fn size(_: &Params<F>) -> usize {
+impl<P: Lengths> Wire<P> for Order {
+    fn size(_: &P) -> usize {
         20
     }
 
-    fn put(&self, _: &Params<F>, out: &mut Vec<u8>) {
+    fn put(&self, _: &P, out: &mut Vec<u8>) {
         out.extend_from_slice(self.key.as_slice());
         out.extend(self.block.to_le_bytes());
     }
 
-    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
-        wire::exact("order", bytes, Self::size(params))?;
+    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
+        wire::exact("order", bytes, 20)?;
         let parts = bytes.split_first_chunk().zip(bytes.last_chunk());
         match parts.map(|((key, _), block)| (*key, u32::from_le_bytes(*block))) {
             Some((key, block)) if block < params.blocks() => Ok(Order { key: Zeroizing::new(key), block }),
@@ -57,17 +72,17 @@ impl<F> Wire<Params<F>> for Order {
     }
 }
 
-impl<F> Wire<Params<F>> for Supply {
-    fn size(params: &Params<F>) -> usize {
-        params.block_hints() * params.row_bytes()
+impl<P: Lengths> Wire<P> for Supply {
+    fn size(params: &P) -> usize {
+        params.supply_bytes()
     }
 
-    fn put(&self, _: &Params<F>, out: &mut Vec<u8>) {
+    fn put(&self, _: &P, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0);
     }
 
-    fn take(params: &Params<F>, bytes: &[u8]) -> Result<Self> {
-        wire::exact("supply", bytes, Self::size(params))?;
+    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
+        wire::exact("supply", bytes, params.supply_bytes())?;
         Ok(Supply(Zeroizing::new(bytes.to_vec())))
     }
 }

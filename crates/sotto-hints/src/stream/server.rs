@@ -1,0 +1,115 @@
+//! The server: one row of each partition, added up.
+//!
+//! An image has a single section, the rows by their places. Clients stream it once, and the server reads its rows from the same
+//! bytes.
+
+use super::{Answer, Family, Order, Params, Place, Streamed};
+use crate::table;
+use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
+use sotto_math::gather::{self, Picks, gather};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// Where the rows lie in an image that clients stream.
+pub const ROWS: Section = Section::Public(Artifact::Rows);
+
+/// An open table.
+pub struct Server<F: Family> {
+    params: Params<F>,
+    image: Arc<dyn Image>,
+    place: table::Place,
+}
+
+impl<F: Family> sotto_core::Server<Streamed<F>> for Server<F> {
+    type Session = ();
+
+    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        params.encode(ROWS, rows, out)
+    }
+
+    fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        Server::open_at(ROWS, params, image)
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn answer_many(&self, asks: Vec<(&(), F::Query)>) -> Vec<Result<Answer>> {
+        asks.into_iter().map(|((), query)| self.gather(query)).collect()
+    }
+}
+
+impl<F: Family> Revise for Streamed<F> {
+    fn revise(params: &Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        params.revise(ROWS, changes, out)
+    }
+}
+
+impl<F: Family> Params<F> {
+    fn table(&self, section: Section) -> table::Place {
+        let (rows, row_bytes, bytes) = (self.rows(), self.row_bytes(), self.table_bytes());
+        table::Place { section, rows, row_bytes, bytes }
+    }
+
+    fn order(&self) -> F::Order {
+        F::Order::new(self.partitions(), self.partition_rows())
+    }
+
+    /// Writes an image whose rows lie in `section`.
+    ///
+    /// # Errors
+    /// As [`table::Place::encode`].
+    pub fn encode(&self, section: Section, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        let (order, mut places) = (self.order(), Vec::new());
+        self.table(section).encode(rows, out, |first, run| {
+            places.resize(run.len(), Place::default());
+            order.run(first, &mut places);
+            run.iter_mut().zip(&places).for_each(|(at, place)| *at = self.index(*place));
+        })
+    }
+
+    /// Moves such an image to the next epoch.
+    ///
+    /// # Errors
+    /// As [`table::Place::revise`].
+    pub fn revise(&self, section: Section, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        let order = self.order();
+        self.table(section).revise(changes, out, |row| self.index(order.of(row)))
+    }
+}
+
+impl<F: Family> Server<F> {
+    /// Opens an image whose rows lie in `section`.
+    ///
+    /// # Errors
+    /// As [`table::Place::check`].
+    pub fn open_at(section: Section, params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        let place = params.table(section);
+        place.check(image.as_ref())?;
+        Ok(Server { params: params.clone(), image, place })
+    }
+
+    /// The table.
+    ///
+    /// # Errors
+    /// As [`table::Place::of`].
+    pub fn rows(&self) -> Result<&[u8]> {
+        self.place.of(self.image.as_ref())
+    }
+
+    /// The parities of a query's two halves, or of the first.
+    ///
+    /// # Errors
+    /// As [`Server::rows`].
+    pub fn gather(&self, query: F::Query) -> Result<Answer> {
+        let (row_bytes, partition_rows) = (self.params.row_bytes(), self.params.partition_rows());
+        let rows = gather::Rows { bytes: self.rows()?, row_bytes, partition_rows };
+        let (offsets, halves) = F::picks(&self.params, query);
+        let mut parities = vec![0; 2 * row_bytes];
+        let (zero, one) = parities.split_at_mut(row_bytes);
+        gather(rows, Picks { offsets: &offsets, halves: &halves }, [zero, one]);
+        parities.truncate(F::ANSWER_ROWS * row_bytes);
+        Ok(Answer(Zeroizing::new(parities)))
+    }
+}

@@ -1,0 +1,134 @@
+//! A table in memory with its server, as a scheme's own types: for tests that look inside a scheme.
+
+use crate::memory::{MemoryImage, MemoryRows, MemorySink};
+use crate::rng::seeded;
+use rand_core::Rng;
+use sotto_core::{
+    Artifact, Change, Client as _, CryptoRng, Fan, Params as _, PendingOf, Prepare as _, RecordIndex, Result,
+    Revise, Scheme, Server as _, Wire,
+};
+use std::sync::Arc;
+
+/// A table, and a server that has it.
+pub struct Served<S: Scheme> {
+    /// Its parameters.
+    pub params: S::Params,
+    /// The rows, one after the other.
+    pub rows: Vec<u8>,
+    /// The image that came of them.
+    pub image: MemoryImage,
+    /// The server.
+    pub server: S::Server,
+    row_bytes: usize,
+}
+
+impl<S: Scheme> Served<S> {
+    /// A table of random rows.
+    pub fn new(params: S::Params) -> Self {
+        let report = params.report();
+        let mut rows = vec![0; (report.records * report.record_bytes) as usize];
+        seeded(&format!("{} rows of {} bytes", report.records, report.record_bytes)).fill_bytes(&mut rows);
+        Served::of(params, rows)
+    }
+
+    /// A table of these rows.
+    pub fn of(params: S::Params, rows: Vec<u8>) -> Self {
+        let row_bytes = params.report().record_bytes as usize;
+        let sink = MemorySink::new();
+        S::Server::encode(&params, &MemoryRows::new(row_bytes, rows.clone()), &sink).unwrap();
+        let image = sink.into_image();
+        let server = S::Server::open(&params, Arc::new(image.clone())).unwrap();
+        Served { params, rows, image, server, row_bytes }
+    }
+
+    /// A row.
+    pub fn row(&self, index: u64) -> &[u8] {
+        &self.rows[index as usize * self.row_bytes..][..self.row_bytes]
+    }
+
+    /// A client that took in all it needs in pieces.
+    pub fn client(&self, label: &str) -> S::Client {
+        let mut prepare = S::Prepare::begin(&self.params, &mut seeded(label)).unwrap();
+        for need in prepare.needs() {
+            let bytes = self.image.artifact(need.artifact).unwrap();
+            bytes.chunks(1001).for_each(|chunk| prepare.absorb(need.artifact, chunk).unwrap());
+        }
+        prepare.finish().unwrap()
+    }
+
+    /// A query as it travels to each server, which reads what the client meant.
+    pub fn ask(
+        &self,
+        client: &mut S::Client,
+        index: u64,
+        rng: &mut dyn CryptoRng,
+    ) -> (Vec<Vec<u8>>, PendingOf<S>) {
+        let (queries, pending) = client.query(RecordIndex(index), rng).unwrap();
+        let bytes = |query: &S::Query| {
+            let mut bytes = Vec::new();
+            query.put(&self.params, &mut bytes);
+            bytes
+        };
+        let sent: Vec<_> = queries.into_vec().iter().map(bytes).collect();
+        for request in &sent {
+            let again = bytes(&S::Query::take(&self.params, request).unwrap());
+            assert!(
+                again == *request && again.len() == S::Query::size(&self.params),
+                "a request that is not canonical"
+            );
+        }
+        (sent, pending)
+    }
+
+    /// The answers to it.
+    pub fn answer(&self, client: &S::Client, requests: &[Vec<u8>]) -> S::Fan<S::Answer> {
+        let session = self.server.admit(client.keys()).unwrap();
+        let query = |request: &Vec<u8>| S::Query::take(&self.params, request).unwrap();
+        let answers = requests.iter().map(|request| self.server.answer(&session, query(request)).unwrap());
+        S::Fan::from_vec(answers.collect()).unwrap()
+    }
+
+    /// Reads the answers to a query. The row is the right one, if there is one.
+    ///
+    /// # Errors
+    /// What the client gives.
+    pub fn read(
+        &self,
+        client: &mut S::Client,
+        index: u64,
+        (requests, pending): (Vec<Vec<u8>>, PendingOf<S>),
+    ) -> Result<()> {
+        let answers = self.answer(client, &requests);
+        let record = client.recover(pending, answers)?;
+        assert!(record.bytes() == self.row(index), "row {index} came back changed");
+        Ok(())
+    }
+
+    /// A lookup.
+    ///
+    /// # Errors
+    /// What the client gives.
+    pub fn fetch(&self, client: &mut S::Client, index: u64, rng: &mut dyn CryptoRng) -> Result<()> {
+        let asked = self.ask(client, index, rng);
+        self.read(client, index, asked)
+    }
+
+    /// The next epoch, with these rows changed, and its delta.
+    pub fn revise(&self, rows: &[u64], rng: &mut dyn CryptoRng) -> (Self, Vec<u8>)
+    where
+        S: Revise,
+    {
+        let mut next = self.rows.clone();
+        let mut changes = Vec::new();
+        for row in rows {
+            let mut bytes = vec![0; self.row_bytes];
+            rng.fill_bytes(&mut bytes);
+            next[*row as usize * bytes.len()..][..bytes.len()].copy_from_slice(&bytes);
+            changes.push(Change { record: *row, offset: 0, bytes });
+        }
+        let sink = MemorySink::holding(self.image.clone());
+        S::revise(&self.params, &changes, &sink).unwrap();
+        let delta = sink.into_image().artifact(Artifact::RowsDelta).unwrap().to_vec();
+        (Served::of(self.params.clone(), next), delta)
+    }
+}
