@@ -9,7 +9,8 @@ use crate::literal::{Form, Upload};
 use crate::message::{Answer, Body, Keys, Query, UnitAnswer};
 use crate::params::{Inner, Params};
 use crate::whiten::whiten;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, Scheme};
+use crate::{Cubed, Family};
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::convert::ConversionKey;
 use sotto_lattice::encrypt::{Errors, Masks, encrypt, truncate};
@@ -33,12 +34,7 @@ pub struct Prepare<F> {
     client: Client<F>,
 }
 
-impl<F, S> sotto_core::Prepare<S> for Prepare<F>
-where
-    F: crate::Family,
-    S: Scheme<Params = Params<F>, Keys = Keys, Query = Query, Answer = Answer, Client = Client<F>>,
-    Client<F>: sotto_core::Client<S>,
-{
+impl<F: Family> sotto_core::Prepare<Cubed<F>> for Prepare<F> {
     fn begin(params: &Params<F>, rng: &mut dyn CryptoRng) -> Result<Self> {
         Ok(Prepare { client: Client::new(params.clone(), rng) })
     }
@@ -65,18 +61,7 @@ pub struct Pending {
     record: Zeroizing<u64>,
 }
 
-impl<F, S> sotto_core::Client<S> for Client<F>
-where
-    F: crate::Family,
-    S: Scheme<
-            Params = Params<F>,
-            Keys = Keys,
-            Query = Query,
-            Answer = Answer,
-            Fan<Query> = One<Query>,
-            Fan<Answer> = One<Answer>,
-        >,
-{
+impl<F: Family> sotto_core::Client<Cubed<F>> for Client<F> {
     type Pending = Pending;
 
     fn keys(&self) -> Keys {

@@ -20,6 +20,7 @@
 //! | [`noise`] | the noise of a lookup, and the probability that it is too much |
 //! | [`cost`] | bytes, and estimated time |
 //! | [`select`] | choosing parameters for a table |
+//! | `scheme` | the scheme that comes of a family |
 //! | [`shape`] | where records lie |
 //! | [`whiten`] | the public mask on the data |
 //! | [`message`] | keys, queries, answers, and their bits on the wire |
@@ -48,6 +49,7 @@ mod report;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod rings;
+mod scheme;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod session;
@@ -58,4 +60,5 @@ pub mod whiten;
 pub use literal::{Form, Literal, Upload};
 pub use message::{Answer, Keys, Query, UnitAnswer};
 pub use params::{Family, Params};
+pub use scheme::Cubed;
 pub use template::Template;

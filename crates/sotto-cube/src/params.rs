@@ -9,15 +9,21 @@ use crate::select;
 use crate::shape::Grid;
 use crate::template::Template;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
+use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, SchemeId, Security, Shape};
 use sotto_lattice::expand::{Counts, Expansion};
 use sotto_lattice::ring::{Level, Ring};
 use sotto_math::gadget::Gadget;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-/// A scheme of the family: which parameter sets are its own.
+/// A scheme of the family: its name, and which parameter sets are its own.
 pub trait Family: Send + Sync + 'static {
+    /// The scheme's id.
+    const ID: SchemeId;
+
+    /// What it is, in a line.
+    const TITLE: &'static str;
+
     /// Its sets, the ones that are chosen from automatically included.
     fn templates() -> &'static [Template];
 }

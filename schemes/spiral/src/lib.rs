@@ -7,61 +7,25 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`sets`] | the parameter sets: the paper's, and ours |
-//! | `server` | the server's capabilities: units, changed rows (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-#[cfg(feature = "server")]
-mod server;
 pub mod sets;
 
-use sotto_core::{Caps, One, Record, Result, Scheme, SchemeEntry, SchemeId, Streamed};
-use sotto_cube::{Family, Params, Template, client, message};
+use sotto_core::{SchemeEntry, SchemeId};
+use sotto_cube::{Cubed, Family, Template};
 
-/// The scheme.
+/// The family that the scheme is of.
 pub struct Spiral;
 
 impl Family for Spiral {
+    const ID: SchemeId = SchemeId("spiral/1");
+    const TITLE: &'static str = "Spiral (S&P 2022) and its Stream, Pack and StreamPack variants";
+
     fn templates() -> &'static [Template] {
         &sets::SETS
     }
 }
 
-impl Scheme for Spiral {
-    const ID: SchemeId = SchemeId("spiral/1");
-    const TITLE: &'static str = "Spiral (S&P 2022) and its Stream, Pack and StreamPack variants";
-    type Params = Params<Spiral>;
-    type Fan<T> = One<T>;
-    type Keys = message::Keys;
-    type Query = message::Query;
-    type Answer = message::Answer;
-    type Prepare = client::Prepare<Spiral>;
-    type Client = client::Client<Spiral>;
-    #[cfg(feature = "server")]
-    type Server = sotto_cube::answer::Cube<Self>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().stream();
-}
-
-impl Streamed for Spiral {
-    type UnitAnswer = message::UnitAnswer;
-
-    fn units(params: &Self::Params) -> u64 {
-        params.grid.units()
-    }
-
-    fn unit_bytes(params: &Self::Params) -> usize {
-        params.grid.bytes_of_unit(0).len()
-    }
-
-    fn open_unit(
-        client: &mut Self::Client,
-        pending: &client::Pending,
-        unit: u64,
-        answer: message::UnitAnswer,
-    ) -> Result<Record> {
-        client.open(pending, unit, &answer)
-    }
-}
-
 /// What the registry knows of this scheme.
-pub static ENTRY: SchemeEntry = SchemeEntry::of::<Spiral>();
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Cubed<Spiral>>();

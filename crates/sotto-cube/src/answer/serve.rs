@@ -2,15 +2,12 @@
 
 use super::{BATCH, Cube, Prepared};
 use crate::session::Session;
-use crate::{Answer, Family, Keys, Params, Query, encode};
+use crate::{Answer, Cubed, Family, Keys, Params, Query, encode};
 use sotto_core::server::together;
-use sotto_core::{Image, Result, Rows, Scheme, Server, Sink};
+use sotto_core::{Image, Result, Rows, Server, Sink};
 use std::sync::Arc;
 
-impl<F> Server<F> for Cube<F>
-where
-    F: Family + Scheme<Params = Params<F>, Keys = Keys, Query = Query, Answer = Answer>,
-{
+impl<F: Family> Server<Cubed<F>> for Cube<F> {
     type Session = Session;
 
     fn session_bytes(params: &Params<F>) -> usize {

@@ -1,15 +1,15 @@
 //! The noise of whole lookups, measured with the secret at hand, against the model: within 0.3 bit.
 
 use super::Cube;
-use crate::client::{Client, Prepare};
+use crate::client::Prepare;
+use crate::{Answer, encode};
 use crate::literal::{Form, Upload};
 use crate::params::{Family, Params};
 use crate::rings;
 use crate::template::{Template, Tried};
 use crate::whiten::whiten;
-use crate::{Answer, Keys, Query, encode, message};
 use rand_core::Rng;
-use sotto_core::{Caps, One, Params as _, RecordIndex, Scheme, SchemeId, Server as _, Shape};
+use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, SchemeId, Server as _, Shape};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::ring::Level;
@@ -19,22 +19,8 @@ use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
-/// A scheme that has the sets below.
+/// A family that has the sets below.
 struct Measured;
-
-impl Scheme for Measured {
-    const ID: SchemeId = SchemeId("measured/1");
-    const TITLE: &'static str = "for measuring noise";
-    type Params = Params<Measured>;
-    type Fan<T> = One<T>;
-    type Keys = Keys;
-    type Query = Query;
-    type Answer = message::Answer;
-    type Prepare = Prepare<Measured>;
-    type Client = Client<Measured>;
-    type Server = Cube<Measured>;
-    const CAPS: Caps<Self> = Caps::NONE;
-}
 
 const LARGE: Template = Template {
     name: "large",
@@ -104,6 +90,9 @@ static SETS: [Template; 8] = [
 ];
 
 impl Family for Measured {
+    const ID: SchemeId = SchemeId("measured/1");
+    const TITLE: &'static str = "for measuring noise";
+
     fn templates() -> &'static [Template] {
         &SETS
     }
@@ -167,12 +156,11 @@ fn measure(set: &str) -> [f64; 3] {
 
     let [mut first, mut folded, mut packed] = [(); 3].map(|()| Squares::default());
     for _ in 0..4 {
-        let prepare = <Prepare<Measured> as sotto_core::Prepare<Measured>>::begin(&params, rng).unwrap();
-        let mut client = <Prepare<Measured> as sotto_core::Prepare<Measured>>::finish(prepare).unwrap();
-        let session = cube.admit(sotto_core::Client::<Measured>::keys(&client)).unwrap();
+        let prepare = Prepare::<Measured>::begin(&params, rng).unwrap();
+        let mut client = Prepare::<Measured>::finish(prepare).unwrap();
+        let session = cube.admit(client.keys()).unwrap();
         let record = 77;
-        let (One(query), pending) =
-            sotto_core::Client::<Measured>::query(&mut client, RecordIndex(record), rng).unwrap();
+        let (One(query), pending) = client.query(RecordIndex(record), rng).unwrap();
         let query = cube.prepare(&session, &query).unwrap();
         // The second pass takes the room that the first one left, and finds nothing of it in its sums.
         drop(cube.first_dimension(0, &[&query]));
@@ -216,7 +204,7 @@ fn measure(set: &str) -> [f64; 3] {
             }
         }
         let answer = cube.respond(ciphers, &query);
-        let answer = sotto_core::Client::<Measured>::recover(&mut client, pending, One(Answer(vec![answer])));
+        let answer = sotto_core::Client::recover(&mut client, pending, One(Answer(vec![answer])));
         assert!(answer.unwrap().bytes() == &bytes[record as usize * width..][..width], "{set}");
     }
     let noise = &params.noise;

@@ -61,19 +61,11 @@ macro_rules! kernels {
                 unsafe { $scan(groups, queries, sums) }
             }
 
-            fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { ntt::forward(t, x) }
-            }
-
-            fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { ntt::inverse(t, x) }
-            }
-
-            fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { ntt::forward_i8(t, bytes, out) }
+            compiled_by_all!();
+            compiled! {
+                select::select as
+                    select(blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
+                cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
             }
 
             fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
@@ -89,104 +81,8 @@ macro_rules! kernels {
                 scalar::mul_acc_wide(t, a, b, sum.cells);
             }
 
-            fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
-                // SAFETY: self proves AVX2.
-                unsafe { generic::dot(h, n, s, y) }
-            }
-
-            fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { tiles::tiles(form, block, sums) }
-            }
-
-            fn select(
-                &self,
-                blocks: &[[u8; 64]],
-                queries: usize,
-                selections: &[Matrices],
-                sums: &mut [[u8; 64]],
-            ) {
-                // SAFETY: self proves AVX2.
-                unsafe { select::select(blocks, queries, selections, sums) }
-            }
-
-            fn read(&self, bytes: &[u8]) -> u64 {
-                // SAFETY: self proves AVX2.
-                unsafe { generic::read(bytes) }
-            }
-
-            fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
-                // SAFETY: self proves AVX2.
-                unsafe { gauss::gauss(thresholds, uniform, out) }
-            }
-
             fn aes(&self) -> &'static dyn Blocks {
                 aes::AesNi::probe().unwrap_or(&scalar::Plain)
-            }
-
-            fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
-                // SAFETY: self proves AVX2.
-                unsafe { generic::gather(rows, picks, parities) }
-            }
-
-            fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
-                // SAFETY: self proves AVX2 and POPCNT.
-                unsafe { rank::tally(values, x, equal) }
-            }
-
-            fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
-                // SAFETY: self proves AVX2.
-                unsafe { rank::compare(values, bounds, less, equal) }
-            }
-
-            fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
-                // SAFETY: self proves AVX2.
-                unsafe { generic::add_rows(from, places, parities) }
-            }
-
-            fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { cyclic::cyclic(g, spectrum, cells) }
-            }
-
-            fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { slots::add(t, x, y) }
-            }
-
-            fn sub(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { slots::sub(t, x, y) }
-            }
-
-            fn mul(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { slots::mul(t, x, y) }
-            }
-
-            fn split(&self, t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { slots::split(t, c, s, m, odd) }
-            }
-
-            fn sum_of_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { slots::sum_of_products(t, a, b, add, out) }
-            }
-
-            fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { slots::decompose(d, x, out) }
-            }
-
-            fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { digits::centred(p, x, out) }
-            }
-
-            fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
-                // SAFETY: self proves AVX2 and FMA.
-                unsafe { digits::lower(p, x, correction) }
             }
         }
     };

@@ -52,34 +52,17 @@ impl Kernels for Avx512 {
         "avx512"
     }
 
-    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
-        // SAFETY: self proves the features.
-        unsafe { scan::scan(groups, queries, sums) }
-    }
-
-    fn ntt_forward(&self, t: &Tables, x: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { ntt::forward(t, x) }
-    }
-
-    fn ntt_inverse(&self, t: &Tables, x: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { ntt::inverse(t, x) }
-    }
-
-    fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { ntt::forward_i8(t, bytes, out) }
-    }
-
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
-        // SAFETY: self proves the features.
-        unsafe { ntt::forward_i8_mul_acc(t, bytes, b, sum) }
-    }
-
-    fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
-        // SAFETY: self proves the features.
-        unsafe { products::mul_acc(t, acc, a, b) }
+    compiled_by_all!();
+    compiled! {
+        scan::scan as scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+        ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
+        products::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
+        find::either16 as either16(sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize;
+        sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
+        fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
+        select::matrices as matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]);
+        slots::permute as permute(a: &Automorphism, x: &[u64], out: &mut [u64]);
+        digits::decompose_pair as decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]);
     }
 
     fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
@@ -88,16 +71,6 @@ impl Kernels for Avx512 {
         }
         // SAFETY: self proves the features.
         unsafe { products::mul_acc_wide(a, b, sum.cells) }
-    }
-
-    fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
-        // SAFETY: self proves the features.
-        unsafe { generic::dot(h, n, s, y) }
-    }
-
-    fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
-        // SAFETY: self proves the features.
-        unsafe { tiles::tiles(form, block, sums) }
     }
 
     fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]) {
@@ -109,63 +82,8 @@ impl Kernels for Avx512 {
         }
     }
 
-    fn read(&self, bytes: &[u8]) -> u64 {
-        // SAFETY: self proves the features.
-        unsafe { generic::read(bytes) }
-    }
-
-    fn gauss(&self, thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
-        // SAFETY: self proves the features.
-        unsafe { gauss::gauss(thresholds, uniform, out) }
-    }
-
     fn aes(&self) -> &'static dyn Blocks {
         aes::Vaes::probe().or_else(AesNi::probe).unwrap_or(&scalar::Plain)
-    }
-
-    fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
-        // SAFETY: self proves the features.
-        unsafe { find::either16(sought, base, room, count) }
-    }
-
-    fn gather(&self, rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
-        // SAFETY: self proves the features.
-        unsafe { generic::gather(rows, picks, parities) }
-    }
-
-    fn tally(&self, values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
-        // SAFETY: self proves the features.
-        unsafe { rank::tally(values, x, equal) }
-    }
-
-    fn compare(&self, values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]) {
-        // SAFETY: self proves the features.
-        unsafe { rank::compare(values, bounds, less, equal) }
-    }
-
-    fn add_rows(&self, from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
-        // SAFETY: self proves the features.
-        unsafe { generic::add_rows(from, places, parities) }
-    }
-
-    fn nodes(&self, pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]) {
-        // SAFETY: self proves the features.
-        unsafe { sha256::nodes(pairs, out) }
-    }
-
-    fn places(&self, lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]) {
-        // SAFETY: self proves the features.
-        unsafe { fold::places(lanes, first, chosen, out) }
-    }
-
-    fn matrices(&self, shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
-        // SAFETY: self proves the features.
-        unsafe { select::matrices(shares, step, out) }
-    }
-
-    fn permute(&self, a: &Automorphism, x: &[u64], out: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { slots::permute(a, x, out) }
     }
 
     fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
@@ -173,50 +91,5 @@ impl Kernels for Avx512 {
             Some(half) => half.cyclic(g, spectrum, cells),
             None => scalar::cyclic(g, spectrum, cells),
         }
-    }
-
-    fn add(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
-        // SAFETY: self proves the features.
-        unsafe { slots::add(t, x, y) }
-    }
-
-    fn sub(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
-        // SAFETY: self proves the features.
-        unsafe { slots::sub(t, x, y) }
-    }
-
-    fn mul(&self, t: &Tables, x: &mut [u64], y: &[u64]) {
-        // SAFETY: self proves the features.
-        unsafe { slots::mul(t, x, y) }
-    }
-
-    fn split(&self, t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { slots::split(t, c, s, m, odd) }
-    }
-
-    fn sum_of_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { slots::sum_of_products(t, a, b, add, out) }
-    }
-
-    fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { digits::decompose(d, x, out) }
-    }
-
-    fn decompose_pair(&self, d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]) {
-        // SAFETY: self proves the features.
-        unsafe { digits::decompose_pair(d, x, out) }
-    }
-
-    fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
-        // SAFETY: self proves the features.
-        unsafe { digits::centred(p, x, out) }
-    }
-
-    fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
-        // SAFETY: self proves the features.
-        unsafe { digits::lower(p, x, correction) }
     }
 }

@@ -14,6 +14,9 @@
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
 
 #[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod compiled;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;

@@ -21,35 +21,16 @@ impl AesNi {
     }
 }
 
-impl Blocks for AesNi {
-    fn grid(&self, key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { grid(key, Pairs { x, b: 0, y, ny }, out) }
-    }
-
-    fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { mmo(key, input, out) }
-    }
-
-    fn double(&self, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { double(keys, seeds, out) }
-    }
-
-    fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { widen(key, seeds, out) }
-    }
-
-    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { descend(keys, turns, seeds) }
-    }
-}
+compiled_aes!(AesNi);
 
 #[target_feature(enable = "avx2,aes")]
-pub(in crate::simd) fn grid(key: &Aes, mut pairs: Pairs, out: &mut [[u8; 16]]) {
+fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+    encrypt_pairs(key, Pairs { x, b: 0, y, ny }, out);
+}
+
+/// Encrypts pairs from wherever the walk stands.
+#[target_feature(enable = "avx2,aes")]
+pub(in crate::simd) fn encrypt_pairs(key: &Aes, mut pairs: Pairs, out: &mut [[u8; 16]]) {
     let r = Xmm::with_aes();
     let keys = keys(key);
     let (groups, rest) = out.as_chunks_mut::<FLIGHT>();

@@ -3,6 +3,7 @@
 use super::lanes::{load, store};
 use super::ntt::{Constants, from_integers, to_integers};
 use crate::basis::Pair;
+use crate::gadget::Digits;
 use crate::simd::scalar;
 use core::arch::x86_64::*;
 
@@ -41,4 +42,12 @@ pub(super) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
         store(x, to_integers(c, c.reduced(c.times(difference, inverse))));
     }
     scalar::lower(p, tail, correction_tail);
+}
+
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+    if d.fits_64() {
+        return scalar::decompose_64(0, d, x, out);
+    }
+    scalar::decompose(d, x, out);
 }

@@ -3,7 +3,6 @@
 
 use super::lanes::{load, store};
 use super::ntt::{Constants, from_integers, to_integers};
-use crate::gadget::Digits;
 use crate::ntt::Tables;
 use crate::simd::scalar;
 use core::arch::x86_64::*;
@@ -21,14 +20,6 @@ pub(super) fn add(t: &Tables, x: &mut [u64], y: &[u64]) {
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn sub(t: &Tables, x: &mut [u64], y: &[u64]) {
     scalar::sub(t, x, y);
-}
-
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
-    if d.fits_64() {
-        return scalar::decompose_64(0, d, x, out);
-    }
-    scalar::decompose(d, x, out);
 }
 
 #[target_feature(enable = "avx2,fma")]

@@ -33,32 +33,7 @@ impl Vaes {
     }
 }
 
-impl Blocks for Vaes {
-    fn grid(&self, key: &Aes, from: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { grid(key, from, ny, out) }
-    }
-
-    fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { mmo(key, input, out) }
-    }
-
-    fn double(&self, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { double(keys, seeds, out) }
-    }
-
-    fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { widen(key, seeds, out) }
-    }
-
-    fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
-        // SAFETY: self proves the features.
-        unsafe { descend(keys, turns, seeds) }
-    }
-}
+compiled_aes!(Vaes);
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
@@ -94,7 +69,7 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
     }
     let mut next = [0u64; 8];
     store(&mut next, pairs[0]);
-    single::grid(key, Pairs { x: next[0], b: next[1], y, ny }, rest);
+    single::encrypt_pairs(key, Pairs { x: next[0], b: next[1], y, ny }, rest);
 }
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]

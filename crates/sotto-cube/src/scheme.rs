@@ -1,0 +1,76 @@
+//! The scheme that comes of a family.
+//!
+//! The server's steps are those of Spiral's section 4 and of FSpiral's Algorithm 5, which has one key switch to a split and one
+//! product to a CMUX: expand the query into selectors and RGSW encryptions of bits (the Stream variants were sent them), modulo
+//! Q where there is a second modulus, and switch to q; multiply the table by the selectors; fold by CMUX; pack, in the Pack
+//! variants; switch to the bits that are sent. A record of several units takes all but the first step for each.
+
+#[cfg(feature = "server")]
+use crate::answer::{Cube, Prepared};
+use crate::{Family, Params, client, message};
+use sotto_core::{Caps, One, Record, Result, Scheme, SchemeId, Streamed};
+use std::marker::PhantomData;
+
+/// The scheme of a family `F`.
+pub struct Cubed<F>(PhantomData<fn() -> F>);
+
+impl<F: Family> Scheme for Cubed<F> {
+    const ID: SchemeId = F::ID;
+    const TITLE: &'static str = F::TITLE;
+    type Params = Params<F>;
+    type Fan<T> = One<T>;
+    type Keys = message::Keys;
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare<F>;
+    type Client = client::Client<F>;
+    #[cfg(feature = "server")]
+    type Server = Cube<F>;
+    const CAPS: Caps<Self> = Caps::NONE.revise().stream();
+}
+
+impl<F: Family> Streamed for Cubed<F> {
+    type UnitAnswer = message::UnitAnswer;
+
+    fn units(params: &Params<F>) -> u64 {
+        params.grid.units()
+    }
+
+    fn unit_bytes(params: &Params<F>) -> usize {
+        params.grid.bytes_of_unit(0).len()
+    }
+
+    fn open_unit(
+        client: &mut client::Client<F>,
+        pending: &client::Pending,
+        unit: u64,
+        answer: message::UnitAnswer,
+    ) -> Result<Record> {
+        client.open(pending, unit, &answer)
+    }
+}
+
+/// One query, answered unit by unit: the setting of SpiralStream.
+#[cfg(feature = "server")]
+impl<F: Family> sotto_core::Stream for Cubed<F> {
+    type Prepared = Prepared;
+
+    fn prepare(
+        server: &Cube<F>,
+        session: &crate::session::Session,
+        query: message::Query,
+    ) -> Result<Prepared> {
+        server.prepare(session, &query)
+    }
+
+    fn unit(server: &Cube<F>, query: &Prepared, unit: u64) -> Result<message::UnitAnswer> {
+        server.unit(unit, &[query]).pop().ok_or(sotto_core::Misuse::Rule("one query has one answer").into())
+    }
+}
+
+#[cfg(feature = "server")]
+impl<F: Family> sotto_core::Revise for Cubed<F> {
+    fn revise(params: &Params<F>, changes: &[sotto_core::Change], out: &dyn sotto_core::Sink) -> Result<()> {
+        crate::revise::revise(params, changes, out)
+    }
+}

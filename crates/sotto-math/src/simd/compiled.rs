@@ -1,0 +1,72 @@
+//! How a backend's kernels become its methods: each is a function with `#[target_feature]`, and the backend, which only a probe
+//! makes, proves that the processor has the features.
+
+/// Methods that call functions of the backend's modules.
+macro_rules! compiled {
+    ($($module:ident::$kernel:ident as $name:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {$(
+        fn $name(&self, $($arg: $type),*) $(-> $out)? {
+            // SAFETY: self proves the features.
+            unsafe { $module::$kernel($($arg),*) }
+        }
+    )*};
+}
+
+/// The methods for which every backend of vectors has a function of its own.
+macro_rules! compiled_by_all {
+    () => {
+        compiled! {
+            ntt::forward as ntt_forward(t: &Tables, x: &mut [u64]);
+            ntt::inverse as ntt_inverse(t: &Tables, x: &mut [u64]);
+            ntt::forward_i8 as ntt_forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]);
+            tiles::tiles as tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
+            gauss::gauss as gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
+            rank::tally as tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
+            rank::compare as compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
+            generic::read as read(bytes: &[u8]) -> u64;
+            generic::dot as dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
+            generic::gather as gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]);
+            generic::add_rows as add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]);
+            slots::add as add(t: &Tables, x: &mut [u64], y: &[u64]);
+            slots::sub as sub(t: &Tables, x: &mut [u64], y: &[u64]);
+            slots::mul as mul(t: &Tables, x: &mut [u64], y: &[u64]);
+            slots::split as split(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]);
+            slots::sum_of_products as
+                sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]);
+            digits::decompose as decompose(d: &Digits, x: &[u64], out: &mut [u64]);
+            digits::centred as centred(p: &Pair, x: &[u64], out: &mut [u64]);
+            digits::lower as lower(p: &Pair, x: &mut [u64], correction: &[u64]);
+        }
+    };
+}
+
+/// AES by functions of the module in which this stands, of the names of its methods.
+macro_rules! compiled_aes {
+    ($backend:ty) => {
+        impl Blocks for $backend {
+            fn grid(&self, key: &Aes, from: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+                // SAFETY: self proves the features.
+                unsafe { grid(key, from, ny, out) }
+            }
+
+            fn mmo(&self, key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
+                // SAFETY: self proves the features.
+                unsafe { mmo(key, input, out) }
+            }
+
+            fn double(&self, keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+                // SAFETY: self proves the features.
+                unsafe { double(keys, seeds, out) }
+            }
+
+            fn widen(&self, key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+                // SAFETY: self proves the features.
+                unsafe { widen(key, seeds, out) }
+            }
+
+            fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+                // SAFETY: self proves the features.
+                unsafe { descend(keys, turns, seeds) }
+            }
+        }
+    };
+}
