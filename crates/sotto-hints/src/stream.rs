@@ -3,7 +3,8 @@
 //! The table is c partitions of w rows. A client takes it in once and keeps parities of M pseudo-random sets, of a row in
 //! each of some partitions: a set is a function of the client's key and of an id. To fetch a row the client takes a hint that
 //! contains it, sends the set with something else in the row's place, and the parity of that set and of the hint differ
-//! by the row. The spent hint is gone, and a backup that was made in the same pass takes its place, with the row as its own entry.
+//! by the row. The spent hint is gone, and a backup that was made in the same pass takes its place, with the row as its own
+//! entry.
 //!
 //! What a [`Family`] adds: which partitions a set has, how one is chosen and sent, which backup is next, what bounds failures.
 //!

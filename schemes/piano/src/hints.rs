@@ -1,8 +1,8 @@
 //! Hints and backups: sets with a row of each partition, and what a query makes of them.
 //!
-//! Ids 0..M are hints from the start. The next c m are backups, m of each partition, each with the row of a *replacement entry*, which
-//! is a random one of that partition. A query makes the next backup of its row's partition a hint, with the row as its entry there.
-//! The next Q ids are used by one query each that no hint is spent on.
+//! Ids 0..M are hints from the start. The next c m are backups, m of each partition, each with the row of a *replacement
+//! entry*, which is a random one of that partition. A query makes the next backup of its row's partition a hint, with the row
+//! as its entry there. The next Q ids are used by one query each that no hint is spent on.
 //!
 //! Besides what all clients of this kind draw, AES(2 * 2^56, j/8) is the offsets of eight backups' replacement entries.
 

@@ -1,7 +1,7 @@
 //! Hints and backup pairs: halves of partitions, and what a query makes of them.
 //!
-//! Ids 0..M are hints from the start: a half and an extra entry. Ids M..M+P are backup pairs, each with the parities of both halves;
-//! a query makes the next of them a hint. Of each, what is kept is its cut.
+//! Ids 0..M are hints from the start: a half and an extra entry. Ids M..M+P are backup pairs, each with the parities of both
+//! halves; a query makes the next of them a hint. Of each, what is kept is its cut.
 //!
 //! A client that streams the table has all ids from the start. One that orders them ([`stock`](crate::two)) has those of
 //! the blocks that were supplied, the first so many, and room for the other halves of two blocks of pairs.

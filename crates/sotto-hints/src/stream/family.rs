@@ -56,7 +56,8 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     fn contains(prf: &Prf<Self>, id: u32, hint: &Hint<Self::Set>, row: Place) -> bool;
     /// Room to look at candidates.
     type Looks: Default + Send + 'static;
-    /// For each of these ids and what is kept of them, 1 if it is a live hint that contains the row and 0 if not, without a branch.
+    /// For each of these ids and what is kept of them, 1 if it is a live hint that contains the row and 0 if not, without a
+    /// branch.
     fn look(
         prf: &Prf<Self>,
         row: Place,

@@ -130,8 +130,8 @@ impl<F: Family> Hints<F> {
         }
     }
 
-    /// Spends the hint `chosen`, if `found` is 1, and gives the backup `promoted` these marks and the entry `row`; if it is 0, the
-    /// marks of both are nothing. Does the same work in either case.
+    /// Spends the hint `chosen`, if `found` is 1, and gives the backup `promoted` these marks and the entry `row`; if it is 0,
+    /// the marks of both are nothing. Does the same work in either case.
     pub fn promote(&mut self, prf: &Prf<F>, found: u8, chosen: u32, promoted: (u32, u8), row: Place) {
         let keep = found.wrapping_neg();
         let (id, mark) = promoted;

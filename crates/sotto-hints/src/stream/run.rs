@@ -37,8 +37,8 @@ pub trait Chooser<F>: Sync {
     /// That.
     fn scratch(&self) -> Self::Scratch;
 
-    /// For each of these ids, counted from the first of the run, a bit for each partition whose row is in its parity. There are at
-    /// most [`TOGETHER`] of them.
+    /// For each of these ids, counted from the first of the run, a bit for each partition whose row is in its parity. There are
+    /// at most [`TOGETHER`] of them.
     fn choose(
         &self,
         prf: &Prf<F>,

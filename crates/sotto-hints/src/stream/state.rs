@@ -97,8 +97,8 @@ impl<F: Family> Client<F> {
         self.own.save(self.next, out)
     }
 
-    /// Reads what [`Client::save`] wrote. `stock` is given the number of the next query and what counts backups, and says how many
-    /// ids there are, and which backups are left.
+    /// Reads what [`Client::save`] wrote. `stock` is given the number of the next query and what counts backups, and says how
+    /// many ids there are, and which backups are left.
     ///
     /// # Errors
     /// As [`Stateful::load`].

@@ -41,8 +41,8 @@ fn rows_come_back_through_all_supplies() {
     }
 }
 
-/// With one key and the same coins, a client that streams the table and one that orders its hints send the same, and have the same
-/// parities. What is proved and tested of one server's view and clients holds for the other's.
+/// With one key and the same coins, a client that streams the table and one that orders its hints send the same, and have the
+/// same parities. What is proved and tested of one server's view and clients holds for the other's.
 #[test]
 fn requests_are_those_of_a_client_that_streams() {
     let table = table(60, 2);
