@@ -1,8 +1,9 @@
 //! Algorithms that are the same whatever a register is wide, each written once.
 //!
-//! A [`Register`] says what loads, stores and sums are on registers of one kind. A value of an implementing type proves that the
-//! processor has the instructions, so what it does is safe. Everything here is `#[inline(always)]`: it becomes instructions inside
-//! the function around it, which names the features by `#[target_feature]`. Those functions are a backend's own file `generic`.
+//! A [`Register`] says what loads, stores and sums are on registers of one kind. A value of an implementing type proves that
+//! the processor has the instructions, so what it does is safe. Everything here is `#[inline(always)]`: it becomes
+//! instructions inside the function around it, which names the features by `#[target_feature]`. Those functions are a
+//! backend's own file `generic`.
 //!
 //! | module | what lives there |
 //! |---|---|
