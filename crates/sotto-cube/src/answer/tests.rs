@@ -2,12 +2,12 @@
 
 use super::Cube;
 use crate::client::Prepare;
-use crate::{Answer, encode};
 use crate::literal::{Form, Upload};
 use crate::params::{Family, Params};
 use crate::rings;
 use crate::template::{Template, Tried};
 use crate::whiten::whiten;
+use crate::{Answer, encode};
 use rand_core::Rng;
 use sotto_core::{Client as _, One, Params as _, Prepare as _, RecordIndex, SchemeId, Server as _, Shape};
 use sotto_lattice::cipher::Cipher;
