@@ -30,6 +30,7 @@ pub(crate) fn client(error: ClientError) -> Failure {
         | ClientError::TooManyRows { .. }
         | ClientError::Servers { .. }
         | ClientError::SameEndpoint { .. }
+        | ClientError::Plaintext { .. }
         | ClientError::CannotStream { .. } => Exit::Usage,
         ClientError::Output(_) => Exit::Storage,
         ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. } => Exit::Refused,

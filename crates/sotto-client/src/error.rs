@@ -114,6 +114,14 @@ pub enum ClientError {
         /// What they have in common.
         why: String,
     },
+    /// Several servers, one of which is asked in the clear.
+    #[error(
+        "{url} is not https: whoever listens on the way to all servers of a table sees each part of a question, and what is asked"
+    )]
+    Plaintext {
+        /// Its address.
+        url: String,
+    },
     /// A server that shows another catalog than the first one does.
     #[error("server {server} shows another catalog for epoch {epoch} of the table than server 0")]
     CatalogsDiffer {
@@ -251,6 +259,7 @@ impl ClientError {
             ClientError::UnknownScheme { .. } => "unknown-scheme",
             ClientError::Servers { .. } => "number-of-servers",
             ClientError::SameEndpoint { .. } => "same-endpoint",
+            ClientError::Plaintext { .. } => "plaintext",
             ClientError::CatalogsDiffer { .. } => "catalogs-differ",
             ClientError::NoCommonEpoch { .. } => "no-common-epoch",
             ClientError::Server { error, .. } => error.code(),
@@ -279,6 +288,7 @@ impl ClientError {
             ClientError::TooManyRows { .. }
             | ClientError::Servers { .. }
             | ClientError::SameEndpoint { .. }
+            | ClientError::Plaintext { .. }
             | ClientError::CannotStream { .. }
             | ClientError::StateNeeded { .. }
             | ClientError::Transport(TransportError::Address { .. }) => Fault::Caller,
@@ -338,6 +348,10 @@ impl ClientError {
             }
             ClientError::SameEndpoint { .. } => {
                 "give the addresses of servers run by parties that do not share what they see"
+            }
+            ClientError::Plaintext { .. } => {
+                "give https:// addresses; if the way to one server at least is safe from whoever listens on the others, \
+                 say --insecure-plaintext"
             }
             ClientError::CatalogsDiffer { .. } => {
                 "tell the operators: all servers of the table have to serve the same image"

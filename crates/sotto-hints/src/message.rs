@@ -37,20 +37,28 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supply(pub Zeroizing<Vec<u8>>);
 
-impl<P: Lengths> Wire<P> for Answer {
-    fn size(params: &P) -> usize {
-        params.answer_bytes()
-    }
+/// A message of octets, as many as the parameters say.
+macro_rules! octets {
+    ($name:ident, $called:literal, $bytes:ident) => {
+        impl<P: Lengths> Wire<P> for $name {
+            fn size(params: &P) -> usize {
+                params.$bytes()
+            }
 
-    fn put(&self, _: &P, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
-    }
+            fn put(&self, _: &P, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.0);
+            }
 
-    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, params.answer_bytes())?;
-        Ok(Answer(Zeroizing::new(bytes.to_vec())))
-    }
+            fn take(params: &P, bytes: &[u8]) -> Result<Self> {
+                wire::exact($called, bytes, params.$bytes())?;
+                Ok($name(Zeroizing::new(bytes.to_vec())))
+            }
+        }
+    };
 }
+
+octets!(Answer, "answer", answer_bytes);
+octets!(Supply, "supply", supply_bytes);
 
 impl<P: Lengths> Wire<P> for Order {
     fn size(_: &P) -> usize {
@@ -69,20 +77,5 @@ impl<P: Lengths> Wire<P> for Order {
             Some((key, block)) if block < params.blocks() => Ok(Order { key: Zeroizing::new(key), block }),
             _ => Err(PeerMisbehaved::NotCanonical("order").into()),
         }
-    }
-}
-
-impl<P: Lengths> Wire<P> for Supply {
-    fn size(params: &P) -> usize {
-        params.supply_bytes()
-    }
-
-    fn put(&self, _: &P, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
-    }
-
-    fn take(params: &P, bytes: &[u8]) -> Result<Self> {
-        wire::exact("supply", bytes, params.supply_bytes())?;
-        Ok(Supply(Zeroizing::new(bytes.to_vec())))
     }
 }

@@ -4,6 +4,7 @@
 //! *phase* `b_i - a s_i` is the message and the error. Rank 1 is ordinary ring-LWE. Higher ranks share one mask
 //! among several messages, which makes answers shorter (the matrix Regev encryption of Spiral, one column of it).
 
+use crate::encrypt::Masks;
 use crate::ring::{Level, Ring};
 use crate::words::Words;
 
@@ -38,6 +39,20 @@ impl Cipher {
         let components = std::iter::once(mask).chain(bodies);
         out.components_mut().zip(components).for_each(|(out, x)| out.copy_from_slice(x));
         out
+    }
+
+    /// The rows of a gadget ciphertext, from `rank` bodies each and the seed of their masks.
+    pub(crate) fn rows(
+        ring: &Ring,
+        level: Level,
+        rank: usize,
+        bodies: &[Vec<u64>],
+        masks: Masks<'_>,
+    ) -> Vec<Self> {
+        let row = |(j, bodies): (u64, &[Vec<u64>])| {
+            Cipher::new(ring, level, &masks.mask(ring, level, j), bodies.iter().map(Vec::as_slice))
+        };
+        (0..).zip(bodies.chunks_exact(rank)).map(row).collect()
     }
 
     /// The level.

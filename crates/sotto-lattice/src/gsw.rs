@@ -80,10 +80,7 @@ impl Gsw {
         masks: Masks<'_>,
     ) -> Self {
         assert_eq!(bodies.len(), rank * (rank + 1) * gadget.digits() as usize, "one body per row and secret");
-        let row = |(j, bodies): (u64, &[Vec<u64>])| {
-            Cipher::new(ring, level, &masks.mask(ring, level, j), bodies.iter().map(Vec::as_slice))
-        };
-        let rows = (0..).zip(bodies.chunks_exact(rank)).map(row).collect();
+        let rows = Cipher::rows(ring, level, rank, bodies, masks);
         Gsw { level, gadget: *gadget, rank, rows }
     }
 

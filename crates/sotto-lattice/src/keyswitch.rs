@@ -67,10 +67,7 @@ impl SwitchKey {
         masks: Masks<'_>,
     ) -> Self {
         assert_eq!(bodies.len(), gadget.digits() as usize * rank, "one body per digit and secret");
-        let row = |(j, bodies): (u64, &[Vec<u64>])| {
-            Cipher::new(ring, level, &masks.mask(ring, level, j), bodies.iter().map(Vec::as_slice))
-        };
-        let rows = (0..).zip(bodies.chunks_exact(rank)).map(row).collect();
+        let rows = Cipher::rows(ring, level, rank, bodies, masks);
         SwitchKey { level, gadget: *gadget, rank, rows }
     }
 

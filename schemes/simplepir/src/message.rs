@@ -12,31 +12,26 @@ pub struct Query(pub(crate) Vec<u32>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<u32>);
 
-impl Wire<Params> for Query {
-    fn size(params: &Params) -> usize {
-        bytes(params.m(), params.literal().query_bits)
-    }
-    fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        pack(&self.0, params.query_bits(), out);
-    }
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("query", bytes, Self::size(params))?;
-        unpack("query", bytes, params.m(), params.query_bits()).map(Query)
-    }
+/// A message of words, as many and as wide as the parameters say.
+macro_rules! words {
+    ($name:ident, $called:literal, $count:ident, $bits:ident) => {
+        impl Wire<Params> for $name {
+            fn size(params: &Params) -> usize {
+                bytes(params.$count(), params.literal().$bits)
+            }
+            fn put(&self, params: &Params, out: &mut Vec<u8>) {
+                pack(&self.0, params.$bits(), out);
+            }
+            fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
+                wire::exact($called, bytes, Self::size(params))?;
+                unpack($called, bytes, params.$count(), params.$bits()).map($name)
+            }
+        }
+    };
 }
 
-impl Wire<Params> for Answer {
-    fn size(params: &Params) -> usize {
-        bytes(params.l(), params.literal().answer_bits)
-    }
-    fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        pack(&self.0, params.answer_bits(), out);
-    }
-    fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
-        wire::exact("answer", bytes, Self::size(params))?;
-        unpack("answer", bytes, params.l(), params.answer_bits()).map(Answer)
-    }
-}
+words!(Query, "query", m, query_bits);
+words!(Answer, "answer", l, answer_bits);
 
 /// At most 2^20 words of 32 bits, so this fits any address space.
 fn bytes(words: usize, bits: u8) -> usize {

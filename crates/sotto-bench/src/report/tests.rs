@@ -35,7 +35,6 @@ fn tables_fit_a_terminal_and_keep_the_tiers_apart() {
             && at("PUBLISHED") < at("NOT RUN")
     );
     assert!(text.find("Spiral").unwrap() > at("PUBLISHED"));
-    assert!(text.contains("2^35") && text.contains("all 64 bits of its answer are right"));
     for baseline in ["download the table", "ask in the clear"] {
         assert!(text.contains(baseline), "{baseline}");
     }

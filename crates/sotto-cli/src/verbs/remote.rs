@@ -56,6 +56,9 @@ pub(crate) struct Remote {
     /// Trust the roots in this PEM file instead of the web's (for https)
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
+    /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
+    #[arg(long)]
+    insecure_plaintext: bool,
 }
 
 /// What a name stands for.
@@ -153,6 +156,9 @@ impl Remote {
         if let Some(pem) = &self.trust_root {
             builder = builder.trust_root(pem);
         }
+        if self.insecure_plaintext {
+            builder = builder.insecure_plaintext();
+        }
         if let Some(dir) = self.cache()? {
             builder = builder.cache_dir(dir);
         }
@@ -171,6 +177,9 @@ impl Remote {
         }
         if let Some(pem) = &self.trust_root {
             builder = builder.trust_root(pem);
+        }
+        if self.insecure_plaintext {
+            builder = builder.insecure_plaintext();
         }
         if let Some(dir) = self.cache()? {
             builder = builder.cache_dir(dir);

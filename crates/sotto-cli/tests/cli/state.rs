@@ -14,14 +14,19 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-#[test]
-fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
-    let folder = Folder::new();
-    let rows: Vec<u8> = (0..2000u32).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+/// A table of so many rows, whose clients keep hints.
+fn served(folder: &Folder, rows: u32) -> Served {
+    let rows: Vec<u8> = (0..rows).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
     let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
     let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
     assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-    let server = Served::start(&[&dir]);
+    Served::start(&[&dir])
+}
+
+#[test]
+fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
+    let folder = Folder::new();
+    let server = served(&folder, 2000);
     let (cache, anchors) = (folder.text("cache"), folder.text("anchors"));
     let get = |state: &str, row: &str| {
         let table = ["get", "--server", &server.url, "--table", "table", "--row", row, "--cache", &cache];
@@ -61,10 +66,7 @@ fn hints_last_from_call_to_call_and_a_copy_of_them_is_not_used() {
 #[test]
 fn a_scheme_that_needs_a_state_says_so() {
     let folder = Folder::new();
-    let (source, dir) = (folder.write("rows.bin", [7; 4000]), folder.text("table"));
-    let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
-    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-    let server = Served::start(&[&dir]);
+    let server = served(&folder, 1000);
     let table = ["get", "--server", &server.url, "--table", "table", "--row", "1", "--no-cache"];
     sotto(&table).fails(2, &["state", "--state DIR"]);
     let state = folder.text("state");
@@ -74,11 +76,7 @@ fn a_scheme_that_needs_a_state_says_so() {
 #[test]
 fn hints_are_made_before_they_are_needed() {
     let folder = Folder::new();
-    let rows: Vec<u8> = (0..400u32).flat_map(|row| row.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-    let (source, dir) = (folder.write("rows.bin", &rows), folder.text("table"));
-    let encoded = sotto(&["encode", &source, "--row-bytes", "4", "--scheme", "s3pir", "--out", &dir]);
-    assert_eq!(encoded.code, 0, "{}", encoded.stderr);
-    let server = Served::start(&[&dir]);
+    let server = served(&folder, 400);
     let (state, anchors) = (folder.text("state"), folder.text("anchors"));
     let call = |verb: &str, more: &[&str]| {
         let table = [verb, "--server", &server.url, "--table", "table", "--no-cache"];

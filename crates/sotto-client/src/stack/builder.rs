@@ -116,6 +116,15 @@ impl StackBuilder {
         self
     }
 
+    /// Lets several servers be asked without TLS: see [`Builder::insecure_plaintext`].
+    #[cfg(feature = "http")]
+    pub fn insecure_plaintext(mut self) -> Self {
+        if let To::Urls(urls) = &mut self.to {
+            urls.allow_plaintext();
+        }
+        self
+    }
+
     /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
     #[cfg(feature = "http")]
     pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {

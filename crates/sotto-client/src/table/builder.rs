@@ -233,6 +233,16 @@ impl Builder {
         self
     }
 
+    /// Lets several servers be asked without TLS, which is refused otherwise ([`ClientError::Plaintext`]) beyond this
+    /// machine: whoever listens on the way to all of them sees what is asked.
+    #[cfg(feature = "http")]
+    pub fn insecure_plaintext(mut self) -> Self {
+        if let To::Urls(urls) = &mut self.to {
+            urls.allow_plaintext();
+        }
+        self
+    }
+
     /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
     #[cfg(feature = "http")]
     pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {

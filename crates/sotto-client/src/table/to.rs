@@ -30,13 +30,14 @@ pub(crate) struct Urls {
     urls: Vec<String>,
     settings: Settings,
     root: Option<PathBuf>,
+    plaintext: bool,
 }
 
 #[cfg(feature = "http")]
 impl Urls {
     pub(crate) fn new(urls: &[&str]) -> Self {
         let urls = urls.iter().map(|&url| url.to_owned()).collect();
-        Urls { urls, settings: Settings::default(), root: None }
+        Urls { urls, settings: Settings::default(), root: None, plaintext: false }
     }
 
     /// Sets the longest one request may take.
@@ -50,7 +51,13 @@ impl Urls {
         self.root = Some(pem.to_owned());
     }
 
-    /// A transport to each, no two of which may be one endpoint.
+    /// Lets several servers be asked in the clear.
+    pub(crate) fn allow_plaintext(&mut self) {
+        self.plaintext = true;
+    }
+
+    /// A transport to each, no two of which may be one endpoint. Several are asked over TLS: what one of them is sent says
+    /// nothing without what the others are sent, and whoever listens on the way to all of them has both.
     pub(crate) fn transports(&self, patience: &Patience) -> Result<Vec<Box<dyn Transport>>> {
         let settings = match &self.root {
             Some(path) => self.settings.clone().trust_file(path)?,
@@ -64,6 +71,10 @@ impl Urls {
                     return Err(ClientError::SameEndpoint { first, second, why });
                 }
             }
+        }
+        let heard = servers.iter().find(|http| http.can_be_overheard());
+        if let Some(http) = heard.filter(|_| servers.len() > 1 && !self.plaintext) {
+            return Err(ClientError::Plaintext { url: http.origin() });
         }
         Ok(servers.into_iter().map(|http| patience.over(http)).collect())
     }
@@ -98,5 +109,47 @@ impl To {
             || TransportError::Address { url: "nothing".to_owned(), why: "no server was given".to_owned() };
         let first = transports.next().ok_or_else(none)?;
         Ok(Servers::new(first, transports.collect()))
+    }
+}
+
+#[cfg(all(test, feature = "http"))]
+mod tests {
+    use super::*;
+    use crate::Fault;
+    use crate::table::event::Voice;
+
+    /// What is made for these addresses, without connecting to any: documentation addresses, and this machine.
+    fn reached(urls: &[&str], insecure: bool) -> Result<usize> {
+        let mut urls = Urls::new(urls);
+        if insecure {
+            urls.allow_plaintext();
+        }
+        let patience = Patience { limit: Duration::ZERO, events: Voice::new(Box::new(|_| ())) };
+        urls.transports(&patience).map(|transports| transports.len())
+    }
+
+    #[test]
+    fn several_servers_are_not_asked_in_the_clear() {
+        let (far, secure, here) = ("http://192.0.2.1", "https://192.0.2.2", "http://127.0.0.1:1");
+        for urls in [[far, secure], [secure, far], [here, far], [secure, "http://[2001:db8::1]:80/b"]] {
+            let error = reached(&urls, false).unwrap_err();
+            assert_eq!((error.code(), error.fault()), ("plaintext", Fault::Caller), "{urls:?}");
+            assert!(
+                error.to_string().starts_with("http://") && error.to_string().contains("not https"),
+                "{error}"
+            );
+            assert_eq!(reached(&urls, true).unwrap(), 2, "whoever says so may");
+        }
+    }
+
+    #[test]
+    fn one_server_or_servers_here_may_be_asked_in_the_clear() {
+        for urls in [
+            &["http://192.0.2.1"][..],
+            &["http://127.0.0.1:1", "http://[::1]:2"],
+            &["https://192.0.2.1", "https://192.0.2.2"],
+        ] {
+            assert_eq!(reached(urls, false).unwrap(), urls.len(), "{urls:?}");
+        }
     }
 }

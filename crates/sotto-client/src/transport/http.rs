@@ -108,6 +108,11 @@ impl Http {
         self.endpoint.shared(&other.endpoint, self.looks_up() && other.looks_up())
     }
 
+    /// Whether what is sent can be read on the way: it is not encrypted, and leaves this machine.
+    pub(crate) fn can_be_overheard(&self) -> bool {
+        !self.base.starts_with("https://") && !self.endpoint.is_this_machine()
+    }
+
     /// Whether this machine finds the server's network address, and not a proxy.
     fn looks_up(&self) -> bool {
         let Some(proxy) = self.agent.config().proxy() else { return true };

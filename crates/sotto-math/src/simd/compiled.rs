@@ -70,3 +70,28 @@ macro_rules! compiled_aes {
         }
     };
 }
+
+/// What is [generic](super::generic) in registers, compiled with features that the registers prove.
+macro_rules! compiled_generic {
+    ($features:literal, $whole:expr, $half:expr, $quarter:expr) => {
+        #[target_feature(enable = $features)]
+        pub(super) fn read(bytes: &[u8]) -> u64 {
+            generic::read::read($whole, bytes)
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
+            generic::dot::dot($whole, h, n, s, y);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
+            generic::gather::gather($whole, $half, $quarter, rows, picks, parities);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
+            generic::fold::add_rows($whole, $half, $quarter, from, places, parities);
+        }
+    };
+}

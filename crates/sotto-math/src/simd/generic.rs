@@ -95,6 +95,92 @@ impl Number for u64 {}
 impl Number for f64 {}
 impl<T: Number, const N: usize> Number for [T; N] {}
 
+/// What a register does, by the instructions that do it. A value of `$name` has to prove that the processor has them.
+macro_rules! register {
+    (
+        $name:ident of $bytes:literal bytes in $value:ty, $most:literal sums:
+        $zero:ident, $load:ident, $store:ident, $xor:ident, |$bit:ident, $sum:ident, $x:ident| $xor_if:expr
+    ) => {
+        impl<P: Copy> Register for $name<P> {
+            type Value = $value;
+            const BYTES: usize = $bytes;
+            const MOST: usize = $most;
+
+            #[inline(always)]
+            fn zero(self) -> $value {
+                // SAFETY: self proves the features.
+                unsafe { $zero() }
+            }
+
+            #[inline(always)]
+            fn load<T: Number>(self, from: &[T]) -> $value {
+                assert!(size_of_val(from) == $bytes, "a register's worth");
+                // SAFETY: self proves the features; the slice has the bytes that this reads, and it needs no alignment.
+                unsafe { $load(from.as_ptr().cast()) }
+            }
+
+            #[inline(always)]
+            fn store<T: Number>(self, to: &mut [T], value: $value) {
+                assert!(size_of_val(to) == $bytes, "a register's worth");
+                // SAFETY: self proves the features; the slice has the bytes that this writes, of numbers for which every
+                // pattern is valid, and it needs no alignment.
+                unsafe { $store(to.as_mut_ptr().cast(), value) }
+            }
+
+            #[inline(always)]
+            fn xor(self, a: $value, b: $value) -> $value {
+                // SAFETY: self proves the features.
+                unsafe { $xor(a, b) }
+            }
+
+            #[inline(always)]
+            fn xor_if(self, $bit: u8, $sum: $value, $x: $value) -> $value {
+                // SAFETY: self proves the features.
+                unsafe { $xor_if }
+            }
+        }
+    };
+}
+
+/// The same of what multiplies, too.
+macro_rules! multiplier {
+    ($name:ident: $splat:ident, $times_even:ident, $shift:ident, $add:ident, |$lanes:ident| $sum_lanes:expr) => {
+        impl Multiplier for $name {
+            #[inline(always)]
+            fn splat(self, x: i32) -> Self::Value {
+                // SAFETY: self proves the features.
+                unsafe { $splat(x) }
+            }
+
+            #[inline(always)]
+            fn times_even(self, a: Self::Value, b: Self::Value) -> Self::Value {
+                // SAFETY: self proves the features.
+                unsafe { $times_even(a, b) }
+            }
+
+            #[inline(always)]
+            fn odd(self, x: Self::Value) -> Self::Value {
+                // SAFETY: self proves the features.
+                unsafe { $shift::<32>(x) }
+            }
+
+            #[inline(always)]
+            fn add(self, a: Self::Value, b: Self::Value) -> Self::Value {
+                // SAFETY: self proves the features.
+                unsafe { $add(a, b) }
+            }
+
+            #[inline(always)]
+            fn sum_lanes(self, $lanes: Self::Value) -> i64 {
+                // SAFETY: self proves the features.
+                unsafe { $sum_lanes }
+            }
+        }
+    };
+}
+
+pub(super) use {multiplier, register};
+
 /// One word, of which every processor has registers.
 #[derive(Clone, Copy)]
 pub(super) struct Word;

@@ -52,6 +52,12 @@ pub(super) struct Prove {
     /// Accept a stack signed by this key only
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
+    /// Trust the roots in this PEM file instead of the web's (for https)
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+    /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
+    #[arg(long)]
+    insecure_plaintext: bool,
     /// Where to keep hints and epochs
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
@@ -96,6 +102,12 @@ impl Prove {
         });
         if let Some(pin) = self.pin {
             builder = builder.pin(pin);
+        }
+        if let Some(pem) = &self.trust_root {
+            builder = builder.trust_root(pem);
+        }
+        if self.insecure_plaintext {
+            builder = builder.insecure_plaintext();
         }
         if let Some(dir) = &self.cache {
             builder = builder.cache_dir(dir);

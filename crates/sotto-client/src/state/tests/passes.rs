@@ -42,6 +42,16 @@ fn run_low(scene: &Scene, table: &mut Table) {
     }
 }
 
+/// A table whose next client has some of its rows, and waits for others.
+fn under_way() -> (Scene, Gate, Table) {
+    let (scene, gate) = scene();
+    let mut table = builder(&scene, &gate).open().unwrap();
+    run_low(&scene, &mut table);
+    gate.open(3);
+    gate.wait(4);
+    (scene, gate, table)
+}
+
 /// Waits until the next client is the one, or the disk is dead.
 fn wait(scene: &Scene, table: &mut Table) -> Result<()> {
     while table.is_preparing() && !scene.disk.is_dead() {
@@ -236,11 +246,7 @@ fn a_pass_brings_no_more_than_it_may() {
 
 #[test]
 fn a_table_that_moves_on_takes_the_next_client_along() {
-    let (scene, gate) = scene();
-    let mut table = builder(&scene, &gate).open().unwrap();
-    run_low(&scene, &mut table);
-    gate.open(3);
-    gate.wait(4);
+    let (scene, gate, mut table) = under_way();
     scene.server.with(|world| {
         world.earlier.push((world.catalog.epoch, world.signed()));
         world.change(&[2, 399], 0xCD);
@@ -258,11 +264,7 @@ fn a_table_that_moves_on_takes_the_next_client_along() {
 
 #[test]
 fn a_pass_whose_epoch_is_gone_begins_anew_and_says_so() {
-    let (scene, gate) = scene();
-    let mut table = builder(&scene, &gate).open().unwrap();
-    run_low(&scene, &mut table);
-    gate.open(3);
-    gate.wait(4);
+    let (scene, gate, mut table) = under_way();
     scene.server.with(|world| {
         world.artifacts.clear();
         world.change(&[2], 0xCD);

@@ -5,22 +5,4 @@ use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
 use crate::simd::generic;
 
-#[target_feature(enable = "avx2")]
-pub(super) fn read(bytes: &[u8]) -> u64 {
-    generic::read::read(Ymm::new(), bytes)
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
-    generic::dot::dot(Ymm::new(), h, n, s, y);
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]) {
-    generic::gather::gather(Ymm::new(), Ymm::new(), Xmm(()), rows, picks, parities);
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn add_rows(from: Sources<'_>, places: &[[u32; LANES]], parities: &mut [u8]) {
-    generic::fold::add_rows(Ymm::new(), Ymm::new(), Xmm(()), from, places, parities);
-}
+compiled_generic!("avx2", Ymm::new(), Ymm::new(), Xmm(()));

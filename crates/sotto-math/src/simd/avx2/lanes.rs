@@ -1,6 +1,7 @@
 //! Loads and stores of whole registers through arrays, whose length the compiler checks.
 
-use crate::simd::generic::Number;
+use super::registers::Ymm;
+use crate::simd::generic::{Number, Register};
 use core::arch::x86_64::*;
 
 /// Eight 32-bit or four 64-bit lanes from 32 bytes.
@@ -8,8 +9,7 @@ use core::arch::x86_64::*;
 #[target_feature(enable = "avx2")]
 pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m256i {
     const { assert!(size_of::<[T; N]>() == 32) }
-    // SAFETY: the array is 32 bytes, and this load needs no alignment.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+    Ymm::new().load(from)
 }
 
 /// 32 bytes from a register.
@@ -17,9 +17,7 @@ pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m256i {
 #[target_feature(enable = "avx2")]
 pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m256i) {
     const { assert!(size_of::<[T; N]>() == 32) }
-    // SAFETY: the array is 32 bytes of integers, for which every pattern is valid, and this
-    // store needs no alignment.
-    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
+    Ymm::new().store(to, value);
 }
 
 /// Sixteen signed bytes as 16-bit lanes.

@@ -1,12 +1,12 @@
 //! Registers of 32 and of 16 bytes, for what is [generic](crate::simd::generic) in them.
 
 use crate::simd::generic::aes::Blocks;
-use crate::simd::generic::{Multiplier, Number, Register};
+use crate::simd::generic::{Multiplier, Number, Register, multiplier, register};
 use core::arch::x86_64::*;
 
-/// Proof that this processor has AVX2: 32 bytes.
+/// Proof that this processor has AVX2, and of what else it has: 32 bytes.
 #[derive(Clone, Copy)]
-pub(in crate::simd) struct Ymm(());
+pub(in crate::simd) struct Ymm<P = ()>(P);
 
 impl Ymm {
     #[inline]
@@ -16,119 +16,28 @@ impl Ymm {
     }
 }
 
-impl Register for Ymm {
-    type Value = __m256i;
-    const BYTES: usize = 32;
-    const MOST: usize = 4;
+register! {
+    Ymm of 32 bytes in __m256i, 4 sums:
+    _mm256_setzero_si256, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_xor_si256,
+    |bit, sum, x| _mm256_xor_si256(sum, _mm256_and_si256(x, _mm256_set1_epi8(0i8.wrapping_sub(bit as i8))))
+}
 
-    #[inline(always)]
-    fn zero(self) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_setzero_si256() }
-    }
-
-    #[inline(always)]
-    fn load<T: Number>(self, from: &[T]) -> __m256i {
-        assert!(size_of_val(from) == 32, "a register's worth");
-        // SAFETY: self proves AVX2; these are the 32 bytes that this load reads, and it needs no alignment.
-        unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store<T: Number>(self, to: &mut [T], value: __m256i) {
-        assert!(size_of_val(to) == 32, "a register's worth");
-        // SAFETY: self proves AVX2; these are the 32 bytes of numbers that this store writes, for which every pattern is
-        // valid, and it needs no alignment.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), value) }
-    }
-
-    #[inline(always)]
-    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_xor_si256(a, b) }
-    }
-
-    #[inline(always)]
-    fn xor_if(self, bit: u8, sum: __m256i, x: __m256i) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_xor_si256(sum, _mm256_and_si256(x, _mm256_set1_epi8(0i8.wrapping_sub(bit as i8)))) }
+multiplier! {
+    Ymm: _mm256_set1_epi32, _mm256_mul_epi32, _mm256_srli_epi64, _mm256_add_epi64,
+    |x| {
+        let halves = _mm_add_epi64(_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+        _mm_cvtsi128_si64(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves)))
     }
 }
 
-impl Multiplier for Ymm {
-    #[inline(always)]
-    fn splat(self, x: i32) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_set1_epi32(x) }
-    }
-
-    #[inline(always)]
-    fn times_even(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_mul_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn odd(self, x: __m256i) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_srli_epi64::<32>(x) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: self proves AVX2.
-        unsafe { _mm256_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn sum_lanes(self, x: __m256i) -> i64 {
-        let mut lanes = [0i64; 4];
-        self.store(&mut lanes, x);
-        lanes.iter().fold(0, |sum, lane| sum.wrapping_add(*lane))
-    }
-}
-
-/// 16 bytes, which every processor has that this is compiled for; and proof of what else it has.
+/// 16 bytes, which every x86-64 processor has, in SSE2; and proof of what else it has.
 #[derive(Clone, Copy)]
 pub(in crate::simd) struct Xmm<P = ()>(pub(in crate::simd) P);
 
-impl<P: Copy> Register for Xmm<P> {
-    type Value = __m128i;
-    const BYTES: usize = 16;
-    const MOST: usize = 4;
-
-    #[inline(always)]
-    fn zero(self) -> __m128i {
-        // SAFETY: every x86-64 processor has SSE2.
-        unsafe { _mm_setzero_si128() }
-    }
-
-    #[inline(always)]
-    fn load<T: Number>(self, from: &[T]) -> __m128i {
-        assert!(size_of_val(from) == 16, "a register's worth");
-        // SAFETY: these are the 16 bytes that this load reads, and it needs no alignment.
-        unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store<T: Number>(self, to: &mut [T], value: __m128i) {
-        assert!(size_of_val(to) == 16, "a register's worth");
-        // SAFETY: these are the 16 bytes of numbers that this store writes, for which every pattern is valid, and it needs
-        // no alignment.
-        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), value) }
-    }
-
-    #[inline(always)]
-    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: every x86-64 processor has SSE2.
-        unsafe { _mm_xor_si128(a, b) }
-    }
-
-    #[inline(always)]
-    fn xor_if(self, bit: u8, sum: __m128i, x: __m128i) -> __m128i {
-        // SAFETY: every x86-64 processor has SSE2.
-        unsafe { _mm_xor_si128(sum, _mm_and_si128(x, _mm_set1_epi8(0i8.wrapping_sub(bit as i8)))) }
-    }
+register! {
+    Xmm of 16 bytes in __m128i, 4 sums:
+    _mm_setzero_si128, _mm_loadu_si128, _mm_storeu_si128, _mm_xor_si128,
+    |bit, sum, x| _mm_xor_si128(sum, _mm_and_si128(x, _mm_set1_epi8(0i8.wrapping_sub(bit as i8))))
 }
 
 /// Proof that this processor has AES.

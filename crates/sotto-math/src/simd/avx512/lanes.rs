@@ -1,6 +1,7 @@
 //! Loads and stores of whole registers through arrays, whose length the compiler checks.
 
-use crate::simd::generic::Number;
+use super::registers::Zmm;
+use crate::simd::generic::{Number, Register};
 use core::arch::x86_64::*;
 
 /// Sixteen 32-bit or eight 64-bit lanes from 64 bytes.
@@ -8,8 +9,7 @@ use core::arch::x86_64::*;
 #[target_feature(enable = "avx512f")]
 pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m512i {
     const { assert!(size_of::<[T; N]>() == 64) }
-    // SAFETY: the array is 64 bytes, and this load needs no alignment.
-    unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
+    Zmm::new().load(from)
 }
 
 /// 64 bytes from a register.
@@ -17,9 +17,7 @@ pub(super) fn load<T: Number, const N: usize>(from: &[T; N]) -> __m512i {
 #[target_feature(enable = "avx512f")]
 pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m512i) {
     const { assert!(size_of::<[T; N]>() == 64) }
-    // SAFETY: the array is 64 bytes of integers, for which every pattern is valid, and this
-    // store needs no alignment.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
+    Zmm::new().store(to, value);
 }
 
 /// Sixteen 16-bit lanes.

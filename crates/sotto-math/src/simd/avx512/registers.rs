@@ -1,7 +1,7 @@
 //! Registers of 64 bytes, for what is [generic](crate::simd::generic) in them.
 
 use crate::simd::generic::aes::Blocks;
-use crate::simd::generic::{Multiplier, Number, Register};
+use crate::simd::generic::{Multiplier, Number, Register, multiplier, register};
 use core::arch::x86_64::*;
 
 /// Proof that this processor has AVX-512 F, and of what else it has: 64 bytes.
@@ -16,75 +16,15 @@ impl Zmm {
     }
 }
 
-impl<P: Copy> Register for Zmm<P> {
-    type Value = __m512i;
-    const BYTES: usize = 64;
-    const MOST: usize = 8;
-
-    #[inline(always)]
-    fn zero(self) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_setzero_si512() }
-    }
-
-    #[inline(always)]
-    fn load<T: Number>(self, from: &[T]) -> __m512i {
-        assert!(size_of_val(from) == 64, "a register's worth");
-        // SAFETY: self proves AVX-512 F; these are the 64 bytes that this load reads, and it needs no alignment.
-        unsafe { _mm512_loadu_si512(from.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn store<T: Number>(self, to: &mut [T], value: __m512i) {
-        assert!(size_of_val(to) == 64, "a register's worth");
-        // SAFETY: self proves AVX-512 F; these are the 64 bytes of numbers that this store writes, for which every pattern is
-        // valid, and it needs no alignment.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), value) }
-    }
-
-    #[inline(always)]
-    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_xor_si512(a, b) }
-    }
-
-    #[inline(always)]
-    fn xor_if(self, bit: u8, sum: __m512i, x: __m512i) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_mask_xor_epi64(sum, 0u8.wrapping_sub(bit), sum, x) }
-    }
+register! {
+    Zmm of 64 bytes in __m512i, 8 sums:
+    _mm512_setzero_si512, _mm512_loadu_si512, _mm512_storeu_si512, _mm512_xor_si512,
+    |bit, sum, x| _mm512_mask_xor_epi64(sum, 0u8.wrapping_sub(bit), sum, x)
 }
 
-impl Multiplier for Zmm {
-    #[inline(always)]
-    fn splat(self, x: i32) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_set1_epi32(x) }
-    }
-
-    #[inline(always)]
-    fn times_even(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_mul_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn odd(self, x: __m512i) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_srli_epi64::<32>(x) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn sum_lanes(self, x: __m512i) -> i64 {
-        // SAFETY: self proves AVX-512 F.
-        unsafe { _mm512_reduce_add_epi64(x) }
-    }
+multiplier! {
+    Zmm: _mm512_set1_epi32, _mm512_mul_epi32, _mm512_srli_epi64, _mm512_add_epi64,
+    |x| _mm512_reduce_add_epi64(x)
 }
 
 /// Proof that this processor has VAES.
