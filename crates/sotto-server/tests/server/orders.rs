@@ -174,12 +174,12 @@ fn a_scheme_that_panics_costs_its_order_alone() {
 
 #[test]
 fn a_shutdown_waits_for_no_order() {
-    // Time for connections that ask nothing, such as that of the metrics, to end.
-    let helper = helper(&Config { drain_seconds: 1, ..config() }, 1);
+    let helper = helper(&Config { drain_seconds: 0, ..config() }, 1);
     helper.probe.hold_orders();
     let waiting = helper.order_later(0);
     helper.until_open(1);
-    assert_eq!(helper.running.shutdown().cut_off, 1);
+    // The one that waits; and that of the metrics, if it has not ended yet.
+    assert!((1..=2).contains(&helper.running.shutdown().cut_off));
     helper.probe.release_orders();
     assert!(waiting.join().is_err(), "its connection was cut off");
 }
