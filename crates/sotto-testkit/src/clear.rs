@@ -4,7 +4,7 @@
 //! revisions, keys, sessions) in microseconds, so that the logic of tables, images, servers and sessions
 //! is tested apart from cryptography.
 //!
-//! All are one scheme, and a [`Kind`] says what is special about each:
+//! All are one scheme, and a `Kind` says what is special about each:
 //!
 //! | scheme | servers | keys | artifact | what it proves |
 //! |---|---|---|---|---|
