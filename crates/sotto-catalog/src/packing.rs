@@ -8,7 +8,7 @@ use sotto_core::{Misuse, Record, RecordIndex, Result};
 use sotto_math::divide::divide;
 use std::hint::black_box;
 use std::ops::Range;
-use subtle::ConstantTimeEq;
+use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 
 /// The layout of one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,11 +97,20 @@ impl Packing {
 
     /// The records to ask for, in order; always [`Packing::lookups`] of them.
     ///
+    /// A row past the end has those of row 0, so that something is asked for it: not to ask would tell the server. That there is
+    /// no such row is said by [`Packing::extract`], once the answers are there, or by [`Packing::check`].
+    pub fn records_of(&self, row: u64) -> Vec<RecordIndex> {
+        let covered = u64::conditional_select(&0, &row, row.ct_lt(&self.rows));
+        let (record, _) = self.place(covered);
+        (0..self.lookups() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect()
+    }
+
+    /// Whether there is such a row.
+    ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
-    pub fn records_of(&self, row: u64) -> Result<Vec<RecordIndex>> {
-        let (record, _) = self.locate(row)?;
-        Ok((0..self.lookups() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect())
+    pub fn check(&self, row: u64) -> Result<()> {
+        self.locate(row).map(drop)
     }
 
     /// Reads a row out of the records that [`Packing::records_of`] names.
@@ -159,7 +168,11 @@ impl Packing {
         if row >= self.rows {
             return Err(Misuse::IndexPastEnd { index: row, len: self.rows }.into());
         }
+        Ok(self.place(row))
+    }
+
+    fn place(&self, row: u64) -> (u64, u64) {
         let (record, slot) = divide(row, self.rows_per_record());
-        Ok((record.wrapping_mul(self.lookups() as u64), slot))
+        (record.wrapping_mul(self.lookups() as u64), slot)
     }
 }

@@ -21,6 +21,7 @@
 //! | [`transport`] | how requests travel: memory, HTTP, retries |
 //! | [`table`] | the blocking client for people in a hurry (feature `cache`) |
 //! | [`stack`] | tables under a layer, asked all at once (feature `cache`) |
+//! | [`wish`] | what is wanted of either, and the law that a request leaves whatever it is (feature `cache`) |
 //! | [`cache`] | what is kept on disk between runs (feature `cache`) |
 //! | [`state`] | what a client must not lose, nor use twice (feature `cache`) |
 //! | [`error`] | whose fault, and what to do |
@@ -42,6 +43,8 @@ pub mod state;
 #[cfg(feature = "cache")]
 pub mod table;
 pub mod transport;
+#[cfg(feature = "cache")]
+pub mod wish;
 
 pub use error::{ClientError, Fault, Result};
 pub use session::{Ask, Opening, Session, Trust};
@@ -49,6 +52,8 @@ pub use session::{Ask, Opening, Session, Trust};
 pub use stack::Stack;
 #[cfg(feature = "cache")]
 pub use table::Table;
+#[cfg(feature = "cache")]
+pub use wish::{Granted, Wish};
 
 /// A publisher's key, as `sotto encode` prints it: parse it from that text.
 pub use sotto_catalog::PublicKey;

@@ -117,8 +117,8 @@ impl Stack {
         Ok(self.document != before)
     }
 
-    /// Asks what a layer says about a request: a lookup for each of its visits. Tables whose lookups fail too often
-    /// together are not asked.
+    /// Asks what a layer says about a request: a lookup for each of its visits, also for a request that comes to nothing, such
+    /// as a leaf that a tree does not have. Tables whose lookups fail too often together are not asked.
     ///
     /// # Errors
     /// [`ClientError`]; [`ClientError::EpochChanged`] if the stack has moved on: [`Self::refresh`] it, make the layer
@@ -141,7 +141,11 @@ impl Stack {
             return Err(Error::from(PeerMisbehaved::Malformed { what: "stack", why }).into());
         }
         self.failure_log2(layer)?;
-        let (rows, plan) = layer.plan(request, rng)?;
+        // What cannot be planned is asked for all the same, as rows 0: see [`crate::wish`].
+        let (rows, plan) = match layer.plan(request, rng) {
+            Ok((rows, plan)) => (rows, Ok(plan)),
+            Err(gone) => (vec![0; visits.len()], Err(gone)),
+        };
         let mut wanted: Vec<Vec<u64>> = vec![Vec::new(); self.tables.len()];
         let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));
         if rows.len() != visits.len() {
@@ -156,6 +160,7 @@ impl Stack {
             return Err(ClientError::EpochChanged { asked: self.document.epoch, newest: None });
         }
         let mut answers: Vec<_> = answers.into_iter().collect::<Result<_>>()?;
+        let plan = plan?;
         // Back into the order of the visits.
         answers.iter_mut().for_each(|rows| rows.reverse());
         let mut next = |shard: &usize| answers.get_mut(*shard)?.pop().map(Row::new);

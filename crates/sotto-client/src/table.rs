@@ -7,7 +7,6 @@
 //! | `servers` | a transport to each server, and requests to all of them at once |
 //! | `lookup` | rows in one request; another epoch in between |
 //! | `unmask` | rows of a symmetric table, opened after they were fetched |
-//! | `find` | values by key, in tables that are asked so |
 //! | `patience` | how long a busy server and other processes are waited for |
 //! | `keys` | keys that servers know, from opening to opening |
 //! | `locations` | where the state of a client lies |
@@ -29,7 +28,6 @@ pub(crate) mod ahead;
 pub mod builder;
 mod drive;
 pub mod event;
-mod find;
 mod follow;
 mod keys;
 mod ledger;
@@ -50,16 +48,16 @@ pub use stats::{Evaluations, LookupStats, Progress, Share, Stage, Stats, StreamS
 use crate::cache::Cache;
 use crate::session::{Config, Opening, Session, Trust};
 use crate::transport::Transport;
+use crate::wish::{self, Granted, Wish};
 use crate::{ClientError, Result};
 use ahead::{Pass, Plan};
 use event::Voice;
 use keys::Keys;
 use patience::Patience;
 use servers::Servers;
-use sotto_catalog::{Bit, Catalog};
-use sotto_core::{Budget, ParamsReport, Sure};
+use sotto_catalog::{Catalog, CatalogError, TableKind};
+use sotto_core::{Budget, Error, Misuse, ParamsReport};
 use sotto_prg::{SystemRng, system_rng};
-use std::cell::RefCell;
 use std::fmt;
 
 /// An open table.
@@ -129,56 +127,76 @@ impl Table {
 
     /// Looks up a row by its index, and gives the value in it, byte for byte as it was encoded.
     ///
-    /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
-    /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew
-    /// and asked once more, with a query of its own. A row that the new epoch no longer has is
-    /// an error, and the server is asked all the same, for another row: silence would tell it.
-    ///
     /// # Errors
-    /// [`ClientError`]; see [`Session::ask`] and [`Session::recover`].
+    /// As [`Table::get_all`].
     pub fn get(&mut self, row: u64) -> Result<Vec<u8>> {
-        self.values(|_| Ok(vec![row])).map(|mut values| values.pop().sure("one row was asked for"))
+        one(self.get_many(&[row])?)
     }
 
     /// Looks up several rows in one request; their values in the same order.
     ///
-    /// The server sees how many. Whoever minds asks for a fixed number and fills it up with any rows.
-    ///
     /// # Errors
-    /// As [`Table::get`], and [`ClientError::TooManyRows`].
+    /// As [`Table::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        self.values(|_| Ok(rows.to_vec()))
+        let wishes: Vec<_> = rows.iter().copied().map(Wish::Row).collect();
+        self.get_all(&wishes)?.into_iter().map(value).collect()
     }
 
     /// Looks up bits of the table by their numbers, in one request; see [`sotto_catalog::Bit`] for how they are counted.
     ///
-    /// A bit costs what its row costs. The server sees how many are asked for.
+    /// A bit costs what its row costs.
     ///
     /// # Errors
-    /// As [`Table::get_many`], and [`sotto_catalog::CatalogError::NoSuchRow`].
+    /// As [`Table::get_all`].
     pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
-        let found = RefCell::new(Vec::new());
-        // Where a bit lies follows from the catalog: a later epoch may have rows of another width.
-        let rows = self.lookup(|catalog| {
-            let places = bits.iter().map(|bit| catalog.bit(*bit)).collect::<Result<Vec<Bit>, _>>()?;
-            let rows = places.iter().map(Bit::row).collect();
-            found.replace(places);
-            Ok(rows)
-        })?;
-        Ok(found.take().iter().zip(rows).map(|(bit, row)| bit.of(&row)).collect())
+        let wishes: Vec<_> = bits.iter().copied().map(Wish::Bit).collect();
+        self.get_all(&wishes)?.into_iter().map(|bit| Ok(value(bit)? == [1])).collect()
     }
 
     /// Looks up what a person typed: a key of a range table, such as an address; a row number otherwise.
     ///
-    /// A key no range covers is asked for like any other, and its row holds the table's empty value. Text that
-    /// names no row at all is refused here, and nothing is sent.
+    /// A key no range covers is asked for like any other, and its row holds the table's empty value.
     ///
     /// # Errors
-    /// As [`Table::get`], and [`sotto_catalog::CatalogError::NoSuchRow`].
+    /// As [`Table::get_all`], and [`CatalogError::NoSuchRow`] for a key that the table does not have.
     pub fn get_key(&mut self, key: &str) -> Result<Vec<u8>> {
-        // Rows are found anew for each catalog: a later epoch may count its blocks from another key.
-        let values = self.values(|catalog| Ok(vec![catalog.row_of(key)?]));
-        values.map(|mut values| values.pop().sure("one row was asked for"))
+        value(one(self.get_all(&[Wish::Key(key)])?)?)
+    }
+
+    /// Looks up rows, bits and keys in one request; what came of each, in the same order.
+    ///
+    /// The server sees how many there are. Whoever minds asks for a fixed number and fills it up with any.
+    ///
+    /// Two things this does by itself, once each. If the server has dropped this client's keys, they are registered
+    /// again and the same query is sent once more. If the table has moved on to another epoch, it is opened anew
+    /// and asked once more, with a query of its own. What the table does not have is an error, and the server is asked
+    /// all the same: silence would tell it.
+    ///
+    /// # Errors
+    /// [`ClientError`]; see [`Session::ask`] and [`Session::recover`]. [`CatalogError::NoSuchRow`] and
+    /// [`Misuse::IndexPastEnd`](sotto_core::Misuse::IndexPastEnd) for what the table cannot have.
+    pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+        self.grant(wishes)
+    }
+
+    /// Looks up the value of a key; `None` if the table does not have the key. The server sees no difference.
+    ///
+    /// # Errors
+    /// As [`Table::find_many`].
+    pub fn find(&mut self, key: &str) -> Result<Option<Vec<u8>>> {
+        one(self.find_many(&[key])?)
+    }
+
+    /// Looks up the values of several keys in one request; `None` for those that the table does not have.
+    ///
+    /// # Errors
+    /// As [`Table::get_all`]; [`CatalogError::NoSuchRow`] in tables that are not asked by key.
+    pub fn find_many(&mut self, keys: &[impl AsRef<str>]) -> Result<Vec<Option<Vec<u8>>>> {
+        if !matches!(self.catalog().kind, TableKind::Keyword) {
+            return Err(wish::by_row().into());
+        }
+        let wishes: Vec<_> = keys.iter().map(|key| Wish::Key(key.as_ref())).collect();
+        Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
     /// Orders hints from the server that makes them, if some are due and the table's scheme has such a server. Gives
@@ -253,6 +271,16 @@ impl Table {
         self.config.remembered =
             Some(crate::session::Remembered { key, epoch: epoch.max(seen.unwrap_or(epoch)) });
     }
+}
+
+/// What came of one wish.
+fn one<T>(mut all: Vec<T>) -> Result<T> {
+    all.pop().ok_or_else(|| Error::from(Misuse::Rule("something comes of each wish")).into())
+}
+
+fn value(granted: Granted) -> Result<Vec<u8>> {
+    let why = || CatalogError::NoSuchRow { why: "the table does not have this key".to_owned() };
+    Ok(granted.value.ok_or_else(why)?)
 }
 
 impl fmt::Debug for Table {

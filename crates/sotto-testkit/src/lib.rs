@@ -8,6 +8,7 @@
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
 //! | [`served`] | a table with its server, as a scheme's own types |
+//! | [`transcript`] | whether what is seen on the wire tells what was wanted |
 //! | [`uniform`] | whether what a server sees is uniform |
 //! | [`vectors`] | known answers |
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ pub mod memory;
 pub mod rng;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod served;
+pub mod transcript;
 pub mod uniform;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod vectors;

@@ -14,4 +14,4 @@ pub mod subtree;
 
 pub use hash::Hash;
 pub use peaks::{Node, Peaks};
-pub use proof::{Sibling, assemble, verify};
+pub use proof::{Sibling, assemble, verify, verify_growth};

@@ -28,7 +28,7 @@ fn round_trip(rows: u64, row_bytes: u64, records: u64, record_bytes: u64) {
     }
     assert_eq!(written as u64, rows * row_bytes);
     for index in 0..rows {
-        let asked = packing.records_of(index).unwrap();
+        let asked = packing.records_of(index);
         assert_eq!(asked.len(), packing.lookups());
         let got: Vec<_> = asked.iter().map(|r| Record::new(table[r.0 as usize].clone())).collect();
         assert_eq!(packing.extract(index, &got).unwrap(), row(index, width), "row {index}");
@@ -67,7 +67,12 @@ fn capacity_is_the_most_rows_that_fit() {
         if let Ok(packing) = packing {
             assert_eq!(packing.capacity(), capacity);
             let fewer = packing.with_rows(1).unwrap();
-            assert!(fewer.records_of(1).is_err(), "a row past the end is not asked for");
+            assert!(fewer.check(0).is_ok() && fewer.check(1).is_err());
+            assert_eq!(
+                fewer.records_of(1),
+                fewer.records_of(0),
+                "a row past the end is asked for as the first"
+            );
             assert!(fewer.places(capacity - 1).is_ok(), "but an encoder may append it");
             assert!(fewer.places(capacity).is_err());
         }
@@ -127,8 +132,9 @@ proptest! {
         {
             prop_assert!(rows <= packing.capacity());
             let asked = packing.records_of(row);
-            prop_assert_eq!(asked.is_ok(), row < rows);
-            prop_assert!(asked.into_iter().flatten().all(|record| record.0 < records));
+            prop_assert_eq!(packing.check(row).is_ok(), row < rows);
+            prop_assert_eq!(asked.len(), packing.lookups());
+            prop_assert!(asked.into_iter().all(|record| record.0 < records));
         }
     }
 }

@@ -132,13 +132,13 @@ impl Get {
             }
         };
         bars.at("asking", 0, 0, Unit::Share);
-        let looked_up = self.look_up(&mut table);
+        let looked_up = table.get_all(&self.wishes()).map_err(blame::client);
         if self.renew && looked_up.is_ok() {
             state::refill(&mut table).map_err(blame::client)?;
         }
         bars.finish();
         let happened = events.tell(screen)?;
-        let answers = looked_up?;
+        let answers = self.answers(table.catalog().value, looked_up?);
         for answer in &answers {
             screen.say(format!("{}  {}", answer.name, answer.printable()))?;
         }

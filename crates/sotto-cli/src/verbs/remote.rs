@@ -21,7 +21,7 @@ pub(crate) struct Remote {
     #[arg(long = "server", value_name = "URL", required = true)]
     pub(super) servers: Vec<String>,
     /// The table's name, or that of a stack
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, alias = "name", value_name = "NAME")]
     table: TableName,
     /// Accept a table signed by this key only (`sotto encode` printed it)
     #[arg(long, value_name = "sotto-pk:...")]
@@ -138,7 +138,13 @@ impl Remote {
         }
     }
 
-    fn cache(&self) -> Result<Option<PathBuf>> {
+    /// Opens a stack.
+    pub(super) fn stack(&self, bars: &Arc<Bars>, events: &Events) -> Result<Stack> {
+        self.open_stack(self.how(bars, events))?.map_err(blame::client)
+    }
+
+    /// The folder for what is kept, if anything is.
+    pub(super) fn cache(&self) -> Result<Option<PathBuf>> {
         match (&self.cache, self.no_cache) {
             (_, true) => Ok(None),
             (Some(dir), false) => Ok(Some(dir.clone())),

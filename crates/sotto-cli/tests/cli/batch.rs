@@ -83,7 +83,7 @@ fn keys_in_one_round() {
     assert_eq!(values(&mixed), expected);
     assert_eq!(mixed["answers"][1]["found"], false);
     assert_eq!((&there["up_bytes"], &there["down_bytes"]), (&mixed["up_bytes"], &mixed["down_bytes"]));
-    get(&server, &["--row", "1"]).fails(2, &["asked by key"]);
+    get(&server, &["--row", "1"]).fails(7, &["ask by key"]);
     get(&server, &["--key", "no host"]).fails(7, &["domain"]);
     get(&server, &["--keys", &folder.text("nothing")]).fails(7, &["nothing"]);
 }

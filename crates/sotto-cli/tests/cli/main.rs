@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`harness`] | running the command, and a server next to it |
 //! | [`journey`] | encode, serve, get, update, get again, inspect |
+//! | [`silence`] | what is seen on the wire does not tell what was wanted |
 //! | [`sources`] | bad source files: whose fault, which line, which column |
 //! | [`batch`] | several rows, or values of several keys, in one round |
 //! | [`changes`] | which columns a file of changes means, what is said before, and that what was encoded comes back |
@@ -40,6 +41,7 @@ mod journey;
 mod keys;
 mod lost;
 mod relay;
+mod silence;
 mod sources;
 mod state;
 mod symmetric;

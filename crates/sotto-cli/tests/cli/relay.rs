@@ -1,5 +1,6 @@
 //! What stands between a client and its server: it writes down what was sent, and can hold a request back.
 
+use sotto_testkit::transcript::Transcript;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,6 +56,21 @@ impl Relay {
         self.shared.holding.store(true, Ordering::SeqCst);
         meanwhile();
         self.held.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
+    /// Takes down all that was sent since the last time: the requests for each path in their order, as those of several tables
+    /// travel at the same time.
+    pub(crate) fn note(&self, transcript: &Transcript) {
+        for sent in self.shared.sent.lock().unwrap().iter_mut() {
+            let sent = std::mem::take(sent);
+            let mut rest = sent.as_slice();
+            while let Some((path, body, after)) = request(rest) {
+                let line =
+                    String::from_utf8_lossy(rest.split(|byte| *byte == b'\r').next().unwrap_or_default());
+                transcript.note(path, line, body.len());
+                rest = after;
+            }
+        }
     }
 
     /// The bodies of all requests to a route so far, without their first `head` bytes.

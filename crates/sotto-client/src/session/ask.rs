@@ -160,10 +160,11 @@ impl Session {
     /// Asks for rows by their index, all in one frame to each server.
     ///
     /// The server sees how many queries there are, and so how many rows were wanted: whoever minds asks for
-    /// a fixed number and fills it up with any rows. It sees nothing of which, nor whether two are the same.
+    /// a fixed number and fills it up with any rows. It sees nothing of which, nor whether two are the same, nor whether there is
+    /// such a row: one past the end is asked for like any other, and is an error of [`Session::recover`].
     ///
     /// # Errors
-    /// [`Misuse::IndexPastEnd`], [`ClientError::TooManyRows`], or [`Error::Exhausted`]. Nothing was sent then.
+    /// [`ClientError::TooManyRows`], or [`Error::Exhausted`]. Nothing was sent then.
     /// [`ClientError::StateNeeded`] unless [`super::Config::in_memory`] allows to ask without a state on disk.
     /// [`ClientError::Discarded`].
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
@@ -191,7 +192,7 @@ impl Session {
         }
         let mut records = Vec::with_capacity(rows.len() * self.packing().lookups());
         for &row in rows {
-            records.extend(self.packing().records_of(row)?);
+            records.extend(self.packing().records_of(row));
         }
         u16::try_from(records.len()).map_err(|_| too_many(records.len()))?;
         let mut for_each = vec![Vec::with_capacity(records.len()); self.ids.len()];
@@ -229,7 +230,8 @@ impl Session {
     ///
     /// # Errors
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
-    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`].
+    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`];
+    /// [`Misuse::IndexPastEnd`] for a row that there is not.
     pub fn recover(&mut self, ask: Ask, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
         if ask.pin != self.agreed.pin(0) {
             return Err(Error::from(Misuse::Foreign("ask")).into());

@@ -24,8 +24,8 @@ pub struct Streaming {
     received: u64,
     head_seen: bool,
     partial: Vec<u8>,
-    /// Whether some unit could not be read.
-    unreadable: bool,
+    /// Why there is no such row, or that some unit could not be read: said with the last unit.
+    failed: Option<Error>,
 }
 
 impl Streaming {
@@ -96,13 +96,13 @@ impl Session {
     }
 
     /// Asks for a row, to be read while it comes. The request has one size, and asks for every unit, whichever row
-    /// it is.
+    /// it is; also for a row past the end, which is an error once all units are there.
     ///
     /// # Errors
     /// As [`Session::stream_units`] and [`Session::ask`]. Nothing was sent then.
     pub fn stream(&mut self, row: u64, rng: &mut dyn CryptoRng) -> Result<Streaming> {
         let units = self.stream_units()?;
-        let records = self.packing().records_of(row)?;
+        let records = self.packing().records_of(row);
         let [record] = records.as_slice() else {
             return Err(Error::from(Misuse::Rule("a row that is streamed is one record")).into());
         };
@@ -122,7 +122,7 @@ impl Session {
             received: 0,
             head_seen: false,
             partial: Vec::new(),
-            unreadable: false,
+            failed: self.packing().check(row).err(),
         })
     }
 
@@ -153,11 +153,11 @@ impl Session {
     ///
     /// An answer that cannot be read ([`Error::Unreadable`]) is the caller's to know and nobody else's. To hang up
     /// over it would tell the server which unit it was; so what follows is taken like any other, handed on no more,
-    /// and the error comes with the last unit.
+    /// and the error comes with the last unit. Of a row that there is not, nothing is handed on at all.
     ///
     /// # Errors
-    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`]; what
-    /// `out` gives.
+    /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`];
+    /// [`Misuse::IndexPastEnd`]; what `out` gives.
     pub fn take(
         &mut self,
         streaming: &mut Streaming,
@@ -195,21 +195,21 @@ impl Session {
         }
         let reader = self.client.units().ok_or(Error::from(Misuse::Foreign("stream")))?;
         match reader.open_unit(&streaming.ticket, streaming.received, &streaming.partial) {
-            Err(Error::Unreadable) => streaming.unreadable = true,
+            Err(Error::Unreadable) => drop(streaming.failed.get_or_insert(Error::Unreadable)),
             unit => {
                 let unit = unit?;
                 let left = streaming.row_bytes - streaming.done_bytes();
                 let kept = unit.bytes().len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                if !streaming.unreadable {
+                if streaming.failed.is_none() {
                     // Padding after the row is not handed on; a unit of nothing else still counts.
                     out(unit.bytes().get(..kept).sure("it is no more than the unit has"))?;
                 }
             }
         }
         streaming.received += 1;
-        match streaming.unreadable && streaming.is_done() {
-            true => Err(Error::Unreadable.into()),
-            false => Ok(()),
+        match streaming.is_done().then(|| streaming.failed.take()).flatten() {
+            Some(failed) => Err(failed.into()),
+            None => Ok(()),
         }
     }
 

@@ -5,9 +5,11 @@
 //! when all answers are there, and what was sent does not show it.
 
 use super::Stack;
+use crate::wish::{self, Granted, Wish, Wishes};
 use crate::{ClientError, Result};
-use sotto_catalog::{Batched, CatalogError, RowForm};
-use sotto_core::{Error, Misuse, Row, Then};
+use sotto_catalog::{Batched, Catalog, CatalogError, TableKind};
+use sotto_core::{Error, Misuse};
+use sotto_layers::Pbc;
 use sotto_layers::keyword::Key;
 
 /// A stack whose tables are the buckets of a batch code.
@@ -37,108 +39,84 @@ impl Batch {
         &self.layers
     }
 
-    /// Looks up rows by their numbers, in one round; their values in the same order. How many they are is not seen.
+    /// Looks up rows by their numbers, in one round; their values in the same order.
     ///
     /// # Errors
-    /// As [`Self::get_named`].
+    /// As [`Self::get_all`].
     pub fn get_many(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let named = self.get_named(rows, &[""; 0])?;
-        Ok(named.into_iter().map(|(_, bytes)| bytes).collect())
-    }
-
-    /// Looks up rows by their numbers and then those that keys stand for, in one round; the number of each, and its value.
-    ///
-    /// If the stack has moved on to another epoch, it is opened anew and asked once more.
-    ///
-    /// # Errors
-    /// [`ClientError::TooManyRows`]; [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what is no row. Nothing is sent
-    /// then. Otherwise as [`Stack::lookup`].
-    pub fn get_named(&mut self, rows: &[u64], keys: &[impl AsRef<str>]) -> Result<Vec<(u64, Vec<u8>)>> {
-        let wanted = |batch: &Self| {
-            let rows = rows.iter().map(|row| batch.row(*row));
-            rows.chain(keys.iter().map(|key| batch.row_of(key.as_ref()))).collect()
-        };
-        self.round(wanted, |stack, layers, rows: &[u64]| match layers {
-            Batched::Rows { code, .. } => {
-                let fetched = stack.lookup(code, rows)?;
-                // All tables have the same rows, in another order.
-                let form = stack.tables().first().map(|table| table.catalog().row_form()).transpose()?;
-                let form = form.unwrap_or(RowForm::Whole);
-                let value = |(row, bytes): (&u64, Row)| Ok((*row, form.value(bytes.to_vec())?));
-                rows.iter().zip(fetched).map(value).collect()
-            }
-            Batched::Keys(_) => Err(by_key()),
-        })
+        let wishes: Vec<_> = rows.iter().copied().map(Wish::Row).collect();
+        let granted = self.get_all(&wishes)?;
+        let rule = || Error::from(Misuse::Rule("a row has a value"));
+        granted.into_iter().map(|granted| Ok(granted.value.ok_or_else(rule)?)).collect()
     }
 
     /// Looks up the values of keys, in one round; `None` for those that the table does not have. The server sees no difference.
     ///
     /// # Errors
-    /// As [`Self::get_named`]; [`CatalogError::NoSuchRow`] for what is no key of the table's form.
+    /// As [`Self::get_all`]; [`CatalogError::NoSuchRow`] if the tables are not asked by key.
     pub fn find_many(&mut self, keys: &[impl AsRef<str>]) -> Result<Vec<Option<Vec<u8>>>> {
-        let wanted = |batch: &Self| keys.iter().map(|key| batch.key(key.as_ref())).collect();
-        let found = self.round(wanted, |stack, layers, keys: &[Key]| match layers {
-            Batched::Keys(layer) => stack.lookup(layer, keys),
-            Batched::Rows { .. } => Err(by_row()),
-        })?;
-        Ok(found.into_iter().map(|value| value.map(|value| value.to_vec())).collect())
+        if matches!(self.layers, Batched::Rows { .. }) {
+            return Err(wish::by_row().into());
+        }
+        let wishes: Vec<_> = keys.iter().map(|key| Wish::Key(key.as_ref())).collect();
+        Ok(self.get_all(&wishes)?.into_iter().map(|granted| granted.value).collect())
     }
 
-    /// One round, and another one if the stack has moved on meanwhile.
-    fn round<W, T>(
-        &mut self,
-        wanted: impl Fn(&Self) -> Result<Vec<W>>,
-        ask: impl Fn(&mut Stack, &Batched, &[W]) -> Result<T>,
-    ) -> Result<T> {
-        let first = self.fitting(&wanted)?;
-        match ask(&mut self.stack, &self.layers, &first) {
-            Err(ClientError::EpochChanged { .. }) => {}
-            outcome => return outcome,
-        }
-        self.stack.refresh()?;
-        self.layers = layers(&self.stack)?;
-        match self.fitting(&wanted) {
-            Ok(again) => ask(&mut self.stack, &self.layers, &again),
-            Err(gone) => {
-                // Whoever makes the next epoch chooses what it holds. Whether there is a second round must not
-                // depend on what was wanted.
-                let _ = ask(&mut self.stack, &self.layers, &[]);
-                Err(gone)
+    /// Looks up rows, bits and keys in one round; what came of each, in the same order. How many they are is not seen.
+    ///
+    /// If the stack has moved on to another epoch, it is opened anew and asked once more. What it cannot grant is an error,
+    /// and all of its tables are asked all the same.
+    ///
+    /// # Errors
+    /// [`ClientError::TooManyRows`]; [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
+    /// Otherwise as [`Stack::lookup`].
+    pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+        match self.round(wishes) {
+            Err(ClientError::EpochChanged { .. }) => {
+                self.stack.refresh()?;
+                self.layers = layers(&self.stack)?;
+                self.round(wishes)
             }
+            outcome => outcome,
         }
     }
 
-    /// What is wanted, if a round has room for it.
-    fn fitting<W>(&self, wanted: &impl Fn(&Self) -> Result<Vec<W>>) -> Result<Vec<W>> {
-        let wanted = wanted(self)?;
-        let (rows, most) = (wanted.len(), self.layers.most());
-        if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(wanted) }
-    }
-
-    fn row(&self, index: u64) -> Result<u64> {
-        let len = self.layers.code().sizes().rows;
-        if index < len { Ok(index) } else { Err(Error::from(Misuse::IndexPastEnd { index, len }).into()) }
-    }
-
-    fn row_of(&self, text: &str) -> Result<u64> {
-        match &self.layers {
+    fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+        let (rows, most) = (wishes.len(), self.layers.most());
+        // How many there are is not seen either, so too many come to a round for none.
+        let fitting = if rows > most { &[] } else { wishes };
+        let granted = match &self.layers {
             Batched::Rows { kind, code } => {
-                Ok(kind.row_of(text, &self.stack.document().stack, code.sizes().rows)?)
+                let wishes = Wishes::of(&whole(&self.stack, kind, code)?, fitting)?;
+                let rows = self.stack.lookup(code, &wishes.rows())?;
+                wishes.read(rows.into_iter().map(|row| row.to_vec()).collect())?
             }
-            Batched::Keys(_) => Err(by_key()),
-        }
+            Batched::Keys(layer) => {
+                let params = layer.0.keyword().params();
+                let keys = fitting.iter().map(|wish| match wish {
+                    Wish::Key(text) => wish::key(params, text),
+                    Wish::Row(_) | Wish::Bit(_) => Err(wish::by_key()),
+                });
+                let keys: Result<Vec<Key>, CatalogError> = keys.collect();
+                // A key that is none comes to a round for none.
+                let asked = keys.as_ref().map_or(&[][..], Vec::as_slice);
+                let values = self.stack.lookup(layer, asked)?;
+                keys?;
+                let granted = values.into_iter().map(|value| value.map(|value| value.to_vec()));
+                granted.map(|value| Granted { row: None, value }).collect()
+            }
+        };
+        if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(granted) }
     }
+}
 
-    fn key(&self, text: &str) -> Result<Key> {
-        let Batched::Keys(Then(keywords, _)) = &self.layers else { return Err(by_row()) };
-        let params = keywords.keyword().params();
-        let refused = |why: String| CatalogError::NoSuchRow { why };
-        let key = params.form.canonical(text.as_bytes()).map_err(|error| refused(error.to_string()))?;
-        if key.len() > params.key_bytes as usize {
-            return Err(refused("the key is longer than any key of the table".to_owned()).into());
-        }
-        Ok(key)
-    }
+/// The catalog that the rows of all tables together would have. Any of the tables says what lies in rows; how many
+/// there are, and what they are called, the stack says.
+fn whole(stack: &Stack, kind: &TableKind, code: &Pbc) -> Result<Catalog> {
+    let none = || Error::from(Misuse::Rule("a stack has a table"));
+    let one = stack.tables().first().ok_or_else(none)?.catalog();
+    let (table, kind, rows) = (stack.document().stack.clone(), kind.clone(), code.sizes().rows);
+    Ok(Catalog { table, kind, rows, ..one.clone() })
 }
 
 fn layers(stack: &Stack) -> Result<Batched> {
@@ -148,12 +126,4 @@ fn layers(stack: &Stack) -> Result<Batched> {
         CatalogError::UnknownLayer { name }
     };
     Ok(Batched::of(document)?.ok_or_else(other)?)
-}
-
-fn by_key() -> ClientError {
-    CatalogError::NoSuchRow { why: "the table is asked by key, and not by row".to_owned() }.into()
-}
-
-fn by_row() -> ClientError {
-    CatalogError::NoSuchRow { why: "the table is asked by row, and not by key".to_owned() }.into()
 }

@@ -5,10 +5,10 @@ use crate::session::ask::seen;
 use crate::session::{Ask, Session};
 use crate::state::keeper::Recorded;
 use crate::transport::{Request, Response};
+use crate::wish::{Granted, Wish, Wishes};
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, CatalogError, RowForm};
+use sotto_catalog::Catalog;
 use sotto_wire::Timing;
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// How much of a query [`LookupStats::seen`] shows.
@@ -87,56 +87,34 @@ impl Line {
 }
 
 impl Table {
-    /// The values in rows, as they were encoded. How they lie there follows from the catalog that the rows were found with.
-    pub(super) fn values(
-        &mut self,
-        rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
-    ) -> Result<Vec<Vec<u8>>> {
-        let form = Cell::new(RowForm::Whole);
-        let fetched = self.lookup(|catalog| {
-            form.set(catalog.row_form()?);
-            rows(catalog)
-        })?;
-        Ok(fetched.into_iter().map(|row| form.get().value(row)).collect::<sotto_core::Result<_>>()?)
+    /// What comes of wishes, in one request; after another epoch in between, in another request.
+    pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+        self.lookup(|catalog| {
+            let wishes = Wishes::of(catalog, wishes)?;
+            Ok((wishes.rows(), wishes))
+        })
+        .and_then(|(rows, wishes)| wishes.read(rows))
     }
 
     /// Whole rows, for a layer that knows what lies in them.
     pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        self.lookup(|_| Ok(rows.to_vec()))
+        Ok(self.lookup(|_| Ok((rows.to_vec(), ())))?.0)
     }
 
-    pub(super) fn lookup(
-        &mut self,
-        rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
-    ) -> Result<Vec<Vec<u8>>> {
-        let wanted = rows(self.session.catalog())?;
-        match self.ask(&wanted) {
+    /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog, and an error of its depends
+    /// on nothing but that: see [`crate::wish`].
+    fn lookup<P>(&mut self, plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
+        let (rows, planned) = plan(self.session.catalog())?;
+        match self.ask(&rows) {
             // Discarded by an epoch before this one, which could not be followed nor begun anew.
             Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
                 self.keep_in_mind();
-                match self.still_there(&rows) {
-                    Ok(rows) => self.ask(&rows),
-                    Err(gone) => {
-                        // Whoever says that the epoch is over chooses when this happens, and perhaps what the
-                        // next one holds. Whether a second ask comes must not depend on the row.
-                        let _ = self.ask(&vec![0; wanted.len()]);
-                        Err(gone)
-                    }
-                }
+                let (rows, planned) = plan(self.session.catalog())?;
+                Ok((self.ask(&rows)?, planned))
             }
-            outcome => outcome,
+            fetched => Ok((fetched?, planned)),
         }
-    }
-
-    /// The rows wanted, if the table has them all.
-    pub(super) fn still_there(
-        &self,
-        rows: impl Fn(&Catalog) -> Result<Vec<u64>, CatalogError>,
-    ) -> Result<Vec<u64>> {
-        let rows = rows(self.session.catalog())?;
-        rows.iter().try_for_each(|&row| self.session.packing().records_of(row).map(drop))?;
-        Ok(rows)
     }
 
     /// One request; then the evaluations that open its rows, where they are masked.

@@ -5,7 +5,6 @@ use crate::session::{Session, Streaming};
 use crate::transport::TransportError;
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, CatalogError};
-use sotto_core::Sure;
 use std::io::{self, Write};
 use std::time::Instant;
 
@@ -42,27 +41,32 @@ impl Table {
         row: impl Fn(&Catalog) -> Result<u64, CatalogError>,
         out: &mut dyn Write,
     ) -> Result<StreamStats> {
-        let wanted = row(self.session.catalog())?;
         let mut stats = StreamStats::default();
-        match self.line.stream(&mut self.session, wanted, out, &mut stats) {
+        match self.stream_one(row(self.session.catalog()), out, &mut stats) {
             Err(ClientError::EpochChanged { .. }) if stats.units == 0 => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
                 self.keep_in_mind();
-                match self.still_there(|catalog| Ok(vec![row(catalog)?])) {
-                    Ok(rows) => {
-                        let row = rows.first().copied().sure("one row was asked for");
-                        self.line.stream(&mut self.session, row, out, &mut stats)?;
-                    }
-                    Err(gone) => {
-                        // Whether a second request comes must not depend on the row; see `lookup`.
-                        let _ = self.line.stream(&mut self.session, 0, &mut io::sink(), &mut stats);
-                        return Err(gone);
-                    }
-                }
+                self.stream_one(row(self.session.catalog()), out, &mut stats)?;
             }
             outcome => outcome?,
         }
         Ok(stats)
+    }
+
+    /// One row; where there is none to stream, row 0 comes whole and goes nowhere: see [`crate::wish`].
+    fn stream_one(
+        &mut self,
+        row: Result<u64, CatalogError>,
+        out: &mut dyn Write,
+        stats: &mut StreamStats,
+    ) -> Result<()> {
+        match row {
+            Ok(row) => self.line.stream(&mut self.session, row, out, stats),
+            Err(gone) => {
+                self.line.stream(&mut self.session, 0, &mut io::sink(), stats)?;
+                Err(gone.into())
+            }
+        }
     }
 }
 

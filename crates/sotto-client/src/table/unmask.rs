@@ -3,7 +3,7 @@
 use super::stats::Evaluations;
 use super::{LookupStats, Table};
 use crate::{ClientError, Result};
-use sotto_core::Error;
+use sotto_core::{Error, Misuse};
 use std::time::Instant;
 
 impl Table {
@@ -29,7 +29,10 @@ impl Table {
 /// was sent to it.
 fn went_out(fetched: &Result<Vec<Vec<u8>>>) -> bool {
     match fetched.as_ref().map_err(ClientError::root) {
-        Ok(_) | Err(ClientError::Core(Error::Unreadable | Error::Peer(_))) => true,
+        Ok(_)
+        | Err(ClientError::Core(
+            Error::Unreadable | Error::Peer(_) | Error::Misuse(Misuse::IndexPastEnd { .. }),
+        )) => true,
         Err(_) => false,
     }
 }

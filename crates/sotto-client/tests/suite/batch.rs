@@ -5,7 +5,7 @@ use sotto_catalog::{Batched, Layer, Stack as Document, TableKind, TableName, Val
 use sotto_client::stack::Batch;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
-use sotto_client::{ClientError, Stack};
+use sotto_client::{ClientError, Granted, Stack, Wish};
 use sotto_core::{Epoch, Goal};
 use sotto_db::ingest::{FileOptions, IndexOptions, IngestOptions, KeywordOptions, Layout, ValueOptions};
 use sotto_db::table::{Buckets, Scattered};
@@ -171,16 +171,22 @@ fn rows_in_one_round() {
         assert_eq!(got, wanted.iter().map(|i| value(*i)).collect::<Vec<_>>());
         assert_eq!(wire.asked(), seen, "{wanted:?}");
     }
-    let named = batch.get_named(&[3], &["17"]).unwrap();
-    assert_eq!(named, [(3, value(3)), (17, value(17))]);
+    let named = batch.get_all(&[Wish::Row(3), Wish::Key("17"), Wish::Bit(3 * 96)]).unwrap();
+    let granted = |row: u64, value| Granted { row: Some(row), value: Some(value) };
+    assert_eq!(named, [granted(3, value(3)), granted(17, value(17)), granted(3, vec![b'v' & 1])]);
     assert_eq!(wire.asked(), seen);
 
-    // What cannot be asked is refused before anything is sent.
+    // What cannot be had is refused after all tables were asked, as always: not even how much was wanted shows.
     assert!(matches!(batch.get_many(&[0; 13]), Err(ClientError::TooManyRows { rows: 13, most: 12 })));
+    assert_eq!(wire.asked(), seen);
     assert_eq!(batch.get_many(&[400]).unwrap_err().code(), "misuse");
-    assert_eq!(batch.get_named(&[], &["400"]).unwrap_err().code(), "no-such-row");
+    assert_eq!(wire.asked(), seen);
+    for wish in [Wish::Key("400"), Wish::Key("x"), Wish::Bit(400 * 96), Wish::Bit(u64::MAX)] {
+        assert_eq!(batch.get_all(&[wish]).unwrap_err().code(), "no-such-row");
+        assert_eq!(wire.asked(), seen);
+    }
     assert_eq!(batch.find_many(&["key 1"]).unwrap_err().code(), "no-such-row");
-    assert!(wire.asked().is_empty());
+    assert!(wire.asked().is_empty(), "whoever asks by key asks no such stack");
 
     // A table that answers with garbage is noticed, and nothing that is sent shows it: every table is asked, then and later.
     *wire.spoilt.lock().unwrap() = Some("many-4/".to_owned());
@@ -228,11 +234,13 @@ fn keys_in_one_round() {
     assert_eq!(batch.find_many(&[""; 0]).unwrap(), Vec::<Option<Vec<u8>>>::new());
     assert_eq!(wire.asked(), seen);
     assert!(matches!(batch.find_many(&["key 1"; 7]), Err(ClientError::TooManyRows { rows: 7, most: 6 })));
+    assert_eq!(wire.asked(), seen);
     for bad in ["", &"x".repeat(4000)] {
         assert_eq!(batch.find_many(&[bad]).unwrap_err().code(), "no-such-row");
+        assert_eq!(wire.asked(), seen);
     }
     assert_eq!(batch.get_many(&[1]).unwrap_err().code(), "no-such-row");
-    assert!(wire.asked().is_empty());
+    assert_eq!(wire.asked(), seen);
 }
 
 #[test]

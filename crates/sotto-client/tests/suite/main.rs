@@ -19,6 +19,7 @@ mod registry;
 mod rows;
 mod server;
 mod shape;
+mod silence;
 mod stack;
 mod steps;
 mod streams;

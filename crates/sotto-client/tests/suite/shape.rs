@@ -61,7 +61,8 @@ fn keys_that_are_there_look_like_keys_that_are_not() {
     let error = table.get_key("11.0.0.0").unwrap_err();
     assert_eq!(error.code(), "no-such-row");
     assert!(!error.to_string().contains("11.0.0.0"), "what is looked up is private");
-    assert_eq!(server.heard(), [], "what names no row is not asked for");
+    shapes.push(shape(&server.heard()[0]));
+    assert!(shapes.iter().all(|one| *one == shapes[0]), "what names no row is asked for like any other");
 }
 
 #[test]
@@ -107,35 +108,10 @@ fn an_unreadable_answer_is_not_asked_for_again() {
 }
 
 #[test]
-fn a_row_that_an_epoch_has_lost_is_not_told_by_silence() {
-    let heard_of = |lookup: fn(&mut sotto_client::Table) -> Result<Vec<u8>, sotto_client::ClientError>| {
-        let server = server(300, 2);
-        as_addresses(&server);
-        let mut table = server.table().open().unwrap();
-        server.with(|world| {
-            world.update(&[]);
-            world.catalog.rows = 200;
-        });
-        server.heard();
-        let outcome = lookup(&mut table).map_err(|error| error.code());
-        (outcome, server.heard().iter().map(shape).collect::<Vec<_>>())
-    };
-    let (there, usual) = heard_of(|table| table.get(7));
-    assert_eq!(there, Ok(value(7, 2)));
-    let (gone, heard) = heard_of(|table| table.get(250));
-    assert_eq!(gone, Err("misuse"));
-    assert!(heard == usual, "{heard:?}");
-    let (gone, heard) = heard_of(|table| table.get_key("10.0.250.1"));
-    assert_eq!(gone, Err("no-such-row"));
-    assert!(heard == usual, "{heard:?}");
-}
-
-#[test]
-fn wrong_calls_send_nothing() {
+fn calls_of_a_wrong_size_send_nothing() {
     let server = server(300, 2);
     let mut table = server.table().open().unwrap();
     server.heard();
-    assert_eq!(table.get(300).unwrap_err().code(), "misuse");
     assert_eq!(table.get_many(&[]).unwrap_err().code(), "too-many-rows");
     assert_eq!(table.get_many(&[0; 65]).unwrap_err().code(), "too-many-rows");
     assert_eq!(server.heard(), []);

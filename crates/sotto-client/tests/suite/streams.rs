@@ -276,11 +276,6 @@ fn what_cannot_be_streamed_is_not_asked_for() {
         assert!(error.to_string().contains(why), "{error}");
         assert_eq!(server.heard(), []);
     }
-    let server = streams(4096);
-    let mut table = server.table().open().unwrap();
-    server.heard();
-    assert_eq!(stream_of(&mut table, 3), Err(("misuse", vec![])));
-    assert_eq!(server.heard(), []);
 }
 
 /// Something to write to that is full after so many bytes.

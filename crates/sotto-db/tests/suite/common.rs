@@ -79,7 +79,7 @@ pub(crate) fn rows_of(image: &ImageFile, entry: &SchemeEntry) -> Vec<u8> {
     let step = packing.record_bytes() as usize;
     let mut rows = Vec::new();
     for row in 0..packing.rows() {
-        let records = packing.records_of(row).unwrap();
+        let records = packing.records_of(row);
         let record = |i: u64| Record::new(resident[i as usize * step..][..step].to_vec());
         let records: Vec<_> = records.iter().map(|index| record(index.0)).collect();
         rows.extend(packing.extract(row, &records).unwrap());

@@ -92,7 +92,7 @@ impl Asker {
     fn get(&mut self, running: &Running, row: u64) -> Vec<u8> {
         let terms = self.catalog.terms(scheme()).unwrap();
         let sizes = Sizes::new(&terms.report.costs, terms.packing.lookups());
-        let records = terms.packing.records_of(row).unwrap().into_iter().map(|record| {
+        let records = terms.packing.records_of(row).into_iter().map(|record| {
             let (queries, ticket) = self.client.query(record, &mut seeded("query")).unwrap();
             let frame = ask::encode(&self.pin, &SessionId::NONE, &queries).unwrap();
             assert_eq!(frame.len() as u64, sizes.ask_bytes(1));

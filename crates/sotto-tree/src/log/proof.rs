@@ -82,6 +82,31 @@ pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &H
     Ok(())
 }
 
+/// Whether a log goes on from an earlier state of itself, by the inclusion proof of that state's last leaf.
+///
+/// The siblings to the left of the leaf's path are complete subtrees that cover all leaves before it, in both trees the
+/// same ones; so they and the leaf give the earlier root (RFC 6962, 2.1), and the whole proof gives the later one.
+///
+/// # Errors
+/// As [`verify`]; [`PeerMisbehaved::Digest`] if the earlier root is another.
+pub fn verify_growth(
+    leaf_hash: &Hash,
+    (before, root_before): (u64, &Hash),
+    (leaves, root): (u64, &Hash),
+    proof: &[Hash],
+) -> Result<()> {
+    let last = before.checked_sub(1).ok_or(Misuse::Rule("a log of no leaves goes on as any"))?;
+    verify(leaf_hash, last, leaves, proof, root)?;
+    let levels = (0..height(leaves)).filter(|level| sibling(last, leaves, *level) != Sibling::Absent);
+    let left = levels.zip(proof).filter(|(level, _)| last >> level & 1 == 1);
+    let at = left.fold(*leaf_hash, |at, (_, other)| node(other, &at));
+    if at == *root_before {
+        Ok(())
+    } else {
+        Err(PeerMisbehaved::Digest("the earlier state of the log").into())
+    }
+}
+
 fn check(leaf: u64, leaves: u64) -> Result<()> {
     if leaf < leaves {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sotto_tree::colour::written::Destinations;
-use sotto_tree::log::{Hash, Node, Peaks, assemble, hash, proof, subtree, verify};
+use sotto_tree::log::{Hash, Node, Peaks, assemble, hash, proof, subtree, verify, verify_growth};
 use sotto_tree::{Colouring, Shape};
 
 fn leaves(count: u64) -> Vec<Hash> {
@@ -160,6 +160,29 @@ fn one_row_of_each_colour_makes_a_proof() {
     }
     check(9, 300);
     check(9, 512);
+}
+
+#[test]
+fn the_proof_of_the_last_leaf_of_before_shows_that_a_log_goes_on() {
+    let all = leaves(70);
+    for before in 1..=70 {
+        let (leaf, then) = (&all[before - 1], mth(&all[..before]));
+        for count in before..=70 {
+            let (now, proof) = (mth(&all[..count]), path(before - 1, &all[..count]));
+            let (was, is) = (before as u64, count as u64);
+            verify_growth(leaf, (was, &then), (is, &now), &proof).unwrap();
+            // Another leaf anywhere in the earlier log is another log.
+            let mut other = all[..before].to_vec();
+            other[before / 2][0] ^= 1;
+            assert!(
+                verify_growth(leaf, (was, &mth(&other)), (is, &now), &proof).is_err(),
+                "{before} {count}"
+            );
+            assert!(verify_growth(leaf, (was, &then), (is, &then), &proof).is_err() || now == then);
+        }
+    }
+    assert!(verify_growth(&all[0], (0, &all[0]), (1, &all[0]), &[]).is_err());
+    assert!(verify_growth(&all[0], (2, &all[0]), (1, &all[0]), &[]).is_err());
 }
 
 #[test]

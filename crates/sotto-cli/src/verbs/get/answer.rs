@@ -1,12 +1,10 @@
 //! What came of a row or of a key.
 
 use super::Get;
-use crate::blame;
-use crate::failure::{Failure, Result};
 use crate::screen::units;
 use serde_json::json;
-use sotto_catalog::{Bit, CatalogError, TableKind, ValueKind};
-use sotto_client::Table;
+use sotto_catalog::ValueKind;
+use sotto_client::{Granted, Wish};
 
 /// What came of one.
 pub(super) struct Answer {
@@ -23,78 +21,27 @@ pub(super) struct Answer {
 }
 
 impl Get {
-    /// One request for everything.
-    pub(super) fn look_up(&self, table: &mut Table) -> Result<Vec<Answer>> {
-        if matches!(table.catalog().kind, TableKind::Keyword) {
-            return self.find(table);
-        }
-        loop {
-            let epoch = table.catalog().epoch;
-            let mut rows = self.row_numbers.clone();
-            let bits = bits(&self.bit_numbers, |bit| table.catalog().bit(bit))?;
-            rows.extend(bits.iter().map(|(_, bit)| bit.row()));
-            for key in &self.all_keys {
-                let row = table.catalog().row_of(key);
-                rows.push(row.map_err(|error| blame::client(error.into()))?);
-            }
-            let values = table.get_many(&rows).map_err(blame::client)?;
-            // A new epoch in between may count its blocks from another key, or have rows of another width, which would make
-            // these the rows of other keys and bits. Epochs only grow, so this ends.
-            if table.catalog().epoch == epoch || self.all_keys.is_empty() && bits.is_empty() {
-                let found = rows.into_iter().zip(values).collect();
-                return Ok(self.name(table.catalog().value, &bits, found));
-            }
-        }
+    /// Everything that is wanted, in the order it is told: rows, bits, keys.
+    pub(super) fn wishes(&self) -> Vec<Wish<'_>> {
+        let rows = self.row_numbers.iter().copied().map(Wish::Row);
+        let bits = self.bit_numbers.iter().copied().map(Wish::Bit);
+        rows.chain(bits).chain(self.all_keys.iter().map(|key| Wish::Key(key))).collect()
     }
 
-    /// The same, of a table that is asked by key.
-    fn find(&self, table: &mut Table) -> Result<Vec<Answer>> {
-        if !self.row_numbers.is_empty() || !self.bit_numbers.is_empty() {
-            return Err(asked_by_key());
-        }
-        let values = table.find_many(&self.all_keys).map_err(blame::client)?;
-        let (kind, answers) = (table.catalog().value, self.all_keys.iter().cloned().zip(values));
-        Ok(answers.map(|(key, value)| Answer::of_key(kind, key, None, value)).collect())
+    /// What is told of each.
+    pub(super) fn answers(&self, kind: ValueKind, granted: Vec<Granted>) -> Vec<Answer> {
+        let told = self.wishes().into_iter().zip(granted);
+        told.map(|(wish, Granted { row, value })| match wish {
+            Wish::Row(number) => Answer::new(kind, format!("row {number}"), row, value),
+            Wish::Bit(number) => Answer::bit(number, row, value),
+            Wish::Key(key) => Answer::of_key(kind, key.to_owned(), row, value),
+        })
+        .collect()
     }
-
-    /// What came of the rows that were asked for: those of numbers, then those of bits, then those of keys.
-    pub(super) fn name(
-        &self,
-        kind: ValueKind,
-        bits: &[(u64, Bit)],
-        found: Vec<(u64, Vec<u8>)>,
-    ) -> Vec<Answer> {
-        let mut found = found.into_iter();
-        let mut answers = Vec::new();
-        for (number, (row, value)) in self.row_numbers.iter().zip(found.by_ref()) {
-            answers.push(Answer::new(kind, format!("row {number}"), Some(row), Some(value)));
-        }
-        for ((number, bit), (row, value)) in bits.iter().zip(found.by_ref()) {
-            answers.push(Answer::bit(*number, row, bit.of(&value)));
-        }
-        for (key, (row, value)) in self.all_keys.iter().zip(found) {
-            answers.push(Answer::of_key(kind, key.clone(), Some(row), Some(value)));
-        }
-        answers
-    }
-}
-
-/// Where bits lie, each beside its number.
-pub(super) fn bits(
-    numbers: &[u64],
-    locate: impl Fn(u64) -> sotto_catalog::Result<Bit>,
-) -> Result<Vec<(u64, Bit)>> {
-    let bits = numbers.iter().map(|number| Ok((*number, locate(*number)?)));
-    bits.collect::<Result<_, CatalogError>>().map_err(|error| blame::client(error.into()))
-}
-
-/// A row was named where keys are.
-pub(super) fn asked_by_key() -> Failure {
-    Failure::usage("the table is asked by key, and its rows mean nothing by themselves").fix("give --key")
 }
 
 impl Answer {
-    pub(super) fn new(kind: ValueKind, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+    fn new(kind: ValueKind, name: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
         let show = |bytes: Vec<u8>| {
             let shown = kind.show(&bytes);
             (bytes, shown)
@@ -102,19 +49,16 @@ impl Answer {
         Answer { name, key: None, bit: None, row, value: value.map(show) }
     }
 
-    pub(super) fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+    fn of_key(kind: ValueKind, key: String, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
         Answer { key: Some(key.clone()), ..Answer::new(kind, key, row, value) }
     }
 
-    fn bit(number: u64, row: u64, is_set: bool) -> Self {
-        let value = u8::from(is_set);
-        Answer {
-            name: format!("bit {number}"),
-            key: None,
-            bit: Some(number),
-            row: Some(row),
-            value: Some((vec![value], value.to_string())),
-        }
+    fn bit(number: u64, row: Option<u64>, value: Option<Vec<u8>>) -> Self {
+        let value = value.map(|value| {
+            let shown = u8::from(value == [1]).to_string();
+            (value, shown)
+        });
+        Answer { name: format!("bit {number}"), key: None, bit: Some(number), row, value }
     }
 
     /// The value, or what is to be said where there is none, such that it cannot move the cursor: the publisher chose it, not

@@ -1,13 +1,14 @@
 //! Several rows, or values of several keys, in one round over a stack.
 
-use super::answer::{self, Answer};
+use super::answer::Answer;
 use super::{Get, trust};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
 use crate::verbs::state::Events;
 use serde_json::json;
-use sotto_catalog::{Batched, Catalog, CatalogError, ValueKind};
+use sotto_catalog::ValueKind;
+use sotto_client::ClientError;
 use sotto_client::session::Trust;
 use sotto_client::stack::Batch;
 use sotto_client::table::Stats;
@@ -23,10 +24,11 @@ impl Get {
         }
         let before = asked(batch);
         let began = Instant::now();
-        let looked_up = self.answers(batch);
+        let looked_up = batch.get_all(&self.wishes()).map_err(failed);
         let took = began.elapsed();
         let happened = events.tell(screen)?;
-        let answers = looked_up?;
+        let kind = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
+        let answers = self.answers(kind, looked_up?);
         for answer in &answers {
             screen.say(format!("{}  {}", answer.name, answer.printable()))?;
         }
@@ -39,41 +41,12 @@ impl Get {
         }
         screen.report(&report)
     }
+}
 
-    fn answers(&self, batch: &mut Batch) -> Result<Vec<Answer>> {
-        let value = batch.stack().tables().first().map_or(ValueKind::Bytes, |table| table.catalog().value);
-        let wanted = self.row_numbers.len() + self.bit_numbers.len() + self.all_keys.len();
-        let most = batch.layers().most();
-        if wanted > most {
-            let failure =
-                Failure::usage(format!("{wanted} at once, and the stack is made for {most} in a round"));
-            return Err(failure.fix("ask several times; how often is seen"));
-        }
-        if matches!(batch.layers(), Batched::Keys(_)) {
-            if !self.row_numbers.is_empty() || !self.bit_numbers.is_empty() {
-                return Err(super::answer::asked_by_key());
-            }
-            let found = batch.find_many(&self.all_keys).map_err(blame::client)?;
-            let found = self.all_keys.iter().cloned().zip(found);
-            return Ok(found.map(|(name, bytes)| Answer::of_key(value, name, None, bytes)).collect());
-        }
-        loop {
-            let epoch = batch.stack().document().epoch;
-            let rows = batch.layers().code().sizes().rows;
-            // Any of the tables says how wide rows are; how many there are is the stack's to say.
-            let table = batch.stack().tables().first().map(|table| table.catalog());
-            let whole = table.map(|table| Catalog { rows, ..table.clone() });
-            let none = || CatalogError::NoSuchRow { why: "the stack has no tables".to_owned() };
-            let bits = answer::bits(&self.bit_numbers, |bit| whole.as_ref().ok_or_else(none)?.bit(bit))?;
-            let of_bits = bits.iter().map(|(_, bit)| bit.row());
-            let rows: Vec<u64> = self.row_numbers.iter().copied().chain(of_bits).collect();
-            let found = batch.get_named(&rows, &self.all_keys).map_err(blame::client)?;
-            // A new epoch in between may have rows of another width, and so these bits elsewhere. Epochs only grow.
-            if batch.stack().document().epoch == epoch || bits.is_empty() {
-                return Ok(self.name(value, &bits, found));
-            }
-        }
-    }
+fn failed(error: ClientError) -> Failure {
+    let ClientError::TooManyRows { rows, most } = error else { return blame::client(error) };
+    Failure::usage(format!("{rows} at once, and the stack is made for {most} in a round"))
+        .fix("ask several times; how often is seen")
 }
 
 /// Bytes of all asks so far, up and down.

@@ -8,6 +8,7 @@
 //! | [`mod@build`] | a log's tiles to a stack of tables that can be served |
 //! | `rows` | which hash goes to which row |
 //! | [`mod@prove`] | an inclusion proof, privately fetched and verified |
+//! | `seen` | the largest checkpoint of a log that was seen, which later ones must go on from |
 //! | [`verify`] | a proof, or all tiles of a log, against the log's key |
 //! | `log` | which log, and whose key it is signed with |
 
@@ -18,6 +19,7 @@ mod log;
 mod plan;
 mod prove;
 mod rows;
+mod seen;
 mod verify;
 
 use crate::failure::{Failure, Result};
@@ -36,7 +38,7 @@ Example:
   sotto tree generate logs/demo --entries 100000 --origin example.com/demo
   sotto tree build logs/demo --log-key logs/demo.pub --out tables/demo
   sotto serve tables/demo &
-  sotto tree prove --server http://127.0.0.1:8080 --name demo --log-key logs/demo.pub --index 4711";
+  sotto tree prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711";
 
 /// Arguments of `sotto tree`.
 #[derive(Debug, clap::Args)]

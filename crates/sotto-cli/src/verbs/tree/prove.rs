@@ -1,39 +1,41 @@
 //! `sotto tree prove`: an inclusion proof, fetched without telling anybody of which entry, verified, and printed.
 
 use super::log;
+use super::seen::{Known, Seen};
 use crate::blame;
+use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, units};
-use crate::verbs::state::{self, Events};
+use crate::verbs::remote::Remote;
+use crate::verbs::state::Events;
 use serde_json::json;
-use sotto_catalog::{PublicKey, TableName};
 use sotto_client::{ClientError, Stack};
-use sotto_core::Layer;
+use sotto_core::{Error, Layer, Misuse};
 use sotto_layers::{Design, Proofs};
 use sotto_tlog::{Checkpoint, InclusionProof, LogKey};
-use sotto_tree::log::{Hash, Peaks};
+use sotto_tree::log::{Hash, Peaks, verify, verify_growth};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const EXAMPLE: &str = "\
 The proof is verified against the log's key before it is printed. That needs the entry's leaf hash: with --entry or --leaf it is \
 the caller's, and a log that has something else there is noticed. Without them it is fetched as well, which costs a second round \
 of lookups where proofs are laid out by colour or by a batch code.
 
+The cache remembers the longest state of each log. A log that was longer before, or that does not go on from what was seen, is an \
+error: its key has signed two logs. That a log which has grown goes on is shown by one more proof, of the last entry seen before, \
+fetched in the same way.
+
 Example:
-  sotto tree prove --server http://127.0.0.1:8080 --name demo --log-key logs/demo.pub --index 4711 > 4711.proof";
+  sotto tree prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711 > 4711.proof";
 
 /// Arguments of `sotto tree prove`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Prove {
-    /// The server's address; one for each role of a scheme that asks several
-    #[arg(long = "server", value_name = "URL", required = true)]
-    servers: Vec<String>,
-    /// The stack's name
-    #[arg(long, value_name = "NAME")]
-    name: TableName,
+    #[command(flatten)]
+    remote: Remote,
     /// The log's public key, or a file that holds it
     #[arg(long, value_name = "KEY")]
     log_key: String,
@@ -49,27 +51,6 @@ pub(super) struct Prove {
     /// A file with what the log hashes of the entry (RFC 6962: the MerkleTreeLeaf)
     #[arg(long, value_name = "FILE")]
     entry: Option<PathBuf>,
-    /// Accept a stack signed by this key only
-    #[arg(long, value_name = "sotto-pk:...")]
-    pin: Option<PublicKey>,
-    /// Trust the roots in this PEM file instead of the web's (for https)
-    #[arg(long, value_name = "FILE")]
-    trust_root: Option<PathBuf>,
-    /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
-    #[arg(long)]
-    insecure_plaintext: bool,
-    /// Where to keep hints and epochs
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
-    /// Where to keep hints that are used up by asking [default: sotto/state/ in the user's data folder]
-    #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
-    /// Where to keep what tells an old copy of the state [default: sotto/anchors/ in the user's state folder]
-    #[arg(long, value_name = "DIR")]
-    anchor: Option<PathBuf>,
-    /// The longest one request may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    timeout: u64,
 }
 
 /// What came of it.
@@ -89,36 +70,16 @@ impl Prove {
             None => key,
         };
         let known = log::leaf(self.entry.as_deref(), self.leaf.as_deref())?;
-        let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let patience = Duration::from_secs(self.timeout);
-        let events = Events::default();
-        let (state, anchor) = (self.state.clone().or_else(state::default_dir), self.anchor.clone());
-        let (listener, bars) = (events.clone(), Arc::new(screen.bars()));
-        let mut builder = Stack::connect_all(&servers, self.name.as_str()).configure(move |table| {
-            // Each table has a state of its own in the folder.
-            let table = table.timeout(patience).events(listener.listener(&bars));
-            let table = state.iter().fold(table, |table, dir| table.state_dir(dir));
-            anchor.iter().fold(table, |table, dir| table.anchor_dir(dir))
-        });
-        if let Some(pin) = self.pin {
-            builder = builder.pin(pin);
-        }
-        if let Some(pem) = &self.trust_root {
-            builder = builder.trust_root(pem);
-        }
-        if self.insecure_plaintext {
-            builder = builder.insecure_plaintext();
-        }
-        if let Some(dir) = &self.cache {
-            builder = builder.cache_dir(dir);
-        }
-        let mut stack = builder.open().map_err(blame::client)?;
+        let seen = self.remote.cache()?.map(|cache| Seen::of(&cache, &key));
+        let (events, bars) = (Events::default(), Arc::new(screen.bars()));
+        let mut stack = self.remote.stack(&bars, &events)?;
+        bars.finish();
         let began = Instant::now();
-        let proved = match prove(&mut stack, &key, self.index, known) {
+        let proved = match prove(&mut stack, &key, self.index, known, seen.as_ref()) {
             // The log has grown meanwhile: another epoch, and a query of its own.
             Err(Outcome::Moved) => {
                 stack.refresh().map_err(blame::client)?;
-                prove(&mut stack, &key, self.index, known)
+                prove(&mut stack, &key, self.index, known, seen.as_ref())
             }
             other => other,
         };
@@ -157,42 +118,91 @@ impl Prove {
     }
 }
 
-fn prove(stack: &mut Stack, key: &LogKey, index: u64, known: Option<Hash>) -> Result<Proved, Outcome> {
-    let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
-    let key = &key.clone().for_checkpoint(&note);
-    let checkpoint = Checkpoint::open(&note, key).map_err(|e| {
-        Failure::new(crate::exit::Exit::Peer, format!("the checkpoint that is served: {e}"))
-            .fix("is this the key of the log that was built? If so, tell the operator")
-    })?;
-    let (design, leaves) = match stack.document().layers.as_slice() {
-        [layer] => Design::parse(&layer.name, &layer.params).map_err(of_peer)?,
-        _ => return Err(Failure::new(crate::exit::Exit::Peer, "the stack is no log's").into()),
-    };
-    let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
-    let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
-    if leaves != checkpoint.size || peaks.root() != checkpoint.root {
-        let why = "what is served is not the log of its checkpoint";
-        return Err(Failure::new(crate::exit::Exit::Peer, why).fix("tell the operator").into());
-    }
-    if index >= leaves {
-        return Err(Failure::missing(format!("the log has {leaves} entries"))
-            .fix("entries are counted from 0")
-            .into());
-    }
-    let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
-    let (leaf, hashes) = match &proofs {
-        Proofs::Tile(layer) => {
-            let proved = stack.lookup(layer, &index)?;
-            (known.unwrap_or(proved.leaf), proved.proof)
+/// What is public of a log, checked: its signed head, and how its proofs are laid out.
+struct Head {
+    key: LogKey,
+    note: Vec<u8>,
+    checkpoint: Checkpoint,
+    peaks: Peaks,
+    proofs: Proofs,
+    /// Of a round.
+    lookups: usize,
+}
+
+impl Head {
+    fn of(stack: &Stack, key: &LogKey) -> Result<Self> {
+        let note = stack.file("checkpoint").map_err(blame::client)?.to_vec();
+        let key = key.clone().for_checkpoint(&note);
+        let checkpoint = Checkpoint::open(&note, &key).map_err(|e| {
+            Failure::new(Exit::Peer, format!("the checkpoint that is served: {e}"))
+                .fix("is this the key of the log that was built? If so, tell the operator")
+        })?;
+        let (design, leaves) = match stack.document().layers.as_slice() {
+            [layer] => Design::parse(&layer.name, &layer.params).map_err(of_peer)?,
+            _ => return Err(Failure::new(Exit::Peer, "the stack is no log's")),
+        };
+        let hashes = |name| Ok::<_, Failure>(stack.file(name).map_err(blame::client)?.as_chunks().0.to_vec());
+        let peaks = Peaks::from_hashes(leaves, hashes("peaks")?).map_err(of_peer)?;
+        if leaves != checkpoint.size || peaks.root() != checkpoint.root {
+            let why = "what is served is not the log of its checkpoint";
+            return Err(Failure::new(Exit::Peer, why).fix("tell the operator"));
         }
-        Proofs::Colour(layer) => and_leaf(stack, layer, &peaks, index, known)?,
-        Proofs::Batch(layer) => and_leaf(stack, layer.as_ref(), &peaks, index, known)?,
-    };
-    let lookups = design.visits(leaves).map_err(of_peer)?.len();
-    let checkpoint_text = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
-    let proof = InclusionProof { extra: None, index, hashes, checkpoint: checkpoint_text };
-    let checkpoint = proof.verify(&leaf, key).map_err(|e| {
-        Failure::new(crate::exit::Exit::Peer, format!("the proof does not verify: {e}"))
+        let proofs = design.proofs(peaks.clone(), &hashes("public")?).map_err(of_peer)?;
+        let lookups = design.visits(leaves).map_err(of_peer)?.len();
+        Ok(Head { key, note, checkpoint, peaks, proofs, lookups })
+    }
+
+    /// The leaf hash of an entry, and its proof, neither of them checked. An index past the end is asked for like any other.
+    fn fetch(
+        &self,
+        stack: &mut Stack,
+        index: u64,
+        known: Option<Hash>,
+    ) -> Result<(Hash, Vec<Hash>), Outcome> {
+        match &self.proofs {
+            Proofs::Tile(layer) => {
+                let proved = stack.lookup(layer, &index)?;
+                Ok((known.unwrap_or(proved.leaf), proved.proof))
+            }
+            Proofs::Colour(layer) => and_leaf(stack, layer, &self.peaks, index, known),
+            Proofs::Batch(layer) => and_leaf(stack, layer.as_ref(), &self.peaks, index, known),
+        }
+    }
+
+    /// Checks that the log goes on from what was seen of it, and remembers it as it is now.
+    fn goes_on(&self, stack: &mut Stack, seen: &Seen) -> Result<(), Outcome> {
+        if let Known::Shorter(before) = seen.compare(&self.key, &self.checkpoint, &self.note)?
+            && let Some(last) = before.size.checked_sub(1)
+        {
+            let (leaf, proof) = self.fetch(stack, last, None)?;
+            let (then, now) = ((before.size, &before.root), (self.checkpoint.size, &self.checkpoint.root));
+            verify(&leaf, last, now.0, &proof, now.1).map_err(|error| {
+                Failure::new(Exit::Peer, format!("what is served of the log does not verify: {error}"))
+                    .fix("tell the operator")
+            })?;
+            verify_growth(&leaf, then, now, &proof).map_err(|_| seen.two_logs(&self.note))?;
+        }
+        Ok(seen.keep(&self.note)?)
+    }
+}
+
+fn prove(
+    stack: &mut Stack,
+    key: &LogKey,
+    index: u64,
+    known: Option<Hash>,
+    seen: Option<&Seen>,
+) -> Result<Proved, Outcome> {
+    let head = Head::of(stack, key)?;
+    if let Some(seen) = seen {
+        head.goes_on(stack, seen)?;
+    }
+    let (leaf, hashes) = head.fetch(stack, index, known)?;
+    let Head { key, note, lookups, .. } = head;
+    let checkpoint = String::from_utf8(note).map_err(|_| Failure::internal("a note is text"))?;
+    let proof = InclusionProof { extra: None, index, hashes, checkpoint };
+    let checkpoint = proof.verify(&leaf, &key).map_err(|e| {
+        Failure::new(Exit::Peer, format!("the proof does not verify: {e}"))
             .fix("if the entry is yours, the log may have another one there; otherwise tell the operator. Do not ask \
             again for the same entry until you know why")
     })?;
@@ -222,7 +232,7 @@ where
 
 /// The text of the proof of an entry whose leaf hash the caller has.
 pub(in crate::verbs) fn known(stack: &mut Stack, key: &LogKey, index: u64, leaf: Hash) -> Result<String> {
-    match prove(stack, key, index, Some(leaf)) {
+    match prove(stack, key, index, Some(leaf), None) {
         Ok(proved) => Ok(proved.proof.to_string()),
         Err(outcome) => Err(outcome.into()),
     }
@@ -251,9 +261,7 @@ enum Outcome {
 impl From<Outcome> for Failure {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Moved => {
-                Failure::new(crate::exit::Exit::Refused, "the log moves on faster than it is asked")
-            }
+            Outcome::Moved => Failure::new(Exit::Refused, "the log moves on faster than it is asked"),
             Outcome::Failed(failure) => failure,
         }
     }
@@ -269,13 +277,17 @@ impl From<ClientError> for Outcome {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::EpochChanged { .. } => Outcome::Moved,
+            ClientError::Core(Error::Misuse(Misuse::IndexPastEnd { len, .. })) => {
+                let none = Failure::missing(format!("the log has {len} entries"));
+                Outcome::Failed(none.fix("entries are counted from 0"))
+            }
             error => Outcome::Failed(blame::client(error)),
         }
     }
 }
 
 fn of_peer(error: sotto_core::Error) -> Failure {
-    Failure::new(crate::exit::Exit::Peer, error.to_string())
+    Failure::new(Exit::Peer, error.to_string())
 }
 
 fn hex(hash: &Hash) -> String {

@@ -1,0 +1,200 @@
+//! The law of silence, verb by verb: what passes between the command and its server does not tell what was wanted, also where
+//! nothing can come of it.
+
+use crate::harness::{Folder, Served, sotto};
+use crate::relay::Relay;
+use sotto_testkit::transcript::{Transcript, tells_nothing};
+use sotto_tlog::generate::entry;
+use sotto_tlog::{Layout, LogSigner, Writer};
+use std::path::Path;
+
+/// Runs a command against a relay, and takes down what the relay saw.
+fn run(relay: &Relay, seen: &Transcript, args: &[&str]) -> Result<(), i32> {
+    let done = sotto(&[args, &["--server", &relay.url, "--no-cache"]].concat());
+    relay.note(seen);
+    if done.code == 0 { Ok(()) } else { Err(done.code) }
+}
+
+#[test]
+fn get_asks_whatever_is_wanted() {
+    let folder = Folder::new();
+    let words: String = (0..50).map(|i| format!("word {i},meaning {i}\n")).collect();
+    let source = folder.write("words.csv", words);
+    let encode = |out: &str, more: &[&str]| {
+        let out = folder.text(out);
+        let encoded = sotto(&[&["encode", &source, "--value", "2", "--out", &out][..], more].concat());
+        assert_eq!(encoded.code, 0, "{}", encoded.stderr);
+        out
+    };
+    let tables = [
+        encode("rows", &["--row-bytes", "12"]),
+        encode("keys", &["--key", "1"]),
+        encode("stack", &["--row-bytes", "12", "--batch", "4"]),
+        encode("films", &["--row-bytes", "30000", "--scheme", "fspiral"]),
+    ];
+    let server = Served::start(&tables.each_ref().map(String::as_str));
+    let relay = Relay::to(&server.url);
+
+    let rows = [["--row", "0"], ["--row", "49"], ["--row", "50"], ["--row", "9223372036854775808"]];
+    let bits = [["--bit", "7"], ["--bit", "4800"], ["--key", "12"], ["--key", "no row"]];
+    let wishes = [rows, bits].concat();
+    for table in ["rows", "stack", "films"] {
+        let get = |wish: &[&str; 2], seen: &Transcript| {
+            run(&relay, seen, &[&["get", "--table", table][..], wish].concat())
+        };
+        tells_nothing(table, &wishes, get);
+    }
+    let keys = [["--key", "word 7"], ["--key", "no word"], ["--key", ""], ["--row", "3"], ["--bit", "3"]];
+    tells_nothing("keys", &keys, |wish, seen| {
+        run(&relay, seen, &[&["get", "--table", "keys"][..], wish].concat())
+    });
+    let out = folder.text("out");
+    tells_nothing("stream", &rows, |wish, seen| {
+        let stream = ["get", "--table", "films", "--stream", "--output", &out];
+        run(&relay, seen, &[&stream[..], wish].concat())
+    });
+}
+
+/// A log, and each design's tables of it.
+struct Logs {
+    folder: Folder,
+    log: String,
+    public: String,
+}
+
+const DESIGNS: [&str; 3] = ["tile", "colour", "pbc"];
+
+impl Logs {
+    fn new(entries: &str) -> Self {
+        let folder = Folder::new();
+        let (log, public) = (folder.text("log"), folder.text("log.pub"));
+        let logs = Logs { folder, log, public };
+        assert_eq!(logs.generate(&["--entries", entries, "--origin", "example.com/t"]), 0);
+        logs
+    }
+
+    fn generate(&self, more: &[&str]) -> i32 {
+        sotto(&[&["tree", "generate", &self.log][..], more].concat()).code
+    }
+
+    /// Builds the log's next epoch by every design.
+    fn build(&self) -> [String; 3] {
+        DESIGNS.map(|design| {
+            let out = self.folder.text(design);
+            let args = ["tree", "build", &self.log, "--log-key", &self.public, "--out", &out];
+            let built = sotto(&[&args[..], &["--design", design, "--name", design, "--json"]].concat());
+            assert_eq!(built.code, 0, "{}", built.stderr);
+            out
+        })
+    }
+
+    /// Another log of so many entries, signed by the same key.
+    fn fork(&self, entries: u64) -> Logs {
+        let folder = Folder::new();
+        let log = folder.text("log");
+        let mut writer = Writer::create(log.clone().into(), Layout::Tiles).unwrap();
+        (0..entries).for_each(|i| writer.append(&entry(Layout::Tiles, "another log", i)).unwrap());
+        let key = std::fs::read_to_string(format!("{}.key", self.log)).unwrap();
+        writer.publish(&LogSigner::from_file(&key).unwrap()).unwrap();
+        Logs { folder, log, public: self.public.clone() }
+    }
+
+    fn prove<'a>(&'a self, design: &'a str, index: &'a str) -> Vec<&'a str> {
+        vec!["tree", "prove", "--table", design, "--log-key", &self.public, "--index", index]
+    }
+}
+
+#[test]
+fn prove_asks_for_every_entry() {
+    let logs = Logs::new("600");
+    let server = Served::start(&logs.build().each_ref().map(String::as_str));
+    let relay = Relay::to(&server.url);
+    for design in DESIGNS {
+        let indices = ["0", "511", "599", "600", "601", "18446744073709551615"];
+        tells_nothing(design, &indices, |index, seen| run(&relay, seen, &logs.prove(design, index)));
+    }
+}
+
+#[test]
+fn a_log_goes_on_from_what_was_seen() {
+    let logs = Logs::new("600");
+    let copy = logs.folder.text("copy");
+    let copied = |from: &str, to: &str| {
+        let _ = std::fs::remove_dir_all(to);
+        copy_all(Path::new(from), Path::new(to));
+    };
+    copied(&logs.log, &copy);
+    let tables = logs.build();
+    let server = Served::start(&tables.each_ref().map(String::as_str));
+    let cache = logs.folder.text("cache");
+    let prove = |server: &Served, design: &str, index: &str, cache: &str| {
+        let known = ["--server", &server.url, "--cache", cache];
+        sotto(&[&logs.prove(design, index)[..], &known].concat())
+    };
+    for design in DESIGNS {
+        assert_eq!(prove(&server, design, "7", &cache).code, 0);
+    }
+    // It grows twice, and each cache takes a step of its own.
+    let old = logs.folder.text("old");
+    for design in DESIGNS {
+        copied(&cache, &format!("{old}-{design}"));
+    }
+    for entries in ["601", "1000"] {
+        assert_eq!(logs.generate(&["--entries", entries, "--grow"]), 0);
+        logs.build();
+        server.reload();
+        for design in DESIGNS {
+            let proved = prove(&server, design, "7", &cache);
+            assert_eq!(proved.code, 0, "{design} {entries}: {}", proved.stderr);
+        }
+    }
+    for design in DESIGNS {
+        let proved = prove(&server, design, "600", &format!("{old}-{design}"));
+        assert_eq!(proved.code, 0, "{design}: {}", proved.stderr);
+    }
+    // A server whose log is that of before: its epochs begin anew, so a client without the stack's memory would take it.
+    let lag = Logs { folder: Folder::new(), log: copy.clone(), public: logs.public.clone() };
+    let behind = Served::start(&lag.build().each_ref().map(String::as_str));
+    copied(&cache, &old);
+    forget_stacks(&old);
+    prove(&behind, "tile", "7", &old).fails(5, &["had 1000 entries", "has 600", "lag behind"]);
+    // The same key signs other entries: of the same length, and more of them.
+    for (entries, design) in [("1000", "tile"), ("1001", "tile"), ("1020", "colour"), ("1700", "pbc")] {
+        let other = logs.fork(entries.parse().unwrap());
+        let forked = Served::start(&other.build().each_ref().map(String::as_str));
+        copied(&cache, &old);
+        forget_stacks(&old);
+        let caught = prove(&forked, design, "7", &old);
+        caught.fails(5, &["does not go on", "two logs", ".checkpoint", ".other"]);
+        let named = std::fs::read_dir(format!("{old}/logs")).unwrap();
+        let kept: Vec<_> = named.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+        assert!(kept.len() == 2 && kept[0] != kept[1], "{kept:?}");
+    }
+    // Without what was seen, each is believed.
+    let proved = prove(&behind, "tile", "7", &logs.folder.text("fresh"));
+    assert_eq!(proved.code, 0, "{}", proved.stderr);
+}
+
+/// Leaves nothing in a cache but what is known of logs.
+fn forget_stacks(cache: &str) {
+    for entry in std::fs::read_dir(cache).unwrap() {
+        let entry = entry.unwrap();
+        match (entry.file_name() == "logs", entry.path().is_dir()) {
+            (true, _) => {}
+            (false, true) => std::fs::remove_dir_all(entry.path()).unwrap(),
+            (false, false) => std::fs::remove_file(entry.path()).unwrap(),
+        }
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        if entry.is_dir() {
+            copy_all(&entry, &to.join(name));
+        } else {
+            std::fs::copy(&entry, to.join(name)).unwrap();
+        }
+    }
+}

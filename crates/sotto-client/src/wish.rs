@@ -1,0 +1,136 @@
+//! What is wanted of a table, and the rows that are asked for it.
+//!
+//! **Silence tells nothing.** A publisher chooses what the next epoch holds, and a server when it is heard of; so either could see
+//! who asks and who does not. Once a server was contacted, a request leaves whatever is wanted. How many rows it is for follows
+//! from the catalog and the number of wishes. A wish that the table cannot grant is asked for as row 0, and is an error
+//! when the answers are there. [`Packing::records_of`](sotto_catalog::Packing::records_of) does the same for rows past the end.
+
+use crate::Result;
+use sotto_catalog::{Bit, Catalog, CatalogError, RowForm};
+use sotto_core::{Error, Layer, Misuse, Row};
+use sotto_layers::Keyword;
+use sotto_layers::keyword::{Key, Params, Plan};
+use sotto_prg::{SystemRng, system_rng};
+
+/// One thing that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish<'a> {
+    /// A row by its number.
+    Row(u64),
+    /// A bit by its number in all rows together; see [`Bit`] for how they are counted.
+    Bit(u64),
+    /// The value of a key; in a table that is asked by row, the row that a key stands for, such as an address.
+    Key(&'a str),
+}
+
+/// What came of a wish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    /// Where it lies, if that is one row.
+    pub row: Option<u64>,
+    /// The value, as it was encoded; one byte, 0 or 1, for a bit. `None` if the table does not have the key.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Where a wish's rows lie, by one catalog.
+enum Place {
+    Row(u64),
+    Bit(Bit),
+    Slots(Vec<u64>, Plan),
+}
+
+/// Wishes as one catalog has them.
+pub(crate) struct Wishes {
+    keyword: Option<Keyword>,
+    form: RowForm,
+    places: Vec<Result<Place, CatalogError>>,
+}
+
+impl Wishes {
+    /// # Errors
+    /// What is wrong with the catalog, whatever is wanted.
+    pub(crate) fn of(catalog: &Catalog, wishes: &[Wish<'_>]) -> Result<Self> {
+        let mut rng = system_rng().map_err(|_| crate::ClientError::NoEntropy)?;
+        let (keyword, form) = (catalog.keyword()?, catalog.row_form()?);
+        let place = |wish: &Wish<'_>| match (wish, &keyword) {
+            (Wish::Key(key), Some(keyword)) => slots(keyword, key, &mut rng),
+            (Wish::Row(_) | Wish::Bit(_), Some(_)) => Err(by_key()),
+            (Wish::Row(row), None) => Ok(Place::Row(*row)),
+            (Wish::Bit(bit), None) => catalog.bit(*bit).map(Place::Bit),
+            (Wish::Key(key), None) => catalog.row_of(key).map(Place::Row),
+        };
+        let places = wishes.iter().map(place).collect();
+        Ok(Wishes { keyword, form, places })
+    }
+
+    /// The rows to ask for: as many for each wish, whatever it is.
+    pub(crate) fn rows(&self) -> Vec<u64> {
+        let each = self.each();
+        let rows = |place: &Result<Place, CatalogError>| match place {
+            Ok(Place::Row(row)) => vec![*row],
+            Ok(Place::Bit(bit)) => vec![bit.row()],
+            Ok(Place::Slots(rows, _)) => rows.clone(),
+            Err(_) => vec![0; each],
+        };
+        self.places.iter().flat_map(rows).collect()
+    }
+
+    fn each(&self) -> usize {
+        self.keyword.as_ref().map_or(1, |keyword| keyword.params().probes as usize)
+    }
+
+    /// What the rows that were asked for say.
+    ///
+    /// # Errors
+    /// Why a wish could not be granted; rows that are none of such a table.
+    pub(crate) fn read(self, rows: Vec<Vec<u8>>) -> Result<Vec<Granted>> {
+        let (each, form) = (self.each(), self.form);
+        let mut rows = rows.into_iter();
+        let read = |place: Result<Place, CatalogError>| {
+            let mut of_wish: Vec<_> = rows.by_ref().take(each).collect();
+            let mut row = || of_wish.pop().ok_or(Error::from(Misuse::Rule("each wish has its rows")));
+            Ok(match place? {
+                Place::Row(at) => Granted { row: Some(at), value: Some(form.value(row()?)?) },
+                Place::Bit(bit) => {
+                    Granted { row: Some(bit.row()), value: Some(vec![bit.of(&row()?).into()]) }
+                }
+                Place::Slots(_, plan) => {
+                    let rule = Misuse::Rule("slots are of a table that is asked by key");
+                    let keyword = self.keyword.as_ref().ok_or(Error::from(rule))?;
+                    let value = keyword.assemble(plan, of_wish.into_iter().map(Row::new).collect())?;
+                    Granted { row: None, value: value.map(|value| value.to_vec()) }
+                }
+            })
+        };
+        self.places.into_iter().map(read).collect()
+    }
+}
+
+fn slots(keyword: &Keyword, key: &str, rng: &mut SystemRng) -> Result<Place, CatalogError> {
+    let key = self::key(keyword.params(), key)?;
+    let (rows, plan) = keyword.plan(&key, rng).map_err(|error| refused(error.to_string()))?;
+    Ok(Place::Slots(rows, plan))
+}
+
+/// A key in the form of a table that is asked so.
+pub(crate) fn key(params: &Params, text: &str) -> Result<Key, CatalogError> {
+    let key = params.form.canonical(text.as_bytes()).map_err(|error| refused(error.to_string()))?;
+    if key.len() > params.key_bytes as usize {
+        return Err(refused("the key is longer than any key of the table".to_owned()));
+    }
+    Ok(key)
+}
+
+/// Rows and bits of a table that is asked by key.
+pub(crate) fn by_key() -> CatalogError {
+    refused("the table is asked by key, and its rows mean nothing by themselves: ask by key".to_owned())
+}
+
+/// Keys of a table that is asked by row.
+pub(crate) fn by_row() -> CatalogError {
+    refused("the table is asked by row, and not by key".to_owned())
+}
+
+fn refused(why: String) -> CatalogError {
+    CatalogError::NoSuchRow { why }
+}

@@ -1,0 +1,228 @@
+//! The law of silence: once a server was contacted, what is seen does not depend on what is wanted, whatever the publisher did
+//! meanwhile. A request leaves, and only then comes an error.
+
+use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of};
+use sotto_catalog::{KeyKind, Layer, TableKind};
+use sotto_client::transport::Request;
+use sotto_client::{ClientError, Granted, Table, Wish};
+use sotto_layers::keyword::{Form, NAME as KEYWORD, Params, Values};
+use sotto_prg::PublicSeed;
+use sotto_testkit::transcript::{Transcript, tells_nothing};
+
+/// What a publisher does after a table was opened, and before it is asked.
+type Publisher = (&'static str, fn(&mut World));
+
+const ROWS: u64 = 300;
+const WIDTH: u64 = 16;
+
+/// Rows that are there, that a smaller table lacks, and that never were.
+const WISHES: [Wish<'_>; 12] = [
+    Wish::Row(0),
+    Wish::Row(7),
+    Wish::Row(250),
+    Wish::Row(ROWS - 1),
+    Wish::Row(ROWS),
+    Wish::Row(u64::MAX),
+    Wish::Bit(0),
+    Wish::Bit(250 * 8 * WIDTH),
+    Wish::Bit(ROWS * 8 * WIDTH),
+    Wish::Bit(u64::MAX),
+    Wish::Key("4"),
+    Wish::Key("no row"),
+];
+
+const KEYS: [Wish<'_>; 9] = [
+    Wish::Key("10.0.0.1"),
+    Wish::Key("10.0.250.1"),
+    Wish::Key("10.1.43.0"),
+    Wish::Key("11.0.0.0"),
+    Wish::Key("9.255.255.255"),
+    Wish::Key(""),
+    Wish::Key("no address"),
+    Wish::Row(250),
+    Wish::Row(ROWS),
+];
+
+const PUBLISHERS: [Publisher; 5] = [
+    ("a table that stays", |_| ()),
+    ("another epoch", |world| world.update(&[3])),
+    ("a smaller table", |world| shrink(world, 200)),
+    ("a table of one row", |world| shrink(world, 1)),
+    ("blocks that begin elsewhere", |world| {
+        world.update(&[]);
+        let empty = sotto_catalog::HexBytes(vec![0]);
+        world.catalog.kind = TableKind::Range { key: KeyKind::Ipv4, block: 16, first: 0x0a00_0000, empty };
+    }),
+];
+
+fn shrink(world: &mut World, rows: u64) {
+    world.update(&[]);
+    world.catalog.rows = rows;
+}
+
+fn name(request: &Request) -> String {
+    format!("{:?} {} {:?}", request.method, request.path, request.range)
+}
+
+/// Opens a table, lets its publisher act, asks, and takes down what the servers heard.
+fn look<T>(
+    make: impl Fn() -> Vec<Server>,
+    publisher: fn(&mut World),
+    transcript: &Transcript,
+    ask: impl FnOnce(&mut Table) -> Result<T, ClientError>,
+) -> Result<T, ClientError> {
+    let servers = make();
+    let lines = servers.iter().map(|server| boxed(server.transport())).collect();
+    let mut table = Table::over_all(lines, NAME).resolve(resolve).state_in_memory().open().unwrap();
+    for server in &servers {
+        server.with(publisher);
+        server.heard();
+    }
+    let outcome = ask(&mut table);
+    for (i, server) in servers.iter().enumerate() {
+        for request in server.heard() {
+            transcript.note(format!("server {i}"), name(&request), request.body.len());
+        }
+    }
+    outcome
+}
+
+fn one(scheme: &'static str) -> impl Fn() -> Vec<Server> {
+    move || vec![server_of(scheme, ROWS, WIDTH)]
+}
+
+fn addresses() -> Vec<Server> {
+    let server = server_of("clear/1", ROWS, WIDTH);
+    as_addresses(&server);
+    vec![server]
+}
+
+#[test]
+fn one_wish_is_like_another() {
+    for (name, publisher) in PUBLISHERS {
+        tells_nothing(name, &WISHES, |wish, seen| {
+            look(one("clear/1"), publisher, seen, |table| table.get_all(&[*wish]))
+        });
+        tells_nothing(&format!("{name}, by address"), &KEYS, |wish, seen| {
+            look(addresses, publisher, seen, |table| table.get_all(&[*wish]))
+        });
+    }
+}
+
+#[test]
+fn so_it_is_in_company() {
+    for (name, publisher) in PUBLISHERS {
+        tells_nothing(name, &WISHES, |wish, seen| {
+            let wishes = [Wish::Row(0), *wish, Wish::Bit(9)];
+            look(one("clear/1"), publisher, seen, |table| table.get_all(&wishes))
+        });
+    }
+}
+
+#[test]
+fn so_it_is_with_every_kind_of_client() {
+    // Keys, states, streamed rows, ordered hints, two servers, and a real scheme.
+    let pair = |scheme: &'static str| {
+        move || {
+            let servers = [(); 2].map(|()| server_of(scheme, ROWS, WIDTH));
+            servers[1].with(|world| world.role = 1);
+            servers.into()
+        }
+    };
+    for (name, publisher) in &PUBLISHERS[..3] {
+        let check = |scheme: &str, make: &dyn Fn() -> Vec<Server>| {
+            tells_nothing(&format!("{name}, {scheme}"), &WISHES, |wish, seen| {
+                look(make, *publisher, seen, |table| table.get_all(&[*wish]))
+            });
+        };
+        for scheme in ["clear-keyed/1", "clear-rows/1", "clear-state/1", "simplepir/1", "s3pir/1", "piano/1"]
+        {
+            check(scheme, &one(scheme));
+        }
+        for scheme in ["clear-two/1", "clear-helped/1", "dpf/1", "checklist/1"] {
+            check(scheme, &pair(scheme));
+        }
+    }
+}
+
+#[test]
+fn a_stream_comes_whole_whatever_row_it_is() {
+    for (name, publisher) in PUBLISHERS {
+        let make = || vec![server_of("clear-stream/1", ROWS, 4096)];
+        tells_nothing(name, &[0, 7, 250, ROWS - 1, ROWS, u64::MAX], |row, seen| {
+            let mut out = Vec::new();
+            let streamed = look(make, publisher, seen, |table| table.stream(*row, &mut out));
+            assert_eq!(
+                out.len(),
+                if streamed.is_ok() { 4096 } else { 0 },
+                "nothing of another row is written"
+            );
+            streamed
+        });
+        tells_nothing(name, &["0", "250", "300", "no row"], |key, seen| {
+            look(make, publisher, seen, |table| table.stream_key(key, &mut Vec::new()))
+        });
+    }
+}
+
+/// Makes a table one that is asked by key.
+fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
+    let (values, seed) = (Values::Fixed(4), PublicSeed([probes as u8; 32]));
+    let params = Params {
+        form: Form::Domain,
+        key_bytes,
+        probes,
+        slots: 1,
+        rows: ROWS,
+        tag_bytes: 12,
+        values,
+        seed,
+        attempt: 0,
+        cuts: None,
+    };
+    world.catalog.kind = TableKind::Keyword;
+    world.catalog.layers = vec![Layer { name: KEYWORD.to_owned(), params: serde_json::json!(params) }];
+}
+
+#[test]
+fn keys_are_alike_also_where_they_are_none() {
+    let make = || {
+        let server = server_of("clear/1", ROWS, WIDTH);
+        server.with(|world| keyed(world, 2, 40));
+        vec![server]
+    };
+    let long = "a-long-name.".repeat(4) + "example";
+    let wishes = [
+        Wish::Key("one.example"),
+        Wish::Key("other.example"),
+        Wish::Key(&long),
+        Wish::Key("no domain at all"),
+        Wish::Key(""),
+        Wish::Row(3),
+        Wish::Bit(3),
+    ];
+    let publishers: [Publisher; 4] = [
+        ("a table that stays", |_| ()),
+        ("another epoch", |world| world.update(&[])),
+        ("more rows to a key, and longer keys", |world| {
+            world.update(&[]);
+            keyed(world, 3, 80);
+        }),
+        ("no keys any more", |world| {
+            world.update(&[]);
+            world.catalog.kind = TableKind::Index;
+            world.catalog.layers.clear();
+        }),
+    ];
+    for (name, publisher) in publishers {
+        tells_nothing(name, &wishes, |wish, seen| {
+            let granted =
+                look(make, publisher, seen, |table| table.get_all(&[*wish, Wish::Key("two.example")]));
+            // What the last publisher has is no key's.
+            granted.or_else(|error| match (name, error.code()) {
+                ("no keys any more", "no-such-row") if *wish == wishes[0] => Ok(Vec::<Granted>::new()),
+                _ => Err(error),
+            })
+        });
+    }
+}
