@@ -382,3 +382,10 @@ impl ClientError {
         }
     }
 }
+
+#[cfg(feature = "cache")]
+impl From<sotto_prg::NoEntropy> for ClientError {
+    fn from(_: sotto_prg::NoEntropy) -> Self {
+        ClientError::NoEntropy
+    }
+}

@@ -124,7 +124,7 @@ impl Stack {
     /// [`ClientError`]; [`ClientError::EpochChanged`] if the stack has moved on: [`Self::refresh`] it, make the layer
     /// anew, and ask again.
     pub fn lookup<L: Layer>(&mut self, layer: &L, request: &L::Request) -> Result<L::Reply> {
-        let mut rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
+        let mut rng = system_rng()?;
         self.lookup_with(layer, request, &mut rng)
     }
 

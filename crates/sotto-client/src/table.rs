@@ -45,11 +45,11 @@ pub use builder::Builder;
 pub use event::{Event, Wait};
 pub use stats::{Evaluations, LookupStats, Progress, Share, Stage, Stats, StreamStats, Traffic};
 
+use crate::Result;
 use crate::cache::Cache;
 use crate::session::{Config, Opening, Session, Trust};
 use crate::transport::Transport;
 use crate::wish::{self, Granted, Wish};
-use crate::{ClientError, Result};
 use ahead::{Pass, Plan};
 use event::Voice;
 use keys::Keys;
@@ -57,7 +57,7 @@ use patience::Patience;
 use servers::Servers;
 use sotto_catalog::{Catalog, CatalogError, TableKind};
 use sotto_core::{Budget, Error, Misuse, ParamsReport};
-use sotto_prg::{SystemRng, system_rng};
+use sotto_prg::FreshRng;
 use std::fmt;
 
 /// An open table.
@@ -79,7 +79,7 @@ pub(crate) struct Line {
     keys: Keys,
     patience: Patience,
     progress: Voice<Progress>,
-    rng: SystemRng,
+    rng: FreshRng,
     stats: Stats,
 }
 
@@ -111,7 +111,7 @@ impl Table {
 
     fn open(servers: Servers, options: builder::Options) -> Result<Self> {
         let builder::Options { mut config, cache, keys, ledger, patience, progress, plan } = options;
-        let rng = system_rng().map_err(|_| ClientError::NoEntropy)?;
+        let rng = FreshRng::open()?;
         let mut line =
             Line { servers, ledger, cache, keys, patience, progress, rng, stats: Stats::default() };
         line.recollect(&mut config)?;

@@ -50,7 +50,7 @@ impl Wishes {
     /// # Errors
     /// What is wrong with the catalog, whatever is wanted.
     pub(crate) fn of(catalog: &Catalog, wishes: &[Wish<'_>]) -> Result<Self> {
-        let mut rng = system_rng().map_err(|_| crate::ClientError::NoEntropy)?;
+        let mut rng = system_rng()?;
         let (keyword, form) = (catalog.keyword()?, catalog.row_form()?);
         let place = |wish: &Wish<'_>| match (wish, &keyword) {
             (Wish::Key(key), Some(keyword)) => slots(keyword, key, &mut rng),

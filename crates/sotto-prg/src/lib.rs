@@ -20,4 +20,4 @@ pub mod public;
 pub mod system;
 
 pub use public::{PublicSeed, PublicStream};
-pub use system::{NoEntropy, SystemRng, system_rng};
+pub use system::{FreshRng, NoEntropy, SystemRng, system_rng};

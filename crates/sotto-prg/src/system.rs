@@ -1,7 +1,7 @@
 //! The one door to the operating system's randomness.
 
 use rand_chacha::ChaCha20Rng;
-use rand_core::{Infallible, SeedableRng, TryCryptoRng, TryRng};
+use rand_core::{Infallible, Rng, SeedableRng, TryCryptoRng, TryRng};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -14,6 +14,65 @@ pub fn system_rng() -> Result<SystemRng, NoEntropy> {
     let mut key = Zeroizing::new([0u8; 32]);
     getrandom::fill(key.as_mut()).map_err(|_| NoEntropy)?;
     Ok(SystemRng { rng: ChaCha20Rng::from_seed(*key) })
+}
+
+/// A generator that lives longer than one query. It hands itself out with fresh bytes of the operating system mixed in.
+///
+/// A process that was forked, and a machine that was restored from a snapshot, have a generator twice. Without
+/// fresh bytes both would draw the same secrets for two queries, and a server that has both learns their difference. The time
+/// is mixed in too, where there is a clock: in a restored machine the operating system's generator may be the same again.
+pub struct FreshRng {
+    rng: SystemRng,
+}
+
+impl FreshRng {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// [`NoEntropy`], as [`system_rng`].
+    pub fn open() -> Result<Self, NoEntropy> {
+        Ok(FreshRng { rng: system_rng()? })
+    }
+
+    /// The generator, to draw from for one query.
+    ///
+    /// # Errors
+    /// [`NoEntropy`]. What was drawn before is no source of secrets then.
+    pub fn draw(&mut self) -> Result<&mut SystemRng, NoEntropy> {
+        let mut fresh = Zeroizing::new([0u8; 32]);
+        getrandom::fill(fresh.as_mut()).map_err(|_| NoEntropy)?;
+        self.mix(&fresh, &time());
+        Ok(&mut self.rng)
+    }
+
+    /// The next key is a hash of what the generator would have given, of fresh bytes and of the time: as good as the best of them.
+    fn mix(&mut self, fresh: &[u8; 32], time: &[u8; 16]) {
+        let mut material = Zeroizing::new([0u8; 80]);
+        let (own, others) = material.split_at_mut(32);
+        self.rng.rng.fill_bytes(own);
+        others.iter_mut().zip(fresh.iter().chain(time)).for_each(|(byte, other)| *byte = *other);
+        let key = Zeroizing::new(blake3::derive_key(CONTEXT, material.as_ref()));
+        self.rng.rng = ChaCha20Rng::from_seed(*key);
+    }
+}
+
+/// The context of the hash that leads from one key to the next.
+const CONTEXT: &str = "sotto 2026 fresh randomness v1";
+
+/// Nanoseconds since 1970, of a clock that goes on while a machine stands still; zero in a browser, which cannot be forked.
+fn time() -> [u8; 16] {
+    #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
+    let nanos =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+    #[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+    let nanos = 0u128;
+    nanos.to_le_bytes()
+}
+
+impl fmt::Debug for FreshRng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FreshRng")
+    }
 }
 
 /// A generator for secrets: ChaCha20 keyed by the operating system.
@@ -115,8 +174,40 @@ mod tests {
         assert_eq!(rng.next_u64(), ChaCha20Rng::from_seed([0; 32]).next_u64());
     }
 
+    /// The same generator in two processes, as after a fork or a restored snapshot.
+    fn twins() -> [FreshRng; 2] {
+        [(); 2].map(|()| FreshRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([7; 32]) } })
+    }
+
+    #[test]
+    fn twins_draw_different_secrets() {
+        let drawn = twins().map(|mut twin| twin.draw().unwrap().next_u64());
+        assert_ne!(drawn[0], drawn[1]);
+        // Each of the three parts is enough.
+        let mixed = |seed: u8, fresh: u8, time: u8| {
+            let mut rng = FreshRng { rng: SystemRng { rng: ChaCha20Rng::from_seed([seed; 32]) } };
+            rng.mix(&[fresh; 32], &[time; 16]);
+            rng.rng.next_u64()
+        };
+        let same = mixed(1, 1, 1);
+        assert_eq!(same, mixed(1, 1, 1));
+        for other in [mixed(2, 1, 1), mixed(1, 2, 1), mixed(1, 1, 2)] {
+            assert_ne!(same, other);
+        }
+    }
+
+    #[test]
+    fn time_goes_on() {
+        let before = time();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert_ne!(before, time());
+    }
+
     #[test]
     fn it_does_not_print_itself() {
-        assert_eq!(format!("{:?}", system_rng().unwrap()), "SystemRng");
+        assert_eq!(
+            format!("{:?} {:?}", system_rng().unwrap(), FreshRng::open().unwrap()),
+            "SystemRng FreshRng"
+        );
     }
 }

@@ -136,7 +136,7 @@ fn a_stream_that_is_cut_short_leaves_nothing_behind() {
     assert!(left() == 1 && folder.at("out/row").exists());
 }
 
-/// Calls of one day share their keys, unless one asks for its own.
+/// Calls of one hour share their keys, unless one asks for its own.
 #[test]
 fn keys_are_uploaded_by_the_first_call_alone() {
     let folder = Folder::new();

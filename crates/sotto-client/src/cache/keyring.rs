@@ -1,7 +1,7 @@
 //! Keys that servers know, kept from call to call: what they are drawn from, encrypted.
 //!
 //! ```text
-//! DIR/keys/<hash>.keys   sotto-keys/1 | nonce (24 B) | XChaCha20-Poly1305 of: when made (8 B) | the keys
+//! DIR/keys/<hash>.keys   sotto-keys/2 | nonce (24 B) | XChaCha20-Poly1305 of: when made (8 B) | how often used (8 B) | the keys
 //! DIR/keys/<hash>.lock   held by the process that registers keys
 //! DIR/keys/key           the key file: 32 random bytes for its owner alone, here or wherever the caller says
 //! ```
@@ -27,7 +27,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-const MAGIC: &[u8; 16] = b"sotto-keys/1\0\0\0\0";
+const MAGIC: &[u8; 16] = b"sotto-keys/2\0\0\0\0";
 const NONCE: usize = 24;
 const KEY: usize = 32;
 /// Most bytes of a file that is read: a few hundred are written.
@@ -47,6 +47,8 @@ pub struct Entry {
     pub keys: Registered,
     /// Seconds since 1970.
     pub made: u64,
+    /// Queries that were made under them.
+    pub used: u64,
 }
 
 /// The place of the keys of one table at one list of servers.
@@ -85,8 +87,10 @@ impl Keyring {
         let Some((nonce, msg)) = sealed else { return Ok(None) };
         let opened = cipher.decrypt(&XNonce::from(*nonce), Payload { msg, aad: &aad(hook) });
         Ok(opened.ok().map(Zeroizing::new).and_then(|bytes| {
-            let (made, keys) = bytes.split_first_chunk()?;
-            Some(Entry { keys: Registered::parse(keys)?, made: u64::from_le_bytes(*made) })
+            let (made, rest) = bytes.split_first_chunk()?;
+            let (used, keys) = rest.split_first_chunk()?;
+            let [made, used] = [made, used].map(|word| u64::from_le_bytes(*word));
+            Some(Entry { keys: Registered::parse(keys)?, made, used })
         }))
     }
 
@@ -102,7 +106,9 @@ impl Keyring {
         };
         let mut nonce = [0; NONCE];
         rng.fill_bytes(&mut nonce);
-        let plain = Zeroizing::new([&entry.made.to_le_bytes()[..], &entry.keys.to_bytes()].concat());
+        let plain = Zeroizing::new(
+            [&entry.made.to_le_bytes()[..], &entry.used.to_le_bytes(), &entry.keys.to_bytes()].concat(),
+        );
         let sealed = cipher.encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad(hook) });
         let sealed = sealed.map_err(|_| CacheError::at(&path, ErrorKind::InvalidData.into()))?;
         replace(&path, &[&MAGIC[..], &nonce, &sealed].concat()).map(drop)

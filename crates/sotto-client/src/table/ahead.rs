@@ -23,14 +23,14 @@ pub(crate) mod work;
 
 use super::servers::Servers;
 use super::{Event, Table};
+use crate::Result;
 use crate::session::Opening;
 use crate::state::checkpoint::Ahead;
 use crate::state::keeper::Keeper;
 use crate::transport::{Transport, TransportError};
-use crate::{ClientError, Result};
 use pace::{Clock, Pace, Paced, Signal, System};
 use sotto_core::{Artifact, Budget, Error, Misuse};
-use sotto_prg::system_rng;
+use sotto_prg::FreshRng;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
@@ -113,14 +113,12 @@ impl Table {
         }
     }
 
-    /// Begins to prepare the next client, if hints are low.
+    /// Begins to prepare the next client, if hints are low, or keys have come to three quarters of their life.
     pub(super) fn look_ahead(&mut self) {
         let fresh = self.session.report().costs.budget;
         let mark = self.plan.low_water.unwrap_or(fresh / 4);
-        if matches!(self.session.budget(), Budget::Left(left) if left < mark)
-            && self.pass.is_none()
-            && !self.session.is_discarded()
-        {
+        let is_low = matches!(self.session.budget(), Budget::Left(left) if left < mark);
+        if (is_low || self.line.keys.are_low()) && self.pass.is_none() && !self.session.is_discarded() {
             // What keeps it from beginning will be an error once it is needed.
             self.pass = self.begin(From::Disk, None).ok().flatten();
         }
@@ -157,9 +155,9 @@ impl Table {
     /// A thread that prepares a client, if there can be one.
     fn begin(&mut self, from: From, ahead: Option<Ahead>) -> Result<Option<Pass>> {
         let streams = self.session.catalog().artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
-        let Some(entry) = self.session.scheme().state.as_ref().filter(|_| streams) else { return Ok(None) };
+        let entry = self.session.scheme().state.as_ref().filter(|_| streams);
         // Where a server makes hints, they do not end.
-        if self.session.scheme().upkeep.is_some() {
+        if self.session.scheme().upkeep.is_some() || entry.is_none() && self.session.keys().is_none() {
             return Ok(None);
         }
         let Some(transports) = &mut self.plan.transports else { return Ok(None) };
@@ -178,11 +176,11 @@ impl Table {
             epoch: self.session.epoch(),
             servers,
             ahead: ahead.clone(),
-            how: (entry, literal),
+            how: entry.map(|entry| (entry, literal)),
             params: self.session.catalog().params_digest,
             signal: Arc::clone(&signal),
             clock,
-            rng: system_rng().map_err(|_| ClientError::NoEntropy)?,
+            rng: FreshRng::open()?,
             events: self.line.ledger.events.clone(),
             progress: self.line.progress.clone(),
             from,
@@ -201,10 +199,12 @@ impl Table {
     /// taken along first.
     fn hand_over(&mut self, pass: Pass, prepared: Prepared) -> Result<bool> {
         let Prepared { session, snapshot, traffic } = prepared;
-        let artifacts = &mut self.line.stats.artifacts;
-        artifacts.requests += traffic.requests;
-        artifacts.up += traffic.up;
-        artifacts.down += traffic.down;
+        let has_keys = session.keys().is_some();
+        let stats = &mut self.line.stats;
+        let sum = if has_keys { &mut stats.keys } else { &mut stats.artifacts };
+        sum.requests += traffic.requests;
+        sum.up += traffic.up;
+        sum.down += traffic.down;
         if let Some(keeper) = &mut self.line.ledger.keeper {
             // What the state was when the preparation began may have been thrown away.
             let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
@@ -220,7 +220,11 @@ impl Table {
         }
         self.session = session;
         self.keep_in_mind();
-        self.line.ledger.events.tell(Event::Renewed(self.session.budget()));
+        self.line.keep_keys(&self.session)?;
+        self.line.ledger.events.tell(match has_keys {
+            true => Event::KeysChanged,
+            false => Event::Renewed(self.session.budget()),
+        });
         Ok(true)
     }
 

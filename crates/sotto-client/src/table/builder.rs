@@ -4,7 +4,7 @@ use super::ahead::Plan;
 #[cfg(test)]
 use super::ahead::pace::Clock;
 use super::event::Voice;
-use super::keys::{Keys, USUAL_AGE};
+use super::keys::{Keys, USUAL_AGE, USUAL_QUERIES};
 use super::ledger::Ledger;
 use super::locations::{self, Locations};
 use super::patience::{self, Patience};
@@ -33,6 +33,7 @@ pub struct Builder {
     cache_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
     keys_age: Duration,
+    keys_queries: u64,
     state_dir: Option<PathBuf>,
     anchor_dir: Option<PathBuf>,
     locations: Option<Locations>,
@@ -78,6 +79,7 @@ impl Builder {
             cache_dir: None,
             key_file: None,
             keys_age: USUAL_AGE,
+            keys_queries: USUAL_QUERIES,
             state_dir: None,
             anchor_dir: None,
             locations: None,
@@ -113,11 +115,21 @@ impl Builder {
         self
     }
 
-    /// Uses registered keys for so long, from opening to opening, if there is a cache: a day unless said otherwise. The
+    /// Uses registered keys for so long, also from opening to opening if there is a cache: an hour unless said otherwise. The
     /// server knows which asks were made under the same keys, and so by one client. With [`Duration::ZERO`] this opening
     /// registers keys of its own, and none are kept: it is tied to no other by its keys.
+    ///
+    /// Whoever sees what comes of answers, and spoils some, learns of the keys. So they end, by this age or by
+    /// [`Builder::keys_queries`], and never because of what came back. The next ones are made in the background in time.
     pub fn keys_age(mut self, age: Duration) -> Self {
         self.keys_age = age;
+        self
+    }
+
+    /// Uses registered keys for so many queries at most: 256 unless said otherwise. Rows that are wider than a record take
+    /// several each. See [`Builder::keys_age`].
+    pub fn keys_queries(mut self, queries: u64) -> Self {
+        self.keys_queries = queries.max(1);
         self
     }
 
@@ -285,7 +297,7 @@ impl Builder {
         let dir = self.cache_dir.as_deref();
         let cache = dir.map(Cache::open).transpose().map_err(ClientError::from)?;
         let ring = dir.map(|dir| Keyring::open(dir, self.key_file.as_deref())).transpose()?;
-        let keys = Keys::new(ring, self.keys_age);
+        let keys = Keys::new(ring, self.keys_age, self.keys_queries);
         let options = Options { config, cache, keys, ledger, patience, progress: self.progress, plan };
         Table::open(servers, options)
     }

@@ -113,14 +113,14 @@ impl Line {
         };
         self.tell(stage, 0, 0);
         let response = self.exchange(stage, server, &request)?;
-        match opening.feed(&response, &mut self.rng) {
+        match opening.feed(&response, self.rng.draw()?) {
             Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
             outcome => return outcome,
         }
         // Whoever signed it did not sign that. It is the same for everyone, so asking again tells nothing.
         let again = self.exchange(stage, server, &request)?;
         let is_same = again.body == response.body;
-        match opening.feed(&again, &mut self.rng) {
+        match opening.feed(&again, self.rng.draw()?) {
             Ok(()) => {
                 self.ledger.events.tell(Event::Mended("the table's catalog"));
                 Ok(())
@@ -190,7 +190,7 @@ impl Line {
     fn call_for(&mut self, opening: &mut Opening, request: &Request) -> Result<Vec<u8>> {
         let response = self.servers.call(0, request)?;
         self.stats.artifacts.add(0, response.body.len() as u64);
-        opening.feed(&response, &mut self.rng)?;
+        opening.feed(&response, self.rng.draw()?)?;
         Ok(response.body)
     }
 

@@ -32,6 +32,8 @@ pub enum Event {
     },
     /// Somebody else is waited for, for so long at most.
     Waiting(Wait, Duration),
+    /// The client's keys had come to their end, by age or by count, and others have taken their place.
+    KeysChanged,
     /// Something was damaged, thrown away, and fetched again.
     Mended(&'static str),
 }
@@ -99,6 +101,9 @@ impl fmt::Display for Event {
             Event::Followed { from, to } => write!(f, "the state went along from epoch {from} to {to}"),
             Event::Waiting(wait, limit) => {
                 write!(f, "waiting for {}, up to {} s", wait.what(), limit.as_secs())
+            }
+            Event::KeysChanged => {
+                f.write_str("keys were used for long enough, and others are used from now on")
             }
             Event::Mended(what) => write!(f, "{what} was damaged, and was fetched again"),
         }

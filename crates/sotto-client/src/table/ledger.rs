@@ -53,7 +53,7 @@ impl Line {
         };
         let location = locations(&locations::folder_of(&wanted))?;
         let Opened { mut keeper, client, lost, dropped } =
-            Keeper::open(location, &wanted, how, &mut self.rng)?;
+            Keeper::open(location, &wanted, how, self.rng.draw()?)?;
         let found = match client {
             None => keeper.lend().resume(how)?,
             Some(_) => Found::Nothing,
@@ -111,7 +111,7 @@ impl Line {
         // Until the next one is there: its making may fail.
         session.discard();
         let keeper = self.ledger.keeper.take().ok_or(rule)?;
-        self.ledger.keeper = Some(keeper.start_over(&mut self.rng)?);
+        self.ledger.keeper = Some(keeper.start_over(self.rng.draw()?)?);
         self.ledger.events.tell(Event::StartedOver(lost));
         let opening = self.open(again)?;
         *session = self.take_over(opening)?;
@@ -125,7 +125,7 @@ impl Line {
         let Some(keeper) = &mut self.ledger.keeper else {
             return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
         };
-        let entry = session.draft(rows, &mut self.rng)?;
+        let entry = session.draft(rows, self.rng.draw()?)?;
         keeper.commit(&entry, session.epoch())
     }
 

@@ -41,7 +41,7 @@ impl Line {
     /// Makes a request. One that must be durable is on disk before anybody can send it.
     fn make(&mut self, session: &mut Session, rows: &[u64]) -> Result<Made> {
         if !session.is_durable() {
-            return Ok(Made::Fleeting(session.ask(rows, &mut self.rng)?));
+            return Ok(Made::Fleeting(session.ask(rows, self.rng.draw()?)?));
         }
         let recorded = self.commit(session, rows)?;
         let requests = session.requests(recorded.record())?;
@@ -132,8 +132,10 @@ impl Table {
         if self.session.spends() {
             self.make_ready(rows.len())?;
         }
+        self.change_keys(rows.len().saturating_mul(self.session.packing().lookups()) as u64)?;
         let start = Instant::now();
         let mut made = self.line.make(&mut self.session, rows)?;
+        self.line.keys.count(made.queries() as u64);
         let sent = Instant::now();
         let responses = self.line.send(&mut self.session, &mut made)?;
         let returned = Instant::now();
@@ -150,9 +152,7 @@ impl Table {
         for share in &stats.servers {
             self.line.stats.asks.add(share.up, share.down);
         }
-        if self.session.spends() {
-            self.look_ahead();
-        }
+        self.look_ahead();
         let values = values?;
         self.line.stats.rows += values.len() as u64;
         self.last = Some(stats);

@@ -42,6 +42,7 @@ impl Table {
         out: &mut dyn Write,
     ) -> Result<StreamStats> {
         let mut stats = StreamStats::default();
+        self.change_keys(1)?;
         match self.stream_one(row(self.session.catalog()), out, &mut stats) {
             Err(ClientError::EpochChanged { .. }) if stats.units == 0 => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
@@ -50,6 +51,7 @@ impl Table {
             }
             outcome => outcome?,
         }
+        self.look_ahead();
         Ok(stats)
     }
 
@@ -79,7 +81,8 @@ impl Line {
         stats: &mut StreamStats,
     ) -> Result<()> {
         let start = Instant::now();
-        let mut streaming = session.stream(row, &mut self.rng)?;
+        let mut streaming = session.stream(row, self.rng.draw()?)?;
+        self.keys.count(1);
         let mut out = session.catalog().row_form()?.writer(out);
         stats.epoch = session.epoch().0;
         stats.row_bytes = streaming.row_bytes();

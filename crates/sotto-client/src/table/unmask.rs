@@ -13,7 +13,7 @@ impl Table {
             return fetched;
         }
         let start = Instant::now();
-        let evaluation = self.session.evaluation(rows, fetched, &mut self.line.rng)?;
+        let evaluation = self.session.evaluation(rows, fetched, self.line.rng.draw()?)?;
         let response = self.line.servers.call(evaluation.server(), evaluation.request())?;
         let (up, down) = (evaluation.request().body.len() as u64, response.body.len() as u64);
         self.line.stats.evaluations.add(up, down);

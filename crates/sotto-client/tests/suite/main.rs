@@ -15,6 +15,7 @@ mod catalogs;
 mod common;
 mod hints;
 mod http;
+mod keys;
 mod registry;
 mod rows;
 mod server;

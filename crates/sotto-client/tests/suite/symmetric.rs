@@ -300,8 +300,9 @@ fn what_a_symmetric_table_cannot_do_is_said() {
     let error = table.stream(3, &mut Vec::new()).unwrap_err();
     assert_eq!(error.code(), "cannot-stream");
     assert!(world.sent().is_empty());
-    let shapes =
-        |sent: Vec<Request>| sent.into_iter().map(|one| (one.path, one.body.len())).collect::<Vec<_>>();
+    let shapes = |sent: Vec<(String, Vec<u8>)>| {
+        sent.into_iter().map(|(path, body)| (path, body.len())).collect::<Vec<_>>()
+    };
     table.get(ROWS - 1).unwrap();
     let usual = shapes(world.sent());
     assert_eq!(usual.len(), 2);

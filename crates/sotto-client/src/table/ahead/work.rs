@@ -14,7 +14,7 @@ use crate::transport::{Request, Response, TransportError};
 use crate::{ClientError, Result};
 use sotto_catalog::Hex32;
 use sotto_core::{Artifact, Epoch, Error, StateEntry};
-use sotto_prg::SystemRng;
+use sotto_prg::FreshRng;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,13 +48,13 @@ pub(crate) struct Work {
     pub(crate) servers: Servers,
     /// Where it is written down; `None` for a client whose state is in memory.
     pub(crate) ahead: Option<Ahead>,
-    /// How a preparation is read back, with the parameters it takes.
-    pub(crate) how: (&'static StateEntry, Vec<u8>),
+    /// How a preparation is read back, with the parameters it takes; `None` for a client that has keys and no state.
+    pub(crate) how: Option<(&'static StateEntry, Vec<u8>)>,
     /// The digest of those.
     pub(crate) params: Hex32,
     pub(crate) signal: Arc<Signal>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) rng: SystemRng,
+    pub(crate) rng: FreshRng,
     pub(crate) events: Voice<Event>,
     pub(crate) progress: Voice<Progress>,
     pub(crate) from: From,
@@ -139,10 +139,9 @@ impl Work {
 
     fn begin(&mut self) -> Result<Opening> {
         let config = self.config.clone();
-        let (entry, literal) = &self.how;
-        let found = match &self.ahead {
-            Some(ahead) => ahead.resume((entry, literal))?,
-            None => Found::Nothing,
+        let found = match (&self.ahead, &self.how) {
+            (Some(ahead), Some((entry, literal))) => ahead.resume((entry, literal))?,
+            _ => Found::Nothing,
         };
         Ok(match found {
             Found::Half(half) => {
@@ -174,13 +173,13 @@ impl Work {
                 Action::Recall(_) => opening.recalled(None)?,
                 Action::Catalog { server, request } | Action::Keys { server, request } => {
                     let response = self.call(server, &request)?;
-                    opening.feed(&response, &mut self.rng)?;
+                    opening.feed(&response, self.rng.draw()?)?;
                     self.check(opening)?;
                 }
                 Action::Fetch(fetch) if fetch.artifact == Artifact::Rows => self.stream_rows(opening)?,
                 Action::Fetch(fetch) => {
                     let response = self.call(0, &fetch.request)?;
-                    opening.feed(&response, &mut self.rng)?;
+                    opening.feed(&response, self.rng.draw()?)?;
                 }
             }
         }
@@ -200,7 +199,7 @@ impl Work {
     fn stream_rows(&mut self, opening: &mut Opening) -> Result<()> {
         let Work { servers, ahead, signal, rng, progress, traffic, .. } = self;
         let mut notes = ahead.clone().map(|ahead| Notes::new(ahead, opening));
-        let streamed = stream(servers.first(), opening, rng, &mut |opening, taken| {
+        let streamed = stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
             traffic.add(0, taken.came);
             progress.tell(Progress { stage: Stage::Ahead, done: taken.done, total: taken.total });
             // A client that lacks nothing any more is finished.
@@ -222,9 +221,14 @@ impl Work {
             && let Action::Catalog { server, request } = newest.next()
         {
             let response = self.call(server, &request)?;
-            newest.feed(&response, &mut self.rng)?;
+            newest.feed(&response, self.rng.draw()?)?;
         }
         let (from, to) = (session.epoch(), newest.catalog().map_or(session.epoch(), |new| new.epoch));
+        if self.how.is_none() {
+            let why = "its parameters changed";
+            let goes_on = newest.is_continued();
+            return if goes_on { session.follow(newest) } else { Err(ClientError::NoWay { from, to, why }) };
+        }
         let Some(basis) = session.basis().filter(|_| newest.catalog() != Some(session.catalog())) else {
             return Ok(());
         };

@@ -1,0 +1,169 @@
+//! Keys come to their end by a public count and age, and by nothing else; the next ones are made in the background.
+
+use crate::common::{NAME, Server, boxed, server_of, value};
+use sotto_client::cache::keyring::{Hook, Keyring};
+use sotto_client::table::{Builder, Event};
+use sotto_wire::{SessionId, ask};
+use std::time::Duration;
+
+/// What a server has heard: names of keys that queries came under, and `keys` for each registration.
+fn heard(server: &Server) -> Vec<String> {
+    let told = server.heard().into_iter().filter_map(|request| match request.path.rsplit('/').next()? {
+        "keys" => Some("keys".to_owned()),
+        "ask" => {
+            let SessionId(id) = ask::Head::parse(&request.body).unwrap().session;
+            Some(id[0].to_string())
+        }
+        _ => None,
+    });
+    told.collect()
+}
+
+fn asked(server: &Server) -> Vec<String> {
+    heard(server).into_iter().filter(|told| told != "keys").collect()
+}
+
+fn keyed() -> Server {
+    server_of("clear-stream/1", 300, 8)
+}
+
+#[test]
+fn keys_end_after_so_many_queries() {
+    let server = keyed();
+    let (told, events) = std::sync::mpsc::channel();
+    let listener = move |event| told.send(event).unwrap();
+    let mut table = server.table().keys_queries(4).events(listener).open().unwrap();
+    for row in 0..9 {
+        assert_eq!(table.get(row).unwrap(), value(row, 8));
+    }
+    let expected = ["keys", "1", "1", "1", "1", "keys", "2", "2", "2", "2", "keys", "3"];
+    assert_eq!(heard(&server), expected);
+    assert_eq!(events.try_iter().collect::<Vec<_>>(), [Event::KeysChanged, Event::KeysChanged]);
+    assert_eq!(table.stats().keys.requests, 3);
+    // Rows in one request count one by one, and one request is never under two keys.
+    table.get_many(&[0, 1]).unwrap();
+    table.get_many(&[2, 3]).unwrap();
+    table.get_many(&[5; 20]).unwrap();
+    assert_eq!(heard(&server), ["3", "keys", "4", "keys", "5"]);
+}
+
+#[test]
+fn keys_end_after_so_much_time() {
+    let server = keyed();
+    let mut table = server.table().keys_age(Duration::from_secs(1)).open().unwrap();
+    table.get(1).unwrap();
+    std::thread::sleep(Duration::from_millis(2100));
+    table.get(1).unwrap();
+    assert_eq!(heard(&server), ["keys", "1", "keys", "2"]);
+}
+
+#[test]
+fn an_error_changes_no_keys() {
+    let server = keyed();
+    let mut table = server.table().keys_queries(6).open().unwrap();
+    server.tamper_asks(|body| body.truncate(body.len() - 1));
+    for _ in 0..3 {
+        table.get(5).unwrap_err();
+    }
+    server.with(|world| world.tamper = None);
+    table.get(300).unwrap_err();
+    // The server forgets: the same keys are registered again, and count on.
+    server.with(|world| world.drop_sessions());
+    table.get(5).unwrap();
+    let bodies: Vec<_> =
+        server.heard().into_iter().filter(|one| one.path.ends_with("/keys")).map(|one| one.body).collect();
+    assert!(bodies.len() == 2 && bodies[0] == bodies[1]);
+    table.get(5).unwrap();
+    assert_eq!(heard(&server), ["1"]);
+    table.get(5).unwrap();
+    assert_eq!(heard(&server), ["keys", "2"]);
+    // Another epoch goes on with them.
+    server.with(|world| world.update(&[]));
+    table.get(5).unwrap();
+    assert_eq!(asked(&server), ["2", "2"]);
+}
+
+#[test]
+fn nothing_is_asked_under_keys_that_have_ended() {
+    let server = keyed();
+    let mut table = server.table().keys_queries(2).open().unwrap();
+    (0..2).for_each(|row| drop(table.get(row).unwrap()));
+    server.heard();
+    // A server that takes no more keys gets no more queries.
+    server.tamper(|request, honest| match request.path.ends_with("/keys") {
+        true => Ok(sotto_client::transport::Response::new(503, Vec::new())),
+        false => Ok(honest),
+    });
+    table.get(3).unwrap_err();
+    assert_eq!(heard(&server), ["keys"]);
+    server.with(|world| world.tamper = None);
+    table.get(3).unwrap();
+    assert_eq!(heard(&server), ["keys", "3"]);
+}
+
+#[test]
+fn the_next_keys_are_there_in_time() {
+    let server = keyed();
+    let again = server.clone();
+    let builder = server.table().pass_over(move || vec![boxed(again.transport())]);
+    let mut table = builder.keys_queries(8).open().unwrap();
+    for row in 0..7 {
+        table.get(row).unwrap();
+    }
+    assert!(table.is_preparing());
+    // They are registered while the old ones are in use, and taken when those end.
+    let mut all = heard(&server);
+    for _ in 0..200 {
+        if all.iter().filter(|told| *told == "keys").count() == 2 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        all.extend(heard(&server));
+    }
+    assert_eq!(all.iter().filter(|told| *told == "keys").count(), 2, "{all:?}");
+    (7..9).for_each(|row| assert_eq!(table.get(row).unwrap(), value(row, 8)));
+    assert_eq!(heard(&server), ["1", "2"]);
+    assert!(!table.is_preparing());
+
+    // The table moves on meanwhile: the next keys go along.
+    (9..15).for_each(|row| drop(table.get(row).unwrap()));
+    std::thread::sleep(Duration::from_millis(200));
+    server.with(|world| world.update(&[]));
+    (15..19).for_each(|row| assert_eq!(table.get(row).unwrap(), value(row, 8)));
+    assert_eq!(asked(&server).last().unwrap(), "3");
+}
+
+#[test]
+fn calls_count_together() {
+    let (server, dir) = (keyed(), tempfile::tempdir().unwrap());
+    let open = |limit| server.table().cache_dir(dir.path()).keys_queries(limit).open().unwrap();
+    for row in 0..5 {
+        assert_eq!(open(4).get(row).unwrap(), value(row, 8));
+    }
+    assert_eq!(heard(&server), ["keys", "1", "1", "1", "1", "keys", "2"]);
+    // What a call used is written down when it ends, and so is what two used at once.
+    let used = || {
+        let entry = Keyring::open(dir.path(), None).unwrap().read(&Hook::of("memory:", NAME)).unwrap();
+        entry.unwrap().used
+    };
+    let (mut one, mut other) = (open(100), open(100));
+    (0..10).for_each(|row| drop(one.get(row).unwrap()));
+    (0..7).for_each(|row| drop(other.get(row).unwrap()));
+    drop((one, other));
+    assert_eq!(used(), 1 + 10 + 7);
+    // Keys of before are not counted for those of now.
+    let mut late = open(100);
+    late.get(1).unwrap();
+    open(4).get(1).unwrap();
+    late.get(1).unwrap();
+    drop(late);
+    assert_eq!(used(), 1);
+}
+
+#[test]
+fn a_table_without_keys_changes_none() {
+    let server = server_of("clear/1", 300, 8);
+    let mut table = Builder::keys_queries(server.table(), 1).open().unwrap();
+    (0..5).for_each(|row| drop(table.get(row).unwrap()));
+    assert!(heard(&server).iter().all(|told| told != "keys"));
+}
