@@ -17,7 +17,7 @@ WASM := --target wasm32-unknown-unknown
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# A profile of its own, and no Parquet or Zstandard: a first build should not take longer than it must.
+# A profile of its own, and neither Parquet nor Zstandard nor schemes it does not use: a first build should not take longer than it must.
 demo: toolchain ## serve real tables and look addresses, names and proofs up privately; make demo IP="8.8.8.8 1.1.1.1"
 	$(CARGO) run --locked --profile demo -p sotto-cli --no-default-features --bin sotto -- demo $(addprefix --ip ,$(IP))
 
