@@ -3,7 +3,8 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`roster`] | which sessions there are, and which one goes first; no I/O, no clock |
-//! | [`client`] | who registered, by address, and how often |
+//! | [`client`] | who asks, by address |
+//! | [`keep`] | what counts of clients go by: their names, the time, the disk |
 //! | [`store`] | keys on disk, in one file |
 //! | [`entry`] | the bytes a stored session is described by |
 //!
@@ -19,15 +20,21 @@
 
 mod client;
 mod entry;
+mod keep;
 mod roster;
 mod store;
 
-pub(crate) use client::Peer;
+pub(crate) use client::{Client, Peer};
+pub(crate) use keep::Keep;
 pub(crate) use roster::{Counts, Found, Owner};
 
+use crate::allowance::Allowance;
+use crate::clock::{self, Clock};
+use crate::meter::Rate;
 use crate::metrics::{Evicted, Metrics};
+use crate::refusal::Refusal;
 use crate::{SessionConfig, StartError};
-use client::{Clients, Hasher};
+use client::Hasher;
 use rand_core::Rng;
 use roster::{Limits, New, Roster};
 use sotto_core::AnySession;
@@ -36,15 +43,15 @@ use sotto_wire::SessionId;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use store::Store;
+use std::time::{Duration, Instant};
+use store::{Store, Stored};
 
 /// Every session of a server.
 pub(crate) struct Sessions {
     roster: Mutex<Roster>,
-    clients: Mutex<Clients>,
-    hasher: Hasher,
-    store: Option<Store>,
+    /// How often each client may register.
+    registrations: Allowance,
+    keep: Keep,
     metrics: Arc<Metrics>,
     sweep: Duration,
     /// Keys are brought back from the disk one at a time: a flood of asks for sessions that are not in
@@ -52,10 +59,10 @@ pub(crate) struct Sessions {
     pub(crate) bringing_back: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// Seconds since 1970. A clock that is set back makes keys last longer, one that is set forward makes clients
-/// register again; neither does harm.
+/// Seconds since 1970, for keys that expire. A clock that is set back makes keys last longer, one that is set forward makes
+/// clients register again; neither does harm.
 pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    crate::clock::of_day().as_secs()
 }
 
 impl Sessions {
@@ -73,21 +80,26 @@ impl Sessions {
         let mut roster = Roster::new(Limits::of(config));
         let mut fresh = [0; 32];
         sotto_prg::system_rng().map_err(|NoEntropy| StartError::Entropy)?.fill_bytes(&mut fresh);
-        let (store, hasher) = match state {
-            None => (None, Hasher::new(fresh)),
+        let (store, hasher, written) = match state {
+            None => (None, Hasher::new(fresh), 0),
             Some(dir) => {
-                let (store, key, stored) = Store::open(dir, fresh)?;
-                stored.into_iter().for_each(|(id, entry)| roster.restore(id, entry));
-                (Some(store), Hasher::new(key))
+                let (store, Stored { key, entries, time }) = Store::open(dir, fresh)?;
+                entries.into_iter().for_each(|(id, entry)| roster.restore(id, entry));
+                (Some(Arc::new(store)), Hasher::new(key), time)
             }
         };
+        // No earlier than what the last run has written: a clock that was set back gives nobody what was used up.
+        let clock = Clock::starting(clock::nanos(Duration::from_secs(now)).max(written));
+        let keep = Keep { hasher, clock, store, metrics: metrics.clone() };
+        let minute = Duration::from_secs(60);
+        let often = "as many keys were registered from one address as may be in a minute";
+        let registrations = Allowance::new(Rate::per(u64::from(config.per_minute), minute), often, &keep);
         // Enough steps that keys go soon after they expire, and few enough to cost nothing.
         let sweep = Duration::from_secs((config.ttl_seconds / 8).clamp(1, 60));
         let sessions = Sessions {
             roster: Mutex::new(roster),
-            clients: Mutex::new(Clients::new(config.per_minute)),
-            hasher,
-            store,
+            registrations,
+            keep,
             metrics,
             sweep,
             bringing_back: Arc::default(),
@@ -96,13 +108,17 @@ impl Sessions {
         Ok(sessions)
     }
 
+    /// What counts of clients go by.
+    pub(crate) fn keep(&self) -> &Keep {
+        &self.keep
+    }
+
     /// Counts a registration of `peer`, if it may register now.
     ///
     /// # Errors
-    /// The seconds until it may.
-    pub(crate) fn may_register(&self, peer: Peer, now: u64) -> Result<(), u64> {
-        let clients = &mut self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.may_register(self.hasher.client(peer), now)
+    /// [`sotto_wire::Code::Busy`], with the seconds until it may.
+    pub(crate) fn may_register(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
+        self.registrations.take(peer, 1, now)
     }
 
     /// Takes a session in, with the keys it was admitted from. Blocks on the disk.
@@ -118,9 +134,9 @@ impl Sessions {
     ) -> Result<SessionId, NoEntropy> {
         let mut id = SessionId::NONE;
         sotto_prg::system_rng()?.fill_bytes(&mut id.0);
-        let client = self.hasher.client(peer);
+        let client = self.keep.client(peer);
         let entry = entry::Entry::new(owner.clone(), client, keys, now);
-        let stored = self.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
+        let stored = self.keep.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
         let stored_bytes = if stored { entry.keys_bytes } else { 0 };
         let session = Arc::new(session);
         let gone = self.roster().insert(id, New { owner, client, stored_bytes, session, session_bytes }, now);
@@ -136,10 +152,10 @@ impl Sessions {
     /// The stored keys of a session; `None` if they are gone or damaged, and then the session is too. Blocks on
     /// the disk.
     pub(crate) fn keys(&self, id: &SessionId) -> Option<Vec<u8>> {
-        let keys = match self.store.as_ref()?.keys(id) {
+        let keys = match self.keep.store.as_ref()?.keys(id) {
             Ok(keys) => keys,
             Err(error) => {
-                self.failed(&error);
+                self.keep.failed(&error);
                 None
             }
         };
@@ -167,7 +183,7 @@ impl Sessions {
     pub(crate) fn sweep(&self, now: u64) {
         let gone = self.roster().expire(now);
         self.forget(gone);
-        let Some(store) = &self.store else { return };
+        let Some(store) = &self.keep.store else { return };
         let used = self.roster().unsaved();
         if self.done(store.touch(&used)) {
             self.roster().saved(&used);
@@ -194,18 +210,13 @@ impl Sessions {
         for why in &gone.why {
             self.metrics.evicted(*why);
         }
-        if let Some(store) = self.store.as_ref().filter(|_| !gone.stored.is_empty()) {
+        if let Some(store) = self.keep.store.as_ref().filter(|_| !gone.stored.is_empty()) {
             self.done(store.remove(&gone.stored));
         }
     }
 
     fn done(&self, outcome: Result<(), store::Broken>) -> bool {
-        outcome.inspect_err(|error| self.failed(error)).is_ok()
-    }
-
-    fn failed(&self, error: &store::Broken) {
-        self.metrics.store_failures.inc();
-        tracing::error!(%error, "the store of clients' keys failed; sessions go on in memory");
+        self.keep.done(outcome)
     }
 
     fn roster(&self) -> MutexGuard<'_, Roster> {

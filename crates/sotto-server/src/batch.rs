@@ -7,23 +7,29 @@
 //! pass that leaves too few behind for a full one, the worker waits a moment for company: the clients just
 //! answered are about to ask again.
 //!
-//! An ask of more queries than a pass takes is spread over several, and goes to the end of the queue in between,
-//! so that large asks do not hold up small ones.
+//! Networks take turns in the queue, and the asks of one go by age. An ask of more queries than a pass takes is spread over
+//! several, and goes to the end of its network's line in between, so that large asks do not hold up small ones.
 //!
 //! Streams take turns with the passes, a unit at a time, and with each other. One whose client does not read has
 //! no turn until it does.
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | `queue` | the asks that wait, and which of them go into the next pass |
+//! | `queue` | the asks that wait, and when the next pass begins |
+//! | `fair` | whose asks go into it |
 //! | `flow` | a stream on its way |
 //! | `worker` | the thread that makes the passes and the units |
 
+mod fair;
 mod flow;
 mod queue;
 mod worker;
 
+use crate::admission::Peer;
+use crate::budget::Budget;
 use crate::metrics::Metrics;
+use crate::quota::Open;
+use crate::refusal::Refusal;
 use crate::{Config, LiveTable, StartError};
 use flow::Flow;
 pub(crate) use flow::{CheckedStream, Units};
@@ -33,7 +39,7 @@ use sotto_wire::{Code, Timing, ask};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 /// A checked ask. Its frame is exactly as long as its head and the table's parameters say.
 pub(crate) struct CheckedAsk {
@@ -41,8 +47,10 @@ pub(crate) struct CheckedAsk {
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: ask::Head,
     pub(crate) frame: Vec<u8>,
+    /// Whose it is.
+    pub(crate) peer: Peer,
     /// The memory the frame takes, given back with it: a client that hangs up leaves its ask in the queue.
-    pub(crate) _room: OwnedSemaphorePermit,
+    pub(crate) _room: Open,
 }
 
 /// The answers to an ask, in order, and where its time went.
@@ -52,7 +60,7 @@ pub(crate) struct Answered {
 }
 
 /// What the worker sends back for an ask.
-pub(crate) type Reply = Result<Answered, Code>;
+pub(crate) type Reply = Result<Answered, Refusal>;
 
 /// Limits of queue and passes.
 #[derive(Debug, Clone, Copy)]
@@ -88,14 +96,19 @@ impl Batch {
     ///
     /// # Errors
     /// [`StartError::Threads`].
-    pub(crate) fn start(limits: Limits, threads: usize, metrics: Arc<Metrics>) -> Result<Self, StartError> {
+    pub(crate) fn start(
+        limits: Limits,
+        threads: usize,
+        budget: Arc<Budget>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("sotto-pass-{i}"))
             .build()
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
-        let queue = Arc::new(Queue::new(limits, metrics.clone()));
-        let worker = worker::Worker { queue: queue.clone(), pool, metrics };
+        let queue = Arc::new(Queue::new(limits, budget.clone(), metrics.clone()));
+        let worker = worker::Worker { queue: queue.clone(), pool, budget, metrics };
         let handle = std::thread::Builder::new()
             .name("sotto-batch".into())
             .spawn(move || worker.run())
@@ -106,7 +119,7 @@ impl Batch {
     /// Queues an ask. Dropping the receiver takes it out again, unless its pass has begun.
     ///
     /// # Errors
-    /// [`Code::Busy`] if the queue is full, [`Code::ShuttingDown`] after [`Batch::finish`].
+    /// [`Code::Busy`] if the queue is full and nobody else has more in it, [`Code::ShuttingDown`] after [`Batch::finish`].
     pub(crate) fn submit(&self, ask: CheckedAsk) -> Result<oneshot::Receiver<Reply>, Code> {
         self.queue.push(ask, Instant::now())
     }

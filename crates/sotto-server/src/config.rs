@@ -30,9 +30,10 @@ pub struct Config {
     /// Those of one client, told apart as in [`SessionConfig::per_client`]; one more takes the place of one of its own that asks
     /// nothing, and is closed if there is none. 0: any number, for servers behind a proxy.
     pub connections_per_client: usize,
-    /// Memory for request bodies, in MiB; requests past it get `busy`.
+    /// Memory for request bodies, in MiB; requests past it get `busy`. A client that has some of it leaves an eighth to others.
     pub max_in_flight_mib: u64,
-    /// Asks that may wait for a pass; more get `busy`.
+    /// Asks that may wait for a pass. One more takes the place of one of the client that has the most, which gets `busy`; it gets
+    /// that itself if nobody has more.
     pub max_queue: usize,
     /// Streams open at once, each with its prepared query in memory; more get `busy`.
     pub max_streams: usize,
@@ -43,11 +44,13 @@ pub struct Config {
     pub max_orders: usize,
     /// Those of one client, told apart as for streams; more get `busy`. 0: any number.
     pub orders_per_client: usize,
-    /// For how long hints are made for one client in an hour, in seconds; then its orders get `busy`. What is under way is
+    /// For how long hints are made for one client, in seconds: so many at once, and as many again with each hour; then its
+    /// orders get `busy`. What is under way is
     /// finished. 0: any time, for servers behind a proxy. It should last for all hints of one client of the largest table.
     pub order_seconds_per_client: u64,
-    /// Evaluations of symmetric tables for one client in an hour, over all tables; then `busy`. It bounds how many rows one can
-    /// learn. 0: any number, for servers behind a proxy.
+    /// Evaluations of symmetric tables for one client, over all tables: so many at once, and as many again with each hour, one
+    /// after the other; then `busy`. It bounds how many rows one can learn, over restarts too where there is `state`. 0: any
+    /// number, for servers behind a proxy.
     pub evaluations_per_client: u64,
     /// Threads that make hints; 0 means one per core. They are other threads than those of the passes, and take
     /// time from them.
@@ -57,7 +60,8 @@ pub struct Config {
     /// How long the body of a request may take to arrive, in milliseconds.
     pub read_timeout_ms: u64,
     /// How long a connection may be open without a request, how long the head of one may take, and how long a
-    /// response may wait for its client to read, in milliseconds.
+    /// response may wait for its client to read, in milliseconds. Streams and downloads about an epoch that is not served any
+    /// more go on for so long.
     pub idle_timeout_ms: u64,
     /// How often new epochs are looked for, in seconds; 0 means only when `POST /reload` says so.
     pub reload_seconds: u64,
@@ -72,6 +76,8 @@ pub struct Config {
     pub keep_deltas: u64,
     /// How asks are put together.
     pub batch: BatchConfig,
+    /// How much of the server's time clients may have.
+    pub scans: ScanConfig,
     /// How long clients' keys are held, for schemes that have keys.
     pub sessions: SessionConfig,
     /// A directory for what survives a restart: clients' keys. Without it they are in memory alone.
@@ -114,6 +120,23 @@ pub struct BatchConfig {
     pub max_wait_us: u64,
     /// Most queries in one pass. The scan kernels gain little beyond 8.
     pub max_queries: usize,
+}
+
+/// The time that is spent on the tables: passes, units of streams, orders of hints. What is made for several clients at once is
+/// charged to each by its queries. Whoever has had what there is gets `busy` until there is more; what is under way is finished,
+/// and a stream goes on at that pace.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScanConfig {
+    /// Of the time, for one client, in percent: 25 is a quarter of a second with each second. 0: any, as it is without this, and
+    /// for servers behind a proxy.
+    pub percent_per_client: u64,
+    /// Seconds that one client may have at once.
+    pub burst_seconds_per_client: u64,
+    /// Of the time, for all clients together, in percent. 0: any. Hints are made beside the passes, so 200 may be in use.
+    pub percent: u64,
+    /// Seconds that all may have at once.
+    pub burst_seconds: u64,
 }
 
 /// Limits on held keys, over all tables.
@@ -173,6 +196,7 @@ impl Default for Config {
             trust_images: false,
             keep_deltas: 16,
             batch: BatchConfig::default(),
+            scans: ScanConfig::default(),
             sessions: SessionConfig::default(),
             state: None,
             tls: None,
@@ -184,6 +208,12 @@ impl Default for Config {
 impl Default for BatchConfig {
     fn default() -> Self {
         BatchConfig { max_wait_us: 500, max_queries: 8 }
+    }
+}
+
+impl Default for ScanConfig {
+    fn default() -> Self {
+        ScanConfig { percent_per_client: 0, burst_seconds_per_client: 60, percent: 0, burst_seconds: 60 }
     }
 }
 
@@ -267,6 +297,8 @@ impl Config {
             ("read_timeout_ms", self.read_timeout_ms),
             ("idle_timeout_ms", self.idle_timeout_ms),
             ("batch.max_queries", self.batch.max_queries as u64),
+            ("scans.burst_seconds_per_client", self.scans.burst_seconds_per_client),
+            ("scans.burst_seconds", self.scans.burst_seconds),
         ];
         match least_one.iter().find(|(_, value)| *value == 0) {
             Some((key, _)) => Err(format!("{key} must be at least 1")),

@@ -14,9 +14,12 @@
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
 //! | `orders` | hints to order, made by a thread of their own |
-//! | `effort` | what was done for each client in an hour: hints, evaluations |
+//! | `meter` | so much at once, and so much more with time, for each client |
+//! | `allowance` | what each client may have: hints, evaluations, registrations; over restarts, where it has to |
+//! | `budget` | the time that is spent on the tables, charged to clients |
+//! | `clock` | a clock that never goes back |
 //! | `admission` | clients' keys, held for a while: in memory, and on disk over restarts |
-//! | `quota` | places for open streams and orders, in all and of one client |
+//! | `quota` | places for what is under way, in all and of one client |
 //! | `service` | what every route shares |
 //! | `routes` | the public routes, one file each |
 //! | `admin` | health, metrics and reload, on a port of their own |
@@ -33,16 +36,19 @@
 
 mod admin;
 mod admission;
+mod allowance;
 mod batch;
 mod body;
+mod budget;
+mod clock;
 pub mod config;
 mod copied;
-mod effort;
 mod epochs;
 pub mod error;
 mod files;
 mod listen;
 pub mod live;
+mod meter;
 mod metrics;
 mod orders;
 pub mod past;
@@ -55,7 +61,7 @@ pub mod slot;
 pub mod source;
 mod stacks;
 
-pub use config::{BatchConfig, Config, Load, SessionConfig, TableConfig, TlsConfig};
+pub use config::{BatchConfig, Config, Load, ScanConfig, SessionConfig, TableConfig, TlsConfig};
 pub use error::StartError;
 pub use listen::OwnCertificate;
 pub use live::LiveTable;

@@ -9,8 +9,9 @@ use sotto_db::image::Seal;
 use sotto_db::{ImageFile, Watcher};
 use sotto_oprf::SecretKey;
 use sotto_wire::{Code, Pin, Problem, Sizes};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// An open epoch. Immutable.
 pub struct LiveTable {
@@ -25,6 +26,7 @@ pub struct LiveTable {
     image: Arc<dyn Image>,
     file: Option<OfFile>,
     keyless: Option<Arc<AnySession>>,
+    retired: Retired,
     /// Whether this is one of the servers that queries go to.
     is_queried: bool,
     /// Bytes of an order, if this is the server that makes hints.
@@ -42,11 +44,23 @@ struct OfFile {
     lost: AtomicBool,
 }
 
+/// When an epoch ceased to be served, if it did. What is under way about it then ends after a while, however slowly its client
+/// reads: otherwise one client could have every epoch that there ever was kept open.
+#[derive(Clone, Default)]
+pub(crate) struct Retired(Arc<OnceLock<Instant>>);
+
+impl Retired {
+    pub(crate) fn is_over(&self, now: Instant, grace: Duration) -> bool {
+        self.0.get().is_some_and(|since| now.saturating_duration_since(*since) > grace)
+    }
+}
+
 /// A static file of an epoch, and the image file it lies in, if it is one.
 pub(crate) struct Static {
     pub(crate) image: Arc<dyn Image>,
     pub(crate) section: Section,
     pub(crate) file: Option<Arc<ImageFile>>,
+    pub(crate) retired: Retired,
 }
 
 /// What a table is opened from: the parts an image file gives, or a test makes.
@@ -126,6 +140,7 @@ impl LiveTable {
             image,
             file: None,
             keyless,
+            retired: Retired::default(),
             is_queried: usize::from(role) < scheme.queried,
             order_bytes,
             oprf,
@@ -253,13 +268,28 @@ impl LiveTable {
         Owner { table: self.table.clone(), server: self.pin.server, digest: self.pin.digest }
     }
 
+    /// Notes that it is not served any more.
+    pub(crate) fn retire(&self) {
+        let _ = self.retired.0.set(Instant::now());
+    }
+
+    /// Whether it is served, and since when not.
+    pub(crate) fn retired(&self) -> &Retired {
+        &self.retired
+    }
+
     /// Where the artifact with this digest lies.
     pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Static> {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
         // Who sends it looks at the file too; here a lost one gets its line in the log.
         let _ = self.check();
         let file = self.file.as_ref().map(|of| of.file.clone());
-        Some(Static { image: self.image.clone(), section: Section::Public(entry.artifact), file })
+        Some(Static {
+            image: self.image.clone(),
+            section: Section::Public(entry.artifact),
+            file,
+            retired: self.retired.clone(),
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 /// A request, by what became of it.
@@ -52,6 +53,12 @@ struct Why {
     why: &'static str,
 }
 
+/// Whose budget it was: that of one `client`, or of `all`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Whose {
+    whose: &'static str,
+}
+
 /// Where bytes of keys are: `memory` or `disk`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Medium {
@@ -72,6 +79,12 @@ pub(crate) struct Metrics {
     evaluations: Family<ByTable, Counter>,
     /// Orders that wait or are being filled.
     pub(crate) open_orders: Gauge,
+    /// KiB of memory for request bodies that are taken.
+    pub(crate) bodies: Gauge,
+    scan_seconds: Counter<f64, AtomicU64>,
+    over_budget: Family<Whose, Counter>,
+    /// Asks that gave way in a full queue.
+    pub(crate) pushed_out: Counter,
     batch: Histogram,
     queue_wait: Histogram,
     answer: Histogram,
@@ -115,6 +128,10 @@ impl Metrics {
             orders: Family::default(),
             evaluations: Family::default(),
             open_orders: Gauge::default(),
+            bodies: Gauge::default(),
+            scan_seconds: Counter::default(),
+            over_budget: Family::default(),
+            pushed_out: Counter::default(),
             batch: Histogram::new([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0]),
             queue_wait: seconds(),
             answer: seconds(),
@@ -150,6 +167,22 @@ impl Metrics {
         r.register("orders", "Orders of hints begun", self.orders.clone());
         r.register("evaluations", "Evaluations of symmetric tables", self.evaluations.clone());
         r.register("open_orders", "Orders of hints that wait or are being filled", self.open_orders.clone());
+        r.register("bodies_kib", "Memory for request bodies that is taken, in KiB", self.bodies.clone());
+        r.register(
+            "scan_seconds",
+            "Time of passes, units and hints, as charged to clients",
+            self.scan_seconds.clone(),
+        );
+        r.register(
+            "over_budget",
+            "Refusals for want of such time: a client's, or that of all",
+            self.over_budget.clone(),
+        );
+        r.register(
+            "pushed_out",
+            "Asks of who had most that gave way in a full queue",
+            self.pushed_out.clone(),
+        );
         r.register("batch_queries", "Queries in one pass", self.batch.clone());
         r.register("queue_seconds", "How long an ask waited for its pass", self.queue_wait.clone());
         r.register("answer_seconds", "From the last byte of an ask to its answer", self.answer.clone());
@@ -224,6 +257,15 @@ impl Metrics {
             Evicted::Damaged => "damaged",
         };
         self.evictions.get_or_create(&Why { why }).inc();
+    }
+
+    /// A refusal for want of time, of `client` or of `all`.
+    pub(crate) fn over_budget(&self, whose: &'static str) {
+        self.over_budget.get_or_create(&Whose { whose }).inc();
+    }
+
+    pub(crate) fn scanned(&self, took: Duration) {
+        self.scan_seconds.inc_by(took.as_secs_f64());
     }
 
     pub(crate) fn epoch_refused(&self) {

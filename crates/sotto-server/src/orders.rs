@@ -4,7 +4,9 @@
 use crate::LiveTable;
 use crate::StartError;
 use crate::admission::Peer;
-use crate::effort::Effort;
+use crate::allowance::Allowance;
+use crate::budget::Budget;
+use crate::clock::nanos;
 use crate::metrics::Metrics;
 use crate::quota::Open;
 use sotto_core::{Error, Sure};
@@ -14,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 /// A checked order. Its frame is exactly as long as the table's parameters say.
 pub(crate) struct Order {
@@ -23,7 +25,7 @@ pub(crate) struct Order {
     /// Whose it is.
     pub(crate) peer: Peer,
     /// The memory the frame takes, and its place among the orders, given back with it.
-    pub(crate) _held: (OwnedSemaphorePermit, Open),
+    pub(crate) _held: (Open, Open),
 }
 
 type Reply = Result<Vec<u8>, Code>;
@@ -35,7 +37,7 @@ struct Job {
 
 /// The orders that wait, and the thread that fills them.
 pub(crate) struct Orders {
-    queue: Mutex<Option<SyncSender<Job>>>,
+    queue: Mutex<Option<SyncSender<Box<Job>>>>,
     closed: Arc<AtomicBool>,
 }
 
@@ -47,7 +49,7 @@ impl Orders {
     pub(crate) fn start(
         most: usize,
         threads: usize,
-        effort: Arc<Effort>,
+        (effort, budget): (Arc<Allowance>, Arc<Budget>),
         metrics: Arc<Metrics>,
     ) -> Result<Self, StartError> {
         let pool = rayon::ThreadPoolBuilder::new()
@@ -57,7 +59,7 @@ impl Orders {
             .map_err(|e| StartError::Threads(std::io::Error::other(e)))?;
         let (queue, jobs) = mpsc::sync_channel(most);
         let closed = Arc::new(AtomicBool::new(false));
-        let worker = Worker { jobs, pool, effort, metrics, closed: closed.clone() };
+        let worker = Worker { jobs, pool, effort, budget, metrics, closed: closed.clone() };
         std::thread::Builder::new()
             .name("sotto-hints".into())
             .spawn(move || worker.run())
@@ -72,7 +74,7 @@ impl Orders {
     pub(crate) fn submit(&self, order: Order) -> Result<oneshot::Receiver<Reply>, Code> {
         let (reply, receiver) = oneshot::channel();
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        match queue.as_ref().map(|queue| queue.try_send(Job { order, reply })) {
+        match queue.as_ref().map(|queue| queue.try_send(Box::new(Job { order, reply }))) {
             Some(Ok(())) => Ok(receiver),
             Some(Err(mpsc::TrySendError::Full(_))) => Err(Code::Busy),
             Some(Err(mpsc::TrySendError::Disconnected(_))) | None => Err(Code::ShuttingDown),
@@ -88,16 +90,18 @@ impl Orders {
 }
 
 struct Worker {
-    jobs: Receiver<Job>,
+    jobs: Receiver<Box<Job>>,
     pool: rayon::ThreadPool,
-    effort: Arc<Effort>,
+    effort: Arc<Allowance>,
+    budget: Arc<Budget>,
     metrics: Arc<Metrics>,
     closed: Arc<AtomicBool>,
 }
 
 impl Worker {
     fn run(self) {
-        while let Ok(Job { order, reply }) = self.jobs.recv() {
+        while let Ok(job) = self.jobs.recv() {
+            let Job { order, reply } = *job;
             if self.closed.load(Ordering::Relaxed) {
                 let _ = reply.send(Err(Code::ShuttingDown));
             } else if reply.is_closed() {
@@ -105,8 +109,9 @@ impl Worker {
             } else {
                 let start = Instant::now();
                 let made = self.fill(&order);
-                let took = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-                self.effort.add(order.peer, took, Instant::now());
+                let (took, ended) = (start.elapsed(), Instant::now());
+                self.effort.add(order.peer, nanos(took), ended);
+                self.budget.charge(order.peer, took, (1, 1), ended);
                 // The place is free again before the client can order more.
                 drop(order);
                 let _ = reply.send(made);

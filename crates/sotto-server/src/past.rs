@@ -3,7 +3,7 @@
 //! Clients that hold state of their own go from epoch to epoch along these (`spec/artifacts.md`). Nothing of them is
 //! resident: the files are mapped, and only what is asked for is read.
 
-use crate::live::Static;
+use crate::live::{Retired, Static};
 use bytes::Bytes;
 use sotto_catalog::{Hex32, SignedCatalog};
 use sotto_core::{Artifact, Epoch, Section};
@@ -56,7 +56,14 @@ impl Past {
 
     /// Where the artifact with this digest lies, if it is the delta.
     pub(crate) fn artifact(&self, digest: &Hex32) -> Option<Static> {
-        let file = || Static { image: self.image.clone(), section: DELTA, file: Some(self.image.clone()) };
+        // Nothing of it is in memory, so nothing is held by whoever reads it slowly.
+        let retired = Retired::default;
+        let file = || Static {
+            image: self.image.clone(),
+            section: DELTA,
+            file: Some(self.image.clone()),
+            retired: retired(),
+        };
         (self.delta == *digest).then(file)
     }
 }

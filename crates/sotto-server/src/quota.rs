@@ -1,5 +1,5 @@
-//! Places for open streams, and for orders of hints: so many in all, since each takes memory or seconds of work, and so
-//! many of one client, so that nobody takes them all.
+//! Places for what is under way: open streams, orders of hints, bytes of requests. So many in all, since each takes memory or
+//! seconds of work, and so many of one client, so that nobody takes them all.
 
 use crate::admission::Peer;
 use crate::refusal::Refusal;
@@ -9,30 +9,45 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// How many places there are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    pub(crate) all: usize,
+    /// Those of one client; 0 for any number.
+    pub(crate) per_client: usize,
+    /// So many are for clients that have none yet.
+    pub(crate) for_others: usize,
+}
+
 /// The places there are, and who has them.
 pub(crate) struct Quota {
-    most: usize,
-    per_client: usize,
-    taken: Mutex<HashMap<IpAddr, usize>>,
+    places: Places,
+    taken: Mutex<Taken>,
     /// How many are taken.
     gauge: Gauge,
     words: Words,
 }
 
+#[derive(Default)]
+struct Taken {
+    all: usize,
+    by_client: HashMap<IpAddr, usize>,
+}
+
 /// What is said when there is no place: in all, and for one client.
 pub(crate) type Words = [&'static str; 2];
 
-/// A place, given back when it is dropped.
+/// Places, given back when this is dropped.
 pub(crate) struct Open {
     quota: Arc<Quota>,
     client: IpAddr,
+    places: usize,
 }
 
 impl Quota {
-    /// `most` in all, and `per_client` of one client; 0 for any number.
-    pub(crate) fn new(most: usize, per_client: usize, gauge: Gauge, words: Words) -> Arc<Self> {
-        let per_client = if per_client == 0 { usize::MAX } else { per_client };
-        Arc::new(Quota { most, per_client, taken: Mutex::default(), gauge, words })
+    pub(crate) fn new(places: Places, gauge: Gauge, words: Words) -> Arc<Self> {
+        let per_client = if places.per_client == 0 { usize::MAX } else { places.per_client };
+        Arc::new(Quota { places: Places { per_client, ..places }, taken: Mutex::default(), gauge, words })
     }
 
     /// Takes a place.
@@ -40,21 +55,32 @@ impl Quota {
     /// # Errors
     /// [`Code::Busy`].
     pub(crate) fn take(self: &Arc<Self>, peer: Peer) -> Result<Open, Refusal> {
-        let client = peer.network();
-        let [all, own] = self.words;
-        let mut taken = self.taken();
-        if taken.values().sum::<usize>() >= self.most {
-            return Err(Refusal::new(Code::Busy, all));
-        }
-        if taken.get(&client).is_some_and(|taken| *taken >= self.per_client) {
-            return Err(Refusal::new(Code::Busy, own));
-        }
-        *taken.entry(client).or_default() += 1;
-        self.gauge.inc();
-        Ok(Open { quota: self.clone(), client })
+        self.take_many(peer, 1)
     }
 
-    fn taken(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+    /// Takes places; all there are, where more are wanted.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(crate) fn take_many(self: &Arc<Self>, peer: Peer, wanted: usize) -> Result<Open, Refusal> {
+        let client = peer.network();
+        let places = wanted.clamp(1, self.places.all);
+        let [all, own] = self.words;
+        let mut taken = self.taken();
+        let left = (self.places.all - taken.all).checked_sub(places);
+        let Some(left) = left else { return Err(Refusal::new(Code::Busy, all)) };
+        let has = taken.by_client.get(&client).copied().unwrap_or_default();
+        let too_many = has.saturating_add(places) > self.places.per_client;
+        if has > 0 && (too_many || left < self.places.for_others) {
+            return Err(Refusal::new(Code::Busy, own));
+        }
+        taken.all += places;
+        taken.by_client.insert(client, has + places);
+        self.gauge.inc_by(i64::try_from(places).unwrap_or(i64::MAX));
+        Ok(Open { quota: self.clone(), client, places })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -62,25 +88,35 @@ impl Quota {
 impl Drop for Open {
     fn drop(&mut self) {
         let mut taken = self.quota.taken();
-        if let Some(own) = taken.get_mut(&self.client) {
-            *own -= 1;
+        taken.all -= self.places;
+        if let Some(own) = taken.by_client.get_mut(&self.client) {
+            *own -= self.places;
             if *own == 0 {
-                taken.remove(&self.client);
+                taken.by_client.remove(&self.client);
             }
         }
-        self.quota.gauge.dec();
+        self.quota.gauge.dec_by(i64::try_from(self.places).unwrap_or(i64::MAX));
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    fn peer(address: &str) -> Peer {
+        Peer(address.parse().unwrap())
+    }
+
+    /// So many places for whoever comes.
+    pub(crate) fn places(all: usize) -> Arc<Quota> {
+        Quota::new(Places { all, per_client: 0, for_others: 0 }, Gauge::default(), ["all", "own"])
+    }
 
     #[test]
     fn so_many_in_all_and_so_many_of_one() {
-        let peer = |address: &str| Peer(address.parse().unwrap());
         let (one, other, third) = (peer("192.0.2.1"), peer("2001:db8::1"), peer("192.0.2.3"));
-        let quota = Quota::new(3, 2, Gauge::default(), ["all", "own"]);
+        let three = Places { all: 3, per_client: 2, for_others: 0 };
+        let quota = Quota::new(three, Gauge::default(), ["all", "own"]);
         let take = |peer| quota.take(peer).map_err(|refusal| refusal.0.code);
         let held = [take(one).ok().unwrap(), take(one).ok().unwrap()];
         assert_eq!(take(one).err(), Some(Code::Busy), "a third of one client");
@@ -90,9 +126,27 @@ mod tests {
         let held = [take(third).ok().unwrap(), take(peer("2001:db8::2")).ok().unwrap()];
         assert_eq!(take(other).err(), Some(Code::Busy), "an IPv6 network is one client");
         drop((held, others));
-        assert!(quota.taken().is_empty());
-        let any = Quota::new(100, 0, Gauge::default(), ["all", "own"]);
+        assert!(quota.taken().by_client.is_empty() && quota.taken().all == 0);
+        let any = places(100);
         let held: Vec<_> = (0..100).map(|_| any.take(one).ok().unwrap()).collect();
         assert!(any.take(one).is_err() && held.len() == 100);
+    }
+
+    #[test]
+    fn nobody_takes_what_is_left_for_others() {
+        let (one, other, third) = (peer("192.0.2.1"), peer("192.0.2.2"), peer("192.0.2.3"));
+        let places = Places { all: 80, per_client: 0, for_others: 10 };
+        let quota = Quota::new(places, Gauge::default(), ["all", "own"]);
+        let take = |peer, places| quota.take_many(peer, places).map_err(|refusal| refusal.0.message);
+        let held = [take(one, 60).ok().unwrap(), take(one, 10).ok().unwrap()];
+        assert_eq!(take(one, 1).err().unwrap(), "own");
+        let first = take(other, 5).ok().unwrap();
+        assert_eq!(
+            (take(other, 1).err().unwrap(), take(third, 6).err().unwrap()),
+            ("own".into(), "all".into())
+        );
+        drop((held, first));
+        assert!(take(one, usize::MAX).is_ok(), "the first of a client may take all");
+        assert_eq!(quota.taken().all, 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::listen::{self, Door};
 use crate::service::Service;
-use crate::{Config, OwnCertificate, Source, Standing, StartError, admin, admission, routes};
+use crate::{Config, OwnCertificate, Source, Standing, StartError, admin, routes};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,7 +105,7 @@ impl Server {
             let every = Duration::from_secs(config.reload_seconds);
             runtime.spawn(watch_for_epochs(service.clone(), every, stopping));
         }
-        runtime.spawn(sweep_sessions(service.clone(), stop.subscribe()));
+        runtime.spawn(sweep(service.clone(), stop.subscribe()));
         tracing::info!(public = %addresses.0, admin = %addresses.1, tls = is_https, "serving");
         let (public, admin) = addresses;
         Ok(Running { public, admin, own, is_https, runtime: Some(runtime), service, stop, doors })
@@ -125,15 +125,15 @@ async fn watch_for_epochs(service: Arc<Service>, every: Duration, mut stop: watc
     }
 }
 
-/// Drops keys that have expired, and writes down which were used.
-async fn sweep_sessions(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
+/// Drops what is over, and writes down what was used.
+async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = tokio::time::sleep(service.sessions.sweep_every()) => {}
             () = listen::stopped(&mut stop) => return,
         }
         let service = service.clone();
-        let _ = tokio::task::spawn_blocking(move || service.sessions.sweep(admission::now())).await;
+        let _ = tokio::task::spawn_blocking(move || service.sweep()).await;
     }
 }
 
@@ -179,7 +179,7 @@ impl Running {
         } else {
             self.service.batch.close();
         }
-        self.service.sessions.sweep(admission::now());
+        self.service.settle();
         // Ends the tasks that are left, and with them their sockets.
         runtime.shutdown_timeout(LAST_MOMENT);
         Shutdown { cut_off }

@@ -1,12 +1,15 @@
 //! What every route shares.
 
-use crate::admission::{self, Sessions};
+use crate::admission::{self, Peer, Sessions};
+use crate::allowance::Allowance;
 use crate::batch::{Batch, Limits};
-use crate::effort::Effort;
+use crate::budget::Budget;
+use crate::clock::nanos;
 use crate::epochs::{PATIENCE, Tables};
+use crate::meter::Rate;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
-use crate::quota::Quota;
+use crate::quota::{Open, Places, Quota};
 use crate::refusal::Refusal;
 use crate::slot::{Looked, Slot};
 use crate::stacks::Stacks;
@@ -15,7 +18,8 @@ use sotto_wire::Code;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// A server without its sockets.
 pub(crate) struct Service {
@@ -27,11 +31,15 @@ pub(crate) struct Service {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) open_streams: Arc<Quota>,
     pub(crate) open_orders: Arc<Quota>,
-    pub(crate) effort: Arc<Effort>,
-    pub(crate) evaluations: Effort,
+    /// Time that hints are made for each client.
+    pub(crate) effort: Arc<Allowance>,
+    pub(crate) evaluations: Allowance,
+    pub(crate) budget: Arc<Budget>,
     pub(crate) read_timeout: Duration,
-    bodies: Arc<Semaphore>,
-    room: u32,
+    /// How long a download goes on whose epoch is not served any more.
+    pub(crate) grace: Duration,
+    /// Memory for request bodies, in KiB.
+    bodies: Arc<Quota>,
     stopping: AtomicBool,
 }
 
@@ -46,17 +54,26 @@ impl Service {
         let stacks = Stacks::open(&config.stacks, &tables)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
-        let room = u32::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(u32::MAX);
-        let batch = Batch::start(Limits::of(config), config.threads, metrics.clone())?;
-        let micros = config.order_seconds_per_client.saturating_mul(1_000_000);
+        let (keep, now) = (sessions.keep(), Instant::now());
+        let budget = Arc::new(Budget::new(&config.scans, keep, metrics.clone()));
+        let batch = Batch::start(Limits::of(config), config.threads, budget.clone(), metrics.clone())?;
+        let making = nanos(Duration::from_secs(config.order_seconds_per_client));
         let made = "as much was made for one address as may be in an hour";
-        let effort = Arc::new(Effort::new(micros, made, Instant::now()));
+        let effort = Arc::new(Allowance::new(Rate::per(making, HOUR), made, keep));
         let evaluated = "as many evaluations were made for one address as may be in an hour";
-        let evaluations = Effort::new(config.evaluations_per_client, evaluated, Instant::now());
-        let orders = Orders::start(config.max_orders, config.order_threads, effort.clone(), metrics.clone())?;
+        let evaluations =
+            Allowance::kept(Rate::per(config.evaluations_per_client, HOUR), evaluated, keep, now)?;
+        let works = (effort.clone(), budget.clone());
+        let orders = Orders::start(config.max_orders, config.order_threads, works, metrics.clone())?;
         let streams =
             ["as many streams are open as may be", "as many streams are open as one address may have"];
         let hints = ["as many orders wait as may", "as many orders wait as one address may have"];
+        let bodies = [
+            "requests take as much memory as there is for them",
+            "requests of one address take as much memory as there is for them",
+        ];
+        let places = |all, per_client| Places { all, per_client, for_others: 0 };
+        let room = usize::try_from(config.max_in_flight_mib.saturating_mul(1024)).unwrap_or(usize::MAX);
         Ok(Service {
             tables,
             stacks,
@@ -64,38 +81,55 @@ impl Service {
             orders,
             sessions,
             open_streams: Quota::new(
-                config.max_streams,
-                config.streams_per_client,
+                places(config.max_streams, config.streams_per_client),
                 metrics.open_streams.clone(),
                 streams,
             ),
             open_orders: Quota::new(
-                config.max_orders,
-                config.orders_per_client,
+                places(config.max_orders, config.orders_per_client),
                 metrics.open_orders.clone(),
                 hints,
             ),
+            bodies: Quota::new(
+                // An eighth is for those who have nothing yet, so that nobody's asks keep others out of the queue.
+                Places { for_others: room / 8, ..places(room, 0) },
+                metrics.bodies.clone(),
+                bodies,
+            ),
             effort,
             evaluations,
+            budget,
             metrics,
             read_timeout: config.read_timeout(),
-            bodies: Arc::new(Semaphore::new(room as usize)),
-            room,
+            grace: config.idle_timeout(),
             stopping: AtomicBool::new(false),
         })
     }
 
-    /// Room in memory for a request body of at most `bytes`, until it is dropped. Counted in KiB; a body
+    /// Room in memory for a request body of at most `bytes` from a client, until it is dropped. Counted in KiB; a body
     /// larger than all there is takes all of it.
     ///
     /// # Errors
     /// [`Code::Busy`], [`Code::ShuttingDown`].
-    pub(crate) fn room_for(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
+    pub(crate) fn room_for(&self, peer: Peer, bytes: u64) -> Result<Open, Refusal> {
         if self.is_stopping() {
             return Err(Code::ShuttingDown.into());
         }
-        let wanted = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).clamp(1, self.room);
-        self.bodies.clone().try_acquire_many_owned(wanted).map_err(|_| Code::Busy.into())
+        self.bodies.take_many(peer, usize::try_from(bytes.div_ceil(1024)).unwrap_or(usize::MAX))
+    }
+
+    /// Drops keys that have expired, writes down which were used, and forgets whose counts are over. Blocks on the disk.
+    pub(crate) fn sweep(&self) {
+        self.sessions.sweep(admission::now());
+        let now = Instant::now();
+        [&self.effort, &self.evaluations].into_iter().for_each(|allowance| allowance.sweep(now));
+        self.budget.sweep(now);
+    }
+
+    /// Writes down what has to outlive this server. Blocks on the disk.
+    pub(crate) fn settle(&self) {
+        self.sweep();
+        self.evaluations.settle(Instant::now());
     }
 
     /// From now on, takes no new work.
@@ -156,16 +190,25 @@ mod tests {
     fn bodies_share_the_memory_they_are_given() {
         let config = Config { max_in_flight_mib: 1, threads: 1, ..Config::default() };
         let service = Service::open(&config, Vec::new()).unwrap();
-        let code = |bytes| service.room_for(bytes).map(drop).map_err(|refusal| refusal.0.code);
-        let half = service.room_for(512 << 10).unwrap();
+        let [one, other] = [1, 2].map(|last| Peer([192, 0, 2, last].into()));
+        let code = |bytes| service.room_for(one, bytes).map(drop).map_err(|refusal| refusal.0.code);
+        let half = service.room_for(other, 512 << 10).unwrap();
         assert_eq!(code(512 << 10), Ok(()));
         assert_eq!(code((512 << 10) + 1), Err(Code::Busy));
         drop(half);
         // One that is larger than all there is takes all, once nobody else has any.
-        let all = service.room_for(u64::MAX).unwrap();
+        let all = service.room_for(other, u64::MAX).unwrap();
         assert_eq!(code(0), Err(Code::Busy));
         drop(all);
         assert_eq!(code(0), Ok(()));
+        // A client that has some leaves an eighth to others.
+        let most = service.room_for(other, 800 << 10).unwrap();
+        assert_eq!(
+            service.room_for(other, 100 << 10).map(drop).map_err(|refusal| refusal.0.code),
+            Err(Code::Busy)
+        );
+        assert_eq!(code(200 << 10), Ok(()));
+        drop(most);
         service.stop();
         assert_eq!(code(0), Err(Code::ShuttingDown));
     }

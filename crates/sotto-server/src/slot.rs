@@ -341,7 +341,11 @@ impl Slot {
         if !same {
             tracing::info!(table = self.name(), ?newest, ?previous, "live");
             let past = self.source.past(newest.pin().epoch);
-            self.live.store(Some(Arc::new(Live::new(newest, previous, past))));
+            let next = Arc::new(Live::new(newest, previous, past));
+            let goes = |table: &&Arc<LiveTable>| !next.all().any(|stays| Arc::ptr_eq(stays, table));
+            let gone: Vec<_> = live.iter().flat_map(|live| live.all()).filter(goes).collect();
+            self.live.store(Some(next.clone()));
+            gone.iter().for_each(|table| table.retire());
         }
         !same
     }

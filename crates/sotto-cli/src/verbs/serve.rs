@@ -42,9 +42,15 @@ They are keys of the configuration file; behind a proxy, where all clients have 
   sessions.per_minute = 300        registrations at once, and in each minute after
   streams_per_client = 4           records being sent in units
   orders_per_client = 2            orders of hints that wait
-  order_seconds_per_client = 600   of making hints, in an hour
-  evaluations_per_client = 1000    of symmetric tables, in an hour
+  order_seconds_per_client = 600   of making hints at once, and in each hour after
+  evaluations_per_client = 1000    of symmetric tables at once, and in each hour after; --state keeps count over restarts
+  scans.percent_per_client = 0     of the server's time, in percent; 0: any
 Whoever asks for more gets 429 with Retry-After, the seconds until it is worth another try.
+
+Addresses take turns where many ask. Each has a quarter of a pass in its turn, so one ask waits for a turn of each address \
+before it, and not for all their asks. Where the queue is full (max_queue), the address that has the most in it gets 429. \
+To bound what one address may use over time, give it a share: --scan-percent-per-client 25 is a quarter of each second, \
+after scans.burst_seconds_per_client = 60 that it may have at once.
 
 A configuration file holds the same and more; options given here win over it:
   listen = \"0.0.0.0:8080\"
@@ -76,9 +82,17 @@ pub(crate) struct Serve {
     /// Where health and metrics are [default: 127.0.0.1:8081]; a second server on one machine needs another
     #[arg(long, value_name = "ADDRESS")]
     admin_listen: Option<SocketAddr>,
-    /// Evaluations of symmetric tables for one address in an hour [default: 1000]; 0: any number, behind a proxy
+    /// Evaluations of symmetric tables for one address, at once and in each hour after [default: 1000]; 0: any number,
+    /// behind a proxy
     #[arg(long, value_name = "N")]
     evaluations_per_client: Option<u64>,
+    /// Share of the server's time that one address may have: passes, streams and hints, in percent of each second
+    /// [default: 0, any]
+    #[arg(long, value_name = "PERCENT")]
+    scan_percent_per_client: Option<u64>,
+    /// The same for all addresses together, where the machine has other work too [default: 0, any]
+    #[arg(long, value_name = "PERCENT")]
+    scan_percent: Option<u64>,
     /// Threads of one pass over a table [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -94,8 +108,8 @@ pub(crate) struct Serve {
     /// Of how many epochs the rows delta is served, to clients that hold state of their own and were away [default: 16]
     #[arg(long, value_name = "N")]
     keep_deltas: Option<u64>,
-    /// A directory for what survives a restart: the keys clients have registered. Without it they are in memory
-    /// alone, and clients upload them again
+    /// A directory for what survives a restart: the keys clients have registered, and how many evaluations each address
+    /// had. Without it they are in memory alone: clients upload keys again, and counts begin anew
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Certificate chain in PEM: serve https
@@ -201,6 +215,9 @@ impl Serve {
         config.listen = self.listen.unwrap_or(config.listen);
         config.admin_listen = self.admin_listen.unwrap_or(config.admin_listen);
         config.evaluations_per_client = self.evaluations_per_client.unwrap_or(config.evaluations_per_client);
+        let scans = &mut config.scans;
+        scans.percent_per_client = self.scan_percent_per_client.unwrap_or(scans.percent_per_client);
+        scans.percent = self.scan_percent.unwrap_or(scans.percent);
         config.threads = self.threads.unwrap_or(config.threads);
         config.batch.max_wait_us = self.batch_wait_us.unwrap_or(config.batch.max_wait_us);
         config.batch.max_queries = self.batch_queries.unwrap_or(config.batch.max_queries);

@@ -1,9 +1,8 @@
-//! Who registered, and how often. Clients are told apart by their network address and nothing else.
+//! Who asks. Clients are told apart by their network address and nothing else.
 //!
 //! An address is kept as a keyed hash only, in memory and on disk. That hides it from whoever sees a part of
 //! either; not from whoever has the key too, which lies beside it: there are few addresses to try.
 
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// Where a connection comes from.
@@ -22,10 +21,11 @@ impl Peer {
 }
 
 /// A client, by the hash of its address.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Client(pub(super) [u8; 16]);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Client(pub(crate) [u8; 16]);
 
 /// Turns addresses into clients.
+#[derive(Clone)]
 pub(super) struct Hasher([u8; 32]);
 
 impl Hasher {
@@ -45,46 +45,6 @@ impl Hasher {
     }
 }
 
-/// How many registrations each client may make yet: so many at once, and as many more with every minute.
-pub(super) struct Clients {
-    most: u32,
-    /// Until when each client has used up what there was, in milliseconds; who is not here has all of it.
-    used_until: HashMap<Client, u64>,
-}
-
-impl Clients {
-    /// At most `most` in a minute; 0 for any number.
-    pub(super) fn new(most: u32) -> Self {
-        Clients { most, used_until: HashMap::new() }
-    }
-
-    /// Counts a registration, if there is one left.
-    ///
-    /// # Errors
-    /// The seconds until there is.
-    pub(super) fn may_register(&mut self, client: Client, now: u64) -> Result<(), u64> {
-        if self.most == 0 {
-            return Ok(());
-        }
-        let (now, minute) = (now.saturating_mul(1000), 60_000);
-        let each = (minute / u64::from(self.most)).max(1);
-        if self.used_until.len() > MANY {
-            self.used_until.retain(|_, until| *until > now);
-        }
-        let until = self.used_until.entry(client).or_insert(now);
-        // A clock that was set back keeps nobody waiting for longer than it takes from nothing.
-        let next = (*until).clamp(now, now + minute) + each;
-        if next > now + each.saturating_mul(u64::from(self.most)) {
-            return Err((next - now).saturating_sub(each * u64::from(self.most)).div_ceil(1000).max(1));
-        }
-        *until = next;
-        Ok(())
-    }
-}
-
-/// So many clients are counted before those that have all of it again are forgotten.
-const MANY: usize = 10_000;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,26 +60,5 @@ mod tests {
         assert!(client("2001:db8:0:1::1") == client("2001:db8:0:1:ffff::9"));
         assert!(client("2001:db8:0:1::1") != client("2001:db8:0:2::1"));
         assert!(Hasher::new([8; 32]).client(Peer("192.0.2.1".parse().unwrap())) != client("192.0.2.1"));
-    }
-
-    #[test]
-    fn so_many_at_once_and_then_one_after_the_other() {
-        let mut clients = Clients::new(6);
-        let (one, other) = (client("192.0.2.1"), client("192.0.2.2"));
-        assert!((0..6).all(|_| clients.may_register(one, 100).is_ok()));
-        assert_eq!(
-            clients.may_register(one, 100),
-            Err(10),
-            "one in ten seconds, since there are six in a minute"
-        );
-        assert!(clients.may_register(other, 100).is_ok(), "each client has its own count");
-        assert_eq!([103, 110, 110].map(|now| clients.may_register(one, now)), [Err(7), Ok(()), Err(10)]);
-        assert!((0..6).all(|_| clients.may_register(one, 200).is_ok()), "all of it, after a while");
-        assert!(clients.may_register(one, 0).is_err_and(|wait| wait <= 10), "a clock that was set back");
-        let mut any = Clients::new(0);
-        assert!((0..1000).all(|_| any.may_register(one, 0).is_ok()));
-        let mut office = Clients::new(300);
-        assert!((0..300).all(|_| office.may_register(one, 0).is_ok()));
-        assert_eq!([0, 1, 2].map(|now| office.may_register(one, now)), [Err(1), Ok(()), Ok(())]);
     }
 }

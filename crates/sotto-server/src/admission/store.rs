@@ -1,9 +1,11 @@
-//! Keys on disk, in one file: an embedded database with a table of entries and a table of keys.
+//! Keys and counts on disk, in one file: an embedded database with a table of entries, a table of keys, and one of how much of
+//! what is bounded by the hour each client has used.
 //!
 //! Two tables, so that a start reads the entries without the megabytes beside them, and a use of a session
 //! rewrites a hundred bytes and not its keys. The database is transactional: a server that is killed leaves
 //! the last state that was whole.
 
+use super::client::Client;
 use super::entry::Entry;
 use crate::StartError;
 use redb::backends::FileBackend;
@@ -24,10 +26,12 @@ const CACHE_BYTES: usize = 8 << 20;
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 const ENTRIES: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("entries");
 const KEYS: TableDefinition<'_, [u8; 16], &[u8]> = TableDefinition::new("keys");
+/// Until when each client has used up its evaluations, in nanoseconds since 1970.
+const EVALUATIONS: TableDefinition<'_, [u8; 16], u64> = TableDefinition::new("evaluations");
 
 /// An operation on the database failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Broken {
+pub(crate) enum Broken {
     /// The database says why.
     #[error("{0}")]
     Said(redb::Error),
@@ -37,12 +41,20 @@ pub(super) enum Broken {
 }
 
 /// The database, open.
-pub(super) struct Store {
+pub(crate) struct Store {
     database: Database,
+    path: PathBuf,
 }
 
-/// What an open store holds: the key that hides addresses, and the entries, the least recently used first.
-pub(super) type Opened = (Store, [u8; 32], Vec<(SessionId, Entry)>);
+/// What a store holds when it is opened.
+pub(super) struct Stored {
+    /// What hides addresses.
+    pub(super) key: [u8; 32],
+    /// The least recently used first.
+    pub(super) entries: Vec<(SessionId, Entry)>,
+    /// When counts were last written, in nanoseconds since 1970.
+    pub(super) time: u64,
+}
 
 impl Store {
     /// Opens the store in the directory `dir`, and makes what is not there; a new one gets the key `fresh`.
@@ -50,7 +62,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StartError::State`], which says what to do.
-    pub(super) fn open(dir: &Path, fresh: [u8; 32]) -> Result<Opened, StartError> {
+    pub(super) fn open(dir: &Path, fresh: [u8; 32]) -> Result<(Store, Stored), StartError> {
         let path = dir.join(FILE);
         let failed = |path: PathBuf, why: String, fix| StartError::State { path, why, fix };
         let disk = |error: io::Error| failed(path.clone(), error.to_string(), CHECK);
@@ -66,17 +78,17 @@ impl Store {
             }
             Err(error) => return Err(failed(path, error.to_string(), DELETE)),
         };
-        let store = Store { database };
-        let damaged = |error: Broken| failed(path.clone(), error.to_string(), DELETE);
-        let Some(key) = store.begin(fresh).map_err(damaged)? else {
+        let store = Store { database, path: path.clone() };
+        let damaged = |error| store.damaged(&error);
+        let Some((key, time)) = store.begin(fresh).map_err(damaged)? else {
             return Err(failed(path, "it is the file of another program".into(), DELETE));
         };
         let entries = store.entries().map_err(damaged)?;
-        Ok((store, key, entries))
+        Ok((store, Stored { key, entries, time }))
     }
 
-    /// Makes the tables if they are not there, and gives the key; `None` if the file is not one of these.
-    fn begin(&self, fresh: [u8; 32]) -> Result<Option<[u8; 32]>, Broken> {
+    /// Makes the tables if they are not there, and gives the key and the time; `None` if the file is not one of these.
+    fn begin(&self, fresh: [u8; 32]) -> Result<Option<([u8; 32], u64)>, Broken> {
         guarded(|| {
             let write = self.database.begin_write()?;
             let is_new = write.list_tables()?.next().is_none();
@@ -84,13 +96,18 @@ impl Store {
                 let mut about = write.open_table(ABOUT)?;
                 write.open_table(ENTRIES)?;
                 write.open_table(KEYS)?;
+                write.open_table(EVALUATIONS)?;
                 if is_new {
                     about.insert("format", FORMAT)?;
                     about.insert("client-key", fresh.as_slice())?;
                 }
                 let ours = about.get("format")?.is_some_and(|format| format.value() == FORMAT);
+                let time = about.get("time")?.and_then(|time| <[u8; 8]>::try_from(time.value()).ok());
+                // One past the year 2262 is damage, and would leave no room to count in.
+                let time = time.map(u64::from_le_bytes).filter(|time| *time < u64::MAX / 2);
                 let key = about.get("client-key")?;
-                key.filter(|_| ours).and_then(|key| <[u8; 32]>::try_from(key.value()).ok())
+                let key = key.filter(|_| ours).and_then(|key| <[u8; 32]>::try_from(key.value()).ok());
+                key.map(|key| (key, time.unwrap_or(0)))
             };
             // What is not ours is left as it was.
             match key {
@@ -173,6 +190,47 @@ impl Store {
                         entries.insert(id.0, Entry { used: *used, ..entry }.to_bytes().as_slice())?;
                     }
                 }
+            }
+            Ok(write.commit()?)
+        })
+    }
+}
+
+impl Store {
+    fn damaged(&self, error: &Broken) -> StartError {
+        StartError::State { path: self.path.clone(), why: error.to_string(), fix: DELETE }
+    }
+
+    /// Until when each client has used up its evaluations.
+    ///
+    /// # Errors
+    /// [`StartError::State`].
+    pub(super) fn counts(&self) -> Result<Vec<(Client, u64)>, StartError> {
+        let counts = guarded(|| {
+            let read = self.database.begin_read()?;
+            let mut counts = Vec::new();
+            for pair in read.open_table(EVALUATIONS)?.iter()? {
+                let (client, until) = pair?;
+                counts.push((Client(client.value()), until.value()));
+            }
+            Ok(counts)
+        });
+        counts.map_err(|error| self.damaged(&error))
+    }
+
+    /// Writes down counts, what time it is, and who counts no more, in one transaction.
+    pub(super) fn count(&self, counts: &[(Client, u64)], gone: &[Client], now: u64) -> Result<(), Broken> {
+        guarded(|| {
+            let write = self.database.begin_write()?;
+            {
+                let mut table = write.open_table(EVALUATIONS)?;
+                for (client, until) in counts {
+                    table.insert(client.0, until)?;
+                }
+                for client in gone {
+                    table.remove(client.0)?;
+                }
+                write.open_table(ABOUT)?.insert("time", now.to_le_bytes().as_slice())?;
             }
             Ok(write.commit()?)
         })

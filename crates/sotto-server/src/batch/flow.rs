@@ -3,6 +3,7 @@
 
 use super::queue::Queue;
 use crate::LiveTable;
+use crate::admission::Peer;
 use crate::quota::Open;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -13,7 +14,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 /// Units that are made before the client has read the one before them: enough that neither end waits for
 /// the other's every step.
@@ -25,8 +26,10 @@ pub(crate) struct CheckedStream {
     pub(crate) session: Arc<AnySession>,
     pub(crate) head: stream::Head,
     pub(crate) frame: Vec<u8>,
+    /// Whose it is.
+    pub(crate) peer: Peer,
     /// The memory the frame takes; given back with it, once the query is prepared.
-    pub(crate) room: OwnedSemaphorePermit,
+    pub(crate) room: Open,
     /// A place among the streams that may be open.
     pub(crate) open: Open,
 }
@@ -37,6 +40,7 @@ pub(super) struct Flow {
     pub(super) session: Arc<AnySession>,
     pub(super) head: stream::Head,
     pub(super) stage: Stage,
+    pub(super) peer: Peer,
     /// When it last got anywhere.
     pub(super) since: Instant,
     queue: Arc<Queue>,
@@ -45,7 +49,7 @@ pub(super) struct Flow {
 
 pub(super) enum Stage {
     /// Its query waits.
-    Queued { frame: Vec<u8>, _room: OwnedSemaphorePermit, reply: oneshot::Sender<Result<Units, Code>> },
+    Queued { frame: Vec<u8>, _room: Open, reply: oneshot::Sender<Result<Units, Code>> },
     /// Its units are made.
     Running { prepared: AnyPrepared, next: u64, out: mpsc::Sender<Bytes> },
 }
@@ -56,7 +60,7 @@ pub(super) enum Ready {
     Yes,
     /// Nothing, until its client has read.
     Later,
-    /// Nothing any more: its client is gone, or has not read for too long.
+    /// Nothing any more: its client is gone, or has not read for too long, or its epoch is not served any more, since as long.
     Never,
 }
 
@@ -66,10 +70,10 @@ impl Flow {
         queue: Arc<Queue>,
         now: Instant,
     ) -> (Self, oneshot::Receiver<Result<Units, Code>>) {
-        let CheckedStream { live, session, head, frame, room, open } = ask;
+        let CheckedStream { live, session, head, frame, peer, room, open } = ask;
         let (reply, receiver) = oneshot::channel();
         let stage = Stage::Queued { frame, _room: room, reply };
-        (Flow { live, session, head, stage, since: now, queue, _open: open }, receiver)
+        (Flow { live, session, head, stage, peer, since: now, queue, _open: open }, receiver)
     }
 
     pub(super) fn ready(&self, now: Instant, stall: Duration) -> Ready {
@@ -77,10 +81,16 @@ impl Flow {
             Stage::Queued { reply, .. } if reply.is_closed() => Ready::Never,
             Stage::Queued { .. } => Ready::Yes,
             Stage::Running { out, .. } if out.is_closed() => Ready::Never,
+            Stage::Running { .. } if self.live.retired().is_over(now, stall) => Ready::Never,
             Stage::Running { out, .. } if out.capacity() > 0 => Ready::Yes,
             Stage::Running { .. } if now.saturating_duration_since(self.since) > stall => Ready::Never,
             Stage::Running { .. } => Ready::Later,
         }
+    }
+
+    /// Whether its units are made already.
+    pub(super) fn has_begun(&self) -> bool {
+        matches!(self.stage, Stage::Running { .. })
     }
 
     /// Goes on to the units, and tells the client that they come. `None` if it is gone.

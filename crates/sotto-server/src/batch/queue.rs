@@ -1,11 +1,15 @@
-//! The asks that wait, and which of them go into the next pass; and the streams between the passes.
+//! The asks that wait, and when the next pass begins; and the streams between the passes.
 
+use super::fair::Fair;
 use super::flow::{Flow, Ready};
 use super::{CheckedAsk, Limits, Reply};
 use crate::LiveTable;
+use crate::budget::Budget;
 use crate::metrics::Metrics;
+use crate::refusal::Refusal;
 use sotto_wire::Code;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -50,29 +54,24 @@ pub(super) enum Done {
     Nothing,
 }
 
-#[derive(Default)]
 struct State {
-    waiting: VecDeque<Waiting>,
+    waiting: Fair,
     flows: VecDeque<Box<Flow>>,
     closed: bool,
-}
-
-impl State {
-    fn queries(&self) -> usize {
-        self.waiting.iter().map(Waiting::left).sum()
-    }
 }
 
 pub(super) struct Queue {
     limits: Limits,
     state: Mutex<State>,
     changed: Condvar,
+    budget: Arc<Budget>,
     metrics: Arc<Metrics>,
 }
 
 impl Queue {
-    pub(super) fn new(limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Queue { limits, state: Mutex::default(), changed: Condvar::new(), metrics }
+    pub(super) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<Metrics>) -> Self {
+        let state = State { waiting: Fair::new(limits.max_queries), flows: VecDeque::new(), closed: false };
+        Queue { limits, state: Mutex::new(state), changed: Condvar::new(), budget, metrics }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -85,19 +84,23 @@ impl Queue {
         if state.closed {
             return Err(Code::ShuttingDown);
         }
-        if state.waiting.len() >= self.limits.max_queue {
-            return Err(Code::Busy);
+        // One bound for all, so that whoever is alone may use all of it; and where it is reached, whoever has the most waiting
+        // gives way, so that nobody is kept out by others' asks.
+        if state.waiting.asks() >= self.limits.max_queue {
+            let out = state.waiting.give_way(ask.peer.network()).ok_or(Code::Busy)?;
+            self.metrics.pushed_out.inc();
+            refuse(out, Code::Busy);
         }
         let answers = Vec::with_capacity(usize::from(ask.head.count));
-        state.waiting.push_back(Waiting { ask, answers, arrived: now, started: None, reply });
-        self.metrics.queue_depth.set(state.waiting.len() as i64);
+        state.waiting.push(Waiting { ask, answers, arrived: now, started: None, reply });
+        self.metrics.queue_depth.set(state.waiting.asks() as i64);
         self.changed.notify_one();
         Ok(receiver)
     }
 
     /// Puts an ask back whose queries did not all fit into a pass.
     pub(super) fn put_back(&self, waiting: Waiting) {
-        self.state().waiting.push_back(waiting);
+        self.state().waiting.push(waiting);
     }
 
     pub(super) fn push_flow(&self, flow: Flow) -> Result<(), Code> {
@@ -149,7 +152,7 @@ impl Queue {
         // Waiting longer than a fraction of a pass could not pay for itself on a small table.
         let patience = self.limits.max_wait.min(last_pass / 2);
         let ended = Instant::now();
-        while !state.waiting.is_empty() && !state.closed && state.queries() < self.limits.max_queries {
+        while state.waiting.asks() > 0 && !state.closed && state.waiting.queries() < self.limits.max_queries {
             let Some(rest) = patience.checked_sub(ended.elapsed()).filter(|rest| !rest.is_zero()) else {
                 break;
             };
@@ -158,7 +161,7 @@ impl Queue {
         }
         loop {
             if let Some(pass) = self.take(&mut state.waiting, Instant::now()) {
-                self.metrics.queue_depth.set(state.waiting.len() as i64);
+                self.metrics.queue_depth.set(state.waiting.asks() as i64);
                 return Some(Work::Pass(pass));
             }
             self.metrics.queue_depth.set(0);
@@ -190,7 +193,14 @@ impl Queue {
         for _ in 0..flows.len() {
             let Some(flow) = flows.pop_front() else { break };
             match flow.ready(now, self.limits.stall) {
-                Ready::Yes => return (Some(flow), None),
+                // One that has begun goes on at the pace of its client's budget.
+                Ready::Yes => match flow.has_begun().then(|| self.budget.wait(flow.peer, now)).flatten() {
+                    None => return (Some(flow), None),
+                    Some(left) => {
+                        wait = Some(wait.map_or(left, |wait: Duration| wait.min(left)));
+                        flows.push_back(flow);
+                    }
+                },
                 Ready::Never => {
                     self.metrics.gone.inc();
                 }
@@ -206,35 +216,43 @@ impl Queue {
         (None, wait)
     }
 
-    /// Takes what goes into one pass: the oldest ask, and others about the same epoch. Drops asks whose
-    /// client is gone, and those that waited too long, before any work is done for them.
-    fn take(&self, waiting: &mut VecDeque<Waiting>, now: Instant) -> Option<Pass> {
-        let mut pass: Option<Pass> = None;
-        let mut room = self.limits.max_queries;
-        let mut rest = VecDeque::with_capacity(waiting.len());
-        while let Some(mut one) = waiting.pop_front() {
+    /// Takes what goes into one pass. Drops asks whose client is gone, those that waited too long, and those of clients that
+    /// have had the time there is for them, before any work is done for them.
+    fn take(&self, waiting: &mut Fair, now: Instant) -> Option<Pass> {
+        let late = |one: &Waiting| now.saturating_duration_since(one.arrived) > self.limits.deadline;
+        // Asks of a network come one after the other, so each is looked up once.
+        let mut known: Option<(IpAddr, bool)> = None;
+        let mut over = |one: &Waiting| {
+            let network = one.ask.peer.network();
+            match known {
+                Some((same, over)) if same == network => over,
+                _ => known.insert((network, self.budget.wait(one.ask.peer, now).is_some())).1,
+            }
+        };
+        // What has begun is finished.
+        let goes = |one: &Waiting| one.reply.is_closed() || one.started.is_none() && (late(one) || over(one));
+        waiting.weed(goes, |one| {
             if one.reply.is_closed() {
                 self.metrics.gone.inc();
-                continue;
+            } else if late(&one) {
+                refuse(one, Code::Deadline);
+            } else {
+                // It may have time again by now.
+                let refusal = self.budget.check(one.ask.peer, now).err();
+                refuse(one, refusal.unwrap_or_else(|| Code::Busy.into()));
             }
-            if one.started.is_none() && now.saturating_duration_since(one.arrived) > self.limits.deadline {
-                // A send fails only if the client is gone, which is no loss.
-                let _ = one.reply.send(Err(Code::Deadline));
-                continue;
-            }
-            let pass = pass.get_or_insert_with(|| Pass { live: one.ask.live.clone(), parts: Vec::new() });
-            if room == 0 || !Arc::ptr_eq(&pass.live, &one.ask.live) {
-                rest.push_back(one);
-                continue;
-            }
-            let queries = one.left().min(room);
-            room -= queries;
+        });
+        let (live, mut parts) = waiting.take(self.limits.max_queries)?;
+        parts.iter_mut().for_each(|(one, _)| {
             one.started.get_or_insert(now);
-            pass.parts.push((one, queries));
-        }
-        *waiting = rest;
-        pass
+        });
+        Some(Pass { live, parts })
     }
+}
+
+/// Refuses an ask that waited. A send fails only if the client is gone, which is no loss.
+fn refuse(one: Waiting, refusal: impl Into<Refusal>) {
+    let _ = one.reply.send(Err(refusal.into()));
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::flow::{Flow, Stage};
 use super::queue::{Done, Pass, Queue, Waiting, Work};
 use super::{Answered, Reply};
 use crate::LiveTable;
+use crate::budget::Budget;
 use crate::metrics::Metrics;
 use sotto_core::{AnySession, Error, Sure};
 use sotto_wire::{Code, Timing, ask, stream};
@@ -14,6 +15,7 @@ use std::time::Instant;
 pub(super) struct Worker {
     pub(super) queue: Arc<Queue>,
     pub(super) pool: rayon::ThreadPool,
+    pub(super) budget: Arc<Budget>,
     pub(super) metrics: Arc<Metrics>,
 }
 
@@ -31,7 +33,9 @@ impl Worker {
                     Done::Pass(began.elapsed())
                 }
                 Work::Unit(flow) => {
+                    let peer = flow.peer;
                     self.step(flow, began);
+                    self.budget.charge(peer, began.elapsed(), (1, 1), Instant::now());
                     Done::Unit
                 }
             };
@@ -107,12 +111,15 @@ impl Worker {
         let bytes = live.server().query_bytes();
         let queries: Vec<_> = parts.iter().flat_map(|(one, take)| queries(one, *take, bytes)).collect();
         self.metrics.pass(live.catalog().table.as_str(), queries.len());
+        let (began, whole) = (Instant::now(), queries.len());
         let mut answers = self.answer(&live, &queries).into_iter();
         drop(queries);
+        let (ended, took) = (Instant::now(), began.elapsed());
+        parts.iter().for_each(|(one, take)| self.budget.charge(one.ask.peer, took, (*take, whole), ended));
         // Once the pass is over, and before anything is made of what it gave: an image that is lost gives zeros, which are
         // nobody's row, and may look to a scheme like a query's fault.
         if let Err(code) = live.check() {
-            return parts.into_iter().for_each(|(one, _)| reply(one, Err(code)));
+            return parts.into_iter().for_each(|(one, _)| reply(one, Err(code.into())));
         }
         for (one, take) in parts {
             let share = answers.by_ref().take(take).collect();
@@ -132,19 +139,19 @@ impl Worker {
     /// Takes an ask's share of the answers; replies if that was the last of them, or one is an error.
     fn settle(&self, mut one: Waiting, due: usize, share: Answers, answer_bytes: usize) {
         if share.len() != due {
-            return reply(one, Err(Code::Internal));
+            return reply(one, Err(Code::Internal.into()));
         }
         for answer in share {
             match answer {
                 Ok(answer) if answer.len() == answer_bytes => one.answers.push(answer),
-                Err(Error::Peer(_)) => return reply(one, Err(Code::BadQuery)),
+                Err(Error::Peer(_)) => return reply(one, Err(Code::BadQuery.into())),
                 Ok(_) => {
                     tracing::error!(table = ?one.ask.live, "the scheme gave an answer of the wrong size");
-                    return reply(one, Err(Code::Internal));
+                    return reply(one, Err(Code::Internal.into()));
                 }
                 Err(error) => {
                     tracing::error!(table = ?one.ask.live, %error, "the scheme could not answer");
-                    return reply(one, Err(Code::Internal));
+                    return reply(one, Err(Code::Internal.into()));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::range::{self, Selected};
 use super::tags;
-use crate::live::Static;
+use crate::live::{Retired, Static};
 use crate::refusal::Refusal;
 use crate::service::Service;
 use axum::body::Body;
@@ -12,11 +12,13 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use sotto_catalog::Hex32;
 use sotto_core::{Image, Section, Sure};
-use sotto_db::{DbError, ImageFile};
+use sotto_db::ImageFile;
 use sotto_wire::{Code, routes};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 /// Bytes handed to a connection at once. A page that is not in memory stalls the thread that sends it, so
 /// pieces are small enough for other connections to get their turn.
@@ -31,7 +33,9 @@ pub(super) async fn get(
     Path(digest): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response<Body>, Refusal> {
-    let (whole, file) = find(&service, &digest)?;
+    let Found { bytes: whole, file, retired } = find(&service, &digest)?;
+    let grace = service.grace;
+    let pieces = |bytes| Body::new(Pieces { bytes, file, retired, grace });
     let etag = format!("\"{digest}\"");
     let len = whole.len() as u64;
     let header = headers.get(header::RANGE).and_then(|value| value.to_str().ok());
@@ -43,14 +47,13 @@ pub(super) async fn get(
         with_status(StatusCode::NOT_MODIFIED, Body::empty())
     } else {
         match asked {
-            Selected::All => with_status(StatusCode::OK, Body::new(Pieces { bytes: whole, file })),
+            Selected::All => with_status(StatusCode::OK, pieces(whole)),
             Selected::Outside => return Ok(outside(len)),
             Selected::Part(part) => {
                 let content_range = format!("bytes {}-{}/{len}", part.start, part.end - 1);
                 // Both ends are at most `len`, which came from a usize.
                 let bytes = whole.slice(part.start as usize..part.end as usize);
-                let mut response =
-                    with_status(StatusCode::PARTIAL_CONTENT, Body::new(Pieces { bytes, file }));
+                let mut response = with_status(StatusCode::PARTIAL_CONTENT, pieces(bytes));
                 put(&mut response, header::CONTENT_RANGE, &content_range);
                 response
             }
@@ -63,18 +66,29 @@ pub(super) async fn get(
     Ok(response)
 }
 
-/// The artifact of this digest, where it lies: in a table's image, or among a stack's files.
-fn find(service: &Service, digest: &str) -> Result<(Bytes, Option<Arc<ImageFile>>), Refusal> {
+/// An artifact where it lies, the image file that is in, and whether its epoch is served.
+struct Found {
+    bytes: Bytes,
+    file: Option<Arc<ImageFile>>,
+    retired: Retired,
+}
+
+/// The artifact of this digest: in a table's image, or among a stack's files.
+fn find(service: &Service, digest: &str) -> Result<Found, Refusal> {
     let found = digest.parse::<Hex32>().ok().and_then(|digest| {
         let mapped = service.tables.all().find_map(|slot| slot.live_now()?.artifact(&digest));
-        let mapped = mapped
-            .map(|Static { image, section, file }| (Bytes::from_owner(Mapped { image, section }), file));
-        mapped.or_else(|| service.stacks.file(&digest).map(|bytes| (bytes, None)))
+        let mapped = mapped.map(|Static { image, section, file, retired }| Found {
+            bytes: Bytes::from_owner(Mapped { image, section }),
+            file,
+            retired,
+        });
+        let of_stack = |bytes| Found { bytes, file: None, retired: Retired::default() };
+        mapped.or_else(|| service.stacks.file(&digest).map(of_stack))
     });
     let found = found.ok_or_else(|| {
         Refusal::new(Code::NoSuchArtifact, "no epoch that is served has an artifact of that digest")
     })?;
-    match found.1.as_ref().is_some_and(|file| file.check().is_err()) {
+    match found.file.as_ref().is_some_and(|file| file.check().is_err()) {
         true => Err(Code::NotReady.into()),
         false => Ok(found),
     }
@@ -116,26 +130,32 @@ struct Pieces {
     bytes: Bytes,
     /// The image file it lies in: a download of one that is lost breaks off.
     file: Option<Arc<ImageFile>>,
+    /// Its epoch: a download of one that is not served any more breaks off after this long.
+    retired: Retired,
+    grace: Duration,
 }
 
 impl http_body::Body for Pieces {
     type Data = Bytes;
-    type Error = DbError;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, DbError>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let next = PIECE.min(self.bytes.len());
         if next == 0 {
             return Poll::Ready(None);
+        }
+        if self.retired.is_over(Instant::now(), self.grace) {
+            return Poll::Ready(Some(Err(io::Error::other("the epoch is not served any more"))));
         }
         let piece = self.bytes.split_to(next);
         // Read here, page by page, so that it is known before it is sent whether there is something to send.
         for byte in piece.iter().step_by(PAGE) {
             std::hint::black_box(*byte);
         }
-        let whole = self.file.as_ref().map_or(Ok(()), |file| file.check());
+        let whole = self.file.as_ref().map_or(Ok(()), |file| file.check()).map_err(io::Error::other);
         Poll::Ready(Some(whole.map(|()| Frame::data(piece))))
     }
 
@@ -145,5 +165,28 @@ impl http_body::Body for Pieces {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.bytes.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::tests::clear_table;
+    use http_body_util::BodyExt;
+
+    #[test]
+    fn a_download_ends_a_while_after_its_epoch() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let table = clear_table(1);
+        let pieces = |grace| {
+            let (bytes, retired) = (Bytes::from(vec![7; 3 * PIECE]), table.retired().clone());
+            Pieces { bytes, file: None, retired, grace }
+        };
+        let (mut long, mut short) = (pieces(Duration::from_secs(3600)), pieces(Duration::ZERO));
+        let next = |body: &mut Pieces| runtime.block_on(body.frame()).map(|frame| frame.is_ok());
+        assert_eq!((next(&mut long), next(&mut short)), (Some(true), Some(true)));
+        table.retire();
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!((next(&mut long), next(&mut short)), (Some(true), Some(false)));
     }
 }

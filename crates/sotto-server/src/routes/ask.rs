@@ -1,6 +1,7 @@
 //! Queries in, answers out.
 
 use super::{octets, opened, session};
+use crate::admission::Peer;
 use crate::batch::{Answered, CheckedAsk};
 use crate::body::Reader;
 use crate::refusal::Refusal;
@@ -21,14 +22,15 @@ pub(super) async fn ask(
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
     let (limit, _) = slot.live()?.max_body();
-    let (_, mut reader) = opened(&service, request, limit)?;
-    let read = read(&service, slot, &mut reader).await;
+    let (peer, mut reader) = opened(&service, request, limit)?;
+    let read = read(&service, slot, peer, &mut reader).await;
     let ask = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(ask.frame.len() as u64);
     let arrived = Instant::now();
     let pin = *ask.live.pin();
     // A worker that drops the sender has failed; one that is gone with a dropped receiver, never mind.
-    let Answered { answers, timing } = service.batch.submit(ask)?.await.unwrap_or(Err(Code::Internal))?;
+    let Answered { answers, timing } =
+        service.batch.submit(ask)?.await.unwrap_or_else(|_| Err(Code::Internal.into()))?;
     let frame = answer::encode(&pin, &answers).map_err(|_| Code::Internal)?;
     service.metrics.answered(&name, timing.queue, arrived.elapsed());
     tracing::debug!(table = name, epoch = %pin.epoch, queries = answers.len(), ?timing, "answered");
@@ -40,8 +42,14 @@ pub(super) async fn ask(
 }
 
 /// Reads an ask in two steps: the head, which says where a wrong one is refused; then the queries.
-async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Result<CheckedAsk, Refusal> {
-    let room = service.room_for(reader.most())?;
+async fn read(
+    service: &Arc<Service>,
+    slot: &Slot,
+    peer: Peer,
+    reader: &mut Reader,
+) -> Result<CheckedAsk, Refusal> {
+    service.budget.check(peer, Instant::now())?;
+    let room = service.room_for(peer, reader.most())?;
     let head = ask::Head::parse(reader.head(ask::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
@@ -53,5 +61,5 @@ async fn read(service: &Arc<Service>, slot: &Slot, reader: &mut Reader) -> Resul
     let found = session::find(service, &live, &head.session)?;
     let frame = reader.exactly(live.sizes().ask_bytes(head.count)).await?;
     let session = session::bring(service, &live, &head.session, found).await?;
-    Ok(CheckedAsk { live, session, head, frame, _room: room })
+    Ok(CheckedAsk { live, session, head, frame, peer, _room: room })
 }

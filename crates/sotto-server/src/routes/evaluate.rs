@@ -4,7 +4,9 @@
 
 use super::{octets, opened};
 use crate::LiveTable;
+use crate::admission::Peer;
 use crate::body::Reader;
+use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::slot::Slot;
@@ -16,14 +18,13 @@ use sotto_wire::Code;
 use sotto_wire::evaluate::{self, Element};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::OwnedSemaphorePermit;
 
 /// A checked request.
 struct Checked {
     live: Arc<LiveTable>,
     elements: Vec<Element>,
     bytes: u64,
-    room: OwnedSemaphorePermit,
+    room: Open,
 }
 
 /// `POST /v1/tables/{table}/evaluate`
@@ -34,16 +35,16 @@ pub(super) async fn evaluate(
 ) -> Result<Response<Body>, Refusal> {
     let slot = service.tables.get(&name)?;
     let (peer, mut reader) = opened(&service, request, evaluate::request_bytes(evaluate::MAX_EVALUATIONS))?;
-    let read = read(&service, slot, &mut reader).await;
+    let read = read(&service, slot, peer, &mut reader).await;
     let Checked { live, elements, bytes, room } = reader.end(read).await?;
     let count = elements.len();
     service.metrics.bytes_in.inc_by(bytes);
-    // Counted before the work, all of them or none: what a client learns is never more than its share, however many of its
-    // requests are under way.
-    service.evaluations.take(peer, count as u64, Instant::now())?;
-    let pin = *live.pin();
+    let (pin, counting) = (*live.pin(), service.clone());
     let working = tokio::task::spawn_blocking(move || {
         let _room = room;
+        // Counted before the work, all of them or none: what a client learns is never more than its share, however many of its
+        // requests are under way. Here, since the disk may have to be written first.
+        counting.evaluations.take(peer, count as u64, Instant::now())?;
         work(&live, &elements)
     });
     let Evaluated { elements, proof } = working.await.map_err(|_| Code::Internal)??;
@@ -53,8 +54,10 @@ pub(super) async fn evaluate(
 }
 
 /// Reads a request in two steps: the head, which says where a wrong one is refused; then the elements.
-async fn read(service: &Service, slot: &Slot, reader: &mut Reader) -> Result<Checked, Refusal> {
-    let room = service.room_for(reader.most())?;
+async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Checked, Refusal> {
+    // Whoever has nothing left costs no more than this.
+    service.evaluations.check(peer, Instant::now())?;
+    let room = service.room_for(peer, reader.most())?;
     let head = evaluate::Head::parse(reader.head(evaluate::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.evaluator()?;

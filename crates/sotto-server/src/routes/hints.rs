@@ -34,13 +34,15 @@ pub(super) async fn order(
 
 /// Reads an order in two steps: the head, which says where a wrong one is refused; then the rest.
 async fn read(service: &Service, slot: &Slot, peer: Peer, reader: &mut Reader) -> Result<Order, Refusal> {
-    let room = service.room_for(reader.most())?;
+    let room = service.room_for(peer, reader.most())?;
     let head = order::Head::parse(reader.head(order::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     let bytes = live.order_bytes().ok_or_else(|| {
         Refusal::new(Code::WrongServer, "this server makes no hints for clients of this table")
     })?;
-    service.effort.check(peer, Instant::now())?;
+    let now = Instant::now();
+    service.effort.check(peer, now)?;
+    service.budget.check(peer, now)?;
     let open = service.open_orders.take(peer)?;
     let frame = reader.exactly(order::frame_bytes(bytes)).await?;
     Ok(Order { live, frame, peer, _held: (room, open) })

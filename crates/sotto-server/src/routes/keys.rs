@@ -4,6 +4,7 @@ use super::{octets, opened};
 use crate::LiveTable;
 use crate::admission::{self, Peer};
 use crate::body::Reader;
+use crate::quota::Open;
 use crate::refusal::Refusal;
 use crate::service::Service;
 use crate::slot::Slot;
@@ -11,9 +12,9 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
 use sotto_core::{Error, Sure};
-use sotto_wire::{Code, Problem, SessionId, keys};
+use sotto_wire::{Code, SessionId, keys};
 use std::sync::Arc;
-use tokio::sync::OwnedSemaphorePermit;
+use std::time::Instant;
 
 /// `POST /v1/tables/{table}/keys`
 pub(super) async fn register(
@@ -48,14 +49,9 @@ async fn read(
     slot: &Slot,
     peer: Peer,
     reader: &mut Reader,
-) -> Result<(Arc<LiveTable>, Vec<u8>, OwnedSemaphorePermit), Refusal> {
-    let wait = |seconds| {
-        let why = "as many keys were registered from one address as may be in a minute";
-        Refusal::from(Problem::new(Code::Busy, format!("{why}; the next may come in {seconds} s")))
-            .after(seconds)
-    };
-    service.sessions.may_register(peer, admission::now()).map_err(wait)?;
-    let room = service.room_for(reader.most())?;
+) -> Result<(Arc<LiveTable>, Vec<u8>, Open), Refusal> {
+    service.sessions.may_register(peer, Instant::now())?;
+    let room = service.room_for(peer, reader.most())?;
     let head = keys::Head::parse(reader.head(keys::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;

@@ -12,6 +12,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::Response;
 use sotto_wire::{Code, stream};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// `POST /v1/tables/{table}/stream`
 pub(super) async fn stream(
@@ -39,7 +40,8 @@ async fn read(
     peer: Peer,
     reader: &mut Reader,
 ) -> Result<CheckedStream, Refusal> {
-    let room = service.room_for(reader.most())?;
+    service.budget.check(peer, Instant::now())?;
+    let room = service.room_for(peer, reader.most())?;
     let head = stream::Head::parse(reader.head(stream::HEAD_BYTES).await?)?;
     let live = slot.live()?.admit(&head.pin)?.clone();
     live.check_queried()?;
@@ -51,5 +53,5 @@ async fn read(
     let found = session::find(service, &live, &head.session)?;
     let frame = reader.exactly(live.sizes().stream_bytes()).await?;
     let session = session::bring(service, &live, &head.session, found).await?;
-    Ok(CheckedStream { live, session, head, frame, room, open })
+    Ok(CheckedStream { live, session, head, frame, peer, room, open })
 }

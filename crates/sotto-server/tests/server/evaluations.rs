@@ -143,11 +143,35 @@ fn a_client_has_so_many_in_an_hour_and_no_more() {
     let refused = asked(3);
     assert_refused(&refused, Code::Busy);
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!((3000..=3601).contains(&wait), "{wait} seconds");
+    // One more than the two that are left: a fifth of the hour.
+    assert!((710..=720).contains(&wait), "{wait} seconds");
     assert_refused(&scene.evaluate(&[[0; 32]]), Code::BadElement);
     assert_refused(&asked(2), Code::Busy);
     assert_eq!(asked(1).status, 200);
     assert_refused(&asked(1), Code::Busy);
+}
+
+#[test]
+fn a_restart_gives_nobody_anything_back() {
+    let state = tempfile::tempdir().unwrap();
+    let config = || Config { evaluations_per_client: 20, state: Some(state.path().to_owned()), ..config() };
+    let key = secret();
+    let open = || {
+        let made = Made { row_bytes: 64, ..Made::clear(3, &Probe::new()) };
+        let (pin, given) = (made.pin(), Some(key.clone()));
+        let shelved = Shelved { made, key: key.clone(), given };
+        let running = Server::start_with(&config(), vec![Box::new(shelved)]).unwrap();
+        Scene { running, pin, key: self::key(&key) }
+    };
+    let asked = |scene: &Scene, count| scene.evaluate(blinded(count).elements());
+    let first = open();
+    assert_eq!(asked(&first, 12).status, 200);
+    first.running.shutdown();
+    let second = open();
+    assert_refused(&asked(&second, 9), Code::Busy);
+    assert_eq!(asked(&second, 8).status, 200);
+    drop(second);
+    assert_refused(&asked(&open(), 1), Code::Busy);
 }
 
 #[test]

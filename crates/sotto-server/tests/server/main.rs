@@ -11,6 +11,7 @@
 //! | `roles` | which of a scheme's servers it is: others' frames are refused |
 //! | `rows` | rows by range, and the way over old epochs |
 //! | `sessions` | keys are registered, expire, are evicted |
+//! | `shares` | what one client gets of a server that others ask too |
 //! | `streams` | records in units: sent as they are made, between the passes, as fast as clients read |
 //! | `stopping` | graceful shutdown, ports in use |
 //! | `transport` | HTTP/2, TLS, slow clients |
@@ -28,6 +29,8 @@ mod reading;
 mod roles;
 mod rows;
 mod sessions;
+#[cfg(target_os = "linux")]
+mod shares;
 mod stopping;
 mod streams;
 mod transport;

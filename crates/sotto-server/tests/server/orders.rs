@@ -1,7 +1,7 @@
 //! Hints to order: made by the server whose role it is, one after the other, beside the passes.
 
 use crate::kit::*;
-use sotto_server::{Config, Running, Source};
+use sotto_server::{Config, Running, ScanConfig, Source};
 use sotto_testkit::{CLEAR, CLEAR_HELPED};
 use sotto_wire::{Code, SessionId, answer, ask, order, routes};
 use std::sync::Arc;
@@ -162,6 +162,23 @@ fn so_much_work_for_one_client_and_no_more() {
     let refused = helper.order(2);
     assert_refused(&refused, Code::Busy);
     assert!(refused.text().contains("in an hour"), "{}", refused.text());
+}
+
+#[test]
+fn hints_are_charged_like_passes() {
+    let scans = ScanConfig { percent_per_client: 1, burst_seconds_per_client: 1, ..ScanConfig::default() };
+    let helper = helper(&Config { scans, ..config() }, 1);
+    helper.probe.hold_orders();
+    let waiting = helper.order_later(1);
+    helper.until_open(1);
+    std::thread::sleep(Duration::from_millis(1200));
+    helper.probe.release_orders();
+    helper.assert_filled(&waiting.join().unwrap(), 1);
+    let refused = helper.order(2);
+    assert_refused(&refused, Code::Busy);
+    assert!(refused.text().contains("was read for one address"), "{}", refused.text());
+    let frame = frame(&helper.single.pin(), SessionId::NONE, &[3]);
+    assert_refused(&post(helper.running.public, &routes::ask("single"), &frame), Code::Busy);
 }
 
 #[test]

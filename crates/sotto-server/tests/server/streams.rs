@@ -3,7 +3,7 @@
 use crate::kit::http::{connect, head};
 use crate::kit::*;
 use sotto_core::{AnyClient, RecordIndex, Ticket, Units};
-use sotto_server::Config;
+use sotto_server::{Config, ScanConfig};
 use sotto_testkit::{CLEAR_STREAM, rng::seeded};
 use sotto_wire::{Code, Pin, SessionId, keys, routes, stream};
 use std::io::{Read, Write};
@@ -169,6 +169,47 @@ fn a_client_that_hangs_up_or_stops_reading_loses_its_place() {
     // And its connection, though it has not hung up.
     scene.world.until("sotto_connections", 0.0);
     drop(stuck);
+}
+
+#[test]
+fn a_stream_goes_on_at_the_pace_of_its_clients_budget() {
+    let scans = ScanConfig { percent_per_client: 20, burst_seconds_per_client: 1, ..ScanConfig::default() };
+    let mut scene = scene(WIDE, &Config { scans, ..config() });
+    scene.world.probe.hold();
+    let mut open = scene.open();
+    wait_for("the first unit", || scene.world.probe.batches().len() == 1);
+    std::thread::sleep(Duration::from_millis(1300));
+    let began = Instant::now();
+    scene.world.probe.release();
+    let (response, pin) = (Response::read(&mut open), scene.world.pin);
+    // The client owes three tenths of a second, which are there again after five times as long.
+    assert!(began.elapsed() > Duration::from_millis(1400), "{:?}", began.elapsed());
+    assert!(scene.read(&response, &pin, 0) == wide(1, WIDE), "nothing of it is lost");
+    scene.world.until("sotto_open_streams", 0.0);
+}
+
+#[test]
+fn a_slow_client_keeps_no_epoch_open_for_ever() {
+    let scene = scene(WIDER, &Config { idle_timeout_ms: 3000, ..config() });
+    let whole = (scene.units.count * scene.units.answer_bytes) as usize;
+    let mut slow = scene.open();
+    // It reads all the time, so it never stalls, and takes twenty seconds for all there is.
+    let reader = std::thread::spawn(move || {
+        let (mut piece, mut came) = (vec![0; 1 << 15], 0);
+        while let Ok(read @ 1..) = slow.read(&mut piece) {
+            came += read;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        came
+    });
+    scene.world.until("sotto_open_streams", 1.0);
+    for epoch in [2, 3] {
+        scene.world.shelf.put(epoch, Made { epoch, ..scene.world.made.clone() });
+        assert!(scene.world.running.reload());
+    }
+    let came = reader.join().unwrap();
+    assert!(came < whole * 4 / 5, "{came} of {whole} bytes came");
+    scene.world.until("sotto_open_streams", 0.0);
 }
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 use crate::admission::client::Client;
 use crate::admission::tests::owner;
 
-fn open(dir: &Path) -> Opened {
+fn open(dir: &Path) -> (Store, Stored) {
     Store::open(dir, [7; 32]).unwrap()
 }
 
@@ -24,17 +24,20 @@ fn overwrite(store: &Store, table: TableDefinition<'_, [u8; 16], &'static [u8]>,
 #[test]
 fn what_is_stored_is_there_again() {
     let dir = tempfile::tempdir().unwrap();
-    let (store, key, none) = open(&dir.path().join("made"));
-    assert!(key == [7; 32] && none.is_empty());
+    let (store, made) = open(&dir.path().join("made"));
+    assert!(made.key == [7; 32] && made.entries.is_empty() && made.time == 0);
     let keys = vec![5; 3 << 20];
     for (id, used) in [(1, 30), (2, 10), (3, 20)] {
         store.put(&SessionId([id; 16]), &entry(&keys, used), &keys).unwrap();
     }
     store.touch(&[(SessionId([2; 16]), 40), (SessionId([9; 16]), 40)]).unwrap();
     store.remove(&[SessionId([3; 16]), SessionId([8; 16])]).unwrap();
+    store.count(&[(Client([1; 16]), 5), (Client([2; 16]), 6)], &[], 70).unwrap();
+    store.count(&[(Client([2; 16]), 9)], &[Client([1; 16]), Client([4; 16])], 80).unwrap();
     drop(store);
-    let (store, key, entries) = Store::open(&dir.path().join("made"), [8; 32]).unwrap();
-    assert_eq!(key, [7; 32], "the key is the first run's");
+    let (store, Stored { key, entries, time }) = Store::open(&dir.path().join("made"), [8; 32]).unwrap();
+    assert_eq!((key, time), ([7; 32], 80), "the key is the first run's");
+    assert_eq!(store.counts().unwrap(), [(Client([2; 16]), 9)]);
     let found: Vec<_> = entries.iter().map(|(id, entry)| (id.0[0], entry.used)).collect();
     assert_eq!(found, [(1, 30), (2, 40)], "the least recently used first");
     assert_eq!(store.keys(&SessionId([1; 16])).unwrap().unwrap(), keys);
@@ -51,8 +54,8 @@ fn what_is_damaged_is_dropped() {
     overwrite(&store, ENTRIES, 1, b"no entry");
     overwrite(&store, KEYS, 2, b"kexs");
     drop(store);
-    let (store, _, entries) = open(dir.path());
-    assert_eq!(entries.len(), 2);
+    let (store, stored) = open(dir.path());
+    assert_eq!(stored.entries.len(), 2);
     let keys = |id| store.keys(&SessionId([id; 16])).unwrap();
     assert!(keys(1).is_none() && keys(2).is_none() && keys(3).is_some());
 }

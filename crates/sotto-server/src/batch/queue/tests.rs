@@ -1,27 +1,68 @@
 use super::*;
+use crate::ScanConfig;
+use crate::admission::{Keep, Peer};
 use crate::live::tests::clear_table;
+use crate::quota::tests::places;
 use sotto_wire::{SessionId, ask};
-use tokio::sync::Semaphore;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn queue(max_queries: usize) -> Arc<Queue> {
-    let limits = Limits { max_queue: 10, max_queries, max_wait: HOUR, deadline: HOUR, stall: HOUR };
-    Arc::new(Queue::new(limits, Arc::new(Metrics::new())))
+    of(
+        Limits { max_queue: 10, max_queries, max_wait: HOUR, deadline: HOUR, stall: HOUR },
+        &ScanConfig::default(),
+    )
+}
+
+fn of(limits: Limits, scans: &ScanConfig) -> Arc<Queue> {
+    let metrics = Arc::new(Metrics::new());
+    let budget = Arc::new(Budget::new(scans, &Keep::in_memory(0), metrics.clone()));
+    Arc::new(Queue::new(limits, budget, metrics))
 }
 
 fn ask(live: &Arc<LiveTable>, count: u64) -> CheckedAsk {
+    ask_of(1, live, count)
+}
+
+/// An ask of the client with this number.
+fn ask_of(client: u8, live: &Arc<LiveTable>, count: u64) -> CheckedAsk {
     let queries: Vec<_> = (0..count).map(|i| (i % 4).to_le_bytes()).collect();
     let frame = ask::encode(live.pin(), &SessionId::NONE, &queries).unwrap();
     let head = ask::Head::parse(&frame).unwrap();
-    let room = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    CheckedAsk { live: live.clone(), session: live.keyless().unwrap().clone(), head, frame, _room: room }
+    let (session, peer) = (live.keyless().unwrap().clone(), Peer([192, 0, 2, client].into()));
+    let room = places(1).take(peer).ok().unwrap();
+    CheckedAsk { live: live.clone(), session, head, frame, peer, _room: room }
 }
 
 fn pass(queue: &Queue, done: Done) -> Pass {
     match queue.next(done) {
         Some(Work::Pass(pass)) => pass,
         _ => panic!("there is an ask and no stream"),
+    }
+}
+
+/// What an ask was refused with, if it was.
+fn code(reply: &mut oneshot::Receiver<Reply>) -> Option<Code> {
+    reply.try_recv().ok()?.err().map(|refusal| refusal.0.code)
+}
+
+/// Whose queries are in a pass, and how many of each.
+fn shares(pass: &Pass) -> Vec<(u8, usize)> {
+    let mut shares = std::collections::BTreeMap::new();
+    for (one, take) in &pass.parts {
+        let std::net::IpAddr::V4(address) = one.ask.peer.0 else { panic!("the tests' clients have IPv4") };
+        *shares.entry(address.octets()[3]).or_insert(0) += take;
+    }
+    shares.into_iter().collect()
+}
+
+/// Ends a pass: puts back what is not answered whole.
+fn end(queue: &Queue, pass: Pass) {
+    for (mut one, take) in pass.parts {
+        one.answers.extend(std::iter::repeat_n(Vec::new(), take));
+        if one.left() > 0 {
+            queue.put_back(one);
+        }
     }
 }
 
@@ -76,25 +117,26 @@ fn a_pass_is_about_one_epoch_and_the_oldest_ask_goes_first() {
 fn late_and_abandoned_asks_cost_no_place_in_a_pass() {
     let limits =
         Limits { max_queue: 10, max_queries: 8, max_wait: HOUR, deadline: Duration::ZERO, stall: HOUR };
-    let (queue, live) = (Queue::new(limits, Arc::new(Metrics::new())), clear_table(1));
+    let (queue, live) = (of(limits, &ScanConfig::default()), clear_table(1));
     let now = Instant::now();
     let mut late = queue.push(ask(&live, 4), now).unwrap();
     drop(queue.push(ask(&live, 2), now + HOUR).unwrap());
     let mut good = queue.push(ask(&live, 1), now + HOUR).unwrap();
     assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1]);
-    assert_eq!(late.try_recv().unwrap().err(), Some(Code::Deadline));
+    assert_eq!(code(&mut late), Some(Code::Deadline));
     assert!(good.try_recv().is_err(), "it is in the pass, and not answered yet");
 }
 
 #[test]
 fn an_abandoned_ask_holds_its_room_as_long_as_its_bytes() {
-    let (queue, live, bodies) = (queue(8), clear_table(1), Arc::new(Semaphore::new(1)));
-    let room = bodies.clone().try_acquire_owned().unwrap();
+    let (queue, live, bodies) = (queue(8), clear_table(1), places(1));
+    let peer = Peer([192, 0, 2, 1].into());
+    let room = bodies.take(peer).ok().unwrap();
     drop(queue.push(CheckedAsk { _room: room, ..ask(&live, 1) }, Instant::now()).unwrap());
-    assert_eq!(bodies.available_permits(), 0, "its frame is still in the queue");
+    assert!(bodies.take(peer).is_err(), "its frame is still in the queue");
     let good = queue.push(ask(&live, 1), Instant::now()).unwrap();
     assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1]);
-    assert_eq!(bodies.available_permits(), 1);
+    assert!(bodies.take(peer).is_ok());
     drop(good);
 }
 
@@ -106,4 +148,138 @@ fn a_full_queue_takes_no_more() {
     assert_eq!(sizes(&pass(&queue, Done::Nothing)), [1; 8]);
     assert!(queue.push(ask(&live, 1), Instant::now()).is_ok());
     drop(held);
+}
+
+fn wide(max_queue: usize) -> Arc<Queue> {
+    let limits = Limits { max_queue, max_queries: 8, max_wait: HOUR, deadline: HOUR, stall: HOUR };
+    of(limits, &ScanConfig::default())
+}
+
+#[test]
+fn a_thousand_large_asks_of_one_do_not_keep_anothers_one_waiting() {
+    let (queue, live) = (wide(2000), clear_table(1));
+    let push = |client, count| queue.push(ask_of(client, &live, count), Instant::now()).unwrap();
+    let _many: Vec<_> = (0..1000).map(|_| push(1, 64)).collect();
+    end(&queue, pass(&queue, Done::Nothing));
+    let mut one = vec![push(2, 1)];
+    let next = pass(&queue, Done::Nothing);
+    assert_eq!(shares(&next), [(1, 7), (2, 1)], "in the very next pass, which is full");
+    end(&queue, next);
+    // Whoever asks again at once is in every pass; and of four more, each has its two in the next.
+    for _ in 0..20 {
+        one.push(push(2, 1));
+        let next = pass(&queue, Done::Nothing);
+        assert_eq!(shares(&next), [(1, 7), (2, 1)]);
+        end(&queue, next);
+    }
+    one.extend((3..6).map(|client| push(client, 2)));
+    let next = pass(&queue, Done::Nothing);
+    assert_eq!(shares(&next), [(1, 2), (3, 2), (4, 2), (5, 2)]);
+}
+
+#[test]
+fn all_who_have_much_waiting_get_as_much() {
+    for sizes in [[64, 1, 7], [8, 8, 8], [3, 64, 2]] {
+        let (queue, live) = (wide(1000), clear_table(1));
+        let push = |client: u8, count| queue.push(ask_of(client, &live, count), Instant::now()).unwrap();
+        let held: Vec<_> = (1..4)
+            .zip(sizes)
+            .flat_map(|(client, size)| std::iter::repeat_n((client, size), 200 / size as usize + 1))
+            .map(|(client, size)| push(client, size))
+            .collect();
+        let mut had = [0; 4];
+        for _ in 0..60 {
+            let next = pass(&queue, Done::Nothing);
+            assert_eq!(next.parts.iter().map(|(_, take)| take).sum::<usize>(), 8, "every pass is full");
+            shares(&next).iter().for_each(|(client, take)| had[usize::from(*client)] += take);
+            end(&queue, next);
+        }
+        let (least, most) = (had[1..].iter().min().unwrap(), had[1..].iter().max().unwrap());
+        assert!(most - least <= 8, "{had:?} of asks of {sizes:?}");
+        drop(held);
+    }
+}
+
+#[test]
+fn who_waits_for_another_epoch_has_its_turn_too() {
+    let (queue, old, new) = (wide(1000), clear_table(1), clear_table(2));
+    let push = |client: u8, live| queue.push(ask_of(client, live, 1), Instant::now()).unwrap();
+    let _many: Vec<_> = (0..100).map(|_| push(1, &old)).collect();
+    let _one = push(2, &new);
+    end(&queue, pass(&queue, Done::Nothing));
+    let next = pass(&queue, Done::Nothing);
+    assert!(Arc::ptr_eq(&next.live, &new) && shares(&next) == [(2, 1)]);
+}
+
+#[test]
+fn a_lone_client_has_every_pass_and_its_asks_go_by_age() {
+    let (queue, live) = (wide(100), clear_table(1));
+    let push = |count| queue.push(ask_of(1, &live, count), Instant::now()).unwrap();
+    let _held = [push(3), push(20), push(1), push(9)];
+    let mut passes = Vec::new();
+    while queue.state().waiting.asks() > 0 {
+        let next = pass(&queue, Done::Nothing);
+        passes.push(sizes(&next));
+        end(&queue, next);
+    }
+    assert_eq!(passes, [vec![3, 5], vec![1, 7], vec![8], vec![2, 6], vec![1]]);
+    assert_eq!(queue.state().waiting.queries(), 0);
+}
+
+#[test]
+fn in_a_full_queue_whoever_has_most_gives_way() {
+    let (queue, live) = (wide(6), clear_table(1));
+    let push = |client| queue.push(ask_of(client, &live, 1), Instant::now());
+    let mut many: Vec<_> = (0..6).map(|_| push(1).unwrap()).collect();
+    assert_eq!(push(1).err(), Some(Code::Busy), "its own are the most");
+    let mut others: Vec<_> = (0..3).map(|_| push(2).unwrap()).collect();
+    let out: Vec<_> = many.iter_mut().map(|reply| code(reply) == Some(Code::Busy)).collect();
+    assert_eq!(out, [false, false, false, true, true, true], "the youngest go");
+    assert_eq!(push(2).err(), Some(Code::Busy), "it would have more than the other");
+    others.push(push(3).unwrap());
+    assert_eq!(queue.metrics.pushed_out.get(), 4);
+    let next = pass(&queue, Done::Nothing);
+    assert_eq!(next.parts.len(), 6);
+    // What a pass has begun stays.
+    let _large = queue.push(ask_of(1, &live, 20), Instant::now()).unwrap();
+    end(&queue, pass(&queue, Done::Nothing));
+    let _held: Vec<_> = (0..5).map(|_| push(1).unwrap()).collect();
+    let _new: Vec<_> = (0..3).map(|_| push(2).unwrap()).collect();
+    assert_eq!(queue.state().waiting.queries(), 12 + 2 + 3);
+}
+
+#[test]
+fn asks_that_wait_are_refused_once_their_client_has_had_its_time() {
+    let limits = Limits { max_queue: 10, max_queries: 8, max_wait: HOUR, deadline: HOUR, stall: HOUR };
+    let scans = ScanConfig { percent_per_client: 10, burst_seconds_per_client: 1, ..ScanConfig::default() };
+    let (queue, live) = (of(limits, &scans), clear_table(1));
+    let push = |client, count| queue.push(ask_of(client, &live, count), Instant::now()).unwrap();
+    let _begun = push(1, 12);
+    let first = pass(&queue, Done::Nothing);
+    let mut waiting = [push(1, 1), push(2, 1)];
+    queue.budget.charge(first.parts[0].0.ask.peer, Duration::from_secs(3), (8, 8), Instant::now());
+    end(&queue, first);
+    assert_eq!(shares(&pass(&queue, Done::Nothing)), [(1, 4), (2, 1)], "what has begun is finished");
+    assert_eq!([code(&mut waiting[0]), code(&mut waiting[1])], [Some(Code::Busy), None]);
+}
+
+/// What a pass costs to put together, with many asks of many clients:
+/// `cargo test --release -p sotto-server -- --ignored --nocapture pace`.
+#[test]
+#[ignore = "a measurement"]
+fn pace() {
+    let live = clear_table(1);
+    for (clients, asks) in [(1, 128), (8, 128), (128, 128), (1, 1024), (200, 1024)] {
+        let queue = wide(asks);
+        let held: Vec<_> = (0..asks)
+            .map(|i| queue.push(ask_of((i % clients) as u8, &live, 64), Instant::now()).unwrap())
+            .collect();
+        let (began, passes) = (Instant::now(), 4 * asks);
+        for _ in 0..passes {
+            end(&queue, pass(&queue, Done::Nothing));
+        }
+        let each = began.elapsed() / passes as u32;
+        println!("{asks} asks of {clients} clients: {each:?} a pass");
+        drop(held);
+    }
 }

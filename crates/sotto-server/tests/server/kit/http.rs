@@ -47,9 +47,30 @@ pub(crate) fn connect(at: SocketAddr) -> TcpStream {
     stream
 }
 
+/// Connects as another client of this machine: all of 127.0.0.0/8 is it.
+#[cfg(target_os = "linux")]
+pub(crate) fn connect_as(client: u8, at: SocketAddr) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, client], 0))).unwrap();
+        socket.connect(at).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream
+}
+
 pub(crate) fn head(method: &str, path: &str, headers: &[(&str, &str)]) -> String {
     let headers: String = headers.iter().map(|(key, value)| format!("{key}: {value}\r\n")).collect();
     format!("{method} {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}\r\n")
+}
+
+/// Posts as another client.
+#[cfg(target_os = "linux")]
+pub(crate) fn post_as(client: u8, at: SocketAddr, path: &str, body: &[u8]) -> Response {
+    let headers = [("content-length", &*body.len().to_string())];
+    send(connect_as(client, at), &head("POST", path, &headers), body)
 }
 
 pub(crate) fn request(
@@ -59,8 +80,11 @@ pub(crate) fn request(
     headers: &[(&str, &str)],
     body: &[u8],
 ) -> Response {
-    let mut stream = connect(at);
-    stream.write_all(head(method, path, headers).as_bytes()).unwrap();
+    send(connect(at), &head(method, path, headers), body)
+}
+
+fn send(mut stream: TcpStream, head: &str, body: &[u8]) -> Response {
+    stream.write_all(head.as_bytes()).unwrap();
     // A server that refuses early may close before all is sent; what it said is read all the same.
     let _ = stream.write_all(body);
     Response::read(&mut stream)

@@ -1,0 +1,65 @@
+//! What counts of clients go by: what a client is called, what time it is, and where a count outlives the process.
+
+use super::client::{Client, Hasher, Peer};
+use super::store::{Broken, Store};
+use crate::StartError;
+use crate::clock::Clock;
+use crate::metrics::Metrics;
+use std::sync::Arc;
+
+/// Names clients, tells the time, and writes counts down where there is a place for them.
+#[derive(Clone)]
+pub(crate) struct Keep {
+    pub(super) hasher: Hasher,
+    pub(crate) clock: Clock,
+    pub(super) store: Option<Arc<Store>>,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl Keep {
+    /// One without a disk, and with a time of day.
+    #[cfg(test)]
+    pub(crate) fn in_memory(at: u64) -> Self {
+        let (hasher, clock) = (Hasher::new([7; 32]), Clock::starting(at));
+        Keep { hasher, clock, store: None, metrics: Arc::new(Metrics::new()) }
+    }
+
+    /// The same, for counts that end with the process.
+    pub(crate) fn without_disk(&self) -> Self {
+        Keep { store: None, ..self.clone() }
+    }
+
+    /// Whether counts outlive the process.
+    pub(crate) fn has_disk(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// What a client is called: nothing that its address could be told from.
+    pub(crate) fn client(&self, peer: Peer) -> Client {
+        self.hasher.client(peer)
+    }
+
+    /// The counts on disk.
+    ///
+    /// # Errors
+    /// [`StartError::State`]: a server that has lost count does not begin anew by itself.
+    pub(crate) fn counts(&self) -> Result<Vec<(Client, u64)>, StartError> {
+        self.store.as_ref().map_or(Ok(Vec::new()), |store| store.counts())
+    }
+
+    /// Writes counts down, removes others, and writes down what time it is. Blocks on the disk.
+    pub(crate) fn count(&self, counts: &[(Client, u64)], gone: &[Client], now: u64) {
+        if let Some(store) = &self.store {
+            self.done(store.count(counts, gone, now));
+        }
+    }
+
+    pub(super) fn done(&self, outcome: Result<(), Broken>) -> bool {
+        outcome.inspect_err(|error| self.failed(error)).is_ok()
+    }
+
+    pub(super) fn failed(&self, error: &Broken) {
+        self.metrics.store_failures.inc();
+        tracing::error!(%error, "the store of what outlives a restart failed; keys and counts go on in memory");
+    }
+}

@@ -1,0 +1,172 @@
+//! What each client may have in a while: hints that are made for it, evaluations, registrations, time of the passes. So many
+//! requests at once are no bound: whoever sends the next one as soon as the last is answered would have the server to itself, or
+//! all rows of a symmetric table.
+
+use crate::StartError;
+use crate::admission::{Client, Keep, Peer};
+use crate::meter::{Meter, Rate};
+use crate::refusal::Refusal;
+use sotto_wire::{Code, Problem};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What was done for whom, counted in whatever is bounded. Who that was is kept as a keyed hash, and no longer than it counts.
+pub(crate) struct Allowance {
+    meter: Mutex<Meter>,
+    is_bound: bool,
+    keep: Keep,
+    /// What the disk says, if it says anything: until when each client has used up what there was. While a server runs that is
+    /// never before what is true, so a server that is killed forgets nothing. Taken before the meter, and held while the disk
+    /// is written: a second request does not go by what is not written yet.
+    written: Option<Mutex<HashMap<Client, u64>>>,
+    /// How far ahead of what is used the disk is written, so that it is not written for each request.
+    ahead: u64,
+    /// What is said when there is no more.
+    words: &'static str,
+}
+
+/// What is written ahead, as a part of the whole burst.
+const AHEAD: u32 = 16;
+
+impl Allowance {
+    /// One that is in memory alone.
+    pub(crate) fn new(rate: Rate, words: &'static str, keep: &Keep) -> Self {
+        let keep = keep.without_disk();
+        Allowance {
+            meter: Mutex::new(Meter::new(rate)),
+            is_bound: rate.is_bound(),
+            keep,
+            written: None,
+            ahead: 0,
+            words,
+        }
+    }
+
+    /// One that outlives the process, where there is a place for it.
+    ///
+    /// # Errors
+    /// [`StartError::State`].
+    pub(crate) fn kept(
+        rate: Rate,
+        words: &'static str,
+        keep: &Keep,
+        now: Instant,
+    ) -> Result<Self, StartError> {
+        let plain = Allowance::new(rate, words, keep);
+        if !keep.has_disk() || !rate.is_bound() {
+            return Ok(plain);
+        }
+        let (now, mut written) = (keep.clock.at(now), HashMap::new());
+        for (client, until) in keep.counts()? {
+            plain.meter().restore(client, until, now);
+            written.insert(client, until);
+        }
+        let ahead = crate::clock::nanos(rate.period / AHEAD);
+        Ok(Allowance { keep: keep.clone(), written: Some(Mutex::new(written)), ahead, ..plain })
+    }
+
+    /// Whether more may be done for a client. What is under way counts once it is done.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(crate) fn check(&self, peer: Peer, now: Instant) -> Result<(), Refusal> {
+        self.wait(peer, now).map_or(Ok(()), |wait| Err(self.refusal(wait)))
+    }
+
+    /// How long until more may be done for a client, if that is not now.
+    pub(crate) fn wait(&self, peer: Peer, now: Instant) -> Option<Duration> {
+        if !self.is_bound {
+            return None;
+        }
+        self.meter().check(self.keep.client(peer), self.keep.clock.at(now)).err().map(Duration::from_nanos)
+    }
+
+    /// Adds what was done for a client.
+    pub(crate) fn add(&self, peer: Peer, amount: u64, now: Instant) {
+        if self.is_bound {
+            self.meter().add(self.keep.client(peer), amount, self.keep.clock.at(now));
+        }
+    }
+
+    /// Adds what is about to be done for a client, if that is no more than there is. Blocks on the disk, if it is kept.
+    ///
+    /// # Errors
+    /// [`Code::Busy`]. Nothing was added then.
+    pub(crate) fn take(&self, peer: Peer, amount: u64, now: Instant) -> Result<(), Refusal> {
+        if !self.is_bound {
+            return Ok(());
+        }
+        let now = self.keep.clock.at(now);
+        let mut written = self.written.as_ref().map(locked);
+        let taken = self.meter().take(self.keep.client(peer), amount, now);
+        let (client, until) = taken.map_err(|wait| self.refusal(Duration::from_nanos(wait)))?;
+        if let Some(written) =
+            written.as_mut().filter(|written| written.get(&client).is_none_or(|at| *at < until))
+        {
+            let until = until.saturating_add(self.ahead);
+            // Written or not: a disk that fails is told of, and the count goes on in memory.
+            written.insert(client, until);
+            self.keep.count(&[(client, until)], &[], now);
+        }
+        Ok(())
+    }
+
+    /// Forgets who has all of it again. Blocks on the disk, if it is kept.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.tidy(now, |at, until| at.max(until));
+    }
+
+    /// Writes down what is used, and nothing ahead: for the end of a server.
+    pub(crate) fn settle(&self, now: Instant) {
+        self.tidy(now, |_, until| until);
+    }
+
+    /// Goes over what is written, given that and what is used.
+    fn tidy(&self, now: Instant, fitting: impl Fn(u64, u64) -> u64) {
+        let now = self.keep.clock.at(now);
+        let mut written = self.written.as_ref().map(locked);
+        let used: HashMap<_, _> = {
+            let mut meter = self.meter();
+            meter.forget(now);
+            if written.is_none() { HashMap::new() } else { meter.used().collect() }
+        };
+        let Some(written) = written.as_mut() else { return };
+        let gone: Vec<_> = written.keys().filter(|client| !used.contains_key(*client)).copied().collect();
+        let fits = |(client, until): (&Client, &u64)| {
+            let at = written.get(client).copied().unwrap_or_default();
+            (*client, fitting(at, *until), at)
+        };
+        let other: Vec<_> = used
+            .iter()
+            .map(fits)
+            .filter(|(_, fits, at)| fits != at)
+            .map(|(client, fits, _)| (client, fits))
+            .collect();
+        if gone.is_empty() && other.is_empty() {
+            return;
+        }
+        written.retain(|client, _| used.contains_key(client));
+        written.extend(other.iter().copied());
+        self.keep.count(&other, &gone, now);
+    }
+
+    /// Says when there is more, so that nobody tries again every second until then.
+    fn refusal(&self, wait: Duration) -> Refusal {
+        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1);
+        let words = self.words;
+        Refusal::from(Problem::new(Code::Busy, format!("{words}; the next may come in {seconds} s")))
+            .after(seconds)
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        locked(&self.meter)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
