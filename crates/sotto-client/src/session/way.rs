@@ -67,6 +67,9 @@ impl Agreed {
     }
 }
 
+/// Most epochs of one way. A publisher could sign them without end, and changes in none; their catalogs are held at once.
+const MOST_EPOCHS: usize = 4096;
+
 impl Way {
     pub(super) fn new(mut config: Config, from: Basis, to: Agreed) -> Result<Self> {
         config.pin = Some(from.key);
@@ -200,6 +203,9 @@ impl Way {
         self.bytes = self.bytes.saturating_add(entry.bytes);
         if self.bytes >= agreed.anew() {
             return Err(self.none("the changes are as large as what a fresh start takes"));
+        }
+        if self.epochs.len() >= MOST_EPOCHS {
+            return Err(self.none("there are too many epochs in between"));
         }
         self.epochs.push_back((agreed, entry));
         Ok(())

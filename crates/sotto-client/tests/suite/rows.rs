@@ -1,6 +1,6 @@
 //! Rows that are streamed and never kept, preparations that go on after a break, and states that follow deltas.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
-use crate::common::{CHUNK, NAME, Server, resolve, server_of, value};
+use crate::common::{CHUNK, NAME, Server, boxed, resolve, server_of, value};
 use sotto_client::session::{Action, Basis, Fetch, Resuming};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Opening, Session, Table};
@@ -235,6 +235,24 @@ fn begun(server: &Server, parts: usize) -> Resuming {
     let prepare = (scheme.state.unwrap().resume)(params.as_bytes(), &mut saved.as_slice()).unwrap();
     let rows = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows).unwrap().digest;
     Resuming { epoch: catalog.epoch, params: ParamsDigest(catalog.params_digest.0), rows, prepare }
+}
+
+#[test]
+fn a_server_that_has_another_epoch_each_time_is_given_up() {
+    let server = server_of("piano/1", 3000, 32);
+    let again = server.clone();
+    let builder = server.table().state_in_memory().pass_over(move || vec![boxed(again.transport())]);
+    let mut table = builder.open().unwrap();
+    server.heard();
+    server.tamper(|request, honest| {
+        let gone = Response::new(404, br#"{"code":"no-such-artifact"}"#.to_vec());
+        Ok(if request.range.is_some() { gone } else { honest })
+    });
+    let (done, outcome) = std::sync::mpsc::channel();
+    std::thread::spawn(move || done.send(table.renew().map_err(|error| error.code())));
+    let outcome = outcome.recv_timeout(std::time::Duration::from_secs(30)).expect("an end");
+    assert_eq!(outcome, Err("epoch-changed"));
+    assert!(server.heard().len() < 12);
 }
 
 #[test]

@@ -21,6 +21,8 @@ use std::time::Duration;
 /// The pause after a first failure. It doubles each time, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// How often a table that has moved on is opened anew at once. Whoever says so chooses how often, so then it has to wait.
+const CHANGES_AT_ONCE: u32 = 2;
 
 /// A client that is ready to take another one's place.
 pub(crate) struct Prepared {
@@ -75,7 +77,7 @@ impl Work {
     /// Does it all. After a failure, again and again, unless somebody waits.
     pub(crate) fn run(mut self) -> Outcome {
         let mut pause = FIRST_PAUSE;
-        let mut changed = false;
+        let mut changes = 0;
         loop {
             let before = self.traffic.down;
             let error = match self.attempt() {
@@ -87,10 +89,10 @@ impl Work {
                 return Outcome::Stopped;
             }
             if self.traffic.down > before {
-                (pause, changed) = (FIRST_PAUSE, false);
+                pause = FIRST_PAUSE;
             }
-            // A table that has moved on is opened anew at once; one that does so before anything came has to wait.
-            if is_change(&error) && !std::mem::replace(&mut changed, true) {
+            if is_change(&error) && changes < CHANGES_AT_ONCE {
+                changes += 1;
                 continue;
             }
             if self.signal.is_waited_for() {
@@ -122,6 +124,7 @@ impl Work {
                     Ok(()) => return self.write_down(*session),
                     Err(ClientError::NoWay { from, to, why }) => {
                         self.forget(format!("the table moved from epoch {from} to {to}, and {why}"))?;
+                        return Err(ClientError::EpochChanged { asked: from, newest: Some(to) });
                     }
                     // What changed cannot be read, and perhaps the client is not what it was any more.
                     Err(error @ (ClientError::Core(Error::Peer(_)) | ClientError::Catalog(_))) => {
