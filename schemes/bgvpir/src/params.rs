@@ -8,7 +8,7 @@ use crate::report;
 use crate::rings::{self, MOST_PRIMES, Ring, RingSet, SIGMA, on_ring};
 use crate::select;
 use crate::sets::SETS;
-use crate::tree::Tree;
+use crate::tree::{Side, Tree};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
 use sotto_lattice::bgv::AnswerBits;
@@ -109,6 +109,8 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsE
         literal.stride == 1 || (2..places).contains(&u64::from(literal.stride)),
         "1, or less than there are places to turn to",
     )?;
+    let column = tree.length(Side::Right);
+    check("written", u64::from(literal.written) <= column, "at most the rows of a column")?;
     check("levels", (1..=MOST_LEVELS).contains(&literal.levels), "1 to 4")?;
     check("period", set.periods.contains(&literal.period), "one of the ring's periods")?;
     check("period", tree.folded() <= literal.period as usize, "no shorter than all leaves together")?;

@@ -150,7 +150,7 @@ fn measure(set: &str) -> [f64; 3] {
     let data = |record: u64, k: usize| {
         let part = params.grid.bytes_of_part(k as u64);
         let mut part = bytes[record as usize * width..][part].to_vec();
-        whiten(record, k as u64, &mut part);
+        whiten(&params.literal.mask, record, k as u64, &mut part);
         bits::unpack_words(&part, params.literal.p_log2.into(), params.n()).unwrap()
     };
 

@@ -1,6 +1,6 @@
 //! Which parameters are refused, by what they say.
 
-use bgvpir::literal::{Form, Literal};
+use bgvpir::literal::{Form, Literal, NO_TABLES_MASK};
 use bgvpir::params::Params;
 use sotto_core::{Error, Goal, Params as _, ParamsError, Shape};
 
@@ -18,6 +18,8 @@ fn good() -> Literal {
         answer_bits: [19, 26],
         stride: 1,
         form: Form::Values,
+        written: 2,
+        mask: NO_TABLES_MASK,
     }
 }
 
@@ -38,6 +40,7 @@ fn fields_out_of_range_are_named() {
     assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
     assert_eq!(field(Literal { levels: 0, ..good() }), "levels");
     assert_eq!(field(Literal { levels: 5, ..good() }), "levels");
+    assert_eq!(field(Literal { written: 17, ..good() }), "written");
     assert_eq!(field(Literal { stride: 0, ..good() }), "stride");
     assert_eq!(field(Literal { stride: 32, ..good() }), "stride");
     assert!(Params::check(Literal { stride: 31, ..good() }).is_ok());
