@@ -42,8 +42,7 @@ pub struct Literal {
     /// What the image holds of a row.
     #[serde(default, skip_serializing_if = "Form::is_values")]
     pub form: Form,
-    /// Rows of a column, of those that one entry of u multiplies, that may be written under one mask: those which the failure bound
-    /// takes at their worst.
+    /// Rows of the table that may be written under one mask: those which the failure bound takes at their worst.
     pub written: u32,
     /// Seed of the public mask on the data.
     pub mask: PublicSeed,

@@ -89,9 +89,9 @@ impl<R: SlotRing> Lookup<'_, R> {
         // Nothing is rounded before the sum is whole, so that both orders have the same error, and either bound is one of it.
         let sum = sums[0] + steps.key_switch(self.scan);
         let answer = self.lower_to(Entry { variance: sum, level: self.scan }, 1).variance;
-        // Of each sum over b so many rows may have been written by somebody who knew the mask, in every column.
-        let written = steps.chosen_rows(v, f64::from(literal.written), NORM_LOG2);
-        let written = steps.chosen_tensor(u, written, us, NORM_LOG2);
+        // Of all rows so many may have been written by somebody who knew the mask, in whichever sums over b.
+        let row = steps.chosen_rows(v, 1.0, NORM_LOG2);
+        let written = steps.chosen_tensor(u, row, f64::from(literal.written), NORM_LOG2);
         let inner_log2 = steps.failure_log2(sum, written, self.scan).max(unfolding_log2);
         let (mut left, mut level) = (written, self.scan);
         while let Some(below) = level.below() {

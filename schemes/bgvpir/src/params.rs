@@ -8,7 +8,7 @@ use crate::report;
 use crate::rings::{self, MOST_PRIMES, Ring, RingSet, SIGMA, on_ring};
 use crate::select;
 use crate::sets::SETS;
-use crate::tree::{Side, Tree};
+use crate::tree::Tree;
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{NamedSet, ParamsError, ParamsReport, Result, Security, Shape};
 use sotto_lattice::bgv::AnswerBits;
@@ -109,8 +109,6 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsE
         literal.stride == 1 || (2..places).contains(&u64::from(literal.stride)),
         "1, or less than there are places to turn to",
     )?;
-    let column = tree.length(Side::Right);
-    check("written", u64::from(literal.written) <= column, "at most the rows of a column")?;
     check("levels", (1..=MOST_LEVELS).contains(&literal.levels), "1 to 4")?;
     check("period", set.periods.contains(&literal.period), "one of the ring's periods")?;
     check("period", tree.folded() <= literal.period as usize, "no shorter than all leaves together")?;
@@ -119,6 +117,7 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsE
     check("period, layers", layout.record_bytes() > 0, "records of at least one byte")?;
     check("records", (1..=1 << 46).contains(&literal.records), "1 to 2^46")?;
     check("left, right", layout.rows(literal.records) <= tree.rows(), "a tree with room for every row")?;
+    check("written", u64::from(literal.written) <= layout.rows(literal.records), "at most the rows")?;
     let bytes = cost::image_bytes(literal, set, tree);
     check("records", bytes <= MOST_BYTES, "an image of at most 2^46 bytes")
 }

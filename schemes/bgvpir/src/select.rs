@@ -48,10 +48,10 @@ pub(crate) fn select(shape: &Shape) -> Result<Literal> {
     written(literal, shape.required_failure_log2())
 }
 
-/// The literal with as many rows of a column to be written in place as the noise has room for: nothing is made larger for them.
+/// The literal with as many rows to be written in place as the noise has room for: nothing is made larger for them.
 fn written(literal: Literal, required: f64) -> Result<Literal> {
     let (ring, tree) = (rings::ring(&literal.ring, literal.primes)?, literal.tree()?);
-    let with = |written: u64| Literal { written: written as u32, ..literal.clone() };
+    let with = |written: u64| Literal { written: written.try_into().unwrap_or(u32::MAX), ..literal.clone() };
     let [body, mask] = literal.answer_bits.map(u32::from);
     let bits = on_ring!(&*ring, rns => AnswerBits::new(rns, body, mask));
     let reliable = |written| {
@@ -59,7 +59,8 @@ fn written(literal: Literal, required: f64) -> Result<Literal> {
         let failure = |bits| Noise::of(&literal, &ring, &tree).failure_log2(&literal, &ring, bits);
         bits.is_some_and(|bits| failure(bits) <= required - RESERVE)
     };
-    Ok(with(most_written(tree.length(Side::Right), reliable)))
+    let rows = literal.layout(rings::find(&literal.ring)?).rows(literal.records);
+    Ok(with(most_written(rows, reliable)))
 }
 
 /// What was found so far.

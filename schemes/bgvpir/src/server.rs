@@ -27,7 +27,6 @@ use crate::literal::Literal;
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::on_ring;
-use crate::tree::Side;
 use answer::Sums;
 use image::Table;
 use prepare::Prepared;
@@ -121,9 +120,7 @@ impl Masked for BgvPir {
     }
 
     fn place(params: &Params, record: u64) -> Place {
-        let alpha = record / u64::from(params.layout.period);
-        let column = params.tree.length(Side::Right);
-        Place { column: alpha / column, summand: alpha % column }
+        Place { column: 0, summand: record / u64::from(params.layout.period) }
     }
 
     fn most_written(params: &Params) -> u64 {

@@ -40,7 +40,7 @@ fn fields_out_of_range_are_named() {
     assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
     assert_eq!(field(Literal { levels: 0, ..good() }), "levels");
     assert_eq!(field(Literal { levels: 5, ..good() }), "levels");
-    assert_eq!(field(Literal { written: 17, ..good() }), "written");
+    assert_eq!(field(Literal { written: 257, ..good() }), "written");
     assert_eq!(field(Literal { stride: 0, ..good() }), "stride");
     assert_eq!(field(Literal { stride: 32, ..good() }), "stride");
     assert!(Params::check(Literal { stride: 31, ..good() }).is_ok());
@@ -168,4 +168,23 @@ fn values_that_are_too_many_are_made_as_they_are_needed() {
     // By name, whatever the size.
     assert_eq!(form(Some("pow2-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
     assert_eq!(form(Some("m8191-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
+}
+
+/// Rows written by somebody who knows the mask are of the failure bound: as many as fit it are in the literal, and no more are taken.
+#[test]
+fn rows_written_in_place_are_counted_in_the_bound() {
+    for (rows_log2, row_bytes, all) in [(16, 64, true), (24, 64, false)] {
+        let shape = Shape { set: Some("pow2".into()), ..Shape::new(1 << rows_log2, row_bytes, 1000) };
+        let literal = Params::select(&shape).unwrap();
+        let params = Params::check(literal.clone()).unwrap();
+        let eighth = params.layout.rows(literal.records).div_ceil(8);
+        assert!(literal.written > 0 && all == (u64::from(literal.written) == eighth), "{literal:?}");
+        let more = Literal { written: 2 * eighth as u32, ..literal };
+        match Params::check(more) {
+            Ok(more) => assert!(more.report().failure_log2 > params.report().failure_log2),
+            Err(refused) => {
+                assert!(matches!(refused, Error::Params(ParamsError::Unreliable { .. })), "{refused}")
+            }
+        }
+    }
 }
