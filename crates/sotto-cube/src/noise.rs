@@ -1,8 +1,8 @@
 //! The noise of a whole lookup, step by step, and the probability that it is too much.
 //!
 //! Data are whitened (see [`whiten`](crate::whiten)), so the figures of each step hold for every table that was not made
-//! against the mask: no row can be so unlucky as to line up with a secret. Of each column of a region, what the first dimension sums
-//! over, `written` rows may have been written by somebody who knew the mask; the failure bound takes these at their worst.
+//! against the mask: no row can be so unlucky as to line up with a secret. Of each column of a region, what the first dimension
+//! sums over, `written` rows may have been written by somebody who knew the mask; the failure bound takes these at their worst.
 
 use crate::literal::{Form, Literal, Upload, digits};
 use crate::rings::RingSet;

@@ -7,11 +7,11 @@
 //! So the noise model's assumption is made true instead of being assumed, and p²/12 stands where the worst
 //! table would have p²/4 and a heavy tail.
 //!
-//! The seed is in the literal, and each table has its own: it follows from the rows and the publisher's secret, when the table is
-//! encoded. So the bound holds against whoever contributes rows and does not know that secret. Who wrote rows *before* could not
-//! know the mask; of those that are written *after*, in place, the failure bound takes
-//! as many at their worst as the literal's `written` says, and with the next one the table is encoded anew under another mask. The publisher can make a table against the mask, and have lookups in
-//! it fail; who publishes a table can always spoil it.
+//! The seed is in the literal, and each table has its own: it follows from the rows and the publisher's secret, when the table
+//! is encoded. So the bound holds against whoever contributes rows and does not know that secret. Who wrote rows *before* could
+//! not know the mask; of those that are written *after*, in place, the failure bound takes as many at their worst as the
+//! literal's `written` says, and with the next one the table is encoded anew under another mask. The publisher can make a table
+//! against the mask, and have lookups in it fail; who publishes a table can always spoil it.
 
 use sotto_prg::PublicSeed;
 

@@ -205,8 +205,8 @@ pub fn encode_table(
     })
 }
 
-/// Gives an image its name, after what is kept beside it for updates: without these it could not be updated, and they are removed by
-/// the next writer if there is no image.
+/// Gives an image its name, after what is kept beside it for updates: without these it could not be updated, and they are
+/// removed by the next writer if there is no image.
 pub(crate) fn publish(
     lock: &WriteLock,
     writer: ImageWriter<'_>,

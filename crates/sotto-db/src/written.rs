@@ -1,17 +1,18 @@
 //! The public mask of a table's own, and how much was written since it was drawn.
 //!
-//! Some schemes combine their tables with a public mask ([`sotto_core::Masked`]). Its seed follows from the signing key and the rows,
-//! when a table is encoded, so that nobody who contributes rows knows it beforehand. Later it is public, and rows that are changed in place
-//! may be made against it. So writes are counted, in each column that the noise of a query sums over, and before there are more than the
-//! parameters have room for the table is encoded anew, under another mask. The count is kept beside the image:
+//! Some schemes combine their tables with a public mask ([`sotto_core::Masked`]). Its seed follows from the signing key and the
+//! rows, when a table is encoded, so that nobody who contributes rows knows it beforehand. Later it is public, and rows that
+//! are changed in place may be made against it. So writes are counted, in each column that the noise of a query sums over, and
+//! before there are more than the parameters have room for the table is encoded anew, under another mask. The count is kept
+//! beside the image:
 //!
 //! ```text
 //! DIR/epoch-00000002.written   {"format":"sotto-written/1","catalog":"<64 hex digits>","columns":[[3,1],[17,2]]}
 //! ```
 //!
-//! `catalog` is the digest of the epoch's catalog. Of each column that was written, `columns` has the number and how many of its summands
-//! were; one that was written in several epochs counts in each. Where the file is not there, or of another epoch, as much as there is
-//! counts as written, and the next change encodes the table anew.
+//! `catalog` is the digest of the epoch's catalog. Of each column that was written, `columns` has the number and how many of
+//! its summands were; one that was written in several epochs counts in each. Where the file is not there, or of another epoch,
+//! as much as there is counts as written, and the next change encodes the table anew.
 
 use crate::progress::{Stage, Watcher};
 use crate::stack::whole;
@@ -34,7 +35,7 @@ const BLOCK_BYTES: usize = 8 << 20;
 
 /// How many summands of each column were written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Written {
+pub struct Written {
     columns: BTreeMap<u64, u64>,
 }
 
@@ -51,7 +52,7 @@ impl Written {
     ///
     /// # Errors
     /// [`DbError::Io`].
-    pub(crate) fn read(dir: &TableDir, catalog: &Catalog) -> Result<Option<Self>> {
+    pub fn read(dir: &TableDir, catalog: &Catalog) -> Result<Option<Self>> {
         let path = dir.written_path(catalog.epoch);
         let failed = |e| DbError::io("reading what was written", &path, e);
         let file = match File::open(&path) {
@@ -185,7 +186,8 @@ pub(crate) struct Edited<'a> {
 }
 
 impl Edited<'_> {
-    /// Writes what changed over bytes of some records, from byte `offset` of the first on. `out` is whole records, or part of one.
+    /// Writes what changed over bytes of some records, from byte `offset` of the first on. `out` is whole records, or part of
+    /// one.
     fn edit(&self, first: u64, offset: u64, out: &mut [u8]) {
         let width = self.old.record_bytes() as u64;
         let start = self.changes.partition_point(|change| change.record < first);

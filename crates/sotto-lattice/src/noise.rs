@@ -52,8 +52,8 @@ pub fn failure_log2(margin: f64, variance: f64, count: f64) -> f64 {
 /// encoding the table anew costs hardly more than the changes did.
 pub const WRITTEN_SHARE: u64 = 8;
 
-/// The most summands of a column that may be written by somebody who knows the mask on the data: as many as are `reliable`, and at most
-/// one in [`WRITTEN_SHARE`]. What is reliable with more is so with fewer.
+/// The most summands of a column that may be written by somebody who knows the mask on the data: as many as are `reliable`, and
+/// at most one in [`WRITTEN_SHARE`]. What is reliable with more is so with fewer.
 pub fn most_written(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
     let (mut least, mut past) = (0, summands.div_ceil(WRITTEN_SHARE) + 1);
     while past - least > 1 {
@@ -67,14 +67,14 @@ pub fn most_written(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
 /// The bound is over the drawing of the secret too, and over `count` variables.
 ///
 /// Data that somebody chose meets a secret as the squared norm of their product, a quadratic form of the secret's coefficients
-/// whose eigenvalues come in equal pairs, one for each two roots that are conjugate. In the worst case there is one pair: all of the
-/// data's weight is on one frequency. See [`alignment`].
+/// whose eigenvalues come in equal pairs, one for each two roots that are conjugate. In the worst case there is one pair: all
+/// of the data's weight is on one frequency. See [`alignment`].
 pub fn aligned_failure_log2(margin: f64, fixed: f64, aligned: f64, count: f64) -> f64 {
     if aligned == 0.0 {
         return failure_log2(margin, fixed, count);
     }
-    // The mean over the factor: for each stretch of x, the probability to be past its start times the tail at its end. What is past
-    // the last counts as certain failure.
+    // The mean over the factor: for each stretch of x, the probability to be past its start times the tail at its end. What is
+    // past the last counts as certain failure.
     let (mut sum, mut x) = (0.0, 0.0f64);
     while (-x).exp() > sum * ENOUGH && x < MOST_X {
         let next = x + STEP;
@@ -89,8 +89,9 @@ const STEP: f64 = 0.25;
 const MOST_X: f64 = 200.0;
 const ENOUGH: f64 = 1e-3;
 
-/// The factor that a quadratic form of independent sub-Gaussian numbers exceeds its mean by with probability at most e^-x, if it has
-/// two equal eigenvalues and no others: 1 + sqrt(2 x) + x (Hsu, Kakade and Zhang, 2012). With more or smaller ones it is less.
+/// The factor that a quadratic form of independent sub-Gaussian numbers exceeds its mean by with probability at most e^-x, if
+/// it has two equal eigenvalues and no others: 1 + sqrt(2 x) + x (Hsu, Kakade and Zhang, 2012). With more or smaller ones it is
+/// less.
 pub fn alignment(x: f64) -> f64 {
     1.0 + (2.0 * x).sqrt() + x
 }

@@ -5,11 +5,11 @@
 //! noise bound rests on: noise grows with the table's coefficients, and a table of equal bytes has all its weight in
 //! few of them.
 //!
-//! The seed is in the literal, and each table has its own: it follows from the rows and the publisher's secret, when the table is
-//! encoded. So the bound holds against whoever contributes rows and does not know that secret. Of rows that are written after that, in
-//! place, the bound takes as many of the table at their worst as the literal's `written` says, and with the next one the table is
-//! encoded anew under another mask. The publisher can make a table against the mask, and have lookups in it fail; who publishes a
-//! table can always spoil it.
+//! The seed is in the literal, and each table has its own: it follows from the rows and the publisher's secret, when the table
+//! is encoded. So the bound holds against whoever contributes rows and does not know that secret. Of rows that are written
+//! after that, in place, the bound takes as many of the table at their worst as the literal's `written` says, and with the next
+//! one the table is encoded anew under another mask. The publisher can make a table against the mask, and have lookups in it
+//! fail; who publishes a table can always spoil it.
 
 use sotto_prg::PublicSeed;
 

@@ -15,8 +15,9 @@
 //! **Rows** are plaintexts of uniform coefficients. A table is whatever its publisher says, so a scheme makes that true by a
 //! public mask on its rows, as `sotto-cube` does; a sum of products with rows is then linear in independent numbers.
 //!
-//! **Chosen rows** are those that somebody made who knew the mask. Nothing is independent in them: a bound on a coefficient is the sum
-//! of bounds on all its parts, messages included, which are public but for the record asked for. It is not a variance, and comes off the margin.
+//! **Chosen rows** are those that somebody made who knew the mask. Nothing is independent in them: a bound on a coefficient is
+//! the sum of bounds on all its parts, messages included, which are public but for the record asked for. It is not a variance,
+//! and comes off the margin.
 
 use super::answer::AnswerBits;
 use super::level::Level;
@@ -117,8 +118,8 @@ impl Noise {
         count * self.t * bound * self.worst(a, failure_log2)
     }
 
-    /// A bound on the coefficients of a ciphertext, message and error, times a polynomial of coefficients of at most 1 that may be
-    /// chosen to line up with it.
+    /// A bound on the coefficients of a ciphertext, message and error, times a polynomial of coefficients of at most 1 that may
+    /// be chosen to line up with it.
     fn worst(&self, variance: f64, failure_log2: f64) -> f64 {
         // The representation may have one coefficient more than the degree.
         let n = self.n + 1.0;
@@ -138,7 +139,8 @@ impl Noise {
         before * scale * scale + uniform(1.0) * self.h + body
     }
 
-    /// log2 of the probability that any coefficient of a ciphertext is not decrypted right, of which chosen rows made up to `chosen`.
+    /// log2 of the probability that any coefficient of a ciphertext is not decrypted right, of which chosen rows made up to
+    /// `chosen`.
     pub fn failure_log2(&self, variance: f64, chosen: f64, level: Level) -> f64 {
         let q: f64 = self.primes.iter().take(level.primes()).product();
         self.beyond(q, variance, chosen)

@@ -80,7 +80,7 @@ impl<R: SlotRing> Row<'_, R> {
             let limbs = limbs(self.params, self.rns, self.alpha, layer, slots);
             for (prime, limb) in limbs.iter().enumerate() {
                 for (offset, line) in
-                    lines(params, &self.layout, prime, (self.alpha, layer)).zip(limb.as_chunks::<8>().0)
+                    lines(params, self.layout, prime, (self.alpha, layer)).zip(limb.as_chunks::<8>().0)
                 {
                     let bytes: Vec<u8> = line.iter().flat_map(|word| word.to_le_bytes()).collect();
                     self.out.write_at(Section::Resident, offset, &bytes)?;

@@ -170,7 +170,8 @@ fn values_that_are_too_many_are_made_as_they_are_needed() {
     assert_eq!(form(Some("m8191-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
 }
 
-/// Rows written by somebody who knows the mask are of the failure bound: as many as fit it are in the literal, and no more are taken.
+/// Rows written by somebody who knows the mask are of the failure bound: as many as fit it are in the literal, and no more are
+/// taken.
 #[test]
 fn rows_written_in_place_are_counted_in_the_bound() {
     for (rows_log2, row_bytes, all) in [(16, 64, true), (24, 64, false)] {
