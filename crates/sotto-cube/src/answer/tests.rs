@@ -236,7 +236,8 @@ fn measured_noise_is_within_a_third_of_a_bit_of_the_model() {
     }
 }
 
-/// The failure bound takes such rows at 3 times the variance in the mean of all keys, 0.8 bits; of a few clients it is more or less.
+/// The failure bound takes such rows at 3 times the variance in the mean of all keys, 0.8 bits; of a few clients it is more or
+/// less.
 #[test]
 fn rows_made_against_the_mask_add_the_noise_that_they_are_counted_with() {
     let [first, ..] = measure("large", made_against_the_mask);
