@@ -142,6 +142,7 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
             answer_bits: [20, 32],
             stride: 1,
             form: Form::Values,
+            written: 0,
             ..good()
         };
         let mut choices = (1..=3).flat_map(|primes| {
