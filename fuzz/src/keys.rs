@@ -1,9 +1,11 @@
 //! Keyword tables that change: files of changed keys, and the file of rows that is kept for them.
 
 use crate::image::{KEY, folder};
+use sotto_catalog::Catalog;
 use sotto_core::Epoch;
 use sotto_db::ingest::{Column, FileOptions, Format, IngestOptions, KeywordOptions, Layout, ValueOptions};
 use sotto_db::origin::SOURCE;
+use sotto_db::written::Written;
 use sotto_db::{DbError, EncodeOptions, TableDir, UpdateOptions, encode_table, ingest::ingest, update_table};
 use sotto_layers::keyword::Form;
 use sotto_prg::PublicSeed;
@@ -63,6 +65,33 @@ pub fn kept_rows(data: &[u8]) -> bool {
 /// Rows of the table.
 pub fn keepings() -> Vec<Vec<u8>> {
     vec![SEED[1].clone()]
+}
+
+/// The catalog of that image.
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    let folder = folder();
+    let dir = TableDir::open(folder.path()).unwrap();
+    fs::write(dir.image_path(Epoch(1)), &SEED[0]).unwrap();
+    dir.open_latest().unwrap().catalog().clone()
+});
+
+/// How much was written of a table under its mask.
+pub fn table_written(data: &[u8]) -> bool {
+    let folder = folder();
+    let dir = TableDir::open(folder.path()).expect("a temporary folder");
+    fs::write(dir.written_path(Epoch(1)), data).expect("a temporary file");
+    match Written::read(&dir, &CATALOG) {
+        Ok(read) => read.is_some(),
+        Err(error) => panic!("content gave {error}"),
+    }
+}
+
+/// Counts of that image's epoch.
+pub fn writtens() -> Vec<Vec<u8>> {
+    let catalog = CATALOG.digest().unwrap();
+    let text =
+        |columns| format!(r#"{{"format":"sotto-written/1","catalog":"{catalog}","columns":{columns}}}"#);
+    ["[]", "[[0,1],[17,2]]", "[[3,1],[3,18446744073709551615]]"].map(text).map(String::into_bytes).to_vec()
 }
 
 /// What is kept of a table's source.

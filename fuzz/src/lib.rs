@@ -112,6 +112,7 @@ targets! {
     update_keys: keys, key_changes;
     kept_rows: keys, keepings;
     table_source: keys, sources;
+    table_written: keys, writtens;
     state_record: state, records;
     state_head: state, heads;
     state_about: state, abouts;

@@ -6,11 +6,14 @@ use ed25519_dalek::Signer;
 use sotto_core::CryptoRng;
 use std::fmt;
 use std::str::FromStr;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 const PUBLIC_PREFIX: &str = "sotto-pk:";
 const SECRET_PREFIX: &str = "sotto-sk:";
 const FILE_HEADER: &str = "# sotto signing key, version 1. Whoever reads this file can publish in your name.";
+
+/// What the seeds of masks are derived under.
+const MASK_CONTEXT: &str = "sotto 2026 table mask v1";
 
 /// An Ed25519 public key. Text form: `sotto-pk:` and 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,6 +67,17 @@ impl SigningKey {
         let secret: &[u8; 32] =
             bytes.as_slice().try_into().map_err(|_| refuse("64 lower-case hex digits were expected"))?;
         Ok(SigningKey(ed25519_dalek::SigningKey::from_bytes(secret)))
+    }
+
+    /// The seed of the public mask on a table's data, by a digest of its rows: the same for the same rows, and foreseen by nobody
+    /// without this key. It is published, and tells nothing of the key.
+    pub fn mask_seed(&self, rows: &Hex32) -> [u8; 32] {
+        let secret = Zeroizing::new(self.0.to_bytes());
+        let mut hasher = blake3::Hasher::new_derive_key(MASK_CONTEXT);
+        hasher.update(secret.as_slice()).update(&rows.0);
+        let seed = *hasher.finalize().as_bytes();
+        hasher.zeroize();
+        seed
     }
 
     pub(crate) fn sign(&self, message: &[u8]) -> Hex64 {

@@ -11,6 +11,8 @@
 mod caps;
 mod client;
 #[cfg(feature = "server")]
+mod mask;
+#[cfg(feature = "server")]
 mod server;
 mod state;
 #[cfg(feature = "server")]
@@ -25,6 +27,8 @@ mod upkeep;
 
 pub use caps::Caps;
 pub use client::{AnyClient, AnyPrepare, Ticket};
+#[cfg(feature = "server")]
+pub use mask::MaskEntry;
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ReviseFn, ServerEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
@@ -109,19 +113,22 @@ impl SchemeEntry {
             state: caps.state,
             upkeep: caps.upkeep,
             #[cfg(feature = "server")]
-            server: ServerEntry::of::<S>(caps.revise),
+            server: ServerEntry::of::<S>(caps.revise, caps.mask),
         }
     }
 }
 
 /// Parses and checks a literal.
 pub(crate) fn checked<S: Scheme>(params: &[u8]) -> Result<S::Params> {
+    S::Params::check(literal::<S>(params)?)
+}
+
+fn literal<S: Scheme>(params: &[u8]) -> Result<<S::Params as Params>::Literal> {
     // The message may quote text from the peer, and ends up in terminals.
     let printable =
         |e: serde_json::Error| e.to_string().chars().filter(|c| !c.is_control()).take(200).collect();
-    let literal = serde_json::from_slice(params)
-        .map_err(|e| ParamsError::Field { field: "params", why: printable(e) })?;
-    S::Params::check(literal)
+    Ok(serde_json::from_slice(params)
+        .map_err(|e| ParamsError::Field { field: "params", why: printable(e) })?)
 }
 
 fn canonical<S: Scheme>(literal: &<S::Params as Params>::Literal) -> Result<Vec<u8>> {

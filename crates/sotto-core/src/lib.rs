@@ -10,7 +10,7 @@
 //! | [`artifact`] | the static, query-independent files of a table |
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Patch`, `Streamed` |
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
-//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Stream`, `Stepped`, and where bytes come from and go to |
+//! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Masked`, `Stream`, `Stepped`, and where bytes come from and go to |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
 //! | [`sure`] | what cannot be missing: asserted in debug builds |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
@@ -38,7 +38,9 @@ pub use erased::{
     Ticket, UpkeepEntry,
 };
 #[cfg(feature = "server")]
-pub use erased::{AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, ServerEntry};
+pub use erased::{
+    AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, MaskEntry, ServerEntry,
+};
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use layer::{Layer, Row, Then};
@@ -47,7 +49,9 @@ pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
-pub use server::{Change, Held, Image, Revise, Rows, Section, Server, Sink, Stepped, Stream, Supplier};
+pub use server::{
+    Change, Held, Image, Masked, Place, Revise, Rows, Section, Server, Sink, Stepped, Stream, Supplier,
+};
 pub use stateful::{PendingOf, Stateful, Upkeep};
 pub use sure::Sure;
 pub use wire::Wire;

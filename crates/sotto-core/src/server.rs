@@ -2,7 +2,7 @@
 //! and go to. Threads are given, not taken: an implementation may use rayon's *current* pool, which the
 //! caller installs, and starts no thread of its own.
 
-use crate::{Artifact, Error, Misuse, PeerMisbehaved, Result, Scheme, Streamed, Upkeep, Wire};
+use crate::{Artifact, Error, Misuse, Params, PeerMisbehaved, Result, Scheme, Streamed, Upkeep, Wire};
 use std::sync::Arc;
 
 /// Encodes tables, and answers.
@@ -78,6 +78,38 @@ pub trait Revise: Scheme {
     /// # Errors
     /// [`crate::Misuse::IndexPastEnd`] for a change outside the records; storage errors.
     fn revise(params: &Self::Params, changes: &[Change], out: &dyn Sink) -> Result<()>;
+}
+
+/// A scheme that combines each table with a public mask of the table's own, which its literal names: its noise bound holds for
+/// rows that were written by whoever did not know the mask, and for a share of rows written since.
+pub trait Masked: Revise {
+    /// The literal with another seed of the mask. [`Params::select`] does not know the rows, so its literals have one that is the
+    /// same for all tables, and that no table is published with.
+    fn with_mask(literal: LiteralOf<Self>, seed: [u8; 32]) -> LiteralOf<Self>;
+
+    /// Where a record counts when it is written.
+    fn place(params: &Self::Params, record: u64) -> Place;
+
+    /// Most places of a column that may have been written since the mask was drawn: what the failure bound has room for.
+    fn most_written(params: &Self::Params) -> u64;
+
+    /// The records of an image, without the mask. Those of a damaged image are other bytes.
+    ///
+    /// # Errors
+    /// As [`Server::open`].
+    fn records(params: &Self::Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>>;
+}
+
+/// The literal of a scheme's parameters.
+pub type LiteralOf<S> = <<S as Scheme>::Params as Params>::Literal;
+
+/// What a write counts as, of a [`Masked`] scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The column: what the noise of one query sums over.
+    pub column: u64,
+    /// Which summand of the column.
+    pub summand: u64,
 }
 
 /// The server's half of a [`Streamed`] scheme.

@@ -7,7 +7,7 @@ use sotto_core::{Error, Params as _, Shape};
 use sotto_cube::{Family, Params};
 use spiral::Spiral;
 
-const HEAD: [&str; 13] = [
+const HEAD: [&str; 14] = [
     "set",
     "N, log2 Q, log2 q",
     "form, n",
@@ -20,6 +20,7 @@ const HEAD: [&str; 13] = [
     "log2 of the noise of: selectors, first dimension, folding, answer",
     "half a step",
     "failure",
+    "written",
     "security",
 ];
 
@@ -66,6 +67,7 @@ fn line<F: Family>(params: &Params<F>) -> String {
         [noise.selector, noise.first, noise.folded, noise.packed].map(bits).join(", "),
         format!("{:.1}", main - f64::from(literal.p_log2) - 1.0),
         format!("2^{:.0}", report.failure_log2),
+        literal.written.to_string(),
         format!("{:.1}", report.security.bits),
     ];
     cells.join(" | ")

@@ -180,7 +180,7 @@ impl<F> Client<F> {
         for (k, words) in words.iter().enumerate() {
             part.clear();
             bits::pack_words(words, params.literal.p_log2.into(), &mut part);
-            whiten(*pending.record, grid.part(unit, k), &mut part);
+            whiten(&params.literal.mask, *pending.record, grid.part(unit, k), &mut part);
             bytes.extend_from_slice(&part);
         }
         bytes.truncate(grid.bytes_of_unit(unit).len());

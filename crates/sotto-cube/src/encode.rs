@@ -106,7 +106,7 @@ impl<'a> Polynomial<'a> {
         if let Some(room) = self.bytes.get_mut(..range.len()) {
             rows.read_part(record, range.start as u64, room)?;
         }
-        whiten(record, part, &mut self.bytes);
+        whiten(&self.params.literal.mask, record, part, &mut self.bytes);
         stored_words(self.params, words, &self.bytes).map(Some)
     }
 }

@@ -28,6 +28,7 @@
 //! | [`ask`] | a query's messages, in constant time |
 //! | [`client`] | prepare, query, recover |
 //! | `encode`, `revise` | the image of a table, and changes to it (feature `server`) |
+//! | `read` | records out of an image (feature `server`) |
 //! | `session` | a client's keys as the server holds them (feature `server`) |
 //! | `answer` | expansion, first dimension, folding, answers, a whole record's or one unit's (feature `server`) |
 #![forbid(unsafe_code)]
@@ -45,6 +46,8 @@ pub mod literal;
 pub mod message;
 pub mod noise;
 pub mod params;
+#[cfg(feature = "server")]
+mod read;
 mod report;
 #[cfg(feature = "server")]
 pub mod revise;

@@ -4,6 +4,10 @@ use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
 use sotto_lattice::noise::steps::Digits;
 use sotto_math::gadget::Gadget;
+use sotto_prg::PublicSeed;
+
+/// The seed in literals that were selected for a table whose rows nobody has read. No table is published with it.
+pub const NO_TABLES_MASK: PublicSeed = PublicSeed([0; 32]);
 
 /// How selectors reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +88,10 @@ pub struct Literal {
     pub pack_key_bits: u8,
     /// Bits of a word of an answer: of masks, and of what they mask.
     pub answer_bits: [u8; 2],
+    /// Rows of a column that may be written under one mask: those which the failure bound takes at their worst.
+    pub written: u32,
+    /// Seed of the public mask on the data.
+    pub mask: PublicSeed,
 }
 
 impl Literal {

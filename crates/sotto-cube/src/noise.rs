@@ -1,7 +1,8 @@
 //! The noise of a whole lookup, step by step, and the probability that it is too much.
 //!
-//! Data are whitened (see [`whiten`](crate::whiten)), so the figures hold for every table that was not made
-//! against the mask: no row can be so unlucky as to line up with a secret.
+//! Data are whitened (see [`whiten`](crate::whiten)), so the figures of each step hold for every table that was not made
+//! against the mask: no row can be so unlucky as to line up with a secret. Of each column of a region, what the first dimension
+//! sums over, `written` rows may have been written by somebody who knew the mask; the failure bound takes these at their worst.
 
 use crate::literal::{Form, Literal, Upload, digits};
 use crate::rings::RingSet;
@@ -95,10 +96,13 @@ impl Noise {
         let lowered = ring.special.is_some() && literal.upload == Upload::Expanded;
         let scale = if lowered { 0.0 } else { (p - 2.0 - step).exp2() };
         let margin = 0.5 - body - scale;
-        let variance =
-            self.packed * (-2.0 * step).exp2() + (2.0 * (p - mask_bits)).exp2() * norm_bound(h, ring) / 12.0;
+        let rounding = (2.0 * (p - mask_bits)).exp2() * norm_bound(h, ring) / 12.0;
+        let share = f64::from(literal.written) / f64::from(literal.rows.max(1));
+        // Coefficients of at most p/2 where the others have a mean square of (p² + 2) / 12.
+        let worst = 3.0 * share * self.first * (-2.0 * step).exp2();
+        let fixed = (self.packed - share * self.first) * (-2.0 * step).exp2() + rounding;
         let coefficients = units(literal, ring.n) as f64 * literal.unit_polynomials() as f64 * ring.n as f64;
-        noise::failure_log2(margin, variance, coefficients)
+        noise::aligned_failure_log2(margin, fixed, worst, coefficients)
     }
 }
 

@@ -221,6 +221,7 @@ fn in_range(literal: &Literal, set: &RingSet) -> Result<Gadgets, ParamsError> {
     let prepared = selector_bytes(literal, set.n);
     check("rows, n", prepared <= MOST_PREPARED_BYTES, "selectors take at most 2^30 bytes")?;
     check("nu2", nu2 <= MOST_NU2, "at most 16")?;
+    check("written", literal.written <= rows, "at most the rows")?;
     check("p_log2", (1..=20).contains(&p_log2), "1 to 20")?;
     let leaves = (rows as usize).max(literal.bit_rows());
     check("rows, nu2, fold", !expanded || 2 * leaves <= set.n, "one query has room for N/2 of either kind")?;

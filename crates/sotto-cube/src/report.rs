@@ -77,6 +77,10 @@ fn details(params: &Inner, sets: &[Template], session_bytes: u64) -> Vec<(&'stat
         out.push(("noise: after packing", deviation(noise.packed)));
     }
     out.push(("noise: room for it", format!("{half}, half a step of the message")));
+    out.push((
+        "written in place",
+        format!("{} of {} rows of a column under one mask", literal.written, literal.rows),
+    ));
     out.push(("memory of a client's keys", cost::bytes_text(session_bytes)));
     out
 }

@@ -3,15 +3,12 @@
 use crate::answer::stored;
 use crate::encode::stored_words;
 use crate::params::Inner;
+use crate::read::{LINE_BYTES, lines, read};
 use crate::whiten::whiten;
 use rayon::prelude::*;
 use sotto_core::{Change, Misuse, Result, Section, Sink};
-use sotto_math::bits;
 use sotto_math::tiles::Words;
 use std::collections::BTreeMap;
-
-/// Bytes of a line of slots.
-const LINE_BYTES: usize = 64;
 
 /// What changes in one part of one record: bytes, and where in the part they go. Later ones win.
 type Edits<'a> = Vec<(usize, &'a [u8])>;
@@ -62,39 +59,24 @@ impl Part<'_> {
     /// Reads the polynomial, changes it, writes it back.
     fn apply(&self, edits: &Edits<'_>) -> Result<()> {
         let mut bytes = self.read()?;
-        whiten(self.record, self.part, &mut bytes);
         for (start, new) in edits {
             if let Some(room) = bytes.get_mut(*start..start + new.len()) {
                 room.copy_from_slice(new);
             }
         }
-        whiten(self.record, self.part, &mut bytes);
+        whiten(&self.params.literal.mask, self.record, self.part, &mut bytes);
         self.write(&stored_words(self.params, self.words, &bytes)?)
     }
 
-    /// The whitened bytes of the polynomial.
+    /// The bytes of the polynomial, without the mask.
     fn read(&self) -> Result<Vec<u8>> {
-        let (ring, p) = (&self.params.ring, self.params.literal.p_log2);
-        let mut slots = Vec::with_capacity(self.params.n());
-        let mut line = [0; LINE_BYTES];
-        for offset in self.lines() {
-            self.out.read_at(Section::Resident, offset, &mut line)?;
-            slots.extend(line.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
-        }
-        self.words.restore(&mut slots);
-        // A damaged image gives other bytes, but no panic.
-        slots.iter_mut().for_each(|slot| *slot = ring.q().reduce(*slot));
-        ring.plan().inverse(&mut slots);
-        // Centred coefficients, taken modulo p.
-        let mask = (1u64 << p) - 1;
-        slots.iter_mut().for_each(|word| *word = ring.q().centred(*word) as u64 & mask);
-        let mut bytes = Vec::with_capacity(self.params.grid.part_bytes());
-        bits::pack_words(&slots, p.into(), &mut bytes);
-        Ok(bytes)
+        read(self.params, self.words, self.record, self.part, |offset, line| {
+            self.out.read_at(Section::Resident, offset, line)
+        })
     }
 
     fn write(&self, words: &[u64]) -> Result<()> {
-        for (offset, line) in self.lines().zip(words.as_chunks::<8>().0) {
+        for (offset, line) in lines(self.params, self.record, self.part).zip(words.as_chunks::<8>().0) {
             let mut bytes = [0; LINE_BYTES];
             for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(line) {
                 *bytes = word.to_le_bytes();
@@ -102,15 +84,5 @@ impl Part<'_> {
             self.out.write_at(Section::Resident, offset, &bytes)?;
         }
         Ok(())
-    }
-
-    /// Where the lines of the polynomial lie.
-    fn lines(&self) -> impl Iterator<Item = u64> {
-        let grid = &self.params.grid;
-        let side = grid.polynomials() as u64;
-        let (row, column) = grid.place(self.record);
-        let cell = grid.cell(row, column, (self.part % side) as usize);
-        let (region, layout) = (grid.region(self.part / side), *grid.layout());
-        (0..layout.blocks()).map(move |block| region + layout.line(block, cell.row, cell.col))
     }
 }

@@ -7,9 +7,16 @@
 
 #[cfg(feature = "server")]
 use crate::answer::{Cube, Prepared};
-use crate::{Family, Params, client, message};
+#[cfg(feature = "server")]
+use crate::read::Records;
+use crate::{Family, Literal, Params, client, message};
 use sotto_core::{Caps, One, Record, Result, Scheme, SchemeId, Streamed};
+#[cfg(feature = "server")]
+use sotto_core::{Image, Place, Rows};
+use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
+#[cfg(feature = "server")]
+use std::sync::Arc;
 
 /// The scheme of a family `F`.
 pub struct Cubed<F>(PhantomData<fn() -> F>);
@@ -26,7 +33,7 @@ impl<F: Family> Scheme for Cubed<F> {
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
     type Server = Cube<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().stream();
+    const CAPS: Caps<Self> = Caps::NONE.revise().stream().mask();
 }
 
 impl<F: Family> Streamed for Cubed<F> {
@@ -65,6 +72,26 @@ impl<F: Family> sotto_core::Stream for Cubed<F> {
 
     fn unit(server: &Cube<F>, query: &Prepared, unit: u64) -> Result<message::UnitAnswer> {
         server.unit(unit, &[query]).pop().ok_or(sotto_core::Misuse::Rule("one query has one answer").into())
+    }
+}
+
+#[cfg(feature = "server")]
+impl<F: Family> sotto_core::Masked for Cubed<F> {
+    fn with_mask(literal: Literal, seed: [u8; 32]) -> Literal {
+        Literal { mask: PublicSeed(seed), ..literal }
+    }
+
+    fn place(params: &Params<F>, record: u64) -> Place {
+        let (row, column) = params.grid.place(record);
+        Place { column: column as u64, summand: row as u64 }
+    }
+
+    fn most_written(params: &Params<F>) -> u64 {
+        params.literal.written.into()
+    }
+
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Box::new(Records::open(params, image)?))
     }
 }
 

@@ -8,6 +8,7 @@ use crate::rings::{self, RingSet};
 use crate::template::{Template, Tried};
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, Shape};
+use sotto_lattice::noise::most_written;
 
 /// Bits of an answer's body above log2 p that are tried. One more halves the rounding; three is plenty.
 const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
@@ -34,18 +35,25 @@ pub fn select(templates: &[Template], shape: &Shape) -> Result<Literal> {
             }
         }
     }
-    best.map(|(_, literal)| literal).ok_or_else(|| {
-        let why = match shape.set {
-            Some(_) => {
-                "this set has too few dimensions for it, or leaves its noise no margin; without a set named, \
-            another may do"
-            }
-            None => {
-                "it is empty, or its encoded form is larger than 2^46 bytes, or the noise leaves no margin"
-            }
-        };
-        ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into()
-    })
+    if let Some((_, literal)) = best {
+        return written(literal, shape.required_failure_log2());
+    }
+    let why = match shape.set {
+        Some(_) => {
+            "this set has too few dimensions for it, or leaves its noise no margin; without a set named, another may do"
+        }
+        None => "it is empty, or its encoded form is larger than 2^46 bytes, or the noise leaves no margin",
+    };
+    Err(ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() }.into())
+}
+
+/// The literal with as many rows of a column to be written in place as the noise has room for: nothing is made larger for them.
+fn written(literal: Literal, required: f64) -> Result<Literal> {
+    let ring = rings::find(&literal.ring)?;
+    let noise = Noise::of(&literal, ring);
+    let with = |written: u64| Literal { written: written as u32, ..literal.clone() };
+    let reliable = |written| noise.failure_log2(&with(written), ring) <= required - RESERVE;
+    Ok(with(most_written(literal.rows.into(), reliable)))
 }
 
 /// A set at every number of further dimensions that makes sense for the table.

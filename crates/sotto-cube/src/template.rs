@@ -1,6 +1,6 @@
 //! Parameter sets before they meet a table: everything but how many records there are.
 
-use crate::literal::{Form, Literal, Triple, Upload};
+use crate::literal::{Form, Literal, NO_TABLES_MASK, Triple, Upload};
 use crate::rings;
 use sotto_core::ParamsError;
 use std::ops::RangeInclusive;
@@ -59,8 +59,9 @@ impl Template {
 
     /// Whether this set makes a literal, for as many records of that size in as many columns.
     pub fn makes(&self, literal: &Literal) -> bool {
-        let Literal { records, record_bytes, nu2, answer_bits, .. } = *literal;
-        self.literal(records, record_bytes, nu2, answer_bits).is_some_and(|made| made == *literal)
+        let Literal { records, record_bytes, nu2, answer_bits, written, mask, .. } = *literal;
+        let made = self.literal(records, record_bytes, nu2, answer_bits);
+        made.is_some_and(|made| Literal { written, mask, ..made } == *literal)
     }
 
     /// Bytes of data in a unit.
@@ -69,8 +70,8 @@ impl Template {
         Ok(polynomials * rings::find(self.ring)?.n as u64 * u64::from(self.p_log2) / 8)
     }
 
-    /// The literal for `records` records of `record_bytes` bytes in 2^`nu2` columns; `None` if there are too
-    /// many. Gadgets that it has no use for are zero in it.
+    /// The literal for `records` records of `record_bytes` bytes in 2^`nu2` columns, none of which is written in place; `None`
+    /// if there are too many. Gadgets that it has no use for are zero in it.
     pub fn literal(&self, records: u64, record_bytes: u64, nu2: u8, answer_bits: [u8; 2]) -> Option<Literal> {
         let rows = u32::try_from(records.div_ceil(1 << nu2)).ok()?;
         let expands = self.upload == Upload::Expanded;
@@ -94,6 +95,8 @@ impl Template {
             key_bits: self.sent_bits[1],
             pack_key_bits: self.sent_bits[2],
             answer_bits,
+            written: 0,
+            mask: NO_TABLES_MASK,
         })
     }
 }

@@ -4,6 +4,7 @@ use crate::image::ImageWriter;
 use crate::kept::{self, Draft};
 use crate::progress::Watcher;
 use crate::table::{Packed, TableSource};
+use crate::written::{Written, draw, literal};
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
 use sotto_catalog::catalog::{self, FORMAT};
@@ -140,9 +141,6 @@ pub fn encode_table(
         let refused = ParamsError::UnreliableTogether { lookups, log2, required };
         return Err(DbError::Scheme(refused.into()));
     }
-    let literal = serde_json::from_slice(&params).map_err(|_| {
-        DbError::Scheme(sotto_core::Misuse::Rule("a scheme's literal parameters are JSON").into())
-    })?;
     let mut draft = Catalog {
         format: FORMAT.to_owned(),
         table: options.table.clone(),
@@ -152,7 +150,7 @@ pub fn encode_table(
         rows,
         row_bytes,
         scheme: entry.id.to_string(),
-        params: literal,
+        params: literal(&params)?,
         params_digest: report.digest.into(),
         servers: u32::try_from(entry.servers).unwrap_or(u32::MAX),
         artifacts: Vec::new(),
@@ -166,9 +164,11 @@ pub fn encode_table(
     draft.check()?;
 
     let records = Packed::new(table, packing).map_err(DbError::Scheme)?;
+    in_pool(options.threads, || draw(entry, &mut draft, &records, options.key, watch))??;
+    let params = draft.params.to_string();
     let mut writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
     let start = Instant::now();
-    in_pool(options.threads, || (entry.server.encode)(&params, &records, &writer))?
+    in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?
         .map_err(|e| writer.failed(e))?;
     let encode_seconds = start.elapsed().as_secs_f64();
 
@@ -183,11 +183,8 @@ pub fn encode_table(
     let keep = || kept::keep(lock.dir().rows_path(epoch), draft.digest()?, table, watch);
     let kept = is_kept.then(keep).transpose()?;
     let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
-    let image = match kept {
-        Some(kept) => kept.before(|| writer.finish(&signed))?,
-        None => writer.finish(&signed)?,
-    };
-    kept::remove_but(lock.dir(), Some(epoch))?;
+    let written = entry.server.mask.map(|_| Written::default());
+    let image = publish(lock, writer, &draft, &signed, kept, written)?;
     let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();
     Ok(EncodeSummary {
         image,
@@ -206,6 +203,29 @@ pub fn encode_table(
         security_bits: report.security.bits,
         failure_log2: packing.failure_log2(report.failure_log2),
     })
+}
+
+/// Gives an image its name, after what is kept beside it for updates: without these it could not be updated, and they are
+/// removed by the next writer if there is no image.
+pub(crate) fn publish(
+    lock: &WriteLock,
+    writer: ImageWriter<'_>,
+    catalog: &Catalog,
+    signed: &SignedCatalog,
+    kept: Option<Draft>,
+    written: Option<Written>,
+) -> Result<PathBuf> {
+    let finish = || writer.finish(signed);
+    let with_rows = || match kept {
+        Some(kept) => kept.before(finish),
+        None => finish(),
+    };
+    let image = match written {
+        Some(written) => written.before(lock.dir(), (catalog.epoch, catalog.digest()?), with_rows)?,
+        None => with_rows()?,
+    };
+    lock.dir().keep_beside(Some(catalog.epoch))?;
+    Ok(image)
 }
 
 /// A folder holds one table of one publisher: a mistyped path must not put another table's epoch on top,

@@ -5,13 +5,14 @@
 //! DIR/epoch-00000002.sotto
 //! DIR/epoch-00000001.delta   what is left of an older one: its catalog, and what changed in it
 //! DIR/epoch-00000002.rows    the rows of the newest, where an update needs them: see [`crate::kept`]
+//! DIR/epoch-00000002.written how much of the newest was written under its mask, where it has one: see [`crate::written`]
 //! DIR/signing.key            signs the catalogs; mode 0600
 //! DIR/oprf.key               opens the rows of a symmetric table; mode 0600
 //! DIR/write.lock             held by the one process that writes
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
-use crate::{DbError, ImageFile, ImageProblem, Result, kept};
+use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_catalog::SigningKey;
 use sotto_core::{CryptoRng, Epoch};
 use sotto_oprf::SecretKey;
@@ -32,6 +33,7 @@ const IMAGE_PREFIX: &str = "epoch-";
 const IMAGE_SUFFIX: &str = ".sotto";
 const REMNANT_SUFFIX: &str = ".delta";
 const ROWS_SUFFIX: &str = ".rows";
+const WRITTEN_SUFFIX: &str = ".written";
 
 /// A table's folder. Reading needs no lock: images appear whole and never change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,9 +88,15 @@ impl TableDir {
         self.numbered(REMNANT_SUFFIX)
     }
 
-    /// The epochs of which rows are kept in the folder, oldest first.
-    pub(crate) fn kept_rows(&self) -> Result<Vec<Epoch>> {
-        self.numbered(ROWS_SUFFIX)
+    /// Removes what is kept beside images for updates, of all epochs but one: only the newest is updated.
+    pub(crate) fn keep_beside(&self, newest: Option<Epoch>) -> Result<()> {
+        let rows = self.numbered(ROWS_SUFFIX)?.into_iter().map(|epoch| (epoch, self.rows_path(epoch)));
+        let written = self.numbered(WRITTEN_SUFFIX)?.into_iter();
+        let written = written.map(|epoch| (epoch, self.written_path(epoch)));
+        for (_, path) in rows.chain(written).filter(|(epoch, _)| Some(*epoch) != newest) {
+            fs::remove_file(&path).map_err(|e| DbError::io("removing", &path, e))?;
+        }
+        Ok(())
     }
 
     fn numbered(&self, suffix: &str) -> Result<Vec<Epoch>> {
@@ -129,6 +137,11 @@ impl TableDir {
     /// Where the rows of `epoch` are, if they are kept.
     pub fn rows_path(&self, epoch: Epoch) -> PathBuf {
         self.path.join(format!("{IMAGE_PREFIX}{:08}{ROWS_SUFFIX}", epoch.0))
+    }
+
+    /// Where it is kept how much of `epoch` was written under its mask, if it has one.
+    pub fn written_path(&self, epoch: Epoch) -> PathBuf {
+        self.path.join(format!("{IMAGE_PREFIX}{:08}{WRITTEN_SUFFIX}", epoch.0))
     }
 
     /// Opens what there is of `epoch`: its remnant, or else its image. Of either only the catalog and the rows delta are
@@ -281,7 +294,7 @@ impl WriteLock {
                 fs::remove_file(entry.path()).map_err(failed)?;
             }
         }
-        kept::remove_but(&self.dir, self.dir.latest()?)
+        self.dir.keep_beside(self.dir.latest()?)
     }
 }
 

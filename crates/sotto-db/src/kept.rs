@@ -216,12 +216,3 @@ fn each_block(table: &dyn TableSource, mut each: impl FnMut(&[u8]) -> Result<()>
     }
     Ok(())
 }
-
-/// Removes the rows of all epochs but one: only the newest is updated.
-pub(crate) fn remove_but(dir: &TableDir, newest: Option<sotto_core::Epoch>) -> Result<()> {
-    for epoch in dir.kept_rows()?.into_iter().filter(|epoch| Some(*epoch) != newest) {
-        let path: &Path = &dir.rows_path(epoch);
-        fs::remove_file(path).map_err(|e| DbError::io("removing", path, e))?;
-    }
-    Ok(())
-}

@@ -11,6 +11,7 @@
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
 //! | [`origin`] | how the source of a table was read, beside its images, for the next file |
 //! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
+//! | [`written`] | the mask of a table's own, and how much was written since it was drawn |
 //! | [`mask`] | a table whose rows are masked, for symmetric lookups |
 //! | [`retain`](mod@retain) | which epochs stay whole, and of which only a remnant does |
 //! | [`inspect`](mod@inspect) | what there is to know of an image, as data |
@@ -35,6 +36,7 @@ pub mod retain;
 pub mod stack;
 pub mod table;
 pub mod update;
+pub mod written;
 
 pub use encode::{EncodeOptions, EncodeSummary, encode_table};
 pub use epoch::{TableDir, WriteLock};

@@ -160,8 +160,8 @@ fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Writes a file whole or not at all, for everybody to read.
-fn whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |e| DbError::io("writing the stack's folder", path, e);
+pub(crate) fn whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e| DbError::io("writing", path, e);
     let dir = path.parent().unwrap_or(Path::new("."));
     let mut temp = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)

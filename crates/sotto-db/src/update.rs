@@ -91,6 +91,8 @@ pub struct UpdateSummary {
     pub partial_blocks: u64,
     /// Bytes the scheme wrote anew; the rest was copied.
     pub written_bytes: u64,
+    /// Whether the whole table was encoded anew, because much of it was written since its mask was drawn ([`crate::written`]).
+    pub anew: bool,
     /// Bytes of the image.
     pub image_bytes: u64,
     /// Bytes that bring a client's artifacts from the old epoch to this one.
@@ -223,6 +225,7 @@ impl Update<'_> {
             partial_blocks: changes.partial_blocks,
             kept_bytes: written.kept_bytes,
             written_bytes: written.written_bytes,
+            anew: written.is_anew,
             image_bytes,
             delta_bytes,
             artifact_bytes,

@@ -48,6 +48,54 @@ pub fn failure_log2(margin: f64, variance: f64, count: f64) -> f64 {
     (1.0 + count.log2() - deviations * deviations / 2.0 * LOG2_E).min(0.0)
 }
 
+/// Of how many summands of a column at most one may be written under one mask on the data. More would be of little use: by then
+/// encoding the table anew costs hardly more than the changes did.
+pub const WRITTEN_SHARE: u64 = 8;
+
+/// The most summands of a column that may be written by somebody who knows the mask on the data: as many as are `reliable`, and
+/// at most one in [`WRITTEN_SHARE`]. What is reliable with more is so with fewer.
+pub fn most_written(summands: u64, reliable: impl Fn(u64) -> bool) -> u64 {
+    let (mut least, mut past) = (0, summands.div_ceil(WRITTEN_SHARE) + 1);
+    while past - least > 1 {
+        let middle = least + (past - least) / 2;
+        if reliable(middle) { least = middle } else { past = middle }
+    }
+    least
+}
+
+/// What [`tail_log2`] is of a variance of which a part hangs on a secret: `fixed`, and `aligned` times a factor whose mean is 1.
+/// The bound is over the drawing of the secret too, and over `count` variables.
+///
+/// Data that somebody chose meets a secret as the squared norm of their product, a quadratic form of the secret's coefficients
+/// whose eigenvalues come in equal pairs, one for each two roots that are conjugate. In the worst case there is one pair: all
+/// of the data's weight is on one frequency. See [`alignment`].
+pub fn aligned_failure_log2(margin: f64, fixed: f64, aligned: f64, count: f64) -> f64 {
+    if aligned == 0.0 {
+        return failure_log2(margin, fixed, count);
+    }
+    // The mean over the factor: for each stretch of x, the probability to be past its start times the tail at its end. What is
+    // past the last counts as certain failure.
+    let (mut sum, mut x) = (0.0, 0.0f64);
+    while (-x).exp() > sum * ENOUGH && x < MOST_X {
+        let next = x + STEP;
+        sum += (-x).exp() * failure_log2(margin, fixed + aligned * alignment(next), count).exp2();
+        x = next;
+    }
+    (sum + (-x).exp()).log2().min(0.0)
+}
+
+/// Steps of the sum over x; where it ends, at 2^-288 of what a client may meet; and what more of it would not change.
+const STEP: f64 = 0.25;
+const MOST_X: f64 = 200.0;
+const ENOUGH: f64 = 1e-3;
+
+/// The factor that a quadratic form of independent sub-Gaussian numbers exceeds its mean by with probability at most e^-x, if
+/// it has two equal eigenvalues and no others: 1 + sqrt(2 x) + x (Hsu, Kakade and Zhang, 2012). With more or smaller ones it is
+/// less.
+pub fn alignment(x: f64) -> f64 {
+    1.0 + (2.0 * x).sqrt() + x
+}
+
 /// The smallest margin at which [`failure_log2`] is at most `target_log2`.
 pub fn margin_for(target_log2: f64, variance: f64, count: f64) -> f64 {
     let exponent = (1.0 + count.log2() - target_log2).max(0.0) / LOG2_E;
@@ -99,6 +147,55 @@ mod tests {
             let beyond = sums.iter().filter(|x| x.abs() > margin).count() as f64 / sums.len() as f64;
             assert!(beyond > 0.0 && beyond.log2() <= tail_log2(margin, variance), "{deviations}: {beyond}");
         }
+    }
+
+    #[test]
+    fn aligned_variance_has_a_heavier_tail_and_the_same_limits() {
+        for margin in [6.0, 12.0, 24.0] {
+            let [none, some, more] =
+                [0.0, 0.1, 0.5].map(|share| aligned_failure_log2(margin, 1.0 - share, share, 1024.0));
+            assert_eq!(none, failure_log2(margin, 1.0, 1024.0));
+            assert!(
+                none < some && some < more && more < 0.0 || more == 0.0,
+                "{margin}: {none} {some} {more}"
+            );
+        }
+        assert_eq!(aligned_failure_log2(0.0, 1.0, 1.0, 1.0), 0.0);
+        assert_eq!(aligned_failure_log2(1.0, f64::NAN, 1.0, 1.0), 0.0);
+        // Exponential and Gaussian: P(|X| > t) of a product of the two falls as exp(-t sqrt 2), and the bound is not below that.
+        let far = aligned_failure_log2(30.0, 0.0, 1.0, 1.0);
+        assert!(far > -30.0 * 2f64.sqrt() * LOG2_E && far < -30.0, "{far}");
+    }
+
+    /// Sums of products with one secret, all at one frequency: a complex Gaussian's square times a Gaussian.
+    #[test]
+    fn a_simulation_of_aligned_data_stays_below_the_bound() {
+        let mut state = 1u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+        };
+        let share = 0.3;
+        let samples: Vec<f64> = (0..1 << 18)
+            .map(|_| {
+                let factor = -uniform().ln();
+                let normal = (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+                normal * (1.0 - share + share * factor).sqrt()
+            })
+            .collect();
+        for margin in [2.0, 3.0, 4.0] {
+            let beyond = samples.iter().filter(|x| x.abs() > margin).count() as f64 / samples.len() as f64;
+            let bound = aligned_failure_log2(margin, 1.0 - share, share, 1.0);
+            assert!(beyond > 0.0 && beyond.log2() <= bound, "{margin}: {beyond} {bound}");
+        }
+    }
+
+    #[test]
+    fn as_many_are_written_as_are_reliable_and_at_most_an_eighth() {
+        assert_eq!(most_written(128, |_| true), 16);
+        assert_eq!(most_written(128, |written| written <= 5), 5);
+        assert_eq!(most_written(128, |written| written == 0), 0);
+        assert_eq!(most_written(3, |_| true), 1);
     }
 
     proptest::proptest! {

@@ -128,6 +128,16 @@ impl PublicStream {
         self.rng.fill_bytes(out);
     }
 
+    /// Combines bytes with the next ones of the stream by exclusive or.
+    pub fn combine(&mut self, bytes: &mut [u8]) {
+        let mut mask = [0; 4096];
+        for chunk in bytes.chunks_mut(mask.len()) {
+            let (mask, _) = mask.split_at_mut(chunk.len());
+            self.fill(mask);
+            chunk.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= *mask);
+        }
+    }
+
     /// Writes the next words of the stream, each four bytes in little-endian order.
     pub fn fill_u32(&mut self, out: &mut [u32]) {
         // Through a small buffer: the generator writes bytes much faster than single words.

@@ -9,6 +9,7 @@
 //! | [`batches`] | many queries at once are answered as one by one |
 //! | [`artifacts`] | hints in pieces, missing, too long, damaged |
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
+//! | [`masks`] | tables under public masks of their own, where the scheme has them |
 //! | [`steps`] | answers step by step in every order, where the scheme can |
 //! | [`crashes`] | states and journals: what comes back after a crash is the client that was there |
 //! | [`states`] | damaged states, journals and deltas; lies; hints that follow the epochs |
@@ -24,6 +25,7 @@ pub mod artifacts;
 pub mod batches;
 pub mod crashes;
 pub mod epochs;
+pub mod masks;
 pub mod params;
 pub mod queries;
 pub mod rows;
@@ -80,6 +82,9 @@ const CHECKS: &[Check] = &[
     ("epochs_follow_each_other", revises, epochs::twice),
     ("damaged_deltas_do_no_harm", patches, epochs::damaged_deltas),
     ("changes_past_the_end_are_misuse", revises, epochs::past_the_end),
+    ("masks_are_of_a_tables_own", masks_data, masks::of_their_own),
+    ("masks_come_off", masks_data, masks::come_off),
+    ("writes_count_in_columns", masks_data, masks::places),
     ("images_cut_short_are_refused", always, storage::cut_short),
     ("a_full_disk_is_a_storage_error", always, storage::full_disk),
     ("a_bad_sector_is_a_storage_error", always, storage::bad_sector),
@@ -116,6 +121,10 @@ fn always(_: &Subject) -> bool {
 
 fn revises(subject: &Subject) -> bool {
     subject.entry.server.revise.is_some()
+}
+
+fn masks_data(subject: &Subject) -> bool {
+    subject.entry.server.mask.is_some()
 }
 
 fn patches(subject: &Subject) -> bool {

@@ -132,7 +132,7 @@ impl Client {
         let (alpha, beta) = layout.place(record);
         let mut layers = self.opened(answer);
         for (layer, slots) in (0..).zip(&mut layers) {
-            whiten(alpha, layer, set.slot_bits, slots);
+            whiten(&self.params.literal.mask, alpha, layer, set.slot_bits, slots);
         }
         layout.take(&layers.iter().map(|slots| slots.as_slice()).collect::<Vec<_>>(), beta)
     }

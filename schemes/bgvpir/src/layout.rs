@@ -93,6 +93,19 @@ impl Layout {
         record
     }
 
+    /// The record in block `beta`, of layers that are public: what is read depends on `beta`.
+    pub fn get(&self, layers: &[Vec<u64>], beta: usize) -> Vec<u8> {
+        let mut record = vec![0u8; self.record_bytes() + 8];
+        for (layer, slots) in layers.iter().enumerate() {
+            for i in 0..self.record_slots() {
+                let at = (layer * self.record_slots() + i) * self.slot_bits as usize;
+                set_bits(&mut record, at, slots[self.slot(beta, i)]);
+            }
+        }
+        record.truncate(self.record_bytes());
+        record
+    }
+
     /// The slots of a query for block `beta` whose folded vector has these ones: 1 at `ones + beta` and a period further,
     /// 0 elsewhere. In time that does not depend on them.
     pub fn query(&self, ones: &[u64], beta: u64) -> Vec<u64> {

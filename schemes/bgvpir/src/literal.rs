@@ -6,6 +6,10 @@ use crate::tree::Tree;
 use crate::turns::Turns;
 use serde::{Deserialize, Serialize};
 use sotto_core::ParamsError;
+use sotto_prg::PublicSeed;
+
+/// The seed in literals that were selected for a table whose rows nobody has read. No table is published with it.
+pub const NO_TABLES_MASK: PublicSeed = PublicSeed([0; 32]);
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +42,10 @@ pub struct Literal {
     /// What the image holds of a row.
     #[serde(default, skip_serializing_if = "Form::is_values")]
     pub form: Form,
+    /// Rows of the table that may be written under one mask: those which the failure bound takes at their worst.
+    pub written: u32,
+    /// Seed of the public mask on the data.
+    pub mask: PublicSeed,
 }
 
 /// What the image holds of a row. Clients need not know; that it is among what they check keeps one table's name one table.

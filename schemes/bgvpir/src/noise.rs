@@ -31,6 +31,8 @@ pub struct Noise {
     pub sums: [f64; 2],
     /// Of the answer modulo the last prime.
     pub answer: f64,
+    /// A bound on what chosen rows add to the sum, and to the answer: see [`sotto_lattice::bgv::noise`].
+    pub chosen: [f64; 2],
     /// log2 of the probability that noise passes half a step of the message in unfolding, or at the table's level.
     inner_log2: f64,
 }
@@ -64,7 +66,7 @@ impl<R: SlotRing> Lookup<'_, R> {
             let [a, b] = [left, right].map(|entry| self.lower_to(entry, primes));
             let level = a.level;
             let variance = self.steps.tensor(a.variance, b.variance, 1.0) + self.steps.key_switch(level);
-            let wrong = self.steps.failure_log2(variance, level) + (node.length as f64).log2();
+            let wrong = self.steps.failure_log2(variance, 0.0, level) + (node.length as f64).log2();
             *inner_log2 = inner_log2.max(wrong);
             self.lower_to(Entry { variance, level }, literal.left_with(primes, node.depth))
         })
@@ -87,8 +89,16 @@ impl<R: SlotRing> Lookup<'_, R> {
         // Nothing is rounded before the sum is whole, so that both orders have the same error, and either bound is one of it.
         let sum = sums[0] + steps.key_switch(self.scan);
         let answer = self.lower_to(Entry { variance: sum, level: self.scan }, 1).variance;
-        let inner_log2 = steps.failure_log2(sum, self.scan).max(unfolding_log2);
-        Noise { rotated, unfolded: [u, v], first, raw, sums, answer, inner_log2 }
+        // Of all rows so many may have been written by somebody who knew the mask, in whichever sums over b.
+        let row = steps.chosen_rows(v, 1.0, NORM_LOG2);
+        let written = steps.chosen_tensor(u, row, f64::from(literal.written), NORM_LOG2);
+        let inner_log2 = steps.failure_log2(sum, written, self.scan).max(unfolding_log2);
+        let (mut left, mut level) = (written, self.scan);
+        while let Some(below) = level.below() {
+            (left, level) = (steps.chosen_lowered(left, level), below);
+        }
+        let chosen = [written, left];
+        Noise { rotated, unfolded: [u, v], first, raw, sums, answer, chosen, inner_log2 }
     }
 }
 
@@ -108,7 +118,7 @@ impl Noise {
     /// log2 of the probability that any coefficient of a record is read wrongly.
     pub fn failure_log2(&self, literal: &Literal, ring: &Ring, bits: AnswerBits) -> f64 {
         let steps = steps(ring);
-        let answer = steps.answer_failure_log2(steps.answer(self.answer, bits), bits);
+        let answer = steps.answer_failure_log2(steps.answer(self.answer, bits), self.chosen[1], bits);
         let layers = f64::from(literal.layers).log2();
         let worst = (answer + layers).max(self.inner_log2 + layers).max(NORMS_LOG2);
         // The sum of three is at most three times the largest. What is no number ends as certain failure.

@@ -117,6 +117,7 @@ fn in_range(literal: &Literal, set: &RingSet, tree: &Tree) -> Result<(), ParamsE
     check("period, layers", layout.record_bytes() > 0, "records of at least one byte")?;
     check("records", (1..=1 << 46).contains(&literal.records), "1 to 2^46")?;
     check("left, right", layout.rows(literal.records) <= tree.rows(), "a tree with room for every row")?;
+    check("written", u64::from(literal.written) <= layout.rows(literal.records), "at most the rows")?;
     let bytes = cost::image_bytes(literal, set, tree);
     check("records", bytes <= MOST_BYTES, "an image of at most 2^46 bytes")
 }

@@ -64,6 +64,7 @@ fn details(params: &Inner) -> Vec<(&'static str, String)> {
             }
             .into(),
         ),
+        ("written in place", format!("{} rows under one mask", literal.written)),
         ("records", format!("blocks of {block} bits a layer")),
         ("tree: of u", lengths(&literal.left)),
         ("tree: of v", lengths(&literal.right)),

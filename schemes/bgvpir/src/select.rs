@@ -1,7 +1,7 @@
 //! Choosing parameters for a table: every period, tree and number of primes that is reliable, the cheapest of them.
 
 use crate::cost;
-use crate::literal::{Form, Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS};
+use crate::literal::{Form, Literal, MOST_BYTES, MOST_LAYERS, MOST_LEVELS, NO_TABLES_MASK};
 use crate::noise::Noise;
 use crate::rings::{self, MOST_PRIMES, RingSet, on_ring};
 use crate::sets::{Pruning, SETS, Set};
@@ -9,6 +9,7 @@ use crate::tree::{Side, Tree};
 use crate::turns::Turns;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
+use sotto_lattice::noise::most_written;
 
 /// Leaves to a side that are tried. More would cost more products than rotations they save.
 const LEAVES: std::ops::RangeInclusive<u32> = 1..=4;
@@ -43,7 +44,23 @@ pub(crate) fn select(shape: &Shape) -> Result<Literal> {
                many lookups together would fail too often"
         .into();
     let no_fit = ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why };
-    search.best.map(|(_, literal)| literal).ok_or_else(|| no_fit.into())
+    let (_, literal) = search.best.ok_or(no_fit)?;
+    written(literal, shape.required_failure_log2())
+}
+
+/// The literal with as many rows to be written in place as the noise has room for: nothing is made larger for them.
+fn written(literal: Literal, required: f64) -> Result<Literal> {
+    let (ring, tree) = (rings::ring(&literal.ring, literal.primes)?, literal.tree()?);
+    let with = |written: u64| Literal { written: written.try_into().unwrap_or(u32::MAX), ..literal.clone() };
+    let [body, mask] = literal.answer_bits.map(u32::from);
+    let bits = on_ring!(&*ring, rns => AnswerBits::new(rns, body, mask));
+    let reliable = |written| {
+        let literal = with(written);
+        let failure = |bits| Noise::of(&literal, &ring, &tree).failure_log2(&literal, &ring, bits);
+        bits.is_some_and(|bits| failure(bits) <= required - RESERVE)
+    };
+    let rows = literal.layout(rings::find(&literal.ring)?).rows(literal.records);
+    Ok(with(most_written(rows, reliable)))
 }
 
 /// What was found so far.
@@ -76,6 +93,8 @@ impl Search<'_> {
             answer_bits: [0; 2],
             stride: 1,
             form: Form::Values,
+            written: 0,
+            mask: NO_TABLES_MASK,
         };
         let layout = draft.layout(ring);
         // Two layers' slots can hold a whole byte more than a row needs, never one less.

@@ -5,6 +5,7 @@
 //! | [`session`] | a client's keys, ready to switch with |
 //! | [`image`] | where rows lie in the image |
 //! | [`encode`], [`revise`] | rows into the image, and changes of them |
+//! | `read` | records out of the image |
 //! | [`prepare`] | a query becomes u and v |
 //! | [`answer`] | sums over rows, products with u, and what is sent |
 //! | [`paper`] | the paper's order of products |
@@ -15,12 +16,14 @@ pub mod encode;
 pub mod image;
 pub mod paper;
 pub mod prepare;
+mod read;
 pub mod revise;
 pub mod session;
 pub mod steps;
 
 use crate::BgvPir;
 use crate::cost;
+use crate::literal::Literal;
 use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::on_ring;
@@ -28,9 +31,11 @@ use answer::Sums;
 use image::Table;
 use prepare::Prepared;
 use rayon::prelude::*;
+use read::Records;
 use session::{Session, with_keys};
 use sotto_core::server::together;
-use sotto_core::{Change, Image, Result, Revise, Rows, Sink};
+use sotto_core::{Change, Image, Masked, Place, Result, Revise, Rows, Sink};
+use sotto_prg::PublicSeed;
 use std::sync::Arc;
 
 /// Queries in one pass over the table.
@@ -106,6 +111,24 @@ impl sotto_core::Server<BgvPir> for Server {
             })
         };
         asks.chunks(BATCH).flat_map(answer).collect()
+    }
+}
+
+impl Masked for BgvPir {
+    fn with_mask(literal: Literal, seed: [u8; 32]) -> Literal {
+        Literal { mask: PublicSeed(seed), ..literal }
+    }
+
+    fn place(params: &Params, record: u64) -> Place {
+        Place { column: 0, summand: record / u64::from(params.layout.period) }
+    }
+
+    fn most_written(params: &Params) -> u64 {
+        params.literal.written.into()
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Box::new(Records::open(params, image)?))
     }
 }
 

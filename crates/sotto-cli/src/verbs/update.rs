@@ -282,6 +282,14 @@ fn took(seconds: f64, stages: &[(String, Duration)]) -> String {
     format!("{} ({})", units::time(total), encode::stages_text(stages))
 }
 
+fn written_anew(done: &UpdateSummary) -> String {
+    let bytes = units::bytes(done.written_bytes);
+    match done.anew {
+        true => format!("{bytes}, all of it, under another mask: much was changed since the last one"),
+        false => format!("{bytes}; the rest was copied"),
+    }
+}
+
 fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {
     let delta = done.delta_bytes.map_or_else(|| "none".to_owned(), units::bytes);
     let mut lines = vec![
@@ -295,7 +303,7 @@ fn lines(done: &UpdateSummary, stages: &[(String, Duration)]) -> Vec<(&'static s
                 units::bytes(done.artifact_bytes)
             ),
         ),
-        ("written anew", format!("{}; the rest was copied", units::bytes(done.written_bytes))),
+        ("written anew", written_anew(done)),
     ];
     if let Some(keys) = &done.keys {
         lines.insert(1, ("keys", said(keys)));

@@ -7,20 +7,21 @@
 use super::server::{self, Open, ReviseFn};
 use super::{AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, PatchFn, StateEntry, UnitsFn, UpkeepEntry};
 #[cfg(feature = "server")]
-use super::{AnySteps, AnyStream, AnySupplier, steps, stream};
+use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, steps, stream};
 use super::{client::Preparing, client::Ready, patch, state, units, upkeep};
 use crate::{Fan, Patch, Scheme, Stateful};
 
 /// What steps ask of a scheme. A build without servers asks nothing of its server's half.
 #[cfg(feature = "server")]
 mod asked {
-    pub(super) use crate::{Revise, Stepped, Stream, Supplier};
+    pub(super) use crate::{Masked, Revise, Stepped, Stream, Supplier};
 }
 #[cfg(not(feature = "server"))]
 mod asked {
-    pub(super) use crate::{Scheme as Revise, Scheme as Stepped, Streamed as Stream, Upkeep as Supplier};
+    pub(super) use crate::{Scheme as Masked, Scheme as Revise, Scheme as Stepped};
+    pub(super) use crate::{Streamed as Stream, Upkeep as Supplier};
 }
-use asked::{Revise, Stepped, Stream, Supplier};
+use asked::{Masked, Revise, Stepped, Stream, Supplier};
 
 /// The capabilities of a scheme: [`Caps::NONE`], and a step for each trait it implements beyond the required ones.
 pub struct Caps<S: Scheme> {
@@ -34,6 +35,8 @@ pub struct Caps<S: Scheme> {
     pub(super) as_checkpoint: Option<fn(&Preparing<S>) -> &dyn AnyCheckpoint>,
     #[cfg(feature = "server")]
     pub(super) revise: Option<ReviseFn>,
+    #[cfg(feature = "server")]
+    pub(super) mask: Option<MaskEntry>,
     #[cfg(feature = "server")]
     pub(super) as_stream: Option<fn(&Open<S>) -> &dyn AnyStream>,
     #[cfg(feature = "server")]
@@ -55,6 +58,8 @@ impl<S: Scheme> Caps<S> {
         as_checkpoint: None,
         #[cfg(feature = "server")]
         revise: None,
+        #[cfg(feature = "server")]
+        mask: None,
         #[cfg(feature = "server")]
         as_stream: None,
         #[cfg(feature = "server")]
@@ -94,6 +99,17 @@ impl<S: Revise> Caps<S> {
         Caps {
             #[cfg(feature = "server")]
             revise: Some(server::revise::<S>),
+            ..self
+        }
+    }
+}
+
+impl<S: Masked> Caps<S> {
+    /// Tables have a public mask of their own: `Masked`.
+    pub const fn mask(self) -> Self {
+        Caps {
+            #[cfg(feature = "server")]
+            mask: Some(MaskEntry::of::<S>()),
             ..self
         }
     }

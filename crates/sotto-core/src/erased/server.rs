@@ -1,6 +1,6 @@
 //! Servers as bytes.
 
-use super::{AnySteps, AnyStream, AnySupplier, checked};
+use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, checked};
 use crate::server::together;
 use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Server, Sink, Wire};
 use std::any::Any;
@@ -15,14 +15,16 @@ pub struct ServerEntry {
     pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
     /// See [`Revise::revise`]; `None` if a change means encoding afresh.
     pub revise: Option<ReviseFn>,
+    /// How tables are masked; `None` if they are not.
+    pub mask: Option<MaskEntry>,
 }
 
 /// `(params, changes, out)`: see [`Revise::revise`].
 pub type ReviseFn = fn(&[u8], &[Change], &dyn Sink) -> Result<()>;
 
 impl ServerEntry {
-    pub(super) const fn of<S: Scheme>(revise: Option<ReviseFn>) -> Self {
-        ServerEntry { encode: encode::<S>, open: open::<S>, revise }
+    pub(super) const fn of<S: Scheme>(revise: Option<ReviseFn>, mask: Option<MaskEntry>) -> Self {
+        ServerEntry { encode: encode::<S>, open: open::<S>, revise, mask }
     }
 }
 

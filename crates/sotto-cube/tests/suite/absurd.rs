@@ -3,7 +3,7 @@
 use fspiral::FSpiral;
 use proptest::prelude::*;
 use sotto_core::{Goal, Params as _, Shape};
-use sotto_cube::literal::Triple;
+use sotto_cube::literal::{NO_TABLES_MASK, Triple};
 use sotto_cube::{Family, Form, Literal, Params, Upload, rings};
 use spiral::Spiral;
 
@@ -53,6 +53,8 @@ fn literal() -> impl Strategy<Value = Literal> {
                 key_bits,
                 pack_key_bits,
                 answer_bits: [mask, body],
+                written: rows / 9,
+                mask: NO_TABLES_MASK,
             }
         },
     )

@@ -2,14 +2,16 @@
 
 use super::UpdateOptions;
 use super::changes::Rows;
-use crate::encode::{in_pool, rows_digest, unix_seconds};
+use crate::encode::{in_pool, publish, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
 use crate::kept::{self, Changed, Draft, Kept};
 use crate::progress::Watcher;
+use crate::written::{Edited, after, draw};
 use crate::{DbError, ImageFile, Result, WriteLock};
 use sotto_catalog::{Catalog, Layer, Packing, SignedCatalog};
 use sotto_core::{Artifact, Change, Misuse, SchemeEntry, Sink};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What an epoch is made of.
@@ -17,7 +19,7 @@ pub(super) struct Next<'a> {
     pub(super) entry: &'a SchemeEntry,
     pub(super) lock: &'a WriteLock,
     /// The epoch before.
-    pub(super) old: &'a ImageFile,
+    pub(super) old: &'a Arc<ImageFile>,
     /// Rows as the scheme gets them; at least one.
     pub(super) rows: &'a Rows,
     pub(super) layers: Vec<Layer>,
@@ -32,6 +34,8 @@ pub(super) struct Written {
     pub(super) records_changed: u64,
     pub(super) written_bytes: u64,
     pub(super) kept_bytes: u64,
+    /// Whether all of it was encoded anew, under another mask.
+    pub(super) is_anew: bool,
     pub(super) revise_seconds: f64,
 }
 
@@ -61,11 +65,34 @@ impl Next<'_> {
         let changes = into_changes(rows, &terms.packing)?;
         let from_epoch = catalog.epoch;
         catalog.epoch = lock.next()?;
-        let mut writer = ImageWriter::create_from(&lock.dir().image_path(catalog.epoch), old, watch)?;
-        let params = catalog.params.to_string();
+        let path = lock.dir().image_path(catalog.epoch);
+        let mask = entry.server.mask.as_ref();
+        let written = mask.map(|mask| after(mask, lock.dir(), old.catalog(), &changes)).transpose()?;
+        let worn = mask.filter(|_| written.as_ref().is_some_and(Option::is_none));
         let start = Instant::now();
-        in_pool(options.threads, || revise(params.as_bytes(), &changes, &writer))?
-            .map_err(|e| writer.failed(e))?;
+        let mut writer = match worn {
+            Some(mask) => {
+                // What is encoded anew has digests of its own, under which damage would pass for data ever after.
+                old.verify(watch)?;
+                let records = (mask.records)(catalog.params.to_string().as_bytes(), old.clone());
+                let records = Edited { old: records.map_err(DbError::Scheme)?, changes: &changes };
+                in_pool(options.threads, || draw(entry, &mut catalog, &records, options.key, watch))??;
+                let writer = ImageWriter::create(&path, watch)?;
+                let params = catalog.params.to_string();
+                let encoded =
+                    in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?;
+                encoded.map_err(|e| writer.failed(e))?;
+                writer
+            }
+            None => {
+                let writer = ImageWriter::create_from(&path, old, watch)?;
+                let params = catalog.params.to_string();
+                let revised = in_pool(options.threads, || revise(params.as_bytes(), &changes, &writer))?;
+                revised.map_err(|e| writer.failed(e))?;
+                writer
+            }
+        };
+        let is_anew = worn.is_some();
         let revise_seconds = start.elapsed().as_secs_f64();
         let written_bytes = writer.written();
 
@@ -86,13 +113,10 @@ impl Next<'_> {
         };
         let kept = kept.map(keep).transpose()?;
         let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
-        let image = match kept {
-            Some(kept) => kept.before(|| writer.finish(&signed))?,
-            None => writer.finish(&signed)?,
-        };
-        kept::remove_but(lock.dir(), Some(catalog.epoch))?;
+        let written = written.map(Option::unwrap_or_default);
+        let image = publish(lock, writer, &catalog, &signed, kept, written)?;
         let records_changed = count_records(&changes);
-        Ok(Written { image, catalog, records_changed, written_bytes, kept_bytes, revise_seconds })
+        Ok(Written { image, catalog, records_changed, written_bytes, kept_bytes, is_anew, revise_seconds })
     }
 }
 

@@ -18,3 +18,4 @@ mod masks;
 mod ranges;
 mod rows;
 mod update;
+mod whitening;

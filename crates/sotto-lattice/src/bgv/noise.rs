@@ -14,12 +14,16 @@
 //!
 //! **Rows** are plaintexts of uniform coefficients. A table is whatever its publisher says, so a scheme makes that true by a
 //! public mask on its rows, as `sotto-cube` does; a sum of products with rows is then linear in independent numbers.
+//!
+//! **Chosen rows** are those that somebody made who knew the mask. Nothing is independent in them: a bound on a coefficient is
+//! the sum of bounds on all its parts, messages included, which are public but for the record asked for. It is not a variance,
+//! and comes off the margin.
 
 use super::answer::AnswerBits;
 use super::level::Level;
 use super::ring::SlotRing;
 use super::rns::Rns;
-use crate::noise::{failure_log2, uniform};
+use crate::noise::{alignment, failure_log2, uniform};
 
 /// What noise depends on, for averages or for bounds.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +107,31 @@ impl Noise {
         count * self.n * self.t * self.t * (a + self.mu) * (b + self.mu) * self.slack
     }
 
+    /// A bound on a coefficient of the sum of so many ciphertexts, each times a chosen row; past it with a probability of at most
+    /// 2^`failure_log2` for each polynomial.
+    pub fn chosen_rows(&self, before: f64, count: f64, failure_log2: f64) -> f64 {
+        count * self.t / 2.0 * self.worst(before, failure_log2)
+    }
+
+    /// A bound on a coefficient of what errors of at most `bound` in a coefficient add to so many products of ciphertexts.
+    pub fn chosen_tensor(&self, a: f64, bound: f64, count: f64, failure_log2: f64) -> f64 {
+        count * self.t * bound * self.worst(a, failure_log2)
+    }
+
+    /// A bound on the coefficients of a ciphertext, message and error, times a polynomial of coefficients of at most 1 that may
+    /// be chosen to line up with it.
+    fn worst(&self, variance: f64, failure_log2: f64) -> f64 {
+        // The representation may have one coefficient more than the degree.
+        let n = self.n + 1.0;
+        let x = (n.log2() + 2.0 - failure_log2) * std::f64::consts::LN_2;
+        n * self.mu.sqrt() + (2.0 * x * n * variance * alignment(x)).sqrt()
+    }
+
+    /// A bound on a coefficient after division by the last prime of a level. Rounding is in [`Noise::lowered`].
+    pub fn chosen_lowered(&self, bound: f64, level: Level) -> f64 {
+        bound / self.primes.get(level.primes() - 1).copied().unwrap_or(1.0)
+    }
+
     /// An answer, in units of the last place of its mask.
     pub fn answer(&self, before: f64, bits: AnswerBits) -> f64 {
         let scale = f64::from(bits.mask()).exp2() / self.primes.first().copied().unwrap_or(1.0);
@@ -110,20 +139,24 @@ impl Noise {
         before * scale * scale + uniform(1.0) * self.h + body
     }
 
-    /// log2 of the probability that any coefficient of a ciphertext is not decrypted right.
-    pub fn failure_log2(&self, variance: f64, level: Level) -> f64 {
+    /// log2 of the probability that any coefficient of a ciphertext is not decrypted right, of which chosen rows made up to
+    /// `chosen`.
+    pub fn failure_log2(&self, variance: f64, chosen: f64, level: Level) -> f64 {
         let q: f64 = self.primes.iter().take(level.primes()).product();
-        self.beyond(q, variance)
+        self.beyond(q, variance, chosen)
     }
 
-    /// log2 of the probability that any coefficient of an answer is not decrypted right.
-    pub fn answer_failure_log2(&self, variance: f64, bits: AnswerBits) -> f64 {
-        self.beyond(f64::from(bits.mask()).exp2(), variance)
+    /// log2 of the probability that any coefficient of an answer is not decrypted right, of which chosen rows made up to `chosen`
+    /// units of the modulus it was rounded from.
+    pub fn answer_failure_log2(&self, variance: f64, chosen: f64, bits: AnswerBits) -> f64 {
+        let modulus = f64::from(bits.mask()).exp2();
+        self.beyond(modulus, variance, chosen * modulus / self.primes.first().copied().unwrap_or(1.0))
     }
 
     /// An error of half a step or more, the message, of at most half a unit, taken off.
-    fn beyond(&self, modulus: f64, variance: f64) -> f64 {
-        failure_log2(modulus / self.t / 2.0 - 0.5, variance * self.spread, self.n)
+    fn beyond(&self, modulus: f64, variance: f64, chosen: f64) -> f64 {
+        let margin = modulus / self.t / 2.0 - 0.5 - chosen * self.spread;
+        failure_log2(margin, variance * self.spread, self.n)
     }
 
     /// Both parts off by a uniform number in [-1/2, 1/2), one of them times s.
@@ -153,7 +186,7 @@ mod tests {
         let sums = model.rows(leaf, f64::from(each));
         let product = model.tensor(leaf, sums, f64::from(each)) + model.key_switch(level);
         let answer = model.answer(model.lowered(product, level), bits);
-        model.failure_log2(product, level).max(model.answer_failure_log2(answer, bits))
+        model.failure_log2(product, 0.0, level).max(model.answer_failure_log2(answer, 0.0, bits))
     }
 
     /// Two primes and a special one, 150 bits, and no prime dropped before the end: enough up to 2^35 bits of rows.

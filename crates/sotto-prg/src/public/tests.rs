@@ -92,3 +92,13 @@ fn a_call_consumes_whole_words() {
     PublicSeed([3; 32]).stream("matrix", 7).fill(&mut whole);
     assert_eq!((&three[..], &next[..]), (&whole[..3], &whole[4..]));
 }
+
+#[test]
+fn combining_is_exclusive_or_with_what_is_filled() {
+    let seed = PublicSeed([5; 32]);
+    let mut filled = vec![0; 10_001];
+    seed.stream("combine", 3).fill(&mut filled);
+    let mut combined: Vec<u8> = (0..10_001).map(|i| i as u8).collect();
+    seed.stream("combine", 3).combine(&mut combined);
+    assert!(combined.iter().zip(&filled).enumerate().all(|(i, (got, mask))| *got == i as u8 ^ mask));
+}

@@ -159,7 +159,7 @@ pub(super) fn coefficients<R: SlotRing>(
     layer: usize,
     mut slots: Vec<u64>,
 ) -> Vec<u64> {
-    whiten(alpha, layer as u32, params.set.slot_bits, &mut slots);
+    whiten(&params.literal.mask, alpha, layer as u32, params.set.slot_bits, &mut slots);
     let mut coefficients = vec![0; rns.ring().words()];
     rns.ring().encode(&slots, &mut coefficients);
     coefficients

@@ -1,6 +1,6 @@
 //! Which parameters are refused, by what they say.
 
-use bgvpir::literal::{Form, Literal};
+use bgvpir::literal::{Form, Literal, NO_TABLES_MASK};
 use bgvpir::params::Params;
 use sotto_core::{Error, Goal, Params as _, ParamsError, Shape};
 
@@ -18,6 +18,8 @@ fn good() -> Literal {
         answer_bits: [19, 26],
         stride: 1,
         form: Form::Values,
+        written: 2,
+        mask: NO_TABLES_MASK,
     }
 }
 
@@ -38,6 +40,7 @@ fn fields_out_of_range_are_named() {
     assert_eq!(field(Literal { left: vec![u32::MAX], ..good() }), "left, right");
     assert_eq!(field(Literal { levels: 0, ..good() }), "levels");
     assert_eq!(field(Literal { levels: 5, ..good() }), "levels");
+    assert_eq!(field(Literal { written: 257, ..good() }), "written");
     assert_eq!(field(Literal { stride: 0, ..good() }), "stride");
     assert_eq!(field(Literal { stride: 32, ..good() }), "stride");
     assert!(Params::check(Literal { stride: 31, ..good() }).is_ok());
@@ -139,6 +142,7 @@ fn the_other_ring_has_no_room_for_unpruned_trees() {
             answer_bits: [20, 32],
             stride: 1,
             form: Form::Values,
+            written: 0,
             ..good()
         };
         let mut choices = (1..=3).flat_map(|primes| {
@@ -165,4 +169,24 @@ fn values_that_are_too_many_are_made_as_they_are_needed() {
     // By name, whatever the size.
     assert_eq!(form(Some("pow2-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
     assert_eq!(form(Some("m8191-streamed"), Goal::ServerTime, 20).0, Form::Coefficients);
+}
+
+/// Rows written by somebody who knows the mask are of the failure bound: as many as fit it are in the literal, and no more are
+/// taken.
+#[test]
+fn rows_written_in_place_are_counted_in_the_bound() {
+    for (rows_log2, row_bytes, all) in [(16, 64, true), (24, 64, false)] {
+        let shape = Shape { set: Some("pow2".into()), ..Shape::new(1 << rows_log2, row_bytes, 1000) };
+        let literal = Params::select(&shape).unwrap();
+        let params = Params::check(literal.clone()).unwrap();
+        let eighth = params.layout.rows(literal.records).div_ceil(8);
+        assert!(literal.written > 0 && all == (u64::from(literal.written) == eighth), "{literal:?}");
+        let more = Literal { written: 2 * eighth as u32, ..literal };
+        match Params::check(more) {
+            Ok(more) => assert!(more.report().failure_log2 > params.report().failure_log2),
+            Err(refused) => {
+                assert!(matches!(refused, Error::Params(ParamsError::Unreliable { .. })), "{refused}")
+            }
+        }
+    }
 }

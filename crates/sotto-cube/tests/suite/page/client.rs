@@ -235,7 +235,7 @@ impl Client {
                     let mut bits = Vec::new();
                     append(&mut bits, &data, p);
                     let part = (unit * side * side + i * side + j) as u64;
-                    parts[i * side + j] = whitened(index, part, &bytes(&bits));
+                    parts[i * side + j] = whitened(&self.numbers, index, part, &bytes(&bits));
                 }
             }
             record.extend(parts.concat());
@@ -255,8 +255,9 @@ fn integer_product(limb: &Limb, a: &[u64], secret: &[i64]) -> Vec<i64> {
 }
 
 /// "Whitening".
-pub(crate) fn whitened(record: u64, part: u64, data: &[u8]) -> Vec<u8> {
-    let seed = *blake3::hash(b"sotto cube: the mask on the data is the same for everyone").as_bytes();
+pub(crate) fn whitened(numbers: &Numbers, record: u64, part: u64, data: &[u8]) -> Vec<u8> {
+    let digits = numbers.text("mask");
+    let seed = std::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap());
     let mut mask = vec![0; data.len()];
     stream(&seed, "cube part", record << 32 | part).fill_bytes(&mut mask);
     data.iter().zip(mask).map(|(data, mask)| data ^ mask).collect()

@@ -43,7 +43,7 @@ pub(crate) fn record(numbers: &Numbers, image: &[u8], index: u64) -> Vec<u8> {
         let data: Vec<u128> = limb.interpolate(&slots).into_iter().map(data).collect();
         let mut bits = Vec::new();
         append(&mut bits, &data, p);
-        out.extend(whitened(index, part as u64, &bytes(&bits)));
+        out.extend(whitened(numbers, index, part as u64, &bytes(&bits)));
     }
     out.truncate(record_bytes);
     out

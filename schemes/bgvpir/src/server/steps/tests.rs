@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::{Client, Prepare};
-use crate::literal::{Form, Literal};
+use crate::literal::{Form, Literal, NO_TABLES_MASK};
 use crate::params::Params;
 use rand_core::Rng;
 use sotto_core::{Change, One, Params as _, RecordIndex, Revise, Server as _};
@@ -79,6 +79,8 @@ fn literal(ring: &str) -> Literal {
         answer_bits,
         stride: 1,
         form: Form::Values,
+        written: 0,
+        mask: NO_TABLES_MASK,
     }
 }
 

@@ -166,8 +166,8 @@ impl Client {
             };
             let m: Vec<u64> = body.iter().zip(&hidden).map(read).collect();
             let alpha = index / self.of("period") as u64;
-            let seed =
-                *blake3::hash(b"sotto bgvpir: the mask on the data is the same for everyone").as_bytes();
+            let digits = self.params["mask"].as_str().unwrap();
+            let seed = std::array::from_fn(|i| u8::from_str_radix(&digits[2 * i..][..2], 16).unwrap());
             let mut white = vec![0; 2 * cycle * cycles];
             stream(&seed, "bgvpir row", alpha << 16 | layer).fill_bytes(&mut white);
             for slot in self.places(index) {

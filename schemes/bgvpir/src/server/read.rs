@@ -1,0 +1,145 @@
+//! Records out of an image, without the mask: for changes in place, and for encoding a table anew that is nowhere else.
+
+use super::image::{bytes, cell, offset, shape, stored};
+use crate::literal::Form;
+use crate::params::{Inner, Params};
+use crate::rings::on_ring;
+use crate::whiten::whiten;
+use rayon::prelude::*;
+use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
+use sotto_lattice::bgv::{Rns, SlotRing};
+use sotto_math::tiles::TileLayout;
+use std::sync::Arc;
+
+/// Bytes of a line of words.
+const LINE_BYTES: usize = 64;
+
+/// Where the lines of a layer of a row lie modulo a prime.
+pub(super) fn lines(
+    params: &Inner,
+    layout: &TileLayout,
+    prime: usize,
+    (alpha, layer): (u64, usize),
+) -> impl Iterator<Item = u64> {
+    let (layout, region) = (*layout, prime as u64 * layout.bytes());
+    let (row, col) = cell(params, alpha, layer);
+    (0..layout.blocks()).map(move |block| region + layout.line(block, row, col))
+}
+
+/// The slots of a layer of a row in clear. `at` reads bytes of the image.
+pub(super) fn read<R: SlotRing>(
+    params: &Inner,
+    rns: &Rns<R>,
+    layout: &TileLayout,
+    (alpha, layer): (u64, usize),
+    at: impl Fn(u64, &mut [u8]) -> Result<()>,
+) -> Result<Vec<u64>> {
+    let ring = rns.ring();
+    let words = match params.literal.form {
+        Form::Values => {
+            let mut words = Vec::new();
+            let mut line = [0; LINE_BYTES];
+            for offset in lines(params, layout, 0, (alpha, layer)) {
+                at(offset, &mut line)?;
+                words.extend(line.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
+            }
+            of_values(ring, &mut words);
+            words
+        }
+        Form::Coefficients => {
+            let stored = stored(params);
+            let (mut bytes, mut words) = (vec![0; stored.bytes()], vec![0; ring.words()]);
+            at(offset(params, cell(params, alpha, layer)), &mut bytes)?;
+            stored.take(&bytes, &mut words);
+            words
+        }
+    };
+    let mut slots = vec![0; ring.slots() * ring.cycles()];
+    ring.decode(&words, &mut slots);
+    // Of a damaged image: a slot modulo 65537 may be one too large for its bits.
+    slots.iter_mut().for_each(|slot| *slot &= (1 << params.set.slot_bits) - 1);
+    whiten(&params.literal.mask, alpha, layer as u32, params.set.slot_bits, &mut slots);
+    Ok(slots)
+}
+
+/// Values to coefficients: one prime tells them, since they are smaller than any.
+fn of_values<R: SlotRing>(ring: &R, words: &mut [u64]) {
+    let Some(plan) = ring.plans().first() else { return };
+    let q = plan.modulus();
+    // A damaged image gives other bytes, but no panic.
+    words.iter_mut().for_each(|word| *word = q.reduce(*word));
+    words.iter_mut().skip(ring.degree()).for_each(|word| *word = 0);
+    ring.inverse(0, words);
+    words.iter_mut().for_each(|word| *word = q.centred(*word).rem_euclid(ring.plain() as i64) as u64);
+}
+
+/// The records of an image.
+pub(super) struct Records {
+    params: Params,
+    layout: TileLayout,
+    table: Held,
+}
+
+impl Records {
+    /// Opens an image.
+    ///
+    /// # Errors
+    /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
+    pub(super) fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        let layout = *shape(params)?.layout();
+        let table = Held::open(image, Section::Resident, "table", bytes(params))?;
+        Ok(Records { params: params.clone(), layout, table })
+    }
+
+    fn at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let start = usize::try_from(offset).ok();
+        let bytes = start.and_then(|start| self.table.bytes().get(start..start.checked_add(out.len())?));
+        out.copy_from_slice(bytes.ok_or(Misuse::Rule("an image has every line of its layout"))?);
+        Ok(())
+    }
+
+    /// Some records of one row, from block `beta` on.
+    fn row(&self, alpha: u64, beta: usize, out: &mut [u8]) -> Result<()> {
+        let layout = &self.params.layout;
+        let one = |layer| {
+            on_ring!(&*self.params.ring, rns => {
+                read(&self.params, rns, &self.layout, (alpha, layer), |offset, out| self.at(offset, out))
+            })
+        };
+        let layers = (0..layout.layers as usize).map(one).collect::<Result<Vec<_>>>()?;
+        for (i, record) in out.chunks_exact_mut(self.record_bytes()).enumerate() {
+            record.copy_from_slice(&layout.get(&layers, beta + i));
+        }
+        Ok(())
+    }
+}
+
+impl Rows for Records {
+    fn records(&self) -> u64 {
+        self.params.literal.records
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.params.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (width, len) = (self.record_bytes(), self.records());
+        let end = first.saturating_add((out.len() / width) as u64);
+        if !out.len().is_multiple_of(width) {
+            return Err(Misuse::Rule("only whole records are read").into());
+        }
+        if end > len {
+            return Err(Misuse::IndexPastEnd { index: end, len }.into());
+        }
+        // Records of one row are read together; the first row may be entered in its midst.
+        let period = u64::from(self.params.layout.period);
+        let (alpha, beta) = (first / period, (first % period) as usize);
+        let (head, rest) = out.split_at_mut(out.len().min((period as usize - beta) * width));
+        if !head.is_empty() {
+            self.row(alpha, beta, head)?;
+        }
+        let rows = rest.par_chunks_mut(period as usize * width).enumerate();
+        rows.try_for_each(|(i, out)| self.row(alpha + 1 + i as u64, 0, out))
+    }
+}
