@@ -1,8 +1,8 @@
 //! What is wanted of a table, and the rows that are asked for it.
 //!
-//! **Silence tells nothing.** A publisher chooses what the next epoch holds, and a server when it is heard of; so either could see
-//! who asks and who does not. Once a server was contacted, a request leaves whatever is wanted. How many rows it is for follows
-//! from the catalog and the number of wishes. A wish that the table cannot grant is asked for as row 0, and is an error
+//! **Silence tells nothing.** A publisher chooses what the next epoch holds, and a server when it is heard of; so either
+//! could see who asks and who does not. Once a server was contacted, a request leaves whatever is wanted. How many rows it is for
+//! follows from the catalog and the number of wishes. A wish that the table cannot grant is asked for as row 0, and is an error
 //! when the answers are there. [`Packing::records_of`](sotto_catalog::Packing::records_of) does the same for rows past the end.
 
 use crate::Result;

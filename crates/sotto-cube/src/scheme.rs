@@ -6,13 +6,16 @@
 //! variants; switch to the bits that are sent. A record of several units takes all but the first step for each.
 
 #[cfg(feature = "server")]
+use crate::Literal;
+#[cfg(feature = "server")]
 use crate::answer::{Cube, Prepared};
 #[cfg(feature = "server")]
 use crate::read::Records;
-use crate::{Family, Literal, Params, client, message};
+use crate::{Family, Params, client, message};
 use sotto_core::{Caps, One, Record, Result, Scheme, SchemeId, Streamed};
 #[cfg(feature = "server")]
 use sotto_core::{Image, Place, Rows};
+#[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
 #[cfg(feature = "server")]

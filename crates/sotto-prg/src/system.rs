@@ -45,7 +45,7 @@ impl FreshRng {
         Ok(&mut self.rng)
     }
 
-    /// The next key is a hash of what the generator would have given, of fresh bytes and of the time: as good as the best of them.
+    /// The next key is a hash of what the generator would have given, of fresh bytes and of the time: as good as the best.
     fn mix(&mut self, fresh: &[u8; 32], time: &[u8; 16]) {
         let mut material = Zeroizing::new([0u8; 80]);
         let (own, others) = material.split_at_mut(32);

@@ -1,14 +1,14 @@
 //! What is seen of a client on the wire but for the queries' bytes: which requests, in which order, of which sizes.
 //!
-//! Two lookups that differ in what is wanted leave equal transcripts: of what is there, of what is not, of what is no wish at all.
-//! Whoever publishes the table, or stands between, must not learn from who asks and who does not.
+//! Two lookups that differ in what is wanted leave equal transcripts: of what is there, of what is not, of what is no wish at
+//! all. Whoever publishes the table, or stands between, must not learn from who asks and who does not.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is seen on each line (a server, a connection, a table of several that are asked at the same time), in its order: the request
-/// without its body, and the body's bytes.
+/// What is seen on each line (a server, a connection, a table of several that are asked at the same time), in its order: the
+/// request without its body, and the body's bytes.
 pub type Seen = BTreeMap<String, Vec<(String, usize)>>;
 
 /// Takes down what is seen.
@@ -31,8 +31,8 @@ impl Transcript {
     }
 }
 
-/// Checks that what is seen tells nothing of what was wanted. `look` makes a world, looks one wish up, notes what is seen after the
-/// table was opened, and gives what came of it.
+/// Checks that what is seen tells nothing of what was wanted. `look` makes a world, looks one wish up, notes what is seen after
+/// the table was opened, and gives what came of it.
 ///
 /// At least one wish must be granted and one refused, and something must be seen; else the check would show nothing.
 pub fn tells_nothing<W: Debug, T, E: Debug>(

@@ -42,7 +42,8 @@ refuses another one, or an older epoch, from then on. Whoever can read the cache
 which rows.
 
 Schemes such as fspiral have keys that are registered with the server. Calls of one hour use them again, for 256 queries at \
-most, so the server knows that those calls are one client's; not what they ask. --fresh-keys makes a call that is tied to no other by its keys. \
+most, so the server knows that those calls are one client's; not what they ask. --fresh-keys makes a call that is tied to no \
+other by its keys. \
 Kept keys lie encrypted in the cache, and what opens them in a file of its own, for you alone (mode 0600; systems without modes \
 leave that to the folder). Whoever copies the cache without that file learns no keys. Whoever has both, and has recorded your \
 traffic, learns what was asked under those keys; delete both, or use --fresh-keys, where that matters.

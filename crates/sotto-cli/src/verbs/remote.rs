@@ -103,6 +103,26 @@ impl How {
     }
 }
 
+/// Opens what a builder is of, a table or a stack, with all that is said in the same words of both.
+macro_rules! opened {
+    ($remote:expr, $builder:expr) => {{
+        let mut builder = $builder.timeout(Duration::from_secs($remote.timeout));
+        if let Some(key) = $remote.pin {
+            builder = builder.pin(key);
+        }
+        if let Some(pem) = &$remote.trust_root {
+            builder = builder.trust_root(pem);
+        }
+        if $remote.insecure_plaintext {
+            builder = builder.insecure_plaintext();
+        }
+        if let Some(dir) = $remote.cache()? {
+            builder = builder.cache_dir(dir);
+        }
+        builder.open()
+    }};
+}
+
 impl Remote {
     /// Opens a table.
     pub(super) fn open(&self, bars: &Arc<Bars>, events: &Events) -> Result<Table> {
@@ -155,42 +175,16 @@ impl Remote {
     fn open_table(&self, how: &How) -> Result<sotto_client::Result<Table>> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
         let builder = Table::connect_all(&servers, self.table.as_str());
-        let mut builder = how.configure(builder.timeout(Duration::from_secs(self.timeout)));
-        if let Some(key) = self.pin {
-            builder = builder.pin(key);
-        }
-        if let Some(pem) = &self.trust_root {
-            builder = builder.trust_root(pem);
-        }
-        if self.insecure_plaintext {
-            builder = builder.insecure_plaintext();
-        }
-        if let Some(dir) = self.cache()? {
-            builder = builder.cache_dir(dir);
-        }
-        Ok(builder.open())
+        Ok(opened!(self, how.configure(builder)))
     }
 
     fn open_stack(&self, how: How) -> Result<sotto_client::Result<Stack>> {
         let servers: Vec<&str> = self.servers.iter().map(String::as_str).collect();
-        let mut builder = Stack::connect_all(&servers, self.table.as_str())
-            .timeout(Duration::from_secs(self.timeout))
+        let builder = Stack::connect_all(&servers, self.table.as_str())
             .patience(self.patience)
             .events(how.events.listener(&how.bars))
             .configure(move |builder| how.configure(builder));
-        if let Some(key) = self.pin {
-            builder = builder.pin(key);
-        }
-        if let Some(pem) = &self.trust_root {
-            builder = builder.trust_root(pem);
-        }
-        if self.insecure_plaintext {
-            builder = builder.insecure_plaintext();
-        }
-        if let Some(dir) = self.cache()? {
-            builder = builder.cache_dir(dir);
-        }
-        Ok(builder.open())
+        Ok(opened!(self, builder))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::session::{Remembered, Trust, accepted};
 use crate::table::event::Voice;
 use crate::table::patience::{self, Patience};
 #[cfg(feature = "http")]
-use crate::table::to::Urls;
+use crate::table::to::{Urls, http_options};
 use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Transport};
 use crate::{ClientError, Result};
@@ -104,33 +104,6 @@ impl StackBuilder {
     /// Is told what happens to the stack before its tables are opened: see [`Builder::events`] for what happens to those.
     pub fn events(mut self, events: impl FnMut(Event) + Send + 'static) -> Self {
         self.events = Voice::new(Box::new(events));
-        self
-    }
-
-    /// The longest one request may take: see [`Builder::timeout`].
-    #[cfg(feature = "http")]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        if let To::Urls(urls) = &mut self.to {
-            urls.limit(limit);
-        }
-        self
-    }
-
-    /// Lets several servers be asked without TLS: see [`Builder::insecure_plaintext`].
-    #[cfg(feature = "http")]
-    pub fn insecure_plaintext(mut self) -> Self {
-        if let To::Urls(urls) = &mut self.to {
-            urls.allow_plaintext();
-        }
-        self
-    }
-
-    /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
-    #[cfg(feature = "http")]
-    pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
-        if let To::Urls(urls) = &mut self.to {
-            urls.trust_root(pem.as_ref());
-        }
         self
     }
 
@@ -243,3 +216,6 @@ impl StackBuilder {
         Ok(())
     }
 }
+
+#[cfg(feature = "http")]
+http_options!(StackBuilder);

@@ -11,6 +11,8 @@ use super::patience::{self, Patience};
 use super::to::To;
 #[cfg(feature = "http")]
 use super::to::Urls;
+#[cfg(feature = "http")]
+use super::to::http_options;
 use super::{Event, Progress, Table};
 use crate::cache::{Cache, Keyring};
 use crate::session::Config;
@@ -231,39 +233,6 @@ impl Builder {
         self
     }
 
-    /// The longest one request may take, each attempt at it for itself. 60 seconds unless said otherwise. Means something
-    /// for HTTP only.
-    #[cfg_attr(
-        not(feature = "http"),
-        allow(unused_mut, unused_variables, reason = "other transports have no limit")
-    )]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        #[cfg(feature = "http")]
-        if let To::Urls(urls) = &mut self.to {
-            urls.limit(limit);
-        }
-        self
-    }
-
-    /// Lets several servers be asked without TLS, which is refused otherwise ([`ClientError::Plaintext`]) beyond this
-    /// machine: whoever listens on the way to all of them sees what is asked.
-    #[cfg(feature = "http")]
-    pub fn insecure_plaintext(mut self) -> Self {
-        if let To::Urls(urls) = &mut self.to {
-            urls.allow_plaintext();
-        }
-        self
-    }
-
-    /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
-    #[cfg(feature = "http")]
-    pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
-        if let To::Urls(urls) = &mut self.to {
-            urls.trust_root(pem.as_ref());
-        }
-        self
-    }
-
     /// Is told how far the opening is, and later ones. May be called by the thread that prepares the next client, too.
     pub fn progress(mut self, progress: impl FnMut(Progress) + Send + 'static) -> Self {
         self.progress = Voice::new(Box::new(progress));
@@ -302,3 +271,6 @@ impl Builder {
         Table::open(servers, options)
     }
 }
+
+#[cfg(feature = "http")]
+http_options!(Builder);

@@ -101,8 +101,8 @@ impl Table {
         Ok(self.lookup(|_| Ok((rows.to_vec(), ())))?.0)
     }
 
-    /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog, and an error of its depends
-    /// on nothing but that: see [`crate::wish`].
+    /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
+    /// catalog and on nothing else: see [`crate::wish`].
     fn lookup<P>(&mut self, plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
         let (rows, planned) = plan(self.session.catalog())?;
         match self.ask(&rows) {

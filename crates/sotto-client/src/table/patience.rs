@@ -2,8 +2,7 @@
 
 use super::Event;
 use super::event::{Voice, Wait};
-use crate::transport::Transport;
-use crate::transport::retry::{Policy, Retrying, UNSAID};
+use crate::transport::retry::UNSAID;
 use std::time::Duration;
 
 /// What it is unless somebody says otherwise. Longer than the minute for which servers count what a client does.
@@ -36,13 +35,5 @@ impl Patience {
         }
         self.events.tell(Event::Waiting(wait, left));
         take(left)
-    }
-
-    /// A transport that waits for a busy server.
-    pub(crate) fn over(&self, transport: impl Transport + 'static) -> Box<dyn Transport> {
-        let policy = Policy { patience: self.limit, ..Policy::default() };
-        let events = self.events.clone();
-        let told = move |limit| events.tell(Event::Waiting(Wait::Server, limit));
-        Box::new(Retrying::new(transport, policy).telling(told))
     }
 }

@@ -1,6 +1,8 @@
 //! Where a table's servers are: addresses, or transports that are there already.
 
 use super::ahead::MakeTransports;
+#[cfg(feature = "http")]
+use super::event::{Event, Wait};
 use super::patience::Patience;
 use super::servers::Servers;
 #[cfg(feature = "http")]
@@ -10,11 +12,60 @@ use crate::Result;
 use crate::session::ROWS_FETCH_BYTES;
 #[cfg(feature = "http")]
 use crate::transport::http::{Http, Settings};
+#[cfg(feature = "http")]
+use crate::transport::retry::{Policy, Retrying};
 use crate::transport::{Transport, TransportError};
 #[cfg(feature = "http")]
 use std::path::{Path, PathBuf};
 #[cfg(feature = "http")]
 use std::time::Duration;
+
+/// What a builder says of servers that are addresses. It means nothing for transports of the caller's.
+#[cfg(feature = "http")]
+macro_rules! http_options {
+    ($builder:ty) => {
+        impl $builder {
+            /// The longest one request may take, each attempt at it for itself. 60 seconds unless said otherwise.
+            pub fn timeout(mut self, limit: Duration) -> Self {
+                if let To::Urls(urls) = &mut self.to {
+                    urls.limit(limit);
+                }
+                self
+            }
+
+            /// Lets several servers be asked without TLS, which is refused otherwise
+            /// ([`ClientError::Plaintext`](crate::ClientError::Plaintext)) beyond this machine: whoever listens on the way to all
+            /// of them sees what is asked.
+            pub fn insecure_plaintext(mut self) -> Self {
+                if let To::Urls(urls) = &mut self.to {
+                    urls.allow_plaintext();
+                }
+                self
+            }
+
+            /// Trusts the roots in a PEM file instead of the web's. Means something for `https` only.
+            pub fn trust_root(mut self, pem: impl AsRef<Path>) -> Self {
+                if let To::Urls(urls) = &mut self.to {
+                    urls.trust_root(pem.as_ref());
+                }
+                self
+            }
+        }
+    };
+}
+#[cfg(feature = "http")]
+pub(crate) use http_options;
+
+#[cfg(feature = "http")]
+impl Patience {
+    /// A transport that waits for a busy server.
+    pub(crate) fn over(&self, transport: impl Transport + 'static) -> Box<dyn Transport> {
+        let policy = Policy { patience: self.limit, ..Policy::default() };
+        let events = self.events.clone();
+        let told = move |limit| events.tell(Event::Waiting(Wait::Server, limit));
+        Box::new(Retrying::new(transport, policy).telling(told))
+    }
+}
 
 /// The servers of a table.
 pub(super) enum To {
@@ -99,6 +150,10 @@ impl To {
     /// Transports to them.
     #[cfg_attr(not(feature = "http"), allow(unused_variables, reason = "only addresses are waited for here"))]
     pub(super) fn servers(self, patience: &Patience) -> Result<Servers> {
+        #[cfg_attr(
+            not(feature = "http"),
+            allow(clippy::infallible_destructuring_match, reason = "addresses need HTTP")
+        )]
         let transports = match self {
             To::Transports(transports) => transports,
             #[cfg(feature = "http")]

@@ -23,9 +23,9 @@ The proof is verified against the log's key before it is printed. That needs the
 the caller's, and a log that has something else there is noticed. Without them it is fetched as well, which costs a second round \
 of lookups where proofs are laid out by colour or by a batch code.
 
-The cache remembers the longest state of each log. A log that was longer before, or that does not go on from what was seen, is an \
-error: its key has signed two logs. That a log which has grown goes on is shown by one more proof, of the last entry seen before, \
-fetched in the same way.
+The cache remembers the longest state of each log. A log that was longer before is an error, and so is one that does not go on \
+from what was seen: its key has signed two logs. That a log which has grown goes on is shown by one more proof, of the last \
+entry seen before, fetched in the same way.
 
 Example:
   sotto tree prove --server http://127.0.0.1:8080 --table demo --log-key logs/demo.pub --index 4711 > 4711.proof";

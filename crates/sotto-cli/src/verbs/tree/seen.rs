@@ -1,7 +1,7 @@
 //! The largest checkpoint of each log that this user has seen. A log only grows: whoever shows another one has two logs.
 //!
-//! It lies in the cache, one file for each log, as the log signed it; so it is believed no more than any checkpoint. That a longer
-//! log goes on from it is shown by the inclusion proof of its last entry, fetched as privately as any: see
+//! It lies in the cache, one file for each log, as the log signed it; so it is believed no more than any checkpoint. That a
+//! longer log goes on from it is shown by the inclusion proof of its last entry, fetched as privately as any: see
 //! [`sotto_tree::log::verify_growth`]. No server needs to know what was seen before.
 
 use crate::exit::Exit;
