@@ -50,7 +50,8 @@ pub use rand_core::CryptoRng;
 pub use scheme::{Client, Patch, Prepare, Scheme, Streamed, Units};
 #[cfg(feature = "server")]
 pub use server::{
-    Change, Held, Image, Masked, Place, Revise, Rows, Section, Server, Sink, Stepped, Stream, Supplier,
+    Change, Held, Image, Masked, Place, Revise, Rows, Section, Server, Sink, Stepped, Stored, Stream,
+    Supplier,
 };
 pub use stateful::{PendingOf, Stateful, Upkeep};
 pub use sure::Sure;

@@ -31,6 +31,12 @@ pub trait Server<S: Scheme>: Sized + Send + Sync + 'static {
     /// [`crate::Error::Peer`] if a section is missing or of the wrong size.
     fn open(params: &S::Params, image: Arc<dyn Image>) -> Result<Self>;
 
+    /// The records of an image, as they were encoded. Those of a damaged image are other bytes.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    fn records(params: &S::Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>>;
+
     /// Admits a client's keys.
     ///
     /// # Errors
@@ -92,12 +98,6 @@ pub trait Masked: Revise {
 
     /// Most places of a column that may have been written since the mask was drawn: what the failure bound has room for.
     fn most_written(params: &Self::Params) -> u64;
-
-    /// The records of an image, without the mask. Those of a damaged image are other bytes.
-    ///
-    /// # Errors
-    /// As [`Server::open`].
-    fn records(params: &Self::Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>>;
 }
 
 /// The literal of a scheme's parameters.
@@ -270,6 +270,48 @@ impl Held {
         let bytes = self.image.section(self.section).unwrap_or_default();
         assert!(bytes.len() == self.bytes, "an image keeps the sections it was opened with");
         bytes
+    }
+}
+
+/// Records that are read out of a section one by one. `read` is given the section, a record, where in it to begin, and what to
+/// fill; `None` if the section does not have it.
+pub struct Stored<F> {
+    /// The section.
+    pub held: Held,
+    /// How many records there are.
+    pub records: u64,
+    /// Bytes in each.
+    pub record_bytes: usize,
+    /// What reads a part of one, which lies within it.
+    pub read: F,
+}
+
+impl<F: Fn(&[u8], u64, usize, &mut [u8]) -> Option<()> + Send + Sync> Rows for Stored<F> {
+    fn records(&self) -> u64 {
+        self.records
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.record_bytes
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        if !out.len().is_multiple_of(self.record_bytes) {
+            return Err(Misuse::Rule("only whole records are read").into());
+        }
+        let records = (first..).zip(out.chunks_exact_mut(self.record_bytes));
+        records.into_iter().try_for_each(|(record, out)| self.read_part(record, 0, out))
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> Result<()> {
+        if record >= self.records {
+            return Err(Misuse::IndexPastEnd { index: record, len: self.records }.into());
+        }
+        let end = offset.saturating_add(out.len() as u64);
+        let within = usize::try_from(offset).ok().filter(|_| end <= self.record_bytes as u64);
+        let offset = within.ok_or(Misuse::IndexPastEnd { index: end, len: self.record_bytes as u64 })?;
+        let read = (self.read)(self.held.bytes(), record, offset, out);
+        Ok(read.ok_or(Misuse::Rule("an image has every record of its parameters"))?)
     }
 }
 

@@ -9,17 +9,13 @@
 use crate::Literal;
 #[cfg(feature = "server")]
 use crate::answer::{Cube, Prepared};
-#[cfg(feature = "server")]
-use crate::read::Records;
 use crate::{Family, Params, client, message};
-use sotto_core::{Caps, One, Record, Result, Scheme, SchemeId, Streamed};
 #[cfg(feature = "server")]
-use sotto_core::{Image, Place, Rows};
+use sotto_core::Place;
+use sotto_core::{Caps, One, Record, Result, Scheme, SchemeId, Streamed};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
-#[cfg(feature = "server")]
-use std::sync::Arc;
 
 /// The scheme of a family `F`.
 pub struct Cubed<F>(PhantomData<fn() -> F>);
@@ -91,10 +87,6 @@ impl<F: Family> sotto_core::Masked for Cubed<F> {
 
     fn most_written(params: &Params<F>) -> u64 {
         params.literal.written.into()
-    }
-
-    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        Ok(Box::new(Records::open(params, image)?))
     }
 }
 

@@ -1,7 +1,10 @@
 //! A table as it lies in an image: its rows one after the other, in a single section.
 
-use sotto_core::{Artifact, Change, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{
+    Artifact, Change, Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink, Stored,
+};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Bytes of rows that are copied at once while encoding.
 const CHUNK: usize = 1 << 20;
@@ -55,6 +58,25 @@ impl Place {
             out.progress("rows", first, self.rows);
         }
         Ok(())
+    }
+
+    /// The rows of an image, each from where `order` says.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Length`].
+    pub fn records(
+        &self,
+        image: Arc<dyn Image>,
+        order: impl Fn(u64) -> u64 + Send + Sync + 'static,
+    ) -> Result<Box<dyn Rows>> {
+        let held = Held::open(image, self.section, "table", self.bytes)?;
+        let width = self.row_bytes;
+        let read = move |table: &[u8], row: u64, offset: usize, out: &mut [u8]| {
+            let start = usize::try_from(order(row)).ok()?.checked_mul(width)?.checked_add(offset)?;
+            out.copy_from_slice(table.get(start..)?.get(..out.len())?);
+            Some(())
+        };
+        Ok(Box::new(Stored { held, records: self.rows, record_bytes: width, read }))
     }
 
     /// Whether an image has the rows.

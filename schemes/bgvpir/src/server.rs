@@ -89,6 +89,10 @@ impl sotto_core::Server<BgvPir> for Server {
         Ok(Server { table: Table::open(params, image)? })
     }
 
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Box::new(Records::open(params, image)?))
+    }
+
     fn admit(&self, keys: Keys) -> Result<Session> {
         Session::admit(self.table.params(), &keys)
     }
@@ -125,10 +129,6 @@ impl Masked for BgvPir {
 
     fn most_written(params: &Params) -> u64 {
         params.literal.written.into()
-    }
-
-    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        Ok(Box::new(Records::open(params, image)?))
     }
 }
 

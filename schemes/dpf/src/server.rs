@@ -5,7 +5,7 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::tree::Tree;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Result, Rows, Section, Sink, Sure};
+use sotto_core::{Held, Image, Result, Rows, Section, Sink, Stored, Sure};
 use sotto_math::slices::{GROUP, Matrices, Share, matrices, scan, unslice};
 use std::sync::Arc;
 
@@ -35,6 +35,19 @@ impl sotto_core::Server<Dpf> for Server {
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let table = Held::open(image, Section::Resident, "table", params.table_bytes())?;
         Ok(Server { params: params.clone(), table })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let held = Held::open(image, Section::Resident, "table", params.table_bytes())?;
+        let (records, record_bytes, block_bytes) =
+            (params.records(), params.record_bytes(), params.block_bytes());
+        let read = move |table: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            let (block, which) = ((record / 8) as usize, (record % 8) as usize);
+            let slices = table.get(block * block_bytes + 8 * offset..)?.get(..8 * out.len())?;
+            unslice(slices, which, out);
+            Some(())
+        };
+        Ok(Box::new(Stored { held, records, record_bytes, read }))
     }
 
     fn admit(&self, (): ()) -> Result<()> {

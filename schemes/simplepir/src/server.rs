@@ -4,7 +4,7 @@ use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use rayon::prelude::*;
-use sotto_core::{Artifact, Held, Image, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Held, Image, Result, Rows, Section, Sink, Stored};
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use std::sync::Arc;
 
@@ -33,6 +33,18 @@ impl sotto_core::Server<SimplePir> for Server {
         Held::open(image.clone(), HINT, "hint", params.hint_bytes())?;
         let matrix = Held::open(image, Section::Resident, "matrix", params.matrix_bytes())?;
         Ok(Server { params: params.clone(), layout: PanelLayout::new(params.l(), params.m()), matrix })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let held = Held::open(image, Section::Resident, "matrix", params.matrix_bytes())?;
+        let layout = PanelLayout::new(params.l(), params.m());
+        let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            for (row, byte) in (offset..).zip(out) {
+                *byte = *matrix.get(layout.offset(row, record as usize))?;
+            }
+            Some(())
+        };
+        Ok(Box::new(Stored { held, records: params.m() as u64, record_bytes: params.l(), read }))
     }
 
     fn admit(&self, (): ()) -> Result<()> {

@@ -1,8 +1,7 @@
 //! Public masks of tables, by the literal's bytes.
 
 use super::{canonical, checked, literal};
-use crate::{Image, Masked, Place, Result, Rows};
-use std::sync::Arc;
+use crate::{Masked, Place, Result};
 
 /// How a scheme's tables are masked. `params` are as in a [`super::SchemeEntry`].
 #[derive(Clone, Copy)]
@@ -13,8 +12,6 @@ pub struct MaskEntry {
     pub places: fn(&[u8], &[u64]) -> Result<Vec<Place>>,
     /// See [`Masked::most_written`].
     pub most_written: fn(&[u8]) -> Result<u64>,
-    /// See [`Masked::records`].
-    pub records: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn Rows>>,
 }
 
 impl MaskEntry {
@@ -26,7 +23,6 @@ impl MaskEntry {
                 Ok(records.iter().map(|record| S::place(&params, *record)).collect())
             },
             most_written: |params| Ok(S::most_written(&checked::<S>(params)?)),
-            records: |params, image| S::records(&checked::<S>(params)?, image),
         }
     }
 }

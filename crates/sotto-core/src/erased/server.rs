@@ -13,6 +13,8 @@ pub struct ServerEntry {
     pub encode: fn(&[u8], &dyn Rows, &dyn Sink) -> Result<()>,
     /// See [`Server::open`].
     pub open: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
+    /// See [`Server::records`].
+    pub records: fn(&[u8], Arc<dyn Image>) -> Result<Box<dyn Rows>>,
     /// See [`Revise::revise`]; `None` if a change means encoding afresh.
     pub revise: Option<ReviseFn>,
     /// How tables are masked; `None` if they are not.
@@ -24,7 +26,8 @@ pub type ReviseFn = fn(&[u8], &[Change], &dyn Sink) -> Result<()>;
 
 impl ServerEntry {
     pub(super) const fn of<S: Scheme>(revise: Option<ReviseFn>, mask: Option<MaskEntry>) -> Self {
-        ServerEntry { encode: encode::<S>, open: open::<S>, revise, mask }
+        let records = |params: &[u8], image| S::Server::records(&checked::<S>(params)?, image);
+        ServerEntry { encode: encode::<S>, open: open::<S>, records, revise, mask }
     }
 }
 

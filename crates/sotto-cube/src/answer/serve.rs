@@ -1,6 +1,7 @@
 //! The server that the schemes of the family share.
 
 use super::{BATCH, Cube, Prepared};
+use crate::read::Records;
 use crate::session::Session;
 use crate::{Answer, Cubed, Family, Keys, Params, Query, encode};
 use sotto_core::server::together;
@@ -20,6 +21,10 @@ impl<F: Family> Server<Cubed<F>> for Cube<F> {
 
     fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
         Cube::open(params, image)
+    }
+
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Box::new(Records::open(params, image)?))
     }
 
     fn admit(&self, keys: Keys) -> Result<Session> {

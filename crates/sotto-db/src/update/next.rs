@@ -71,10 +71,10 @@ impl Next<'_> {
         let worn = mask.filter(|_| written.as_ref().is_some_and(Option::is_none));
         let start = Instant::now();
         let mut writer = match worn {
-            Some(mask) => {
+            Some(_) => {
                 // What is encoded anew has digests of its own, under which damage would pass for data ever after.
                 old.verify(watch)?;
-                let records = (mask.records)(catalog.params.to_string().as_bytes(), old.clone());
+                let records = (entry.server.records)(catalog.params.to_string().as_bytes(), old.clone());
                 let records = Edited { old: records.map_err(DbError::Scheme)?, changes: &changes };
                 in_pool(options.threads, || draw(entry, &mut catalog, &records, options.key, watch))??;
                 let writer = ImageWriter::create(&path, watch)?;

@@ -25,6 +25,7 @@ fn child() {
             }
         },
         open: CLEAR.server.open,
+        records: CLEAR.server.records,
         revise: None,
     };
     let entry = sotto_core::SchemeEntry { patch: None, server, ..CLEAR };

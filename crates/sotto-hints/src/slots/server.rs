@@ -37,6 +37,10 @@ impl<F: Family> sotto_core::Server<Slots<F>> for Server<F> {
         Ok(Server { params: params.clone(), image })
     }
 
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        params.place().records(image, |row| row)
+    }
+
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }

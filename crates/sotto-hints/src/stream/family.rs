@@ -25,7 +25,7 @@ pub trait Family: Sized + Copy + Debug + Send + Sync + 'static {
     /// What is written into a catalog.
     type Literal: Literal;
     /// The public order of rows.
-    type Order: Order;
+    type Order: Order + Send + Sync + 'static;
     /// Rows of an answer: one, or two.
     const ANSWER_ROWS: usize;
 

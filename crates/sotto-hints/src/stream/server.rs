@@ -31,6 +31,10 @@ impl<F: Family> sotto_core::Server<Streamed<F>> for Server<F> {
         Server::open_at(ROWS, params, image)
     }
 
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        params.records(ROWS, image)
+    }
+
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }
@@ -66,6 +70,20 @@ impl<F: Family> Params<F> {
             places.resize(run.len(), Place::default());
             order.run(first, &mut places);
             run.iter_mut().zip(&places).for_each(|(at, place)| *at = self.index(*place));
+        })
+    }
+
+    /// The rows of such an image.
+    ///
+    /// # Errors
+    /// As [`table::Place::records`].
+    pub fn records(&self, section: Section, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let (params, order) = (self.clone(), self.order());
+        self.table(section).records(image, move |row| {
+            let mut place = [Place::default()];
+            order.run(row, &mut place);
+            let [place] = place;
+            params.index(place)
         })
     }
 

@@ -57,7 +57,9 @@ fn an_end_does_not_wait_for_ever() {
     let mut slow = connect(world.at);
     slow.write_all(head("POST", &routes::ask("t"), &[("content-length", "72")]).as_bytes()).unwrap();
     world.until("sotto_connections", 1.0);
-    assert_eq!(world.running.shutdown(), Shutdown { cut_off: 1 });
+    let Shutdown { cut_off } = world.running.shutdown();
+    // What asked for metrics just now may not have been seen to end.
+    assert!(cut_off == 1 || cut_off == 2, "{cut_off}");
     let mut rest = Vec::new();
     let _ = slow.read_to_end(&mut rest);
     assert!(rest.is_empty());

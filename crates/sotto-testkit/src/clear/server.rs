@@ -6,7 +6,7 @@ use super::params::ClearParams;
 use super::sum::{add, fold, sum};
 use super::{Clear, Kind};
 use sotto_core::{
-    Artifact, Change, Held, Image, Misuse, Result, Revise, Rows, Section, Server, Sink, Stream, Wire,
+    Artifact, Change, Held, Image, Misuse, Result, Revise, Rows, Section, Server, Sink, Stored, Stream, Wire,
 };
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -97,6 +97,17 @@ impl<K: Kind> Server<Clear<K>> for Table<K> {
     fn open(params: &ClearParams<K>, image: Arc<dyn Image>) -> Result<Self> {
         let table = Held::open(image, K::RECORDS, "records", params.table_bytes())?;
         Ok(Table { params: params.clone(), table })
+    }
+
+    fn records(params: &ClearParams<K>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let held = Held::open(image, K::RECORDS, "records", params.table_bytes())?;
+        let (records, record_bytes) = (params.records(), params.record_bytes());
+        let read = move |table: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            let start = record as usize * record_bytes + offset;
+            out.copy_from_slice(table.get(start..)?.get(..out.len())?);
+            Some(())
+        };
+        Ok(Box::new(Stored { held, records, record_bytes, read }))
     }
 
     fn admit(&self, keys: Keys<K>) -> Result<Keys<K>> {

@@ -1,4 +1,4 @@
-//! Public masks on the data, where a scheme has them: a table's own, and records that come out of an image without any.
+//! Public masks on the data, where a scheme has them: a table's own, and how writes are counted.
 
 use super::subject::{Case, MIDDLE, NARROW, Subject, Table, WIDE};
 use crate::memory::{MemoryImage, MemorySink};
@@ -50,35 +50,6 @@ pub fn of_their_own(subject: &Subject) {
         };
         assert!(fetched(&params[1]) == table.record(record));
         assert!(fetched(&params[0]) != table.record(record), "{case:?}: a mask that does nothing");
-    }
-}
-
-/// Whole records and parts of them, read out of an image.
-pub fn come_off(subject: &Subject) {
-    for case in [NARROW, MIDDLE, WIDE] {
-        let table = subject.table(case);
-        let params = (mask(subject).with_mask)(&table.params, [3; 32]).unwrap();
-        let image = Arc::new(under(&table, &params));
-        let records = (mask(subject).records)(&params, image).unwrap();
-        let (count, width) = (records.records(), records.record_bytes());
-        assert_eq!((count, width as u64), (table.report.records, table.report.record_bytes));
-        for first in table.some_records() {
-            let mut some = vec![0; (count - first).min(3) as usize * width];
-            records.read(first, &mut some).unwrap();
-            assert!(
-                some == table.records.bytes()[first as usize * width..][..some.len()],
-                "{case:?}: {first}"
-            );
-            for (offset, len) in [(0, 1), (width / 2, width - width / 2), (width - 1, 1), (0, width)] {
-                let mut part = vec![0; len];
-                records.read_part(first, offset as u64, &mut part).unwrap();
-                assert!(part == table.record(first)[offset..][..len], "{case:?}: {first}, {offset}");
-            }
-        }
-        assert!(records.read(count, &mut vec![0; width]).is_err());
-        assert!(records.read_part(0, 1, &mut vec![0; width]).is_err());
-        let short = Arc::new(MemoryImage::default());
-        assert!((mask(subject).records)(&params, short).is_err());
     }
 }
 

@@ -1,7 +1,9 @@
 //! Rows come back.
 
-use super::subject::{Case, Fill, Subject};
+use super::subject::{Case, Fill, MIDDLE, NARROW, Subject, WIDE};
+use crate::memory::MemoryImage;
 use crate::rng::seeded;
+use std::sync::Arc;
 
 /// Counts around the sizes at which layouts change: single rows, and a power of two with its neighbours.
 const COUNTS: [u64; 7] = [1, 2, 3, 100, 127, 128, 129];
@@ -41,5 +43,33 @@ fn check(subject: &Subject, case: Case) {
     let mut client = table.client(rng);
     for row in table.some_rows() {
         table.check_row(client.as_mut(), row, rng);
+    }
+}
+
+/// Whole records and parts of them, read out of an image.
+pub fn come_off_an_image(subject: &Subject) {
+    for case in [NARROW, MIDDLE, WIDE] {
+        let table = subject.table(case);
+        let read = subject.entry.server.records;
+        let records = read(&table.params, Arc::new(table.image.clone())).unwrap();
+        let (count, width) = (records.records(), records.record_bytes());
+        assert_eq!((count, width as u64), (table.report.records, table.report.record_bytes));
+        for first in table.some_records() {
+            let mut some = vec![0; (count - first).min(3) as usize * width];
+            records.read(first, &mut some).unwrap();
+            assert!(
+                some == table.records.bytes()[first as usize * width..][..some.len()],
+                "{case:?}: {first}"
+            );
+            for (offset, len) in [(0, 1), (width / 2, width - width / 2), (width - 1, 1), (0, width)] {
+                let mut part = vec![0; len];
+                records.read_part(first, offset as u64, &mut part).unwrap();
+                assert!(part == table.record(first)[offset..][..len], "{case:?}: {first}, {offset}");
+            }
+        }
+        assert!(records.read(count, &mut vec![0; width]).is_err());
+        assert!(records.read_part(0, 1, &mut vec![0; width]).is_err());
+        let short = Arc::new(MemoryImage::default());
+        assert!(read(&table.params, short).is_err());
     }
 }

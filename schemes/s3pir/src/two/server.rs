@@ -28,6 +28,10 @@ impl sotto_core::Server<S3pirTwo> for Server {
         Ok(Server { params: params.clone(), one })
     }
 
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        params.one().records(Section::Resident, image)
+    }
+
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }
