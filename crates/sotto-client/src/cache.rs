@@ -13,6 +13,8 @@
 //! DIR/artifacts/<digest>.part   its first bytes
 //! DIR/artifacts/<digest>.lock   held by the process that downloads it
 //! DIR/tables/<hash>.json        what is remembered of one table at one server
+//! DIR/tables/<hash>.catalog     its newest catalog, as the publisher signed it
+//! DIR/tables/<hash>.other       another one of the same epoch: evidence
 //! DIR/keys/...                  keys that servers know
 //! ```
 //!
@@ -32,7 +34,9 @@ pub use slot::Slot;
 
 use sotto_catalog::Hex32;
 use std::fs::DirBuilder;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// A cache directory.
 #[derive(Debug, Clone)]
@@ -134,6 +138,35 @@ impl Cache {
     pub fn remember(&self, known: &Known) -> Result<(), CacheError> {
         known::write(&known::path(&self.tables, &known.origin, &known.table), known)
     }
+
+    /// Keeps the newest catalog of a table as it came, to be shown beside another one of its epoch.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn keep_catalog(&self, origin: &str, table: &str, signed: &[u8]) -> Result<(), CacheError> {
+        replace(&known::path(&self.tables, origin, table).with_extension("catalog"), signed)
+    }
+
+    /// Keeps another catalog of the newest epoch, and says where both are.
+    ///
+    /// # Errors
+    /// [`CacheError`] if it cannot be written.
+    pub fn keep_other(&self, origin: &str, table: &str, signed: &[u8]) -> Result<String, CacheError> {
+        let path = known::path(&self.tables, origin, table);
+        let (seen, other) = (path.with_extension("catalog"), path.with_extension("other"));
+        replace(&other, signed)?;
+        Ok(format!("{} and {}", seen.display(), other.display()))
+    }
+}
+
+/// Writes a file for its owner alone: a crash leaves the old one or this.
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
+    let at = |e| CacheError::at(path, e);
+    // Such files have mode 0600 from the start, where there are modes.
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("."))).map_err(at)?;
+    file.write_all(bytes).map_err(at)?;
+    file.as_file().sync_all().map_err(at)?;
+    file.persist(path).map(drop).map_err(|e| at(e.error))
 }
 
 /// Makes directories for this user alone: which tables someone looks things up in is nobody else's business.

@@ -78,6 +78,17 @@ pub enum ClientError {
         /// The epoch offered.
         offered: Epoch,
     },
+    /// Another catalog of an epoch that was seen before, under the same key.
+    #[error(
+        "there are two catalogs of epoch {epoch}, both signed by the key of the table{}",
+        kept.as_ref().map(|kept| format!(": {kept}")).unwrap_or_default()
+    )]
+    TwoCatalogs {
+        /// The epoch.
+        epoch: Epoch,
+        /// Where both are kept, if there is a cache.
+        kept: Option<String>,
+    },
     /// The catalog of another table.
     #[error("the catalog is that of table {found}, {asked} was asked for")]
     WrongTable {
@@ -255,6 +266,7 @@ impl ClientError {
             ClientError::NoWay { .. } => "no-way",
             ClientError::Discarded { .. } => "discarded",
             ClientError::Rollback { .. } => "rollback",
+            ClientError::TwoCatalogs { .. } => "two-catalogs",
             ClientError::WrongTable { .. } => "wrong-table",
             ClientError::UnknownScheme { .. } => "unknown-scheme",
             ClientError::Servers { .. } => "number-of-servers",
@@ -339,6 +351,10 @@ impl ClientError {
             ClientError::Rollback { .. } => {
                 "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
                  the cache remembers of the table"
+            }
+            ClientError::TwoCatalogs { .. } => {
+                "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
+                 show both catalogs to others"
             }
             ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
             ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",

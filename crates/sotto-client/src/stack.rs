@@ -204,6 +204,9 @@ impl Stack {
             if document.epoch < self.document.epoch {
                 return Err(ClientError::Rollback { seen: self.document.epoch, offered: document.epoch });
             }
+            if document.epoch == self.document.epoch && document != self.document {
+                return Err(ClientError::TwoCatalogs { epoch: document.epoch, kept: None });
+            }
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
                 return Err(ClientError::StackMoves { stack: document.stack });

@@ -15,16 +15,15 @@
 //! used: it is made anew, and the keys with it. Other systems have no mode bits, and the folder's own rules hold.
 
 use super::lock::Lock;
-use super::{CacheError, known, private_dir};
+use super::{CacheError, known, private_dir, replace};
 use crate::session::Registered;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use sotto_core::CryptoRng;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
 const MAGIC: &[u8; 16] = b"sotto-keys/2\0\0\0\0";
@@ -164,16 +163,6 @@ fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CacheError> {
     let mut bytes = Zeroizing::new(Vec::new());
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(at)?;
     Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
-}
-
-/// Writes a file for its owner alone: a crash leaves the old one or this.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
-    let at = |e| CacheError::at(path, e);
-    // Such files have mode 0600 from the start, where there are modes.
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("."))).map_err(at)?;
-    file.write_all(bytes).map_err(at)?;
-    file.as_file().sync_all().map_err(at)?;
-    file.persist(path).map(drop).map_err(|e| at(e.error))
 }
 
 /// Whether nobody but its owner may read it, as far as the system says.

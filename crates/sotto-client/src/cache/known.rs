@@ -3,13 +3,13 @@
 //! This is what makes a first use worth something: the second catalog has to be signed by the same key,
 //! and may not be older than the first.
 
-use super::{CacheError, lock::Lock};
+use super::{CacheError, lock::Lock, replace};
 use serde::{Deserialize, Serialize};
-use sotto_catalog::PublicKey;
+use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Epoch;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ pub struct Known {
     pub epoch: Epoch,
     /// Digests of that epoch's artifacts, by name.
     pub artifacts: BTreeMap<String, String>,
+    /// The digest of that epoch's catalog. Memories of older builds have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<Hex32>,
 }
 
 /// How long to wait for another process that is writing a few hundred bytes.
@@ -96,7 +99,6 @@ pub(super) fn all(dir: &Path) -> Result<Option<Vec<Known>>, CacheError> {
 }
 
 pub(super) fn write(path: &Path, known: &Known) -> Result<(), CacheError> {
-    let at = |e| CacheError::at(path, e);
     let lock_path = path.with_extension("lock");
     let Some(_lock) = Lock::take(&lock_path, PATIENCE)? else {
         return Err(CacheError::at(&lock_path, ErrorKind::WouldBlock.into()));
@@ -106,11 +108,5 @@ pub(super) fn write(path: &Path, known: &Known) -> Result<(), CacheError> {
     }
     let json = serde_json::to_vec_pretty(known)
         .map_err(|e| CacheError::Memory { path: path.to_owned(), why: e.to_string() })?;
-    // Written aside and renamed: a crash leaves the old memory or the new one, never half of one.
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(at)?;
-    file.write_all(&json).map_err(at)?;
-    file.as_file().sync_all().map_err(at)?;
-    file.persist(path).map_err(|e| at(e.error))?;
-    Ok(())
+    replace(path, &json)
 }

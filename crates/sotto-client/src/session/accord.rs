@@ -14,6 +14,7 @@ use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_catalog::{ArtifactEntry, Catalog, PublicKey, Terms};
 use sotto_core::{Artifact, Epoch, ParamsDigest, SchemeEntry};
 use sotto_wire::{Pin, Problem, SessionId, Sizes, routes};
+use std::sync::Arc;
 
 /// About how many epochs a server answers: its newest ones (`spec/image.md`). Their numbers follow each other.
 const ANSWERED: u64 = 2;
@@ -25,6 +26,8 @@ pub(super) struct Agreed {
     pub(super) key: PublicKey,
     pub(super) trust: Trust,
     pub(super) terms: Terms,
+    /// The catalog as it came, under its signature.
+    pub(super) signed: Arc<[u8]>,
     pub(super) scheme: &'static SchemeEntry,
     /// The literal parameters, as the scheme takes them.
     pub(super) params: Vec<u8>,
@@ -51,7 +54,16 @@ impl Agreed {
         // not that they are sound.
         let terms = catalog.terms(scheme)?;
         let params = catalog.params.to_string().into_bytes();
-        Ok(Agreed { catalog, key, trust, terms, scheme, params, in_memory: config.in_memory })
+        Ok(Agreed {
+            catalog,
+            key,
+            trust,
+            terms,
+            signed: body.into(),
+            scheme,
+            params,
+            in_memory: config.in_memory,
+        })
     }
 
     pub(super) fn sizes(&self) -> Sizes {
@@ -94,7 +106,6 @@ pub(super) struct Accord {
 }
 
 struct Offer {
-    signed: Vec<u8>,
     agreed: Agreed,
 }
 
@@ -161,7 +172,7 @@ impl Accord {
         // Whatever comes of it, these catalogs are used up: a step that is tried again begins with the first.
         let mut offers = std::mem::take(&mut self.offers).into_iter();
         let Some(first) = offers.next() else { return Ok(None) };
-        match (1..).zip(offers).find(|(_, other)| other.signed != first.signed) {
+        match (1..).zip(offers).find(|(_, other)| other.agreed.signed != first.agreed.signed) {
             Some((server, _)) => Err(ClientError::CatalogsDiffer { server, epoch: first.epoch() }),
             None => Ok(Some(first.agreed)),
         }
@@ -185,7 +196,7 @@ impl Accord {
         let agreed = Agreed::new(signed, config, key.filter(|_| server > 0))?;
         match epoch {
             Some(epoch) if epoch != agreed.catalog.epoch => Err(elsewhere(epoch)),
-            _ => Ok(Offer { signed: signed.to_vec(), agreed }),
+            _ => Ok(Offer { agreed }),
         }
     }
 }

@@ -297,6 +297,12 @@ impl Opening {
         self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
     }
 
+    /// The catalog as it came, under its signature.
+    #[cfg(feature = "cache")]
+    pub(crate) fn signed(&self) -> Option<&[u8]> {
+        self.agreed.as_ref().map(|agreed| &*agreed.signed)
+    }
+
     /// Goes on after bytes were taken, or starts over if the preparation is spoiled.
     fn after<T>(&mut self, taken: Result<T>) -> Result<T> {
         if matches!(&self.stage, Stage::Gather(gathering) if gathering.spoiled) {

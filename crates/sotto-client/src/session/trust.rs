@@ -4,7 +4,7 @@
 //! table is the publisher's signature, and the signature is worth what the knowledge of the key is worth.
 
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, PublicKey, SignedCatalog, TableName};
+use sotto_catalog::{Catalog, Hex32, PublicKey, SignedCatalog, TableName};
 use sotto_core::Epoch;
 
 /// Why the catalog's key is believed.
@@ -25,6 +25,8 @@ pub struct Remembered {
     pub key: PublicKey,
     /// The newest epoch seen.
     pub epoch: Epoch,
+    /// The digest of that epoch's catalog, if it is known: there is only one.
+    pub catalog: Option<Hex32>,
 }
 
 /// Verifies a catalog of `table`.
@@ -48,6 +50,12 @@ pub(super) fn judge(
     let key = signed.public_key();
     if let Some(seen) = remembered.filter(|r| r.key == key && catalog.epoch < r.epoch) {
         return Err(ClientError::Rollback { seen: seen.epoch, offered: catalog.epoch });
+    }
+    if let Some(Remembered { epoch, catalog: Some(seen), .. }) = remembered.filter(|seen| seen.key == key)
+        && *epoch == catalog.epoch
+        && *seen != catalog.digest()?
+    {
+        return Err(ClientError::TwoCatalogs { epoch: *epoch, kept: None });
     }
     Ok((catalog, key, trust))
 }

@@ -123,6 +123,11 @@ impl StackBuilder {
         if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch < seen.epoch) {
             return Err(ClientError::Rollback { seen: seen.epoch, offered: document.epoch });
         }
+        if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch == seen.epoch)
+            && seen.catalog.is_some_and(|seen| Some(seen) != document.digest().ok())
+        {
+            return Err(ClientError::TwoCatalogs { epoch: document.epoch, kept: None });
+        }
         let trust = match (self.pin, remembered) {
             (Some(_), _) => Trust::Pinned,
             (None, Some(_)) => Trust::Remembered,
@@ -192,7 +197,7 @@ impl StackBuilder {
             self.events.tell(Event::Mended("what the cache remembered of the stack"));
         }
         let Some(known) = cache.known(&self.origin, &self.known_as())? else { return Ok(None) };
-        Ok(Some(Remembered { key: known.key()?, epoch: known.epoch }))
+        Ok(Some(Remembered { key: known.key()?, epoch: known.epoch, catalog: known.catalog }))
     }
 
     /// Remembers key and epoch, as tables do: only a pin replaces the key that was seen first.
@@ -212,6 +217,7 @@ impl StackBuilder {
             public_key: found.to_string(),
             epoch: document.epoch,
             artifacts: BTreeMap::new(),
+            catalog: Some(document.digest()?),
         })?;
         Ok(())
     }

@@ -20,7 +20,8 @@ impl Line {
             self.ledger.events.tell(Event::Mended("what the cache remembered of the table"));
         }
         if let Some(known) = self.known(config.table.as_str())? {
-            config.remembered = Some(Remembered { key: known.key()?, epoch: known.epoch });
+            config.remembered =
+                Some(Remembered { key: known.key()?, epoch: known.epoch, catalog: known.catalog });
         }
         Ok(())
     }
@@ -115,7 +116,7 @@ impl Line {
         let response = self.exchange(stage, server, &request)?;
         match opening.feed(&response, self.rng.draw()?) {
             Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
-            outcome => return outcome,
+            outcome => return outcome.map_err(|error| self.with_evidence(error, opening, &response)),
         }
         // Whoever signed it did not sign that. It is the same for everyone, so asking again tells nothing.
         let again = self.exchange(stage, server, &request)?;
@@ -130,6 +131,17 @@ impl Line {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Keeps two catalogs of one epoch, where it is that: together they convict whoever has the key.
+    fn with_evidence(&self, error: ClientError, opening: &Opening, response: &Response) -> ClientError {
+        let (ClientError::TwoCatalogs { epoch, .. }, Some(cache)) = (error.root(), &self.cache) else {
+            return error;
+        };
+        let table = opening.config().table.as_str();
+        let kept = cache.keep_other(&self.servers.origin(), table, &response.body);
+        let epoch = *epoch;
+        kept.map_or_else(ClientError::from, |kept| ClientError::TwoCatalogs { epoch, kept: Some(kept) })
     }
 
     fn exchange(&mut self, stage: Stage, server: u8, request: &Request) -> Result<Response> {
@@ -264,7 +276,11 @@ impl Line {
             public_key: found.to_string(),
             epoch: catalog.epoch,
             artifacts: whole.map(|e| (e.artifact.name().to_owned(), e.digest.to_string())).collect(),
+            catalog: Some(catalog.digest()?),
         })?;
+        if let Some(signed) = opening.signed() {
+            cache.keep_catalog(&self.servers.origin(), catalog.table.as_str(), signed)?;
+        }
         drop_old(cache, before)
     }
 

@@ -238,6 +238,7 @@ fn a_key_remembered_meanwhile_is_not_forgotten() {
         public_key: other.to_string(),
         epoch: Epoch(1),
         artifacts: Default::default(),
+        catalog: None,
     };
     // Another process opens the table for the first time while this one downloads, and is shown another key.
     server.tamper({
@@ -394,7 +395,7 @@ fn keys_are_registered_once_and_used_by_every_opening() {
     assert_eq!(uploads(&server, kept), 0);
     // Other tables of the same name, with other parameters, do not.
     let other = server_of("clear-stream/1", 31, 8);
-    other.with(|world| world.update(&[3]));
+    (0..2).for_each(|_| other.with(|world| world.update(&[3])));
     let pin = other.with(|world| world.pin());
     assert_eq!(uploads(&other, |table| kept(table).pin(pin)), 1);
 }

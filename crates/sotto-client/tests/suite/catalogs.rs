@@ -1,11 +1,11 @@
 //! Catalogs that are not to be believed, and artifacts that are not what the catalog says.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
-use crate::common::{Server, server, server_of};
-use sotto_catalog::SigningKey;
+use crate::common::{Server, server, server_of, value};
+use sotto_catalog::{SignedCatalog, SigningKey};
 use sotto_client::table::Event;
 use sotto_client::transport::{Request, Response};
 use sotto_client::{ClientError, Fault, Trust};
-use sotto_core::{Artifact, ParamsReport, SchemeEntry};
+use sotto_core::{Artifact, Epoch, ParamsReport, SchemeEntry};
 use sotto_testkit::{CLEAR, rng};
 use sotto_wire::{Code, Problem};
 use std::sync::LazyLock;
@@ -109,6 +109,40 @@ fn an_older_epoch_is_refused_while_the_table_is_open() {
         world.catalog.artifacts.retain(|entry| entry.from_epoch.is_none());
     });
     assert_eq!(table.refresh().unwrap_err().code(), "rollback");
+}
+
+#[test]
+fn two_catalogs_of_one_epoch_convict_their_publisher() {
+    let (server, dir) = (server(3000, 32), tempfile::tempdir().unwrap());
+    let open = || server.table().cache_dir(dir.path()).open();
+    let mut table = open().unwrap();
+    let first = server.with(|world| world.signed());
+    server.with(|world| world.catalog.created += 1);
+    let second = server.with(|world| world.signed());
+    // While the table is open, in the next process, and with the key pinned: always, and both are kept.
+    let pin = server.with(|world| world.pin());
+    let errors = [
+        table.refresh().unwrap_err(),
+        open().map(drop).unwrap_err(),
+        server.table().cache_dir(dir.path()).pin(pin).open().map(drop).unwrap_err(),
+    ];
+    for error in errors {
+        assert_eq!(error.code(), "two-catalogs");
+        let said = error.to_string();
+        let paths: Vec<_> = said.split_whitespace().filter(|word| word.starts_with('/')).collect();
+        let kept: Vec<_> = paths.iter().map(|path| std::fs::read(path).unwrap()).collect();
+        assert_eq!(kept, [first.clone(), second.clone()], "{said}");
+        for signed in &kept {
+            SignedCatalog::parse(signed).unwrap().verify(Some(&pin)).unwrap();
+        }
+    }
+    // Without a cache whoever has the table open notices all the same.
+    let mut table = server.table().open().unwrap();
+    server.with(|world| world.catalog.created += 1);
+    assert!(matches!(table.refresh(), Err(ClientError::TwoCatalogs { epoch: Epoch(1), kept: None })));
+    // The next epoch is another matter.
+    server.with(|world| world.update(&[]));
+    assert_eq!(open().unwrap().get(7).unwrap(), value(7, 32));
 }
 
 #[test]

@@ -283,7 +283,7 @@ fn a_preparation_goes_on_at_its_own_epoch_as_long_as_that_is_served() {
     });
     let key = server.with(|world| world.pin());
     let mut config = server.config();
-    config.remembered = Some(sotto_client::session::Remembered { key, epoch: Epoch(2) });
+    config.remembered = Some(sotto_client::session::Remembered { key, epoch: Epoch(2), catalog: None });
     let session = settle(&server, Opening::resuming(config, resuming));
     assert_eq!(session.epoch(), Epoch(1));
 
