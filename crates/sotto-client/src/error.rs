@@ -1,17 +1,17 @@
 //! What went wrong, by whose fault, and what to do.
 
 mod below;
+mod told;
 
 #[cfg(feature = "cache")]
 use crate::cache::CacheError;
 #[cfg(feature = "cache")]
 use crate::state::StateError;
 use crate::transport::TransportError;
-use below::{catalog_code, catalog_fix, core_code, core_fix, oprf_code};
 use sotto_catalog::{CatalogError, TableName};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
-use sotto_wire::{Code, FrameError, Problem};
+use sotto_wire::{FrameError, Problem};
 use std::fmt;
 
 /// Shorthand for results of this crate.
@@ -251,44 +251,6 @@ impl ClientError {
         }
     }
 
-    /// A stable name for programs. A refusal has the name the server gave it (`spec/wire.md`).
-    pub fn code(&self) -> &'static str {
-        match self {
-            ClientError::Core(error) => core_code(error),
-            ClientError::Catalog(CatalogError::Params(error)) => core_code(error),
-            ClientError::Catalog(error) => catalog_code(error),
-            ClientError::CatalogDamaged { .. } => "catalog-damaged",
-            ClientError::Frame(_) => "bad-answer",
-            ClientError::Oprf(error) => oprf_code(*error),
-            ClientError::Transport(error) => error.code(),
-            ClientError::Refused(problem) => problem.code.text(),
-            ClientError::EpochChanged { .. } => "epoch-changed",
-            ClientError::NoWay { .. } => "no-way",
-            ClientError::Discarded { .. } => "discarded",
-            ClientError::Rollback { .. } => "rollback",
-            ClientError::TwoCatalogs { .. } => "two-catalogs",
-            ClientError::WrongTable { .. } => "wrong-table",
-            ClientError::UnknownScheme { .. } => "unknown-scheme",
-            ClientError::Servers { .. } => "number-of-servers",
-            ClientError::SameEndpoint { .. } => "same-endpoint",
-            ClientError::Plaintext { .. } => "plaintext",
-            ClientError::CatalogsDiffer { .. } => "catalogs-differ",
-            ClientError::NoCommonEpoch { .. } => "no-common-epoch",
-            ClientError::Server { error, .. } => error.code(),
-            ClientError::MissingArtifact { .. } => "missing-artifact",
-            ClientError::TooManyRows { .. } => "too-many-rows",
-            ClientError::CannotStream { .. } => "cannot-stream",
-            ClientError::StackMoves { .. } => "stack-moves",
-            ClientError::Output(_) => "output",
-            ClientError::StateNeeded { .. } => "state-needed",
-            ClientError::NoEntropy => "no-entropy",
-            #[cfg(feature = "cache")]
-            ClientError::Cache(error) => error.code(),
-            #[cfg(feature = "cache")]
-            ClientError::State(error) => error.code(),
-        }
-    }
-
     /// Who can mend it.
     pub fn fault(&self) -> Fault {
         match self {
@@ -319,82 +281,6 @@ impl ClientError {
             #[cfg(feature = "cache")]
             ClientError::Cache(_) | ClientError::State(_) => Fault::Machine,
             _ => Fault::Server,
-        }
-    }
-
-    /// What to do.
-    pub fn fix(&self) -> &str {
-        match self {
-            ClientError::Core(error) => core_fix(error),
-            ClientError::Catalog(error) => catalog_fix(error),
-            ClientError::Frame(_) => {
-                "tell the operator; do not ask for the same row again until you know why: a server can learn \
-                 from how clients react to wrong answers"
-            }
-            ClientError::Oprf(_) => {
-                "tell the publisher, and do not ask for the same row again: a server can learn from how clients react \
-                to wrong answers"
-            }
-            ClientError::Transport(error) => error.fix(),
-            ClientError::CatalogDamaged { .. } => {
-                "check the network, and any proxy in between; if it stays so, tell the operator"
-            }
-            ClientError::Refused(problem) => &problem.fix,
-            ClientError::EpochChanged { .. } => "open the table again and make a new query",
-            ClientError::NoWay { .. } => {
-                "nothing: the client is prepared anew; if this happens often, ask the operator to keep more deltas"
-            }
-            ClientError::Discarded { .. } => "open the table again",
-            ClientError::StackMoves { .. } => {
-                "open the stack again in a while: its publisher is writing a new epoch; if it stays so, ask the operator"
-            }
-            ClientError::Rollback { .. } => {
-                "an old copy of the table is being served: ask the operator, and if this is meant, delete what \
-                 the cache remembers of the table"
-            }
-            ClientError::TwoCatalogs { .. } => {
-                "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
-                 show both catalogs to others"
-            }
-            ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
-            ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",
-            ClientError::Servers { .. } => {
-                "give the address of each server its scheme asks, server 0 first; several must be run by parties that do \
-                 not share what they see"
-            }
-            ClientError::SameEndpoint { .. } => {
-                "give the addresses of servers run by parties that do not share what they see"
-            }
-            ClientError::Plaintext { .. } => {
-                "give https:// addresses; if the way to one server at least is safe from whoever listens on the others, \
-                 say --insecure-plaintext"
-            }
-            ClientError::CatalogsDiffer { .. } => {
-                "tell the operators: all servers of the table have to serve the same image"
-            }
-            ClientError::NoCommonEpoch { .. } => {
-                "try again; if it stays so, tell the operators: one server is behind the others by several epochs"
-            }
-            ClientError::Server { error, .. } => match error.as_ref() {
-                ClientError::Refused(problem) if problem.code == Code::WrongServer => {
-                    "give the addresses in the order of the servers' roles, server 0 first"
-                }
-                error => error.fix(),
-            },
-            ClientError::MissingArtifact { .. } => "tell the publisher to encode the table afresh",
-            ClientError::TooManyRows { .. } => {
-                "make several requests; how many is visible to the server either way"
-            }
-            ClientError::CannotStream { .. } => "look the row up whole",
-            ClientError::Output(_) => "check the disk, or where the row is to go",
-            ClientError::StateNeeded { .. } => {
-                "give a folder for the state; or say that it may live in memory, and be lost with the process"
-            }
-            ClientError::NoEntropy => "mend the system's random device",
-            #[cfg(feature = "cache")]
-            ClientError::Cache(error) => error.fix(),
-            #[cfg(feature = "cache")]
-            ClientError::State(error) => error.fix(),
         }
     }
 }

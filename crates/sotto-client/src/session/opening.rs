@@ -3,6 +3,9 @@
 //! Every step is on bytes that are the same for every client, keys excepted, so nothing here depends on
 //! what will be asked.
 
+#[cfg(feature = "cache")]
+mod kept;
+
 use super::accord::{Accord, Agreed};
 use super::action::{Action, Fetch};
 use super::config::Config;
@@ -10,14 +13,10 @@ use super::gather::Gathering;
 use super::keys::{self, session_id};
 use super::registered::{Registered, Seed};
 use super::resuming::Resuming;
-#[cfg(feature = "cache")]
-use super::trust::Trust;
 use super::way::{Basis, Way};
 use super::{Session, accepted};
 use crate::transport::Response;
 use crate::{ClientError, Result};
-#[cfg(feature = "cache")]
-use sotto_catalog::PublicKey;
 use sotto_catalog::{Catalog, Hex32};
 use sotto_core::{AnyCheckpoint, AnyClient, CryptoRng, Error, Misuse, ParamsDigest, Sure};
 use sotto_wire::SessionId;
@@ -240,29 +239,6 @@ impl Opening {
         self.agreed.as_ref().map(|agreed| &agreed.catalog)
     }
 
-    /// Goes on with a client that is there already, instead of the artifacts one is made from; or instead of a fresh one,
-    /// where none are needed and it was made as soon as the catalog was there.
-    #[cfg(feature = "cache")]
-    pub(crate) fn supply(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
-        if matches!(self.stage, Stage::Catalog(_) | Stage::Continued) {
-            return Err(out_of_order());
-        }
-        self.settle_on(client)
-    }
-
-    /// How the state of the table's clients is read, once the catalog is there and if it has to be kept.
-    #[cfg(feature = "cache")]
-    pub(crate) fn state(&self) -> Option<(&'static sotto_core::StateEntry, &[u8])> {
-        let agreed = self.agreed.as_ref().filter(|agreed| agreed.needs_state())?;
-        Some((agreed.scheme.state.as_ref()?, &agreed.params))
-    }
-
-    /// What is being opened.
-    #[cfg(feature = "cache")]
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
-    }
-
     /// The session.
     ///
     /// # Errors
@@ -289,18 +265,6 @@ impl Opening {
             (Stage::Continued, Some(agreed)) if lasting == Some(agreed.pin(0).digest) => Ok(agreed),
             _ => Err(out_of_order()),
         }
-    }
-
-    /// Whose catalog it is, and why that is believed.
-    #[cfg(feature = "cache")]
-    pub(crate) fn signer(&self) -> Option<(PublicKey, Trust)> {
-        self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
-    }
-
-    /// The catalog as it came, under its signature.
-    #[cfg(feature = "cache")]
-    pub(crate) fn signed(&self) -> Option<&[u8]> {
-        self.agreed.as_ref().map(|agreed| &*agreed.signed)
     }
 
     /// Goes on after bytes were taken, or starts over if the preparation is spoiled.

@@ -1,0 +1,40 @@
+//! What whoever keeps things between processes asks of an opening, and tells it.
+
+use super::super::config::Config;
+use super::super::trust::Trust;
+use super::{Opening, Stage, out_of_order};
+use crate::Result;
+use sotto_catalog::PublicKey;
+use sotto_core::AnyClient;
+
+impl Opening {
+    /// Goes on with a client that is there already, instead of the artifacts one is made from; or instead of a fresh one,
+    /// where none are needed and it was made as soon as the catalog was there.
+    pub(crate) fn supply(&mut self, client: Box<dyn AnyClient>) -> Result<()> {
+        if matches!(self.stage, Stage::Catalog(_) | Stage::Continued) {
+            return Err(out_of_order());
+        }
+        self.settle_on(client)
+    }
+
+    /// How the state of the table's clients is read, once the catalog is there and if it has to be kept.
+    pub(crate) fn state(&self) -> Option<(&'static sotto_core::StateEntry, &[u8])> {
+        let agreed = self.agreed.as_ref().filter(|agreed| agreed.needs_state())?;
+        Some((agreed.scheme.state.as_ref()?, &agreed.params))
+    }
+
+    /// What is being opened.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Whose catalog it is, and why that is believed.
+    pub(crate) fn signer(&self) -> Option<(PublicKey, Trust)> {
+        self.agreed.as_ref().map(|agreed| (agreed.key, agreed.trust))
+    }
+
+    /// The catalog as it came, under its signature.
+    pub(crate) fn signed(&self) -> Option<&[u8]> {
+        self.agreed.as_ref().map(|agreed| &*agreed.signed)
+    }
+}
