@@ -82,6 +82,14 @@ fn encode_serve_get_update_get_inspect() {
     assert_eq!(remote["tables"][0]["public_key"], key.as_str());
     assert_eq!(remote["tables"][0]["catalog"], inspected["catalog"]);
     assert_eq!(remote["tables"][0]["scheme"], inspected["scheme"]);
+    // Two scales of security, each by its name: of a block size of 351, for the only set there is.
+    assert!(inspected["scheme"]["security_model"].as_str().unwrap().contains("MATZOV"));
+    assert_eq!(inspected["scheme"]["core_svp_bits"], 0.292 * 351.0);
+    for target in [&dir, &server.url] {
+        let shown = sotto(&["inspect", target]).stdout;
+        let line = shown.lines().find(|line| line.trim_start().starts_with("core-SVP")).unwrap();
+        assert!(line.contains("102.5 bits") && line.contains("0.292 beta, classical"), "{line}");
+    }
 
     let (code, last) = server.end();
     assert_eq!(code, 0);
