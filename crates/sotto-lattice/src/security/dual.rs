@@ -13,6 +13,7 @@
 //! err, they err on the safe side.
 
 use super::{Secret, reduction};
+use crate::noise::log2_sum;
 use std::f64::consts::{E, LN_2, LOG2_E, PI};
 
 /// Block sizes searched: the largest as in [`super::usvp`], the least where the formulas begin.
@@ -138,7 +139,7 @@ impl Lwe {
             _ => nats * LOG2_E + 3.0 + (candidates * LN_2 - (-0.5 * 0.99_f64.ln()).ln()).log2(),
         };
         let work = if guessed == 0 { count } else { 1.0 + candidates + count };
-        reduction::log2_sum(reduction::short_vectors(beta, d, count), work)
+        log2_sum(reduction::short_vectors(beta, d, count), work)
     }
 
     /// Gates of the attack that guesses some coordinates and transforms others modulo p.
@@ -164,8 +165,8 @@ impl Lwe {
         let per_guess =
             1.0 - 0.5 * LOG2_E + 8.0 * alpha * (-2.0 * alpha).exp() * alpha.tanh() * LOG2_E + entropy;
         let once = -(-(-0.5 / variance).exp_m1()).log2();
-        let guess = once + guessed * per_guess + reduction::log2_sum(transform, table);
-        reduction::log2_sum(reduction::short_vectors(beta, d, count), guess)
+        let guess = once + guessed * per_guess + log2_sum(transform, table);
+        log2_sum(reduction::short_vectors(beta, d, count), guess)
     }
 }
 

@@ -4,7 +4,8 @@
 //! Albrecht, Gheorghiu, Postlethwaite and Schanck (ASIACRYPT 2020), with the corrections of MATZOV ("Report on the
 //! security of LWE", 2022). All costs are in log2.
 
-use std::f64::consts::{E, LN_2, PI};
+use crate::noise::log2_sum;
+use std::f64::consts::{E, PI};
 
 /// List-decoding sieve, classical circuit: log2 gates = slope * dimension + offset.
 const GATES_PER_DIMENSION: f64 = 0.296_135_003_082_053_65;
@@ -59,11 +60,4 @@ pub(super) fn short_vectors(beta: f64, d: f64, log2_count: f64) -> f64 {
     // Above 2^50 rounding up changes nothing, and the power could overflow.
     let rounds = if excess < 50.0 { excess.exp2().ceil().max(1.0).log2() } else { excess };
     rounds + log2_sum(bkz(beta, d), sieve(dimension))
-}
-
-/// log2 (2^a + 2^b).
-pub(super) fn log2_sum(a: f64, b: f64) -> f64 {
-    let (high, low) = (a.max(b), a.min(b));
-    // Infinite costs stay infinite.
-    if high.is_infinite() { high } else { high + (low - high).exp2().ln_1p() / LN_2 }
 }
