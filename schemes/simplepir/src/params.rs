@@ -163,10 +163,7 @@ impl sotto_core::Params for Params {
                 ("byte planes", self.planes().to_string()),
                 ("hint bytes", self.hint_bytes().to_string()),
                 ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
-                (
-                    "if made against A",
-                    format!("a lookup fails with at most 2^{against:.0}, under ring-LWE alone"),
-                ),
+                ("if made against A", format!("a lookup fails with at most 2^{against:.0}")),
             ],
         }
     }

@@ -1,6 +1,6 @@
 //! The claims of the proof in rings small enough to count, and its bound in one small enough to measure.
 
-use super::{proxies, vanishes_log2};
+use super::{against, proxies, vanishes_log2};
 use sotto_lattice::noise;
 use sotto_math::sample::Gaussian;
 use sotto_testkit::rng::seeded;
@@ -137,7 +137,10 @@ fn measured_noise_is_as_predicted_and_its_tail_below_the_bound() {
             let beyond = noises.iter().filter(|x| x.abs() > margin).count() as f64 / f64::from(draws);
             let bound = noise::tail_log2(margin, proxy);
             assert!(beyond > 0.0 && beyond.log2() <= bound, "{bits} bits, {deviations}: {beyond} {bound}");
-            assert!(noise::failure_apart_log2(margin, parts, 1.0) >= bound, "{bits} bits, {deviations}");
+            assert!(
+                noise::failure_apart_log2(margin, against(parts), 1.0) >= bound,
+                "{bits} bits, {deviations}"
+            );
         }
     }
 }
