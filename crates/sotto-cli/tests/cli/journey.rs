@@ -189,7 +189,8 @@ fn people_read_what_was_decided_and_what_to_type_next() {
     {
         assert!(encoded.stdout.contains(word), "no {word:?} in:\n{}", encoded.stdout);
     }
-    assert!(encoded.stdout.contains("with probability below 2^-999"), "{}", encoded.stdout);
+    // What is left where noise is nothing to speak of: secrets that vanish at eight roots.
+    assert!(encoded.stdout.contains("with probability at most 2^-191.3"), "{}", encoded.stdout);
     let often =
         sotto(&["encode", &source, "--value", "1", "--out", &dir, "--lookups", &u64::MAX.to_string()]);
     assert!(often.stdout.contains("16384 PiB in all"), "{}", often.stdout);
