@@ -23,7 +23,7 @@
 //!    inequality its moment generating function is below the interval's: proxy 1/12.
 //! 3. Where s vanishes at z roots, the last n - z words of a block are still uniform and independent of e: the first
 //!    z follow from them by a Vandermonde system. Those z are bounded by 1/2 each, and shorten the margin by 64 z
-//!    for every block ([`Z`] cases; all above count as failures).
+//!    for every block (`Z` cases; all above count as failures).
 //! 4. s vanishes at z roots with probability at most C(n, z) / Q^z: the s that vanish at z given roots form an ideal of
 //!    norm Q^z, and width 11 is far above the smoothing parameter of an ideal of so small a norm. (Its dual has no
 //!    vector shorter than Q^(-z/n) > 0.85; Banaszczyk's bound for the others is below 2^-800.)
@@ -33,10 +33,10 @@
 //! table by a factor 2^k has probability 2^-k at most.
 //!
 //! **A table made against A.** Ring-LWE says that x is indistinguishable from uniform, and not that it is together with
-//! e. So an error of width 11 is taken for a sum of one of width [`HIDDEN`] and one of width sqrt(121 - 4): it is, up
-//! to a distance of 2^-108 a column (Peikert, CRYPTO 2010, theorem 3.1). Under ring-LWE with errors of width [`HIDDEN`] alone,
+//! e. So an error of width 11 is taken for a sum of one of width `HIDDEN` and one of width sqrt(121 - 4): it is, up
+//! to a distance of 2^-108 a column (Peikert, CRYPTO 2010, theorem 3.1). Under ring-LWE with errors of width `HIDDEN` alone,
 //! x is uniform for whoever knows the other part. So roundings and the other part have their tail together, up to the
-//! advantage of a distinguisher that multiplies once by D ([`ADVANTAGE_LOG2`]). The hidden part, which D does not
+//! advantage of a distinguisher that multiplies once by D (`ADVANTAGE_LOG2`). The hidden part, which D does not
 //! depend on, has its own tail, and [`against_log2`] shares the margin between the two. That assumption is weaker than
 //! 128 bits (a test has the figure), but what it carries is a failure, not privacy. (The first bound would hold
 //! unchanged if ring-LWE samples stayed indistinguishable from uniform given one number `sum D[r][j] e_j`: extended

@@ -1,8 +1,8 @@
 //! Parameter sets with figures from the lattice estimator.
 //!
 //! log2 of ring operations under the MATZOV cost model, from malb/lattice-estimator at commit 27a581b;
-//! `dual` is the cheapest of its dual attacks, plain, hybrid and MATZOV's. Sets that fall short are kept in the table, so that the gate refuses
-//! them, and everything easier, by name and figure instead of by silence.
+//! `dual` is the cheapest of its dual attacks, plain, hybrid and MATZOV's. Sets that fall short are kept in
+//! the table, so that the gate refuses them, and everything easier, by name and figure instead of by silence.
 
 use super::Secret;
 
