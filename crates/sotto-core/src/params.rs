@@ -137,6 +137,10 @@ pub struct Security {
     pub bits: f64,
     /// Which estimate this is, and what it assumes.
     pub model: String,
+    /// For lattices, core-SVP of the primal attack as well: 0.292 times the block size, one classical sieve. A lower
+    /// figure by a cruder model, so it is never compared with what is required, nor with `bits`. `None` for schemes
+    /// without lattices.
+    pub core_svp: Option<f64>,
 }
 
 /// Exact bytes, estimated work. Byte counts are compared with the wire by the conformance kit.

@@ -96,6 +96,28 @@ pub fn alignment(x: f64) -> f64 {
     1.0 + (2.0 * x).sqrt() + x
 }
 
+/// As [`failure_log2`], for sums of two variables of these proxies of which nothing is known *together*.
+///
+/// Each gets a share of the margin in proportion to its deviation, and the sum is beyond the margin only if one of
+/// them is beyond its share.
+pub fn failure_apart_log2(margin: f64, variances: [f64; 2], count: f64) -> f64 {
+    let deviations = variances.map(f64::sqrt);
+    let share = margin / (deviations[0] + deviations[1]);
+    let part = |i: usize| match variances[i] {
+        // A constant 0 needs no share.
+        0.0 => f64::NEG_INFINITY,
+        variance => failure_log2(share * deviations[i], variance, count),
+    };
+    log2_sum(part(0), part(1)).min(0.0)
+}
+
+/// log2 (2^a + 2^b): two probabilities, or two costs, in log2.
+pub fn log2_sum(a: f64, b: f64) -> f64 {
+    let (high, low) = (a.max(b), a.min(b));
+    // Nothing is added to what is infinite, and two times nothing is nothing.
+    if high.is_infinite() { high } else { high + (low - high).exp2().ln_1p() * LOG2_E }
+}
+
 /// The smallest margin at which [`failure_log2`] is at most `target_log2`.
 pub fn margin_for(target_log2: f64, variance: f64, count: f64) -> f64 {
     let exponent = (1.0 + count.log2() - target_log2).max(0.0) / LOG2_E;
@@ -196,6 +218,23 @@ mod tests {
         assert_eq!(most_written(128, |written| written <= 5), 5);
         assert_eq!(most_written(128, |written| written == 0), 0);
         assert_eq!(most_written(3, |_| true), 1);
+=======
+    fn logarithms_of_sums() {
+        assert_eq!(log2_sum(-40.0, -40.0), -39.0);
+        assert_eq!(log2_sum(-2000.0, -2000.0), -1999.0);
+        assert_eq!(log2_sum(-40.0, f64::NEG_INFINITY), -40.0);
+        assert_eq!(log2_sum(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
+        assert_eq!(log2_sum(f64::INFINITY, 3.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn apart_costs_what_the_deviations_lose_by_adding_up() {
+        // Deviations 3 and 4: 7 in the place of 5, and one factor 2.
+        let apart = failure_apart_log2(70.0, [9.0, 16.0], 1.0);
+        assert!((apart - (1.0 + failure_log2(50.0, 25.0, 1.0))).abs() < 1e-9);
+        assert_eq!(failure_apart_log2(-1.0, [9.0, 16.0], 1.0), 0.0);
+        assert_eq!(failure_apart_log2(f64::NAN, [9.0, 16.0], 1.0), 0.0);
+        assert_eq!(failure_apart_log2(70.0, [9.0, 0.0], 1.0), failure_log2(70.0, 9.0, 1.0));
     }
 
     proptest::proptest! {

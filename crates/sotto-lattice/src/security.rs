@@ -4,13 +4,17 @@
 //! |---|---|
 //! | [`certified`](self::certified()) | sets whose figures come from the lattice estimator, accepted and refused |
 //! | [`usvp`] | the primal attack's block size, and a cost that stays below the estimator's |
+//! | [`dual`] | the dual attacks, plain, with guessing and with a Fourier transform |
+//! | `reduction` | what lattice reduction and sieving cost |
 //!
 //! Ring instances are judged as plain LWE of the same dimension: no attack on power-of-two cyclotomic
 //! rings at these parameters is known to do better. Sparse secrets cannot be written down in [`Secret`],
 //! because hybrid attacks on them are outside what the calculator covers.
 
 mod certified;
+pub mod dual;
 mod gate;
+mod reduction;
 #[cfg(test)]
 mod tests;
 pub mod usvp;

@@ -108,6 +108,7 @@ impl sotto_core::Params for Params {
                     "computational, if the two servers do not collude: search for a seed of 128 bits, with \
                         AES-128 as an ideal cipher under keys of the query's own"
                         .into(),
+                core_svp: None,
             },
             failure_log2: f64::NEG_INFINITY,
             details: vec![

@@ -133,6 +133,7 @@ impl sotto_core::Params for Params {
     fn report(&self) -> ParamsReport {
         let ParamsLiteral { record_bytes, records, query_bits, answer_bits, .. } = self.literal;
         let (deviation, margin) = bound::deviation_and_margin(records, query_bits, answer_bits);
+        let against = bound::against_log2(record_bytes, records, query_bits, answer_bits);
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records,
@@ -162,6 +163,7 @@ impl sotto_core::Params for Params {
                 ("byte planes", self.planes().to_string()),
                 ("hint bytes", self.hint_bytes().to_string()),
                 ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+                ("if made against A", format!("a lookup fails with at most 2^{against:.0}")),
             ],
         }
     }

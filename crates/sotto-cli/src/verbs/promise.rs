@@ -1,6 +1,8 @@
 //! What a table promises and costs, in lines a person reads; the same after `encode` and in `inspect`.
 
+use crate::failure::{Failure, Result};
 use crate::screen::{grid, units};
+use serde_json::Value;
 use sotto_catalog::{Catalog, KeyKind, RowForm, TableKind, ValueKind};
 use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
@@ -66,6 +68,21 @@ pub(super) fn parameters(scheme: Option<&SchemeInfo>) -> Option<String> {
     Some(format!("\nparameters\n\n{}", grid::facts(facts)))
 }
 
+/// Core-SVP of a lattice scheme in bits, a cruder figure than its bits of security; nothing for other schemes.
+fn core_svp(catalog: &Catalog) -> Option<f64> {
+    catalog.terms(sotto_registry::find(&catalog.scheme)?).ok()?.report.security.core_svp
+}
+
+/// A scheme as JSON has it, with core-SVP beside the bits of security; null for a scheme that is not in this build.
+pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Result<Value> {
+    let mut value = serde_json::to_value(scheme)
+        .map_err(|error| Failure::internal(format!("a description does not serialise: {error}")))?;
+    if let Some(object) = value.as_object_mut() {
+        object.insert("core_svp_bits".to_owned(), core_svp(catalog).into());
+    }
+    Ok(value)
+}
+
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
     // A key takes a lookup of each row where it may lie.
     let rows = catalog.keyword().ok().flatten().map_or(1, |keyword| keyword.params().probes);
@@ -105,6 +122,12 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         ),
         ("once", once),
         ("security", format!("{} ({})", units::security(scheme.security_bits), scheme.security_model)),
+    ]);
+    if let Some(bits) = core_svp(catalog) {
+        let model = "0.292 beta, classical, uSVP; a lower scale";
+        lines.push(("core-SVP", format!("{} ({model})", units::security(bits))));
+    }
+    lines.extend([
         ("a lookup fails", format!("with probability {}", units::at_most(scheme.failure_log2))),
         (
             "updates",

@@ -82,6 +82,15 @@ fn encode_serve_get_update_get_inspect() {
     assert_eq!(remote["tables"][0]["public_key"], key.as_str());
     assert_eq!(remote["tables"][0]["catalog"], inspected["catalog"]);
     assert_eq!(remote["tables"][0]["scheme"], inspected["scheme"]);
+    // Two scales of security, each by its name: of a block size of 351, for the only set there is.
+    assert!(inspected["scheme"]["security_model"].as_str().unwrap().contains("MATZOV"));
+    let core_svp = inspected["scheme"]["core_svp_bits"].as_f64().unwrap();
+    assert!((core_svp - 0.292 * 351.0).abs() < 1e-9, "{core_svp}");
+    for target in [&dir, &server.url] {
+        let shown = sotto(&["inspect", target]).stdout;
+        let line = shown.lines().find(|line| line.trim_start().starts_with("core-SVP")).unwrap();
+        assert!(line.contains("102.5 bits") && line.contains("0.292 beta, classical"), "{line}");
+    }
 
     let (code, last) = server.end();
     assert_eq!(code, 0);
@@ -180,7 +189,8 @@ fn people_read_what_was_decided_and_what_to_type_next() {
     {
         assert!(encoded.stdout.contains(word), "no {word:?} in:\n{}", encoded.stdout);
     }
-    assert!(encoded.stdout.contains("with probability below 2^-999"), "{}", encoded.stdout);
+    // What is left where noise is nothing to speak of: secrets that vanish at eight roots.
+    assert!(encoded.stdout.contains("with probability at most 2^-191.3"), "{}", encoded.stdout);
     let often =
         sotto(&["encode", &source, "--value", "1", "--out", &dir, "--lookups", &u64::MAX.to_string()]);
     assert!(often.stdout.contains("16384 PiB in all"), "{}", often.stdout);

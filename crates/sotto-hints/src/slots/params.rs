@@ -197,7 +197,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
                 client_bytes: client_bytes::<F>(&self.literal),
                 budget: queries,
             },
-            security: Security { bits: 128.0, model },
+            security: Security { bits: 128.0, model, core_svp: None },
             failure_log2: self.failure_log2,
             details,
         }

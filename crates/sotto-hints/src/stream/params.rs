@@ -236,7 +236,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
                 client_bytes: self.promise.client_bytes,
                 budget: queries,
             },
-            security: Security { bits: 128.0, model: self.promise.model.clone() },
+            security: Security { bits: 128.0, model: self.promise.model.clone(), core_svp: None },
             failure_log2: self.promise.failure_log2,
             details,
         }

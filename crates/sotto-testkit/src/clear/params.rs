@@ -177,7 +177,7 @@ impl<K: Kind> Params for ClearParams<K> {
                 client_bytes: self.client_bytes(),
                 budget: self.literal.slots.unwrap_or(0),
             },
-            security: Security { bits: f64::INFINITY, model: model.into() },
+            security: Security { bits: f64::INFINITY, model: model.into(), core_svp: None },
             failure_log2: f64::NEG_INFINITY,
             details: Vec::new(),
         }

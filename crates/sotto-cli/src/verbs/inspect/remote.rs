@@ -62,6 +62,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
         if let Some(role) = role.filter(|_| !within(name)) {
             screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
         }
+        let scheme = promise::scheme_json(&catalog, scheme.as_ref())?;
         tables.push(json!({ "public_key": public_key, "catalog": catalog, "scheme": scheme, "role": role }));
     }
     if args.verify {
