@@ -218,7 +218,9 @@ mod tests {
         assert_eq!(most_written(128, |written| written <= 5), 5);
         assert_eq!(most_written(128, |written| written == 0), 0);
         assert_eq!(most_written(3, |_| true), 1);
-=======
+    }
+
+    #[test]
     fn logarithms_of_sums() {
         assert_eq!(log2_sum(-40.0, -40.0), -39.0);
         assert_eq!(log2_sum(-2000.0, -2000.0), -1999.0);
