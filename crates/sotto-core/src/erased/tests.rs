@@ -85,6 +85,9 @@ impl<const C: char> Server<Toy<C>> for Nothing {
     fn open(_: &Nothing, _: Arc<dyn Image>) -> Result<Self> {
         Ok(Nothing)
     }
+    fn records(_: &Nothing, _: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Err(Misuse::Rule("there are no records").into())
+    }
     fn admit(&self, (): ()) -> Result<()> {
         Ok(())
     }
