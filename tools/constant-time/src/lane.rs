@@ -2,7 +2,7 @@
 
 use crate::cases::{self, Case};
 use crate::known::{self, Found};
-use crate::report::{Kind, Report};
+use crate::report::{Frame, Place, Report};
 use crate::valgrind::{self, KERNELS};
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -51,9 +51,12 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
             continue;
         }
         for report in &reports {
-            let (place, line) = report.place();
-            let is_shown = !wanted.is_empty() || !known.contains_key(&place);
-            if found.entry(place).or_default().insert(line) && is_shown {
+            let Some(Frame { place, line }) = report.stack.first() else {
+                wrong.push(format!("{name} {kernels}: a report that is of no function of ours"));
+                continue;
+            };
+            let is_shown = !wanted.is_empty() || !known.contains_key(place);
+            if found.entry(place.clone()).or_default().insert((report.kind, *line)) && is_shown {
                 print(report);
             }
         }
@@ -69,12 +72,11 @@ pub(crate) fn run(wanted: &[String]) -> ExitCode {
 
 /// What is wrong with a control case: it must be reported as what its name says, in the function of that name.
 fn unnoticed(name: &str, reports: &[Report]) -> Option<String> {
-    let function = name.rsplit('/').next().unwrap_or(name);
-    let kind = Kind::parse(function);
-    let noticed = reports
-        .iter()
-        .map(Report::place)
-        .any(|(place, _)| Some(place.kind) == kind && place.function == function);
+    let what = name.rsplit('/').next().unwrap_or(name);
+    let is_it = |report: &Report| {
+        report.kind.name() == what && report.stack.first().is_some_and(|frame| frame.place.function == what)
+    };
+    let noticed = reports.iter().any(is_it);
     (!noticed).then(|| format!("{name}: not reported, so nothing that was not reported means anything"))
 }
 
@@ -101,9 +103,8 @@ fn all(jobs: &[(&str, &str, bool)]) -> Vec<Outcome> {
 }
 
 fn print(report: &Report) {
-    let (place, line) = report.place();
-    println!("  {} {}:{line} {}", place.kind.name(), place.file, place.function);
-    for frame in report.stack.iter().filter(|frame| !frame.file.is_empty()).skip(1).take(6) {
-        println!("      {}:{} {}", frame.file, frame.line, frame.function);
+    for (i, Frame { place: Place { file, function }, line }) in report.stack.iter().take(8).enumerate() {
+        let kind = if i == 0 { report.kind.name() } else { "" };
+        println!("  {kind:6} {file}:{line} {function}");
     }
 }

@@ -13,6 +13,7 @@
 //! *It ends.* Each step puts an item aside or raises the label of a full bucket: `b` items take at most `b^2 + b` steps. So
 //! many are made, nearly all of them idle, and each looks at everything: neither time nor addresses depend on the items.
 
+use subtle::{Choice, ConstantTimeEq, ConstantTimeLess};
 use zeroize::Zeroizing;
 
 /// No item, or no place.
@@ -31,7 +32,7 @@ pub struct Matching {
 
 /// All ones if two numbers are equal, zero if not.
 pub(super) fn same(x: u16, y: u16) -> u16 {
-    0u16.wrapping_sub(u16::from(x == y))
+    mask(x.ct_eq(&y))
 }
 
 /// `x` under a mask of ones, `y` under one of zeros.
@@ -40,7 +41,12 @@ fn choose(mask: u16, x: u16, y: u16) -> u16 {
 }
 
 fn less(x: u16, y: u16) -> u16 {
-    0u16.wrapping_sub(u16::from(x < y))
+    mask(x.ct_lt(&y))
+}
+
+/// All ones if so, and the compiler does not know which: it makes branches of masks that it sees through.
+fn mask(so: Choice) -> u16 {
+    0u16.wrapping_sub(so.unwrap_u8().into())
 }
 
 /// The entry at a secret place, or 0 if there is no such place.

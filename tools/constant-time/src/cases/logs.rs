@@ -50,8 +50,9 @@ impl Log {
 
     /// Verifies a proof of a secret leaf, and then once more in public.
     fn verify(&self, leaf: u64, mut proof: Vec<Hash>) {
-        let (mut own, root) = (self.levels[0][leaf as usize], self.peaks.root());
-        crate::secret::hide(&mut own);
+        let (mut own, root) = (hidden(self.levels[0][leaf as usize]), self.peaks.root());
+        // How long it is its reader learns.
+        show(&mut proof);
         let mut verified = verify(&own, hidden(leaf), LEAVES, &proof, &root);
         show(&mut verified);
         assert!(verified.is_ok(), "leaf {leaf}");

@@ -1,35 +1,38 @@
 //! Every registered scheme, as its clients use it: all that they draw is secret, and so is the record they ask for.
 
 use super::Case;
-use crate::secret::{Hidden, bytes_of, hidden, sent};
+use crate::secret::{Hidden, bytes_of, hidden, sent, show};
 use sotto_core::{AnyClient, RecordIndex, SchemeEntry};
 use sotto_registry::SCHEMES;
-use sotto_testkit::conformance::subject::{NARROW, Subject, Table, single};
+use sotto_testkit::conformance::subject::{self, Fill, Subject, Table, single};
 use sotto_testkit::rng::seeded;
 
-/// Neither end of the table.
-const RECORDS: [u64; 2] = [1, 0];
+/// A small table, of which all schemes make several records.
+const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fill::Random };
 
 pub(super) fn cases() -> Vec<Case> {
     SCHEMES.iter().map(|entry| Case::new(format!("scheme/{}", entry.id), || lookup(entry))).collect()
 }
 
 fn lookup(entry: &'static SchemeEntry) {
-    let table = Subject::private(entry).fresh_table(NARROW);
+    let table = Subject::private(entry).fresh_table(TABLE);
+    assert!(table.report.records > 1, "{}: there is nothing to hide", entry.id);
     let rng = &mut Hidden(seeded(entry.id.0));
     let mut client = table.unstocked(&table.image, rng).expect("a fresh image prepares a client");
     stock(client.as_mut(), &table);
     let keys = sent(vec![client.keys()]).concat();
     let session = table.server.admit(&keys).expect("a client's own keys are admitted");
-    for record in RECORDS {
-        let record = record.min(table.report.records - 1);
+    for record in [table.report.records / 3, table.report.records - 1] {
         let asked = client.query(RecordIndex(hidden(record)), rng);
         let (queries, ticket) = asked.expect("a query within bounds");
         stock(client.as_mut(), &table);
         let answer = |query: &Vec<u8>| single(table.server.as_ref(), &session, query);
         let answers: Result<Vec<_>, _> = sent(queries).iter().map(answer).collect();
         let answers = answers.expect("a client's own query is answered");
-        let read = client.recover(ticket, &answers).expect("an honest answer is read");
+        let mut read = client.recover(ticket, &answers);
+        // Whether it could be read its reader learns.
+        show(&mut read);
+        let read = read.expect("an honest answer is read");
         assert!(bytes_of(&read) == table.record(record), "{}: another record", entry.id);
     }
 }
