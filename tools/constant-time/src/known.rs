@@ -20,13 +20,16 @@ pub(crate) fn list() -> Result<Known, String> {
     parse(LIST)
 }
 
-/// Lines of `file | function | branches | indexes | why, and who could see it`; comments begin with a hash.
+/// Lines of `file | function | branches | indexes | why | who could see it`; comments begin with a hash.
 fn parse(text: &str) -> Result<Known, String> {
     let mut known = Known::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let wrong = |_| format!("known.txt: not an entry: {line}");
         let parts: Vec<&str> = line.split('|').map(str::trim).filter(|part| !part.is_empty()).collect();
-        let [file, function, branches, indexes, _why] = parts.try_into().map_err(|_| wrong(()))?;
+        let [file, function, branches, indexes, _why, who] = parts.try_into().map_err(|_| wrong(()))?;
+        if !["caller", "server", "cache"].contains(&who) {
+            return Err(wrong(()));
+        }
         let number = |part: &str| part.parse::<usize>().map_err(|_| wrong(()));
         let place = Place { file: file.into(), function: function.into() };
         if known.insert(place, [number(branches)?, number(indexes)?]).is_some() {
@@ -73,16 +76,18 @@ mod tests {
     #[test]
     fn the_list_can_be_read() {
         list().unwrap();
-        for wrong in ["a.rs | f | 1 | 0", "a.rs | f | x | 0 | why", "a.rs | f | 1 | 0 | "] {
+        for wrong in
+            ["a.rs | f | 1 | 0 | why", "a.rs | f | x | 0 | why | cache", "a.rs | f | 1 | 0 | | cache"]
+        {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
-        assert!(parse("a.rs | f | 1 | 0 | why\na.rs | f | 2 | 0 | why").is_err());
+        assert!(parse("a.rs | f | 1 | 0 | why | cache\na.rs | f | 2 | 0 | why | cache").is_err());
     }
 
     #[test]
     fn more_and_less_than_is_listed_is_wrong() {
         use Kind::{Branch, Index, Other};
-        let known = parse("# of a\na.rs | f | 2 | 1 | why").unwrap();
+        let known = parse("# of a\na.rs | f | 2 | 1 | why | cache").unwrap();
         let listed = [(Branch, 3), (Branch, 9), (Index, 3)];
         assert!(differences(&known, &found("a.rs", &listed)).is_empty());
         for more in [(Branch, 4), (Index, 9), (Other, 3)] {

@@ -69,7 +69,7 @@ pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
             "<error>" => report = Some(Report { kind: Kind::Other, stack: Vec::new() }),
             "</error>" => reports.extend(report.take().filter(|_| !is_leak)),
             "<frame>" => {
-                [&mut function, &mut folder, &mut name].map(String::clear);
+                [&mut function, &mut folder, &mut name].into_iter().for_each(String::clear);
                 number = 0;
             }
             "</frame>" => {
