@@ -13,7 +13,6 @@
 //! *It ends.* Each step puts an item aside or raises the label of a full bucket: `b` items take at most `b^2 + b` steps. So
 //! many are made, nearly all of them idle, and each looks at everything: neither time nor addresses depend on the items.
 
-use subtle::{Choice, ConstantTimeEq, ConstantTimeLess};
 use zeroize::Zeroizing;
 
 /// No item, or no place.
@@ -30,9 +29,9 @@ pub struct Matching {
     pub unplaced: u16,
 }
 
-/// All ones if two numbers are equal, zero if not.
+/// All ones if two numbers are equal, zero if not. Not by a comparison: compilers make branches of masks that they see through.
 pub(super) fn same(x: u16, y: u16) -> u16 {
-    mask(x.ct_eq(&y))
+    (u32::from(x ^ y).wrapping_sub(1) >> 16) as u16
 }
 
 /// `x` under a mask of ones, `y` under one of zeros.
@@ -41,12 +40,7 @@ fn choose(mask: u16, x: u16, y: u16) -> u16 {
 }
 
 fn less(x: u16, y: u16) -> u16 {
-    mask(x.ct_lt(&y))
-}
-
-/// All ones if so, and the compiler does not know which: it makes branches of masks that it sees through.
-fn mask(so: Choice) -> u16 {
-    0u16.wrapping_sub(so.unwrap_u8().into())
+    (u32::from(x).wrapping_sub(y.into()) >> 16) as u16
 }
 
 /// The entry at a secret place, or 0 if there is no such place.
