@@ -207,5 +207,7 @@ impl Layer for Pbc {
 
 /// `x` under a mask of ones, `y` under one of zeros.
 fn chosen(mask: u16, x: u64, y: u64) -> u64 {
-    u64::conditional_select(&y, &x, Choice::from(mask as u8 & 1))
+    // All bits of the mask are the same, so its sign is all of it.
+    let mask = i64::from(mask as i16) as u64;
+    x & mask | y & !mask
 }
