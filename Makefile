@@ -12,10 +12,10 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm bench fuzz fuzz-smoke toolchain
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time bench fuzz fuzz-smoke toolchain
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A profile of its own, and neither Parquet nor Zstandard nor schemes it does not use: a first build should not take longer than it must.
 demo: toolchain ## serve real tables and look addresses, names and proofs up privately; make demo IP="8.8.8.8 1.1.1.1"
@@ -49,6 +49,10 @@ docs: toolchain ## the documentation, warnings refused
 wasm: toolchain ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
+
+constant-time: toolchain ## the client under Valgrind: what branches on a secret or indexes by it, against a list
+	@command -v valgrind > /dev/null && echo '#include <valgrind/memcheck.h>' | cc -E - > /dev/null 2>&1 || { echo "Valgrind is missing: apt-get install valgrind"; exit 2; }
+	$(CARGO) run --locked --profile constant-time -p constant-time --features valgrind -- $(ARGS)
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)

@@ -1,6 +1,7 @@
 //! A table of rows as one string of bits: in which row a bit lies, and which of its bits it is.
 
 use crate::{CatalogError, Result};
+use sotto_math::divide::divide;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 /// Where one bit of a table lies.
@@ -25,15 +26,15 @@ impl Bit {
     /// # Errors
     /// [`CatalogError::NoSuchRow`] past the end of the table.
     pub fn locate(bit: u64, rows: u64, row_bytes: u64) -> Result<Bit> {
-        let (byte, shift) = (bit / 8, (bit % 8) as u32);
-        let at = byte.checked_div(row_bytes).filter(|row| *row < rows);
-        let row = at.ok_or_else(|| {
+        let (at, shift) = (bit / 8, (bit % 8) as u32);
+        let (row, byte) = divide(at, row_bytes);
+        if row_bytes == 0 || row >= rows {
             let bits = u128::from(rows) * u128::from(row_bytes) * 8;
-            CatalogError::NoSuchRow {
+            return Err(CatalogError::NoSuchRow {
                 why: format!("there is no bit {bit}: the table has {bits}, counted from 0"),
-            }
-        })?;
-        Ok(Bit { row, byte: byte % row_bytes, shift })
+            });
+        }
+        Ok(Bit { row, byte, shift })
     }
 
     /// The row it lies in.

@@ -13,8 +13,10 @@
 
 use crate::draw;
 use sotto_core::{Misuse, PeerMisbehaved, Result, Row, Sure};
+use sotto_tree::log::hash::pick;
 use sotto_tree::log::{Hash, Peaks, proof};
 use sotto_tree::{Colouring, Shape};
+use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 
 /// Bytes of a row.
 pub const ROW_BYTES: usize = size_of::<Hash>();
@@ -34,7 +36,7 @@ pub struct Colour {
 pub struct Plan {
     leaf: u64,
     /// Which lookup has the sibling at each level, from the leaf up.
-    lookups: Vec<usize>,
+    lookups: Vec<u8>,
 }
 
 impl Colour {
@@ -67,8 +69,8 @@ impl Colour {
     /// The hash at a public level, or of anything if nothing complete is there.
     fn public_sibling(&self, leaf: u64, level: usize) -> Hash {
         let layer = (self.subtree().height() + self.public.len()).checked_sub(level + 1);
-        let hash = layer.and_then(|layer| self.public.get(layer)?.get((leaf >> level ^ 1) as usize));
-        hash.copied().unwrap_or_default()
+        let layer = layer.and_then(|layer| self.public.get(layer)).map_or(&[][..], Vec::as_slice);
+        pick(layer, leaf >> level ^ 1)
     }
 }
 
@@ -97,24 +99,20 @@ impl sotto_core::Layer for Colour {
 
     fn plan(&self, leaf: &u64, rng: &mut dyn rand_core::CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let (leaf, leaves) = (*leaf, self.peaks.leaves());
-        if leaf >= leaves {
-            return Err(Misuse::IndexPastEnd { index: leaf, len: leaves }.into());
-        }
+        proof::check(leaf, leaves)?;
         let layers = self.subtree().height();
         let (subtree, within) = (leaf >> layers, leaf & ((1 << layers) - 1));
         let places = self.colouring.secret_copath(within)?;
         let mut rows: Vec<u64> = self.shards().into_iter().map(|rows| draw::row(rows, rng)).collect();
         // From the leaf up. Each place's colour is secret, so every row is written, most of them with what they were.
         for (level, place) in places.iter().rev().enumerate() {
-            // Whether the sibling is complete, without a branch.
-            let complete = ((leaf >> level ^ 1) + 1) << level <= leaves;
+            let incomplete = (((leaf >> level ^ 1) + 1) << level).ct_gt(&leaves);
             for ((colour, row), size) in (0u8..).zip(&mut rows).zip(self.colouring.sizes()) {
-                let mask = 0u64.wrapping_sub(u64::from(complete & (colour == place.colour)));
                 let wanted = (subtree * size).wrapping_add(place.row);
-                *row = wanted & mask | *row & !mask;
+                row.conditional_assign(&wanted, !incomplete & colour.ct_eq(&place.colour));
             }
         }
-        let lookups = places.iter().rev().map(|place| place.colour.into()).collect();
+        let lookups = places.iter().rev().map(|place| place.colour).collect();
         Ok((rows, Plan { leaf, lookups }))
     }
 
@@ -123,9 +121,11 @@ impl sotto_core::Layer for Colour {
             .iter()
             .map(|row| row.as_slice().try_into().map_err(|_| Misuse::Rule("a hash in every row")))
             .collect::<Result<_, _>>()?;
-        let own = plan.lookups.iter().map(|lookup| fetched.get(*lookup).copied());
-        let mut complete: Vec<Hash> =
-            own.collect::<Option<_>>().ok_or(Misuse::Rule("a row for each lookup"))?;
+        if fetched.len() != plan.lookups.len() {
+            return Err(Misuse::Rule("a row for each lookup").into());
+        }
+        let own = plan.lookups.iter().map(|lookup| pick(&fetched, (*lookup).into()));
+        let mut complete: Vec<Hash> = own.collect();
         let layers = self.subtree().height();
         complete
             .extend((layers..layers + self.public.len()).map(|level| self.public_sibling(plan.leaf, level)));

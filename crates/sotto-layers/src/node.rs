@@ -7,6 +7,7 @@
 use crate::draw;
 use sotto_core::{CryptoRng, Misuse, Result, Row};
 use sotto_tree::log::{Hash, Peaks, proof};
+use subtle::{ConditionallySelectable, ConstantTimeGreater};
 
 /// Bytes of a row.
 pub const ROW_BYTES: usize = size_of::<Hash>();
@@ -69,17 +70,14 @@ impl sotto_core::Layer for Nodes {
 
     fn plan(&self, leaf: &u64, rng: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let (leaf, leaves) = (*leaf, self.peaks.leaves());
-        if leaf >= leaves {
-            return Err(Misuse::IndexPastEnd { index: leaf, len: leaves }.into());
-        }
+        proof::check(leaf, leaves)?;
         let all = rows(leaves);
         let row = |level: usize| {
             // The sibling is complete with leaf `end - 1`, after the `level` nodes under it that the leaf completes too.
             let end = ((leaf >> level ^ 1) + 1) << level;
             let wanted = before(end - 1) + level as u64;
-            // One that is not complete is in no row. It is picked without a branch.
-            let mask = 0u64.wrapping_sub(u64::from(end <= leaves));
-            wanted & mask | draw::row(all, rng) & !mask
+            // One that is not complete is in no row.
+            u64::conditional_select(&wanted, &draw::row(all, rng), end.ct_gt(&leaves))
         };
         let rows = (0..proof::height(leaves)).map(row).collect::<Vec<_>>();
         // A log of one leaf has an empty proof.

@@ -43,6 +43,7 @@ use rand_core::CryptoRng;
 use sotto_core::{Error, Layer, Misuse, Result, Row};
 use sotto_math::divide::divide;
 use sotto_prg::PublicSeed;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 use zeroize::Zeroizing;
 
 /// The layer's name in a stack.
@@ -102,7 +103,11 @@ impl Pbc {
         if request.len() > items {
             return Err(Misuse::Rule("no more rows at once than the batch code is made for").into());
         }
-        if let Some(index) = request.iter().copied().find(|index| *index >= rows) {
+        // All are looked at, wherever the first that is wrong stands.
+        let wrong = request.iter().fold(Choice::from(0), |wrong, index| wrong | !index.ct_lt(&rows));
+        if bool::from(wrong)
+            && let Some(index) = request.iter().copied().find(|index| *index >= rows)
+        {
             return Err(Misuse::IndexPastEnd { index, len: rows }.into());
         }
         let mut filled = Zeroizing::new(vec![u64::MAX; items]);
@@ -110,10 +115,10 @@ impl Pbc {
             *filled = *wanted;
         }
         let place = |row: &u64| {
-            (0..items as u16).rev().zip(filled.iter().rev()).fold(NONE, |first, (i, other)| {
-                let mask = 0u16.wrapping_sub(u16::from(row == other));
-                i & mask | first & !mask
-            })
+            (0..items as u16)
+                .rev()
+                .zip(filled.iter().rev())
+                .fold(NONE, |first, (i, other)| u16::conditional_select(&first, &i, row.ct_eq(other)))
         };
         let firsts = Zeroizing::new(filled.iter().map(place).collect());
         Ok((filled, firsts))
@@ -146,7 +151,7 @@ impl Layer for Pbc {
         for (((i, first), wanted), place) in
             (0u16..).zip(first.iter_mut()).zip(wanted.iter_mut()).zip(&*firsts)
         {
-            let real = 0u64.wrapping_sub(u64::from(*wanted < rows));
+            let real = u64::conditional_select(&0, &u64::MAX, wanted.ct_lt(&rows));
             // What is not wanted has copies too, of row 0, and no use for them.
             *wanted &= real;
             *first = same(i, *place) & real as u16;
@@ -202,6 +207,7 @@ impl Layer for Pbc {
 
 /// `x` under a mask of ones, `y` under one of zeros.
 fn chosen(mask: u16, x: u64, y: u64) -> u64 {
-    let mask = 0u64.wrapping_sub(u64::from(mask & 1));
+    // All bits of the mask are the same, so its sign is all of it.
+    let mask = i64::from(mask as i16) as u64;
     x & mask | y & !mask
 }

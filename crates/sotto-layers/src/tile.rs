@@ -10,8 +10,9 @@
 //! ends in zeros.
 
 use sotto_core::{Misuse, PeerMisbehaved, Result, Row};
-use sotto_tree::log::hash::node;
+use sotto_tree::log::hash::{node, pick};
 use sotto_tree::log::{Hash, Peaks, proof};
+use subtle::{ConditionallySelectable, ConstantTimeLess};
 
 /// Layers of a tile.
 const LAYERS: usize = 8;
@@ -88,10 +89,11 @@ impl sotto_core::Layer for Tile {
     /// near the log's end.
     fn plan(&self, leaf: &u64, _: &mut dyn rand_core::CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let leaves = self.peaks.leaves();
-        if *leaf >= leaves {
-            return Err(Misuse::IndexPastEnd { index: *leaf, len: leaves }.into());
-        }
-        let row = |(level, rows): (usize, u64)| (leaf >> (LAYERS * (level + 1))).min(rows - 1);
+        proof::check(*leaf, leaves)?;
+        let row = |(level, rows): (usize, u64)| {
+            let (own, last) = (leaf >> (LAYERS * (level + 1)), rows - 1);
+            u64::conditional_select(&last, &own, own.ct_lt(&last))
+        };
         Ok((self.shards().into_iter().enumerate().map(row).collect(), Plan { leaf: *leaf }))
     }
 
@@ -107,7 +109,7 @@ impl sotto_core::Layer for Tile {
             if row.len() != ROW_BYTES {
                 return Err(Misuse::Rule("256 hashes in every row").into());
             }
-            let at = (leaf >> (LAYERS * t)) as usize & (WIDTH - 1);
+            let at = leaf >> (LAYERS * t) & (WIDTH as u64 - 1);
             let here = complete.iter_mut().skip(LAYERS * t);
             for ((layer, sibling), l) in above(tile.to_vec()).iter().zip(here).zip(0..LAYERS) {
                 // Whatever is not complete is made of zeros, and not looked at.
@@ -120,7 +122,7 @@ impl sotto_core::Layer for Tile {
         let first = LAYERS * self.levels;
         for ((layer, sibling), level) in self.public.iter().zip(complete.iter_mut().skip(first)).zip(first..)
         {
-            *sibling = pick(layer, (leaf >> level ^ 1) as usize);
+            *sibling = pick(layer, leaf >> level ^ 1);
         }
         Ok(Proved { leaf: own, proof: proof::assemble(leaf, &self.peaks, &complete)? })
     }
@@ -134,14 +136,4 @@ fn above(nodes: Vec<Hash>) -> Vec<Vec<Hash>> {
         levels.push(next);
     }
     levels
-}
-
-/// One of some hashes, all of which are read. Zeros if it is past the end.
-fn pick(hashes: &[Hash], at: usize) -> Hash {
-    let mut out = Hash::default();
-    for (i, hash) in hashes.iter().enumerate() {
-        let mask = 0u8.wrapping_sub(u8::from(i == at));
-        out.iter_mut().zip(hash).for_each(|(out, byte)| *out |= byte & mask);
-    }
-    out
 }

@@ -8,6 +8,7 @@ use crate::{Params, set};
 use borsh::{BorshDeserialize, BorshSerialize};
 use sotto_core::{CryptoRng, SchemeId, Two, work};
 use sotto_hints::slots::{Answer, Asking, Family, Hint, Keyed, Plan, Promise, Set, Tools};
+use std::hint::black_box;
 use std::ops::Range;
 use zeroize::Zeroize;
 
@@ -148,7 +149,8 @@ impl Family for Punctured {
         row: &mut [u8],
         parity: &mut [u8],
     ) {
-        let is = |form: u8| u8::from(plan.form == form).wrapping_neg();
+        // The black box keeps the mask from becoming a branch.
+        let is = |form: u8| black_box(u8::from(plan.form == form).wrapping_neg());
         let [(parity_0, extra_0), (parity_1, extra_1)] =
             [first, second].map(|answer| answer.0.split_at(answer.0.len() / 2));
         let terms = [

@@ -7,6 +7,7 @@
 
 use crate::place::{Place, has_number, numbers_at};
 use sotto_hints::slots::{Hint, Trees};
+use std::hint::black_box;
 use zeroize::Zeroizing;
 
 /// Trees that are walked down together: some 10 KB of them.
@@ -26,10 +27,11 @@ pub(crate) fn choose(trees: &Trees<u16>, hints: &[Hint<u16>], place: Place, coin
     let wanted = ((u128::from(coins) * u128::from(count)) >> 64) as u64;
     let (mut seen, mut chosen) = (0, 0);
     for (slot, here) in (0u32..).zip(found.iter()) {
-        chosen |= slot & (here & u32::from(seen == wanted)).wrapping_neg();
+        // The black boxes keep the masks from becoming branches.
+        chosen |= slot & black_box(here & u32::from(seen == wanted)).wrapping_neg();
         seen += u64::from(*here);
     }
-    chosen | hints.len() as u32 & u32::from(count == 0).wrapping_neg()
+    chosen | hints.len() as u32 & black_box(u32::from(count == 0)).wrapping_neg()
 }
 
 #[cfg(test)]

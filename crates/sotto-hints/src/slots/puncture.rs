@@ -8,6 +8,7 @@
 
 use super::tree::{Root, Seed, Trees, Word};
 use sotto_math::aes::{Aes, widen};
+use std::hint::black_box;
 use zeroize::Zeroizing;
 
 impl<W: Word> Trees<W> {
@@ -40,7 +41,7 @@ impl<W: Word> Trees<W> {
         let pairs = (0..).zip(numbers.windows(2)).take(self.others());
         let others = pairs.map(|(at, pair)| {
             let [before, after] = *pair else { return W::default() };
-            (before ^ (before ^ after) & W::low(!below(at, hole))) & self.mask()
+            (before ^ (before ^ after) & W::low(black_box(!below(at, hole)))) & self.mask()
         });
         (beside, others.collect())
     }
@@ -58,7 +59,9 @@ fn below(a: u32, b: u32) -> u32 {
 
 /// Replaces a seed where the mask is all ones.
 fn blend(seed: &mut Seed, other: &Seed, mask: u32) {
-    seed.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= (*byte ^ other) & mask as u8);
+    // The black box keeps the mask from becoming a branch.
+    let mask = black_box(mask as u8);
+    seed.iter_mut().zip(other).for_each(|(byte, other)| *byte ^= (*byte ^ other) & mask);
 }
 
 #[cfg(test)]

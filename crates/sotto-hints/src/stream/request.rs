@@ -4,6 +4,7 @@
 
 use super::{Family, Prf};
 use sotto_math::bits;
+use std::hint::black_box;
 use zeroize::Zeroizing;
 
 /// Partitions that are looked at together: their blocks stay in the processor's first cache.
@@ -33,7 +34,8 @@ impl Room {
         let blocks = self.0.get_mut(..out.len()).unwrap_or_default();
         prf.aes().grid(F::OFFSET + first as u64, blocks.len(), u64::from(id) / 8, 1, blocks);
         let mask = prf.mask();
-        let upper = u64::from(id >> 2 & 1).wrapping_neg();
+        // The black box keeps the mask from becoming a branch.
+        let upper = black_box(u64::from(id >> 2 & 1).wrapping_neg());
         let shift = (id & 3) * 16;
         // There are at most 2^16 partitions.
         for ((out, block), k) in out.iter_mut().zip(blocks).zip(first as u32..) {

@@ -11,7 +11,7 @@ use super::Value;
 use super::params::{Params, Values};
 use super::tag::Digest;
 use sotto_core::{PeerMisbehaved, Result, Row, Sure};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 /// Writes a slot. `None` if the value is too long, or none of the table's, or `slot` is none.
 pub(super) fn write(params: &Params, digest: Digest, value: &[u8], slot: &mut [u8]) -> Option<()> {
@@ -51,11 +51,7 @@ pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Opti
         let (tag, held) = slot.split_at_checked(tag_bytes).sure("a slot begins with its tag");
         let take = tag.ct_eq(wanted) & !found;
         found |= take;
-        let mask = 0u8.wrapping_sub(take.unwrap_u8());
-        entry.iter_mut().zip(held).for_each(|(out, byte)| *out |= byte & mask);
-    }
-    if !bool::from(found) {
-        return Ok(None);
+        entry.iter_mut().zip(held).for_each(|(out, byte)| out.conditional_assign(byte, take));
     }
     let length = match params.values {
         Values::Fixed(bytes) => bytes,
@@ -66,9 +62,11 @@ pub(super) fn find(params: &Params, digest: Digest, rows: &[Row]) -> Result<Opti
     if length > params.values.most() {
         return Err(PeerMisbehaved::NotCanonical("the length of a value").into());
     }
+    // The reader learns whether the key is there and how long its value is, so the rest may branch on it. Where nothing was
+    // found, all this was done to zeros.
     entry.drain(..length_bytes);
     entry.truncate(length as usize);
-    Ok(Some(entry))
+    Ok(bool::from(found).then_some(entry))
 }
 
 #[cfg(test)]

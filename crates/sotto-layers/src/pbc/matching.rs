@@ -29,9 +29,9 @@ pub struct Matching {
     pub unplaced: u16,
 }
 
-/// All ones if two numbers are equal, zero if not.
+/// All ones if two numbers are equal, zero if not. Not by a comparison: compilers make branches of masks that they see through.
 pub(super) fn same(x: u16, y: u16) -> u16 {
-    0u16.wrapping_sub(u16::from(x == y))
+    (u32::from(x ^ y).wrapping_sub(1) >> 16) as u16
 }
 
 /// `x` under a mask of ones, `y` under one of zeros.
@@ -40,7 +40,7 @@ fn choose(mask: u16, x: u16, y: u16) -> u16 {
 }
 
 fn less(x: u16, y: u16) -> u16 {
-    0u16.wrapping_sub(u16::from(x < y))
+    (u32::from(x).wrapping_sub(y.into()) >> 16) as u16
 }
 
 /// The entry at a secret place, or 0 if there is no such place.

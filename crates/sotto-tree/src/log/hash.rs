@@ -1,6 +1,7 @@
 //! SHA-256 with a prefix that tells leaves from nodes, so that no node can pass for a leaf (RFC 6962, 2.1).
 
 use sha2::{Digest, Sha256};
+use subtle::{ConditionallySelectable, ConstantTimeEq};
 
 /// A SHA-256 digest.
 pub type Hash = [u8; 32];
@@ -21,4 +22,13 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
     input[1..33].copy_from_slice(left);
     input[33..].copy_from_slice(right);
     Sha256::digest(input).into()
+}
+
+/// One of some hashes, for a secret place: all of them are read. Zeros if there is no such place.
+pub fn pick(hashes: &[Hash], at: u64) -> Hash {
+    let mut out = Hash::default();
+    for (i, hash) in (0u64..).zip(hashes) {
+        out.conditional_assign(hash, i.ct_eq(&at));
+    }
+    out
 }

@@ -2,10 +2,14 @@
 //!
 //! On its way up from a leaf a path has a sibling at each level. In a log whose length is no power of two some of these
 //! are beyond the log's end, and at most one reaches over it.
+//!
+//! The leaf is the client's secret. [`assemble`] and [`verify`] hash and copy the same whichever it is; how long a proof is
+//! depends on it, and is told to whoever reads the proof.
 
-use super::hash::{Hash, node};
+use super::hash::{Hash, node, pick};
 use super::peaks::Peaks;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeLess};
 
 /// What a path meets at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +51,39 @@ pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>
     let leaves = peaks.leaves();
     check(leaf, leaves)?;
     let levels = complete.get(..height(leaves)).ok_or(Misuse::Rule("a hash for each level of the log"))?;
-    let found = levels.iter().enumerate().map(|(level, row)| match sibling(leaf, leaves, level) {
-        Sibling::Complete => Some(*row),
-        Sibling::Partial { start } => peaks.root_from(start),
-        Sibling::Absent => None,
-    });
-    Ok(found.flatten().collect())
+    // Each sibling is written to its place among those that there are, and nothing to the others.
+    let (mut proof, mut count) = (vec![Hash::default(); levels.len()], 0u64);
+    for (level, row) in levels.iter().enumerate() {
+        let is = Met::at(leaf, leaves, level);
+        // What is left over from complete subtrees of this level, if the path meets it.
+        let rest = peaks.root_from(leaves >> level << level).unwrap_or_default();
+        let found = Hash::conditional_select(row, &rest, is.partial);
+        for (place, hash) in (0u64..).zip(&mut proof) {
+            hash.conditional_assign(&found, is.present() & place.ct_eq(&count));
+        }
+        count += u64::from(is.present().unwrap_u8());
+    }
+    proof.truncate(count as usize);
+    Ok(proof)
+}
+
+/// [`sibling`] of a secret leaf.
+struct Met {
+    complete: Choice,
+    partial: Choice,
+}
+
+impl Met {
+    fn at(leaf: u64, leaves: u64, level: usize) -> Self {
+        // Complete nodes of the level; behind them is one more, if leaves are left over.
+        let (index, nodes) = (leaf >> level ^ 1, leaves >> level);
+        let rest = leaves & ((1 << level) - 1);
+        Met { complete: index.ct_lt(&nodes), partial: index.ct_eq(&nodes) & !rest.ct_eq(&0) }
+    }
+
+    fn present(&self) -> Choice {
+        self.complete | self.partial
+    }
 }
 
 /// Whether a proof leads from a leaf's hash to the root of a log.
@@ -62,21 +93,20 @@ pub fn assemble(leaf: u64, peaks: &Peaks, complete: &[Hash]) -> Result<Vec<Hash>
 /// [`PeerMisbehaved::Digest`] if it leads elsewhere.
 pub fn verify(leaf_hash: &Hash, leaf: u64, leaves: u64, proof: &[Hash], root: &Hash) -> Result<()> {
     check(leaf, leaves)?;
-    let mut hashes = proof.iter();
-    let mut at = *leaf_hash;
-    let mut want = 0;
+    let (mut at, mut want) = (*leaf_hash, 0u64);
     for level in 0..height(leaves) {
-        if sibling(leaf, leaves, level) == Sibling::Absent {
-            continue;
-        }
-        want += 1;
-        let Some(other) = hashes.next() else { continue };
-        at = if leaf >> level & 1 == 1 { node(other, &at) } else { node(&at, other) };
+        let present = Met::at(leaf, leaves, level).present();
+        let (mut left, mut right) = (at, pick(proof, want));
+        let is_right = Choice::from((leaf >> level & 1) as u8);
+        Hash::conditional_swap(&mut left, &mut right, is_right);
+        at.conditional_assign(&node(&left, &right), present);
+        want += u64::from(present.unwrap_u8());
     }
-    if proof.len() as u64 != want {
-        return Err(PeerMisbehaved::Count { what: "hashes of a proof", got: proof.len() as u64, want }.into());
+    let got = proof.len() as u64;
+    if !bool::from(got.ct_eq(&want)) {
+        return Err(PeerMisbehaved::Count { what: "hashes of a proof", got, want }.into());
     }
-    if at != *root {
+    if !bool::from(at.ct_eq(root)) {
         return Err(PeerMisbehaved::Digest("the inclusion proof").into());
     }
     Ok(())
@@ -107,7 +137,11 @@ pub fn verify_growth(
     }
 }
 
-fn check(leaf: u64, leaves: u64) -> Result<()> {
+/// Whether there is such a leaf, which is no secret.
+///
+/// # Errors
+/// [`Misuse::IndexPastEnd`].
+pub fn check(leaf: u64, leaves: u64) -> Result<()> {
     if leaf < leaves {
         return Ok(());
     }

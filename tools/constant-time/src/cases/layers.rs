@@ -1,0 +1,134 @@
+//! Layers above the schemes: what is asked for is secret, and so is what comes back.
+
+use super::Case;
+use crate::secret::{Hidden, hidden, hide, show, shown};
+use sotto_core::{Layer, Row, Then};
+use sotto_layers::keyword::{Builder, Form, Key, Options, Value, Width};
+use sotto_layers::pbc::code::Sizes;
+use sotto_layers::pbc::place::Placement;
+use sotto_layers::{Keyword, Keywords, Pbc};
+use sotto_prg::PublicSeed;
+use sotto_testkit::rng::seeded;
+
+const SEED: PublicSeed = PublicSeed([7; 32]);
+
+pub(super) fn cases() -> Vec<Case> {
+    let fixed = || entries(|i| vec![i as u8; 4]);
+    let several = || entries(|i| vec![i as u8; i % 5]);
+    vec![
+        Case::new("keyword/fixed", move || keyword(Options::new(Form::Bytes, SEED), &fixed())),
+        Case::new("keyword/lengths", move || keyword(Options::new(Form::Bytes, SEED), &several())),
+        Case::new("keyword/cuts", move || {
+            keyword(Options { probes: 1, slots: Some(40), ..Options::new(Form::Bytes, SEED) }, &several());
+        }),
+        Case::new("keyword/several", move || keywords(&fixed())),
+        Case::new("pbc/batch", batch),
+    ]
+}
+
+/// Asks a layer, and gives its reply. `row` has the bytes in a shard at a row, and learns what a server would not.
+pub(super) fn ask<L: Layer>(
+    layer: &L,
+    request: &L::Request,
+    row: impl Fn(usize, u64) -> Vec<u8>,
+) -> sotto_core::Result<L::Reply> {
+    let (rows, plan) = layer.plan(request, &mut Hidden(seeded("layer")))?;
+    let asked = layer.visits().into_iter().zip(rows);
+    let fetched = asked.map(|(shard, at)| {
+        let mut bytes = row(shard, shown(at));
+        hide(bytes.as_mut_slice());
+        Row::new(bytes)
+    });
+    layer.assemble(plan, fetched.collect())
+}
+
+type Entry = (Vec<u8>, Vec<u8>);
+
+fn entries(value: impl Fn(usize) -> Vec<u8>) -> Vec<Entry> {
+    (0..100).map(|i| (format!("key {i}").into_bytes(), value(i))).collect()
+}
+
+/// A table of these entries, in the clear.
+fn table(options: Options, entries: &[Entry]) -> (Keyword, Vec<Vec<u8>>) {
+    let mut builder = Builder::new(Options { width: Width::UpTo(6), ..options }).expect("a form");
+    for (key, value) in entries {
+        builder.add(key, value.len() as u64).expect("a short key");
+    }
+    let mut layout = builder.place().expect("there is room");
+    let params = layout.keyword().params();
+    let width = params.row_bytes() as usize;
+    let mut bytes = vec![0; width * params.rows as usize];
+    let mut slot = Vec::new();
+    for (key, value) in entries {
+        let at = layout.write(key, value, &mut slot).expect("a key of the first pass") as usize;
+        bytes[at..at + slot.len()].copy_from_slice(&slot);
+    }
+    let rows = bytes.chunks_exact(width).map(<[u8]>::to_vec).collect();
+    (layout.finish().expect("all keys came"), rows)
+}
+
+/// What was found, and whether anything was: which its caller learns, who may.
+fn found(mut reply: Option<Value>) -> Option<Vec<u8>> {
+    show(&mut reply);
+    reply.map(|value| {
+        let mut value = value.to_vec();
+        show(value.as_mut_slice());
+        value
+    })
+}
+
+fn keyword(options: Options, entries: &[Entry]) {
+    let (keyword, rows) = table(options, entries);
+    let other = (b"no key".to_vec(), Vec::new());
+    for (i, (key, value)) in [&entries[3], &entries[44], &other].into_iter().enumerate() {
+        let mut key = key.clone();
+        hide(key.as_mut_slice());
+        let reply = ask(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
+        assert!(found(reply).as_ref() == (i < 2).then_some(value));
+    }
+}
+
+fn keywords(entries: &[Entry]) {
+    let (keyword, rows) = table(Options::new(Form::Bytes, SEED), entries);
+    let layer = Keywords::new(keyword, 3);
+    let sizes = Sizes::fit(rows.len() as u64, layer.visits().len()).expect("a small batch");
+    let code = Pbc::new(sizes, &SEED).expect("sizes that fit");
+    let placement = Placement::new(&code);
+    let keys: Vec<Key> = [&entries[3].0, &entries[44].0]
+        .map(|key| {
+            let mut key = Key::new(key.clone());
+            hide(key.as_mut_slice());
+            key
+        })
+        .into();
+    let reply = ask(&Then(layer, code), &keys, |bucket, row| {
+        rows.get(placed(&placement, bucket, row)).unwrap_or(&rows[0]).clone()
+    });
+    let values: Vec<_> = reply.expect("rows of the table").into_iter().map(found).collect();
+    assert!(values == [Some(entries[3].1.clone()), Some(entries[44].1.clone())]);
+}
+
+/// The row of the whole table that is at a place of a shard.
+pub(super) fn placed(placement: &Placement, bucket: usize, row: u64) -> usize {
+    let mut number = [0];
+    // The whole table comes after the buckets.
+    match placement.rows(bucket, row, &mut number) {
+        Ok(()) => number[0] as usize,
+        Err(_) => row as usize,
+    }
+}
+
+/// Several rows, two of them the same.
+fn batch() {
+    let wanted = [5, 77, 5, 130];
+    let code =
+        Pbc::new(Sizes::fit(200, wanted.len()).expect("a small batch"), &SEED).expect("sizes that fit");
+    let placement = Placement::new(&code);
+    let reply = ask(&code, &hidden(wanted), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
+    let rows = reply.expect("this batch can be served");
+    for (row, wanted) in rows.iter().zip(wanted) {
+        let mut row = row.to_vec();
+        show(row.as_mut_slice());
+        assert!(row == [wanted as u8; 2]);
+    }
+}

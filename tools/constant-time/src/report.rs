@@ -1,0 +1,152 @@
+//! What memcheck says: its XML, of which a report is a kind and a stack.
+
+use std::fs;
+
+/// Where a report is from: the innermost function that is neither the standard library's nor the C library's.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// A file of the workspace, or of a crate that is built into it: without the crate's version, as that changes nothing.
+    pub(crate) file: String,
+    /// The function's own name.
+    pub(crate) function: String,
+}
+
+/// What depends on a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// A branch.
+    Branch,
+    /// An address.
+    Index,
+    /// What no secret should come near: a system call's argument, or memory that is not there.
+    Other,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Branch => "branch",
+            Kind::Index => "index",
+            Kind::Other => "other",
+        }
+    }
+
+    /// By memcheck's name for it.
+    fn of(name: &str) -> Self {
+        match name {
+            "UninitCondition" => Kind::Branch,
+            "UninitValue" => Kind::Index,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// A function on the stack that is built into the workspace, and not one of [`GLUE`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) place: Place,
+    pub(crate) line: u32,
+}
+
+/// One report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) kind: Kind,
+    /// The innermost first.
+    pub(crate) stack: Vec<Frame>,
+}
+
+/// Crates whose functions are parts of those that call them, like the standard library's.
+const GLUE: &[&str] = &["zeroize", "subtle"];
+
+/// Reads what memcheck wrote, in which each tag has a line of its own. `root` is the workspace's folder.
+pub(crate) fn read(xml: &str, root: &str) -> Vec<Report> {
+    let (mut reports, mut report) = (Vec::new(), None);
+    let [mut function, mut folder, mut name] = [const { String::new() }; 3];
+    let (mut number, mut is_leak) = (0, false);
+    for text in xml.lines().map(str::trim) {
+        match text {
+            "<error>" => report = Some(Report { kind: Kind::Other, stack: Vec::new() }),
+            "</error>" => reports.extend(report.take().filter(|_| !is_leak)),
+            "<frame>" => {
+                [&mut function, &mut folder, &mut name].into_iter().for_each(String::clear);
+                number = 0;
+            }
+            "</frame>" => {
+                let path = format!("{folder}/{name}");
+                if let (Some(report), Some(file)) = (&mut report, listed(root, &path)) {
+                    let function = enclosing(&path, number).unwrap_or_else(|| own_name(&function));
+                    report.stack.push(Frame { place: Place { file, function }, line: number });
+                }
+            }
+            _ => {}
+        }
+        if let (Some(report), Some(kind)) = (&mut report, tag(text, "kind")) {
+            // What was not freed at the end, which says nothing of secrets, and which XML has whether it is wanted or not.
+            is_leak = kind.starts_with("Leak_");
+            report.kind = Kind::of(&kind);
+        }
+        for (tag, to) in [
+            (tag(text, "fn"), &mut function),
+            (tag(text, "dir"), &mut folder),
+            (tag(text, "file"), &mut name),
+        ] {
+            if let Some(value) = tag {
+                *to = value;
+            }
+        }
+        if let Some(line) = tag(text, "line").and_then(|line| line.parse().ok()) {
+            number = line;
+        }
+    }
+    reports
+}
+
+/// What is in a tag that stands alone in its line.
+fn tag(text: &str, name: &str) -> Option<String> {
+    let inner = text.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
+    let inner = inner.strip_suffix('>')?.strip_suffix(name)?.strip_suffix("</")?;
+    Some(inner.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+}
+
+/// The name by which a file is listed; `None` for the standard library's, the C library's and [`GLUE`]'s.
+fn listed(root: &str, path: &str) -> Option<String> {
+    if let Some(own) = path.strip_prefix(root) {
+        return Some(own.trim_start_matches('/').to_owned());
+    }
+    // registry/src/HOST/NAME-VERSION/FILE
+    let (_, of_host) = path.split_once("/registry/src/")?;
+    let (krate, file) = of_host.split_once('/')?.1.split_once('/')?;
+    let name = krate.rsplit_once('-').map_or(krate, |(name, _)| name);
+    (!GLUE.contains(&name)).then(|| format!("{name}/{file}"))
+}
+
+/// The function that a line of a file is in, by the file itself: debug information calls it another name, or none, where
+/// it was inlined.
+fn enclosing(path: &str, line: u32) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let above: Vec<&str> = text.lines().take(line as usize).collect();
+    above.into_iter().rev().find_map(declared)
+}
+
+/// The function that a line declares.
+fn declared(line: &str) -> Option<String> {
+    let (before, after) = line.split_once("fn ")?;
+    let is_modifier = |word: &str| {
+        ["pub", "const", "unsafe", "async", "extern"].contains(&word)
+            || word.starts_with("pub(")
+            || word.ends_with(')')
+    };
+    let is_name = |char: char| char.is_alphanumeric() || char == '_';
+    let name: String = after.chars().take_while(|char| is_name(*char)).collect();
+    (before.split_whitespace().all(is_modifier) && !name.is_empty()).then_some(name)
+}
+
+/// A function's own name in debug information, without its path.
+fn own_name(function: &str) -> String {
+    function.rsplit("::").next().unwrap_or(function).to_owned()
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
