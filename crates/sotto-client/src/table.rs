@@ -92,8 +92,8 @@ impl Table {
 
     /// A table whose scheme asks several servers, over HTTP: their addresses in the order of their roles.
     ///
-    /// No two of them may be one endpoint ([`ClientError::SameEndpoint`]). That they are run by parties which do not
-    /// share what they see is the caller's to know: together they would see what is asked.
+    /// No two of them may be one endpoint ([`SameEndpoint`](crate::ClientError::SameEndpoint)). That they are run by parties
+    /// which do not share what they see is the caller's to know: together they would see what is asked.
     #[cfg(feature = "http")]
     pub fn connect_all(urls: &[&str], table: &str) -> Builder {
         Builder::connect(urls, table)
@@ -173,8 +173,8 @@ impl Table {
     /// all the same: silence would tell it.
     ///
     /// # Errors
-    /// [`ClientError`]; see [`Session::ask`] and [`Session::recover`]. [`CatalogError::NoSuchRow`] and
-    /// [`Misuse::IndexPastEnd`](sotto_core::Misuse::IndexPastEnd) for what the table cannot have.
+    /// [`crate::ClientError`]; see [`Session::ask`] and [`Session::recover`]. [`CatalogError::NoSuchRow`] and
+    /// [`Misuse::IndexPastEnd`] for what the table cannot have.
     pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
         self.grant(wishes)
     }
@@ -206,7 +206,7 @@ impl Table {
     /// lookup the time. When hints are due depends on how much was asked, never on what.
     ///
     /// # Errors
-    /// As [`Builder::open`]; [`ClientError::EpochChanged`] if the table has moved on.
+    /// As [`Builder::open`]; [`ClientError::EpochChanged`](crate::ClientError::EpochChanged) if the table has moved on.
     pub fn upkeep(&mut self) -> Result<bool> {
         self.line.upkeep(&mut self.session)
     }

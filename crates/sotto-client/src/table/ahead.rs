@@ -85,7 +85,7 @@ impl Table {
     /// long enough. To drop a table is to stop without waiting: then what came since the last checkpoint is lost.
     ///
     /// # Errors
-    /// [`ClientError::State`] if the client was ready, and cannot be made the one.
+    /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot be made the one.
     pub fn pause(&mut self, patience: Duration) -> Result<bool> {
         let Some(pass) = self.pass.take() else { return Ok(true) };
         pass.signal.stop();
