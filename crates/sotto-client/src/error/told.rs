@@ -76,7 +76,7 @@ impl ClientError {
             }
             ClientError::TwoCatalogs { .. } => {
                 "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
-                 show both catalogs to others"
+                 show both catalogs to others. If the table was made anew on purpose, delete what the cache remembers of it"
             }
             ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
             ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",

@@ -60,7 +60,7 @@ impl Keys {
     fn lasts(&self, entry: &Entry, queries: u64, (part, of): (u32, u32)) -> bool {
         // A clock that went back tells no ages.
         let age = now().checked_sub(entry.made);
-        let is_young = age.is_some_and(|age| Duration::from_secs(age) < self.age * part / of);
+        let is_young = age.is_some_and(|age| Duration::from_secs(age) < self.age.saturating_mul(part) / of);
         let used = entry.used.saturating_add(queries);
         // A request for more than keys are good for is the only one under its keys.
         let has_left = used <= self.queries / u64::from(of) * u64::from(part) || entry.used == 0;

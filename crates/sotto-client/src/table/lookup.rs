@@ -104,17 +104,37 @@ impl Table {
     /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
     /// catalog and on nothing else: see [`crate::wish`].
     fn lookup<P>(&mut self, plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
-        let (rows, planned) = plan(self.session.catalog())?;
-        match self.ask(&rows) {
+        match self.planned(&plan) {
             // Discarded by an epoch before this one, which could not be followed nor begun anew.
             Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
                 self.keep_in_mind();
-                let (rows, planned) = plan(self.session.catalog())?;
-                Ok((self.ask(&rows)?, planned))
+                self.planned(&plan)
             }
-            fetched => Ok((fetched?, planned)),
+            fetched => fetched,
         }
+    }
+
+    fn planned<P>(&mut self, plan: &impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
+        loop {
+            let epoch = self.session.epoch();
+            let (rows, planned) = plan(self.session.catalog())?;
+            self.prepare(rows.len())?;
+            // A client that took this one's place may be of a later epoch, where what is wanted lies elsewhere. It does not give
+            // way again before it was used.
+            if self.session.epoch() == epoch {
+                return Ok((self.ask(&rows)?, planned));
+            }
+        }
+    }
+
+    /// What comes before a request for so many rows: hints for them, and keys that have not come to their end.
+    fn prepare(&mut self, rows: usize) -> Result<()> {
+        self.session.sound()?;
+        if self.session.spends() {
+            self.make_ready(rows)?;
+        }
+        self.change_keys(rows.saturating_mul(self.session.packing().lookups()) as u64)
     }
 
     /// One request; then the evaluations that open its rows, where they are masked.
@@ -128,11 +148,6 @@ impl Table {
 
     /// Rows as they are in the table: those of a symmetric one are masked.
     fn fetch(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        self.session.sound()?;
-        if self.session.spends() {
-            self.make_ready(rows.len())?;
-        }
-        self.change_keys(rows.len().saturating_mul(self.session.packing().lookups()) as u64)?;
         let start = Instant::now();
         let mut made = self.line.make(&mut self.session, rows)?;
         self.line.keys.count(made.queries() as u64);

@@ -1,6 +1,7 @@
 //! Keys come to their end by a public count and age, and by nothing else; the next ones are made in the background.
 
-use crate::common::{NAME, Server, boxed, server_of, value};
+use crate::common::{NAME, Server, as_addresses, boxed, server_of, value};
+use sotto_catalog::TableKind;
 use sotto_client::cache::keyring::{Hook, Keyring};
 use sotto_client::table::{Builder, Event};
 use sotto_wire::{SessionId, ask};
@@ -55,6 +56,31 @@ fn keys_end_after_so_much_time() {
     std::thread::sleep(Duration::from_millis(2100));
     table.get(1).unwrap();
     assert_eq!(heard(&server), ["keys", "1", "keys", "2"]);
+}
+
+/// New keys come with the newest epoch, which may count its blocks from another key.
+#[test]
+fn what_is_wanted_is_looked_for_where_the_next_keys_are_good() {
+    let server = keyed();
+    as_addresses(&server);
+    let mut table = server.table().keys_queries(1).open().unwrap();
+    assert_eq!(table.get_key("10.0.9.1").unwrap(), value(9, 8));
+    server.with(|world| {
+        world.update(&[]);
+        let TableKind::Range { first, .. } = &mut world.catalog.kind else { panic!("a table of ranges") };
+        *first += 256;
+    });
+    server.heard();
+    assert_eq!(table.get_key("10.0.9.1").unwrap(), value(8, 8));
+    assert_eq!(heard(&server), ["keys", "2"]);
+}
+
+#[test]
+fn keys_of_any_age_do_no_harm() {
+    let server = keyed();
+    let mut table = server.table().keys_age(Duration::MAX).keys_queries(u64::MAX).open().unwrap();
+    (0..3).for_each(|row| drop(table.get(row).unwrap()));
+    assert_eq!(heard(&server), ["keys", "1", "1", "1"]);
 }
 
 #[test]

@@ -262,24 +262,3 @@ fn asks_that_wait_are_refused_once_their_client_has_had_its_time() {
     assert_eq!(shares(&pass(&queue, Done::Nothing)), [(1, 4), (2, 1)], "what has begun is finished");
     assert_eq!([code(&mut waiting[0]), code(&mut waiting[1])], [Some(Code::Busy), None]);
 }
-
-/// What a pass costs to put together, with many asks of many clients:
-/// `cargo test --release -p sotto-server -- --ignored --nocapture pace`.
-#[test]
-#[ignore = "a measurement"]
-fn pace() {
-    let live = clear_table(1);
-    for (clients, asks) in [(1, 128), (8, 128), (128, 128), (1, 1024), (200, 1024)] {
-        let queue = wide(asks);
-        let held: Vec<_> = (0..asks)
-            .map(|i| queue.push(ask_of((i % clients) as u8, &live, 64), Instant::now()).unwrap())
-            .collect();
-        let (began, passes) = (Instant::now(), 4 * asks);
-        for _ in 0..passes {
-            end(&queue, pass(&queue, Done::Nothing));
-        }
-        let each = began.elapsed() / passes as u32;
-        println!("{asks} asks of {clients} clients: {each:?} a pass");
-        drop(held);
-    }
-}
