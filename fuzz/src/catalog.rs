@@ -3,8 +3,8 @@
 use serde_json::Value;
 use sotto_catalog::stack::{File, Shard};
 use sotto_catalog::{
-    ArtifactEntry, Batched, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, SignedCatalog, SignedStack,
-    SigningKey, Stack, TableKind, ValueKind,
+    ArtifactEntry, Batched, Catalog, Hex32, HexBytes, KeyKind, Layer, PublicKey, RowsRoot, SignedCatalog,
+    SignedStack, SigningKey, Stack, TableKind, ValueKind,
 };
 use sotto_core::{Artifact, Epoch, SchemeEntry, Shape};
 use sotto_layers::Design;
@@ -182,6 +182,7 @@ fn catalog(entry: &SchemeEntry, range: bool) -> Catalog {
             ArtifactEntry::of(Artifact::HintDelta, &[1; 100], Some(Epoch(1))),
         ],
         rows_digest: None,
+        rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
         attribution: Some("who".into()),

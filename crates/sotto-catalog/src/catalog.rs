@@ -3,7 +3,9 @@
 use crate::document::{self, Document, json};
 use crate::masked::{self, Masked};
 use crate::row_form::{self, RowForm};
-use crate::{ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, TableKind, TableName, ValueKind};
+use crate::{
+    ArtifactEntry, Bit, CatalogError, Hex32, Packing, Result, RowsRoot, TableKind, TableName, ValueKind,
+};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::{REQUIRED_FAILURE_LOG2, REQUIRED_SECURITY_BITS};
 use sotto_core::{Artifact, Epoch, ParamsError, ParamsReport, SchemeEntry};
@@ -62,6 +64,8 @@ pub struct Catalog {
     /// servers make that state then, and a client has to know of which rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_digest: Option<Hex32>,
+    /// The commitment to the rows, whatever the scheme.
+    pub rows_root: RowsRoot,
     /// What is stacked on the scheme, from the scheme up. A layer that this build does not know is refused: a client that
     /// skipped it would read wrong rows.
     pub layers: Vec<Layer>,
@@ -205,8 +209,28 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError::Disagree`] if the records do not hold the rows.
     pub fn packing(&self, report: &ParamsReport) -> Result<Packing> {
-        Packing::new(self.rows, self.row_bytes, report.records, report.record_bytes)
-            .map_err(|_| CatalogError::Disagree { what: "the number of rows" })
+        let disagree = |_| CatalogError::Disagree { what: "the number of rows" };
+        let packing = Packing::new(self.rows, self.row_bytes, report.records, report.record_bytes);
+        let packing = packing.map_err(disagree)?;
+        match self.rows_root.path {
+            Some(_) => packing.with_paths(self.rows_root.leaf_rows, self.rows_root.path_bytes()),
+            None => Ok(packing),
+        }
+        .map_err(disagree)
+    }
+
+    /// The static files that a client of this table fetches: those of the scheme, and the tree where rows are verified one by
+    /// one.
+    pub fn fetched(&self) -> impl Iterator<Item = &ArtifactEntry> {
+        let tree = self.rows_root.needs_tree(self.rows);
+        self.artifacts
+            .iter()
+            .filter(move |entry| entry.from_epoch.is_none() && (tree || entry.artifact != Artifact::Tree))
+    }
+
+    /// The tree over the rows.
+    pub fn tree(&self) -> Option<&ArtifactEntry> {
+        self.artifacts.iter().find(|entry| entry.artifact == Artifact::Tree)
     }
 
     /// Has the scheme check the parameters, and compares what they say with the catalog.
@@ -224,6 +248,9 @@ impl Catalog {
         if entry.servers as u64 != u64::from(self.servers) {
             return Err(CatalogError::Disagree { what: "the number of servers" });
         }
+        if entry.proven && self.rows_root.path.is_none() {
+            return Err(CatalogError::Disagree { what: "the proofs of its rows" });
+        }
         let report = (entry.report)(self.params.to_string().as_bytes())?;
         if Hex32::from(report.digest) != self.params_digest {
             return Err(CatalogError::Disagree { what: "the digest of the parameters" });
@@ -236,7 +263,8 @@ impl Catalog {
                 what: "the width of a row, which its clients look up in one record",
             });
         }
-        let whole = self.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
+        let whole = |entry: &&ArtifactEntry| entry.from_epoch.is_none() && !entry.artifact.is_tree();
+        let whole = self.artifacts.iter().filter(whole);
         if whole.map(|entry| u128::from(entry.bytes)).sum::<u128>() != u128::from(report.costs.artifact_bytes)
         {
             return Err(CatalogError::Disagree { what: "the size of the artifacts" });
@@ -324,6 +352,7 @@ impl Document for Catalog {
         if !(1..=MAX_SERVERS).contains(&self.servers) {
             return refuse("servers", "1 to 8 servers");
         }
+        self.rows_root.check(self.rows)?;
         if self.artifacts.len() > MAX_ARTIFACTS {
             return refuse("artifacts", "at most 16 artifacts");
         }
@@ -335,6 +364,14 @@ impl Document for Catalog {
             if self.artifacts.iter().take(i).any(same) {
                 return refuse("artifacts", "one entry per artifact and starting epoch");
             }
+        }
+        let tree_bytes = self.tree().map(|entry| entry.bytes);
+        if tree_bytes.unwrap_or(self.rows_root.tree_bytes(self.rows)) != self.rows_root.tree_bytes(self.rows)
+        {
+            return refuse("artifacts", "a tree of another size than the rows' root has");
+        }
+        if tree_bytes.is_none() && self.rows_root.needs_tree(self.rows) {
+            return refuse("artifacts", "a table whose rows can be verified has the tree for that");
         }
         let named = self.artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
         if named && self.rows_digest.is_some() {

@@ -14,6 +14,7 @@
 //! | [`key`] | signing keys, public keys, and their text forms |
 //! | [`bit`] | the rows as one string of bits |
 //! | [`packing`] | narrow rows share a record, wide rows span several |
+//! | [`rows_root`] | the root of a Merkle tree over the rows, and how one row is proved by it |
 //! | [`hex`] | bytes that are written as hexadecimal text |
 //! | [`error`] | whose fault, and what to do |
 //!
@@ -32,6 +33,7 @@ pub mod key;
 pub mod masked;
 pub mod packing;
 pub mod row_form;
+pub mod rows_root;
 pub mod signed;
 pub mod stack;
 pub mod table;
@@ -47,6 +49,7 @@ pub use key::{PublicKey, SigningKey};
 pub use masked::Masked;
 pub use packing::{Packing, Place};
 pub use row_form::RowForm;
+pub use rows_root::RowsRoot;
 pub use signed::{Signed, SignedCatalog, SignedStack};
 pub use stack::Stack;
 pub use table::{KeyKind, TableKind, TableName, ValueKind};

@@ -3,6 +3,9 @@
 //! A record of `R` bytes holds `R / w` whole rows of `w` bytes; the rest of it is zero. Where a row is
 //! wider than a record it spans `ceil(w / R)` consecutive ones, and the rest of the last is zero. So
 //! every lookup of a table makes the same number of queries, whichever row it is for.
+//!
+//! In a table whose rows can be verified one by one, the rows that are looked up together are a *leaf*, and the last bytes of
+//! its records are the nodes that prove it ([`crate::rows_root`]).
 
 use sotto_core::{Misuse, Record, RecordIndex, Result};
 use sotto_math::divide::divide;
@@ -17,6 +20,9 @@ pub struct Packing {
     row_bytes: u64,
     records: u64,
     record_bytes: u64,
+    rows_per_record: u64,
+    /// Bytes at the end of a leaf's records.
+    path_bytes: u64,
 }
 
 /// Where a part of a row lies.
@@ -40,11 +46,31 @@ impl Packing {
         if sizes.iter().any(|size| !matches!(size, Ok(1..))) {
             return Err(Misuse::Rule("rows and records have at least one byte, and fit in memory").into());
         }
-        let packing = Packing { rows, row_bytes, records, record_bytes };
-        if rows == 0 || rows > packing.capacity() {
-            return Err(Misuse::IndexPastEnd { index: rows, len: packing.capacity() }.into());
+        let rows_per_record = (record_bytes / row_bytes).max(1);
+        let packing = Packing { rows, row_bytes, records, record_bytes, rows_per_record, path_bytes: 0 };
+        packing.fitting()
+    }
+
+    /// The same records with fewer rows in each, `leaf_rows`, and `path_bytes` bytes at their end.
+    ///
+    /// # Errors
+    /// As [`Packing::new`]; [`Misuse::Rule`] if a record does not hold them, unless one row spans several.
+    pub fn with_paths(self, leaf_rows: u64, path_bytes: u64) -> Result<Self> {
+        let rows = self.row_bytes.checked_mul(leaf_rows);
+        let bytes = rows.and_then(|rows| rows.checked_add(path_bytes)).filter(|_| leaf_rows > 0);
+        match bytes {
+            Some(bytes) if leaf_rows == 1 || bytes <= self.record_bytes => {
+                Packing { rows_per_record: leaf_rows, path_bytes, ..self }.fitting()
+            }
+            _ => Err(Misuse::Rule("a record holds the rows of a leaf and their path").into()),
         }
-        Ok(packing)
+    }
+
+    fn fitting(self) -> Result<Self> {
+        if self.rows == 0 || self.rows > self.capacity() {
+            return Err(Misuse::IndexPastEnd { index: self.rows, len: self.capacity() }.into());
+        }
+        Ok(self)
     }
 
     /// The same records with another number of rows.
@@ -52,7 +78,7 @@ impl Packing {
     /// # Errors
     /// As [`Packing::new`].
     pub fn with_rows(&self, rows: u64) -> Result<Self> {
-        Packing::new(rows, self.row_bytes, self.records, self.record_bytes)
+        Packing { rows, ..*self }.fitting()
     }
 
     /// Rows in the table.
@@ -77,12 +103,32 @@ impl Packing {
 
     /// Records that every lookup of a row asks for.
     pub fn lookups(&self) -> usize {
-        usize::try_from(self.row_bytes.div_ceil(self.record_bytes)).unwrap_or(usize::MAX)
+        usize::try_from(self.leaf_bytes().div_ceil(self.record_bytes)).unwrap_or(usize::MAX)
     }
 
     /// Whole rows in a record; 1 where a row spans several records.
     pub fn rows_per_record(&self) -> u64 {
-        (self.record_bytes / self.row_bytes).max(1)
+        self.rows_per_record
+    }
+
+    /// Bytes of the rows that are looked up together.
+    pub fn rows_bytes(&self) -> u64 {
+        self.rows_per_record.saturating_mul(self.row_bytes)
+    }
+
+    /// Bytes of what proves them; 0 in tables without proofs.
+    pub fn path_bytes(&self) -> u64 {
+        self.path_bytes
+    }
+
+    /// Where that begins, from the start of a leaf's first record: it ends with the last one.
+    pub fn path_offset(&self) -> u64 {
+        (self.lookups() as u64).saturating_mul(self.record_bytes).saturating_sub(self.path_bytes)
+    }
+
+    /// Bytes of the rows that are looked up together, and of what proves them.
+    fn leaf_bytes(&self) -> u64 {
+        self.rows_bytes().saturating_add(self.path_bytes)
     }
 
     /// The most rows these records can hold.
@@ -100,9 +146,13 @@ impl Packing {
     /// A row past the end has those of row 0, so that something is asked for it: not to ask would tell the server. That there is
     /// no such row is said by [`Packing::extract`], once the answers are there, or by [`Packing::check`].
     pub fn records_of(&self, row: u64) -> Vec<RecordIndex> {
-        let covered = u64::conditional_select(&0, &row, row.ct_lt(&self.rows));
-        let (record, _) = self.place(covered);
+        let (record, _) = self.place(self.covered(row));
         (0..self.lookups() as u64).map(|i| RecordIndex(record.wrapping_add(i))).collect()
+    }
+
+    /// The row, or row 0 if it is past the end.
+    fn covered(&self, row: u64) -> u64 {
+        u64::conditional_select(&0, &row, row.ct_lt(&self.rows))
     }
 
     /// Whether there is such a row.
@@ -122,10 +172,7 @@ impl Packing {
     /// [`Misuse`] for a row past the end, or records of another number or size.
     pub fn extract(&self, row: u64, records: &[Record]) -> Result<Vec<u8>> {
         let (_, slot) = self.locate(row)?;
-        let sized = |record: &Record| record.bytes().len() as u64 == self.record_bytes;
-        if records.len() != self.lookups() || !records.iter().all(sized) {
-            return Err(Misuse::Rule("as many records as lookups(), each of record_bytes()").into());
-        }
+        self.check_records(records)?;
         let width = self.row_bytes as usize;
         let [record] = records else {
             let mut out = Vec::with_capacity(width);
@@ -146,21 +193,65 @@ impl Packing {
         Ok(out)
     }
 
+    /// What a lookup brings, whichever of its rows was wanted: the rows, and what proves them.
+    ///
+    /// # Errors
+    /// [`Misuse`] for records of another number or size.
+    pub fn leaf(&self, records: &[Record]) -> Result<(Vec<u8>, Vec<u8>)> {
+        self.check_records(records)?;
+        let mut rows = Vec::with_capacity(self.lookups().saturating_mul(self.record_bytes as usize));
+        records.iter().for_each(|record| rows.extend_from_slice(record.bytes()));
+        let path = rows.split_off(rows.len().min(self.path_offset() as usize));
+        rows.truncate(self.rows_bytes() as usize);
+        Ok((rows, path))
+    }
+
+    /// Which leaf a row is of; that of row 0 for a row past the end, as in [`Packing::records_of`].
+    pub fn leaf_of(&self, row: u64) -> u64 {
+        divide(self.covered(row), self.rows_per_record).0
+    }
+
+    fn check_records(&self, records: &[Record]) -> Result<()> {
+        let sized = |record: &Record| record.bytes().len() as u64 == self.record_bytes;
+        if records.len() != self.lookups() || !records.iter().all(sized) {
+            return Err(Misuse::Rule("as many records as lookups(), each of record_bytes()").into());
+        }
+        Ok(())
+    }
+
     /// Where the bytes of a row lie, for an encoder. Rows up to [`Packing::capacity`] have places.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`].
     pub fn places(&self, row: u64) -> Result<Vec<Place>> {
         let (record, slot) = Packing { rows: self.capacity(), ..*self }.locate(row)?;
-        let (width, step) = (self.row_bytes as usize, self.record_bytes as usize);
-        let parts = (0..width).step_by(step).zip(record..);
-        Ok(parts
-            .map(|(start, record)| Place {
-                record,
-                offset: slot * self.row_bytes,
-                bytes: start..width.min(start.saturating_add(step)),
-            })
-            .collect())
+        Ok(self.split(record, slot * self.row_bytes, self.row_bytes as usize))
+    }
+
+    /// Where bytes of a leaf's records lie, from byte `offset` of the first on.
+    ///
+    /// # Errors
+    /// [`Misuse::IndexPastEnd`].
+    pub fn leaf_places(&self, leaf: u64, offset: u64, bytes: usize) -> Result<Vec<Place>> {
+        let leaves = self.records / self.lookups() as u64;
+        let end = offset.saturating_add(bytes as u64);
+        if leaf >= leaves || end > (self.lookups() as u64).saturating_mul(self.record_bytes) {
+            return Err(Misuse::IndexPastEnd { index: leaf, len: leaves }.into());
+        }
+        Ok(self.split(leaf * self.lookups() as u64, offset, bytes))
+    }
+
+    /// Cuts bytes that begin at `offset` from the start of a record, and may go on in the next ones.
+    fn split(&self, record: u64, offset: u64, bytes: usize) -> Vec<Place> {
+        let (mut places, mut done, mut at) = (Vec::new(), 0, offset);
+        while done < bytes {
+            let (further, offset) = (at / self.record_bytes, at % self.record_bytes);
+            let length = (bytes - done).min((self.record_bytes - offset) as usize);
+            places.push(Place { record: record + further, offset, bytes: done..done + length });
+            done += length;
+            at += length as u64;
+        }
+        places
     }
 
     /// The first record of a row, and which of the record's rows it is.

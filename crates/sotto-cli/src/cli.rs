@@ -3,6 +3,7 @@
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
+use crate::verbs::audit::Audit;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
     bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, prepare::Prepare, serve::Serve,
@@ -51,6 +52,8 @@ enum Verb {
     Update(Update),
     /// Show what is in a table, an image or a server
     Inspect(Inspect),
+    /// Check what a publisher or a server says
+    Audit(Audit),
     /// Proofs from transparency logs, without saying for which entry
     Tree(Tree),
     /// Measure schemes, or this machine
@@ -106,6 +109,7 @@ impl Verb {
             Verb::Update(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Tree(verb) => verb.run(screen),
+            Verb::Audit(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
             Verb::ExitCodes => screen.say(exit::TABLE),

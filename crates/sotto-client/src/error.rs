@@ -133,6 +133,20 @@ pub enum ClientError {
         /// Its address.
         url: String,
     },
+    /// A table whose rows cannot be verified one by one, where that was demanded.
+    #[error("rows of table {table} cannot be verified: its publisher has put no proofs into it")]
+    NotVerified {
+        /// The table.
+        table: TableName,
+    },
+    /// Answers that are not the rows the publisher has signed.
+    #[error("what came is not the row of table {table} that its publisher has signed for epoch {epoch}")]
+    Unproven {
+        /// The table.
+        table: TableName,
+        /// The epoch.
+        epoch: Epoch,
+    },
     /// A server that shows another catalog than the first one does.
     #[error("server {server} shows another catalog for epoch {epoch} of the table than server 0")]
     CatalogsDiffer {

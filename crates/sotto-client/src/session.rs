@@ -9,6 +9,7 @@
 //! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
+//! | `proof` | whether rows are the publisher's |
 //! | `resuming` | a preparation that was under way, perhaps in another process |
 //! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
@@ -52,6 +53,7 @@ mod gather;
 mod keys;
 pub mod opening;
 pub mod order;
+mod proof;
 #[cfg(feature = "cache")]
 pub mod record;
 mod registered;

@@ -15,6 +15,10 @@ pub enum Artifact {
     Rows,
     /// What changed in [`Artifact::Rows`] since an earlier epoch.
     RowsDelta,
+    /// The nodes of the Merkle tree over the rows that the catalog's root is the digest of.
+    Tree,
+    /// What turns the previous epoch's [`Artifact::Tree`] into this one's.
+    TreeDelta,
 }
 
 impl Artifact {
@@ -25,12 +29,19 @@ impl Artifact {
             Artifact::HintDelta => "hint-delta",
             Artifact::Rows => "rows",
             Artifact::RowsDelta => "rows-delta",
+            Artifact::Tree => "tree",
+            Artifact::TreeDelta => "tree-delta",
         }
     }
 
     /// Whether it leads from an earlier epoch to this one, and is of no use by itself.
     pub fn is_delta(self) -> bool {
-        matches!(self, Artifact::HintDelta | Artifact::RowsDelta)
+        matches!(self, Artifact::HintDelta | Artifact::RowsDelta | Artifact::TreeDelta)
+    }
+
+    /// Whether it is of the table's tree, which is not the scheme's: every table has one.
+    pub fn is_tree(self) -> bool {
+        matches!(self, Artifact::Tree | Artifact::TreeDelta)
     }
 }
 

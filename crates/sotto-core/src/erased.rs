@@ -75,6 +75,8 @@ pub struct SchemeEntry {
     pub state: Option<StateEntry>,
     /// Which server makes hints, where one does.
     pub upkeep: Option<UpkeepEntry>,
+    /// Whether every record ends with the path that proves it.
+    pub proven: bool,
     /// The server's half.
     #[cfg(feature = "server")]
     pub server: ServerEntry,
@@ -111,6 +113,7 @@ impl SchemeEntry {
             patch: caps.patch,
             units: caps.units,
             state: caps.state,
+            proven: caps.proven,
             upkeep: caps.upkeep,
             #[cfg(feature = "server")]
             server: ServerEntry::of::<S>(caps.revise, caps.mask),

@@ -23,6 +23,9 @@ pub struct Shape {
     /// How many lookups one request makes, in this table and in others like it, at least 1. The request fails if any
     /// of them does, so each has to fail that many times less often.
     pub together: u64,
+    /// Nodes of 32 bytes at the end of each record, which are among its bytes: node l is the same in all records whose numbers
+    /// agree but for their l lowest bits. A scheme may make use of that.
+    pub path: u32,
     /// What to spend least of.
     pub goal: Goal,
     /// One of the scheme's named parameter sets ([`Params::sets`]) instead of whichever is best.
@@ -32,7 +35,7 @@ pub struct Shape {
 impl Shape {
     /// A table of `rows` rows, each looked up for itself, with the default goal and no set named.
     pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
-        Shape { rows, row_bytes, lookups_per_client, together: 1, goal: Goal::ServerTime, set: None }
+        Shape { rows, row_bytes, lookups_per_client, together: 1, path: 0, goal: Goal::ServerTime, set: None }
     }
 
     /// log2 of the largest failure probability of a lookup: a request's, divided among its lookups.

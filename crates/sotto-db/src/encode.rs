@@ -1,20 +1,21 @@
 //! A table in, the next epoch's image out.
 
+use crate::commit::{Proven, Tree};
 use crate::image::ImageWriter;
 use crate::kept::{self, Draft};
+use crate::layout::{Plan, Verified};
 use crate::progress::Watcher;
 use crate::table::{Packed, TableSource};
 use crate::written::{Written, draw, literal};
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
-use sotto_catalog::catalog::{self, FORMAT};
+use sotto_catalog::catalog::FORMAT;
 use sotto_catalog::masked;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Document, Hex32, Layer, Packing, SignedCatalog, SigningKey, TableKind, TableName,
-    ValueKind,
+    ArtifactEntry, Catalog, Document, Hex32, Layer, RowsRoot, SignedCatalog, SigningKey, TableKind,
+    TableName, ValueKind,
 };
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Artifact, Epoch, Goal, ParamsError, SchemeEntry, Shape};
+use sotto_core::{Artifact, Epoch, Goal, SchemeEntry, Shape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -39,6 +40,8 @@ pub struct EncodeOptions<'a> {
     pub goal: Goal,
     /// A named parameter set of the scheme, instead of whichever is best.
     pub set: Option<String>,
+    /// Whether rows can be verified one by one.
+    pub verified: Verified,
     /// How many threads encode; `None` for one per core.
     pub threads: Option<usize>,
     /// Where the data comes from, in the words its licence asks for.
@@ -60,6 +63,7 @@ impl<'a> EncodeOptions<'a> {
             together: 1,
             goal: Goal::default(),
             set: None,
+            verified: Verified::No,
             threads: None,
             attribution: None,
             key,
@@ -84,6 +88,8 @@ pub struct EncodeSummary {
     pub record_bytes: u64,
     /// Queries per lookup of a row.
     pub lookups: usize,
+    /// How many nodes of proof each lookup brings; none if rows cannot be verified one by one.
+    pub path: Option<u32>,
     /// Bytes of the table itself.
     pub table_bytes: u64,
     /// Bytes of the image.
@@ -127,20 +133,8 @@ pub fn encode_table(
         set: options.set.clone(),
         ..Shape::new(rows.saturating_add(options.room), row_bytes, options.lookups_per_client)
     };
-    let params = (entry.select)(&shape).map_err(DbError::Scheme)?;
-    let report = (entry.report)(&params).map_err(DbError::Scheme)?;
-    let packing =
-        Packing::new(rows, row_bytes, report.records, report.record_bytes).map_err(DbError::Scheme)?;
-    catalog::gate(&report, &packing).map_err(DbError::Scheme)?;
-    // A scheme may have ignored that there are more lookups to a request.
-    let of_row = packing.failure_log2(report.failure_log2);
-    if of_row > shape.required_failure_log2() {
-        let together = options.together.max(1);
-        let log2 = of_row + (together as f64).log2();
-        let (lookups, required) = (usize::try_from(together).unwrap_or(usize::MAX), REQUIRED_FAILURE_LOG2);
-        let refused = ParamsError::UnreliableTogether { lookups, log2, required };
-        return Err(DbError::Scheme(refused.into()));
-    }
+    let layout = Plan { entry, rows, shape }.choose(options.verified)?;
+    let (report, packing) = (&layout.report, layout.packing);
     let mut draft = Catalog {
         format: FORMAT.to_owned(),
         table: options.table.clone(),
@@ -150,11 +144,12 @@ pub fn encode_table(
         rows,
         row_bytes,
         scheme: entry.id.to_string(),
-        params: literal(&params)?,
+        params: literal(&layout.params)?,
         params_digest: report.digest.into(),
         servers: u32::try_from(entry.servers).unwrap_or(u32::MAX),
         artifacts: Vec::new(),
         rows_digest: None,
+        rows_root: RowsRoot { path: None, ..layout.root() },
         layers: options.layers.clone(),
         sidecar: None,
         attribution: options.attribution.clone(),
@@ -163,20 +158,24 @@ pub fn encode_table(
     // What cannot be signed in the end is refused before the work and not after.
     draft.check()?;
 
+    let tree = in_pool(options.threads, || Tree::of(table, layout.leaf_rows, layout.path, watch))??;
+    draft.rows_root = tree.root();
+    draw(entry, &mut draft, options.key)?;
     let records = Packed::new(table, packing).map_err(DbError::Scheme)?;
-    in_pool(options.threads, || draw(entry, &mut draft, &records, options.key, watch))??;
+    let records = Proven { records, packing, tree: &tree };
     let params = draft.params.to_string();
     let mut writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
     let start = Instant::now();
     in_pool(options.threads, || (entry.server.encode)(params.as_bytes(), &records, &writer))?
         .map_err(|e| writer.failed(e))?;
+    tree.write(&writer).map_err(|e| writer.failed(e))?;
     let encode_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
     draft.artifacts = in_pool(options.threads, || writer.digest(None))??;
     draft.rows_digest = rows_digest(entry, &draft.artifacts, &writer);
     draft.terms(entry)?;
-    let artifact_bytes = bytes_of(&draft.artifacts);
+    let artifact_bytes = bytes_of(&draft);
     let signed = SignedCatalog::sign(&draft, options.key)?;
     // A row of keys is changed by whoever knows what else is in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
@@ -194,6 +193,7 @@ pub fn encode_table(
         records: report.records,
         record_bytes: report.record_bytes,
         lookups: packing.lookups(),
+        path: layout.path,
         table_bytes: rows.saturating_mul(row_bytes),
         image_bytes,
         artifact_bytes,
@@ -267,6 +267,7 @@ pub(crate) fn rows_digest(
     writer.resident_digest().filter(|_| entry.state.is_some() && !named)
 }
 
-pub(crate) fn bytes_of(artifacts: &[ArtifactEntry]) -> u64 {
-    artifacts.iter().filter(|entry| entry.from_epoch.is_none()).map(|entry| entry.bytes).sum()
+/// Bytes of what a client fetches.
+pub(crate) fn bytes_of(catalog: &Catalog) -> u64 {
+    catalog.fetched().map(|entry| entry.bytes).sum()
 }

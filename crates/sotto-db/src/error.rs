@@ -209,6 +209,15 @@ pub enum ImageProblem {
         /// Which part.
         part: &'static str,
     },
+    /// Other rows than its publisher has signed.
+    #[error(
+        "its {what} are not those that its publisher has signed: do not serve it; copy it again from its publisher, or encode the \
+        table afresh"
+    )]
+    Rows {
+        /// What differs.
+        what: &'static str,
+    },
     /// Written to, or cut short, since it was opened.
     #[error(
         "the file was written to or cut short while it was open: put a whole image in its place (copy it under another name, \

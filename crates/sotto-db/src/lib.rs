@@ -5,6 +5,9 @@
 //! | [`ingest`](mod@ingest) | CSV, JSONL, Parquet and raw files, each streamed into a table of fixed-width rows |
 //! | [`table`] | those tables, and the records a scheme sees of them |
 //! | [`encode`] | a table in, the next epoch's image out |
+//! | [`layout`] | parameters, and where the nodes go that prove rows one by one |
+//! | `commit` | the tree over a table's rows, built and put into records |
+//! | [`audit`] | whether an image holds the rows that its catalog commits to |
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
@@ -22,6 +25,8 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+pub mod audit;
+mod commit;
 pub mod encode;
 pub mod epoch;
 pub mod error;
@@ -29,6 +34,7 @@ pub mod image;
 pub mod ingest;
 pub mod inspect;
 pub mod kept;
+pub mod layout;
 pub mod mask;
 pub mod origin;
 pub mod progress;
@@ -38,12 +44,14 @@ pub mod table;
 pub mod update;
 pub mod written;
 
+pub use audit::audit;
 pub use encode::{EncodeOptions, EncodeSummary, encode_table};
 pub use epoch::{TableDir, WriteLock};
 pub use error::{DbError, ImageProblem};
 pub use image::{ImageFile, ImageWriter};
 pub use ingest::{IngestOptions, Ingested, ingest};
 pub use inspect::{Inspection, inspect};
+pub use layout::Verified;
 pub use origin::Origin;
 pub use progress::{Progress, Unit, Watcher};
 pub use retain::{Retained, Retention, retain};

@@ -209,7 +209,7 @@ impl Update<'_> {
         }
         let next = Next { entry, lock, old: &old, rows: &changes.rows, layers, kept: kept.as_ref() };
         let written = next.write(options, watch)?;
-        let artifact_bytes = bytes_of(&written.catalog.artifacts);
+        let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();
         let image = written.image;
         let image_bytes = std::fs::metadata(&image).map_err(|e| DbError::io("reading", &image, e))?.len();

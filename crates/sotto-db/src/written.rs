@@ -14,7 +14,6 @@
 //! its summands were; one that was written in several epochs counts in each. Where the file is not there, or of another epoch,
 //! as much as there is counts as written, and the next change encodes the table anew.
 
-use crate::progress::{Stage, Watcher};
 use crate::stack::whole;
 use crate::{DbError, Result, TableDir};
 use serde::{Deserialize, Serialize};
@@ -29,9 +28,6 @@ const FORMAT: &str = "sotto-written/1";
 
 /// Most bytes of the file. Of a table with more columns than that says, nothing is kept.
 const MAX_BYTES: u64 = 64 << 20;
-
-/// Bytes of records that are digested at a time.
-const BLOCK_BYTES: usize = 8 << 20;
 
 /// How many summands of each column were written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -128,19 +124,13 @@ pub(crate) fn after(
     Ok(written.filter(|written| !written.exceeds(most)))
 }
 
-/// Gives a table that is about to be encoded the mask of its own, if its scheme has masks.
+/// Gives a table that is about to be encoded the mask of its own, if its scheme has masks. The root of its rows is there.
 ///
 /// # Errors
-/// [`DbError::Scheme`] if records cannot be read.
-pub(crate) fn draw(
-    entry: &SchemeEntry,
-    catalog: &mut Catalog,
-    records: &dyn Rows,
-    key: &SigningKey,
-    watch: Watcher<'_>,
-) -> Result<()> {
+/// [`DbError::Scheme`] for parameters that take no mask.
+pub(crate) fn draw(entry: &SchemeEntry, catalog: &mut Catalog, key: &SigningKey) -> Result<()> {
     let Some(mask) = &entry.server.mask else { return Ok(()) };
-    let seed = key.mask_seed(&digest(records, watch)?);
+    let seed = key.mask_seed(&catalog.rows_root.root);
     let params = (mask.with_mask)(catalog.params.to_string().as_bytes(), seed).map_err(DbError::Scheme)?;
     catalog.params_digest = (entry.report)(&params).map_err(DbError::Scheme)?.digest.into();
     catalog.params = literal(&params)?;
@@ -151,31 +141,6 @@ pub(crate) fn draw(
 pub(crate) fn literal(params: &[u8]) -> Result<serde_json::Value> {
     let rule = Misuse::Rule("a scheme's literal parameters are JSON");
     serde_json::from_slice(params).map_err(|_| DbError::Scheme(rule.into()))
-}
-
-/// BLAKE3 of how many records there are, how long they are, and all of them.
-fn digest(records: &dyn Rows, watch: Watcher<'_>) -> Result<Hex32> {
-    let (count, width) = (records.records(), records.record_bytes());
-    let stage = Stage::new(watch, "digest rows", count.saturating_mul(width as u64));
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&count.to_le_bytes()).update(&(width as u64).to_le_bytes());
-    // A record may be larger than memory; whole ones are read together.
-    let (most, mut block) = ((BLOCK_BYTES / width.max(1)) as u64, Vec::new());
-    for first in (0..count).step_by(most.max(1) as usize) {
-        let whole = most.min(count - first);
-        for offset in (0..if whole == 0 { width } else { 1 }).step_by(BLOCK_BYTES) {
-            block
-                .resize(if whole == 0 { BLOCK_BYTES.min(width - offset) } else { whole as usize * width }, 0);
-            let read = match whole {
-                0 => records.read_part(first, offset as u64, &mut block),
-                _ => records.read(first, &mut block),
-            };
-            read.map_err(DbError::Scheme)?;
-            hasher.update_rayon(&block);
-            stage.add(block.len() as u64);
-        }
-    }
-    Ok(hasher.finalize().into())
 }
 
 /// The records of an image, some bytes of which are others now.

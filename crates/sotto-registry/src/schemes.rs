@@ -3,7 +3,7 @@
 
 use sotto_core::SchemeEntry;
 
-/// Every scheme this build was compiled with.
+/// Every scheme this build was compiled with. Of several with one name, the name alone means the last.
 pub static SCHEMES: &[&SchemeEntry] = &[
     #[cfg(feature = "simplepir")]
     &simplepir::ENTRY,
@@ -17,6 +17,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &s3pir::TWO,
     #[cfg(feature = "piano")]
     &piano::ENTRY,
+    #[cfg(feature = "dpf")]
+    &dpf::AUTHENTICATED,
     #[cfg(feature = "dpf")]
     &dpf::ENTRY,
     #[cfg(feature = "checklist")]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog};
 use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
 use sotto_db::image::Seal;
-use sotto_db::{ImageFile, Watcher};
+use sotto_db::{ImageFile, Progress, Watcher};
 use sotto_oprf::SecretKey;
 use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 /// An open epoch. Immutable.
 pub struct LiveTable {
+    scheme: &'static SchemeEntry,
     catalog: Catalog,
     key: PublicKey,
     table: Arc<str>,
@@ -131,6 +132,7 @@ impl LiveTable {
         let digest = ParamsDigest(catalog.params_digest.0);
         let pin = Pin { server: role, epoch: catalog.epoch, digest };
         Ok(LiveTable {
+            scheme,
             key: signed.public_key(),
             etag: past::etag(&signed),
             signed: Bytes::from(signed.to_bytes()),
@@ -161,19 +163,27 @@ impl LiveTable {
         self.file.as_ref().map(|of| of.file.seal())
     }
 
-    /// How many bytes [`LiveTable::read_through`] reads.
+    /// How many bytes [`LiveTable::read_through`] reads: those of the file, and then the rows in it.
     pub(crate) fn unread_bytes(&self) -> u64 {
-        self.file.as_ref().filter(|of| of.verified).map_or(0, |of| of.file.header().file_bytes)
+        let rows = self.catalog.rows.saturating_mul(self.catalog.row_bytes);
+        let file = self.file.as_ref().filter(|of| of.verified);
+        file.map_or(0, |of| of.file.header().file_bytes.saturating_add(rows))
     }
 
-    /// Compares every section of its file with its digest, for as long as `go_on` says so. Gives whether it came to the end.
+    /// Compares every section of its file with its digest, and its rows with the root that is signed, for as long as `go_on` says
+    /// so. Gives whether it came to the end.
     pub(crate) fn read_through(
         &self,
         watch: Watcher<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<bool, SourceError> {
         match &self.file {
-            Some(of) if of.verified => Ok(of.file.verify_while(watch, &|_| true, go_on)?),
+            Some(of) if of.verified => {
+                let file_bytes = of.file.header().file_bytes;
+                let then = |at: Progress| watch(Progress { done: file_bytes.saturating_add(at.done), ..at });
+                Ok(of.file.verify_while(watch, &|_| true, go_on)?
+                    && sotto_db::audit(self.scheme, &of.file, &then, go_on)?)
+            }
             Some(of) => Ok(of.file.check().map(|()| true)?),
             None => Ok(true),
         }

@@ -12,16 +12,16 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 /// A client, which needs nothing but the parameters.
-pub struct Client {
+pub struct Client<const PROVEN: bool = false> {
     params: Params,
 }
 
-impl sotto_core::Prepare<Dpf> for Client {
+impl<const PROVEN: bool> sotto_core::Prepare<Dpf<PROVEN>> for Client<PROVEN> {
     fn begin(params: &Params, _: &mut dyn CryptoRng) -> Result<Self> {
         Ok(Client { params: params.clone() })
     }
 
-    fn finish(self) -> Result<Client> {
+    fn finish(self) -> Result<Self> {
         Ok(self)
     }
 }
@@ -29,7 +29,7 @@ impl sotto_core::Prepare<Dpf> for Client {
 /// That a query was asked. The two answers together are the record, so there is nothing to keep.
 pub struct Pending(());
 
-impl sotto_core::Client<Dpf> for Client {
+impl<const PROVEN: bool> sotto_core::Client<Dpf<PROVEN>> for Client<PROVEN> {
     type Pending = Pending;
 
     fn keys(&self) {}

@@ -1,15 +1,16 @@
 //! The table in bit slices, and changes to it.
 
 use crate::Dpf;
-use crate::params::Params;
+use crate::params::{Layer, Params};
 use rayon::prelude::*;
-use sotto_core::{Change, Misuse, Result, Revise, Rows, Section, Sink};
-use sotto_math::slices::{BLOCK_RECORDS, reslice, slice};
+use sotto_core::{Change, Held, Misuse, Result, Revise, Rows, Section, Sink, Stored, Sure};
+use sotto_math::slices::{BLOCK_RECORDS, reslice, slice, unslice};
+use std::ops::Range;
 
 /// Bytes of records that are in memory at once, unless one block has more; blocks take as many again.
 const SLAB: usize = 8 << 20;
 
-/// Writes the only section of an image: blocks of eight records, the last one filled up with zeros.
+/// Writes the only section of an image: layer by layer in blocks of eight, the last one of each filled up with zeros.
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than `params`; storage errors.
@@ -19,39 +20,107 @@ pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
     out.reserve(Section::Resident, params.table_bytes())?;
-    let most = (SLAB / params.block_bytes()).max(1) * BLOCK_RECORDS;
-    let (mut records, mut blocks) = (Vec::new(), Vec::new());
+    let mut layers: Vec<Writer<'_>> = params.layers().iter().map(Writer::new).collect();
+    let most = (SLAB / (BLOCK_RECORDS * width)).max(1) * BLOCK_RECORDS;
+    let mut records = Vec::new();
     for first in (0..params.records()).step_by(most) {
         let count = (params.records() - first).min(most as u64) as usize;
-        records.clear();
         records.resize(count * width, 0);
         rows.read(first, &mut records)?;
-        records.resize(count.next_multiple_of(BLOCK_RECORDS) * width, 0);
-        blocks.resize(records.len(), 0);
-        let block = params.block_bytes();
-        blocks
-            .par_chunks_mut(block)
-            .zip(records.par_chunks(block))
-            .for_each(|(block, records)| slice(records, block));
-        out.write_at(Section::Resident, first * width as u64, &blocks)?;
+        for layer in &mut layers {
+            let shift = layer.layer.shift;
+            let first_of_some =
+                (first..).zip(records.chunks_exact(width)).filter(|(i, _)| i.trailing_zeros() >= shift);
+            first_of_some.for_each(|(_, record)| layer.add(record));
+            layer.write(out, false)?;
+        }
         out.progress("bit slices", first + count as u64, params.records());
     }
-    Ok(())
+    layers.iter_mut().try_for_each(|layer| layer.write(out, true))
 }
 
-impl Revise for Dpf {
+/// Writes a layer.
+struct Writer<'a> {
+    layer: &'a Layer,
+    held: Vec<u8>,
+    blocks: Vec<u8>,
+    at: u64,
+}
+
+impl<'a> Writer<'a> {
+    fn new(layer: &'a Layer) -> Self {
+        Writer { layer, held: Vec::new(), blocks: Vec::new(), at: layer.at }
+    }
+
+    fn add(&mut self, record: &[u8]) {
+        let part = record.get(self.layer.start..).and_then(|rest| rest.get(..self.layer.width));
+        self.held.extend_from_slice(part.sure("a layer is part of a record"));
+    }
+
+    /// Writes what is held, if that is much; at last all of it, also what does not fill a block.
+    fn write(&mut self, out: &dyn Sink, last: bool) -> Result<()> {
+        let (block, held) = (self.layer.block_bytes(), self.held.len());
+        let whole = if last { held.next_multiple_of(block) } else { held / block * block };
+        if whole == 0 || !last && held < SLAB {
+            return Ok(());
+        }
+        let rest = self.held.split_off(whole.min(self.held.len()));
+        self.held.resize(whole, 0);
+        self.blocks.resize(whole, 0);
+        let pairs = self.blocks.par_chunks_mut(block).zip(self.held.par_chunks(block));
+        pairs.for_each(|(block, records)| slice(records, block));
+        out.write_at(Section::Resident, self.at, &self.blocks)?;
+        self.at += whole as u64;
+        self.held = rest;
+        Ok(())
+    }
+}
+
+/// Where bytes of a record lie: for each layer that has some, the first byte of their slices in the image, which record of its
+/// block it is, and which of the bytes.
+fn places(
+    params: &Params,
+    record: u64,
+    bytes: Range<usize>,
+) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
+    params.layers().iter().filter_map(move |layer| {
+        let (start, end) = (bytes.start.max(layer.start), bytes.end.min(layer.start + layer.width));
+        let item = record >> layer.shift;
+        let block = layer.at + item / 8 * layer.block_bytes() as u64;
+        let at = block + 8 * start.saturating_sub(layer.start) as u64;
+        (start < end).then(|| (at, (item % 8) as usize, start - bytes.start..end - bytes.start))
+    })
+}
+
+/// The records of an image.
+pub(crate) fn records(params: &Params, held: Held) -> Box<dyn Rows> {
+    let (records, record_bytes, params) = (params.records(), params.record_bytes(), params.clone());
+    let read = move |table: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+        for (at, which, part) in places(&params, record, offset..offset + out.len()) {
+            let part = out.get_mut(part)?;
+            let slices = table.get(usize::try_from(at).ok()?..)?.get(..8 * part.len())?;
+            unslice(slices, which, part);
+        }
+        Some(())
+    };
+    Box::new(Stored { held, records, record_bytes, read })
+}
+
+impl<const PROVEN: bool> Revise for Dpf<PROVEN> {
     /// Reads and writes eight bytes for each that changes.
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
         changes.iter().try_for_each(|change| inside(params, change))?;
         out.reserve(Section::Resident, params.table_bytes())?;
         let mut slices = Vec::new();
         for change in changes {
-            let (block, which) = (change.record / 8, (change.record % 8) as usize);
-            let offset = block * params.block_bytes() as u64 + 8 * change.offset;
-            slices.resize(8 * change.bytes.len(), 0);
-            out.read_at(Section::Resident, offset, &mut slices)?;
-            reslice(&change.bytes, which, &mut slices);
-            out.write_at(Section::Resident, offset, &slices)?;
+            let offset = change.offset as usize;
+            for (at, which, part) in places(params, change.record, offset..offset + change.bytes.len()) {
+                let bytes = change.bytes.get(part).sure("a part is one of the bytes");
+                slices.resize(8 * bytes.len(), 0);
+                out.read_at(Section::Resident, at, &mut slices)?;
+                reslice(bytes, which, &mut slices);
+                out.write_at(Section::Resident, at, &slices)?;
+            }
         }
         Ok(())
     }

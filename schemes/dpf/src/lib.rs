@@ -33,23 +33,33 @@ pub mod tree;
 
 use sotto_core::{Caps, Scheme, SchemeEntry, SchemeId, Two};
 
-/// The scheme.
-pub struct Dpf;
+/// The scheme; `PROVEN` where every record ends with the path that proves it.
+pub struct Dpf<const PROVEN: bool = false>;
 
-impl Scheme for Dpf {
-    const ID: SchemeId = SchemeId("dpf/1");
-    const TITLE: &'static str = "DPF-PIR, two servers (CCS 2016)";
+impl<const PROVEN: bool> Scheme for Dpf<PROVEN> {
+    const ID: SchemeId = SchemeId(if PROVEN { "dpf/2" } else { "dpf/1" });
+    const TITLE: &'static str = match PROVEN {
+        true => "authenticated DPF-PIR, two servers (CCS 2016, USENIX Security 2023)",
+        false => "DPF-PIR, two servers (CCS 2016)",
+    };
     type Params = params::Params;
     type Fan<T> = Two<T>;
     type Keys = ();
     type Query = message::Query;
     type Answer = message::Answer;
-    type Prepare = client::Client;
-    type Client = client::Client;
+    type Prepare = client::Client<PROVEN>;
+    type Client = client::Client<PROVEN>;
     #[cfg(feature = "server")]
-    type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    type Server = server::Server<PROVEN>;
+    const CAPS: Caps<Self> = match PROVEN {
+        true => Caps::NONE.revise().proven(),
+        false => Caps::NONE.revise(),
+    };
 }
 
 /// What the registry knows of this scheme.
 pub static ENTRY: SchemeEntry = SchemeEntry::of::<Dpf>();
+
+/// The same with a path in every record: authenticated private information retrieval, if the table's tree is the same for all
+/// (Colombo, Nikitin, Corrigan-Gibbs, Wu, Ford; USENIX Security 2023).
+pub static AUTHENTICATED: SchemeEntry = SchemeEntry::of::<Dpf<true>>();

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn every_key_survives_and_every_left_over_bit_is_refused() {
         for records in [1, 513, 2000, 1 << 13, 1 << 20, 1 << 40] {
-            let params = Params::check(ParamsLiteral { records, record_bytes: 8 }).unwrap();
+            let params = Params::check(ParamsLiteral { records, record_bytes: 8, path: 0 }).unwrap();
             let size = Query::size(&params);
             let used = 1 + 2 * params.depth();
             for seed in 0..8u32 {

@@ -9,6 +9,12 @@ pub const MAX_RECORDS: u64 = 1 << 40;
 /// Most bytes in a record. Wider rows are spread over several, each of which costs a pass over the table.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
+/// Bytes of a node.
+pub const NODE_BYTES: usize = 32;
+
+/// Most nodes in a record. Those of the last level are kept once for 2^11 records, fewer than are selected from in one turn.
+pub const MAX_PATH: u32 = 12;
+
 /// Records whose bits are one leaf of the tree.
 pub const LEAF_RECORDS: u64 = 512;
 
@@ -23,6 +29,42 @@ pub struct ParamsLiteral {
     pub records: u64,
     /// Bytes in a record, B: a multiple of 8.
     pub record_bytes: u64,
+    /// Nodes of 32 bytes at the end of each record, where there are some: node l is the same in all records whose numbers agree but
+    /// for their l lowest bits, and kept once for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub path: u32,
+}
+
+fn is_zero(path: &u32) -> bool {
+    *path == 0
+}
+
+/// What the server keeps of records as a table of its own: part of each, for all records whose numbers agree but for some low
+/// bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layer {
+    /// How many bits those are.
+    pub shift: u32,
+    /// Which bytes of a record it has.
+    pub start: usize,
+    /// And how many.
+    pub width: usize,
+    /// Where it lies in the image.
+    pub at: u64,
+    /// How many parts it has.
+    pub items: u64,
+}
+
+impl Layer {
+    /// Bytes of eight parts in bit slices.
+    pub fn block_bytes(&self) -> usize {
+        8 * self.width
+    }
+
+    /// Bytes of all of it: whole blocks.
+    pub fn bytes(&self) -> u64 {
+        self.items.next_multiple_of(8) * self.width as u64
+    }
 }
 
 /// Checked parameters.
@@ -30,6 +72,22 @@ pub struct ParamsLiteral {
 pub struct Params {
     literal: ParamsLiteral,
     record_bytes: usize,
+    layers: Vec<Layer>,
+}
+
+/// The layers of sound parameters.
+fn layers(literal: &ParamsLiteral, record_bytes: usize) -> Vec<Layer> {
+    // The first node belongs to one record alone.
+    let shared = literal.path.saturating_sub(1);
+    let width = record_bytes - NODE_BYTES * shared as usize;
+    let mut layers = vec![Layer { shift: 0, start: 0, width, at: 0, items: literal.records }];
+    for shift in 1..=shared {
+        let (start, at) =
+            layers.last().map_or((0, 0), |last| (last.start + last.width, last.at + last.bytes()));
+        let items = literal.records.div_ceil(1 << shift);
+        layers.push(Layer { shift, start, width: NODE_BYTES, at, items });
+    }
+    layers
 }
 
 impl Params {
@@ -49,13 +107,13 @@ impl Params {
     pub fn depth(&self) -> usize {
         self.leaves().next_power_of_two().ilog2() as usize
     }
-    /// Bytes of a block, which is eight records in bit slices.
-    pub fn block_bytes(&self) -> usize {
-        8 * self.record_bytes
+    /// What the server keeps: records without the nodes that are kept once for several, and then those, level by level.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
     }
-    /// Bytes of the table as the server keeps it: whole blocks.
+    /// Bytes of the table as the server keeps it.
     pub fn table_bytes(&self) -> u64 {
-        self.literal.records.next_multiple_of(8) * self.literal.record_bytes
+        self.layers.iter().map(Layer::bytes).sum()
     }
     /// Bytes of a key: salt, root, one word for each level and one for the leaves, and the control bits.
     pub fn key_bytes(&self) -> usize {
@@ -76,8 +134,17 @@ impl sotto_core::Params for Params {
         }
         let width = usize::try_from(literal.record_bytes).ok();
         let width = width.filter(|_| (8..=MAX_RECORD_BYTES).contains(&literal.record_bytes));
+        if literal.path > MAX_PATH || u64::from(literal.path) * NODE_BYTES as u64 >= literal.record_bytes {
+            return Err(field(
+                "path",
+                format!("must be nodes of a record beside others, {MAX_PATH} at most"),
+            ));
+        }
         match width.filter(|width| width.is_multiple_of(8)) {
-            Some(record_bytes) => Ok(Params { literal, record_bytes }),
+            Some(record_bytes) => {
+                let layers = layers(&literal, record_bytes);
+                Ok(Params { literal, record_bytes, layers })
+            }
             None => Err(field("record_bytes", format!("must be a multiple of 8 in 8..={MAX_RECORD_BYTES}"))),
         }
     }
@@ -87,7 +154,7 @@ impl sotto_core::Params for Params {
     }
 
     fn report(&self) -> ParamsReport {
-        let ParamsLiteral { records, record_bytes } = self.literal;
+        let ParamsLiteral { records, record_bytes, path } = self.literal;
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records,
@@ -111,12 +178,15 @@ impl sotto_core::Params for Params {
                 core_svp: None,
             },
             failure_log2: f64::NEG_INFINITY,
-            details: vec![
+            details: [
                 ("N", records.to_string()),
                 ("B", record_bytes.to_string()),
                 ("leaf", format!("{LEAF_RECORDS} records")),
                 ("n", self.depth().to_string()),
-            ],
+            ]
+            .into_iter()
+            .chain((path > 0).then(|| ("path", format!("{path} nodes, kept once for all that share them"))))
+            .collect(),
         }
     }
 }
@@ -132,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_key_grows_by_one_word_whenever_the_table_doubles() {
-        let of = |records| Params::check(ParamsLiteral { records, record_bytes: 8 }).unwrap();
+        let of = |records| Params::check(ParamsLiteral { records, record_bytes: 8, path: 0 }).unwrap();
         for (records, depth, bytes) in
             [(1, 0, 97), (512, 0, 97), (513, 1, 113), (1024, 1, 113), (1025, 2, 129), (1 << 20, 11, 275)]
         {
@@ -147,12 +217,29 @@ mod tests {
             [(0, 8), (MAX_RECORDS + 1, 8), (1, 0), (1, 7), (1, 12), (1, MAX_RECORD_BYTES + 8), (1, u64::MAX)];
         for (records, record_bytes) in bad {
             assert!(
-                Params::check(ParamsLiteral { records, record_bytes }).is_err(),
+                Params::check(ParamsLiteral { records, record_bytes, path: 0 }).is_err(),
                 "{records} {record_bytes}"
             );
         }
         assert!(
-            Params::check(ParamsLiteral { records: MAX_RECORDS, record_bytes: MAX_RECORD_BYTES }).is_ok()
+            Params::check(ParamsLiteral { records: MAX_RECORDS, record_bytes: MAX_RECORD_BYTES, path: 0 })
+                .is_ok()
         );
+    }
+
+    #[test]
+    fn nodes_lie_behind_the_row_and_are_kept_once() {
+        let of = |records, record_bytes, path| Params::check(ParamsLiteral { records, record_bytes, path });
+        let params = of(1000, 256 + 3 * 32, 3).unwrap();
+        let layers = params.layers();
+        let found: Vec<_> = layers.iter().map(|l| (l.shift, l.start, l.width, l.at, l.items)).collect();
+        let first = 1000 * 288;
+        assert_eq!(
+            found,
+            [(0, 0, 288, 0, 1000), (1, 288, 32, first, 500), (2, 320, 32, first + 504 * 32, 250)]
+        );
+        assert_eq!(params.table_bytes(), first + 504 * 32 + 256 * 32);
+        assert!(of(1000, 64, 2).is_err() && of(1000, 1024, MAX_PATH + 1).is_err());
+        assert!(of(1000, 32 * 13, 12).is_ok() && of(1, 40, 1).is_ok());
     }
 }

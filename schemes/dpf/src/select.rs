@@ -30,7 +30,8 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
         // Evened out, so that the last record of a row is not mostly padding.
         let pieces = row_bytes.div_ceil(MAX_RECORD_BYTES);
         let record_bytes = row_bytes.div_ceil(pieces).next_multiple_of(8);
-        let literal = rows.checked_mul(pieces).map(|records| ParamsLiteral { records, record_bytes });
+        let literal = rows.checked_mul(pieces).filter(|_| shape.path == 0);
+        let literal = literal.map(|records| ParamsLiteral { records, record_bytes, path: 0 });
         return literal.filter(fits).ok_or_else(|| no_fit("it has more than 2^40 pieces of 1 MiB"));
     }
     let most = (PACKED_BYTES / row_bytes).clamp(1, rows);
@@ -38,6 +39,7 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
         .map(|k| ParamsLiteral {
             records: rows.div_ceil(k),
             record_bytes: (k * row_bytes).next_multiple_of(8),
+            path: shape.path,
         })
         .filter(fits)
         .filter_map(|literal| Some((price(&literal, shape.goal)?, literal)))
@@ -76,8 +78,14 @@ mod tests {
     #[test]
     fn narrow_rows_share_a_record_and_wide_ones_have_their_own() {
         assert!(chosen(1 << 24, 4, Goal::ServerTime).record_bytes >= 32);
-        assert_eq!(chosen(1 << 24, 3, Goal::Rate), ParamsLiteral { records: 1 << 23, record_bytes: 8 });
-        assert_eq!(chosen(1000, 257, Goal::ServerTime), ParamsLiteral { records: 1000, record_bytes: 264 });
+        assert_eq!(
+            chosen(1 << 24, 3, Goal::Rate),
+            ParamsLiteral { records: 1 << 23, record_bytes: 8, path: 0 }
+        );
+        assert_eq!(
+            chosen(1000, 257, Goal::ServerTime),
+            ParamsLiteral { records: 1000, record_bytes: 264, path: 0 }
+        );
         // Where padding would be a fifth of the table, rows are packed to avoid it.
         let odd = chosen(1 << 24, 33, Goal::ServerTime);
         assert!(odd.records * odd.record_bytes < (1 << 24) * 34, "{odd:?}");
@@ -86,7 +94,7 @@ mod tests {
     #[test]
     fn a_row_wider_than_a_record_is_cut_evenly() {
         let literal = chosen(10, MAX_RECORD_BYTES + 1, Goal::ServerTime);
-        assert_eq!(literal, ParamsLiteral { records: 20, record_bytes: MAX_RECORD_BYTES / 2 + 8 });
+        assert_eq!(literal, ParamsLiteral { records: 20, record_bytes: MAX_RECORD_BYTES / 2 + 8, path: 0 });
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use crate::Dpf;
 use crate::message::{Answer, Query};
-use crate::params::Params;
+use crate::params::{Layer, Params};
 use crate::tree::Tree;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Result, Rows, Section, Sink, Stored, Sure};
-use sotto_math::slices::{GROUP, Matrices, Share, matrices, scan, unslice};
+use sotto_core::{Held, Image, Result, Rows, Section, Sink, Sure};
+use sotto_math::slices::{GROUP, Matrices, RUN_RECORDS, Share, matrices, scan, unslice};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Queries in one pass: as many as have their sums in registers.
@@ -20,12 +21,12 @@ const MATRICES: usize = 512 << 10;
 const MOST_LEAVES: usize = 512;
 
 /// An open table.
-pub struct Server {
+pub struct Server<const PROVEN: bool = false> {
     params: Params,
     table: Held,
 }
 
-impl sotto_core::Server<Dpf> for Server {
+impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
@@ -39,15 +40,7 @@ impl sotto_core::Server<Dpf> for Server {
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
         let held = Held::open(image, Section::Resident, "table", params.table_bytes())?;
-        let (records, record_bytes, block_bytes) =
-            (params.records(), params.record_bytes(), params.block_bytes());
-        let read = move |table: &[u8], record: u64, offset: usize, out: &mut [u8]| {
-            let (block, which) = ((record / 8) as usize, (record % 8) as usize);
-            let slices = table.get(block * block_bytes + 8 * offset..)?.get(..8 * out.len())?;
-            unslice(slices, which, out);
-            Some(())
-        };
-        Ok(Box::new(Stored { held, records, record_bytes, read }))
+        Ok(crate::encode::records(params, held))
     }
 
     fn admit(&self, (): ()) -> Result<()> {
@@ -67,9 +60,9 @@ impl sotto_core::Server<Dpf> for Server {
     }
 }
 
-impl Server {
+impl<const PROVEN: bool> Server<PROVEN> {
     fn answers(&self, queries: &[Query]) -> Vec<Answer> {
-        let blocks = self.table.bytes();
+        let table = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
         let turn = (MATRICES / (groups * size_of::<Matrices>())).clamp(1, MOST_LEAVES);
         let turn = 1 << turn.ilog2();
@@ -80,25 +73,29 @@ impl Server {
             .into_par_iter()
             .map(|part| {
                 let turns = part * stretch..turns.min((part + 1) * stretch);
-                Pass::new(&self.params, queries).over(blocks, turns, turn)
+                Pass::new(&self.params, queries).over(table, turns, turn)
             })
             .collect();
-        let block = self.params.block_bytes();
         let mut sums = sums.into_iter();
         let mut total = sums.next().sure("a table has a leaf");
         for sum in sums {
             total.iter_mut().zip(sum).for_each(|(total, sum)| *total ^= sum);
         }
-        total
-            .chunks_exact(block)
-            .flat_map(|sums| (0..GROUP).map(move |i| (sums, i)))
-            .take(queries.len())
-            .map(|(sums, i)| {
-                let mut record = vec![0; self.params.record_bytes()];
-                unslice(sums, i, &mut record);
-                Answer(record)
-            })
-            .collect()
+        (0..queries.len()).map(|query| self.answer(&total, groups, query)).collect()
+    }
+
+    /// One query's answer, out of the sums of all.
+    fn answer(&self, mut sums: &[u8], groups: usize, query: usize) -> Answer {
+        let mut record = vec![0; self.params.record_bytes()];
+        for layer in self.params.layers() {
+            let (of_layer, rest) = sums.split_at(groups * layer.block_bytes());
+            let of_group = of_layer.chunks_exact(layer.block_bytes()).nth(query / GROUP);
+            let part = record.get_mut(layer.start..layer.start + layer.width);
+            let part = part.sure("a layer is part of a record");
+            unslice(of_group.sure("each group has sums"), query % GROUP, part);
+            sums = rest;
+        }
+        Answer(record)
     }
 }
 
@@ -107,45 +104,124 @@ struct Pass<'a> {
     params: &'a Params,
     trees: Vec<Tree>,
     matrices: Vec<Matrices>,
+    /// Those of all groups, layer by layer.
     sums: Vec<u8>,
 }
 
 impl<'a> Pass<'a> {
     fn new(params: &'a Params, queries: &[Query]) -> Self {
         let groups = queries.len().div_ceil(GROUP);
+        let blocks: usize = params.layers().iter().map(Layer::block_bytes).sum();
         Pass {
             params,
             trees: queries.iter().map(Tree::new).collect(),
             matrices: Vec::new(),
-            sums: vec![0; groups * params.block_bytes()],
+            sums: vec![0; groups * blocks],
         }
     }
 
-    /// Goes over a stretch of the table, in turns of `turn` leaves: bits of all queries, then the records they select.
-    fn over(mut self, blocks: &[u8], turns: std::ops::Range<u64>, turn: usize) -> Vec<u8> {
+    /// Goes over a stretch of the table, in turns of `turn` leaves: bits of all queries, then what they select in each layer.
+    fn over(mut self, table: &[u8], turns: Range<u64>, turn: usize) -> Vec<u8> {
         let groups = self.trees.len().div_ceil(GROUP);
-        // The table is in memory, so its size fits.
-        let leaf_bytes = 64 * self.params.block_bytes();
         for number in turns {
             let first = number * turn as u64;
-            let start = first as usize * leaf_bytes;
-            let piece = blocks.get(start..).sure("a turn begins inside the table");
-            let piece = piece.get(..turn * leaf_bytes).unwrap_or(piece);
-            let leaves = piece.len().div_ceil(leaf_bytes);
-            self.matrices.resize(leaves * groups, [0; 64]);
+            let leaves = (self.params.leaves() - first).min(turn as u64) as usize;
+            self.matrices.resize(leaves * groups, [0; RUN]);
             for (g, trees) in self.trees.chunks_mut(GROUP).enumerate() {
                 let shares: Vec<Share<'_>> =
                     trees.iter_mut().map(|tree| share(tree, first, leaves)).collect();
                 matrices(&shares, groups, self.matrices.get_mut(g..).sure("each group has matrices"));
             }
-            let width = self.params.record_bytes();
-            scan(piece, width, self.trees.len(), &self.matrices, &mut self.sums);
+            let mut sums = self.sums.as_mut_slice();
+            for layer in self.params.layers() {
+                if layer.shift > 0 {
+                    fold(&mut self.matrices, groups);
+                }
+                let (of_layer, rest) = sums.split_at_mut(groups * layer.block_bytes());
+                let blocks = blocks(table, layer, first, turn);
+                let runs = (blocks.len() / layer.block_bytes()).div_ceil(RUN);
+                let selections =
+                    self.matrices.get(..runs * groups).sure("there are selections for all blocks");
+                scan(blocks, layer.width, self.trees.len(), selections, of_layer);
+                sums = rest;
+            }
         }
         self.sums
     }
 }
 
+/// Blocks of a run.
+const RUN: usize = RUN_RECORDS / GROUP;
+
+/// The blocks of a layer that a turn of `turn` leaves from `first` on is about. A turn has so many leaves that it begins and ends
+/// with blocks, unless the table ends before.
+fn blocks<'a>(table: &'a [u8], layer: &Layer, first: u64, turn: usize) -> &'a [u8] {
+    let all = layer.items.div_ceil(GROUP as u64);
+    // The table is in memory, so its size fits.
+    let place = |leaves: u64| {
+        let blocks = ((leaves * RUN as u64) >> layer.shift).min(all);
+        layer.at as usize + blocks as usize * layer.block_bytes()
+    };
+    table.get(place(first)..place(first + turn as u64)).sure("a turn is about blocks of the table")
+}
+
+/// Selects a node above two where just one of them is selected: the same for shares of a selection as for the selection.
+///
+/// Bytes of a word are eight queries' bits for the eight records of a block; those of two blocks become those of one.
+fn fold(matrices: &mut Vec<Matrices>, groups: usize) {
+    let runs = (matrices.len() / groups.max(1)).div_ceil(2);
+    for (run, g) in (0..runs).flat_map(|run| (0..groups).map(move |g| (run, g))) {
+        let below = |half: usize| matrices.get((2 * run + half) * groups + g).unwrap_or(&[0; RUN]);
+        let both = [*below(0), *below(1)];
+        let (words, _) = both.as_flattened().as_chunks::<2>();
+        let mut above = [0; RUN];
+        above.iter_mut().zip(words).for_each(|(above, [low, high])| *above = pairs(*low) | pairs(*high) << 4);
+        if let Some(place) = matrices.get_mut(run * groups + g) {
+            *place = above;
+        }
+    }
+    matrices.truncate(runs * groups);
+}
+
+/// In each byte, the exclusive or of bits 2i and 2i + 1 as bit i.
+fn pairs(word: u64) -> u64 {
+    let sums = (word ^ word >> 1) & 0x5555_5555_5555_5555;
+    let pairs = (sums | sums >> 1) & 0x3333_3333_3333_3333;
+    (pairs | pairs >> 2) & 0x0f0f_0f0f_0f0f_0f0f
+}
+
 fn share(tree: &mut Tree, first: u64, count: usize) -> Share<'_> {
     let leaves = tree.leaves(first, count);
     Share { bytes: leaves.bytes, masks: leaves.masks, word: leaves.word }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_adds_neighbours() {
+        let bit = |i: u64, q: u64| (i.wrapping_mul(0x9E37_79B9) >> (5 + q)) & 1;
+        for (groups, runs) in [(1, 1), (1, 2), (2, 3)] {
+            let word = |group: usize, block: usize| -> u64 {
+                let byte = |q: u64| {
+                    (0..8).fold(0, |byte, i| byte | bit((group * 9000 + block * 8) as u64 + i, q) << i)
+                };
+                (0..8).fold(0, |word, q| word | byte(q) << (8 * (7 - q)))
+            };
+            let at = |i: usize| std::array::from_fn(|k| word(i % groups, i / groups * RUN + k));
+            let mut matrices: Vec<Matrices> = (0..groups * runs).map(at).collect();
+            fold(&mut matrices, groups);
+            for (group, node) in (0..groups).flat_map(|g| (0..runs * RUN * 4).map(move |node| (g, node))) {
+                let (block, place) = (node / 8, node % 8);
+                for q in 0..8 {
+                    let got = matrices[block / RUN * groups + group][block % RUN]
+                        >> (8 * (7 - q) + place as u64)
+                        & 1;
+                    let first = (group * 9000 + 2 * node) as u64;
+                    assert_eq!(got, bit(first, q) ^ bit(first + 1, q), "node {node} of query {q}");
+                }
+            }
+        }
+    }
 }

@@ -10,7 +10,8 @@ use crate::options::Watcher;
 use crate::plan::Plan;
 use crate::report::Offline;
 use sotto_catalog::{
-    ArtifactEntry, Catalog, CatalogError, SignedCatalog, SigningKey, TableKind, ValueKind, catalog,
+    ArtifactEntry, Catalog, CatalogError, Hex32, RowsRoot, SignedCatalog, SigningKey, TableKind, ValueKind,
+    catalog,
 };
 use sotto_core::Epoch;
 use sotto_db::{DbError, ImageFile, ImageWriter};
@@ -95,6 +96,7 @@ pub(super) fn sign(
         servers: plan.entry.servers as u32,
         artifacts,
         rows_digest: None,
+        rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
         attribution: None,

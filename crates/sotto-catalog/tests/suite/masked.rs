@@ -12,6 +12,7 @@ fn key() -> PublicKey {
 fn catalog(row_bytes: u64, layers: Value) -> Result<Catalog, CatalogError> {
     let value = json!({
         "format": "sotto-catalog/1", "table": "t", "epoch": 3, "kind": "index", "value": "bytes", "rows": 10,
+        "rows_root": {"root": "cd".repeat(32), "leaf_rows": 10},
         "row_bytes": row_bytes, "scheme": "simplepir/1", "params": {}, "params_digest": "ab".repeat(32),
         "servers": 1, "artifacts": [], "layers": layers, "sidecar": null, "attribution": null, "created": 0,
     });

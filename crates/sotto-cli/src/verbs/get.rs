@@ -165,6 +165,13 @@ fn trust(trust: Trust) -> &'static str {
     }
 }
 
+fn verified(table: &Table) -> &'static str {
+    match table.session().is_verified() {
+        true => "each row, against what was signed",
+        false => "no: the table has no proofs",
+    }
+}
+
 fn facts(table: &Table, last: &LookupStats) -> String {
     let stats = table.stats();
     let who = if last.servers.len() > 1 { "slowest server" } else { "server" };
@@ -202,6 +209,7 @@ fn facts(table: &Table, last: &LookupStats) -> String {
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
+        ("verified", verified(table).to_owned()),
         ("bytes", format!("{} up, {} down", units::bytes(last.up), units::bytes(last.down))),
         ("once", once),
         ("left", state::left(table)),
@@ -243,6 +251,7 @@ fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answ
             Trust::Remembered => "remembered",
             Trust::FirstUse => "first-use",
         },
+        "verified": table.session().is_verified(),
         "answers": answers,
         "queries": last.queries,
         "evaluations": last.evaluations.map(|opened| json!({

@@ -8,19 +8,23 @@
 //! | [`get`] | a private lookup |
 //! | [`prepare`] | hints before they are needed |
 //! | [`update`] | changes to the next epoch |
+//! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`mod@bench`] | measurements |
 //! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
+//! | `download` | static files of a server, each chunk compared with its digest |
 //! | `remote` | the arguments of every verb that opens a table |
 //! | `signal` | what a command takes along when it is asked to end |
 //! | `state` | what is left of hints, and what happened to them |
 //! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 mod counters;
 pub(crate) mod demo;
+mod download;
 pub(crate) mod encode;
 pub(crate) mod get;
 pub(crate) mod inspect;

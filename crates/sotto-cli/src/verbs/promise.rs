@@ -33,6 +33,7 @@ pub(super) fn lines(
             ),
         ),
         ("asked by", asked_by(catalog)),
+        ("verified", verified(catalog)),
     ];
     if masked.is_some() {
         let bytes = catalog.row_bytes;
@@ -159,6 +160,21 @@ pub(super) fn value(kind: ValueKind) -> &'static str {
         ValueKind::Text => "text",
         ValueKind::Unsigned => "unsigned integers",
         _ => "bytes",
+    }
+}
+
+/// Whether a client compares a row with what was signed, and by what.
+pub(super) fn verified(catalog: &Catalog) -> String {
+    let (root, rows) = (&catalog.rows_root, catalog.rows);
+    match root.path {
+        Some(path) if root.needs_tree(rows) => {
+            format!(
+                "each row, by {path} hashes that come with it and {} once",
+                units::bytes(root.tree_bytes(rows))
+            )
+        }
+        Some(path) => format!("each row, by {path} hashes that come with it"),
+        None => "not row by row (see --verified); `sotto audit rows` compares all of them".to_owned(),
     }
 }
 

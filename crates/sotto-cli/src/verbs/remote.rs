@@ -56,6 +56,9 @@ pub(crate) struct Remote {
     /// Trust the roots in this PEM file instead of the web's (for https)
     #[arg(long, value_name = "FILE")]
     trust_root: Option<PathBuf>,
+    /// Refuse a table whose rows cannot be verified one by one. Where they can, they are in any case
+    #[arg(long)]
+    verified: bool,
     /// Ask several servers over http beyond this machine: whoever listens on the way to all of them sees what is asked
     #[arg(long)]
     insecure_plaintext: bool,
@@ -74,6 +77,7 @@ struct How {
     anchor: Option<PathBuf>,
     rate: Option<u64>,
     fresh_keys: bool,
+    verified: bool,
     key_file: Option<PathBuf>,
     patience: Duration,
     bars: Arc<Bars>,
@@ -86,6 +90,9 @@ impl How {
         builder = builder.patience(self.patience);
         if self.fresh_keys {
             builder = builder.keys_age(Duration::ZERO);
+        }
+        if self.verified {
+            builder = builder.verified();
         }
         if let Some(file) = &self.key_file {
             builder = builder.key_file(file);
@@ -151,6 +158,7 @@ impl Remote {
             anchor: self.anchor.clone(),
             rate: self.rate,
             fresh_keys: self.fresh_keys,
+            verified: self.verified,
             key_file: self.keyring_key.clone().or_else(default_key_file),
             patience: self.patience,
             bars: Arc::clone(bars),

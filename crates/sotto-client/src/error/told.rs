@@ -27,6 +27,8 @@ impl ClientError {
             ClientError::Servers { .. } => "number-of-servers",
             ClientError::SameEndpoint { .. } => "same-endpoint",
             ClientError::Plaintext { .. } => "plaintext",
+            ClientError::NotVerified { .. } => "not-verified",
+            ClientError::Unproven { .. } => "unproven",
             ClientError::CatalogsDiffer { .. } => "catalogs-differ",
             ClientError::NoCommonEpoch { .. } => "no-common-epoch",
             ClientError::Server { error, .. } => error.code(),
@@ -69,6 +71,13 @@ impl ClientError {
             ClientError::Discarded { .. } => "open the table again",
             ClientError::StackMoves { .. } => {
                 "open the stack again in a while: its publisher is writing a new epoch; if it stays so, ask the operator"
+            }
+            ClientError::NotVerified { .. } => {
+                "ask its publisher to encode it with --verified, or look it up without"
+            }
+            ClientError::Unproven { .. } => {
+                "tell nobody at once, and do not ask for the same row again: a server can learn from how clients react to wrong \
+                 answers. Later, tell the publisher that this server changes rows"
             }
             ClientError::Rollback { .. } => {
                 "an old copy of the table is being served: ask the operator, and if this is meant, delete what \

@@ -33,6 +33,8 @@ pub(super) struct Agreed {
     pub(super) params: Vec<u8>,
     /// See [`Config::in_memory`].
     pub(super) in_memory: bool,
+    /// What rows are verified by, once it was fetched; empty where that is not needed.
+    pub(super) tree: Arc<[u8]>,
 }
 
 impl Agreed {
@@ -53,6 +55,9 @@ impl Agreed {
         // The scheme checks security and failure bounds again: a signature says who made the parameters,
         // not that they are sound.
         let terms = catalog.terms(scheme)?;
+        if config.verified && catalog.rows_root.path.is_none() {
+            return Err(ClientError::NotVerified { table: catalog.table });
+        }
         let params = catalog.params.to_string().into_bytes();
         Ok(Agreed {
             catalog,
@@ -63,6 +68,7 @@ impl Agreed {
             scheme,
             params,
             in_memory: config.in_memory,
+            tree: Arc::default(),
         })
     }
 

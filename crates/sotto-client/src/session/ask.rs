@@ -231,7 +231,8 @@ impl Session {
     /// # Errors
     /// [`ClientError::EpochChanged`] if the table has moved on; [`ClientError::Refused`];
     /// [`ClientError::Frame`] and [`Error::Peer`] for bytes that are no answer; [`Error::Unreadable`];
-    /// [`Misuse::IndexPastEnd`] for a row that there is not.
+    /// [`Misuse::IndexPastEnd`] for a row that there is not; [`ClientError::Unproven`], of which the same holds, once all rows
+    /// were compared with what the publisher has signed.
     pub fn recover(&mut self, ask: Ask, responses: &[Response]) -> Result<Vec<Vec<u8>>> {
         if ask.pin != self.agreed.pin(0) {
             return Err(Error::from(Misuse::Foreign("ask")).into());
@@ -247,8 +248,15 @@ impl Session {
         if got != want {
             return Err(Error::from(PeerMisbehaved::Count { what: "answers", got, want }).into());
         }
-        let each_row = ask.rows.iter().zip(records.chunks(lookups));
-        each_row.map(|(&row, records)| Ok(self.packing().extract(row, records)?)).collect()
+        let each_row = || ask.rows.iter().zip(records.chunks(lookups));
+        let mut proved = true;
+        for (&row, records) in each_row() {
+            proved &= self.is_proved(row, records)?;
+        }
+        if !proved {
+            return Err(self.unproven());
+        }
+        each_row().map(|(&row, records)| Ok(self.packing().extract(row, records)?)).collect()
     }
 
     /// The answers in each server's response, in the order of their queries.

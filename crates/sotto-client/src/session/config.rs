@@ -22,6 +22,8 @@ pub struct Config {
     /// and the next one has to prepare anew; a process that is copied or goes back in time uses hints twice, and gives
     /// away what it asked. For tests, benchmarks, and sessions whose caller keeps nothing.
     pub in_memory: bool,
+    /// Whether a table is refused whose rows cannot be verified one by one.
+    pub verified: bool,
     /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
@@ -36,6 +38,7 @@ impl Config {
             registered: None,
             servers: 1,
             in_memory: false,
+            verified: false,
             resolve: sotto_registry::find,
         }
     }

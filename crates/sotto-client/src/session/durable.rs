@@ -149,15 +149,17 @@ impl Session {
             let value = row
                 .map(|&row| Ok::<_, ClientError>((row, self.packing().extract(row, &records)?)))
                 .transpose();
-            let sound = match (&value, check.as_mut()) {
+            let proved = row.map_or(Ok(true), |&row| self.is_proved(row, &records))?;
+            let checked = match (&value, check.as_mut()) {
                 (Ok(Some((row, value))), Some(check)) => check(*row, value),
                 (_, Some(_)) => false,
                 (_, None) => true,
             };
-            if !sound {
+            if !(checked && proved) {
                 let state = self.state()?;
                 numbers.iter().rev().for_each(|&number| state.reject(number));
-                failed = row.map(|_| Error::Unreadable.into()).or(failed);
+                let why = || if proved { Error::Unreadable.into() } else { self.unproven() };
+                failed = row.map(|_| why()).or(failed);
             }
             match value {
                 Ok(value) => values.extend(value.map(|(_, value)| value)),

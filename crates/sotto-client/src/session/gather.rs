@@ -1,4 +1,4 @@
-//! The artifacts a scheme needs, one after the other: held, patched from an older epoch's, or fetched.
+//! The artifacts a scheme needs, or a table, one after the other: held, patched from an older epoch's, or fetched.
 
 use super::accord::Agreed;
 use super::action::{Action, Fetch, Recall};
@@ -7,13 +7,48 @@ use crate::transport::Request;
 use crate::{ClientError, Result};
 use sotto_catalog::{ArtifactEntry, Hex32};
 use sotto_core::erased::PatchFn;
-use sotto_core::{AnyCheckpoint, AnyClient, AnyPrepare, Artifact, Error, Misuse, PeerMisbehaved};
+use sotto_core::{
+    AnyCheckpoint, AnyClient, AnyPrepare, Artifact, ArtifactNeed, Error, Misuse, PeerMisbehaved,
+};
 use sotto_wire::routes;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-pub(super) struct Gathering {
-    prepare: Box<dyn AnyPrepare>,
+/// Takes artifacts as they come, a checked chunk at a time.
+pub(super) trait Taker {
+    /// The artifact that deltas lead to, and those deltas.
+    const PATCHED: (Artifact, Artifact);
+
+    /// The artifacts, in the order in which they are taken.
+    fn needs(&self) -> Vec<ArtifactNeed>;
+
+    /// Takes the next chunk.
+    fn absorb(&mut self, artifact: Artifact, chunk: &[u8]) -> Result<()>;
+
+    /// What writes it down half done, where that can be.
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        None
+    }
+}
+
+impl Taker for Box<dyn AnyPrepare> {
+    const PATCHED: (Artifact, Artifact) = (Artifact::Hint, Artifact::HintDelta);
+
+    fn needs(&self) -> Vec<ArtifactNeed> {
+        self.as_ref().needs()
+    }
+
+    fn absorb(&mut self, artifact: Artifact, chunk: &[u8]) -> Result<()> {
+        Ok(self.as_mut().absorb(artifact, chunk)?)
+    }
+
+    fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
+        self.as_ref().checkpoint()
+    }
+}
+
+pub(super) struct Gathering<T = Box<dyn AnyPrepare>> {
+    taker: T,
     /// The artifact at hand first.
     todo: VecDeque<ArtifactEntry>,
     /// How to patch, with the parameters it takes; and the deltas there are, the smallest first.
@@ -40,10 +75,22 @@ enum Step {
 }
 
 impl Gathering {
+    /// Gathers what a scheme's client is prepared from.
     pub(super) fn new(agreed: &Agreed, prepare: Box<dyn AnyPrepare>) -> Result<Self> {
+        let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
+        Gathering::of(agreed, prepare, patch)
+    }
+
+    pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
+        Ok(self.taker.finish()?)
+    }
+}
+
+impl<T: Taker> Gathering<T> {
+    pub(super) fn of(agreed: &Agreed, taker: T, patch: Option<(PatchFn, Vec<u8>)>) -> Result<Self> {
         let entries = &agreed.catalog.artifacts;
         let mut todo = VecDeque::new();
-        for need in prepare.needs() {
+        for need in taker.needs() {
             let fits = |entry: &&ArtifactEntry| {
                 entry.artifact == need.artifact && entry.bytes == need.bytes && entry.from_epoch.is_none()
             };
@@ -52,13 +99,12 @@ impl Gathering {
             todo.push_back(entries.iter().find(fits).ok_or_else(missing)?.clone());
         }
         let mut deltas: Vec<_> =
-            entries.iter().filter(|entry| entry.artifact == Artifact::HintDelta).cloned().collect();
+            entries.iter().filter(|entry| entry.artifact == T::PATCHED.1).cloned().collect();
         deltas.sort_by_key(|delta| delta.bytes);
-        let patch = agreed.scheme.patch.map(|patch| (patch, agreed.params.clone()));
         let (step, deltas) = (Step::Done, deltas.into());
-        let kept = prepare.checkpoint().map_or(0, AnyCheckpoint::kept);
+        let kept = taker.checkpoint().map_or(0, AnyCheckpoint::kept);
         let mut gathering =
-            Gathering { prepare, todo, patch, deltas, step, kept, patched: None, spoiled: false };
+            Gathering { taker, todo, patch, deltas, step, kept, patched: None, spoiled: false };
         gathering.start();
         gathering.settle()?;
         Ok(gathering)
@@ -72,7 +118,7 @@ impl Gathering {
         };
         // A delta as large as what it leads to is not worth the detour.
         self.deltas.retain(|delta| delta.bytes < entry.bytes);
-        let patchable = entry.artifact == Artifact::Hint && self.patch.is_some() && !self.deltas.is_empty();
+        let patchable = entry.artifact == T::PATCHED.0 && self.patch.is_some() && !self.deltas.is_empty();
         let kept = if entry.artifact == Artifact::Rows { std::mem::take(&mut self.kept) } else { 0 };
         self.step = match patchable {
             true => Step::Recall,
@@ -99,13 +145,14 @@ impl Gathering {
         matches!(self.step, Step::Done)
     }
 
-    pub(super) fn finish(self) -> Result<Box<dyn AnyClient>> {
-        Ok(self.prepare.finish()?)
+    /// What took them, once all are there.
+    pub(super) fn into_taker(self) -> T {
+        self.taker
     }
 
     /// What writes the preparation down half done, where the scheme can.
     pub(super) fn checkpoint(&self) -> Option<&dyn AnyCheckpoint> {
-        self.prepare.checkpoint()
+        self.taker.checkpoint()
     }
 
     /// What will be wanted after what is wanted now.
@@ -193,7 +240,7 @@ impl Gathering {
                 Ok(taken)
             }
             Step::Whole(assembly) => {
-                let taken = absorb(assembly, self.prepare.as_mut(), held);
+                let taken = absorb(assembly, &mut self.taker, held);
                 self.spoiled |= taken.is_err();
                 let taken = taken?;
                 self.settle()?;
@@ -225,7 +272,7 @@ impl Gathering {
         if !sound || patch(params, whole.entry().artifact, &mut held, &delta).is_err() {
             return Ok(());
         }
-        let taken = absorb(whole, self.prepare.as_mut(), &held);
+        let taken = absorb(whole, &mut self.taker, &held);
         self.spoiled |= taken.is_err();
         held.truncate(taken?);
         self.patched = (!held.is_empty()).then(|| (whole.entry().digest, held));
@@ -233,9 +280,9 @@ impl Gathering {
     }
 }
 
-fn absorb(assembly: &mut Assembly, prepare: &mut dyn AnyPrepare, bytes: &[u8]) -> Result<usize> {
+fn absorb(assembly: &mut Assembly, taker: &mut impl Taker, bytes: &[u8]) -> Result<usize> {
     let artifact = assembly.entry().artifact;
-    assembly.take(bytes, &mut |chunk| Ok(prepare.absorb(artifact, chunk)?))
+    assembly.take(bytes, &mut |chunk| taker.absorb(artifact, chunk))
 }
 
 /// A part of an artifact, and what to send for it.

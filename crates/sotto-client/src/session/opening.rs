@@ -11,6 +11,7 @@ use super::action::{Action, Fetch};
 use super::config::Config;
 use super::gather::Gathering;
 use super::keys::{self, session_id};
+use super::proof::Nodes;
 use super::registered::{Registered, Seed};
 use super::resuming::Resuming;
 use super::way::{Basis, Way};
@@ -34,6 +35,8 @@ pub struct Opening {
     /// What the client's keys are drawn from, if it has any.
     seed: Option<Seed>,
     stage: Stage,
+    /// What fetches the tree that rows are verified by, if there is one. It comes before all else that the catalog calls for.
+    tree: Option<Box<Gathering<Nodes>>>,
     /// What a delta made, until someone takes it.
     patched: Option<(Hex32, Vec<u8>)>,
 }
@@ -64,6 +67,7 @@ impl Opening {
             agreed: None,
             seed: None,
             stage: Stage::default(),
+            tree: None,
             patched: None,
         }
     }
@@ -95,8 +99,16 @@ impl Opening {
         matches!(self.stage, Stage::Continued)
     }
 
+    /// Whether the tree is still wanted that rows are verified by.
+    pub(crate) fn wants_tree(&self) -> bool {
+        self.tree.is_some()
+    }
+
     /// What to do next. Asking twice changes nothing.
     pub fn next(&self) -> Action {
+        if let Some(tree) = &self.tree {
+            return tree.next();
+        }
         match &self.stage {
             Stage::Catalog(accord) => match accord.next(&self.config) {
                 Some((server, request)) => Action::Catalog { server, request },
@@ -120,9 +132,14 @@ impl Opening {
     /// [`ClientError`]: a refusal, or bytes that are not what was asked for.
     pub fn feed(&mut self, response: &Response, rng: &mut dyn CryptoRng) -> Result<()> {
         let epoch = self.agreed.as_ref().map(|agreed| agreed.catalog.epoch);
+        if let Some(tree) = &mut self.tree {
+            tree.feed(accepted(response, epoch))?;
+            return self.plant();
+        }
         match &mut self.stage {
             Stage::Catalog(accord) => {
                 let Some(agreed) = accord.feed(response, &self.config)? else { return Ok(()) };
+                self.tree = agreed.nodes()?.map(Box::new);
                 if self.lasting == Some(agreed.pin(0).digest) {
                     self.stage = Stage::Continued;
                     self.agreed = Some(agreed);
@@ -135,7 +152,7 @@ impl Opening {
                     Some(Ok(false)) | None => self.begin(rng),
                 };
                 if begun.is_err() {
-                    self.agreed = None;
+                    (self.agreed, self.tree) = (None, None);
                 }
                 begun
             }
@@ -194,6 +211,7 @@ impl Opening {
     /// What will be wanted after what [`Action::Fetch`] wants, for whoever fetches it while the other is still being taken.
     pub fn ahead(&self) -> Option<Fetch> {
         match &self.stage {
+            _ if self.tree.is_some() => None,
             Stage::Gather(gathering) => gathering.ahead(),
             _ => None,
         }
@@ -213,6 +231,10 @@ impl Opening {
     /// # Errors
     /// Only what ends the opening; damaged bytes are not an error.
     pub fn offer(&mut self, held: &[u8]) -> Result<usize> {
+        if let Some(tree) = &mut self.tree {
+            let taken = tree.offer(held)?;
+            return self.plant().map(|()| taken);
+        }
         let Stage::Gather(gathering) = &mut self.stage else { return Err(out_of_order()) };
         let taken = gathering.offer(held);
         self.after(taken)
@@ -223,6 +245,10 @@ impl Opening {
     /// # Errors
     /// [`Misuse::Rule`] if nothing was to be recalled.
     pub fn recalled(&mut self, held: Option<Vec<u8>>) -> Result<()> {
+        if let Some(tree) = &mut self.tree {
+            tree.recalled(held)?;
+            return self.plant();
+        }
         let Stage::Gather(gathering) = &mut self.stage else { return Err(out_of_order()) };
         gathering.recalled(held)?;
         self.advance()
@@ -244,7 +270,7 @@ impl Opening {
     /// # Errors
     /// [`Misuse::Rule`] before [`Action::Ready`].
     pub fn finish(self) -> Result<Session> {
-        match (self.stage, self.agreed) {
+        match (self.stage, self.agreed.filter(|_| self.tree.is_none())) {
             (Stage::Ready(client, ids), Some(agreed)) => Ok(Session::new(agreed, client, ids, self.seed)),
             _ => Err(out_of_order()),
         }
@@ -255,13 +281,13 @@ impl Opening {
     /// # Errors
     /// [`ClientError::NoWay`] if its parameters or its publisher are others; [`Misuse::Rule`] before the catalog.
     pub fn way(&self, basis: Basis) -> Result<Way> {
-        let agreed = self.agreed.clone().ok_or_else(out_of_order)?;
+        let agreed = self.agreed.clone().filter(|_| self.tree.is_none()).ok_or_else(out_of_order)?;
         Way::new(self.config.clone(), basis, agreed)
     }
 
     /// What the session with these lasting parameters goes on with.
     pub(super) fn continued(self, lasting: Option<ParamsDigest>) -> Result<Agreed> {
-        match (self.stage, self.agreed) {
+        match (self.stage, self.agreed.filter(|_| self.tree.is_none())) {
             (Stage::Continued, Some(agreed)) if lasting == Some(agreed.pin(0).digest) => Ok(agreed),
             _ => Err(out_of_order()),
         }
@@ -275,6 +301,21 @@ impl Opening {
         let taken = taken?;
         self.advance()?;
         Ok(taken)
+    }
+
+    /// Leaves the tree behind once it is there. One that is not that of the rows ends the opening.
+    fn plant(&mut self) -> Result<()> {
+        let Some(tree) = &mut self.tree else { return Ok(()) };
+        self.patched = tree.patched.take().or(self.patched.take());
+        if !tree.is_done() {
+            return Ok(());
+        }
+        let nodes = self.tree.take().map(|tree| tree.into_taker());
+        let kept = nodes.zip(self.agreed.as_mut()).map_or(Ok(()), |(nodes, agreed)| agreed.keep(nodes));
+        if kept.is_err() {
+            (self.stage, self.agreed) = (Stage::default(), None);
+        }
+        kept
     }
 
     /// Leaves the artifacts behind once all are there.

@@ -7,9 +7,11 @@ use super::accepted;
 use super::ask::Session;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
+use sotto_catalog::rows_root::Leaf;
 use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Sure, Ticket, Units};
 use sotto_wire::{Pin, SessionId, routes, stream};
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// A row on its way. Not `Clone`: its query is sent, perhaps several times with the same bytes. Dropping it
 /// wipes the secret.
@@ -24,8 +26,17 @@ pub struct Streaming {
     received: u64,
     head_seen: bool,
     partial: Vec<u8>,
+    /// What proves the row, in a table whose rows are verified.
+    proof: Option<Proof>,
     /// Why there is no such row, or that some unit could not be read: said with the last unit.
     failed: Option<Error>,
+}
+
+/// What comes of a row's proof while it streams. What was handed on is verified once all of it is there, and not before.
+struct Proof {
+    row: Zeroizing<u64>,
+    leaf: Leaf,
+    path: Vec<u8>,
 }
 
 impl Streaming {
@@ -122,6 +133,11 @@ impl Session {
             received: 0,
             head_seen: false,
             partial: Vec::new(),
+            proof: self.is_verified().then(|| Proof {
+                row: Zeroizing::new(row),
+                leaf: Leaf::default(),
+                path: Vec::new(),
+            }),
             failed: self.packing().check(row).err(),
         })
     }
@@ -200,6 +216,15 @@ impl Session {
                 let unit = unit?;
                 let left = streaming.row_bytes - streaming.done_bytes();
                 let kept = unit.bytes().len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                if let Some(proof) = &mut streaming.proof {
+                    proof.leaf.update(unit.bytes().get(..kept).sure("it is no more than the unit has"));
+                    let (packing, at) =
+                        (self.agreed.terms.packing, streaming.received * streaming.units.bytes);
+                    let before =
+                        usize::try_from(packing.path_offset().saturating_sub(at)).unwrap_or(usize::MAX);
+                    let path = packing.path_bytes() as usize - proof.path.len();
+                    proof.path.extend(unit.bytes().iter().skip(before).take(path));
+                }
                 if streaming.failed.is_none() {
                     // Padding after the row is not handed on; a unit of nothing else still counts.
                     out(unit.bytes().get(..kept).sure("it is no more than the unit has"))?;
@@ -207,6 +232,12 @@ impl Session {
             }
         }
         streaming.received += 1;
+        let proof = streaming.proof.as_ref().filter(|_| streaming.is_done() && streaming.failed.is_none());
+        if let Some(Proof { row, leaf, path }) = proof
+            && !self.is_leaf_proved(**row, leaf.finish(), path)?
+        {
+            return Err(self.unproven());
+        }
         match streaming.is_done().then(|| streaming.failed.take()).flatten() {
             Some(failed) => Err(failed.into()),
             None => Ok(()),

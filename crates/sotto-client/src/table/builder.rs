@@ -40,6 +40,7 @@ pub struct Builder {
     anchor_dir: Option<PathBuf>,
     locations: Option<Locations>,
     in_memory: bool,
+    verified: bool,
     check: Option<RowCheck>,
     events: Voice<Event>,
     patience: Duration,
@@ -86,6 +87,7 @@ impl Builder {
             anchor_dir: None,
             locations: None,
             in_memory: false,
+            verified: false,
             check: None,
             events: Voice::new(Box::new(|_| {})),
             patience: patience::USUAL,
@@ -224,6 +226,13 @@ impl Builder {
         self
     }
 
+    /// Refuses a table whose rows cannot be verified one by one. In tables where they can, every row is verified anyway, and one
+    /// that is not what its publisher has signed is [`ClientError::Unproven`].
+    pub fn verified(mut self) -> Self {
+        self.verified = true;
+        self
+    }
+
     /// How long to wait for others: for a server that is busy, which may say for how long; for another process that has the
     /// same state open, registers keys or downloads the same file. Two minutes for each unless said otherwise. A wait of
     /// more than a second is told as [`Event::Waiting`]. Means nothing for servers behind transports of the caller's, which
@@ -255,6 +264,7 @@ impl Builder {
         config.pin = self.pin;
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;
+        config.verified = self.verified;
         let patience = Patience { limit: self.patience, events: self.events.clone() };
         let folders = |dir| locations::folders(dir, self.anchor_dir, patience.clone());
         let locations = self.locations.or_else(|| self.state_dir.map(folders));

@@ -54,6 +54,10 @@ impl Line {
             self.step(&mut opening)?;
         }
         self.reclaim(&mut opening)?;
+        let mut slot = None;
+        while opening.wants_tree() {
+            self.turn(&mut opening, &mut slot)?;
+        }
         if !session.is_durable() && self.walk(&opening, session)? {
             return self.remember(&opening);
         }
@@ -82,27 +86,31 @@ impl Line {
     pub(super) fn open(&mut self, mut opening: Opening) -> Result<Opening> {
         let start = Instant::now();
         let mut slot = None;
-        loop {
-            match opening.next() {
-                Action::Ready => break,
-                Action::Recall(recall) => {
-                    let held = self.recall(&opening, &recall)?;
-                    opening.recalled(held)?;
-                }
-                Action::Fetch(Fetch { artifact: Artifact::Rows, .. }) => self.stream_rows(&mut opening)?,
-                Action::Fetch(fetch) => self.fetch(&mut opening, &fetch, &mut slot)?,
-                Action::Catalog { .. } => {
-                    self.step(&mut opening)?;
-                    self.reclaim(&mut opening)?;
-                }
-                Action::Keys { .. } => self.register_first(&mut opening)?,
-            }
-            self.keep_patched(&mut opening)?;
-        }
+        while self.turn(&mut opening, &mut slot)? {}
         self.remember(&opening)?;
         self.stats.opening += start.elapsed();
         self.tell(Stage::Ready, 0, 0);
         Ok(opening)
+    }
+
+    /// Does what an opening wants next. `false` if it wants nothing.
+    fn turn(&mut self, opening: &mut Opening, slot: &mut Option<(Hex32, Slot)>) -> Result<bool> {
+        match opening.next() {
+            Action::Ready => return Ok(false),
+            Action::Recall(recall) => {
+                let held = self.recall(opening, &recall)?;
+                opening.recalled(held)?;
+            }
+            Action::Fetch(Fetch { artifact: Artifact::Rows, .. }) => self.stream_rows(opening)?,
+            Action::Fetch(fetch) => self.fetch(opening, &fetch, slot)?,
+            Action::Catalog { .. } => {
+                self.step(opening)?;
+                self.reclaim(opening)?;
+            }
+            Action::Keys { .. } => self.register_first(opening)?,
+        }
+        self.keep_patched(opening)?;
+        Ok(true)
     }
 
     /// Takes one step that needs nothing but the network.
@@ -206,13 +214,15 @@ impl Line {
         Ok(response.body)
     }
 
-    /// The place on disk of what is fetched. Only a hint has one: deltas and rows are of use once.
+    /// The place on disk of what is fetched. A hint has one, and a tree: deltas and rows are of use once.
     fn slot<'a>(
         &mut self,
         fetch: &Fetch,
         held: &'a mut Option<(Hex32, Slot)>,
     ) -> Result<Option<&'a mut Slot>> {
-        let Some(cache) = self.cache.as_ref().filter(|_| fetch.artifact == Artifact::Hint) else {
+        let Some(cache) =
+            self.cache.as_ref().filter(|_| matches!(fetch.artifact, Artifact::Hint | Artifact::Tree))
+        else {
             return Ok(None);
         };
         if held.as_ref().is_none_or(|(digest, _)| *digest != fetch.digest) {

@@ -48,6 +48,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
             together: sizes.lookups() as u64,
             goal: Goal::default(),
             set: None,
+            verified: sotto_db::Verified::No,
             threads: Some(1),
             attribution: None,
             key: &key,

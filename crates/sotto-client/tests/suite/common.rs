@@ -1,8 +1,8 @@
 // A server in memory over the schemes in the clear, which remembers all it was sent and can be told to lie.
 // Plain comments, since the first example of the crate includes this file.
 use sotto_catalog::{
-    ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, SignedCatalog, SigningKey, TableKind,
-    ValueKind,
+    ArtifactEntry, Catalog, Hex32, KeyKind, Packing, PublicKey, RowsRoot, SignedCatalog, SigningKey,
+    TableKind, ValueKind,
 };
 use sotto_client::session::Config;
 use sotto_client::table::Builder;
@@ -105,6 +105,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
         servers: scheme.servers as u32,
         artifacts: Vec::new(),
         rows_digest: None,
+        rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
         attribution: None,

@@ -5,7 +5,8 @@ use sotto_client::Table;
 
 #[test]
 fn every_scheme_of_the_registry_looks_rows_up() {
-    for entry in sotto_registry::SCHEMES {
+    // Those that have proofs in every table are in `verified`.
+    for entry in sotto_registry::SCHEMES.iter().filter(|entry| !entry.proven) {
         let servers: Vec<_> = (0..entry.servers).map(|_| server_of(entry.id.0, 3000, 5)).collect();
         for (role, server) in (0..).zip(&servers) {
             server.with(|world| world.role = role);

@@ -67,6 +67,7 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
             together,
             goal: Goal::default(),
             set: None,
+            verified: sotto_db::Verified::No,
             threads: Some(1),
             attribution: None,
             key: &key,

@@ -85,6 +85,7 @@ fn world_of(written: u64) -> World {
         together: 1,
         goal: Default::default(),
         set: None,
+        verified: sotto_db::Verified::No,
         threads: Some(1),
         attribution: None,
         key: &signing,

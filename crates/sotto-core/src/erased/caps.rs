@@ -29,6 +29,7 @@ pub struct Caps<S: Scheme> {
     pub(super) units: Option<UnitsFn>,
     pub(super) state: Option<StateEntry>,
     pub(super) upkeep: Option<UpkeepEntry>,
+    pub(super) proven: bool,
     pub(super) as_units: Option<fn(&mut Ready<S>) -> &mut dyn AnyUnits>,
     pub(super) as_state: Option<fn(&mut Ready<S>) -> &mut dyn AnyState>,
     pub(super) as_upkeep: Option<fn(&mut Ready<S>) -> &mut dyn AnyUpkeep>,
@@ -52,6 +53,7 @@ impl<S: Scheme> Caps<S> {
         units: None,
         state: None,
         upkeep: None,
+        proven: false,
         as_units: None,
         as_state: None,
         as_upkeep: None,
@@ -67,6 +69,12 @@ impl<S: Scheme> Caps<S> {
         #[cfg(feature = "server")]
         as_supplier: None,
     };
+
+    /// Every record ends with the path that proves it ([`crate::Shape::path`]); no table is without.
+    #[must_use]
+    pub const fn proven(self) -> Self {
+        Caps { proven: true, ..self }
+    }
 
     /// Refuses capabilities that contradict each other. Entries are constants, so this is a compile error.
     pub(super) const fn check(&self) {

@@ -71,6 +71,8 @@ impl Part {
             Part::Scheme(Section::Public(Artifact::HintDelta)) => Some(4),
             Part::Scheme(Section::Public(Artifact::Rows)) => Some(5),
             Part::Scheme(Section::Public(Artifact::RowsDelta)) => Some(6),
+            Part::Scheme(Section::Public(Artifact::Tree)) => Some(7),
+            Part::Scheme(Section::Public(Artifact::TreeDelta)) => Some(8),
             // An artifact newer than this format; the writer refuses to reserve it.
             Part::Scheme(Section::Public(_)) => None,
         }
@@ -84,6 +86,8 @@ impl Part {
             Part::Scheme(Section::Public(Artifact::HintDelta)),
             Part::Scheme(Section::Public(Artifact::Rows)),
             Part::Scheme(Section::Public(Artifact::RowsDelta)),
+            Part::Scheme(Section::Public(Artifact::Tree)),
+            Part::Scheme(Section::Public(Artifact::TreeDelta)),
         ];
         known.into_iter().find(|part| part.code() == Some(code))
     }

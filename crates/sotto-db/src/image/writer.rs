@@ -9,7 +9,7 @@ use super::header::{Entry, HEADER_BYTES, Header, Part};
 use crate::progress::{Progress, Stage, Unit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
-use sotto_core::{Epoch, Misuse, Section, Sink};
+use sotto_core::{Artifact, Epoch, Misuse, Section, Sink};
 use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -64,15 +64,16 @@ impl<'a> ImageWriter<'a> {
         })
     }
 
-    /// Starts from another image's resident section and hint, to be revised.
+    /// Starts from another image's resident section and hint, to be revised. Its tree is written anew.
     ///
     /// # Errors
     /// [`DbError::Image`] if one of them is damaged; [`DbError::Io`], [`DbError::DiskFull`].
     pub fn create_from(destination: &Path, old: &ImageFile, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
         let kept = old.header().entries.iter().filter(|entry| {
-            let delta = matches!(entry.part, Part::Scheme(Section::Public(artifact)) if artifact.is_delta());
-            entry.part != Part::Catalog && !delta
+            let anew = |artifact: Artifact| artifact.is_delta() || artifact.is_tree();
+            let anew = matches!(entry.part, Part::Scheme(Section::Public(artifact)) if anew(artifact));
+            entry.part != Part::Catalog && !anew
         });
         let kept: Vec<_> = kept.copied().collect();
         let stage = Stage::new(watch, "copy", kept.iter().map(|entry| entry.bytes).sum());

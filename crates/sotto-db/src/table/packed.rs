@@ -70,7 +70,8 @@ impl<'a> Packed<'a> {
                 self.table.read(index, &mut row)?;
                 held = Some(index);
             }
-            let bytes = row.chunks(step).nth(part).ok_or(PAST_END)?;
+            // After the last of the row there may be a record for what proves it.
+            let bytes = row.chunks(step).nth(part).unwrap_or_default();
             out.get_mut(..bytes.len()).ok_or(PAST_END)?.copy_from_slice(bytes);
         }
         Ok(())

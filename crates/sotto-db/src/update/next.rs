@@ -2,14 +2,15 @@
 
 use super::UpdateOptions;
 use super::changes::Rows;
+use crate::commit::{Move, Moved, write_tree};
 use crate::encode::{in_pool, publish, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
 use crate::kept::{self, Changed, Draft, Kept};
 use crate::progress::Watcher;
 use crate::written::{Edited, after, draw};
-use crate::{DbError, ImageFile, Result, WriteLock};
-use sotto_catalog::{Catalog, Layer, Packing, SignedCatalog};
-use sotto_core::{Artifact, Change, Misuse, SchemeEntry, Sink};
+use crate::{DbError, ImageFile, ImageProblem, Result, WriteLock};
+use sotto_catalog::{Catalog, Layer, Packing, SignedCatalog, rows_root};
+use sotto_core::{Artifact, Change, Image, Misuse, SchemeEntry, Section, Sink};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -63,6 +64,20 @@ impl Next<'_> {
         let terms = catalog.terms(entry)?;
         let revise = can_revise(entry, &catalog)?;
         let changes = into_changes(rows, &terms.packing)?;
+        let last = rows.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
+        let rows_before = catalog.rows;
+        (catalog.rows, catalog.layers) = (catalog.rows.max(last), layers);
+        let packing = terms.packing.with_rows(catalog.rows).map_err(DbError::Scheme)?;
+        let records = || (entry.server.records)(old.catalog().params.to_string().as_bytes(), old.clone());
+        let nodes = tree_of(old)?;
+        let moved = {
+            let records = Edited { old: records().map_err(DbError::Scheme)?, changes: &changes };
+            let root = &old.catalog().rows_root;
+            let tree = Move { root, nodes, records: &records, packing, rows_before };
+            in_pool(options.threads, || tree.apply(rows.keys().copied(), changes.clone()))?
+        };
+        let Moved { nodes: new_nodes, changes } = moved.map_err(DbError::Scheme)?;
+        catalog.rows_root.root = rows_root::root(&new_nodes);
         let from_epoch = catalog.epoch;
         catalog.epoch = lock.next()?;
         let path = lock.dir().image_path(catalog.epoch);
@@ -74,9 +89,8 @@ impl Next<'_> {
             Some(_) => {
                 // What is encoded anew has digests of its own, under which damage would pass for data ever after.
                 old.verify(watch)?;
-                let records = (entry.server.records)(catalog.params.to_string().as_bytes(), old.clone());
-                let records = Edited { old: records.map_err(DbError::Scheme)?, changes: &changes };
-                in_pool(options.threads, || draw(entry, &mut catalog, &records, options.key, watch))??;
+                let records = Edited { old: records().map_err(DbError::Scheme)?, changes: &changes };
+                draw(entry, &mut catalog, options.key)?;
                 let writer = ImageWriter::create(&path, watch)?;
                 let params = catalog.params.to_string();
                 let encoded =
@@ -95,14 +109,13 @@ impl Next<'_> {
         let is_anew = worn.is_some();
         let revise_seconds = start.elapsed().as_secs_f64();
         let written_bytes = writer.written();
+        write_tree(&writer, catalog.rows_root.path, nodes, &new_nodes).map_err(|e| writer.failed(e))?;
 
-        let last = rows.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
-        (catalog.rows, catalog.layers) = (catalog.rows.max(last), layers);
-        let rows_before = old.rows_digest();
+        let digest_before = old.rows_digest();
         catalog.artifacts = in_pool(options.threads, || writer.digest(Some(from_epoch)))??;
         catalog.rows_digest = rows_digest(entry, &catalog.artifacts, &writer);
         for entry in catalog.artifacts.iter_mut().filter(|entry| entry.artifact == Artifact::RowsDelta) {
-            entry.from_digest = rows_before;
+            entry.from_digest = digest_before;
         }
         catalog.created = unix_seconds();
         catalog.terms(entry)?;
@@ -117,6 +130,18 @@ impl Next<'_> {
         let image = publish(lock, writer, &catalog, &signed, kept, written)?;
         let records_changed = count_records(&changes);
         Ok(Written { image, catalog, records_changed, written_bytes, kept_bytes, is_anew, revise_seconds })
+    }
+}
+
+/// The tree of an epoch. It is not copied like the rest, so it is compared with its root here.
+fn tree_of(old: &ImageFile) -> Result<&[u8]> {
+    let tree = old.section(Section::Public(Artifact::Tree)).unwrap_or_default();
+    match rows_root::root(tree) == old.catalog().rows_root.root {
+        true => Ok(tree),
+        false => {
+            let problem = ImageProblem::Digest { part: Artifact::Tree.name() };
+            Err(DbError::Image { path: old.path().to_owned(), problem })
+        }
     }
 }
 

@@ -191,7 +191,7 @@ impl StackUpdate<'_> {
             stage.add(1);
             let rows: Rows = places.into_iter().map(|(at, bytes)| (at, bytes.clone())).collect();
             if rows.is_empty() {
-                artifact_bytes += bytes_of(&bucket.image.catalog().artifacts);
+                artifact_bytes += bytes_of(bucket.image.catalog());
                 continue;
             }
             let Bucket { entry, dir, image } = bucket;
@@ -199,7 +199,7 @@ impl StackUpdate<'_> {
             let layers = image.catalog().layers.clone();
             let next = Next { entry, lock: &lock, old: image, rows: &rows, layers, kept: None };
             let written: Written = next.write(self.options, &silent)?;
-            let whole = bytes_of(&written.catalog.artifacts);
+            let whole = bytes_of(&written.catalog);
             *shard = Shard::of(&written.catalog)?;
             tables_changed += 1;
             artifact_bytes += whole;

@@ -169,7 +169,7 @@ fn a_header_that_contradicts_itself_is_refused() {
         (
             "there is no catalog",
             Box::new(|page| {
-                let at = 64 + 64 * 2;
+                let at = 64 + 64 * 3;
                 let end = u64::from_le_bytes(page[16..24].try_into().unwrap());
                 let offset = u64::from_le_bytes(page[at + 8..at + 16].try_into().unwrap());
                 page[at] = 4; // a delta in its place

@@ -18,4 +18,5 @@ mod masks;
 mod ranges;
 mod rows;
 mod update;
+mod verified;
 mod whitening;

@@ -1,7 +1,7 @@
 //! A table for the tests of other modules; what a live table refuses is shown in `tests/server`.
 
 use super::*;
-use sotto_catalog::{SigningKey, TableKind, ValueKind};
+use sotto_catalog::{Hex32, RowsRoot, SigningKey, TableKind, ValueKind};
 use sotto_core::{Epoch, Shape};
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::{CLEAR, rng::seeded};
@@ -28,6 +28,7 @@ pub(crate) fn clear_table(epoch: u64) -> Arc<LiveTable> {
         servers: 1,
         artifacts: Vec::new(),
         rows_digest: None,
+        rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
         layers: Vec::new(),
         sidecar: None,
         attribution: None,

@@ -7,7 +7,9 @@ pub(crate) use http::{Response, get, post, request};
 pub(crate) use probe::Probe;
 
 use sotto_catalog::catalog::FORMAT;
-use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog, SigningKey, TableKind, ValueKind};
+use sotto_catalog::{
+    ArtifactEntry, Catalog, Hex32, RowsRoot, SignedCatalog, SigningKey, TableKind, ValueKind,
+};
 use sotto_core::{Artifact, Epoch, Image, SchemeEntry, Section, Shape};
 use sotto_server::live::Parts;
 use sotto_server::{Config, LiveTable, Running, Server, Source, SourceError};
@@ -84,6 +86,7 @@ impl Made {
             servers: self.scheme.servers as u32,
             artifacts: artifacts.into_iter().collect(),
             rows_digest: None,
+            rows_root: RowsRoot { root: Hex32::from([0; 32]), leaf_rows: 1, path: None },
             layers: vec![],
             sidecar: None,
             attribution: None,

@@ -9,6 +9,7 @@
 
 mod batches;
 mod lookups;
+mod paths;
 mod setup;
 mod shares;
 mod vectors;

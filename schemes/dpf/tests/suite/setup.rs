@@ -11,7 +11,7 @@ use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
 pub(crate) fn params(records: u64, record_bytes: u64) -> Params {
-    Params::check(ParamsLiteral { records, record_bytes }).unwrap()
+    Params::check(ParamsLiteral { records, record_bytes, path: 0 }).unwrap()
 }
 
 /// Record bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.

@@ -27,7 +27,7 @@ fn computed(vector: &Value) -> Value {
     assert_eq!(client.recover(pending, Two(first, second)).unwrap().bytes(), table.record(number("index")));
     let literal = serde_json::to_vec(table.params.literal()).unwrap();
     json!({
-        "params_digest": ParamsDigest::of(Dpf::ID, &literal).to_string(),
+        "params_digest": ParamsDigest::of(<Dpf>::ID, &literal).to_string(),
         "table": part(table.image.section(Section::Resident).unwrap()),
         "keys": keys.iter().map(|key| part(key)).collect::<Vec<_>>(),
         "answers": answers.iter().map(|answer| part(answer)).collect::<Vec<_>>(),

@@ -12,8 +12,8 @@ use crate::verbs::{remote, signal};
 use sotto_catalog::KeyKind;
 use sotto_client::Table;
 use sotto_core::{Goal, Image, SchemeEntry, Section};
-use sotto_db::IngestOptions;
 use sotto_db::ingest::{FileOptions, Format, Layout, RangeOptions};
+use sotto_db::{IngestOptions, Verified};
 use sotto_server::{Config, Running, Server, TableConfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,7 @@ impl Play {
             goal: Goal::default(),
             set: None,
             symmetric: false,
+            verified: Verified::IfCheap,
             threads: None,
             key: None,
             attribution: Some(ATTRIBUTION.to_owned()),

@@ -103,6 +103,7 @@ impl Job<'_> {
             together: sizes.lookups() as u64,
             goal: self.goal,
             set: self.set.clone(),
+            verified: self.verified,
             threads: self.threads,
             ..EncodeOptions::new(self.name.clone(), &key)
         };

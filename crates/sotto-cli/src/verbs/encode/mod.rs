@@ -27,7 +27,7 @@ use sotto_db::ingest::{Costing, Layout};
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::mask::Masker;
 use sotto_db::{
-    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, StackDir, TableDir, WriteLock,
+    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, StackDir, TableDir, Verified, WriteLock,
 };
 use sotto_prg::SystemRng;
 use source::Source;
@@ -108,6 +108,12 @@ pub(crate) struct Encode {
     /// One of the scheme's named parameter sets, in place of a goal; `--set ?` lists them
     #[arg(long, visible_alias = "ring", value_name = "NAME")]
     set: Option<String>,
+    /// Put proofs into the table, so that clients verify each row [default: if that adds at most a tenth to bytes and work]
+    #[arg(long, conflicts_with = "unverified")]
+    verified: bool,
+    /// Put no proofs into the table
+    #[arg(long)]
+    unverified: bool,
     /// Threads that encode [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -146,12 +152,12 @@ fn goal(name: &str) -> Result<Goal, String> {
         .ok_or_else(|| format!("a goal is one of {}", known()))
 }
 
-/// A scheme by its id, or by its name alone: the newest version this build has.
+/// A scheme by its id, or by its name alone: the last of its versions in the registry.
 pub(super) fn scheme(id: &str) -> Result<Scheme, String> {
     let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
     let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
-    let newest = || sotto_registry::SCHEMES.iter().copied().rfind(named);
-    sotto_registry::find(id).or_else(newest).map(Scheme).ok_or_else(|| format!("this build has: {}", known()))
+    let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
+    sotto_registry::find(id).or_else(last).map(Scheme).ok_or_else(|| format!("this build has: {}", known()))
 }
 
 /// What to encode, and how: what `sotto encode` and the demo have in common.
@@ -169,6 +175,7 @@ pub(super) struct Job<'a> {
     pub(super) goal: Goal,
     pub(super) set: Option<String>,
     pub(super) symmetric: bool,
+    pub(super) verified: Verified,
     pub(super) threads: Option<usize>,
     pub(super) key: Option<&'a Path>,
     pub(super) attribution: Option<String>,
@@ -248,6 +255,7 @@ impl Job<'_> {
             together: 1,
             goal: self.goal,
             set: self.set,
+            verified: self.verified,
             threads: self.threads,
             attribution: self.attribution,
             key: &key,
@@ -295,6 +303,12 @@ impl Encode {
             goal: self.goal,
             set: self.set.clone(),
             symmetric: self.symmetric,
+            verified: match (self.verified, self.unverified, self.batch) {
+                (true, ..) => Verified::Yes,
+                // The tables of a stack are asked together, so that what each adds is added many times.
+                (_, true, _) | (.., Some(_)) => Verified::No,
+                _ => Verified::IfCheap,
+            },
             threads: self.threads,
             key: self.signing_key.as_deref(),
             attribution: self.attribution.clone(),

@@ -5,16 +5,14 @@ use super::stack::Seen;
 use crate::blame;
 use crate::exit::Exit;
 use crate::failure::{Failure, Result};
-use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
+use crate::verbs::download::{self, fetch};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_catalog::{ArtifactEntry, Catalog, SignedCatalog, SignedStack};
-use sotto_client::ClientError;
+use sotto_catalog::{Catalog, SignedCatalog, SignedStack};
+use sotto_client::transport::Request;
 use sotto_client::transport::http::{Http, Settings};
-use sotto_client::transport::{Request, Transport};
 use sotto_db::inspect::{SchemeInfo, describe};
-use sotto_wire::Problem;
 use sotto_wire::routes::{self, TableList};
 use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_TABLES_BYTES};
 
@@ -103,41 +101,10 @@ fn list(server: &mut Http) -> Result<TableList> {
     })
 }
 
-fn fetch(server: &mut Http, request: Request) -> Result<Vec<u8>> {
-    let response = server.call(&request).map_err(|error| blame::client(error.into()))?;
-    match response.is_success() {
-        true => Ok(response.body),
-        false => Err(blame::client(ClientError::Refused(Problem::read(response.status, &response.body)))),
-    }
-}
-
-/// Downloads every static file chunk by chunk and compares each with its digest.
+/// Downloads every static file and compares it with its digests.
 fn verify(server: &mut Http, catalog: &Catalog, screen: Screen) -> Result<()> {
     let bars = screen.bars();
-    for entry in &catalog.artifacts {
-        let path = routes::artifact(&entry.digest.to_string());
-        let mut whole = blake3::Hasher::new();
-        let mut done = 0;
-        for (index, range) in (0..entry.chunks.len()).filter_map(|i| Some((i, entry.chunk_range(i)?))) {
-            let chunk = fetch(server, Request::get_range(path.clone(), range))?;
-            if !entry.is_chunk(index, &chunk) {
-                return Err(damaged(entry));
-            }
-            whole.update(&chunk);
-            done += chunk.len() as u64;
-            bars.at(entry.artifact.name(), done, entry.bytes, Unit::Bytes);
-        }
-        if whole.finalize() != blake3::Hash::from(entry.digest.0) {
-            return Err(damaged(entry));
-        }
-    }
-    Ok(())
-}
-
-fn damaged(entry: &ArtifactEntry) -> Failure {
-    let name = entry.artifact.name();
-    Failure::new(Exit::Peer, format!("the server's {name} does not match the digests in its catalog"))
-        .fix("tell the operator: the file is damaged, or something on the way changes it")
+    catalog.artifacts.iter().try_for_each(|entry| download::whole(server, entry, &bars, &mut |_| Ok(())))
 }
 
 fn print(catalog: &Catalog, scheme: Option<&SchemeInfo>, public_key: &str, screen: Screen) -> Result<()> {

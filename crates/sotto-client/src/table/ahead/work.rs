@@ -220,9 +220,16 @@ impl Work {
     /// Takes a client along to the newest epoch: its table may have moved on while the rows came.
     fn ripen(&mut self, session: &mut Session) -> Result<()> {
         let mut newest = Opening::succeeding(self.config.clone(), session);
-        while newest.catalog().is_none()
-            && let Action::Catalog { server, request } = newest.next()
-        {
+        while newest.catalog().is_none() || newest.wants_tree() {
+            let (server, request) = match newest.next() {
+                Action::Catalog { server, request } => (server, request),
+                Action::Fetch(fetch) => (0, fetch.request),
+                Action::Recall(_) => {
+                    newest.recalled(None)?;
+                    continue;
+                }
+                _ => break,
+            };
             let response = self.call(server, &request)?;
             newest.feed(&response, self.rng.draw()?)?;
         }

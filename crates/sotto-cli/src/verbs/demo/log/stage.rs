@@ -10,7 +10,7 @@ use crate::verbs::tree;
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Goal;
 use sotto_db::ingest::{Column, Costing, FileOptions, Format, KeywordOptions, Layout as Source};
-use sotto_db::{IngestOptions, StackDir};
+use sotto_db::{IngestOptions, StackDir, Verified};
 use sotto_layers::keyword::Form;
 use sotto_prg::PublicSeed;
 use sotto_server::{Config, Running, Server, TableConfig};
@@ -142,6 +142,7 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
         goal,
         set: None,
         symmetric: false,
+        verified: Verified::IfCheap,
         threads: None,
         key: None,
         attribution: None,

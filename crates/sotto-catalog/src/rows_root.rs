@@ -1,0 +1,222 @@
+//! What a catalog says of its rows: the root of a Merkle tree over them, and how one row is proved by it.
+//!
+//! ```text
+//! leaf j      H_leaf(rows j * leaf_rows .. (j + 1) * leaf_rows, one after the other; rows past the table's end are zero)
+//! node        H_node(left | right)                   a leaf that there is not counts as 32 zero bytes
+//! tree        the nodes `path` levels above the leaves, one after the other: the artifact `tree`
+//! root        H_root(tree)
+//! ```
+//!
+//! The hashes are BLAKE3, keyed with three public words. In a table whose rows can be verified one by one each lookup brings
+//! a leaf and the `path` nodes beside its way up, and the artifact has the node they lead to. In others `path` is not there,
+//! the artifact has the leaves, and only whoever has all rows can compare them with the root.
+
+use crate::{CatalogError, Hex32, Packing, Result};
+use serde::{Deserialize, Serialize};
+use sotto_core::{Misuse, PeerMisbehaved, Record};
+use std::hint::black_box;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+
+/// Bytes of a node.
+pub const NODE_BYTES: usize = 32;
+
+/// Most levels of a path.
+pub const MOST_LEVELS: u32 = 40;
+
+/// Most nodes of the tree's artifact where rows are verified one by one: 512 KiB, all of which a client reads for each row.
+pub const MOST_NODES: u64 = 1 << 14;
+
+const LEAF_KEY: &[u8; 32] = b"sotto 2026 rows root v1, leaf...";
+const NODE_KEY: &[u8; 32] = b"sotto 2026 rows root v1, node...";
+const ROOT_KEY: &[u8; 32] = b"sotto 2026 rows root v1, root...";
+
+/// A node of the tree.
+pub type Node = [u8; NODE_BYTES];
+
+/// The commitment to a table's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowsRoot {
+    /// The root.
+    pub root: Hex32,
+    /// Rows in a leaf. Where there is a path, those that are looked up together.
+    pub leaf_rows: u64,
+    /// How many nodes are looked up with a leaf; none at all if rows cannot be verified one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<u32>,
+}
+
+/// The hash of the rows of a leaf, piece by piece.
+pub struct Leaf(blake3::Hasher);
+
+impl Default for Leaf {
+    fn default() -> Self {
+        Leaf(blake3::Hasher::new_keyed(LEAF_KEY))
+    }
+}
+
+impl Leaf {
+    /// Adds the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The leaf.
+    pub fn finish(&self) -> Node {
+        *self.0.finalize().as_bytes()
+    }
+
+    /// The leaf of these rows.
+    pub fn of(rows: &[u8]) -> Node {
+        *blake3::keyed_hash(LEAF_KEY, rows).as_bytes()
+    }
+}
+
+/// The node above two.
+pub fn parent(left: &Node, right: &Node) -> Node {
+    let mut both = [0; 2 * NODE_BYTES];
+    let (first, second) = both.split_at_mut(NODE_BYTES);
+    first.copy_from_slice(left);
+    second.copy_from_slice(right);
+    *blake3::keyed_hash(NODE_KEY, &both).as_bytes()
+}
+
+/// The root over the nodes of the tree's artifact.
+pub fn root(tree: &[u8]) -> Hex32 {
+    blake3::keyed_hash(ROOT_KEY, tree).into()
+}
+
+impl RowsRoot {
+    /// Leaves of a table of so many rows.
+    pub fn leaves(&self, rows: u64) -> u64 {
+        rows.div_ceil(self.leaf_rows.max(1))
+    }
+
+    /// Bytes of the tree's artifact.
+    pub fn tree_bytes(&self, rows: u64) -> u64 {
+        let below = 1u64.checked_shl(self.path.unwrap_or(0)).unwrap_or(u64::MAX);
+        self.leaves(rows).div_ceil(below).saturating_mul(NODE_BYTES as u64)
+    }
+
+    /// Bytes that each lookup brings beside the rows.
+    pub fn path_bytes(&self) -> u64 {
+        u64::from(self.path.unwrap_or(0)) * NODE_BYTES as u64
+    }
+
+    /// Whether a client has to fetch the tree before it can verify rows. One node follows from the root.
+    pub fn needs_tree(&self, rows: u64) -> bool {
+        self.path.is_some() && self.tree_bytes(rows) > NODE_BYTES as u64
+    }
+
+    /// Whether the records of a lookup are the publisher's. `tree` is the artifact, or empty where it is not needed.
+    ///
+    /// What is compared, in which order and for how long does not depend on `row` or on what the records hold; only what is
+    /// said does. A row past the end is taken for row 0, whose records are looked up for it.
+    ///
+    /// # Errors
+    /// [`Misuse`] for records of another number or size, or another tree.
+    pub fn verifies(
+        &self,
+        packing: &Packing,
+        row: u64,
+        records: &[Record],
+        tree: &[u8],
+    ) -> sotto_core::Result<bool> {
+        let (rows, path) = packing.leaf(records)?;
+        self.proves(packing, row, Leaf::of(&rows), &path, tree)
+    }
+
+    /// The same of a leaf that was hashed as it came.
+    ///
+    /// # Errors
+    /// [`Misuse`] for a path of another length, or another tree.
+    pub fn proves(
+        &self,
+        packing: &Packing,
+        row: u64,
+        leaf: Node,
+        path: &[u8],
+        tree: &[u8],
+    ) -> sotto_core::Result<bool> {
+        let (siblings, rest) = path.as_chunks::<NODE_BYTES>();
+        let is_small = !self.needs_tree(packing.rows());
+        let tree_bytes = if is_small { 0 } else { self.tree_bytes(packing.rows()) };
+        if self.path != Some(siblings.len() as u32) || !rest.is_empty() || tree.len() as u64 != tree_bytes {
+            return Err(Misuse::Rule("rows are verified by their own table's tree").into());
+        }
+        let (mut index, mut node) = (packing.leaf_of(row), leaf);
+        for sibling in siblings {
+            let is_right = Choice::from((index & 1) as u8);
+            let (mut left, mut right) = (node, *sibling);
+            for (left, right) in left.iter_mut().zip(right.iter_mut()) {
+                u8::conditional_swap(left, right, is_right);
+            }
+            node = parent(&left, &right);
+            index >>= 1;
+        }
+        let wanted = if is_small { self.root.0 } else { pick(tree, index) };
+        let found = if is_small { root(&node).0 } else { node };
+        Ok(wanted.ct_eq(&found).into())
+    }
+
+    pub(crate) fn check(&self, rows: u64) -> Result<()> {
+        let refuse = |why: &str| Err(CatalogError::invalid("rows_root", why));
+        if !(1..=crate::catalog::MAX_ROWS).contains(&self.leaf_rows) {
+            return refuse("a leaf has 1 to 2^40 rows");
+        }
+        if self.path.is_some_and(|path| path > MOST_LEVELS) {
+            return refuse("a path has at most 40 nodes");
+        }
+        if self.path.is_some() && self.tree_bytes(rows) > MOST_NODES * NODE_BYTES as u64 {
+            return refuse("at most 2^14 nodes where rows are verified one by one");
+        }
+        Ok(())
+    }
+}
+
+/// A node of the tree, of which all are read.
+fn pick(tree: &[u8], index: u64) -> Node {
+    let (words, mut wanted) = (tree.as_chunks::<8>().0, [0u64; 4]);
+    for (i, node) in (0u64..).zip(words.as_chunks::<4>().0) {
+        let mask = black_box(0u64.wrapping_sub(u64::from(i.ct_eq(&index).unwrap_u8())));
+        for (wanted, word) in wanted.iter_mut().zip(node) {
+            *wanted |= u64::from_le_bytes(*word) & mask;
+        }
+    }
+    let mut out = [0; NODE_BYTES];
+    out.as_chunks_mut::<8>().0.iter_mut().zip(wanted).for_each(|(out, word)| *out = word.to_le_bytes());
+    out
+}
+
+/// Turns the tree of an earlier epoch into this one's, which is as long.
+///
+/// ```text
+/// delta   for each node that is another one: its number (u32 LE), the node (32 B)
+/// ```
+///
+/// Total: whatever comes of bytes that are no such delta is not the tree that its catalog names.
+///
+/// # Errors
+/// [`PeerMisbehaved`] for what is no delta.
+pub fn patch(tree: &mut [u8], delta: &[u8]) -> sotto_core::Result<()> {
+    let malformed = || PeerMisbehaved::Malformed {
+        what: "tree-delta",
+        why: "it is not made of nodes of such a tree".into(),
+    };
+    let (changes, rest) = delta.as_chunks::<{ 4 + NODE_BYTES }>();
+    let (nodes, _) = tree.as_chunks_mut::<NODE_BYTES>();
+    for change in changes {
+        let (number, node) = change.split_first_chunk().ok_or_else(malformed)?;
+        let place = nodes.get_mut(u32::from_le_bytes(*number) as usize).ok_or_else(malformed)?;
+        place.copy_from_slice(node);
+    }
+    if rest.is_empty() { Ok(()) } else { Err(malformed().into()) }
+}
+
+/// What [`patch`] takes to turn the tree `old` into `new`; `None` for trees of different lengths.
+pub fn delta(old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+    let (before, after) = (old.as_chunks::<NODE_BYTES>().0, new.as_chunks::<NODE_BYTES>().0);
+    let changed = (0u32..).zip(before.iter().zip(after)).filter(|(_, (before, after))| before != after);
+    let bytes = changed.flat_map(|(number, (_, after))| number.to_le_bytes().into_iter().chain(*after));
+    (old.len() == new.len()).then(|| bytes.collect())
+}

@@ -1,0 +1,41 @@
+//! `sotto audit`: what anybody can check of a publisher or a server.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`rows`] | whether a table's rows are those that its catalog commits to |
+
+mod rows;
+
+use crate::failure::Result;
+use crate::screen::Screen;
+use clap::Subcommand;
+
+const EXAMPLE: &str = "\
+A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows back, of a directory or \
+of a server whose rows are public, and computes the root again. A server does the same before it serves a table.
+
+Example:
+  sotto audit rows tables/words
+  sotto audit rows https://lookup.example --table hints";
+
+/// Arguments of `sotto audit`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Read all rows of a table, and compare them with the root that its publisher has signed
+    Rows(rows::Rows),
+}
+
+impl Audit {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        match self.verb {
+            Verb::Rows(verb) => verb.run(screen),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `sotto audit rows`: whether a table's rows are those that its catalog commits to.
+
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::bars::Bars;
+use crate::verbs::download;
+use serde_json::{Value, json};
+use sotto_catalog::{Catalog, CatalogError, Packing, PublicKey, SignedCatalog, TableName};
+use sotto_client::transport::http::{Http, Settings};
+use sotto_core::{Artifact, Epoch, SchemeEntry};
+use sotto_db::table::RawFile;
+use sotto_db::{ImageFile, Packed, StackDir, TableDir, audit};
+use sotto_wire::routes;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Arguments of `sotto audit rows`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Rows {
+    /// A directory of a table or a stack, or a server's address
+    #[arg(value_name = "DIR|URL")]
+    target: String,
+    /// Which table of a server or a stack [default: all of a stack]
+    #[arg(long, value_name = "NAME")]
+    table: Option<TableName>,
+    /// Which epoch of a table's directory [default: the newest]
+    #[arg(long, value_name = "N")]
+    epoch: Option<u64>,
+    /// Accept a table signed by this key only
+    #[arg(long, value_name = "sotto-pk:...")]
+    pin: Option<PublicKey>,
+}
+
+impl Rows {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        let bars = screen.bars();
+        let audited = match self.target.starts_with("http://") || self.target.starts_with("https://") {
+            true => vec![self.remote(&bars)?],
+            false => self.local(&bars)?,
+        };
+        bars.finish();
+        for (catalog, _) in &audited {
+            screen.say(format!(
+                "table {}, epoch {}: all {} rows are those that were signed (root {})",
+                catalog.table, catalog.epoch, catalog.rows, catalog.rows_root.root
+            ))?;
+        }
+        let tables: Vec<Value> = audited.iter().map(|(catalog, key)| report(catalog, key)).collect();
+        screen.report(&json!({ "audited": tables }))
+    }
+
+    fn local(&self, bars: &Bars) -> Result<Vec<(Catalog, PublicKey)>> {
+        let target = Path::new(&self.target);
+        let dirs = match (StackDir::find(target), &self.table) {
+            (Some(stack), Some(name)) => vec![stack.table(name)],
+            (Some(stack), None) => {
+                let (_, document) = stack.read().map_err(blame::db)?;
+                document.shards.iter().map(|shard| stack.table(&shard.table)).collect()
+            }
+            (None, Some(_)) => {
+                let text = "--table picks a table of a server or a stack; a directory holds one";
+                return Err(Failure::usage(text).fix("leave it out"));
+            }
+            (None, None) => vec![target.to_owned()],
+        };
+        dirs.iter().map(|dir| self.image(dir, bars)).collect()
+    }
+
+    fn image(&self, dir: &Path, bars: &Bars) -> Result<(Catalog, PublicKey)> {
+        let dir = TableDir::open(dir).map_err(blame::db)?;
+        let image: Arc<ImageFile> = match self.epoch {
+            Some(epoch) => dir.open_epoch(Epoch(epoch)),
+            None => dir.open_latest(),
+        }
+        .map_err(blame::db)?;
+        let (catalog, key) = (image.catalog(), image.signed_catalog().public_key());
+        self.check_key(key)?;
+        audit::audit(scheme(catalog)?, &image, &|at| bars.watch(None, at), &|| true).map_err(blame::db)?;
+        Ok((catalog.clone(), key))
+    }
+
+    /// Of a server only rows that are public can be read.
+    fn remote(&self, bars: &Bars) -> Result<(Catalog, PublicKey)> {
+        let refuse = |error: CatalogError| blame::client(error.into());
+        let Some(name) = &self.table else {
+            return Err(Failure::usage("a server may have several tables").fix("give --table"));
+        };
+        let mut server =
+            Http::new(&self.target, &Settings::default()).map_err(|e| blame::client(e.into()))?;
+        let body = download::catalog(&mut server, &routes::table(name.as_str(), self.epoch.map(Epoch)))?;
+        let signed = SignedCatalog::parse(&body).map_err(refuse)?;
+        let catalog = signed.verify(self.pin.as_ref()).map_err(refuse)?;
+        let Some(rows) = catalog.artifacts.iter().find(|entry| entry.artifact == Artifact::Rows) else {
+            let text = format!("rows of table {name} are not public: only its host can read all of them");
+            return Err(Failure::usage(text).fix(
+                "look rows up with --verified, each of which is compared; or run this where the table lies",
+            ));
+        };
+        let entry = scheme(&catalog)?;
+        let report = catalog.terms(entry).map_err(refuse)?.report;
+        let mut file = tempfile::NamedTempFile::new()
+            .map_err(|error| Failure::file("making", &std::env::temp_dir(), &error))?;
+        let path = file.path().to_owned();
+        download::whole(&mut server, rows, bars, &mut |chunk| {
+            file.write_all(chunk).map_err(|error| Failure::file("writing", &path, &error))
+        })?;
+        let (records, width) = (report.records, report.record_bytes);
+        let raw = RawFile::new(file.into_file(), &path, records, width as usize).map_err(blame::db)?;
+        let core = |error: sotto_core::Error| blame::client(error.into());
+        let packing = Packing::new(records, width, records, width).map_err(core)?;
+        let records = Packed::new(&raw, packing).map_err(core)?;
+        let watch = |at: sotto_db::Progress| bars.watch(None, at);
+        match audit::is_committed(entry, &catalog, &records, &watch).map_err(blame::db)? {
+            true => Ok((catalog, signed.public_key())),
+            false => Err(Failure::new(
+                Exit::Peer,
+                format!(
+                    "the rows that {} serves for table {name} are not those that were signed",
+                    self.target
+                ),
+            )
+            .fix("do not use this server, and tell the publisher")),
+        }
+    }
+
+    fn check_key(&self, found: PublicKey) -> Result<()> {
+        match self.pin.filter(|pinned| *pinned != found) {
+            Some(pinned) => Err(blame::client(CatalogError::WrongKey { pinned, found }.into())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn scheme(catalog: &Catalog) -> Result<&'static SchemeEntry> {
+    sotto_registry::find(&catalog.scheme)
+        .ok_or_else(|| Failure::usage(format!("this build does not carry scheme {:?}", catalog.scheme)))
+}
+
+fn report(catalog: &Catalog, key: &PublicKey) -> Value {
+    json!({
+        "table": catalog.table, "epoch": catalog.epoch, "rows": catalog.rows, "rows_root": catalog.rows_root,
+        "public_key": key.to_string(),
+    })
+}

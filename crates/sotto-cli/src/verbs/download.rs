@@ -1,0 +1,58 @@
+//! Static files of a server, each chunk compared with its digest.
+
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::{Bars, Unit};
+use sotto_catalog::ArtifactEntry;
+use sotto_catalog::signed::MAX_SIGNED_BYTES;
+use sotto_client::ClientError;
+use sotto_client::transport::http::Http;
+use sotto_client::transport::{Request, Transport};
+use sotto_wire::{Problem, routes};
+
+/// A catalog, as it is served.
+pub(super) fn catalog(server: &mut Http, path: &str) -> Result<Vec<u8>> {
+    fetch(server, Request::get(path.to_owned(), MAX_SIGNED_BYTES as u64))
+}
+
+/// The body of a response.
+pub(super) fn fetch(server: &mut Http, request: Request) -> Result<Vec<u8>> {
+    let response = server.call(&request).map_err(|error| blame::client(error.into()))?;
+    match response.is_success() {
+        true => Ok(response.body),
+        false => Err(blame::client(ClientError::Refused(Problem::read(response.status, &response.body)))),
+    }
+}
+
+/// A whole artifact, chunk by chunk, each of which is right.
+pub(super) fn whole(
+    server: &mut Http,
+    entry: &ArtifactEntry,
+    bars: &Bars,
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let path = routes::artifact(&entry.digest.to_string());
+    let mut whole = blake3::Hasher::new();
+    let mut done = 0;
+    for (index, range) in (0..entry.chunks.len()).filter_map(|i| Some((i, entry.chunk_range(i)?))) {
+        let chunk = fetch(server, Request::get_range(path.clone(), range))?;
+        if !entry.is_chunk(index, &chunk) {
+            return Err(damaged(entry));
+        }
+        whole.update(&chunk);
+        take(&chunk)?;
+        done += chunk.len() as u64;
+        bars.at(entry.artifact.name(), done, entry.bytes, Unit::Bytes);
+    }
+    match whole.finalize() == blake3::Hash::from(entry.digest.0) {
+        true => Ok(()),
+        false => Err(damaged(entry)),
+    }
+}
+
+fn damaged(entry: &ArtifactEntry) -> Failure {
+    let name = entry.artifact.name();
+    Failure::new(Exit::Peer, format!("the server's {name} does not match the digests in its catalog"))
+        .fix("tell the operator: the file is damaged, or something on the way changes it")
+}

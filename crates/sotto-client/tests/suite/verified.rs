@@ -1,0 +1,247 @@
+//! Rows that are compared with what their publisher has signed, over real servers: of every scheme, over epochs, and against
+//! hosts that answer from other rows.
+
+use sotto_catalog::SigningKey;
+use sotto_client::table::Builder;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
+use sotto_client::{ClientError, Table};
+use sotto_core::SchemeEntry;
+use sotto_db::ingest::{Column, FileOptions};
+use sotto_db::table::RawFile;
+use sotto_db::{EncodeOptions, TableDir, UpdateOptions, Verified, encode_table, update_table};
+use sotto_prg::system_rng;
+use sotto_server::{Config, Running, Server, TableConfig};
+use sotto_wire::{answer, ask};
+use std::fs::{self, File};
+use std::sync::{Arc, Mutex};
+use tempfile::TempDir;
+
+const ROWS: u64 = 300;
+const WIDTH: usize = 40;
+
+fn value(row: u64, salt: u8) -> Vec<u8> {
+    (0..WIDTH as u64).map(|i| (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (i % 57)) as u8 ^ salt).collect()
+}
+
+/// A table, and its publisher.
+struct Published {
+    folder: TempDir,
+    key: SigningKey,
+    scheme: &'static SchemeEntry,
+}
+
+impl Published {
+    fn new(scheme: &'static SchemeEntry, verified: Verified, salt: impl Fn(u64) -> u8) -> Self {
+        let key = SigningKey::generate(&mut system_rng().unwrap());
+        let published = Published { folder: tempfile::tempdir().unwrap(), key, scheme };
+        published.encode(verified, salt);
+        published
+    }
+
+    fn dir(&self) -> TableDir {
+        TableDir::create(&self.folder.path().join("t")).unwrap()
+    }
+
+    fn encode(&self, verified: Verified, salt: impl Fn(u64) -> u8) {
+        let rows = self.folder.path().join("rows");
+        fs::write(&rows, (0..ROWS).flat_map(|row| value(row, salt(row))).collect::<Vec<u8>>()).unwrap();
+        let table = RawFile::new(File::open(&rows).unwrap(), &rows, ROWS, WIDTH).unwrap();
+        let options = EncodeOptions {
+            verified,
+            lookups_per_client: 100,
+            threads: Some(1),
+            ..EncodeOptions::new("t".parse().unwrap(), &self.key)
+        };
+        encode_table(self.scheme, &table, &self.dir().lock().unwrap(), &options, &|_| ()).unwrap();
+    }
+
+    /// Gives a row another salt.
+    fn update(&self, row: u64, salt: u8) {
+        let hex: String = value(row, salt).iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = self.folder.path().join("changes.csv");
+        fs::write(&path, format!("{row},{hex}\n")).unwrap();
+        let options = UpdateOptions {
+            file: FileOptions::default(),
+            columns: Some(vec![Column::Number(1), Column::Number(2)]),
+            delete: None,
+            encoding: None,
+            threads: Some(1),
+            key: &self.key,
+        };
+        update_table(self.scheme, &self.dir().lock().unwrap(), &path, &options, &|_| ()).unwrap();
+    }
+
+    /// Its servers.
+    fn serve(&self) -> Vec<Running> {
+        let start = |role| {
+            let table = TableConfig { role: Some(role), ..TableConfig::dir(self.dir().path()) };
+            Server::start(&Config { threads: 1, tables: vec![table], ..Config::on_free_ports() }).unwrap()
+        };
+        (0..self.scheme.servers as u8).map(start).collect()
+    }
+}
+
+fn http(server: &Running) -> Http {
+    Http::new(&format!("http://{}", server.public), &Settings::default()).unwrap()
+}
+
+fn client(servers: &[Running]) -> Builder {
+    let lines = servers.iter().map(|server| Box::new(http(server)) as Box<dyn Transport>).collect();
+    Table::over_all(lines, "t").state_in_memory().verified()
+}
+
+fn refresh(servers: &[Running]) {
+    servers.iter().for_each(|server| {
+        let _ = server.reload();
+    });
+}
+
+#[test]
+fn rows_of_every_scheme_are_verified_over_epochs() {
+    for scheme in sotto_registry::SCHEMES {
+        let published = Published::new(scheme, Verified::Yes, |_| 0);
+        let servers = published.serve();
+        let cache = tempfile::tempdir().unwrap();
+        let mut table = client(&servers).cache_dir(cache.path()).open().unwrap();
+        assert!(table.session().is_verified());
+        for row in [0, 123, ROWS - 1] {
+            assert_eq!(table.get(row).unwrap(), value(row, 0), "{}", scheme.id);
+        }
+        for salt in [2, 4] {
+            // Servers answer about two epochs, so that after two more the client has to follow.
+            for salt in [salt - 1, salt] {
+                published.update(7, salt);
+                refresh(&servers);
+            }
+            assert_eq!(table.get(7).unwrap(), value(7, salt), "{}", scheme.id);
+            assert_eq!(table.get(8).unwrap(), value(8, 0), "{}", scheme.id);
+        }
+        // Another process finds what the cache kept.
+        let mut again = client(&servers).cache_dir(cache.path()).open().unwrap();
+        assert_eq!(again.get(7).unwrap(), value(7, 4), "{}", scheme.id);
+    }
+}
+
+#[test]
+fn who_demands_proofs_is_given_no_table_without() {
+    let scheme = sotto_registry::find("simplepir/1").unwrap();
+    let published = Published::new(scheme, Verified::No, |_| 0);
+    let servers = published.serve();
+    let Err(error) = client(&servers).open() else { panic!("a table without proofs") };
+    assert!(matches!(error, ClientError::NotVerified { .. }), "{error}");
+    assert_eq!(error.code(), "not-verified");
+}
+
+type Lie = Arc<Mutex<Box<dyn FnMut(&Request, Response) -> Response + Send>>>;
+
+/// A host between the client and a server.
+struct Host {
+    inner: Http,
+    lie: Lie,
+}
+
+impl Transport for Host {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        let honest = self.inner.call(request)?;
+        match request.method == Method::Post && request.path.ends_with("/ask") {
+            true => Ok((self.lie.lock().unwrap())(request, honest)),
+            false => Ok(honest),
+        }
+    }
+
+    fn origin(&self) -> String {
+        self.inner.origin()
+    }
+}
+
+/// A client of `servers`, of which the host of one lies.
+fn deceived(servers: &[Running], who: usize, lie: Lie) -> Table {
+    let line = |(i, server): (usize, &Running)| -> Box<dyn Transport> {
+        match i == who {
+            true => Box::new(Host { inner: http(server), lie: lie.clone() }),
+            false => Box::new(http(server)),
+        }
+    };
+    let lines = servers.iter().enumerate().map(line).collect();
+    Table::over_all(lines, "t").state_in_memory().open().unwrap()
+}
+
+#[test]
+fn a_host_that_changes_a_bit_of_an_answer_is_found_out() {
+    for id in ["simplepir/1", "dpf/1", "fspiral/1"] {
+        let published = Published::new(sotto_registry::find(id).unwrap(), Verified::Yes, |_| 0);
+        let servers = published.serve();
+        let lie: Lie = Arc::new(Mutex::new(Box::new(|_, mut response| {
+            response.body.iter_mut().skip(answer::HEAD_BYTES).for_each(|byte| *byte ^= 0x80);
+            response
+        })));
+        let mut table = deceived(&servers, servers.len() - 1, lie.clone());
+        let refused = table.get(3).unwrap_err();
+        // Some schemes notice by themselves that such bytes are no answer.
+        assert!(matches!(refused.code(), "unproven" | "unreadable" | "bad-answer"), "{id}: {refused}");
+        *lie.lock().unwrap() = Box::new(|_, response| response);
+        assert_eq!(table.get(3).unwrap(), value(3, 0), "{id}");
+    }
+}
+
+/// The bytes of the answer in a response to an ask for one row.
+fn answer_of(response: &Response, bytes: usize) -> Vec<u8> {
+    response.body[response.body.len() - bytes..].to_vec()
+}
+
+/// Colombo, Nikitin, Corrigan-Gibbs, Wu, Ford ("Authenticated private information retrieval", USENIX Security 2023): whether a
+/// client gives up must not depend on what it asked for. Here it depends on what one server did with its own share, and on
+/// nothing else.
+#[test]
+fn what_makes_a_client_give_up_is_one_servers_own_share() {
+    for id in sotto_registry::SCHEMES.iter().map(|scheme| scheme.id.0).filter(|id| id.starts_with("dpf/")) {
+        let scheme = sotto_registry::find(id).unwrap();
+        let (published, changed) = (
+            Published::new(scheme, Verified::Yes, |_| 0),
+            // Half of the rows are others, each of which is in a share or not.
+            Published::new(scheme, Verified::Yes, |row| u8::from(row % 8 == 5)),
+        );
+        let (servers, liars) = (published.serve(), changed.serve());
+        for who in [0, 1] {
+            let differs = Arc::new(Mutex::new(false));
+            let (told, mut other) = (differs.clone(), http(&liars[who]));
+            let lie: Lie = Arc::new(Mutex::new(Box::new(move |request, honest| {
+                let lied = other.call(request).unwrap();
+                let bytes = honest.body.len() - answer::HEAD_BYTES;
+                *told.lock().unwrap() = answer_of(&honest, bytes) != answer_of(&lied, bytes);
+                lied
+            })));
+            let mut table = deceived(&servers, who, lie);
+            let (mut aborts, mut asked) = (0, 0);
+            for row in (0..ROWS).step_by(3) {
+                let outcome = table.get(row);
+                let differed = *differs.lock().unwrap();
+                match &outcome {
+                    Ok(found) => assert!(!differed && *found == value(row, 0), "{id}: row {row}"),
+                    Err(error) => assert!(differed && error.code() == "unproven", "{id}: row {row}: {error}"),
+                }
+                aborts += u32::from(outcome.is_err());
+                asked += 1;
+            }
+            assert!(aborts > 0, "{id}: of {asked} lookups {aborts} were given up");
+        }
+    }
+}
+
+#[test]
+fn rows_of_a_batch_are_all_read_before_one_is_refused() {
+    let scheme = sotto_registry::find("dpf/1").unwrap();
+    let published = Published::new(scheme, Verified::Yes, |_| 0);
+    let servers = published.serve();
+    let asked = Arc::new(Mutex::new(0));
+    let count = asked.clone();
+    let lie: Lie = Arc::new(Mutex::new(Box::new(move |request, mut response| {
+        *count.lock().unwrap() += ask::Head::parse(&request.body).unwrap().count;
+        response.body[answer::HEAD_BYTES] ^= 1;
+        response
+    })));
+    let mut table = deceived(&servers, 1, lie);
+    let refused = table.get_many(&[1, 2, 3]).unwrap_err();
+    assert_eq!((refused.code(), *asked.lock().unwrap()), ("unproven", 3));
+}

@@ -1,0 +1,81 @@
+//! Whether an image holds the rows that its catalog commits to.
+
+use crate::commit::{Tree, Unpacked};
+use crate::progress::Watcher;
+use crate::{DbError, ImageFile, ImageProblem, Result};
+use sotto_catalog::{Catalog, Packing, RowsRoot};
+use sotto_core::{Artifact, Image, Rows, SchemeEntry, Section};
+use std::sync::Arc;
+
+/// Reads all rows back out of an image and compares them with the root that its publisher has signed, and so too what proves
+/// them where rows are verified one by one. Goes on for as long as `go_on` says so, and gives whether it came to the end. Uses the
+/// current pool of threads.
+///
+/// # Errors
+/// [`ImageProblem::Rows`] if they are others, [`ImageProblem::Changed`] if the image was written to meanwhile; those of opening.
+pub fn audit(
+    entry: &SchemeEntry,
+    image: &Arc<ImageFile>,
+    watch: Watcher<'_>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<bool> {
+    let catalog = image.catalog();
+    let packing = catalog.terms(entry)?.packing;
+    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), image.clone());
+    let records = records.map_err(DbError::Scheme)?;
+    let found = differs(catalog, &packing, records.as_ref(), watch, go_on)?;
+    // What was read may be zeros, if the file was cut short.
+    image.check()?;
+    let refuse =
+        |what| DbError::Image { path: image.path().to_owned(), problem: ImageProblem::Rows { what } };
+    let Found::Tree(tree) = found else {
+        return if matches!(found, Found::Nothing) { Ok(false) } else { Err(refuse("rows")) };
+    };
+    if image.section(Section::Public(Artifact::Tree)).is_some_and(|held| held != tree.nodes()) {
+        return Err(refuse("tree"));
+    }
+    match tree.is_laid(records.as_ref(), &packing, catalog.rows).map_err(DbError::Scheme)? {
+        true => Ok(true),
+        false => Err(refuse("proofs")),
+    }
+}
+
+/// Whether these records hold the rows that a catalog commits to, wherever they come from.
+///
+/// # Errors
+/// [`DbError::Catalog`] for a catalog that contradicts itself; [`DbError::Scheme`] if the records cannot be read.
+pub fn is_committed(
+    entry: &SchemeEntry,
+    catalog: &Catalog,
+    records: &dyn Rows,
+    watch: Watcher<'_>,
+) -> Result<bool> {
+    let packing = catalog.terms(entry)?.packing;
+    Ok(matches!(differs(catalog, &packing, records, watch, &|| true)?, Found::Tree(_)))
+}
+
+/// What comes of reading all rows.
+enum Found {
+    /// Somebody stopped it.
+    Nothing,
+    /// Other rows.
+    Others,
+    /// Those of the root, and the tree over them.
+    Tree(Tree),
+}
+
+fn differs(
+    catalog: &Catalog,
+    packing: &Packing,
+    records: &dyn Rows,
+    watch: Watcher<'_>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Found> {
+    let RowsRoot { root, leaf_rows, path } = catalog.rows_root;
+    let table = Unpacked { records, packing: *packing };
+    Ok(match Tree::of_while(&table, leaf_rows, path, watch, go_on)? {
+        None => Found::Nothing,
+        Some(tree) if tree.root().root == root => Found::Tree(tree),
+        Some(_) => Found::Others,
+    })
+}

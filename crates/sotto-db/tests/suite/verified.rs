@@ -1,0 +1,266 @@
+//! Rows that can be verified one by one, and the root that every catalog commits to.
+
+use crate::common::{Memory, folder, key, options, write};
+use sotto_catalog::Catalog;
+use sotto_catalog::rows_root;
+use sotto_core::{Artifact, Image, Record, Rows, SchemeEntry, Section};
+use sotto_db::ingest::{Column, FileOptions};
+use sotto_db::progress::silent;
+use sotto_db::{
+    DbError, EncodeOptions, ImageFile, ImageProblem, TableDir, UpdateOptions, UpdateSummary, Verified, audit,
+    encode_table, update_table,
+};
+use sotto_testkit::{CLEAR, CLEAR_TWO};
+use std::sync::Arc;
+use tempfile::TempDir;
+
+const TREE: Section = Section::Public(Artifact::Tree);
+
+/// A table that can be verified, of so many rows with room for so many more.
+fn table(entry: &SchemeEntry, rows: usize, width: usize, room: u64) -> (TempDir, TableDir, Memory) {
+    let (temp, dir) = folder();
+    let table = Memory::numbered(rows, width);
+    let key = key();
+    let options = EncodeOptions { verified: Verified::Yes, room, lookups_per_client: 1000, ..options(&key) };
+    encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+    (temp, dir, table)
+}
+
+fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> UpdateSummary {
+    let scratch = tempfile::tempdir().unwrap();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let text: String = rows.iter().map(|(row, bytes)| format!("{row},{}\n", hex(bytes))).collect();
+    let path = write(scratch.path(), "changes.csv", text);
+    let key = key();
+    let columns = Some(vec![Column::Number(1), Column::Number(2)]);
+    let file = FileOptions::default();
+    let options = UpdateOptions { file, columns, delete: None, encoding: None, threads: Some(2), key: &key };
+    update_table(entry, &dir.lock().unwrap(), &path, &options, &silent).unwrap()
+}
+
+/// The records of an image, as a lookup brings those of a row.
+fn looked_up(entry: &SchemeEntry, image: &Arc<ImageFile>) -> impl Fn(u64) -> Vec<Record> {
+    let packing = image.catalog().terms(entry).unwrap().packing;
+    let records: Box<dyn Rows> =
+        (entry.server.records)(image.catalog().params.to_string().as_bytes(), image.clone()).unwrap();
+    let width = packing.record_bytes() as usize;
+    move |row| {
+        let read = |record: u64| {
+            let mut bytes = vec![0; width];
+            records.read(record, &mut bytes).unwrap();
+            Record::new(bytes)
+        };
+        packing.records_of(row).into_iter().map(|index| read(index.0)).collect()
+    }
+}
+
+/// The tree as a client has it.
+fn tree(image: &ImageFile) -> &[u8] {
+    let Catalog { rows_root, rows, .. } = image.catalog();
+    if rows_root.needs_tree(*rows) { image.section(TREE).unwrap() } else { &[] }
+}
+
+/// Checks that every row is there and proved.
+fn check(entry: &SchemeEntry, image: &Arc<ImageFile>, table: &Memory) {
+    let (catalog, root) = (image.catalog(), image.catalog().rows_root);
+    let packing = catalog.terms(entry).unwrap().packing;
+    let records = looked_up(entry, image);
+    for row in 0..catalog.rows {
+        let records = records(row);
+        assert_eq!(packing.extract(row, &records).unwrap(), table.row(row as usize), "row {row}");
+        assert!(root.verifies(&packing, row, &records, tree(image)).unwrap(), "row {row}");
+    }
+    assert!(audit(entry, image, &silent, &|| true).unwrap());
+    assert!(!audit(entry, image, &silent, &|| false).unwrap(), "it can be stopped");
+}
+
+/// Rows that share records, fill one, and span several; one leaf and many; with hints and without.
+const SHAPES: [(&SchemeEntry, usize, usize); 9] = [
+    (&CLEAR, 1, 5),
+    (&CLEAR, 700, 3),
+    (&CLEAR, 100, 32),
+    (&CLEAR, 9, 2100),
+    (&CLEAR_TWO, 5000, 40),
+    (&simplepir::ENTRY, 3000, 20),
+    (&simplepir::ENTRY, 40, 9000),
+    (&fspiral::ENTRY, 5000, 256),
+    (&bgvpir::ENTRY, 300, 64),
+];
+
+#[test]
+fn every_row_is_proved_whatever_the_scheme() {
+    for (entry, rows, width) in SHAPES {
+        let (_temp, dir, table) = table(entry, rows, width, 0);
+        check(entry, &dir.open_latest().unwrap(), &table);
+    }
+}
+
+#[test]
+fn no_other_byte_is_taken_for_a_row_or_its_proof() {
+    for (entry, rows, width) in [(&CLEAR, 300, 9), (&CLEAR, 9, 2100), (&CLEAR_TWO, 5000, 40)] {
+        let (_temp, dir, _) = table(entry, rows, width, 0);
+        let image = dir.open_latest().unwrap();
+        let root = image.catalog().rows_root;
+        let packing = image.catalog().terms(entry).unwrap().packing;
+        let records = looked_up(entry, &image);
+        let (rows_end, path) = (packing.rows_bytes(), packing.path_offset());
+        let width = packing.record_bytes();
+        for row in [0, rows as u64 / 2, rows as u64 - 1] {
+            for at in 0..width * packing.lookups() as u64 {
+                let mut bytes: Vec<_> = records(row).iter().map(|record| record.bytes().to_vec()).collect();
+                bytes[(at / width) as usize][(at % width) as usize] ^= 1 << (at % 8);
+                let changed: Vec<_> = bytes.into_iter().map(Record::new).collect();
+                let found = root.verifies(&packing, row, &changed, tree(&image)).unwrap();
+                // What lies between the rows and their proof is nobody's, and read by nobody.
+                assert_eq!(found, (rows_end..path).contains(&at), "byte {at} of row {row}");
+            }
+            for other in 0..rows as u64 {
+                let bytes =
+                    |row| records(row).iter().map(|record| record.bytes().to_vec()).collect::<Vec<_>>();
+                let same = bytes(other) == bytes(row);
+                assert_eq!(root.verifies(&packing, row, &records(other), tree(&image)).unwrap(), same);
+            }
+        }
+    }
+}
+
+#[test]
+fn updates_keep_every_row_proved() {
+    for (entry, rows, width) in SHAPES {
+        let (_temp, dir, mut table) = table(entry, rows, width, 0);
+        for round in 0..3u8 {
+            let before = dir.open_latest().unwrap();
+            let changed: Vec<usize> =
+                [0, rows / 3, rows - 1].into_iter().take(1 + usize::from(round)).collect();
+            let mut changes = Vec::new();
+            for row in changed {
+                let new: Vec<u8> = (0..width).map(|i| round ^ (row + 3 * i) as u8).collect();
+                table.bytes[row * width..][..width].copy_from_slice(&new);
+                if !changes.iter().any(|(other, _)| *other == row) {
+                    changes.push((row, new));
+                }
+            }
+            update(entry, &dir, &changes);
+            let after = dir.open_latest().unwrap();
+            check(entry, &after, &table);
+            // The delta, where there is one, makes the new tree of the old.
+            if let Some(delta) = after.section(Section::Public(Artifact::TreeDelta)) {
+                let mut held = before.section(TREE).unwrap().to_vec();
+                rows_root::patch(&mut held, delta).unwrap();
+                assert_eq!(held, after.section(TREE).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_update_rewrites_one_group_of_records() {
+    let (_temp, dir, _) = table(&CLEAR_TWO, 20_000, 40, 0);
+    let image = dir.open_latest().unwrap();
+    let levels = image.catalog().rows_root.path.unwrap();
+    let summary = update(&CLEAR_TWO, &dir, &[(7, vec![1; 40])]);
+    assert_eq!(summary.records_changed, 1 << levels, "the leaf, and one node in each of the others");
+    let tree = dir.open_latest().unwrap();
+    assert!(tree.section(TREE).unwrap().len() > 32, "the table has more than one group");
+    let delta = tree.section(Section::Public(Artifact::TreeDelta)).unwrap().len();
+    assert_eq!(delta, 4 + 32);
+}
+
+#[test]
+fn rows_are_appended_and_proved() {
+    for (entry, rows, width) in [(&CLEAR, 60, 9), (&CLEAR_TWO, 1000, 40), (&CLEAR, 5, 2100)] {
+        let (_temp, dir, mut table) = table(entry, rows, width, 500);
+        let last = rows + 300;
+        update(entry, &dir, &[(last, vec![9; width])]);
+        table.bytes.resize(last * width, 0);
+        table.bytes.extend(vec![9; width]);
+        check(entry, &dir.open_latest().unwrap(), &table);
+    }
+}
+
+#[test]
+fn an_update_has_the_root_of_encoding_afresh() {
+    for verified in [Verified::No, Verified::Yes] {
+        for width in [3, 32, 2100] {
+            let (_temp, dir) = folder();
+            let mut table = Memory::numbered(100, width);
+            let key = key();
+            let options = EncodeOptions { verified, ..options(&key) };
+            encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+            update(&CLEAR, &dir, &[(5, vec![8; width]), (99, vec![7; width])]);
+            table.bytes[5 * width..][..width].fill(8);
+            table.bytes[99 * width..][..width].fill(7);
+            let updated = dir.open_latest().unwrap();
+            encode_table(&CLEAR, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+            let afresh = dir.open_latest().unwrap();
+            assert_eq!(updated.catalog().rows_root, afresh.catalog().rows_root);
+            for section in [Section::Resident, TREE] {
+                assert_eq!(updated.section(section), afresh.section(section), "{width}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_image_of_other_rows_is_found_out() {
+    for verified in [Verified::No, Verified::Yes] {
+        for entry in [&CLEAR_TWO, &simplepir::ENTRY, &fspiral::ENTRY] {
+            let (_temp, dir) = folder();
+            let key = key();
+            let options = EncodeOptions { verified, ..options(&key) };
+            let write = |table: &Memory| {
+                encode_table(entry, table, &dir.lock().unwrap(), &options, &silent).unwrap();
+                dir.open_latest().unwrap()
+            };
+            let mut rows = Memory::numbered(500, 40);
+            let image = write(&rows);
+            assert!(audit(entry, &image, &silent, &|| true).unwrap());
+            rows.bytes[1234] ^= 1;
+            let forged = forge(&image, &write(&rows));
+            let error = audit(entry, &forged, &silent, &|| true).unwrap_err();
+            assert!(matches!(error, DbError::Image { problem: ImageProblem::Rows { .. }, .. }), "{error}");
+        }
+    }
+}
+
+/// The rows of one image under the catalog of another, with all digests in order: what a host can make.
+fn forge(publishers: &ImageFile, hosts: &ImageFile) -> Arc<ImageFile> {
+    let mut bytes = std::fs::read(publishers.path()).unwrap();
+    let entries = |image: &ImageFile| image.header().entries.clone();
+    let resident = |entry: &&sotto_db::image::header::Entry| entry.part.name() == "resident";
+    let (ours, theirs) = (entries(publishers), entries(hosts));
+    let (at, from) = (ours.iter().find(resident).unwrap(), theirs.iter().find(resident).unwrap());
+    let other = std::fs::read(hosts.path()).unwrap();
+    let new = &other[from.offset as usize..][..from.bytes as usize];
+    assert_eq!(at.bytes, from.bytes);
+    bytes[at.offset as usize..][..at.bytes as usize].copy_from_slice(new);
+    // The digest of the section, and that of the page. An entry has 64 bytes, the last half of which are the digest.
+    let place = 64 + 64 * ours.iter().position(|entry| entry.part == at.part).unwrap();
+    bytes[place + 32..][..32].copy_from_slice(blake3::hash(new).as_bytes());
+    let page = blake3::Hasher::new().update(&bytes[..32]).update(&bytes[64..4096]).finalize();
+    bytes[32..64].copy_from_slice(page.as_bytes());
+    let path = hosts.path().with_file_name("epoch-00000001.sotto");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let forged = ImageFile::open(&path).unwrap();
+    forged.verify(&silent).unwrap();
+    forged
+}
+
+#[test]
+fn what_is_cheap_is_verified_unasked() {
+    let (key, rows) = (key(), Memory::numbered(20_000, 200));
+    let chosen = |lookups_per_client, verified| {
+        let (_temp, dir) = folder();
+        let options = EncodeOptions { verified, lookups_per_client, ..options(&key) };
+        encode_table(&simplepir::ENTRY, &rows, &dir.lock().unwrap(), &options, &silent)
+            .unwrap()
+            .path
+            .is_some()
+    };
+    assert!(chosen(10_000, Verified::IfCheap));
+    assert!(!chosen(10_000, Verified::No));
+    // Whoever asks a few times only is better off with short records, of which a path would be a large part.
+    assert!(!chosen(10, Verified::IfCheap));
+    assert!(chosen(10, Verified::Yes));
+}
