@@ -8,8 +8,8 @@ use sotto_core::{Artifact, Image, Rows, SchemeEntry, Section};
 use std::sync::Arc;
 
 /// Reads all rows back out of an image and compares them with the root that its publisher has signed, and so too what proves
-/// them where rows are verified one by one. Goes on for as long as `go_on` says so, and gives whether it came to the end. Uses the
-/// current pool of threads.
+/// them where rows are verified one by one. Goes on for as long as `go_on` says so, and gives whether it came to the end. Uses
+/// the current pool of threads.
 ///
 /// # Errors
 /// [`ImageProblem::Rows`] if they are others, [`ImageProblem::Changed`] if the image was written to meanwhile; those of opening.

@@ -211,8 +211,8 @@ pub enum ImageProblem {
     },
     /// Other rows than its publisher has signed.
     #[error(
-        "its {what} are not those that its publisher has signed: do not serve it; copy it again from its publisher, or encode the \
-        table afresh"
+        "its {what} are not those that its publisher has signed: do not serve it; copy it again from its publisher, or \
+        encode the table afresh"
     )]
     Rows {
         /// What differs.

@@ -29,8 +29,8 @@ pub struct ParamsLiteral {
     pub records: u64,
     /// Bytes in a record, B: a multiple of 8.
     pub record_bytes: u64,
-    /// Nodes of 32 bytes at the end of each record, where there are some: node l is the same in all records whose numbers agree but
-    /// for their l lowest bits, and kept once for them.
+    /// Nodes of 32 bytes at the end of each record, where there are some: node l is the same in all records whose numbers agree
+    /// but for their l lowest bits, and kept once for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub path: u32,
 }

@@ -11,8 +11,8 @@ use crate::screen::Screen;
 use clap::Subcommand;
 
 const EXAMPLE: &str = "\
-A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows back, of a directory or \
-of a server whose rows are public, and computes the root again. A server does the same before it serves a table.
+A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows back, of a \
+directory or of a server whose rows are public, and computes the root again. A server does the same before it serves a table.
 
 Example:
   sotto audit rows tables/words
