@@ -17,7 +17,7 @@ fn plain() -> Catalog {
         "kind": {"range": {"key": "ipv4", "block": 256, "first": 0, "empty": "3f3f"}},
         "value": "text", "rows": 16_777_216, "row_bytes": 2,
         "scheme": "simplepir/1", "params": {"n": 1024}, "params_digest": "ab".repeat(32),
-        "servers": 1, "artifacts": [hint, delta], 
+        "servers": 1, "artifacts": [hint, delta],
         "rows_root": {"root": "cd".repeat(32), "leaf_rows": 2048}, "layers": [], "sidecar": null,
         "attribution": "somebody", "created": 1_700_000_000,
     });

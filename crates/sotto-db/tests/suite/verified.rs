@@ -247,6 +247,43 @@ fn forge(publishers: &ImageFile, hosts: &ImageFile) -> Arc<ImageFile> {
     forged
 }
 
+/// The root as `spec/catalog.md` has it, node by node.
+fn defined(rows: &[u8], width: usize, leaf_rows: usize, levels: u32) -> [u8; 32] {
+    let keyed = |word: &[u8; 4], bytes: &[u8]| {
+        let key = [b"sotto 2026 rows root v1, ", word.as_slice(), b"..."].concat();
+        *blake3::keyed_hash(&key.try_into().unwrap(), bytes).as_bytes()
+    };
+    let mut nodes: Vec<[u8; 32]> = Vec::new();
+    for leaf in rows.chunks(leaf_rows * width) {
+        let mut leaf = leaf.to_vec();
+        leaf.resize(leaf_rows * width, 0);
+        nodes.push(keyed(b"leaf", &leaf));
+    }
+    for _ in 0..levels {
+        if nodes.len() % 2 == 1 {
+            nodes.push([0; 32]);
+        }
+        nodes = nodes.as_chunks::<2>().0.iter().map(|pair| keyed(b"node", pair.as_flattened())).collect();
+    }
+    keyed(b"root", nodes.as_flattened())
+}
+
+#[test]
+fn roots_are_as_they_are_defined() {
+    for verified in [Verified::No, Verified::Yes] {
+        for (entry, rows, width) in SHAPES {
+            let (_temp, dir) = folder();
+            let (table, key) = (Memory::numbered(rows, width), key());
+            let options = EncodeOptions { verified, ..options(&key) };
+            encode_table(entry, &table, &dir.lock().unwrap(), &options, &silent).unwrap();
+            let root = dir.open_latest().unwrap().catalog().rows_root;
+            assert_eq!(root.path.is_some(), verified == Verified::Yes);
+            let defined = defined(&table.bytes, width, root.leaf_rows as usize, root.path.unwrap_or(0));
+            assert_eq!(root.root.0, defined, "{rows} rows of {width}");
+        }
+    }
+}
+
 #[test]
 fn what_is_cheap_is_verified_unasked() {
     let (key, rows) = (key(), Memory::numbered(20_000, 200));

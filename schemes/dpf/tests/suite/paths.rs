@@ -6,7 +6,8 @@ use dpf::client::Client;
 use dpf::params::{MAX_PATH, Params, ParamsLiteral};
 use dpf::server::Server;
 use sotto_core::{
-    Change, Client as _, Params as _, Prepare as _, RecordIndex, Revise, Server as _, Two, Wire,
+    Change, Client as _, Image as _, Params as _, Prepare as _, RecordIndex, Revise, Section, Server as _,
+    Two, Wire,
 };
 use sotto_testkit::memory::{MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
@@ -39,6 +40,10 @@ fn records_with_paths_come_back_one_by_one_and_together() {
         let rows = MemoryRows::new(record_bytes as usize, all.clone());
         let sink = MemorySink::new();
         <Server<true> as sotto_core::Server<Proven>>::encode(&params, &rows, &sink).unwrap();
+        let image = sink.into_image();
+        let drawn = drawn(&all, record_bytes as usize, path);
+        assert!(image.section(Section::Resident) == Some(drawn.as_slice()), "{records} records");
+        let sink = MemorySink::holding(image);
         // A record that is changed, its nodes too, is changed for all that share them.
         let changed = records / 2;
         let new: Vec<u8> = (0..record_bytes).map(|i| byte(i + 999)).collect();
@@ -89,6 +94,27 @@ fn records_with_paths_come_back_one_by_one_and_together() {
             params.table_bytes() <= records.next_multiple_of(8) * (row_bytes + 64) + 256 * u64::from(path)
         );
     }
+}
+
+/// The section as `spec/dpf.md` draws it.
+fn drawn(records: &[u8], record_bytes: usize, path: u32) -> Vec<u8> {
+    let shared = path.saturating_sub(1) as usize;
+    let first = record_bytes - 32 * shared;
+    let levels = (0..=shared).map(|level| match level {
+        0 => (1, 0..first),
+        level => (1 << level, first + 32 * (level - 1)..first + 32 * level),
+    });
+    let mut section = Vec::new();
+    for (step, part) in levels {
+        let items = records.chunks(record_bytes).step_by(step).map(|record| &record[part.clone()]);
+        for block in items.collect::<Vec<&[u8]>>().chunks(8) {
+            for t in 0..8 * part.len() {
+                let bit = |item: &[u8]| item[t / 8] >> (t % 8) & 1;
+                section.push(block.iter().rev().fold(0, |byte, item| byte << 1 | bit(item)));
+            }
+        }
+    }
+    section
 }
 
 fn of_bytes(params: &Params, answer: &dpf::message::Answer) -> Vec<u8> {
