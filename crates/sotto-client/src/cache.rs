@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`slot`] | one artifact: whole, or the part downloaded so far |
 //! | [`keyring`] | keys that servers know, encrypted |
+//! | `logs` | the last checkpoint of each publisher's log |
 //! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
 //! | [`lock`] | two processes, one cache |
 //! | [`error`] | what goes wrong with disks |
@@ -15,6 +16,8 @@
 //! DIR/tables/<hash>.json        what is remembered of one table at one server
 //! DIR/tables/<hash>.catalog     its newest catalog, as the publisher signed it
 //! DIR/tables/<hash>.other       another one of the same epoch: evidence
+//! DIR/logs/<key>.checkpoint     the last checkpoint of a publisher's log, with the cosignatures it had
+//! DIR/logs/<key>.other          another one that contradicts it: evidence
 //! DIR/keys/...                  keys that servers know
 //! ```
 //!
@@ -25,6 +28,7 @@ pub mod error;
 pub mod keyring;
 pub mod known;
 pub mod lock;
+mod logs;
 pub mod slot;
 
 pub use error::CacheError;
@@ -43,6 +47,7 @@ use tempfile::NamedTempFile;
 pub struct Cache {
     artifacts: PathBuf,
     tables: PathBuf,
+    logs: PathBuf,
 }
 
 /// How much a cache holds.
@@ -64,8 +69,9 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if the directory cannot be made.
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
-        let cache = Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables") };
-        for dir in [&cache.artifacts, &cache.tables] {
+        let cache =
+            Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables"), logs: dir.join("logs") };
+        for dir in [&cache.artifacts, &cache.tables, &cache.logs] {
             private_dir().recursive(true).create(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(cache)

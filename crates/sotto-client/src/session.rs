@@ -7,6 +7,7 @@
 //! | [`opening`] | from a table's name to a session, step by step |
 //! | `accord` | one catalog for all servers of a table |
 //! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
+//! | [`witness`] | whether it is in its publisher's log, and who has seen that log grow |
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
 //! | `resuming` | a preparation that was under way, perhaps in another process |
@@ -24,7 +25,7 @@
 //! test as it does behind [`crate::table`]:
 //!
 //! ```text
-//! let mut opening = Opening::new(config);
+//! let mut opening = Opening::new(config).at(now);
 //! loop {
 //!     match opening.next() {
 //!         Action::Catalog { server, request } | Action::Keys { server, request } => {
@@ -60,6 +61,7 @@ pub mod stream;
 pub mod trust;
 pub mod unmask;
 pub mod way;
+pub mod witness;
 
 pub use action::{Action, Fetch, Recall};
 pub use ask::{Ask, Session};
@@ -74,6 +76,7 @@ pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
 pub use unmask::Evaluation;
 pub use way::{Basis, Stretch, Way};
+pub use witness::{Logs, WitnessError, Witnesses};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;

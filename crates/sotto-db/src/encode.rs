@@ -159,6 +159,7 @@ pub fn encode_table(
         sidecar: None,
         attribution: options.attribution.clone(),
         created: unix_seconds(),
+        expires: None,
     };
     // What cannot be signed in the end is refused before the work and not after.
     draft.check()?;

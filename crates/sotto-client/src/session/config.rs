@@ -2,6 +2,7 @@
 
 use super::registered::Registered;
 use super::trust::Remembered;
+use super::witness::{Logs, Witnesses};
 use sotto_catalog::{PublicKey, TableName};
 use sotto_core::SchemeEntry;
 
@@ -22,6 +23,10 @@ pub struct Config {
     /// and the next one has to prepare anew; a process that is copied or goes back in time uses hints twice, and gives
     /// away what it asked. For tests, benchmarks, and sessions whose caller keeps nothing.
     pub in_memory: bool,
+    /// Who has to have seen the catalog in its publisher's log; nobody, unless the caller asks for witnesses.
+    pub witnesses: Option<Witnesses>,
+    /// What was seen of logs.
+    pub logs: Logs,
     /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
@@ -36,6 +41,8 @@ impl Config {
             registered: None,
             servers: 1,
             in_memory: false,
+            witnesses: None,
+            logs: Logs::default(),
             resolve: sotto_registry::find,
         }
     }

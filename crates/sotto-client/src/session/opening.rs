@@ -14,11 +14,13 @@ use super::keys::{self, session_id};
 use super::registered::{Registered, Seed};
 use super::resuming::Resuming;
 use super::way::{Basis, Way};
+use super::witness::Check;
 use super::{Session, accepted};
 use crate::transport::Response;
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, Hex32};
 use sotto_core::{AnyCheckpoint, AnyClient, CryptoRng, Error, Misuse, ParamsDigest, Sure};
+use sotto_tlog::LogEntry;
 use sotto_wire::SessionId;
 
 /// A table being opened.
@@ -34,12 +36,16 @@ pub struct Opening {
     /// What the client's keys are drawn from, if it has any.
     seed: Option<Seed>,
     stage: Stage,
+    /// What time it is, in seconds since 1970, if somebody said.
+    now: Option<u64>,
     /// What a delta made, until someone takes it.
     patched: Option<(Hex32, Vec<u8>)>,
 }
 
 enum Stage {
     Catalog(Accord),
+    /// A catalog that all servers show, of which it is asked whether its publisher shows it to everybody.
+    Witness(Box<(Check, Agreed)>),
     Gather(Box<Gathering>),
     /// Keys, and the sessions that servers have given for them so far.
     Keys(Box<dyn AnyClient>, Vec<SessionId>),
@@ -64,6 +70,7 @@ impl Opening {
             agreed: None,
             seed: None,
             stage: Stage::default(),
+            now: None,
             patched: None,
         }
     }
@@ -90,6 +97,18 @@ impl Opening {
         Opening { resuming: Some(resuming), stage, ..Opening::new(config) }
     }
 
+    /// Says what time it is, in seconds since 1970. Without that no catalog is too old, and none has witnesses.
+    #[must_use]
+    pub fn at(mut self, now: u64) -> Self {
+        self.tell(now);
+        self
+    }
+
+    /// The same, for an opening that takes a while.
+    pub fn tell(&mut self, now: u64) {
+        self.now = Some(now);
+    }
+
     /// Whether the session this opening comes after goes on, keys and all.
     pub fn is_continued(&self) -> bool {
         matches!(self.stage, Stage::Continued)
@@ -102,6 +121,7 @@ impl Opening {
                 Some((server, request)) => Action::Catalog { server, request },
                 None => Action::Ready,
             },
+            Stage::Witness(check) => Action::Catalog { server: 0, request: check.0.next() },
             Stage::Gather(gathering) => gathering.next(),
             Stage::Keys(client, ids) => match &self.agreed {
                 Some(agreed) => {
@@ -123,21 +143,25 @@ impl Opening {
         match &mut self.stage {
             Stage::Catalog(accord) => {
                 let Some(agreed) = accord.feed(response, &self.config)? else { return Ok(()) };
-                if self.lasting == Some(agreed.pin(0).digest) {
-                    self.stage = Stage::Continued;
-                    self.agreed = Some(agreed);
+                match self.vet(&agreed)? {
+                    None => self.settle(agreed, rng),
+                    Some(check) => {
+                        self.stage = Stage::Witness(Box::new((check, agreed)));
+                        Ok(())
+                    }
+                }
+            }
+            Stage::Witness(check) => {
+                let fed = check.0.feed(response);
+                if matches!(fed, Ok(false)) {
                     return Ok(());
                 }
-                self.agreed = Some(agreed);
-                let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
-                    Some(Ok(true)) => Ok(()),
-                    Some(Err(error)) => Err(error),
-                    Some(Ok(false)) | None => self.begin(rng),
-                };
-                if begun.is_err() {
-                    self.agreed = None;
+                let at = self.resuming.as_ref().map_or_else(Accord::default, |half| Accord::at(half.epoch));
+                let vetted = std::mem::replace(&mut self.stage, Stage::Catalog(at));
+                match (fed, vetted) {
+                    (Ok(_), Stage::Witness(check)) => self.settle(check.1, rng),
+                    (fed, _) => fed.map(drop),
                 }
-                begun
             }
             Stage::Gather(gathering) => {
                 let fed = gathering.feed(accepted(response, epoch));
@@ -158,6 +182,48 @@ impl Opening {
             }
             Stage::Ready(..) | Stage::Continued => Err(out_of_order()),
         }
+    }
+
+    /// Refuses a catalog that is too old, and gives what has to be seen of its publisher's log.
+    fn vet(&self, agreed: &Agreed) -> Result<Option<Check>> {
+        let catalog = &agreed.catalog;
+        if let (Some(expires), Some(now)) = (catalog.expires, self.now)
+            && expires <= now
+        {
+            return Err(match &self.resuming {
+                // There may be a newer one: what was half prepared is of no use any more.
+                Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
+            });
+        }
+        let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
+        let entry = LogEntry {
+            kind: sotto_tlog::catalogs::Kind::Catalog,
+            name: catalog.table.clone(),
+            epoch: catalog.epoch,
+            digest: catalog.digest()?,
+            key: agreed.key,
+        };
+        Check::new(entry, witnesses, &self.config.logs, self.now)
+    }
+
+    /// Goes on with a catalog that is believed.
+    fn settle(&mut self, agreed: Agreed, rng: &mut dyn CryptoRng) -> Result<()> {
+        if self.lasting == Some(agreed.pin(0).digest) {
+            self.stage = Stage::Continued;
+            self.agreed = Some(agreed);
+            return Ok(());
+        }
+        self.agreed = Some(agreed);
+        let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(false)) | None => self.begin(rng),
+        };
+        if begun.is_err() {
+            self.agreed = None;
+        }
+        begun
     }
 
     /// Begins a client of its own.

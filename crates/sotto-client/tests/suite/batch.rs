@@ -65,6 +65,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
         files: Vec::new(),
         attribution: None,
         created: 1,
+        expires: None,
     };
     dir.publish(&document, &[], &key).unwrap();
 }

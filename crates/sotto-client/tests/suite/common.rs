@@ -109,6 +109,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
         sidecar: None,
         attribution: None,
         created: 0,
+        expires: None,
     };
     let mut world = World {
         key: SigningKey::generate(&mut rng::seeded("publisher")),

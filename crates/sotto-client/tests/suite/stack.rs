@@ -88,6 +88,7 @@ fn publish(dir: &StackDir, epoch: u64, layer: &str, shards: Vec<Shard>, files: &
         files: files.iter().map(|(name, bytes)| File::of(name.parse().unwrap(), bytes)).collect(),
         attribution: None,
         created: 1,
+        expires: None,
     };
     let files: Vec<Vec<u8>> = files.iter().map(|(_, bytes)| bytes.clone()).collect();
     dir.publish(&document, &files, &key).unwrap();

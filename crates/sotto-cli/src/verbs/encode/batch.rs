@@ -127,6 +127,7 @@ impl Job<'_> {
             files: Vec::new(),
             attribution: self.attribution,
             created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            expires: None,
         };
         // As clients will read it.
         let layers = Batched::of(&stack).map_err(|e| Failure::internal(e.to_string()))?;

@@ -133,6 +133,7 @@ impl Build {
                 .map_err(|e| Failure::internal(e.to_string()))?,
             attribution: None,
             created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            expires: None,
         };
         let bytes: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
         dir.publish(&stack, &bytes, &key).map_err(blame::db)?;
