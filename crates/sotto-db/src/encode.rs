@@ -43,6 +43,8 @@ pub struct EncodeOptions<'a> {
     pub threads: Option<usize>,
     /// Where the data comes from, in the words its licence asks for.
     pub attribution: Option<String>,
+    /// For how many seconds the catalog is good; `None` for ever.
+    pub lifetime: Option<u64>,
     /// Signs the catalog.
     pub key: &'a SigningKey,
 }
@@ -62,6 +64,7 @@ impl<'a> EncodeOptions<'a> {
             set: None,
             threads: None,
             attribution: None,
+            lifetime: None,
             key,
         }
     }
@@ -141,6 +144,7 @@ pub fn encode_table(
         let refused = ParamsError::UnreliableTogether { lookups, log2, required };
         return Err(DbError::Scheme(refused.into()));
     }
+    let created = unix_seconds();
     let mut draft = Catalog {
         format: FORMAT.to_owned(),
         table: options.table.clone(),
@@ -158,8 +162,8 @@ pub fn encode_table(
         layers: options.layers.clone(),
         sidecar: None,
         attribution: options.attribution.clone(),
-        created: unix_seconds(),
-        expires: None,
+        created,
+        expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
     };
     // What cannot be signed in the end is refused before the work and not after.
     draft.check()?;

@@ -50,6 +50,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
             set: None,
             threads: Some(1),
             attribution: None,
+            lifetime: None,
             key: &key,
         };
         let entry = sotto_registry::find("simplepir/1").unwrap();

@@ -26,3 +26,4 @@ mod steps;
 mod streams;
 mod symmetric;
 mod two;
+mod witness;

@@ -69,6 +69,7 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
             set: None,
             threads: Some(1),
             attribution: None,
+            lifetime: None,
             key: &key,
         };
         let written = encode_table(entry, table, &folder.lock().unwrap(), &options, &|_| {}).unwrap();

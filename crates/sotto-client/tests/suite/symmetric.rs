@@ -87,6 +87,7 @@ fn world_of(written: u64) -> World {
         set: None,
         threads: Some(1),
         attribution: None,
+        lifetime: None,
         key: &signing,
     };
     let scheme = sotto_registry::find("simplepir/1").unwrap();
