@@ -5,8 +5,8 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
-    bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, prepare::Prepare, serve::Serve,
-    tree::Tree, update::Update,
+    audit::Audit, bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, log::Log,
+    prepare::Prepare, serve::Serve, tree::Tree, update::Update,
 };
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -53,6 +53,10 @@ enum Verb {
     Inspect(Inspect),
     /// Proofs from transparency logs, without saying for which entry
     Tree(Tree),
+    /// The log of a publisher's catalogs: entries, witnesses, cosignatures
+    Log(Log),
+    /// What this client can show to others of a publisher or a server
+    Audit(Audit),
     /// Measure schemes, or this machine
     Bench(Bench),
     /// Serve a real table and look addresses up in it privately, end to end
@@ -106,6 +110,8 @@ impl Verb {
             Verb::Update(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Tree(verb) => verb.run(screen),
+            Verb::Log(verb) => verb.run(screen),
+            Verb::Audit(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
             Verb::ExitCodes => screen.say(exit::TABLE),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`slot`] | one artifact: whole, or the part downloaded so far |
 //! | [`keyring`] | keys that servers know, encrypted |
+//! | [`evidence`] | what others can be shown of that |
 //! | `logs` | the last checkpoint of each publisher's log |
 //! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
 //! | [`lock`] | two processes, one cache |
@@ -15,9 +16,11 @@
 //! DIR/artifacts/<digest>.lock   held by the process that downloads it
 //! DIR/tables/<hash>.json        what is remembered of one table at one server
 //! DIR/tables/<hash>.catalog     its newest catalog, as the publisher signed it
-//! DIR/tables/<hash>.other       another one of the same epoch: evidence
+//! DIR/tables/<hash>.first       of two catalogs of one epoch the one that was seen first: evidence
+//! DIR/tables/<hash>.other       and the other one
 //! DIR/logs/<key>.checkpoint     the last checkpoint of a publisher's log, with the cosignatures it had
-//! DIR/logs/<key>.other          another one that contradicts it: evidence
+//! DIR/logs/<key>.first          of two checkpoints that contradict each other the one that was seen first: evidence
+//! DIR/logs/<key>.other          and the other one
 //! DIR/keys/...                  keys that servers know
 //! ```
 //!
@@ -25,6 +28,7 @@
 //! catalog, whether it came from a disk or a network.
 
 pub mod error;
+pub mod evidence;
 pub mod keyring;
 pub mod known;
 pub mod lock;
@@ -32,6 +36,7 @@ mod logs;
 pub mod slot;
 
 pub use error::CacheError;
+pub use evidence::Evidence;
 pub use keyring::Keyring;
 pub use known::Known;
 pub use slot::Slot;
@@ -159,10 +164,17 @@ impl Cache {
     /// [`CacheError`] if it cannot be written.
     pub fn keep_other(&self, origin: &str, table: &str, signed: &[u8]) -> Result<String, CacheError> {
         let path = known::path(&self.tables, origin, table);
-        let (seen, other) = (path.with_extension("catalog"), path.with_extension("other"));
-        replace(&other, signed)?;
-        Ok(format!("{} and {}", seen.display(), other.display()))
+        keep_both(&path.with_extension("catalog"), signed)
     }
+}
+
+/// Keeps what was seen, which may be replaced later, and something that contradicts it. Says where both are.
+fn keep_both(seen: &Path, bytes: &[u8]) -> Result<String, CacheError> {
+    let (first, other) = (seen.with_extension("first"), seen.with_extension("other"));
+    let before = std::fs::read(seen).map_err(|e| CacheError::at(seen, e))?;
+    replace(&first, &before)?;
+    replace(&other, bytes)?;
+    Ok(format!("{} and {}", first.display(), other.display()))
 }
 
 /// Writes a file for its owner alone: a crash leaves the old one or this.

@@ -50,19 +50,24 @@ pub fn log(dir: &Path, log: Option<&Path>, key: &SigningKey) -> Result<Option<Lo
     Ok(Some(Logged { entries: appender.size(), added, folder }))
 }
 
+/// Where the log is that a table's or a stack's folder was written into the last time, if there is one.
+///
+/// # Errors
+/// [`DbError::Io`] if what says so cannot be read.
+pub fn folder(dir: &Path) -> Result<Option<PathBuf>> {
+    let file = dir.join(LOG_PATH);
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let text = String::from_utf8(bounded(&file, MAX_PATH_BYTES)?);
+    let invalid = |_| DbError::io("reading where the log is", &file, std::io::ErrorKind::InvalidData.into());
+    Ok(Some(PathBuf::from(text.map_err(invalid)?.trim_end_matches('\n'))))
+}
+
 /// The log's folder, kept beside the table from now on.
 fn remembered(dir: &Path, log: Option<&Path>) -> Result<Option<PathBuf>> {
     let file = dir.join(LOG_PATH);
-    let Some(log) = log else {
-        if !file.exists() {
-            return Ok(None);
-        }
-        let text = bounded(&file, MAX_PATH_BYTES)?;
-        let text = String::from_utf8(text).map_err(|_| {
-            DbError::io("reading where the log is", &file, std::io::ErrorKind::InvalidData.into())
-        })?;
-        return Ok(Some(PathBuf::from(text.trim_end_matches('\n'))));
-    };
+    let Some(log) = log else { return folder(dir) };
     let log = std::path::absolute(log).map_err(|e| DbError::io("finding the log", log, e))?;
     let text = log.to_str().ok_or_else(|| {
         DbError::io("the log's path is not UTF-8", &log, std::io::ErrorKind::InvalidInput.into())

@@ -10,20 +10,26 @@
 //! | [`update`] | changes to the next epoch |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`mod@bench`] | measurements |
+//! | [`log`] | the log of a publisher's catalogs, and witnesses |
+//! | [`audit`] | what a client can show to others |
 //! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
+//! | `openly` | the arguments of every verb that publishes: a log, and a lifetime |
 //! | `remote` | the arguments of every verb that opens a table |
 //! | `signal` | what a command takes along when it is asked to end |
 //! | `state` | what is left of hints, and what happened to them |
 //! | [`counters`] | what a server of our own says of its passes |
 //! | [`promise`] | what a table promises and costs, as `encode` and `inspect` print it |
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 mod counters;
 pub(crate) mod demo;
 pub(crate) mod encode;
 pub(crate) mod get;
 pub(crate) mod inspect;
+pub(crate) mod log;
+mod openly;
 pub(crate) mod prepare;
 mod promise;
 mod remote;

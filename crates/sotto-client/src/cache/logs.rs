@@ -2,7 +2,7 @@
 //!
 //! It is kept by the publisher's key and not by the server, so that two servers of one publisher are held to one log.
 
-use super::{Cache, CacheError, lock::Lock, replace};
+use super::{Cache, CacheError, keep_both, lock::Lock, replace};
 use sotto_catalog::{Hex32, PublicKey};
 use std::fs;
 use std::io::ErrorKind;
@@ -58,10 +58,7 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if it cannot be written.
     pub fn keep_other_log(&self, publisher: &PublicKey, checkpoint: &str) -> Result<String, CacheError> {
-        let seen = self.log(publisher);
-        let other = seen.with_extension("other");
-        replace(&other, checkpoint.as_bytes())?;
-        Ok(format!("{} and {}", seen.display(), other.display()))
+        keep_both(&self.log(publisher), checkpoint.as_bytes())
     }
 
     fn log(&self, publisher: &PublicKey) -> PathBuf {

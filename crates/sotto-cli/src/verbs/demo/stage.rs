@@ -63,6 +63,7 @@ impl Play {
             set: None,
             symmetric: false,
             threads: None,
+            lifetime: None,
             key: None,
             attribution: Some(ATTRIBUTION.to_owned()),
         };

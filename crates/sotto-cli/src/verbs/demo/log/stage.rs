@@ -143,6 +143,7 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
         set: None,
         symmetric: false,
         threads: None,
+        lifetime: None,
         key: None,
         attribution: None,
     };
