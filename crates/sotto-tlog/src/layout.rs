@@ -170,7 +170,9 @@ impl Number {
     /// Reads one, leniently.
     fn parse(text: &str) -> Option<Self> {
         let (groups, width) = match text.split_once(".p/") {
-            Some((groups, width)) => (groups, width.parse().ok().filter(|w| (1..TILE_WIDTH as u16).contains(w))?),
+            Some((groups, width)) => {
+                (groups, width.parse().ok().filter(|w| (1..TILE_WIDTH as u16).contains(w))?)
+            }
             None => (text, TILE_WIDTH as u16),
         };
         let index = groups.split('/').try_fold(0u64, |above, group| {

@@ -48,6 +48,13 @@ impl Outcome {
             .unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
 
+    /// Checks that the command succeeded and printed this.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &str) {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        assert!(self.stdout.contains(words), "no {words:?} in: {}", self.stdout);
+    }
+
     /// Checks that the command failed with `code` and says each of `words`.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) {

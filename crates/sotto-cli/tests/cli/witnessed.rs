@@ -45,7 +45,7 @@ impl Scene {
     fn cosign(&self, log: &str, state: &str) -> Outcome {
         let (key, state, note) = (self.text("witness.key"), self.text(state), self.text("note"));
         let args = ["log", "cosign", log, "--publisher", &self.publisher, "--key", &key, "--state", &state];
-        sotto(&[&args[..], &["--out", &note, "--json"]].concat())
+        sotto(&[&args[..], &["--out", &note]].concat())
     }
 
     fn attach(&self, log: &str) {
@@ -58,8 +58,15 @@ impl Scene {
     fn get(&self, server: &Served, cache: &str) -> Outcome {
         let args = ["get", "--server", &server.url, "--table", "words", "--row", "7"];
         let cache = self.text(cache);
-        let demanded = ["--pin", &self.publisher, "--witness", &self.witness, "--cache", &cache, "--json"];
+        let demanded = ["--pin", &self.publisher, "--witness", &self.witness, "--cache", &cache];
         sotto(&[&args[..], &demanded].concat())
+    }
+
+    /// The row that it gets.
+    fn row(&self, server: &Served, cache: &str) -> String {
+        let found = self.get(server, cache);
+        assert_eq!(found.code, 0, "{}", found.stderr);
+        found.stdout
     }
 }
 
@@ -74,10 +81,10 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     let server = Served::start(&[&words]);
     scene.get(&server, "cache").fails(5, &["0 of 1 witnesses", "have its log cosigned"]);
     // The witness looks from afar, at what clients see.
-    assert_eq!(scene.cosign(&server.url, "state").json()["entries"], 1);
+    scene.cosign(&server.url, "state").says("cosigned 1 entries, 1 more");
     scene.attach("log");
     server.reload();
-    assert_eq!(value(&scene.get(&server, "cache")), "row 7");
+    assert!(scene.row(&server, "cache").contains("row 7"));
 
     // The next epoch goes into the log without being told, and needs the witness again. Others are served meanwhile.
     let changes = scene.folder.write("changes.csv", "7,changed\n");
@@ -85,11 +92,10 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
     assert_eq!(updated["log"]["entries"], 2);
     server.reload();
     scene.get(&server, "cache").fails(5, &["0 of 1 witnesses", "epoch 2"]);
-    let cosigned = scene.cosign(&server.url, "state").json();
-    assert_eq!((&cosigned["before"], &cosigned["entries"]), (&1.into(), &2.into()));
+    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 more");
     scene.attach("log");
     server.reload();
-    assert_eq!(value(&scene.get(&server, "cache")), "changed");
+    assert!(scene.row(&server, "cache").contains("changed"));
     let shown = sotto(&["log", "show", &log, "--json"]).json();
     assert_eq!(shown["entries"][1]["epoch"], 2);
     assert_eq!(shown["cosigned"]["cosigned_by"][0], "witness.example/w1");
@@ -108,10 +114,10 @@ fn a_client_sees_what_everybody_sees_or_says_so() {
 fn publishers_who_lie_are_found_out_and_convicted() {
     let scene = Scene::new();
     let log = scene.text("log");
-    scene.cosign(&log, "state").json();
+    scene.cosign(&log, "state").says("cosigned");
     scene.attach("log");
     let honest = Served::start(&[&scene.text("words")]);
-    assert_eq!(value(&scene.get(&honest, "cache")), "row 7");
+    assert!(scene.row(&honest, "cache").contains("row 7"));
 
     // Another catalog of the same epoch, for one client, beside the log that everybody sees.
     scene.encode("mine", "lie", &[]);
@@ -125,10 +131,10 @@ fn publishers_who_lie_are_found_out_and_convicted() {
     scene.encode("other", "lie", &["--catalog-log", &scene.text("forked")]);
     let forked = scene.text("forked");
     scene.cosign(&forked, "state").fails(5, &["not those it had", "do not cosign"]);
-    scene.cosign(&forked, "deceived").json();
+    scene.cosign(&forked, "deceived").says("cosigned");
     scene.attach("forked");
     let liar = Served::start(&[&scene.text("other")]);
-    assert_eq!(value(&scene.get(&liar, "newcomer")), "lie 7");
+    assert!(scene.row(&liar, "newcomer").contains("lie 7"));
     scene.get(&liar, "cache").fails(5, &["does not go on", "do not trust it"]);
 
     // The same server, one day with one catalog and the next with another.
@@ -175,17 +181,16 @@ fn a_stack_vouches_for_its_tables() {
     let scene = Scene::new();
     let log = scene.text("log");
     let encoded = scene.encode("many", "row", &["--batch", "4", "--catalog-log", &log]);
-    assert!(encoded["log"]["added"].as_u64().is_some_and(|added| added > 2), "{encoded}");
-    scene.cosign(&log, "state").json();
+    assert!(encoded["log"]["added"].as_u64().is_some_and(|added| added > 1), "{encoded}");
+    scene.cosign(&log, "state").says("cosigned");
     scene.attach("log");
     let server = Served::start(&[&scene.text("many")]);
     let get = |witness: &str| {
         let args =
             ["get", "--server", &server.url, "--table", "words", "--row", "7", "--row", "8", "--no-cache"];
-        sotto(&[&args[..], &["--json", "--witness", witness]].concat())
+        sotto(&[&args[..], &["--witness", witness]].concat())
     };
-    let found = get(&scene.witness).json();
-    assert_eq!(found["answers"][1]["value"], "row 8");
+    get(&scene.witness).says("row 8");
     let (other, name) = (scene.text("other.key"), "witness.example/w2");
     let other = sotto(&["log", "key", "--key", &other, "--name", name, "--json"]).json();
     get(other["witness"].as_str().unwrap()).fails(5, &["0 of 1 witnesses", "stack words"]);

@@ -140,8 +140,8 @@ impl WitnessError {
     pub fn fix(&self) -> &'static str {
         match self {
             WitnessError::NotLogged { .. } => {
-                "do not use the table before its publisher says why: ask whether it has a log (sotto encode --log), and the \
-                 operator whether that is served (sotto serve --log)"
+                "do not use the table before its publisher says why: ask whether it has a log (sotto encode --catalog-log), and \
+                 the operator whether that is served (sotto serve --catalog-log)"
             }
             WitnessError::Proof { .. } => "do not use the table: tell the operator and the publisher",
             WitnessError::NotWitnessed { is_old: true, .. } => {
