@@ -127,10 +127,15 @@ impl Served {
 
     /// The same, with its log in a place of its own.
     pub(crate) fn start_to(dirs: &[&str], log: Stdio) -> Self {
+        Served::start_at("127.0.0.1:0", dirs, log)
+    }
+
+    /// The same, at an address that a server had before.
+    pub(crate) fn start_at(listen: &str, dirs: &[&str], log: Stdio) -> Self {
         let mut child = Command::new(program())
             .arg("serve")
             .args(dirs)
-            .args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--reload-seconds", "0"])
+            .args(["--listen", listen, "--admin-listen", "127.0.0.1:0", "--reload-seconds", "0"])
             .args(["--json", "--log", "warn"])
             .stdout(Stdio::piped())
             .stderr(log)
