@@ -150,10 +150,9 @@ pub fn witnesses() -> Vec<Vec<u8>> {
 /// A checkpoint with cosignatures.
 pub fn witness_note(data: &[u8]) -> bool {
     let Ok(note) = Note::parse(data) else { return false };
-    match cosigner().public().cosigned(&note) {
-        // Nobody forges a cosignature by changing bytes.
-        Ok(Some(time)) => assert!(time == 7 && signed().iter().any(|signed| signed.to_string() == note.text)),
-        Ok(None) | Err(_) => {}
+    // Nobody forges a cosignature by changing bytes.
+    if let Ok(Some(time)) = cosigner().public().cosigned(&note) {
+        assert!(time == 7 && signed().iter().any(|signed| signed.to_string() == note.text));
     }
     true
 }

@@ -1,8 +1,8 @@
 //! A publisher's log as it lies in a folder: which catalog is where, and the proof of it.
 //!
-//! There may be two checkpoints. The newest one (`checkpoint`) is there as soon as a catalog is logged. The one in `witnessed` has
-//! cosignatures, and catalogs that it covers are proved by it: so a catalog that is added makes nobody wait for witnesses but
-//! those who ask for that one.
+//! There may be two checkpoints. The newest one (`checkpoint`) is there as soon as a catalog is logged. The one in `witnessed`
+//! has cosignatures, and catalogs that it covers are proved by it: so a catalog that is added makes nobody wait for witnesses
+//! but those who ask for that one.
 #![deny(clippy::indexing_slicing)]
 
 use crate::catalogs::{log_key, publisher};

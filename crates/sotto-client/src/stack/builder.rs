@@ -116,8 +116,8 @@ impl StackBuilder {
     /// Takes only a stack that its publisher shows to everybody: one that is in the publisher's log, under a checkpoint that
     /// this witness cosigned lately. May be said of several; all of them have to, unless `witnesses_needed` says otherwise.
     ///
-    /// The stack names its tables' catalogs by digest, so it vouches for them, and they are not looked for one by one. The log goes
-    /// on from the one that was seen before, or it is an error that keeps both
+    /// The stack names its tables' catalogs by digest, so it vouches for them, and they are not looked for one by one. The log
+    /// goes on from the one that was seen before, or it is an error that keeps both
     /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, also from process to process.
     pub fn witness(mut self, key: WitnessKey) -> Self {
         self.asked.keys.push(key);

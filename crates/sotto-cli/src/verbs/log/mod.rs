@@ -21,13 +21,13 @@ use crate::screen::Screen;
 use clap::Subcommand;
 
 const EXAMPLE: &str = "\
-A publisher's log holds a line for each catalog and each stack that it has signed, with the digest. It is a log of C2SP's format \
-(tlog-tiles) under the publisher's own key, so a client that has pinned the publisher needs no other key for it. `sotto encode \
---catalog-log DIR` begins one, later epochs go into it by themselves, and `sotto serve` serves it.
+A publisher's log holds a line for each catalog and each stack that it has signed, with the digest. It is a log of C2SP's \
+format (tlog-tiles) under the publisher's own key, so a client that has pinned the publisher needs no other key for it. \
+`sotto encode --catalog-log DIR` begins one, later epochs go into it by themselves, and `sotto serve` serves it.
 
-A witness is somebody else, on another machine. From time to time it looks whether the log goes on from what it saw the last time, \
-and signs that with the time. Clients that name it (`sotto get --witness KEY`) refuse a catalog that is not in the log, a log that \
-nobody has looked at lately, and a log that does not go on from the one they saw before.
+A witness is somebody else, on another machine. From time to time it looks whether the log goes on from what it saw the last \
+time, and signs that with the time. Clients that name it (`sotto get --witness KEY`) refuse a catalog that is not in the log, \
+a log that nobody has looked at lately, and a log that does not go on from the one they saw before.
 
 Tables of one publisher share a log if they share a signing key (--signing-key).
 
