@@ -43,7 +43,7 @@ pub use slot::Slot;
 
 use sotto_catalog::Hex32;
 use std::fs::DirBuilder;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -171,10 +171,16 @@ impl Cache {
 /// Keeps what was seen, which may be replaced later, and something that contradicts it. Says where both are.
 fn keep_both(seen: &Path, bytes: &[u8]) -> Result<String, CacheError> {
     let (first, other) = (seen.with_extension("first"), seen.with_extension("other"));
-    let before = std::fs::read(seen).map_err(|e| CacheError::at(seen, e))?;
-    replace(&first, &before)?;
     replace(&other, bytes)?;
-    Ok(format!("{} and {}", first.display(), other.display()))
+    match std::fs::read(seen) {
+        Ok(before) => {
+            replace(&first, &before)?;
+            Ok(format!("{} and {}", first.display(), other.display()))
+        }
+        // Of the first its digest is remembered at least.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(other.display().to_string()),
+        Err(error) => Err(CacheError::at(seen, error)),
+    }
 }
 
 /// Writes a file for its owner alone: a crash leaves the old one or this.

@@ -38,10 +38,15 @@ pub struct Logged {
 /// # Errors
 /// [`DbError::Log`]; [`DbError::Io`], and [`DbError::Catalog`] for what cannot be read in the folder.
 pub fn log(dir: &Path, log: Option<&Path>, key: &SigningKey) -> Result<Option<Logged>> {
-    let Some(folder) = remembered(dir, log)? else { return Ok(None) };
+    let named = log.map(|log| std::path::absolute(log).map_err(|e| DbError::io("finding the log", log, e)));
+    let Some(folder) = named.map_or_else(|| self::folder(dir), |named| named.map(Some))? else {
+        return Ok(None);
+    };
     let failed = |source: LogError| DbError::Log { folder: folder.clone(), source: Box::new(source) };
     let entries = published(dir, key)?;
     let mut appender = Appender::open(&folder, key).map_err(failed)?;
+    // It is this publisher's: from now on the folder has a log, whatever comes of this run.
+    remember(dir, &folder)?;
     let mut added = 0;
     for entry in &entries {
         added += u64::from(appender.add(entry).map_err(failed)?);
@@ -64,16 +69,15 @@ pub fn folder(dir: &Path) -> Result<Option<PathBuf>> {
     Ok(Some(PathBuf::from(text.map_err(invalid)?.trim_end_matches('\n'))))
 }
 
-/// The log's folder, kept beside the table from now on.
-fn remembered(dir: &Path, log: Option<&Path>) -> Result<Option<PathBuf>> {
-    let file = dir.join(LOG_PATH);
-    let Some(log) = log else { return folder(dir) };
-    let log = std::path::absolute(log).map_err(|e| DbError::io("finding the log", log, e))?;
+/// Keeps where the log is beside the table.
+fn remember(dir: &Path, log: &Path) -> Result<()> {
+    if folder(dir)?.as_deref() == Some(log) {
+        return Ok(());
+    }
     let text = log.to_str().ok_or_else(|| {
-        DbError::io("the log's path is not UTF-8", &log, std::io::ErrorKind::InvalidInput.into())
+        DbError::io("the log's path is not UTF-8", log, std::io::ErrorKind::InvalidInput.into())
     })?;
-    whole(&file, format!("{text}\n").as_bytes())?;
-    Ok(Some(log))
+    whole(&dir.join(LOG_PATH), format!("{text}\n").as_bytes())
 }
 
 /// The entries of what this key has signed in a folder: of a stack all tables that it names, and then the stack.
