@@ -7,6 +7,7 @@
 //! | [`live`] | one open epoch of a table |
 //! | [`source`] | where epochs come from: the disk, or a test |
 //! | `stacks` | which tables belong together, and what is public of them |
+//! | `logs` | the logs of publishers' catalogs |
 //! | `files` | table directories and image files |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `copied` | an image whose scanned section lies in memory of its own |
@@ -48,6 +49,7 @@ pub mod error;
 mod files;
 mod listen;
 pub mod live;
+mod logs;
 mod meter;
 mod metrics;
 mod orders;

@@ -1,7 +1,7 @@
 //! One open epoch of a table: what is needed to answer about it.
 
 use crate::admission::Owner;
-use crate::{SourceError, past};
+use crate::{SourceError, clock, past};
 use bytes::Bytes;
 use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog};
 use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
@@ -12,6 +12,9 @@ use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+/// How long before a catalog's end it is said, in seconds.
+const SOON: u64 = 24 * 3600;
 
 /// An open epoch. Immutable.
 pub struct LiveTable {
@@ -276,6 +279,21 @@ impl LiveTable {
     /// What sessions of this table and these parameters belong to.
     pub(crate) fn owner(&self) -> Owner {
         Owner { table: self.table.clone(), server: self.pin.server, digest: self.pin.digest }
+    }
+
+    /// Says so in the log if clients refuse it already, or soon will.
+    pub(crate) fn warn_of_its_end(&self) {
+        let (Some(expires), now) = (self.catalog.expires, clock::of_day().as_secs()) else { return };
+        let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
+        match expires.checked_sub(now) {
+            None | Some(0) => {
+                tracing::warn!(%table, %epoch, "the catalog is past its time: clients refuse it")
+            }
+            Some(left) if left < SOON => {
+                tracing::warn!(%table, %epoch, hours = left / 3600, "the catalog's time ends soon: publish the next epoch");
+            }
+            Some(_) => {}
+        }
     }
 
     /// Notes that it is not served any more.

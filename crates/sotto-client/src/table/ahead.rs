@@ -220,6 +220,7 @@ impl Table {
         }
         self.session = session;
         self.keep_in_mind();
+        self.line.keep_logs(&self.config.logs)?;
         self.line.keep_keys(&self.session)?;
         self.line.ledger.events.tell(match has_keys {
             true => Event::KeysChanged,
