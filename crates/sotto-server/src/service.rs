@@ -2,6 +2,7 @@
 
 use crate::admission::{self, Peer, Sessions};
 use crate::allowance::Allowance;
+use crate::aside::Aside;
 use crate::batch::{Batch, Limits};
 use crate::budget::Budget;
 use crate::clock::nanos;
@@ -27,6 +28,8 @@ pub(crate) struct Service {
     pub(crate) stacks: Stacks,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
+    /// Where keys are expanded.
+    pub(crate) aside: Aside,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) open_streams: Arc<Quota>,
@@ -79,6 +82,7 @@ impl Service {
             stacks,
             batch,
             orders,
+            aside: Aside::start()?,
             sessions,
             open_streams: Quota::new(
                 places(config.max_streams, config.streams_per_client),

@@ -5,6 +5,7 @@
 //! | `work` | what the thread does |
 //! | `pace` | how fast it may, and how it hears that plans have changed |
 //! | `notes` | when a preparation is written down |
+//! | `modest` | giving way to lookups |
 //!
 //! ```text
 //! table                                     thread, with transports of its own
@@ -17,6 +18,7 @@
 //!
 //! A client is asked with until the transaction, and the other one from there on. No request knows of both.
 
+mod modest;
 pub(crate) mod notes;
 pub(crate) mod pace;
 pub(crate) mod work;
@@ -188,6 +190,7 @@ impl Table {
         };
         let (ready, outcome) = sync_channel(1);
         let spawned = thread::Builder::new().name("sotto-pass".to_owned()).spawn(move || {
+            modest::give_way();
             // Nobody may be there any more.
             let _ = ready.send(work.run());
         });

@@ -28,16 +28,14 @@ pub(super) async fn register(
     let read = read(&service, slot, peer, &mut reader).await;
     let (live, frame, room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(frame.len() as u64);
-    // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
-    // the scheme ends the task, not the server. The task is not taken back when the client hangs up, so the
-    // memory it holds is given back where it ends, and not here.
+    // Expanding keys may take a while, and must stall neither the thread that serves connections nor a pass. It is not
+    // taken back when the client hangs up, so the memory it holds is given back where it ends, and not here.
     let admitting = service.clone();
-    let admitted = tokio::task::spawn_blocking(move || {
+    let admitted = service.aside.run(move || {
         let _room = room;
         admit(&admitting, &live, peer, &frame)
     });
-    let admitted = admitted.await;
-    let id = admitted.unwrap_or_else(|_| {
+    let id = admitted.await.unwrap_or_else(|| {
         tracing::error!(table = name, "the scheme panicked on keys; they are refused");
         Err(Code::Internal.into())
     })?;
