@@ -8,9 +8,10 @@ use tokio::sync::oneshot;
 /// Few, so that keys do not crowd out the passes where threads cannot give way either.
 const THREADS: usize = 2;
 
-/// How much less they get where a pass wants the processor too: a tenth. Where none does, keys take no longer for it.
+/// By how much they are nicer: where a pass wants the processor too, they get a tenth of what it does. Where none does, keys take
+/// no longer for it.
 #[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+const NICER: i32 = 10;
 
 /// A pool of such threads.
 pub(crate) struct Aside(rayon::ThreadPool);
@@ -32,7 +33,10 @@ impl Aside {
 
     /// Does something, after all that was to be done before. It is done to its end, also if nobody waits for it any more.
     /// `None` if it panics.
-    pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         let (done, outcome) = oneshot::channel();
         self.0.spawn_fifo(move || {
             // Nobody may wait for it any more.
@@ -45,5 +49,32 @@ impl Aside {
 /// Only Linux knows it of threads; elsewhere, and where it is not allowed, all goes on as it is.
 fn give_way() {
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, NICE);
+    if let Ok(nice) = rustix::process::getpriority_process(None) {
+        let _ = rustix::process::setpriority_process(None, nice + NICER);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Aside;
+
+    #[test]
+    fn a_panic_costs_the_work_and_not_the_threads() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let aside = Aside::start().unwrap();
+        for _ in 0..4 {
+            assert_eq!(runtime.block_on(aside.run(|| -> u8 { panic!("of a scheme") })), None);
+        }
+        assert_eq!(runtime.block_on(aside.run(|| 7)), Some(7));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn its_threads_are_nicer_than_others() {
+        let nice = || rustix::process::getpriority_process(None).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let aside = Aside::start().unwrap();
+        let (before, there) = (nice(), runtime.block_on(aside.run(nice)).unwrap());
+        assert_eq!((nice(), there), (before, (before + super::NICER).min(19)));
+    }
 }

@@ -30,6 +30,7 @@ use crate::session::Opening;
 use crate::state::checkpoint::Ahead;
 use crate::state::keeper::Keeper;
 use crate::transport::{Transport, TransportError};
+use modest::modestly;
 use pace::{Clock, Pace, Paced, Signal, System};
 use sotto_core::{Artifact, Budget, Error, Misuse};
 use sotto_prg::FreshRng;
@@ -190,9 +191,8 @@ impl Table {
         };
         let (ready, outcome) = sync_channel(1);
         let spawned = thread::Builder::new().name("sotto-pass".to_owned()).spawn(move || {
-            modest::give_way();
             // Nobody may be there any more.
-            let _ = ready.send(work.run());
+            let _ = ready.send(modestly(work.signal.clone(), work.clock.clone(), || work.run()));
         });
         spawned.map_err(Error::Storage)?;
         Ok(Some(Pass { signal, outcome, ahead }))

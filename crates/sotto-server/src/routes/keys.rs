@@ -11,6 +11,7 @@ use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
+use sotto_core::pieces::in_pieces;
 use sotto_core::{Error, Sure};
 use sotto_wire::{Code, SessionId, keys};
 use std::sync::Arc;
@@ -62,7 +63,7 @@ async fn read(
 
 fn admit(service: &Service, live: &LiveTable, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
     let keys = frame.get(keys::HEAD_BYTES..).sure("a frame's length was checked when it was read");
-    let session = live.server().admit(keys);
+    let session = in_pieces(service.batch.lulls(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
         Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
         error => {
