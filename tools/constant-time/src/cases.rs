@@ -8,11 +8,23 @@
 //! | [`layers`] | keywords, batches |
 //! | [`logs`] | proofs from transparency logs |
 //! | [`symmetric`] | blinding |
+//! | [`client`] | a row and a bit through the blocking client |
 
+mod client;
 mod control;
 mod layers;
 mod logs;
 mod schemes;
+#[path = "../../../crates/sotto-client/tests/suite/common.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the server of the client's tests, of which this uses a part"
+)]
+mod server;
 mod symmetric;
 mod tables;
 
@@ -64,6 +76,7 @@ pub(crate) fn all() -> Vec<Case> {
         layers::cases(),
         logs::cases(),
         symmetric::cases(),
+        client::cases(),
     ];
     parts.into_iter().flatten().collect()
 }

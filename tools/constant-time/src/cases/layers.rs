@@ -23,6 +23,9 @@ pub(super) fn cases() -> Vec<Case> {
             keyword(Options { probes: 1, slots: Some(40), ..options() }, several())
         }),
         Case::new("keyword/several", 1, move || keywords(fixed())),
+        Case::new("form/bytes", 1, || spelling(Form::Bytes, 32, |text| text.to_vec())),
+        Case::new("form/sha1", 1, || spelling(Form::Sha1, 40, undigits)),
+        Case::new("form/sha256", 1, || spelling(Form::Sha256, 64, undigits)),
         Case::new("pbc/batch", 1, batch),
     ]
 }
@@ -78,6 +81,27 @@ fn found(mut reply: Option<Value>) -> Option<Vec<u8>> {
         show(value.as_mut_slice());
         value
     })
+}
+
+/// A key of so many hexadecimal digits, as it was written, and its bytes.
+fn spelling(form: Form, digits: usize, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
+    move |_| {
+        let text: Vec<u8> =
+            (0..digits).map(|i| b"0123456789abcdefABCDEF"[pick(i as u64 % 22, 22) as usize]).collect();
+        let mut key = text.clone();
+        hide(key.as_mut_slice());
+        let mut canonical = timed(|| form.canonical(&key));
+        // Whether it is a key its writer learns.
+        show(&mut canonical);
+        let mut canonical = canonical.expect("a key of its form");
+        show(canonical.as_mut_slice());
+        assert!(*canonical == bytes(&text));
+    }
+}
+
+fn undigits(text: &[u8]) -> Vec<u8> {
+    let digit = |c: u8| char::from(c).to_digit(16).expect("a digit") as u8;
+    text.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
 
 fn keyword(options: Options, entries: Vec<Entry>) -> impl FnMut(usize) {
