@@ -32,7 +32,8 @@ fn lookup(entry: &'static SchemeEntry) -> impl FnMut(usize) {
             (client, session) = prepared(&table);
         }
         let record = pick([records / 3, records - 1][round], records);
-        let (index, rng) = (RecordIndex(hidden(record)), &mut Hidden(source(entry.id.0)));
+        let index = RecordIndex(hidden(record));
+        let rng = &mut Hidden(source(&format!("{} {round}", entry.id)));
         let (queries, ticket) = timed(|| client.query(index, rng)).expect("a query within bounds");
         stock(client.as_mut(), &table);
         let answer = |query: &Vec<u8>| single(table.server.as_ref(), &session, query);
