@@ -1,7 +1,7 @@
 //! Every registered scheme, as its clients use it: all that they draw is secret, and so is the record they ask for.
 
 use super::Case;
-use crate::secret::{Hidden, bytes_of, hidden, sent, show};
+use crate::secret::{Hidden, bytes_of, hidden, sent, show, shown};
 use crate::trial::{pick, source, timed};
 use sotto_core::{AnyClient, Budget, RecordIndex, SchemeEntry};
 use sotto_registry::SCHEMES;
@@ -28,7 +28,8 @@ fn lookup(entry: &'static SchemeEntry) -> impl FnMut(usize) {
     };
     let (mut client, mut session) = prepared(&table);
     move |round| {
-        if client.budget() == Budget::Left(0) {
+        // How many lookups there were is no secret.
+        if shown(client.budget()) == Budget::Left(0) {
             (client, session) = prepared(&table);
         }
         let record = pick([records / 3, records - 1][round], records);
