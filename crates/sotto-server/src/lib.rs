@@ -15,6 +15,7 @@
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
 //! | `orders` | hints to order, made by a thread of their own |
+//! | `aside` | threads that give way to the passes, for clients' keys |
 //! | `meter` | so much at once, and so much more with time, for each client |
 //! | `allowance` | what each client may have: hints, evaluations, registrations; over restarts, where it has to |
 //! | `budget` | the time that is spent on the tables, charged to clients |
@@ -38,6 +39,7 @@
 mod admin;
 mod admission;
 mod allowance;
+mod aside;
 mod batch;
 mod body;
 mod budget;

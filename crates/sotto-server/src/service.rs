@@ -2,6 +2,7 @@
 
 use crate::admission::{self, Peer, Sessions};
 use crate::allowance::Allowance;
+use crate::aside::Aside;
 use crate::batch::{Batch, Limits};
 use crate::budget::Budget;
 use crate::clock::nanos;
@@ -29,6 +30,8 @@ pub(crate) struct Service {
     pub(crate) logs: Logs,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
+    /// Where keys are expanded.
+    pub(crate) aside: Aside,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) open_streams: Arc<Quota>,
@@ -83,6 +86,7 @@ impl Service {
             logs,
             batch,
             orders,
+            aside: Aside::start()?,
             sessions,
             open_streams: Quota::new(
                 places(config.max_streams, config.streams_per_client),
