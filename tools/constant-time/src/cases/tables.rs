@@ -3,13 +3,15 @@
 use super::Case;
 use crate::secret::{bytes_of, hidden, shown};
 use crate::trial::{pick, timed};
-use sotto_catalog::{Bit, Packing};
+use sotto_catalog::rows_root::{self, Leaf, NODE_BYTES, Node};
+use sotto_catalog::{Bit, Packing, RowsRoot};
 use sotto_core::{Record, RecordIndex};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
         Case::new("packing/narrow", 3, || row(Packing::new(100, 7, 5, 150))),
         Case::new("packing/wide", 3, || row(Packing::new(10, 40, 30, 16))),
+        Case::new("rows-root/verifies", 3, verified),
         Case::new("bit/of", 1, || |_| bit()),
     ]
 }
@@ -34,6 +36,26 @@ fn row(packing: sotto_core::Result<Packing>) -> impl FnMut(usize) {
             (place.offset as u8..).take(place.bytes.len()).map(|at| place.record as u8 ^ at)
         });
         assert!(bytes_of(&got).into_iter().eq(want), "row {row}");
+    }
+}
+
+/// Whether a row is the one that was signed: of eight leaves of two rows, one node above each beside, and a tree of four nodes.
+fn verified() -> impl FnMut(usize) {
+    let leaf = |leaf: u8| vec![leaf ^ 0x5A; 14];
+    let leaves: Vec<Node> = (0..8).map(|number| Leaf::of(&leaf(number))).collect();
+    let tree: Vec<u8> = leaves.chunks(2).flat_map(|pair| rows_root::parent(&pair[0], &pair[1])).collect();
+    let root = RowsRoot { root: rows_root::root(&tree), leaf_rows: 2, path: Some(1) };
+    let packing = Packing::new(16, 7, 8, 50).and_then(|packing| packing.with_paths(2, root.path_bytes()));
+    let packing = packing.expect("rows that fit, with a node");
+    move |round| {
+        let row = pick([0, 9, 15][round], packing.rows());
+        let number = row as u8 / 2;
+        let mut record = leaf(number);
+        record.resize(50 - NODE_BYTES, 0);
+        record.extend(leaves[usize::from(number ^ 1)]);
+        let records = [Record::new(record.into_iter().map(hidden).collect())];
+        let found = timed(|| root.verifies(&packing, hidden(row), &records, &tree));
+        assert!(shown(found.expect("a table with proofs")), "row {row}");
     }
 }
 
