@@ -3,8 +3,8 @@
 use crate::admission::Owner;
 use crate::{SourceError, clock, past};
 use bytes::Bytes;
-use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog};
-use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog, TableName};
+use sotto_core::{AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
 use sotto_db::image::Seal;
 use sotto_db::{ImageFile, Progress, Watcher};
 use sotto_oprf::SecretKey;
@@ -283,17 +283,7 @@ impl LiveTable {
 
     /// Says so in the log if clients refuse it already, or soon will.
     pub(crate) fn warn_of_its_end(&self) {
-        let (Some(expires), now) = (self.catalog.expires, clock::of_day().as_secs()) else { return };
-        let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
-        match expires.checked_sub(now) {
-            None | Some(0) => {
-                tracing::warn!(%table, %epoch, "the catalog is past its time: clients refuse it")
-            }
-            Some(left) if left < SOON => {
-                tracing::warn!(%table, %epoch, hours = left / 3600, "the catalog's time ends soon: publish the next epoch");
-            }
-            Some(_) => {}
-        }
+        warn_of_end(&self.catalog.table, self.catalog.epoch, self.catalog.expires);
     }
 
     /// Notes that it is not served any more.
@@ -318,6 +308,18 @@ impl LiveTable {
             file,
             retired: self.retired.clone(),
         })
+    }
+}
+
+/// Says so in the log if clients refuse a table or a stack already, or soon will.
+pub(crate) fn warn_of_end(name: &TableName, epoch: Epoch, expires: Option<u64>) {
+    let (Some(expires), now) = (expires, clock::of_day().as_secs()) else { return };
+    match expires.checked_sub(now) {
+        None | Some(0) => tracing::warn!(%name, %epoch, "its catalog is past its time: clients refuse it"),
+        Some(left) if left < SOON => {
+            tracing::warn!(%name, %epoch, hours = left / 3600, "its catalog's time ends soon: publish the next epoch");
+        }
+        Some(_) => {}
     }
 }
 

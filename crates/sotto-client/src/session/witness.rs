@@ -2,7 +2,8 @@
 //!
 //! A publisher can sign one catalog for everybody and another one for somebody. Whoever asks for witnesses takes only a catalog
 //! that is in the publisher's log, under a checkpoint that so many of them cosigned a short while ago; and that log goes on from
-//! the one that was seen before, at whichever server. What is fetched for this depends on the catalog and on nothing else.
+//! the one that was seen before, at whichever server. What is fetched for this depends on the catalog, the time and what was seen
+//! of the log before, and on nothing that is looked up.
 //!
 //! | module | what lives there |
 //! |---|---|

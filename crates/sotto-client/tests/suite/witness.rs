@@ -115,6 +115,17 @@ fn a_catalog_that_everybody_sees_is_proved_once() {
 }
 
 #[test]
+fn what_is_fetched_does_not_depend_on_what_is_looked_up() {
+    let [one, other] = [7, 2999].map(|row| {
+        let (server, _dir, _) = witnessed();
+        assert_eq!(open(&server, None).unwrap().get(row).unwrap(), value(row, 32));
+        paths(&server.heard())
+    });
+    assert!(one.iter().any(|path| path.contains("/proofs/")));
+    assert_eq!(one, other);
+}
+
+#[test]
 fn the_next_epoch_is_proved_too_and_the_log_goes_on() {
     let (server, dir, folder) = witnessed();
     let cache = dir.path().join("cache");
