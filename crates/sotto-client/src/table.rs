@@ -154,10 +154,9 @@ impl Table {
     /// As [`Table::get_all`].
     pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
         let wishes: Vec<_> = bits.iter().copied().map(Wish::Bit).collect();
-        self.get_all(&wishes)?
-            .into_iter()
-            .map(|bit| Ok(value(bit)?.first().is_some_and(|bit| bit & 1 == 1)))
-            .collect()
+        let values = self.get_all(&wishes)?.into_iter().map(value).collect::<Result<Vec<_>>>()?;
+        // Apart from the errors: an error and a bit in one byte are told apart by a branch on it.
+        Ok(values.iter().map(|value| value.iter().fold(0, |all, byte| all | byte) & 1 == 1).collect())
     }
 
     /// Looks up what a person typed: a key of a range table, such as an address; a row number otherwise.
