@@ -7,7 +7,7 @@
 //! | [`encode`] | a table in, the next epoch's image out |
 //! | [`layout`] | parameters, and where the nodes go that prove rows one by one |
 //! | `commit` | the tree over a table's rows, built and put into records |
-//! | [`audit`] | whether an image holds the rows that its catalog commits to |
+//! | [`audit`](mod@audit) | whether an image holds the rows that its catalog commits to |
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |

@@ -5,7 +5,7 @@ use crate::Result;
 
 impl Opening {
     /// Whether the tree is still wanted that rows are verified by.
-    pub(crate) fn wants_tree(&self) -> bool {
+    pub fn wants_tree(&self) -> bool {
         self.tree.is_some()
     }
 
