@@ -178,7 +178,9 @@ impl RowsRoot {
 fn pick(tree: &[u8], index: u64) -> Node {
     let (words, mut wanted) = (tree.as_chunks::<8>().0, [0u64; 4]);
     for (i, node) in (0u64..).zip(words.as_chunks::<4>().0) {
-        let mask = black_box(0u64.wrapping_sub(u64::from(i.ct_eq(&index).unwrap_u8())));
+        // All ones for the one that is wanted. The black box keeps the mask from becoming a branch.
+        let differs = i ^ index;
+        let mask = black_box(((differs | differs.wrapping_neg()) >> 63).wrapping_sub(1));
         for (wanted, word) in wanted.iter_mut().zip(node) {
             *wanted |= u64::from_le_bytes(*word) & mask;
         }
