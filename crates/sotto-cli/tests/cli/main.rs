@@ -44,6 +44,7 @@ mod relay;
 mod silence;
 mod sources;
 mod state;
+mod streamed;
 mod symmetric;
 mod tour;
 mod tree;

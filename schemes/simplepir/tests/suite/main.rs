@@ -13,3 +13,4 @@ mod refusals;
 mod setup;
 mod updates;
 mod vectors;
+mod verified;
