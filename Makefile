@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time bench fuzz fuzz-smoke toolchain
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect bench fuzz fuzz-smoke toolchain
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ wasm: toolchain ## the client's half, for browsers
 constant-time: toolchain ## the client under Valgrind: what branches on a secret or indexes by it, against a list
 	@command -v valgrind > /dev/null && echo '#include <valgrind/memcheck.h>' | cc -E - > /dev/null 2>&1 || { echo "Valgrind is missing: apt-get install valgrind"; exit 2; }
 	$(CARGO) run --locked --profile constant-time -p constant-time --features valgrind -- $(ARGS)
+
+dudect: toolchain ## the same by the clock, with this machine's kernels; advisory; make dudect SECONDS=240 ARGS="simplepir"
+	$(CARGO) run --locked --profile constant-time -p constant-time -- --clock $(or $(SECONDS),240) $(ARGS)
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)

@@ -68,6 +68,7 @@ pub fn signed_stacks() -> Vec<Vec<u8>> {
         files: vec![File::of("peaks".parse().unwrap(), b"hashes")],
         attribution: Some("a test".to_owned()),
         created: 7,
+        expires: None,
     };
     let pbc = Params::new(Sizes::fit(1000, 12).unwrap(), PublicSeed([3; 32]));
     let range = TableKind::Range { key: KeyKind::Ipv4, block: 256, first: 0, empty: HexBytes(vec![1]) };
@@ -187,5 +188,6 @@ fn catalog(entry: &SchemeEntry, range: bool) -> Catalog {
         sidecar: None,
         attribution: Some("who".into()),
         created: 1_700_000_000,
+        expires: None,
     }
 }

@@ -80,8 +80,15 @@ fn remnant() -> Vec<u8> {
     for row in [1, 2] {
         fs::write(&changes, format!("{row},07\n")).unwrap();
         let file = FileOptions::default();
-        let options =
-            UpdateOptions { file, columns: None, delete: None, encoding: None, threads: Some(1), key: &KEY };
+        let options = UpdateOptions {
+            file,
+            columns: None,
+            delete: None,
+            encoding: None,
+            threads: Some(1),
+            lifetime: None,
+            key: &KEY,
+        };
         update_table(&CLEAR_ROWS, &lock, &changes, &options, &|_| ()).unwrap();
     }
     retain(&lock, Retention { images: 1, deltas: 2 }, &|_| ()).unwrap();

@@ -122,6 +122,7 @@ pub fn update_changes(data: &[u8]) -> bool {
         delete: None,
         encoding: None,
         threads: Some(1),
+        lifetime: None,
         key: &image::KEY,
     };
     let taken = judge(update_table(SCHEMES[0], &lock, &changes, &options, &|_| ())).is_some();

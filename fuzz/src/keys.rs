@@ -123,7 +123,8 @@ fn update(changes: &[u8], rows: &[u8]) -> bool {
     let file = FileOptions { format: Some(Format::Csv), ..FileOptions::default() };
     let columns = Some(vec![Column::Number(1), Column::Number(2)]);
     let delete = Some(Column::Number(3));
-    let options = UpdateOptions { file, columns, delete, encoding: None, threads: Some(1), key: &KEY };
+    let options =
+        UpdateOptions { file, columns, delete, encoding: None, threads: Some(1), lifetime: None, key: &KEY };
     let taken = match update_table(SCHEMES[0], &lock, &path, &options, &|_| ()) {
         Ok(_) => true,
         Err(error @ (DbError::Io { .. } | DbError::DiskFull { .. })) => panic!("content gave {error}"),

@@ -14,7 +14,7 @@
 //! | [`ingest`] | source files of every format, and files of changes |
 //! | [`keys`](mod@keys) | changed keys of tables that are asked by key, and the rows that are kept for them |
 //! | [`state`] | what a client reads back of its own state |
-//! | [`tlog`] | keys, checkpoints, proofs and entries of transparency logs |
+//! | [`tlog`] | keys, checkpoints, proofs and entries of transparency logs; witnesses |
 //! | [`text`] | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
@@ -123,6 +123,10 @@ targets! {
     log_head: tlog, heads;
     log_proof: tlog, proofs;
     log_entries: tlog, bundles;
+    log_line: tlog, lines;
+    log_path: tlog, paths;
+    witness_key: tlog, witnesses;
+    witness_note: tlog, cosigned;
     server_config: text, server_configs;
     bench_definition: text, bench_definitions;
 }

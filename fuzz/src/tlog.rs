@@ -2,7 +2,11 @@
 
 use sotto_testkit::rng::seeded;
 use sotto_tlog::entries::Entries;
-use sotto_tlog::{Checkpoint, InclusionProof, Layout, LogKey, LogSigner, Note, TreeHead, generate};
+use sotto_tlog::layout::Place;
+use sotto_tlog::{
+    Checkpoint, Cosigner, InclusionProof, Layout, LogEntry, LogKey, LogSigner, Note, Tile, TreeHead,
+    WitnessKey, generate,
+};
 
 /// A signed checkpoint.
 pub fn log_checkpoint(data: &[u8]) -> bool {
@@ -91,6 +95,80 @@ pub fn log_entries(data: &[u8]) -> bool {
 pub fn bundles() -> Vec<Vec<u8>> {
     let bundle = |layout| (0..3).flat_map(|index| generate::entry(layout, "fuzz", index)).collect();
     Layout::ALL.map(bundle).into()
+}
+
+/// An entry of a log of catalogs.
+pub fn log_line(data: &[u8]) -> bool {
+    let Ok(entry) = LogEntry::parse(data) else { return false };
+    assert_eq!(entry.to_string().as_bytes(), data);
+    true
+}
+
+/// Entries of both kinds.
+pub fn lines() -> Vec<Vec<u8>> {
+    let line = |kind: &str| {
+        format!("sotto-log/1 {kind} words 7 {} sotto-pk:{}\n", "ab".repeat(32), "cd".repeat(32)).into_bytes()
+    };
+    ["catalog", "stack"].map(line).into()
+}
+
+/// The path of a log's file: whatever is taken stays in the log's folder.
+pub fn log_path(data: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(data);
+    let Some(place) = Layout::place(&text) else { return false };
+    assert_eq!(Layout::Tiles.path(place), text);
+    assert!(!text.contains("..") && !text.starts_with('/'));
+    true
+}
+
+/// Paths of all kinds.
+pub fn paths() -> Vec<Vec<u8>> {
+    let tile = Tile { level: 1, index: 1_234_067, width: 17 };
+    let places = [Place::Checkpoint, Place::Tile(tile), Place::Bundle(3, 256)];
+    places.map(|place| Layout::Tiles.path(place).into_bytes()).into()
+}
+
+/// A witness's public or signing key.
+pub fn witness_key(data: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(data);
+    if let Ok(cosigner) = Cosigner::from_file(&text) {
+        let again = Cosigner::from_file(&cosigner.to_file());
+        assert!(again.is_ok_and(|again| again.public() == cosigner.public()));
+        return true;
+    }
+    let Ok(key) = text.parse::<WitnessKey>() else { return false };
+    assert!(key.to_string().parse::<WitnessKey>().is_ok_and(|again| again == key));
+    true
+}
+
+/// Keys of both kinds.
+pub fn witnesses() -> Vec<Vec<u8>> {
+    let cosigner = cosigner();
+    vec![cosigner.public().to_string().into_bytes(), cosigner.to_file().as_bytes().to_vec()]
+}
+
+/// A checkpoint with cosignatures.
+pub fn witness_note(data: &[u8]) -> bool {
+    let Ok(note) = Note::parse(data) else { return false };
+    // Nobody forges a cosignature by changing bytes.
+    if let Ok(Some(time)) = cosigner().public().cosigned(&note) {
+        assert!(time == 7 && signed().iter().any(|signed| signed.to_string() == note.text));
+    }
+    true
+}
+
+/// Cosigned checkpoints.
+pub fn cosigned() -> Vec<Vec<u8>> {
+    let cosigned = signed().map(|checkpoint| {
+        let mut note = signer().sign(&checkpoint);
+        note.signatures.push(cosigner().cosign(&note.text, 7));
+        note.to_string().into_bytes()
+    });
+    cosigned.into()
+}
+
+fn cosigner() -> Cosigner {
+    Cosigner::new("witness", &[9; 32]).expect("a good name")
 }
 
 fn signer() -> LogSigner {

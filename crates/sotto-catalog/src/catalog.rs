@@ -76,6 +76,9 @@ pub struct Catalog {
     pub attribution: Option<String>,
     /// When it was made, in seconds since 1970.
     pub created: u64,
+    /// From when on nobody should believe it, in seconds since 1970: an old copy that is kept alive is refused then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
 }
 
 /// A layer, by name.
@@ -382,6 +385,9 @@ impl Document for Catalog {
         }
         if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
             return refuse("attribution", "at most 4096 bytes");
+        }
+        if self.expires.is_some_and(|expires| expires <= self.created) {
+            return refuse("expires", "later than it was made");
         }
         Ok(())
     }

@@ -11,7 +11,8 @@ pub trait Document: Serialize + DeserializeOwned {
     /// What it is called with its signature.
     const SIGNED: &'static str;
     /// The format this build writes and reads. It stands before the text under the signature, with a zero byte, so that
-    /// the signature is good for nothing else.
+    /// the signature is good for nothing else. The same key signs checkpoints of the publisher's log: those are lines of text,
+    /// which never hold a zero byte.
     const FORMAT: &'static str;
     /// Most bytes of its text.
     const MAX_BYTES: usize;

@@ -80,6 +80,11 @@ impl SigningKey {
         seed
     }
 
+    /// The secret, for the log of what this key signs ([`crate::document`] says why neither signature can pass for the other).
+    pub fn secret(&self) -> Zeroizing<[u8; 32]> {
+        Zeroizing::new(self.0.to_bytes())
+    }
+
     pub(crate) fn sign(&self, message: &[u8]) -> Hex64 {
         Hex64::from(self.0.sign(message).to_bytes())
     }

@@ -48,6 +48,9 @@ pub struct Stack {
     pub attribution: Option<String>,
     /// When it was made, in seconds since 1970.
     pub created: u64,
+    /// From when on nobody should believe it, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
 }
 
 /// A table of a stack.
@@ -173,6 +176,9 @@ impl Document for Stack {
         }
         if self.attribution.as_ref().is_some_and(|text| text.len() > MAX_ATTRIBUTION_BYTES) {
             return refuse("attribution", "at most 4096 bytes");
+        }
+        if self.expires.is_some_and(|expires| expires <= self.created) {
+            return refuse("expires", "later than it was made");
         }
         Ok(())
     }

@@ -6,12 +6,14 @@ use crate::failure::Failure;
 use sotto_bench::{BenchError, DefinitionError};
 use sotto_catalog::CatalogError;
 use sotto_client::ClientError;
+use sotto_client::session::WitnessError;
 use sotto_client::state::StateError;
 use sotto_client::transport::TransportError;
 use sotto_core::{Error, Misuse};
 use sotto_db::DbError;
 use sotto_db::ingest::Problem;
 use sotto_server::{SourceError, StartError};
+use sotto_tlog::LogError;
 use sotto_wire::Code;
 use std::io;
 
@@ -27,12 +29,13 @@ pub(crate) fn client(error: ClientError) -> Failure {
         ClientError::Catalog(CatalogError::KeyText { .. }) => Exit::Usage,
         ClientError::Refused(problem) => refusal(problem),
         ClientError::Transport(TransportError::Address { .. })
+        | ClientError::Witness(WitnessError::Count { .. } | WitnessError::NoClock)
         | ClientError::TooManyRows { .. }
         | ClientError::Servers { .. }
         | ClientError::SameEndpoint { .. }
         | ClientError::Plaintext { .. }
         | ClientError::CannotStream { .. } => Exit::Usage,
-        ClientError::Output(_) => Exit::Storage,
+        ClientError::Output(_) | ClientError::Witness(WitnessError::Kept { .. }) => Exit::Storage,
         ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. } => Exit::Refused,
         ClientError::UnknownScheme { .. } => Exit::Params,
         ClientError::NoEntropy => Exit::Internal,
@@ -74,6 +77,7 @@ fn refusal(problem: &sotto_wire::Problem) -> Exit {
     match problem.code {
         Code::NoSuchTable
         | Code::NoSuchArtifact
+        | Code::NotLogged
         | Code::NoSuchRoute
         | Code::CannotStream
         | Code::NotSymmetric => Exit::Missing,
@@ -180,6 +184,7 @@ fn disk(error: &DbError) -> Exit {
             Exit::Peer => Exit::Input,
             exit => exit,
         },
+        DbError::Log { source, .. } => log_exit(source),
         DbError::Locked { .. } => Exit::Refused,
         DbError::Empty { .. } | DbError::NoEpoch { .. } => Exit::Missing,
         DbError::OtherTable { .. }
@@ -190,6 +195,22 @@ fn disk(error: &DbError) -> Exit {
         DbError::OprfKey { .. } => Exit::Input,
         DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
         _ => Exit::Internal,
+    }
+}
+
+/// A log of catalogs on this machine.
+pub(crate) fn log(error: &LogError) -> Failure {
+    Failure::new(log_exit(error), error.to_string())
+}
+
+fn log_exit(error: &LogError) -> Exit {
+    match error {
+        LogError::Storage { source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Missing,
+        LogError::Storage { .. } => Exit::Storage,
+        LogError::Missing { .. } => Exit::Missing,
+        LogError::KeyText(_) => Exit::Usage,
+        LogError::Fork { .. } | LogError::Older { .. } => Exit::Peer,
+        _ => Exit::Input,
     }
 }
 

@@ -3,11 +3,10 @@
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
-use crate::verbs::audit::Audit;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
-    bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, prepare::Prepare, serve::Serve,
-    tree::Tree, update::Update,
+    audit::Audit, bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, log::Log,
+    prepare::Prepare, serve::Serve, tree::Tree, update::Update,
 };
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -56,6 +55,8 @@ enum Verb {
     Audit(Audit),
     /// Proofs from transparency logs, without saying for which entry
     Tree(Tree),
+    /// The log of a publisher's catalogs: entries, witnesses, cosignatures
+    Log(Log),
     /// Measure schemes, or this machine
     Bench(Bench),
     /// Serve a real table and look addresses up in it privately, end to end
@@ -109,6 +110,7 @@ impl Verb {
             Verb::Update(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
             Verb::Tree(verb) => verb.run(screen),
+            Verb::Log(verb) => verb.run(screen),
             Verb::Audit(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),

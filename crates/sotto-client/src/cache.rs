@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`slot`] | one artifact: whole, or the part downloaded so far |
 //! | [`keyring`] | keys that servers know, encrypted |
+//! | [`evidence`] | what others can be shown of that |
+//! | `logs` | the last checkpoint of each publisher's log |
 //! | [`known`] | what is remembered of a table: its key, the newest epoch seen |
 //! | [`lock`] | two processes, one cache |
 //! | [`error`] | what goes wrong with disks |
@@ -14,7 +16,11 @@
 //! DIR/artifacts/<digest>.lock   held by the process that downloads it
 //! DIR/tables/<hash>.json        what is remembered of one table at one server
 //! DIR/tables/<hash>.catalog     its newest catalog, as the publisher signed it
-//! DIR/tables/<hash>.other       another one of the same epoch: evidence
+//! DIR/tables/<hash>.first       of two catalogs of one epoch the one that was seen first: evidence
+//! DIR/tables/<hash>.other       and the other one
+//! DIR/logs/<key>.checkpoint     the last checkpoint of a publisher's log, with the cosignatures it had
+//! DIR/logs/<key>.first          of two checkpoints that contradict each other the one that was seen first: evidence
+//! DIR/logs/<key>.other          and the other one
 //! DIR/keys/...                  keys that servers know
 //! ```
 //!
@@ -22,19 +28,22 @@
 //! catalog, whether it came from a disk or a network.
 
 pub mod error;
+pub mod evidence;
 pub mod keyring;
 pub mod known;
 pub mod lock;
+mod logs;
 pub mod slot;
 
 pub use error::CacheError;
+pub use evidence::Evidence;
 pub use keyring::Keyring;
 pub use known::Known;
 pub use slot::Slot;
 
 use sotto_catalog::Hex32;
 use std::fs::DirBuilder;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -43,6 +52,7 @@ use tempfile::NamedTempFile;
 pub struct Cache {
     artifacts: PathBuf,
     tables: PathBuf,
+    logs: PathBuf,
 }
 
 /// How much a cache holds.
@@ -64,8 +74,9 @@ impl Cache {
     /// # Errors
     /// [`CacheError`] if the directory cannot be made.
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
-        let cache = Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables") };
-        for dir in [&cache.artifacts, &cache.tables] {
+        let cache =
+            Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables"), logs: dir.join("logs") };
+        for dir in [&cache.artifacts, &cache.tables, &cache.logs] {
             private_dir().recursive(true).create(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(cache)
@@ -153,9 +164,22 @@ impl Cache {
     /// [`CacheError`] if it cannot be written.
     pub fn keep_other(&self, origin: &str, table: &str, signed: &[u8]) -> Result<String, CacheError> {
         let path = known::path(&self.tables, origin, table);
-        let (seen, other) = (path.with_extension("catalog"), path.with_extension("other"));
-        replace(&other, signed)?;
-        Ok(format!("{} and {}", seen.display(), other.display()))
+        keep_both(&path.with_extension("catalog"), signed)
+    }
+}
+
+/// Keeps what was seen, which may be replaced later, and something that contradicts it. Says where both are.
+fn keep_both(seen: &Path, bytes: &[u8]) -> Result<String, CacheError> {
+    let (first, other) = (seen.with_extension("first"), seen.with_extension("other"));
+    replace(&other, bytes)?;
+    match std::fs::read(seen) {
+        Ok(before) => {
+            replace(&first, &before)?;
+            Ok(format!("{} and {}", first.display(), other.display()))
+        }
+        // Of the first its digest is remembered at least.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(other.display().to_string()),
+        Err(error) => Err(CacheError::at(seen, error)),
     }
 }
 

@@ -5,6 +5,7 @@ mod told;
 
 #[cfg(feature = "cache")]
 use crate::cache::CacheError;
+use crate::session::WitnessError;
 #[cfg(feature = "cache")]
 use crate::state::StateError;
 use crate::transport::TransportError;
@@ -89,6 +90,17 @@ pub enum ClientError {
         /// Where both are kept, if there is a cache.
         kept: Option<String>,
     },
+    /// A catalog that is past its time.
+    #[error("the table's catalog, epoch {epoch}, is {} hours past its time", ago / 3600)]
+    Expired {
+        /// The epoch.
+        epoch: Epoch,
+        /// How long, in seconds.
+        ago: u64,
+    },
+    /// Nobody vouches that the publisher shows this catalog to everybody.
+    #[error(transparent)]
+    Witness(#[from] WitnessError),
     /// The catalog of another table.
     #[error("the catalog is that of table {found}, {asked} was asked for")]
     WrongTable {
@@ -273,7 +285,8 @@ impl ClientError {
                 Fault::Caller
             }
             ClientError::Server { error, .. } => error.fault(),
-            ClientError::TooManyRows { .. }
+            ClientError::Witness(WitnessError::Count { .. } | WitnessError::NoClock)
+            | ClientError::TooManyRows { .. }
             | ClientError::Servers { .. }
             | ClientError::SameEndpoint { .. }
             | ClientError::Plaintext { .. }
@@ -288,7 +301,9 @@ impl ClientError {
             | ClientError::EpochChanged { .. }
             | ClientError::NoCommonEpoch { .. }
             | ClientError::StackMoves { .. } => Fault::Network,
-            ClientError::UnknownScheme { .. } => Fault::Machine,
+            ClientError::UnknownScheme { .. } | ClientError::Witness(WitnessError::Kept { .. }) => {
+                Fault::Machine
+            }
             ClientError::Core(Error::Storage(_)) | ClientError::Output(_) | ClientError::NoEntropy => {
                 Fault::Machine
             }

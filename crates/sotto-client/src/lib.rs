@@ -55,5 +55,8 @@ pub use table::Table;
 #[cfg(feature = "cache")]
 pub use wish::{Granted, Wish};
 
+/// A witness's key, `NAME+ID+BASE64`: parse it from that text.
+pub use sotto_tlog::WitnessKey;
+
 /// A publisher's key, as `sotto encode` prints it: parse it from that text.
 pub use sotto_catalog::PublicKey;

@@ -7,6 +7,7 @@
 //! | [`opening`] | from a table's name to a session, step by step |
 //! | `accord` | one catalog for all servers of a table |
 //! | [`trust`] | whose catalog is believed: pins, first use, rollbacks |
+//! | [`witness`] | whether it is in its publisher's log, and who has seen that log grow |
 //! | `gather` | the artifacts a scheme needs: held, patched or fetched |
 //! | `assembly` | an artifact, chunk by chunk, each checked |
 //! | `proof` | whether rows are the publisher's |
@@ -25,7 +26,7 @@
 //! test as it does behind [`crate::table`]:
 //!
 //! ```text
-//! let mut opening = Opening::new(config);
+//! let mut opening = Opening::new(config).at(now);
 //! loop {
 //!     match opening.next() {
 //!         Action::Catalog { server, request } | Action::Keys { server, request } => {
@@ -62,6 +63,7 @@ pub mod stream;
 pub mod trust;
 pub mod unmask;
 pub mod way;
+pub mod witness;
 
 pub use action::{Action, Fetch, Recall};
 pub use ask::{Ask, Session};
@@ -76,6 +78,7 @@ pub use stream::Streaming;
 pub use trust::{Remembered, Trust};
 pub use unmask::Evaluation;
 pub use way::{Basis, Stretch, Way};
+pub use witness::{Logs, WitnessError, Witnesses};
 
 use crate::{ClientError, Result, transport::Response};
 use sotto_core::Epoch;

@@ -16,10 +16,12 @@ pub mod batch;
 pub mod builder;
 
 pub use batch::Batch;
+use builder::Fetched;
 pub use builder::StackBuilder;
 
 use crate::session::Trust;
 use crate::table::Table;
+use crate::table::vetted::now;
 use crate::transport::Transport;
 use crate::{ClientError, Result};
 use sotto_catalog::{PublicKey, Stack as Document};
@@ -37,8 +39,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub struct Stack {
     from: StackBuilder,
     document: Document,
+    /// The same with its signature.
+    signed: Vec<u8>,
     key: PublicKey,
     trust: Trust,
+    /// Until when it is good, in seconds since 1970.
+    good_until: Option<u64>,
     files: Vec<Vec<u8>>,
     tables: Vec<Table>,
 }
@@ -134,6 +140,9 @@ impl Stack {
         request: &L::Request,
         rng: &mut dyn CryptoRng,
     ) -> Result<L::Reply> {
+        if self.good_until.is_some_and(|until| until <= now()) {
+            self.take(TRIES)?;
+        }
         let (shards, visits) = (layer.shards(), layer.visits());
         let rows = self.tables.iter().map(|table| table.catalog().rows);
         if !rows.eq(shards) {
@@ -192,7 +201,7 @@ impl Stack {
         if !self.is_current() {
             return self.take(TRIES);
         }
-        self.from.remember(&self.document, self.key, self.trust)
+        self.from.remember(self)
     }
 
     fn take(&mut self, tries: u32) -> Result<()> {
@@ -200,26 +209,27 @@ impl Stack {
             if attempt > 0 {
                 thread::sleep(PAUSE);
             }
-            let (document, _) = self.from.fetch(Some(self.key))?;
+            let Fetched { document, signed, .. } = self.from.fetch(Some(self.key))?;
             if document.epoch < self.document.epoch {
                 return Err(ClientError::Rollback { seen: self.document.epoch, offered: document.epoch });
             }
             if document.epoch == self.document.epoch && document != self.document {
-                return Err(ClientError::TwoCatalogs { epoch: document.epoch, kept: None });
+                return Err(self.from.two(document.epoch, &signed));
             }
             let same = document.shards.iter().map(|shard| &shard.table);
             if !same.eq(self.document.shards.iter().map(|shard| &shard.table)) {
                 return Err(ClientError::StackMoves { stack: document.stack });
             }
+            self.good_until = self.from.vet(&document, self.key)?;
             if document != self.document {
                 self.files = self.from.files(&document)?;
-                self.document = document;
+                (self.document, self.signed) = (document, signed);
             }
             for table in &mut self.tables {
                 table.refresh()?;
             }
             if self.is_current() {
-                return self.from.remember(&self.document, self.key, self.trust);
+                return self.from.remember(self);
             }
         }
         Err(ClientError::StackMoves { stack: self.document.stack.clone() })

@@ -16,6 +16,7 @@
 //! | [`event`] | what happens to the state |
 //! | `drive` | carries out what an [`Opening`] says, with a cache and a transport |
 //! | `rows` | all rows of a table, streamed to a client that makes state of them |
+//! | `vetted` | logs that were seen, and catalogs that are past their time |
 //! | `stream` | a row of many megabytes, written down while it comes |
 //! | [`stats`] | bytes and time, seen from here |
 //!
@@ -40,6 +41,7 @@ pub mod stats;
 mod stream;
 pub(crate) mod to;
 mod unmask;
+pub(crate) mod vetted;
 
 pub use builder::Builder;
 pub use event::{Event, Wait};
@@ -68,6 +70,8 @@ pub struct Table {
     /// When its next client is prepared, and that one.
     plan: Plan,
     pass: Option<Pass>,
+    /// Until when the catalog is good, in seconds since 1970.
+    good_until: Option<u64>,
     last: Option<LookupStats>,
 }
 
@@ -119,7 +123,7 @@ impl Table {
         let session = line.open_settled(&config)?;
         // From here on the session has them.
         config.registered = None;
-        let mut table = Table { line, config, session, plan, pass: None, last: None };
+        let mut table = Table { line, config, session, plan, pass: None, good_until: None, last: None };
         table.keep_in_mind();
         table.look_ahead();
         Ok(table)
@@ -150,7 +154,9 @@ impl Table {
     /// As [`Table::get_all`].
     pub fn get_bits(&mut self, bits: &[u64]) -> Result<Vec<bool>> {
         let wishes: Vec<_> = bits.iter().copied().map(Wish::Bit).collect();
-        self.get_all(&wishes)?.into_iter().map(|bit| Ok(value(bit)? == [1])).collect()
+        let values = self.get_all(&wishes)?.into_iter().map(value).collect::<Result<Vec<_>>>()?;
+        // Apart from the errors: an error and a bit in one byte are told apart by a branch on it.
+        Ok(values.iter().map(|value| value.iter().fold(0, |all, byte| all | byte) & 1 == 1).collect())
     }
 
     /// Looks up what a person typed: a key of a range table, such as an address; a row number otherwise.
@@ -221,6 +227,7 @@ impl Table {
             self.line.step(&mut opening)?;
         }
         if opening.catalog() == Some(self.session.catalog()) && !self.session.is_discarded() {
+            self.good_until = self.end_of_good();
             return Ok(false);
         }
         self.line.renew(opening, &mut self.session)?;
@@ -270,6 +277,7 @@ impl Table {
         let seen = self.config.remembered.filter(|before| before.key == key && before.epoch > epoch);
         // A session that was resumed may be of an older epoch than was seen.
         self.config.remembered = seen.or(Some(crate::session::Remembered { key, epoch, catalog }));
+        self.good_until = self.end_of_good();
     }
 }
 

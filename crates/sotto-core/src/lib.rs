@@ -12,6 +12,7 @@
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
 //! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Masked`, `Stream`, `Stepped`, and where bytes come from and go to |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
+//! | [`pieces`] | work that may be paused by whoever lends the thread |
 //! | [`sure`] | what cannot be missing: asserted in debug builds |
 //! | [`erased`] | the one adaptor that turns typed messages into bytes |
 #![forbid(unsafe_code)]
@@ -24,6 +25,7 @@ pub mod fan;
 pub mod layer;
 pub mod names;
 pub mod params;
+pub mod pieces;
 pub mod scheme;
 #[cfg(feature = "server")]
 pub mod server;

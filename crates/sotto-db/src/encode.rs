@@ -46,6 +46,8 @@ pub struct EncodeOptions<'a> {
     pub threads: Option<usize>,
     /// Where the data comes from, in the words its licence asks for.
     pub attribution: Option<String>,
+    /// For how many seconds the catalog is good; `None` for ever.
+    pub lifetime: Option<u64>,
     /// Signs the catalog.
     pub key: &'a SigningKey,
 }
@@ -66,6 +68,7 @@ impl<'a> EncodeOptions<'a> {
             verified: Verified::No,
             threads: None,
             attribution: None,
+            lifetime: None,
             key,
         }
     }
@@ -135,6 +138,7 @@ pub fn encode_table(
     };
     let layout = Plan { entry, rows, shape }.choose(options.verified)?;
     let (report, packing) = (&layout.report, layout.packing);
+    let created = unix_seconds();
     let mut draft = Catalog {
         format: FORMAT.to_owned(),
         table: options.table.clone(),
@@ -153,7 +157,8 @@ pub fn encode_table(
         layers: options.layers.clone(),
         sidecar: None,
         attribution: options.attribution.clone(),
-        created: unix_seconds(),
+        created,
+        expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
     };
     // What cannot be signed in the end is refused before the work and not after.
     draft.check()?;

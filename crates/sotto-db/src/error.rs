@@ -41,6 +41,14 @@ pub enum DbError {
     /// A catalog or a key was refused.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
+    /// The publisher's log.
+    #[error("the log of catalogs in {}: {source}", folder.display())]
+    Log {
+        /// Its folder.
+        folder: PathBuf,
+        /// What is wrong.
+        source: Box<sotto_tlog::LogError>,
+    },
     /// The scheme refused the table, or its parameters.
     #[error(transparent)]
     Scheme(sotto_core::Error),

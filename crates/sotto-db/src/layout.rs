@@ -25,8 +25,8 @@ pub enum Verified {
     Yes,
 }
 
-/// Nodes of the tree's file, at most: a client reads all of them for each row, in some microseconds.
-const MOST_NODES: u64 = 1 << 12;
+/// Nodes of the tree's file, at most: a client reads all 32 KiB of them for each row, in some microseconds.
+const MOST_NODES: u64 = 1 << 10;
 
 /// Levels in a record, at most: an update rewrites 2^12 records. Where clients hold a hint that records change, 2^6.
 const MOST_INSIDE: u32 = 12;

@@ -7,11 +7,12 @@
 //! | [`encode`] | a table in, the next epoch's image out |
 //! | [`layout`] | parameters, and where the nodes go that prove rows one by one |
 //! | `commit` | the tree over a table's rows, built and put into records |
-//! | [`audit`] | whether an image holds the rows that its catalog commits to |
+//! | [`audit`](mod@audit) | whether an image holds the rows that its catalog commits to |
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
+//! | [`logged`] | catalogs and stacks in their publisher's log |
 //! | [`origin`] | how the source of a table was read, beside its images, for the next file |
 //! | [`kept`] | the rows of a keyword table, beside its image, for the next update |
 //! | [`written`] | the mask of a table's own, and how much was written since it was drawn |
@@ -35,6 +36,7 @@ pub mod ingest;
 pub mod inspect;
 pub mod kept;
 pub mod layout;
+pub mod logged;
 pub mod mask;
 pub mod origin;
 pub mod progress;
@@ -52,6 +54,7 @@ pub use image::{ImageFile, ImageWriter};
 pub use ingest::{IngestOptions, Ingested, ingest};
 pub use inspect::{Inspection, inspect};
 pub use layout::Verified;
+pub use logged::Logged;
 pub use origin::Origin;
 pub use progress::{Progress, Unit, Watcher};
 pub use retain::{Retained, Retention, retain};

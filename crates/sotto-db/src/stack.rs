@@ -147,7 +147,7 @@ impl StackDir {
 }
 
 /// A file's bytes, unless there are more than a limit.
-fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
+pub(crate) fn bounded(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let failed = |e| DbError::io("reading the stack's folder", path, e);
     let mut bytes = Vec::new();
     let file = fs::File::open(path).map_err(failed)?;

@@ -17,7 +17,7 @@ use crate::mask::Masker;
 use crate::progress::Watcher;
 use crate::{DbError, ImageFile, Result, WriteLock};
 use changes::{Changes, Target};
-use next::{Next, can_revise};
+use next::{Next, can_revise, lifetime};
 use rayon::prelude::*;
 use serde::Serialize;
 use sotto_catalog::{Catalog, Layer, SigningKey};
@@ -51,6 +51,8 @@ pub struct UpdateOptions<'a> {
     pub encoding: Option<Encoding>,
     /// How many threads encode; `None` for one per core.
     pub threads: Option<usize>,
+    /// For how many seconds the catalog is good, 0 for ever; `None` for as long as the one before.
+    pub lifetime: Option<u64>,
     /// Signs the catalog. The key that signed the epoch before.
     pub key: &'a SigningKey,
 }
@@ -207,7 +209,10 @@ impl Update<'_> {
             let masker = Masker { table: &catalog.table, epoch: lock.next()?, key: &key };
             in_pool(options.threads, || mask(&masker, &mut changes.rows))??;
         }
-        let next = Next { entry, lock, old: &old, rows: &changes.rows, layers, kept: kept.as_ref() };
+        let before = old.catalog();
+        let lifetime = lifetime(options.lifetime, before.created, before.expires);
+        let next =
+            Next { entry, lock, old: &old, rows: &changes.rows, layers, lifetime, kept: kept.as_ref() };
         let written = next.write(options, watch)?;
         let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();

@@ -5,6 +5,7 @@ mod truncate;
 use crate::ring::{Level, Ring};
 use crate::secret::Secret;
 use rand_core::CryptoRng;
+use sotto_core::pieces;
 use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
 use sotto_prg::{PublicSeed, PublicStream};
@@ -39,8 +40,9 @@ pub struct Masks<'a> {
 }
 
 impl Masks<'_> {
-    /// The mask of row `j`.
+    /// The mask of row `j`. Who makes a key, or puts one together, has come a [piece](pieces) further.
     pub fn mask(&self, ring: &Ring, level: Level, j: u64) -> Vec<u64> {
+        pieces::piece();
         mask(ring, level, self.seed, self.label, self.first + j)
     }
 }

@@ -41,6 +41,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
+/// How long work beside the passes waits for pauses between them: on a server that has none, a client's first lookup takes so
+/// much longer, once.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 /// A checked ask. Its frame is exactly as long as its head and the table's parameters say.
 pub(crate) struct CheckedAsk {
     pub(crate) live: Arc<LiveTable>,
@@ -132,6 +136,16 @@ impl Batch {
         let (flow, receiver) = Flow::new(ask, self.queue.clone(), Instant::now());
         self.queue.push_flow(flow)?;
         Ok(receiver)
+    }
+
+    /// What waits, whenever it is called, until no pass is under way: [`PATIENCE`] in all.
+    pub(crate) fn lulls(&self) -> impl FnMut() + 'static {
+        let (queue, mut left) = (self.queue.clone(), PATIENCE);
+        move || {
+            let began = Instant::now();
+            queue.lull(left);
+            left = left.saturating_sub(began.elapsed());
+        }
     }
 
     /// Takes no more asks; the worker answers those queued and ends.

@@ -19,6 +19,8 @@ pub struct Config {
     pub tables: Vec<TableConfig>,
     /// Folders of stacks: their tables are served too.
     pub stacks: Vec<PathBuf>,
+    /// Folders of publishers' logs (`sotto encode --log`): clients can see there that everybody is shown the same catalogs.
+    pub logs: Vec<PathBuf>,
     /// Which of a scheme's servers this one is, counted from 0, for every table that does not say so itself. The servers
     /// of a table are to be run by parties that do not share what they see: nobody runs two of them.
     pub role: u8,
@@ -174,6 +176,7 @@ impl Default for Config {
             admin_listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8081)),
             tables: Vec::new(),
             stacks: Vec::new(),
+            logs: Vec::new(),
             role: 0,
             threads: 0,
             max_connections: 1024,

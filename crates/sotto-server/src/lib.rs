@@ -7,6 +7,7 @@
 //! | [`live`] | one open epoch of a table |
 //! | [`source`] | where epochs come from: the disk, or a test |
 //! | `stacks` | which tables belong together, and what is public of them |
+//! | `logs` | the logs of publishers' catalogs |
 //! | `files` | table directories and image files |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `copied` | an image whose scanned section lies in memory of its own |
@@ -14,6 +15,7 @@
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
 //! | `orders` | hints to order, made by a thread of their own |
+//! | `aside` | threads that give way to the passes, for clients' keys |
 //! | `meter` | so much at once, and so much more with time, for each client |
 //! | `allowance` | what each client may have: hints, evaluations, registrations; over restarts, where it has to |
 //! | `budget` | the time that is spent on the tables, charged to clients |
@@ -37,6 +39,7 @@
 mod admin;
 mod admission;
 mod allowance;
+mod aside;
 mod batch;
 mod body;
 mod budget;
@@ -48,6 +51,7 @@ pub mod error;
 mod files;
 mod listen;
 pub mod live;
+mod logs;
 mod meter;
 mod metrics;
 mod orders;

@@ -1,10 +1,10 @@
 //! One open epoch of a table: what is needed to answer about it.
 
 use crate::admission::Owner;
-use crate::{SourceError, past};
+use crate::{SourceError, clock, past};
 use bytes::Bytes;
-use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog};
-use sotto_core::{AnyServer, AnySession, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
+use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog, TableName};
+use sotto_core::{AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
 use sotto_db::image::Seal;
 use sotto_db::{ImageFile, Progress, Watcher};
 use sotto_oprf::SecretKey;
@@ -12,6 +12,9 @@ use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+/// How long before a catalog's end it is said, in seconds.
+const SOON: u64 = 24 * 3600;
 
 /// An open epoch. Immutable.
 pub struct LiveTable {
@@ -278,6 +281,11 @@ impl LiveTable {
         Owner { table: self.table.clone(), server: self.pin.server, digest: self.pin.digest }
     }
 
+    /// Says so in the log if clients refuse it already, or soon will.
+    pub(crate) fn warn_of_its_end(&self) {
+        warn_of_end(&self.catalog.table, self.catalog.epoch, self.catalog.expires);
+    }
+
     /// Notes that it is not served any more.
     pub(crate) fn retire(&self) {
         let _ = self.retired.0.set(Instant::now());
@@ -300,6 +308,18 @@ impl LiveTable {
             file,
             retired: self.retired.clone(),
         })
+    }
+}
+
+/// Says so in the log if clients refuse a table or a stack already, or soon will.
+pub(crate) fn warn_of_end(name: &TableName, epoch: Epoch, expires: Option<u64>) {
+    let (Some(expires), now) = (expires, clock::of_day().as_secs()) else { return };
+    match expires.checked_sub(now) {
+        None | Some(0) => tracing::warn!(%name, %epoch, "its catalog is past its time: clients refuse it"),
+        Some(left) if left < SOON => {
+            tracing::warn!(%name, %epoch, hours = left / 3600, "its catalog's time ends soon: publish the next epoch");
+        }
+        Some(_) => {}
     }
 }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`tables`] | the list of tables, and their catalogs |
 //! | [`stacks`] | which tables belong together, and what is public of them |
+//! | [`logs`] | the logs of publishers' catalogs, and proofs |
 //! | [`artifacts`] | static files, in ranges |
 //! | [`ask`] | queries in, answers out |
 //! | [`stream`] | a query in, the units of its record out |
@@ -17,6 +18,7 @@ mod ask;
 mod evaluate;
 mod hints;
 mod keys;
+mod logs;
 mod range;
 mod session;
 mod stacks;
@@ -43,6 +45,8 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::TABLES, get(tables::list))
         .route(routes::TABLE, get(tables::catalog))
         .route(routes::STACK, get(stacks::stack))
+        .route(routes::LOG_PROOF, get(logs::proof))
+        .route(routes::LOG_FILE, get(logs::file))
         .route(routes::ARTIFACT, get(artifacts::get))
         .route(routes::KEYS, post(keys::register))
         .route(routes::ASK, post(ask::ask))
@@ -79,6 +83,8 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::TABLES) => "tables",
         Some(routes::TABLE) => "catalog",
         Some(routes::STACK) => "stack",
+        Some(routes::LOG_PROOF) => "log-proof",
+        Some(routes::LOG_FILE) => "log-file",
         Some(routes::ARTIFACT) => "artifact",
         Some(routes::KEYS) => "keys",
         Some(routes::ASK) => "ask",

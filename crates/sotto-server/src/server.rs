@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 /// How long the end of a server waits for threads that open files.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
-/// Threads that expand clients' keys and open new epochs: few, so that neither crowds out the passes.
+/// Threads that bring keys back from the disk and open new epochs: few, so that neither crowds out the passes.
 const BACKGROUND_THREADS: usize = 2;
 
 /// Starts servers.

@@ -2,10 +2,12 @@
 
 use crate::admission::{self, Peer, Sessions};
 use crate::allowance::Allowance;
+use crate::aside::Aside;
 use crate::batch::{Batch, Limits};
 use crate::budget::Budget;
 use crate::clock::nanos;
 use crate::epochs::{PATIENCE, Tables};
+use crate::logs::Logs;
 use crate::meter::Rate;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
@@ -25,8 +27,11 @@ const HOUR: Duration = Duration::from_secs(3600);
 pub(crate) struct Service {
     pub(crate) tables: Tables,
     pub(crate) stacks: Stacks,
+    pub(crate) logs: Logs,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
+    /// Where keys are expanded.
+    pub(crate) aside: Aside,
     pub(crate) sessions: Sessions,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) open_streams: Arc<Quota>,
@@ -52,6 +57,7 @@ impl Service {
         let metrics = Arc::new(Metrics::new());
         let tables = Tables::open(sources)?;
         let stacks = Stacks::open(&config.stacks, &tables)?;
+        let logs = Logs::open(&config.logs)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let (keep, now) = (sessions.keep(), Instant::now());
@@ -77,8 +83,10 @@ impl Service {
         Ok(Service {
             tables,
             stacks,
+            logs,
             batch,
             orders,
+            aside: Aside::start()?,
             sessions,
             open_streams: Quota::new(
                 places(config.max_streams, config.streams_per_client),
@@ -155,6 +163,8 @@ impl Service {
         };
         let looked: Vec<_> = self.tables.all().map(look).collect();
         self.stacks.reload(&self.tables);
+        // After the tables: whoever publishes writes the log last.
+        self.logs.reload();
         let begun = |(slot, looked): &(Arc<Slot>, Looked)| looked.begun.then(|| slot.clone());
         self.read_on(looked.iter().filter_map(begun).collect());
         looked.into_iter().map(|(slot, looked)| (slot.name(), looked)).collect()

@@ -340,6 +340,7 @@ impl Slot {
         });
         if !same {
             tracing::info!(table = self.name(), ?newest, ?previous, "live");
+            newest.warn_of_its_end();
             let past = self.source.past(newest.pin().epoch);
             let next = Arc::new(Live::new(newest, previous, past));
             let goes = |table: &&Arc<LiveTable>| !next.all().any(|stays| Arc::ptr_eq(stays, table));

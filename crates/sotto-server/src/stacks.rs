@@ -5,6 +5,7 @@
 
 use crate::epochs::Tables;
 use crate::error::StartError;
+use crate::live::warn_of_end;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use sotto_catalog::{Hex32, TableName};
@@ -131,6 +132,7 @@ impl Stacked {
         let before = self.live.load().as_ref().map(|live| live.files.clone()).unwrap_or_default();
         self.live.store(Some(Arc::new(LiveStack { signed: bytes, etag, files, before })));
         tracing::info!(stack = %self.name, epoch = %stack.epoch, "live");
+        warn_of_end(&self.name, stack.epoch, stack.expires);
         Ok(())
     }
 }

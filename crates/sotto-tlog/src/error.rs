@@ -134,6 +134,17 @@ pub enum LogError {
         /// Leaves of the older checkpoint.
         size: u64,
     },
+    /// A note that adds no cosignature to a log.
+    #[error(
+        "the note of {size} entries has no cosignature of these witnesses for a checkpoint of this log, which has {newest} \
+         entries: have the witness cosign the log as it is now"
+    )]
+    NotCosigned {
+        /// Entries in the note.
+        size: u64,
+        /// Entries in the log.
+        newest: u64,
+    },
     /// An inclusion proof that leads elsewhere, or an index past the end.
     #[error(transparent)]
     Tree(#[from] sotto_core::Error),

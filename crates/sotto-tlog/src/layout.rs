@@ -108,10 +108,79 @@ impl Layout {
     }
 }
 
+/// A file of a log, by what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The checkpoint.
+    Checkpoint,
+    /// A tile.
+    Tile(Tile),
+    /// A bundle of entries: which, and how many are in it.
+    Bundle(u64, u16),
+}
+
+impl Layout {
+    /// The path of a file.
+    pub fn path(self, place: Place) -> String {
+        match place {
+            Place::Checkpoint => self.checkpoint().to_owned(),
+            Place::Tile(tile) => self.tile(tile),
+            Place::Bundle(index, width) => self.bundle(index, width),
+        }
+    }
+
+    /// What a path of a `tlog-tiles` log means; `None` for every text that is not the one path of such a file.
+    pub fn place(path: &str) -> Option<Place> {
+        let place = if path == Layout::Tiles.checkpoint() {
+            Place::Checkpoint
+        } else {
+            let (kind, number) = path.strip_prefix("tile/")?.split_once('/')?;
+            let Number { index, width } = Number::parse(number)?;
+            match kind {
+                "entries" => Place::Bundle(index, width),
+                level => Place::Tile(Tile { level: level.parse().ok()?, index, width }),
+            }
+        };
+        // Whatever was read leniently above is written otherwise.
+        (Layout::Tiles.path(place) == path).then_some(place)
+    }
+}
+
+impl Place {
+    /// Whether a log of so many leaves has such a file.
+    pub fn is_within(self, size: u64) -> bool {
+        let Tile { level, index, width } = match self {
+            Place::Checkpoint => return true,
+            Place::Tile(tile) => tile,
+            Place::Bundle(index, width) => Tile { level: 0, index, width },
+        };
+        let hashes = size.checked_shr(8 * u32::from(level)).unwrap_or(0);
+        let end = index.checked_mul(TILE_WIDTH as u64).and_then(|first| first.checked_add(width.into()));
+        width > 0 && usize::from(width) <= TILE_WIDTH && end.is_some_and(|end| end <= hashes)
+    }
+}
+
 /// A number in groups of three digits, and the width of what is partial.
 struct Number {
     index: u64,
     width: u16,
+}
+
+impl Number {
+    /// Reads one, leniently.
+    fn parse(text: &str) -> Option<Self> {
+        let (groups, width) = match text.split_once(".p/") {
+            Some((groups, width)) => {
+                (groups, width.parse().ok().filter(|w| (1..TILE_WIDTH as u16).contains(w))?)
+            }
+            None => (text, TILE_WIDTH as u16),
+        };
+        let index = groups.split('/').try_fold(0u64, |above, group| {
+            let digits: u64 = group.strip_prefix('x').unwrap_or(group).parse().ok()?;
+            above.checked_mul(1000)?.checked_add(digits)
+        })?;
+        Some(Number { index, width })
+    }
 }
 
 impl fmt::Display for Number {

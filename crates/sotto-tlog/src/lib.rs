@@ -8,6 +8,10 @@
 //! | [`note`] | signed notes: a text and lines of signatures |
 //! | [`key`] | a log's public key, pinned by whoever reads it: Ed25519, or P-256 as in RFC 6962 |
 //! | [`signer`] | a log's signing key |
+//! | [`witness`] | who saw a log grow, and signs that: `c2sp.org/tlog-cosignature`, Ed25519 |
+//! | [`catalogs`] | the log of a publisher's catalogs: its key, its entries |
+//! | [`publish`] | that log in its publisher's folder: appended to, and given cosignatures |
+//! | [`published`] | the same as a server reads it: which catalog is where, and proofs |
 //! | [`checkpoint`] | a log's length and root, under its signature |
 //! | [`head`] | the same as RFC 6962's servers say it: signed tree heads |
 //! | [`layout`] | the three layouts: which file holds what |
@@ -23,6 +27,7 @@
 //! The files are described in `spec/tlog.md`.
 #![forbid(unsafe_code)]
 
+pub mod catalogs;
 pub mod checkpoint;
 mod ecdsa;
 pub mod entries;
@@ -34,12 +39,16 @@ pub mod key;
 pub mod layout;
 pub mod note;
 pub mod proof;
+pub mod publish;
+pub mod published;
 pub mod read;
 pub mod signer;
 pub mod source;
 mod text;
+pub mod witness;
 pub mod write;
 
+pub use catalogs::LogEntry;
 pub use checkpoint::Checkpoint;
 pub use entries::Entry;
 pub use error::LogError;
@@ -52,6 +61,7 @@ pub use proof::InclusionProof;
 pub use read::Log;
 pub use signer::LogSigner;
 pub use source::{Directory, Source};
+pub use witness::{Cosigner, WitnessKey};
 pub use write::Writer;
 
 /// Shorthand for results of this crate.

@@ -29,7 +29,11 @@ impl LogSigner {
         Self::new(name, &secret)
     }
 
-    fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
+    /// The key whose secret is these bytes.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for a name with spaces or a plus.
+    pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
         let key = SigningKey::from_bytes(secret);
         let public = LogKey::ed25519(name, key.verifying_key().as_bytes())?;
         Ok(LogSigner { key, public })

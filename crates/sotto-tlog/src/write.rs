@@ -9,8 +9,8 @@ use crate::read::peaks;
 use crate::{Checkpoint, Directory, Layout, Log, LogError, LogSigner, Result, Tile};
 use sotto_tree::log::{Hash, subtree};
 use std::fs;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 
 /// A log in a folder, and what is not in a full tile yet.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Writer {
     /// The hashes of each level that are in no full tile.
     open: Vec<Vec<Hash>>,
     bundle: Vec<u8>,
+    /// Whether files are on the disk before a checkpoint names them.
+    durable: bool,
 }
 
 impl Writer {
@@ -35,7 +37,7 @@ impl Writer {
             let there = std::io::Error::new(ErrorKind::AlreadyExists, "there is a log already");
             return Err(LogError::storage(&name)(there));
         }
-        Ok(Writer { to, layout, size: 0, open: Vec::new(), bundle: Vec::new() })
+        Ok(Writer { to, layout, size: 0, open: Vec::new(), bundle: Vec::new(), durable: false })
     }
 
     /// The log of a folder, to be grown from its checkpoint on.
@@ -52,7 +54,13 @@ impl Writer {
             })?;
         }
         let (size, open) = (log.size(), log.into_edge());
-        Ok(Writer { to, layout, size, open, bundle })
+        Ok(Writer { to, layout, size, open, bundle, durable: false })
+    }
+
+    /// Has every file on the disk before a checkpoint names it, which takes time for each.
+    #[must_use]
+    pub fn durable(self) -> Self {
+        Writer { durable: true, ..self }
     }
 
     /// Entries so far.
@@ -119,6 +127,9 @@ impl Writer {
         let new = format!("{path}.new");
         self.write(&new, signer.sign(&checkpoint).to_string().as_bytes())?;
         fs::rename(self.to.join(new), self.to.join(path)).map_err(LogError::storage(path))?;
+        if self.durable {
+            sync(&self.to).map_err(LogError::storage(path))?;
+        }
         Ok(checkpoint)
     }
 
@@ -131,6 +142,19 @@ impl Writer {
             }
             written => written,
         };
-        written.map_err(LogError::storage(path))
+        let kept = || if self.durable { self.settle(&to) } else { Ok(()) };
+        written.and_then(|()| kept()).map_err(LogError::storage(path))
     }
+
+    /// Has a file on the disk, and the folders that lead to it.
+    fn settle(&self, file: &Path) -> io::Result<()> {
+        sync(file)?;
+        let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.to));
+        folders.into_iter().try_for_each(sync)
+    }
+}
+
+/// Has a file, or what a folder lists, on the disk.
+fn sync(path: &Path) -> io::Result<()> {
+    if cfg!(unix) || path.is_file() { fs::File::open(path)?.sync_all() } else { Ok(()) }
 }

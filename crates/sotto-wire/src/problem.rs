@@ -68,6 +68,9 @@ codes! {
     /// A table that is not symmetric.
     NotSymmetric = 404 "not-symmetric",
         "read the rows as they are: this epoch of the table is not masked";
+    /// No log of this publisher's catalogs, or none that holds the one that is asked about.
+    NotLogged = 404 "not-logged",
+        "ask the publisher why the catalog is not in the log, and the operator whether the log is served";
     /// A path that exists, asked with another method.
     WrongMethod = 405 "wrong-method",
         "see spec/wire.md for the method of each route";

@@ -25,11 +25,17 @@ pub const EVALUATE: &str = "/v1/tables/{table}/evaluate";
 pub const STACK: &str = "/v1/stacks/{stack}";
 /// `GET`: a static file by the hexadecimal BLAKE3 digest of its bytes; ranges welcome.
 pub const ARTIFACT: &str = "/v1/artifacts/{digest}";
+/// `GET`: the proof that a catalog or a stack, by its digest, is in its publisher's log; the log is named by the publisher's key.
+pub const LOG_PROOF: &str = "/v1/logs/{key}/proofs/{digest}";
+/// `GET`: a file of a publisher's log (`c2sp.org/tlog-tiles`).
+pub const LOG_FILE: &str = "/v1/logs/{key}/{*path}";
 
 /// Content type of frames and artifacts.
 pub const OCTETS: &str = "application/octet-stream";
 /// Content type of catalogs and lists.
 pub const JSON: &str = "application/json";
+/// Content type of checkpoints and proofs.
+pub const TEXT: &str = "text/plain; charset=utf-8";
 /// Content type of refusals (RFC 9457 names it; the members are ours).
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
@@ -92,4 +98,14 @@ pub fn evaluate(table: &str) -> String {
 /// The path of an artifact.
 pub fn artifact(digest_hex: &str) -> String {
     format!("/v1/artifacts/{digest_hex}")
+}
+
+/// The path of the proof that a catalog or a stack is in a log.
+pub fn log_proof(key_hex: &str, digest_hex: &str) -> String {
+    format!("/v1/logs/{key_hex}/proofs/{digest_hex}")
+}
+
+/// The path of a file of a log.
+pub fn log_file(key_hex: &str, path: &str) -> String {
+    format!("/v1/logs/{key_hex}/{path}")
 }

@@ -8,11 +8,23 @@
 //! | [`layers`] | keywords, batches |
 //! | [`logs`] | proofs from transparency logs |
 //! | [`symmetric`] | blinding |
+//! | [`client`] | a row and a bit through the blocking client |
 
+mod client;
 mod control;
 mod layers;
 mod logs;
 mod schemes;
+#[path = "../../../crates/sotto-client/tests/suite/common.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the server of the client's tests, of which this uses a part"
+)]
+mod server;
 mod symmetric;
 mod tables;
 
@@ -22,12 +34,31 @@ use std::process::ExitCode;
 pub(crate) struct Case {
     /// Its name: where it belongs, and what it does.
     pub(crate) name: String,
-    run: Box<dyn Fn()>,
+    /// How many rounds it has.
+    rounds: usize,
+    make: Box<dyn Fn() -> Round>,
 }
 
+/// One round of a case, by its number: what is written there for it, or other secrets of the same kind.
+pub(crate) type Round = Box<dyn FnMut(usize)>;
+
 impl Case {
-    fn new(name: impl Into<String>, run: impl Fn() + 'static) -> Self {
-        Case { name: name.into(), run: Box::new(run) }
+    /// A case that makes what all its rounds need, which is not secret, and then as many rounds.
+    fn new<R: FnMut(usize) + 'static>(
+        name: impl Into<String>,
+        rounds: usize,
+        make: impl Fn() -> R + 'static,
+    ) -> Self {
+        Case { name: name.into(), rounds, make: Box::new(move || Box::new(make())) }
+    }
+
+    /// What all rounds need, made.
+    pub(crate) fn made(&self) -> Round {
+        (self.make)()
+    }
+
+    fn run(&self) {
+        (0..self.rounds).for_each(self.made());
     }
 
     /// Whether it is there to be reported.
@@ -45,8 +76,20 @@ pub(crate) fn all() -> Vec<Case> {
         layers::cases(),
         logs::cases(),
         symmetric::cases(),
+        client::cases(),
     ];
     parts.into_iter().flatten().collect()
+}
+
+/// What is measured by the clock: every case, with controls of its own.
+pub(crate) fn for_the_clock() -> Vec<Case> {
+    let cases = all().into_iter().filter(|case| !case.is_control());
+    control::for_the_clock().into_iter().chain(cases).collect()
+}
+
+/// Whether a control for the clock is the one that depends on its secret.
+pub(crate) fn leaks(case: &Case) -> bool {
+    case.name == control::LEAKS
 }
 
 /// Runs one in this process.
@@ -60,17 +103,30 @@ pub(crate) fn run(name: &str) -> ExitCode {
         eprintln!("kernels are {used} and not {wanted}, which this processor cannot run");
         return ExitCode::FAILURE;
     }
-    (case.run)();
+    case.run();
     ExitCode::SUCCESS
 }
 
 #[cfg(test)]
 mod tests {
-    use super::all;
+    use super::{Case, all, for_the_clock};
+    use crate::trial::{self, Class};
+    use sotto_testkit::rng::seeded;
 
     /// Without Valgrind each is a lookup, and right.
     #[test]
     fn every_case_finds_what_it_looks_up() {
-        all().iter().for_each(|case| (case.run)());
+        all().iter().for_each(Case::run);
+    }
+
+    /// With any secrets too.
+    #[test]
+    fn every_case_finds_random_things() {
+        for case in for_the_clock() {
+            let mut round = case.made();
+            for class in [Class::Random, Class::Fixed, Class::Random] {
+                trial::run(class, seeded("any"), || round(0));
+            }
+        }
     }
 }

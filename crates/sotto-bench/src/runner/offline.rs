@@ -101,6 +101,7 @@ pub(super) fn sign(
         sidecar: None,
         attribution: None,
         created: 0,
+        expires: None,
     };
     SignedCatalog::sign(&catalog, &SigningKey::generate(&mut rng)).map_err(refuse)
 }

@@ -42,6 +42,18 @@ fn reads_what_it_writes() {
 }
 
 #[test]
+fn a_catalog_may_say_when_it_ends() {
+    let (mut catalog, created) = (plain(), 1_700_000_000);
+    assert!(!catalog.to_text().unwrap().contains("expires"));
+    catalog.expires = Some(created + 1);
+    assert_eq!(Catalog::parse(catalog.to_text().unwrap().as_bytes()).unwrap(), catalog);
+    for bad in [0, created] {
+        let bad = Catalog { expires: Some(bad), ..catalog.clone() };
+        assert!(matches!(bad.to_text(), Err(CatalogError::Invalid { field: "expires", .. })));
+    }
+}
+
+#[test]
 fn limits_are_kept() {
     for (field, bad) in [
         ("/table", json!("")),

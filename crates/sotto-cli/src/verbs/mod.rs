@@ -11,9 +11,11 @@
 //! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`mod@bench`] | measurements |
+//! | [`log`] | the log of a publisher's catalogs, and witnesses |
 //! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
 //! | `download` | static files of a server, each chunk compared with its digest |
+//! | `openly` | the arguments of every verb that publishes: a log, and a lifetime |
 //! | `remote` | the arguments of every verb that opens a table |
 //! | `signal` | what a command takes along when it is asked to end |
 //! | `state` | what is left of hints, and what happened to them |
@@ -28,6 +30,8 @@ mod download;
 pub(crate) mod encode;
 pub(crate) mod get;
 pub(crate) mod inspect;
+pub(crate) mod log;
+mod openly;
 pub(crate) mod prepare;
 mod promise;
 mod remote;

@@ -8,6 +8,7 @@ use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::Values;
 use std::net::Ipv4Addr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The detail that names the set of parameters, in schemes that have several.
 const SET: &str = "set";
@@ -57,8 +58,27 @@ pub(super) fn lines(
         let safe = text.chars().map(|c| if c.is_control() { ' ' } else { c });
         lines.push(("attribution", safe.collect()));
     }
+    if let Some(expires) = catalog.expires {
+        lines.push(("good until", until(expires)));
+    }
     lines.push(("public key", public_key.to_owned()));
     lines
+}
+
+/// How long something is good, seen from now.
+pub(super) fn until(expires: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let hours = |seconds: u64| match seconds / 3600 {
+        hours if hours < 48 => format!("{hours} hours"),
+        hours => format!("{} days", hours / 24),
+    };
+    match expires.checked_sub(now) {
+        Some(left) if left > 0 => format!("{expires} (Unix time), {} from now", hours(left)),
+        _ => format!(
+            "{expires} (Unix time): over for {}, clients refuse it",
+            hours(now.saturating_sub(expires))
+        ),
+    }
 }
 
 /// What the scheme itself says of its parameters; nothing for one that has nothing to say.

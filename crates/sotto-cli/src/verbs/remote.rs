@@ -7,7 +7,7 @@ use crate::screen::bars::{Bars, Unit};
 use sotto_catalog::{PublicKey, TableName};
 use sotto_client::stack::Batch;
 use sotto_client::table::{Builder, Progress, Stage};
-use sotto_client::{ClientError, Stack, Table};
+use sotto_client::{ClientError, Stack, Table, WitnessKey};
 use sotto_core::Artifact;
 use sotto_wire::Code;
 use std::path::PathBuf;
@@ -26,6 +26,15 @@ pub(crate) struct Remote {
     /// Accept a table signed by this key only (`sotto encode` printed it)
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
+    /// Accept only what is in its publisher's log, and was cosigned by this witness; several: by all of them
+    #[arg(long = "witness", value_name = "NAME+ID+BASE64")]
+    witnesses: Vec<WitnessKey>,
+    /// How many of the witnesses have to have cosigned [default: all]
+    #[arg(long, value_name = "K", requires = "witnesses")]
+    witness_count: Option<usize>,
+    /// How long ago they may have cosigned, in hours: a server can keep an old table alive for so long
+    #[arg(long, value_name = "HOURS", default_value = "24", value_parser = clap::value_parser!(u64).range(1..=8760))]
+    witness_age: u64,
     /// Where to keep hints, keys and epochs [default: sotto/ in the user's cache folder]
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     cache: Option<PathBuf>,
@@ -117,6 +126,13 @@ macro_rules! opened {
         if let Some(key) = $remote.pin {
             builder = builder.pin(key);
         }
+        for witness in &$remote.witnesses {
+            builder = builder.witness(witness.clone());
+        }
+        if let Some(needed) = $remote.witness_count {
+            builder = builder.witnesses_needed(needed);
+        }
+        builder = builder.witness_age(Duration::from_secs($remote.witness_age * 3600));
         if let Some(pem) = &$remote.trust_root {
             builder = builder.trust_root(pem);
         }
@@ -221,17 +237,19 @@ pub(super) fn on(bars: &Arc<Bars>) -> impl FnMut(Progress) + Send + 'static {
 }
 
 /// A time as a person writes it: seconds, or with its unit.
-fn duration(text: &str) -> Result<Duration, &'static str> {
+pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
     let (number, seconds) = match text.trim_end_matches(char::is_alphabetic) {
         number if number.len() == text.len() => (number, 1),
         number => match &text[number.len()..] {
             "s" => (number, 1),
             "m" => (number, 60),
             "h" => (number, 3600),
-            _ => return Err("a time is a number of seconds, or one with s, m or h"),
+            "d" => (number, 86_400),
+            _ => return Err("a time is a number of seconds, or one with s, m, h or d"),
         },
     };
-    let number: u64 = number.parse().map_err(|_| "a time is a number of seconds, or one with s, m or h")?;
+    let number: u64 =
+        number.parse().map_err(|_| "a time is a number of seconds, or one with s, m, h or d")?;
     Ok(Duration::from_secs(number.saturating_mul(seconds)))
 }
 
@@ -241,7 +259,7 @@ fn default_key_file() -> Option<PathBuf> {
 }
 
 /// The user's cache folder by the XDG rules.
-fn default_cache() -> Result<PathBuf> {
+pub(super) fn default_cache() -> Result<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
     folder.map(|folder| folder.join("sotto")).ok_or_else(|| {

@@ -8,7 +8,7 @@ use crate::screen::Screen;
 use announced::{Announced, certificate};
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
-use sotto_db::StackDir;
+use sotto_db::{StackDir, logged};
 use sotto_server::{Config, Server, TableConfig, TlsConfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -130,6 +130,10 @@ pub(crate) struct Serve {
         conflicts_with = "tls_cert"
     )]
     self_signed: Option<String>,
+    /// Folders of publishers' logs of catalogs, served beside the tables (`sotto encode --catalog-log`). Those that a table was
+    /// written into on this machine are served without being named
+    #[arg(long = "catalog-log", value_name = "DIR")]
+    catalog_logs: Vec<PathBuf>,
     /// Serve images without reading them through first: at once, and damaged ones too
     #[arg(long)]
     trust_image: bool,
@@ -201,6 +205,11 @@ impl Serve {
                 None => config.tables.push(TableConfig::dir(path)),
             }
         }
+        config.logs.extend(self.catalog_logs.iter().cloned());
+        for path in &self.tables {
+            let log = logged::folder(path).map_err(blame::db)?.filter(|log| log.is_dir());
+            config.logs.extend(log.filter(|log| !config.logs.iter().any(|other| is_same(other, log))));
+        }
         if let (Some(cert), Some(key)) = (&self.tls_cert, &self.tls_key) {
             config.tls = Some(TlsConfig { cert: cert.clone(), key: key.clone() });
         }
@@ -224,6 +233,14 @@ impl Serve {
         config.reload_seconds = self.reload_seconds.unwrap_or(config.reload_seconds);
         config.keep_deltas = self.keep_deltas.unwrap_or(config.keep_deltas);
         Ok(config)
+    }
+}
+
+/// Whether two paths are one folder.
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
     }
 }
 

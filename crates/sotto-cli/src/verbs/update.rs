@@ -1,6 +1,7 @@
 //! `sotto update`: a file of changed rows makes the next epoch, re-encoding only what changed.
 
 use super::encode::{self, source};
+use super::openly::Openly;
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
@@ -104,6 +105,8 @@ pub(crate) struct Update {
     /// The signing key [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
+    #[command(flatten)]
+    openly: Openly,
 }
 
 impl Update {
@@ -135,6 +138,7 @@ impl Update {
             delete: self.delete.clone(),
             encoding: self.encoding,
             threads: self.threads,
+            lifetime: self.openly.asked(),
             key: &key,
         };
         match &stack {
@@ -163,7 +167,7 @@ impl Update {
         let stages = bars.finish();
         screen.say(format!("{} ({})\n", done.image.display(), units::bytes(done.image_bytes)))?;
         screen.say(grid::facts(lines(&done, &stages)))?;
-        end(&done, retained.as_ref(), options, &stages, screen)
+        self.end(&done, retained.as_ref(), options, &stages, screen)
     }
 
     /// A stack: each table that changes, and then what names them.
@@ -180,7 +184,31 @@ impl Update {
             self.keep().map(|keep| retain_all(dir, keep, &watch)).transpose().map_err(blame::db)?;
         let stages = bars.finish();
         screen.say(grid::facts(stack_lines(&done, &stages)))?;
-        end(&done, retained.as_ref(), options, &stages, screen)
+        self.end(&done, retained.as_ref(), options, &stages, screen)
+    }
+
+    /// Says what became of old epochs, writes the log, says what comes next, and reports it all.
+    fn end(
+        &self,
+        done: &impl Serialize,
+        retained: Option<&Retained>,
+        options: &UpdateOptions<'_>,
+        stages: &[(String, Duration)],
+        screen: Screen,
+    ) -> Result<()> {
+        if let Some(Retained { shrunk, removed, freed_bytes, .. }) = retained {
+            let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
+            screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
+        }
+        let log = self.openly.write(&self.dir, options.key, screen)?;
+        screen.say(NEXT)?;
+        screen.report(&json!({
+            "summary": done,
+            "retained": retained,
+            "public_key": options.key.public().to_string(),
+            "log": log,
+            "stages_s": encode::stages_json(stages),
+        }))
     }
 
     fn keep(&self) -> Option<Retention> {
@@ -232,27 +260,6 @@ fn stack_kind(stack: &Stack) -> TableKind {
         // Reading it says what is wrong.
         _ => TableKind::Index,
     }
-}
-
-/// Says what became of old epochs and what comes next, and reports it all.
-fn end(
-    done: &impl Serialize,
-    retained: Option<&Retained>,
-    options: &UpdateOptions<'_>,
-    stages: &[(String, Duration)],
-    screen: Screen,
-) -> Result<()> {
-    if let Some(Retained { shrunk, removed, freed_bytes, .. }) = retained {
-        let (shrunk, removed, freed) = (shrunk.len(), removed.len(), units::bytes(*freed_bytes));
-        screen.say(format!("old epochs: {shrunk} shrunk, {removed} removed, {freed} given back"))?;
-    }
-    screen.say(NEXT)?;
-    screen.report(&json!({
-        "summary": done,
-        "retained": retained,
-        "public_key": options.key.public().to_string(),
-        "stages_s": encode::stages_json(stages),
-    }))
 }
 
 fn stack_lines(done: &StackSummary, stages: &[(String, Duration)]) -> Vec<(&'static str, String)> {

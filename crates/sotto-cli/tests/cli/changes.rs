@@ -231,8 +231,8 @@ fn a_row_is_appended_whatever_the_scheme() {
     let mut of_one = Vec::new();
     let mut of_two = Vec::new();
     for id in &ids {
-        let name = id.split('/').next().unwrap();
-        let dir = folder.text(name);
+        let name = id.replace('/', "-");
+        let dir = folder.text(&name);
         let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--room", "5", "--lookups", "20"];
         let encoded = sotto(&[&args[..], &["--scheme", id, "--out", &dir, "--json"]].concat()).json();
         let capacity = encoded["scheme"]["capacity"].as_u64().unwrap();
@@ -241,7 +241,7 @@ fn a_row_is_appended_whatever_the_scheme() {
         let servers = inspected["catalog"]["servers"].as_u64().unwrap();
         if servers == 1 { of_one.push((name, dir)) } else { of_two.push((name, dir)) }
     }
-    let dirs = |of: &[(&str, String)]| of.iter().map(|(_, dir)| dir.clone()).collect::<Vec<_>>();
+    let dirs = |of: &[(String, String)]| of.iter().map(|(_, dir)| dir.clone()).collect::<Vec<_>>();
     let start = |dirs: &[String], role: &str| {
         let args: Vec<&str> = dirs.iter().map(String::as_str).chain(["--role", role]).collect();
         Served::start(&args)

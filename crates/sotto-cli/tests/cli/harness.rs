@@ -48,6 +48,13 @@ impl Outcome {
             .unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
 
+    /// Checks that the command succeeded and printed this.
+    #[track_caller]
+    pub(crate) fn says(&self, words: &str) {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        assert!(self.stdout.contains(words), "no {words:?} in: {}", self.stdout);
+    }
+
     /// Checks that the command failed with `code` and says each of `words`.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, words: &[&str]) {
@@ -120,10 +127,15 @@ impl Served {
 
     /// The same, with its log in a place of its own.
     pub(crate) fn start_to(dirs: &[&str], log: Stdio) -> Self {
+        Served::start_at("127.0.0.1:0", dirs, log)
+    }
+
+    /// The same, at an address that a server had before.
+    pub(crate) fn start_at(listen: &str, dirs: &[&str], log: Stdio) -> Self {
         let mut child = Command::new(program())
             .arg("serve")
             .args(dirs)
-            .args(["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--reload-seconds", "0"])
+            .args(["--listen", listen, "--admin-listen", "127.0.0.1:0", "--reload-seconds", "0"])
             .args(["--json", "--log", "warn"])
             .stdout(Stdio::piped())
             .stderr(log)

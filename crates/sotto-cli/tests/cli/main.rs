@@ -22,6 +22,7 @@
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
 //! | [`verify`] | proofs and copies of logs, checked without a server |
+//! | [`witnessed`] | catalogs in the open: a log, a witness, and publishers who lie |
 
 // Clippy knows tests by their attribute, and what they share has none.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -51,3 +52,4 @@ mod tree;
 mod two;
 mod variants;
 mod verify;
+mod witnessed;

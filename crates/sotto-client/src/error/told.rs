@@ -22,6 +22,8 @@ impl ClientError {
             ClientError::Discarded { .. } => "discarded",
             ClientError::Rollback { .. } => "rollback",
             ClientError::TwoCatalogs { .. } => "two-catalogs",
+            ClientError::Expired { .. } => "expired",
+            ClientError::Witness(error) => error.code(),
             ClientError::WrongTable { .. } => "wrong-table",
             ClientError::UnknownScheme { .. } => "unknown-scheme",
             ClientError::Servers { .. } => "number-of-servers",
@@ -87,6 +89,11 @@ impl ClientError {
                 "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
                  show both catalogs to others. If the table was made anew on purpose, delete what the cache remembers of it"
             }
+            ClientError::Expired { .. } => {
+                "somebody keeps an old table alive, or its publisher is late, or this machine's clock is wrong: check the clock, \
+                 then ask the publisher"
+            }
+            ClientError::Witness(error) => error.fix(),
             ClientError::WrongTable { .. } => "tell the operator: tables are mixed up at the server",
             ClientError::UnknownScheme { .. } => "use a build of sotto that carries the scheme",
             ClientError::Servers { .. } => {

@@ -8,7 +8,8 @@ use std::ops::Range;
 /// What to do next.
 #[derive(Debug)]
 pub enum Action {
-    /// Send this to the server of this number, and feed the response: the catalog.
+    /// Send this to the server of this number, and feed the response: the catalog; or what shows that it is in its publisher's
+    /// log.
     Catalog {
         /// Which server, counted from 0.
         server: u8,

@@ -2,11 +2,11 @@
 
 use super::accepted;
 use super::accord::Agreed;
-use super::registered::Seed;
+use super::registered::{self, Seed};
 use super::trust::Trust;
 use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
-use sotto_catalog::{Catalog, Packing, PublicKey};
+use sotto_catalog::{Catalog, Hex32, Packing, PublicKey};
 use sotto_core::{
     AnyClient, Budget, CryptoRng, Epoch, Error, Misuse, ParamsReport, PeerMisbehaved, SchemeEntry, Sure,
     Ticket,
@@ -21,8 +21,8 @@ pub struct Session {
     pub(super) client: Box<dyn AnyClient>,
     /// What each server that is sent queries calls this client's keys.
     pub(super) ids: Vec<SessionId>,
-    /// What its keys are drawn from, if it has any.
-    pub(super) seed: Option<Seed>,
+    /// What its keys are drawn from, if it has any, and their digest: taken once, since it is that of megabytes.
+    pub(super) seed: Option<(Seed, Hex32)>,
     /// See [`Session::is_discarded`].
     pub(super) discarded: bool,
 }
@@ -78,6 +78,7 @@ impl Session {
         ids: Vec<SessionId>,
         seed: Option<Seed>,
     ) -> Self {
+        let seed = seed.map(|seed| (seed, registered::digest(client.as_ref())));
         Session { agreed, client, ids, seed, discarded: false }
     }
 

@@ -2,6 +2,7 @@
 
 use super::registered::Registered;
 use super::trust::Remembered;
+use super::witness::{Logs, Witnesses};
 use sotto_catalog::{PublicKey, TableName};
 use sotto_core::SchemeEntry;
 
@@ -24,6 +25,10 @@ pub struct Config {
     pub in_memory: bool,
     /// Whether a table is refused whose rows cannot be verified one by one.
     pub verified: bool,
+    /// Who has to have seen the catalog in its publisher's log; nobody, unless the caller asks for witnesses.
+    pub witnesses: Option<Witnesses>,
+    /// What was seen of logs.
+    pub logs: Logs,
     /// Finds a scheme by its id. Replaced in tests; the registry otherwise.
     pub resolve: fn(&str) -> Option<&'static SchemeEntry>,
 }
@@ -39,6 +44,8 @@ impl Config {
             servers: 1,
             in_memory: false,
             verified: false,
+            witnesses: None,
+            logs: Logs::default(),
             resolve: sotto_registry::find,
         }
     }

@@ -3,8 +3,10 @@
 //! Every step is on bytes that are the same for every client, keys excepted, so nothing here depends on
 //! what will be asked.
 
+mod believed;
 #[cfg(feature = "cache")]
 mod kept;
+mod planted;
 
 use super::accord::{Accord, Agreed};
 use super::action::{Action, Fetch};
@@ -15,6 +17,7 @@ use super::proof::Nodes;
 use super::registered::{Registered, Seed};
 use super::resuming::Resuming;
 use super::way::{Basis, Way};
+use super::witness::Check;
 use super::{Session, accepted};
 use crate::transport::Response;
 use crate::{ClientError, Result};
@@ -37,12 +40,16 @@ pub struct Opening {
     stage: Stage,
     /// What fetches the tree that rows are verified by, if there is one. It comes before all else that the catalog calls for.
     tree: Option<Box<Gathering<Nodes>>>,
+    /// What time it is, in seconds since 1970, if somebody said.
+    now: Option<u64>,
     /// What a delta made, until someone takes it.
     patched: Option<(Hex32, Vec<u8>)>,
 }
 
 enum Stage {
     Catalog(Accord),
+    /// A catalog that all servers show, of which it is asked whether its publisher shows it to everybody.
+    Witness(Box<(Check, Agreed)>),
     Gather(Box<Gathering>),
     /// Keys, and the sessions that servers have given for them so far.
     Keys(Box<dyn AnyClient>, Vec<SessionId>),
@@ -68,6 +75,7 @@ impl Opening {
             seed: None,
             stage: Stage::default(),
             tree: None,
+            now: None,
             patched: None,
         }
     }
@@ -94,14 +102,21 @@ impl Opening {
         Opening { resuming: Some(resuming), stage, ..Opening::new(config) }
     }
 
+    /// Says what time it is, in seconds since 1970. Without that no catalog is too old, and none has witnesses.
+    #[must_use]
+    pub fn at(mut self, now: u64) -> Self {
+        self.tell(now);
+        self
+    }
+
+    /// The same, for an opening that takes a while.
+    pub fn tell(&mut self, now: u64) {
+        self.now = Some(now);
+    }
+
     /// Whether the session this opening comes after goes on, keys and all.
     pub fn is_continued(&self) -> bool {
         matches!(self.stage, Stage::Continued)
-    }
-
-    /// Whether the tree is still wanted that rows are verified by.
-    pub(crate) fn wants_tree(&self) -> bool {
-        self.tree.is_some()
     }
 
     /// What to do next. Asking twice changes nothing.
@@ -114,6 +129,7 @@ impl Opening {
                 Some((server, request)) => Action::Catalog { server, request },
                 None => Action::Ready,
             },
+            Stage::Witness(check) => Action::Catalog { server: 0, request: check.0.next() },
             Stage::Gather(gathering) => gathering.next(),
             Stage::Keys(client, ids) => match &self.agreed {
                 Some(agreed) => {
@@ -139,22 +155,25 @@ impl Opening {
         match &mut self.stage {
             Stage::Catalog(accord) => {
                 let Some(agreed) = accord.feed(response, &self.config)? else { return Ok(()) };
-                self.tree = agreed.nodes()?.map(Box::new);
-                if self.lasting == Some(agreed.pin(0).digest) {
-                    self.stage = Stage::Continued;
-                    self.agreed = Some(agreed);
+                match self.vet(&agreed)? {
+                    None => self.settle(agreed, rng),
+                    Some(check) => {
+                        self.stage = Stage::Witness(Box::new((check, agreed)));
+                        Ok(())
+                    }
+                }
+            }
+            Stage::Witness(check) => {
+                let fed = check.0.feed(response);
+                if matches!(fed, Ok(false)) {
                     return Ok(());
                 }
-                self.agreed = Some(agreed);
-                let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
-                    Some(Ok(true)) => Ok(()),
-                    Some(Err(error)) => Err(error),
-                    Some(Ok(false)) | None => self.begin(rng),
-                };
-                if begun.is_err() {
-                    (self.agreed, self.tree) = (None, None);
+                let at = self.resuming.as_ref().map_or_else(Accord::default, |half| Accord::at(half.epoch));
+                let vetted = std::mem::replace(&mut self.stage, Stage::Catalog(at));
+                match (fed, vetted) {
+                    (Ok(_), Stage::Witness(check)) => self.settle(check.1, rng),
+                    (fed, _) => fed.map(drop),
                 }
-                begun
             }
             Stage::Gather(gathering) => {
                 let fed = gathering.feed(accepted(response, epoch));
@@ -301,21 +320,6 @@ impl Opening {
         let taken = taken?;
         self.advance()?;
         Ok(taken)
-    }
-
-    /// Leaves the tree behind once it is there. One that is not that of the rows ends the opening.
-    fn plant(&mut self) -> Result<()> {
-        let Some(tree) = &mut self.tree else { return Ok(()) };
-        self.patched = tree.patched.take().or(self.patched.take());
-        if !tree.is_done() {
-            return Ok(());
-        }
-        let nodes = self.tree.take().map(|tree| tree.into_taker());
-        let kept = nodes.zip(self.agreed.as_mut()).map_or(Ok(()), |(nodes, agreed)| agreed.keep(nodes));
-        if kept.is_err() {
-            (self.stage, self.agreed) = (Stage::default(), None);
-        }
-        kept
     }
 
     /// Leaves the artifacts behind once all are there.

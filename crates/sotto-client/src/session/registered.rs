@@ -125,14 +125,13 @@ impl Session {
     /// Its keys, for [`super::Config::registered`] of another opening; `None` for schemes without keys, and for keys that
     /// are good for one epoch only.
     pub fn keys(&self) -> Option<Registered> {
-        let (params, seed) = (self.lasting()?, self.seed.clone()?);
+        let (params, (seed, digest)) = (self.lasting()?, self.seed.clone()?);
         let known = self.ids.iter().all(|id| *id != SessionId::NONE);
-        let digest = digest(self.client.as_ref());
         known.then(|| Registered { params, seed, digest, sessions: self.ids.clone() })
     }
 }
 
-fn digest(client: &dyn AnyClient) -> Hex32 {
+pub(super) fn digest(client: &dyn AnyClient) -> Hex32 {
     blake3::hash(&client.keys()).into()
 }
 

@@ -2,16 +2,19 @@
 
 use super::Stack;
 use crate::cache::{Cache, Known};
-use crate::session::{Remembered, Trust, accepted};
+use crate::session::witness::Check;
+use crate::session::{Logs, Remembered, Trust, accepted};
 use crate::table::event::Voice;
 use crate::table::patience::{self, Patience};
 #[cfg(feature = "http")]
 use crate::table::to::{Urls, http_options};
+use crate::table::vetted::{self, Asked, now};
 use crate::table::{Builder, Event, Table};
-use crate::transport::{Request, Transport};
+use crate::transport::{Request, Response, Transport};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, PublicKey, SignedStack, Stack as Document, TableName};
-use sotto_core::{Error, Misuse, PeerMisbehaved};
+use sotto_core::{Epoch, Error, Misuse, PeerMisbehaved};
+use sotto_tlog::{LogEntry, WitnessKey};
 use sotto_wire::routes;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -50,12 +53,22 @@ impl To {
     }
 }
 
+/// A stack as it came.
+pub(super) struct Fetched {
+    pub(super) document: Document,
+    pub(super) key: PublicKey,
+    /// With its signature.
+    pub(super) signed: Vec<u8>,
+}
+
 /// A stack about to be opened.
 #[must_use = "nothing happens before open()"]
 pub struct StackBuilder {
     to: To,
     name: String,
     pin: Option<PublicKey>,
+    asked: Asked,
+    logs: Logs,
     cache_dir: Option<PathBuf>,
     /// The servers, as the cache calls them.
     origin: String,
@@ -79,13 +92,47 @@ impl StackBuilder {
         let configure = Box::new(|builder| builder);
         let (name, origin) = (stack.to_owned(), String::new());
         let (patience, events) = (patience::USUAL, Voice::new(Box::new(|_| {})));
-        StackBuilder { to, name, pin: None, cache_dir: None, origin, patience, events, configure }
+        StackBuilder {
+            to,
+            name,
+            pin: None,
+            asked: Asked::default(),
+            logs: Logs::default(),
+            cache_dir: None,
+            origin,
+            patience,
+            events,
+            configure,
+        }
     }
 
     /// Accepts a stack signed by this key only, and tables likewise. Without it the first key seen is believed and, if there is
     /// a cache, no other afterwards. The tables must be signed by the same key as the stack.
     pub fn pin(mut self, key: PublicKey) -> Self {
         self.pin = Some(key);
+        self
+    }
+
+    /// Takes only a stack that its publisher shows to everybody: one that is in the publisher's log, under a checkpoint that
+    /// this witness cosigned lately. May be said of several; all of them have to, unless `witnesses_needed` says otherwise.
+    ///
+    /// The stack names its tables' catalogs by digest, so it vouches for them, and they are not looked for one by one. The log
+    /// goes on from the one that was seen before, or it is an error that keeps both
+    /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, also from process to process.
+    pub fn witness(mut self, key: WitnessKey) -> Self {
+        self.asked.keys.push(key);
+        self
+    }
+
+    /// How many of the witnesses have to have cosigned: all of them unless said otherwise.
+    pub fn witnesses_needed(mut self, needed: usize) -> Self {
+        self.asked.needed = Some(needed);
+        self
+    }
+
+    /// How long ago they may have cosigned: a day unless said otherwise. A server can keep an old stack alive for so long.
+    pub fn witness_age(mut self, age: Duration) -> Self {
+        self.asked.age = Some(age);
         self
     }
 
@@ -119,15 +166,17 @@ impl StackBuilder {
     /// [`ClientError`]; [`ClientError::StackMoves`] if its tables are never those that it names.
     pub fn open(mut self) -> Result<Stack> {
         let remembered = self.remembered()?;
-        let (document, key) = self.fetch(remembered.filter(|_| self.pin.is_none()).map(|seen| seen.key))?;
+        let known = remembered.filter(|_| self.pin.is_none()).map(|seen| seen.key);
+        let Fetched { document, key, signed } = self.fetch(known)?;
         if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch < seen.epoch) {
             return Err(ClientError::Rollback { seen: seen.epoch, offered: document.epoch });
         }
         if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch == seen.epoch)
             && seen.catalog.is_some_and(|seen| Some(seen) != document.digest().ok())
         {
-            return Err(ClientError::TwoCatalogs { epoch: document.epoch, kept: None });
+            return Err(self.two(document.epoch, &signed));
         }
+        let good_until = self.vet(&document, key)?;
         let trust = match (self.pin, remembered) {
             (Some(_), _) => Trust::Pinned,
             (None, Some(_)) => Trust::Remembered,
@@ -142,21 +191,62 @@ impl StackBuilder {
             }
             tables.push((self.configure)(builder).open()?);
         }
-        let mut stack = Stack { from: self, document, key, trust, files, tables };
+        let mut stack = Stack { from: self, document, signed, key, trust, good_until, files, tables };
         stack.settle()?;
         Ok(stack)
     }
 
     /// The stack as it is now, signed by `key` if one is known.
-    pub(super) fn fetch(&mut self, key: Option<PublicKey>) -> Result<(Document, PublicKey)> {
+    pub(super) fn fetch(&mut self, key: Option<PublicKey>) -> Result<Fetched> {
         let name: TableName = self.name.parse()?;
         let request = Request::get(routes::stack(name.as_str()), SignedStack::MAX_BYTES as u64);
-        let signed = SignedStack::parse(&self.call(&request)?)?;
+        let bytes = self.call(&request)?;
+        let signed = SignedStack::parse(&bytes)?;
         let document = signed.verify(key.or(self.pin).as_ref())?;
         if document.stack != name {
             return Err(ClientError::WrongTable { asked: name, found: document.stack });
         }
-        Ok((document, signed.public_key()))
+        Ok(Fetched { document, key: signed.public_key(), signed: bytes })
+    }
+
+    /// Refuses a stack that is too old, or that its publisher does not show to everybody. Gives until when it is good.
+    pub(super) fn vet(&mut self, document: &Document, key: PublicKey) -> Result<Option<u64>> {
+        let now = now();
+        if let Some(expires) = document.expires.filter(|expires| *expires <= now) {
+            return Err(ClientError::Expired { epoch: document.epoch, ago: now - expires });
+        }
+        let Some(witnesses) = self.asked.clone().witnesses() else { return Ok(document.expires) };
+        let digest = document.digest()?;
+        let (kind, name) = (sotto_tlog::catalogs::Kind::Stack, document.stack.clone());
+        let entry = LogEntry { kind, name, epoch: document.epoch, digest, key };
+        let cache = self.cache_dir.as_deref().map(Cache::open).transpose()?;
+        if let Some(cache) = &cache {
+            vetted::recollect(cache, &self.logs)?;
+        }
+        if let Some(mut check) = Check::new(entry, &witnesses, &self.logs, Some(now))? {
+            let fault = |error| match &cache {
+                Some(cache) => vetted::with_both(cache, error),
+                None => error,
+            };
+            while !{
+                let response = self.response(&check.next())?;
+                check.feed(&response).map_err(fault)?
+            } {}
+        }
+        if let Some(cache) = &cache {
+            vetted::keep(cache, &self.logs)?;
+        }
+        let witnessed = self.logs.good_until(&digest);
+        Ok(Some(document.expires.map_or(witnessed, |expires| expires.min(witnessed))))
+    }
+
+    /// Two stacks of one epoch: both are kept, if there is a cache.
+    pub(super) fn two(&self, epoch: Epoch, signed: &[u8]) -> ClientError {
+        let kept = || -> Result<Option<String>> {
+            let Some(dir) = &self.cache_dir else { return Ok(None) };
+            Ok(Some(Cache::open(dir)?.keep_other(&self.origin, &self.known_as(), signed)?))
+        };
+        kept().map_or_else(|error| error, |kept| ClientError::TwoCatalogs { epoch, kept })
     }
 
     pub(super) fn files(&mut self, document: &Document) -> Result<Vec<Vec<u8>>> {
@@ -177,10 +267,13 @@ impl StackBuilder {
 
     /// Asks the first server for what is public.
     fn call(&mut self, request: &Request) -> Result<Vec<u8>> {
+        Ok(accepted(&self.response(request)?, None)?.to_vec())
+    }
+
+    fn response(&mut self, request: &Request) -> Result<Response> {
         let mut transports = self.transports()?;
         let first = transports.first_mut().ok_or(Error::from(NO_SERVER))?;
-        let response = first.call(request)?;
-        Ok(accepted(&response, None)?.to_vec())
+        Ok(first.call(request)?)
     }
 
     /// What the cache calls it: no table has such a name.
@@ -201,7 +294,9 @@ impl StackBuilder {
     }
 
     /// Remembers key and epoch, as tables do: only a pin replaces the key that was seen first.
-    pub(super) fn remember(&self, document: &Document, found: PublicKey, trust: Trust) -> Result<()> {
+    pub(super) fn remember(&self, stack: &Stack) -> Result<()> {
+        let Stack { document, key, trust, signed, .. } = stack;
+        let (found, trust) = (*key, *trust);
         let Some(dir) = &self.cache_dir else { return Ok(()) };
         let cache = Cache::open(dir)?;
         if let Some(before) = cache.known(&self.origin, &self.known_as())?.filter(|_| trust != Trust::Pinned)
@@ -219,7 +314,7 @@ impl StackBuilder {
             artifacts: BTreeMap::new(),
             catalog: Some(document.digest()?),
         })?;
-        Ok(())
+        Ok(cache.keep_catalog(&self.origin, &self.known_as(), signed)?)
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `work` | what the thread does |
 //! | `pace` | how fast it may, and how it hears that plans have changed |
 //! | `notes` | when a preparation is written down |
+//! | `modest` | giving way to lookups |
 //!
 //! ```text
 //! table                                     thread, with transports of its own
@@ -17,6 +18,7 @@
 //!
 //! A client is asked with until the transaction, and the other one from there on. No request knows of both.
 
+mod modest;
 pub(crate) mod notes;
 pub(crate) mod pace;
 pub(crate) mod work;
@@ -28,6 +30,7 @@ use crate::session::Opening;
 use crate::state::checkpoint::Ahead;
 use crate::state::keeper::Keeper;
 use crate::transport::{Transport, TransportError};
+use modest::modestly;
 use pace::{Clock, Pace, Paced, Signal, System};
 use sotto_core::{Artifact, Budget, Error, Misuse};
 use sotto_prg::FreshRng;
@@ -189,7 +192,7 @@ impl Table {
         let (ready, outcome) = sync_channel(1);
         let spawned = thread::Builder::new().name("sotto-pass".to_owned()).spawn(move || {
             // Nobody may be there any more.
-            let _ = ready.send(work.run());
+            let _ = ready.send(modestly(work.signal.clone(), work.clock.clone(), || work.run()));
         });
         spawned.map_err(Error::Storage)?;
         Ok(Some(Pass { signal, outcome, ahead }))
@@ -220,6 +223,7 @@ impl Table {
         }
         self.session = session;
         self.keep_in_mind();
+        self.line.keep_logs(&self.config.logs)?;
         self.line.keep_keys(&self.session)?;
         self.line.ledger.events.tell(match has_keys {
             true => Event::KeysChanged,

@@ -13,6 +13,7 @@ use super::to::To;
 use super::to::Urls;
 #[cfg(feature = "http")]
 use super::to::http_options;
+use super::vetted::Asked;
 use super::{Event, Progress, Table};
 use crate::cache::{Cache, Keyring};
 use crate::session::Config;
@@ -21,6 +22,7 @@ use crate::transport::Transport;
 use crate::{ClientError, Result};
 use sotto_catalog::PublicKey;
 use sotto_core::SchemeEntry;
+use sotto_tlog::WitnessKey;
 use std::path::{Path, PathBuf};
 #[cfg(test)]
 use std::sync::Arc;
@@ -32,6 +34,7 @@ pub struct Builder {
     to: To,
     table: String,
     pin: Option<PublicKey>,
+    asked: Asked,
     cache_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
     keys_age: Duration,
@@ -79,6 +82,7 @@ impl Builder {
             to,
             table: table.to_owned(),
             pin: None,
+            asked: Asked::default(),
             cache_dir: None,
             key_file: None,
             keys_age: USUAL_AGE,
@@ -103,6 +107,28 @@ impl Builder {
     /// other afterwards.
     pub fn pin(mut self, key: PublicKey) -> Self {
         self.pin = Some(key);
+        self
+    }
+
+    /// Takes only a catalog that its publisher shows to everybody: one that is in the publisher's log, under a checkpoint that
+    /// this witness cosigned lately. May be said of several; all of them have to, unless `witnesses_needed` says otherwise.
+    ///
+    /// The log goes on from the one that was seen before, or it is an error that keeps both
+    /// ([`WitnessError::Fork`](crate::session::WitnessError::Fork)); with a cache, also from process to process.
+    pub fn witness(mut self, key: WitnessKey) -> Self {
+        self.asked.keys.push(key);
+        self
+    }
+
+    /// How many of the witnesses have to have cosigned: all of them unless said otherwise.
+    pub fn witnesses_needed(mut self, needed: usize) -> Self {
+        self.asked.needed = Some(needed);
+        self
+    }
+
+    /// How long ago they may have cosigned: a day unless said otherwise. A server can keep an old catalog alive for so long.
+    pub fn witness_age(mut self, age: Duration) -> Self {
+        self.asked.age = Some(age);
         self
     }
 
@@ -262,6 +288,7 @@ impl Builder {
     pub fn open(self) -> Result<Table> {
         let mut config = Config::new(self.table.parse()?);
         config.pin = self.pin;
+        config.witnesses = self.asked.witnesses();
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;
         config.verified = self.verified;

@@ -1,6 +1,7 @@
 //! Carries out what an [`Opening`] says, with a cache and transports.
 
 use super::event::Wait;
+use super::vetted::{self, now};
 use super::{Event, Line, Progress, Stage};
 use crate::cache::{Cache, Known, Slot};
 use crate::session::{Action, Config, Fetch, Opening, Recall, Remembered, Session, Trust};
@@ -23,7 +24,10 @@ impl Line {
             config.remembered =
                 Some(Remembered { key: known.key()?, epoch: known.epoch, catalog: known.catalog });
         }
-        Ok(())
+        match (&self.cache, &config.witnesses) {
+            (Some(cache), Some(_)) => vetted::recollect(cache, &config.logs),
+            _ => Ok(()),
+        }
     }
 
     /// Opens the newest epoch. If it ends while its artifacts are fetched, the one after it.
@@ -121,10 +125,14 @@ impl Line {
             _ => return Ok(()),
         };
         self.tell(stage, 0, 0);
+        opening.tell(now());
         let response = self.exchange(stage, server, &request)?;
         match opening.feed(&response, self.rng.draw()?) {
             Err(error) if stage == Stage::Catalog && is_damage(&error, &response) => {}
-            outcome => return outcome.map_err(|error| self.with_evidence(error, opening, &response)),
+            outcome => {
+                outcome.map_err(|error| self.with_evidence(error, opening, &response))?;
+                return self.keep_logs(&opening.config().logs);
+            }
         }
         // Whoever signed it did not sign that. It is the same for everyone, so asking again tells nothing.
         let again = self.exchange(stage, server, &request)?;
@@ -132,7 +140,7 @@ impl Line {
         match opening.feed(&again, self.rng.draw()?) {
             Ok(()) => {
                 self.ledger.events.tell(Event::Mended("the table's catalog"));
-                Ok(())
+                self.keep_logs(&opening.config().logs)
             }
             Err(error) if is_damage(&error, &again) && !is_same => {
                 Err(ClientError::CatalogDamaged { why: error.to_string() })
@@ -143,8 +151,9 @@ impl Line {
 
     /// Keeps two catalogs of one epoch, where it is that: together they convict whoever has the key.
     fn with_evidence(&self, error: ClientError, opening: &Opening, response: &Response) -> ClientError {
-        let (ClientError::TwoCatalogs { epoch, .. }, Some(cache)) = (error.root(), &self.cache) else {
-            return error;
+        let Some(cache) = &self.cache else { return error };
+        let ClientError::TwoCatalogs { epoch, .. } = error.root() else {
+            return vetted::with_both(cache, error);
         };
         let table = opening.config().table.as_str();
         let kept = cache.keep_other(&self.servers.origin(), table, &response.body);

@@ -104,6 +104,7 @@ impl Table {
     /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
     /// catalog and on nothing else: see [`crate::wish`].
     fn lookup<P>(&mut self, plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
+        self.stay_good()?;
         match self.planned(&plan) {
             // Discarded by an epoch before this one, which could not be followed nor begun anew.
             Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {

@@ -42,6 +42,7 @@ impl Table {
         out: &mut dyn Write,
     ) -> Result<StreamStats> {
         let mut stats = StreamStats::default();
+        self.stay_good()?;
         self.change_keys(1)?;
         match self.stream_one(row(self.session.catalog()), out, &mut stats) {
             Err(ClientError::EpochChanged { .. }) if stats.units == 0 => {

@@ -51,6 +51,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
             verified: sotto_db::Verified::No,
             threads: Some(1),
             attribution: None,
+            lifetime: None,
             key: &key,
         };
         let entry = sotto_registry::find("simplepir/1").unwrap();
@@ -66,6 +67,7 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
         files: Vec::new(),
         attribution: None,
         created: 1,
+        expires: None,
     };
     dir.publish(&document, &[], &key).unwrap();
 }

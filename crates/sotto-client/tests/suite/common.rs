@@ -45,6 +45,8 @@ pub struct World {
     pub role: u8,
     /// Catalogs of earlier epochs that can still be fetched.
     pub earlier: Vec<(Epoch, Vec<u8>)>,
+    /// The folder of its publisher's log, if it publishes one.
+    pub published: Option<std::path::PathBuf>,
     /// All it was sent, in order.
     pub log: Vec<Request>,
     /// What is done to a response on its way.
@@ -110,6 +112,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
         sidecar: None,
         attribution: None,
         created: 0,
+        expires: None,
     };
     let mut world = World {
         key: SigningKey::generate(&mut rng::seeded("publisher")),
@@ -119,6 +122,7 @@ pub fn server_with(scheme: &str, rows: u64, row_bytes: u64, lookups: u64) -> Ser
         scheme,
         role: 0,
         earlier: Vec::new(),
+        published: None,
         log: Vec::new(),
         tamper: None,
         sessions: HashMap::new(),
@@ -235,6 +239,7 @@ impl World {
                     None => self.refuse(Code::EpochExpired),
                 }
             }
+            (Method::Get, path) if path.starts_with("/v1/logs/") => self.logged(path),
             (Method::Get, path) => {
                 let artifact =
                     path.strip_prefix("/v1/artifacts/").and_then(|digest| self.artifacts.get(digest));
@@ -253,6 +258,23 @@ impl World {
             (Method::Post, path) if path == format!("{base}/stream") => self.stream(&request.body),
             _ => self.refuse(Code::NoSuchRoute),
         }
+    }
+
+    /// A proof of the publisher's log, or a file of it.
+    fn logged(&self, path: &str) -> Response {
+        let key = format!("/v1/logs/{}/", self.pin().0);
+        let log =
+            self.published.as_ref().map(|folder| sotto_tlog::published::Published::open(folder).unwrap());
+        let (Some(log), Some(path)) = (log, path.strip_prefix(&key)) else {
+            return self.refuse(Code::NotLogged);
+        };
+        let found = match path.strip_prefix("proofs/") {
+            Some(digest) => {
+                log.proof(&digest.parse().unwrap()).unwrap().map(|proof| proof.to_string().into_bytes())
+            }
+            None => sotto_tlog::Layout::place(path).and_then(|place| log.file(place).unwrap()),
+        };
+        found.map_or_else(|| self.refuse(Code::NotLogged), |bytes| Response::new(200, bytes))
     }
 
     fn pinned(&self) -> Pin {

@@ -27,3 +27,4 @@ mod streams;
 mod symmetric;
 mod two;
 mod verified;
+mod witness;

@@ -70,6 +70,7 @@ fn write_tables(dir: &StackDir, tables: Vec<Table>) -> Vec<Shard> {
             verified: sotto_db::Verified::No,
             threads: Some(1),
             attribution: None,
+            lifetime: None,
             key: &key,
         };
         let written = encode_table(entry, table, &folder.lock().unwrap(), &options, &|_| {}).unwrap();
@@ -89,6 +90,7 @@ fn publish(dir: &StackDir, epoch: u64, layer: &str, shards: Vec<Shard>, files: &
         files: files.iter().map(|(name, bytes)| File::of(name.parse().unwrap(), bytes)).collect(),
         attribution: None,
         created: 1,
+        expires: None,
     };
     let files: Vec<Vec<u8>> = files.iter().map(|(_, bytes)| bytes.clone()).collect();
     dir.publish(&document, &files, &key).unwrap();

@@ -88,6 +88,7 @@ fn world_of(written: u64) -> World {
         verified: sotto_db::Verified::No,
         threads: Some(1),
         attribution: None,
+        lifetime: None,
         key: &signing,
     };
     let scheme = sotto_registry::find("simplepir/1").unwrap();

@@ -67,6 +67,7 @@ impl Published {
             delete: None,
             encoding: None,
             threads: Some(1),
+            lifetime: None,
             key: &self.key,
         };
         update_table(self.scheme, &self.dir().lock().unwrap(), &path, &options, &|_| ()).unwrap();

@@ -24,6 +24,8 @@ pub(super) struct Next<'a> {
     /// Rows as the scheme gets them; at least one.
     pub(super) rows: &'a Rows,
     pub(super) layers: Vec<Layer>,
+    /// For how many seconds its catalog is good.
+    pub(super) lifetime: Option<u64>,
     /// All rows as they were, where they are kept.
     pub(super) kept: Option<&'a Kept>,
 }
@@ -56,10 +58,16 @@ pub(super) fn can_revise(entry: &SchemeEntry, catalog: &Catalog) -> Result<Revis
     entry.server.revise.ok_or_else(|| DbError::CannotUpdate { scheme: catalog.scheme.clone() })
 }
 
+/// For how many seconds the next epoch is good: as was asked for, or as the one before was.
+pub(super) fn lifetime(asked: Option<u64>, created: u64, expires: Option<u64>) -> Option<u64> {
+    let before = expires.map(|expires| expires.saturating_sub(created));
+    asked.or(before).filter(|lifetime| *lifetime > 0)
+}
+
 impl Next<'_> {
     /// Makes the epoch.
     pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<Written> {
-        let Next { entry, lock, old, rows, layers, kept } = self;
+        let Next { entry, lock, old, rows, layers, lifetime, kept } = self;
         let mut catalog = old.catalog().clone();
         let terms = catalog.terms(entry)?;
         let revise = can_revise(entry, &catalog)?;
@@ -118,6 +126,7 @@ impl Next<'_> {
             entry.from_digest = digest_before;
         }
         catalog.created = unix_seconds();
+        catalog.expires = lifetime.map(|lifetime| catalog.created.saturating_add(lifetime));
         catalog.terms(entry)?;
         let signed = SignedCatalog::sign(&catalog, options.key)?;
         let keep = |old| {

@@ -7,7 +7,7 @@
 //! update removes what it made.
 
 use super::changes::{self, Rows, Target};
-use super::next::{Next, Written};
+use super::next::{Next, Written, lifetime};
 use super::{Tally, UpdateOptions, keys};
 use crate::encode::{bytes_of, unix_seconds};
 use crate::ingest::keyword::keyword_layer;
@@ -183,7 +183,9 @@ impl StackUpdate<'_> {
     fn write(&self, watch: Watcher<'_>) -> Result<StackSummary> {
         let mut stack = self.before.clone();
         stack.epoch = Epoch(stack.epoch.0.saturating_add(1));
+        let lifetime = lifetime(self.options.lifetime, stack.created, stack.expires);
         stack.created = unix_seconds();
+        stack.expires = lifetime.map(|lifetime| stack.created.saturating_add(lifetime));
         let stage = Stage::new(watch, "tables", self.buckets.len() as u64);
         let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
         let of_tables = places(self.layers.code(), &self.rows);
@@ -197,7 +199,9 @@ impl StackUpdate<'_> {
             let Bucket { entry, dir, image } = bucket;
             let lock = dir.lock()?;
             let layers = image.catalog().layers.clone();
-            let next = Next { entry, lock: &lock, old: image, rows: &rows, layers, kept: None };
+            // The stack names its tables by digest and ends for all of them: one that stays would end too early.
+            let next =
+                Next { entry, lock: &lock, old: image, rows: &rows, layers, lifetime: None, kept: None };
             let written: Written = next.write(self.options, &silent)?;
             let whole = bytes_of(&written.catalog);
             *shard = Shard::of(&written.catalog)?;

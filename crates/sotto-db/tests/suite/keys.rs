@@ -51,7 +51,15 @@ fn update(dir: &TableDir, changes: &str) -> Result<UpdateSummary, DbError> {
     let delete = changes.starts_with("key,").then(|| "gone".parse::<Column>().unwrap());
     let file = FileOptions { header: Some(delete.is_some()), ..FileOptions::default() };
     let key = key();
-    let options = UpdateOptions { file, columns: None, delete, encoding: None, threads: Some(1), key: &key };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete,
+        encoding: None,
+        threads: Some(1),
+        lifetime: None,
+        key: &key,
+    };
     update_table(ENTRY, &dir.lock()?, &path, &options, &silent)
 }
 

@@ -14,6 +14,7 @@ mod image;
 mod ingest;
 mod keys;
 mod keyword;
+mod logged;
 mod masks;
 mod ranges;
 mod rows;

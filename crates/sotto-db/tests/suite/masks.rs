@@ -28,8 +28,15 @@ fn update(dir: &TableDir, changes: &str) -> Result<u64, DbError> {
     let scratch = tempfile::tempdir().unwrap();
     let path = write(scratch.path(), "changes.csv", changes);
     let (key, file) = (key(), FileOptions::default());
-    let options =
-        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: Some(2), key: &key };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete: None,
+        encoding: None,
+        threads: Some(2),
+        lifetime: None,
+        key: &key,
+    };
     update_table(&CLEAR, &dir.lock()?, &path, &options, &silent).map(|done| done.epoch.0)
 }
 

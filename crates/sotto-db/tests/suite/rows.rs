@@ -22,8 +22,15 @@ fn update(dir: &TableDir, scheme: &sotto_core::SchemeEntry, changes: &str) {
     let scratch = tempfile::tempdir().unwrap();
     let path = write(scratch.path(), "changes.csv", changes);
     let (key, file) = (key(), FileOptions::default());
-    let options =
-        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: Some(2), key: &key };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete: None,
+        encoding: None,
+        threads: Some(2),
+        lifetime: None,
+        key: &key,
+    };
     update_table(scheme, &dir.lock().unwrap(), &path, &options, &silent).unwrap();
 }
 

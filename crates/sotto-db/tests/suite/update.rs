@@ -32,6 +32,7 @@ fn update_with(
         delete: None,
         encoding: None,
         threads: Some(2),
+        lifetime: None,
         key: &key,
     };
     update_table(&CLEAR, &dir.lock()?, &path, &options, &silent)
@@ -91,8 +92,15 @@ fn and_so_for_a_private_scheme() {
     let path = write(dir.path(), "c.csv", changes);
     let key = key();
     let file = FileOptions::default();
-    let options =
-        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: None, key: &key };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete: None,
+        encoding: None,
+        threads: None,
+        lifetime: None,
+        key: &key,
+    };
     let lock = dir.lock().unwrap();
     let summary = update_table(entry, &lock, &path, &options, &silent).unwrap();
     assert_eq!(summary.rows_changed, 5);
@@ -203,6 +211,7 @@ fn schemes_and_folders_that_cannot() {
         columns: None,
         encoding: None,
         threads: None,
+        lifetime: None,
         key: &key,
     };
     let mut fixed = CLEAR_TWO;

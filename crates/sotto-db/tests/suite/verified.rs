@@ -34,7 +34,15 @@ fn update(entry: &SchemeEntry, dir: &TableDir, rows: &[(usize, Vec<u8>)]) -> Upd
     let key = key();
     let columns = Some(vec![Column::Number(1), Column::Number(2)]);
     let file = FileOptions::default();
-    let options = UpdateOptions { file, columns, delete: None, encoding: None, threads: Some(2), key: &key };
+    let options = UpdateOptions {
+        file,
+        columns,
+        delete: None,
+        encoding: None,
+        threads: Some(2),
+        lifetime: None,
+        key: &key,
+    };
     update_table(entry, &dir.lock().unwrap(), &path, &options, &silent).unwrap()
 }
 

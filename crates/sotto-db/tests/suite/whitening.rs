@@ -50,8 +50,15 @@ fn update_rows(
     let scratch = tempfile::tempdir().unwrap();
     let path = write(scratch.path(), "changes.csv", changes);
     let (key, file) = (key(), FileOptions::default());
-    let options =
-        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: Some(2), key: &key };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete: None,
+        encoding: None,
+        threads: Some(2),
+        lifetime: None,
+        key: &key,
+    };
     update_table(entry, &dir.lock()?, &path, &options, &silent)
 }
 

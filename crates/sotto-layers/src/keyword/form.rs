@@ -16,6 +16,7 @@ mod email;
 use super::Key;
 use super::params::MAX_KEY_BYTES;
 use serde::{Deserialize, Serialize};
+use std::hint::black_box;
 use std::str::FromStr;
 use unicode_normalization::UnicodeNormalization;
 use zeroize::Zeroizing;
@@ -141,18 +142,30 @@ fn normal(text: &str) -> Key {
     normal
 }
 
-/// The bytes of so many hexadecimal digits, of either case.
+/// The bytes of so many hexadecimal digits, of either case. Only whether they are digits decides a branch.
 fn digits(text: &[u8], bytes: usize) -> Option<Key> {
-    let digit = |c: u8| char::from(c).to_digit(16);
     let (pairs, rest) = text.as_chunks::<2>();
     if pairs.len() != bytes || !rest.is_empty() {
         return None;
     }
     let mut out = Zeroizing::new(Vec::with_capacity(bytes));
-    for [high, low] in pairs {
-        out.push((digit(*high)? << 4 | digit(*low)?) as u8);
+    let mut wrong = 0;
+    for pair in pairs {
+        let [(high, not_high), (low, not_low)] = pair.map(digit);
+        wrong |= not_high | not_low;
+        out.push((high << 4 | low) as u8);
     }
-    Some(out)
+    (black_box(wrong) == 0).then_some(out)
+}
+
+/// The value of a digit; and all ones if it is none, else zero.
+fn digit(c: u8) -> (i32, i32) {
+    // All ones if `x` is from `from` on and below `to`.
+    let among = |x: i32, from: i32, to: i32| black_box(((x - to) & !(x - from)) >> 31);
+    let c = i32::from(c);
+    let letter = c | 0x20;
+    let (is_number, is_letter) = (among(c, 0x30, 0x3a), among(letter, 0x61, 0x67));
+    (is_number & (c - 0x30) | is_letter & (letter - 0x57), !(is_number | is_letter))
 }
 
 #[cfg(test)]

@@ -58,20 +58,36 @@ struct State {
     waiting: Fair,
     flows: VecDeque<Box<Flow>>,
     closed: bool,
+    /// Whether the worker does something.
+    busy: bool,
 }
 
 pub(super) struct Queue {
     limits: Limits,
     state: Mutex<State>,
     changed: Condvar,
+    /// Told when the worker has done something.
+    rested: Condvar,
     budget: Arc<Budget>,
     metrics: Arc<Metrics>,
 }
 
 impl Queue {
     pub(super) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<Metrics>) -> Self {
-        let state = State { waiting: Fair::new(limits.max_queries), flows: VecDeque::new(), closed: false };
-        Queue { limits, state: Mutex::new(state), changed: Condvar::new(), budget, metrics }
+        let state = State {
+            waiting: Fair::new(limits.max_queries),
+            flows: VecDeque::new(),
+            closed: false,
+            busy: false,
+        };
+        Queue {
+            limits,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            rested: Condvar::new(),
+            budget,
+            metrics,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -135,14 +151,23 @@ impl Queue {
         self.changed.notify_one();
     }
 
+    /// Waits until nothing is done and no ask is there, but no longer than `limit`.
+    pub(super) fn lull(&self, limit: Duration) {
+        let busy = |state: &mut State| state.busy || state.waiting.asks() > 0;
+        drop(self.rested.wait_timeout_while(self.state(), limit, busy));
+    }
+
     /// What to do next; waits for it. `None` once the queue is closed and empty.
     ///
     /// Passes and streams take turns, as long as there are both.
     pub(super) fn next(&self, done: Done) -> Option<Work> {
         let mut state = self.state();
+        state.busy = false;
+        self.rested.notify_all();
         if matches!(done, Done::Pass(_))
             && let (Some(flow), _) = self.take_flow(&mut state.flows, Instant::now())
         {
+            state.busy = true;
             return Some(Work::Unit(flow));
         }
         let last_pass = match done {
@@ -162,11 +187,13 @@ impl Queue {
         loop {
             if let Some(pass) = self.take(&mut state.waiting, Instant::now()) {
                 self.metrics.queue_depth.set(state.waiting.asks() as i64);
+                state.busy = true;
                 return Some(Work::Pass(pass));
             }
             self.metrics.queue_depth.set(0);
             let (flow, wait) = self.take_flow(&mut state.flows, Instant::now());
             if let Some(flow) = flow {
+                state.busy = true;
                 return Some(Work::Unit(flow));
             }
             if state.closed && state.flows.is_empty() {

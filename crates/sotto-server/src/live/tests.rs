@@ -33,6 +33,7 @@ pub(crate) fn clear_table(epoch: u64) -> Arc<LiveTable> {
         sidecar: None,
         attribution: None,
         created: 0,
+        expires: None,
     };
     let signed = SignedCatalog::sign(&catalog, &SigningKey::generate(&mut seeded("publisher"))).unwrap();
     let packing = catalog.packing(&report).unwrap();

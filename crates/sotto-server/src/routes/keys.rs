@@ -11,6 +11,7 @@ use crate::slot::Slot;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::Response;
+use sotto_core::pieces::in_pieces;
 use sotto_core::{Error, Sure};
 use sotto_wire::{Code, SessionId, keys};
 use std::sync::Arc;
@@ -28,16 +29,14 @@ pub(super) async fn register(
     let read = read(&service, slot, peer, &mut reader).await;
     let (live, frame, room) = reader.end(read).await?;
     service.metrics.bytes_in.inc_by(frame.len() as u64);
-    // Expanding keys may take a while, and must not stall the thread that serves connections. A panic of
-    // the scheme ends the task, not the server. The task is not taken back when the client hangs up, so the
-    // memory it holds is given back where it ends, and not here.
+    // Expanding keys may take a while, and must stall neither the thread that serves connections nor a pass. It is not
+    // taken back when the client hangs up, so the memory it holds is given back where it ends, and not here.
     let admitting = service.clone();
-    let admitted = tokio::task::spawn_blocking(move || {
+    let admitted = service.aside.run(move || {
         let _room = room;
         admit(&admitting, &live, peer, &frame)
     });
-    let admitted = admitted.await;
-    let id = admitted.unwrap_or_else(|_| {
+    let id = admitted.await.unwrap_or_else(|| {
         tracing::error!(table = name, "the scheme panicked on keys; they are refused");
         Err(Code::Internal.into())
     })?;
@@ -64,7 +63,7 @@ async fn read(
 
 fn admit(service: &Service, live: &LiveTable, peer: Peer, frame: &[u8]) -> Result<SessionId, Refusal> {
     let keys = frame.get(keys::HEAD_BYTES..).sure("a frame's length was checked when it was read");
-    let session = live.server().admit(keys);
+    let session = in_pieces(service.batch.lulls(), || live.server().admit(keys));
     let session = session.map_err(|error| match error {
         Error::Peer(_) => Refusal::new(Code::BadKeys, "these keys are not ones the parameters allow"),
         error => {

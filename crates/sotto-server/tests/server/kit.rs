@@ -91,6 +91,7 @@ impl Made {
             sidecar: None,
             attribution: None,
             created: 0,
+            expires: None,
         };
         let signed = SignedCatalog::sign(&catalog, &SigningKey::generate(&mut seeded("publisher"))).unwrap();
         let packing = catalog.packing(&report).unwrap();

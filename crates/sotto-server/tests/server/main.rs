@@ -7,6 +7,7 @@
 //! | `reading` | lists, catalogs, artifacts and their ranges |
 //! | `batching` | asks are merged; full queue, deadline, panic, clients that hang up |
 //! | `epochs` | swaps, stale epochs, bad images |
+//! | `logs` | logs of catalogs: their files and no others, proofs, growth |
 //! | `orders` | hints are made by the server whose role it is, and delay no ask |
 //! | `roles` | which of a scheme's servers it is: others' frames are refused |
 //! | `rows` | rows by range, and the way over old epochs |
@@ -24,6 +25,7 @@ mod epochs;
 mod evaluations;
 mod files;
 mod kit;
+mod logs;
 mod orders;
 mod reading;
 mod roles;

@@ -59,8 +59,15 @@ fn update(dir: &TableDir, row: u64) {
     fs::write(&changes, format!("{row},abcd\n")).unwrap();
     let key = dir.signing_key(None, &mut seeded("publisher")).unwrap();
     let file = FileOptions::default();
-    let options =
-        UpdateOptions { file, columns: None, delete: None, encoding: None, threads: Some(1), key: &key };
+    let options = UpdateOptions {
+        file,
+        columns: None,
+        delete: None,
+        encoding: None,
+        threads: Some(1),
+        lifetime: None,
+        key: &key,
+    };
     update_table(&CLEAR_ROWS, &dir.lock().unwrap(), &changes, &options, &silent).unwrap();
 }
 

@@ -8,5 +8,5 @@
 
 mod bad;
 mod found;
-mod made;
+pub(crate) mod made;
 mod written;

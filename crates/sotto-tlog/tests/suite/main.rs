@@ -6,6 +6,8 @@
     reason = "a failed check fails its test"
 )]
 
+mod catalogs;
 mod known;
 mod logs;
 mod text;
+mod witness;

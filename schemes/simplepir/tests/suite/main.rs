@@ -1,4 +1,4 @@
-//! SimplePIR from outside: batches, noise, updates, refusals, known answers.
+//! SimplePIR from outside: aborts, batches, noise, updates, refusals, known answers.
 #![allow(
     unreachable_pub,
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod aborts;
 mod batches;
 mod noise;
 mod refusals;

@@ -2,27 +2,31 @@
 
 use super::Case;
 use crate::secret::{Hidden, hidden, hide, show, shown};
+use crate::trial::{pick, source, timed};
 use sotto_core::{Layer, Row, Then};
 use sotto_layers::keyword::{Builder, Form, Key, Options, Value, Width};
 use sotto_layers::pbc::code::Sizes;
 use sotto_layers::pbc::place::Placement;
 use sotto_layers::{Keyword, Keywords, Pbc};
 use sotto_prg::PublicSeed;
-use sotto_testkit::rng::seeded;
 
 const SEED: PublicSeed = PublicSeed([7; 32]);
 
 pub(super) fn cases() -> Vec<Case> {
+    let options = || Options::new(Form::Bytes, SEED);
     let fixed = || entries(|i| vec![i as u8; 4]);
     let several = || entries(|i| vec![i as u8; i % 5]);
     vec![
-        Case::new("keyword/fixed", move || keyword(Options::new(Form::Bytes, SEED), &fixed())),
-        Case::new("keyword/lengths", move || keyword(Options::new(Form::Bytes, SEED), &several())),
-        Case::new("keyword/cuts", move || {
-            keyword(Options { probes: 1, slots: Some(40), ..Options::new(Form::Bytes, SEED) }, &several());
+        Case::new("keyword/fixed", 3, move || keyword(options(), fixed())),
+        Case::new("keyword/lengths", 3, move || keyword(options(), several())),
+        Case::new("keyword/cuts", 3, move || {
+            keyword(Options { probes: 1, slots: Some(40), ..options() }, several())
         }),
-        Case::new("keyword/several", move || keywords(&fixed())),
-        Case::new("pbc/batch", batch),
+        Case::new("keyword/several", 1, move || keywords(fixed())),
+        Case::new("form/bytes", 1, || spelling(Form::Bytes, 32, |text| text.to_vec())),
+        Case::new("form/sha1", 1, || spelling(Form::Sha1, 40, undigits)),
+        Case::new("form/sha256", 1, || spelling(Form::Sha256, 64, undigits)),
+        Case::new("pbc/batch", 1, batch),
     ]
 }
 
@@ -32,14 +36,16 @@ pub(super) fn ask<L: Layer>(
     request: &L::Request,
     row: impl Fn(usize, u64) -> Vec<u8>,
 ) -> sotto_core::Result<L::Reply> {
-    let (rows, plan) = layer.plan(request, &mut Hidden(seeded("layer")))?;
+    let rng = &mut Hidden(source("layer"));
+    let (rows, plan) = timed(|| layer.plan(request, rng))?;
     let asked = layer.visits().into_iter().zip(rows);
     let fetched = asked.map(|(shard, at)| {
         let mut bytes = row(shard, shown(at));
         hide(bytes.as_mut_slice());
         Row::new(bytes)
     });
-    layer.assemble(plan, fetched.collect())
+    let fetched = fetched.collect();
+    timed(|| layer.assemble(plan, fetched))
 }
 
 type Entry = (Vec<u8>, Vec<u8>);
@@ -77,35 +83,64 @@ fn found(mut reply: Option<Value>) -> Option<Vec<u8>> {
     })
 }
 
-fn keyword(options: Options, entries: &[Entry]) {
-    let (keyword, rows) = table(options, entries);
-    let other = (b"no key".to_vec(), Vec::new());
-    for (i, (key, value)) in [&entries[3], &entries[44], &other].into_iter().enumerate() {
-        let mut key = key.clone();
+/// A key of so many hexadecimal digits, as it was written, and its bytes.
+fn spelling(form: Form, digits: usize, bytes: fn(&[u8]) -> Vec<u8>) -> impl FnMut(usize) {
+    move |_| {
+        let text: Vec<u8> =
+            (0..digits).map(|i| b"0123456789abcdefABCDEF"[pick(i as u64 % 22, 22) as usize]).collect();
+        let mut key = text.clone();
         hide(key.as_mut_slice());
-        let reply = ask(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
-        assert!(found(reply).as_ref() == (i < 2).then_some(value));
+        let mut canonical = timed(|| form.canonical(&key));
+        // Whether it is a key its writer learns.
+        show(&mut canonical);
+        let mut canonical = canonical.expect("a key of its form");
+        show(canonical.as_mut_slice());
+        assert!(*canonical == bytes(&text));
     }
 }
 
-fn keywords(entries: &[Entry]) {
-    let (keyword, rows) = table(Options::new(Form::Bytes, SEED), entries);
+fn undigits(text: &[u8]) -> Vec<u8> {
+    let digit = |c: u8| char::from(c).to_digit(16).expect("a digit") as u8;
+    text.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+fn keyword(options: Options, entries: Vec<Entry>) -> impl FnMut(usize) {
+    let (keyword, rows) = table(options, &entries);
+    let other = (b"no key".to_vec(), Vec::new());
+    move |round| {
+        // Whether the key is there is for its reader to know, so all random ones are.
+        let written = [3, 44, entries.len()][round];
+        let at = pick(written as u64, entries.len() as u64) as usize;
+        let (key, value) = entries.get(at).unwrap_or(&other);
+        let mut key = key.clone();
+        hide(key.as_mut_slice());
+        let reply = ask(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
+        assert!(found(reply).as_ref() == (at < entries.len()).then_some(value));
+    }
+}
+
+fn keywords(entries: Vec<Entry>) -> impl FnMut(usize) {
+    let (keyword, rows) = table(Options::new(Form::Bytes, SEED), &entries);
     let layer = Keywords::new(keyword, 3);
     let sizes = Sizes::fit(rows.len() as u64, layer.visits().len()).expect("a small batch");
     let code = Pbc::new(sizes, &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
-    let keys: Vec<Key> = [&entries[3].0, &entries[44].0]
-        .map(|key| {
-            let mut key = Key::new(key.clone());
-            hide(key.as_mut_slice());
-            key
-        })
-        .into();
-    let reply = ask(&Then(layer, code), &keys, |bucket, row| {
-        rows.get(placed(&placement, bucket, row)).unwrap_or(&rows[0]).clone()
-    });
-    let values: Vec<_> = reply.expect("rows of the table").into_iter().map(found).collect();
-    assert!(values == [Some(entries[3].1.clone()), Some(entries[44].1.clone())]);
+    let layer = Then(layer, code);
+    move |_| {
+        let wanted = [3, 44].map(|written| &entries[pick(written, entries.len() as u64) as usize]);
+        let keys: Vec<Key> = wanted
+            .map(|(key, _)| {
+                let mut key = Key::new(key.clone());
+                hide(key.as_mut_slice());
+                key
+            })
+            .into();
+        let reply = ask(&layer, &keys, |bucket, row| {
+            rows.get(placed(&placement, bucket, row)).unwrap_or(&rows[0]).clone()
+        });
+        let values: Vec<_> = reply.expect("rows of the table").into_iter().map(found).collect();
+        assert!(values == wanted.map(|(_, value)| Some(value.clone())));
+    }
 }
 
 /// The row of the whole table that is at a place of a shard.
@@ -119,16 +154,18 @@ pub(super) fn placed(placement: &Placement, bucket: usize, row: u64) -> usize {
 }
 
 /// Several rows, two of them the same.
-fn batch() {
-    let wanted = [5, 77, 5, 130];
-    let code =
-        Pbc::new(Sizes::fit(200, wanted.len()).expect("a small batch"), &SEED).expect("sizes that fit");
+fn batch() -> impl FnMut(usize) {
+    let code = Pbc::new(Sizes::fit(200, 4).expect("a small batch"), &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
-    let reply = ask(&code, &hidden(wanted), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
-    let rows = reply.expect("this batch can be served");
-    for (row, wanted) in rows.iter().zip(wanted) {
-        let mut row = row.to_vec();
-        show(row.as_mut_slice());
-        assert!(row == [wanted as u8; 2]);
+    move |_| {
+        let mut wanted = [5, 77, 5, 130].map(|row| pick(row, 200));
+        wanted[2] = wanted[0];
+        let reply = ask(&code, &hidden(wanted), |bucket, row| vec![placed(&placement, bucket, row) as u8; 2]);
+        let rows = reply.expect("this batch can be served");
+        for (row, wanted) in rows.iter().zip(wanted) {
+            let mut row = row.to_vec();
+            show(row.as_mut_slice());
+            assert!(row == [wanted as u8; 2]);
+        }
     }
 }

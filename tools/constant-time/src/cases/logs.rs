@@ -3,6 +3,7 @@
 use super::Case;
 use super::layers::{ask, placed};
 use crate::secret::{hidden, show};
+use crate::trial::{pick, timed};
 use sotto_core::{Layer, Then};
 use sotto_layers::node::{self, Nodes};
 use sotto_layers::pbc::code::Sizes;
@@ -20,12 +21,17 @@ const SOME: [u64; 3] = [9, 300, LEAVES - 1];
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        Case::new("log/proof", proofs),
-        Case::new("log/colour", || colours(10, 0)),
-        Case::new("log/colour-public", || colours(8, 2)),
-        Case::new("log/tile", tiles),
-        Case::new("log/node", nodes),
+        Case::new("log/proof", SOME.len(), proofs),
+        Case::new("log/colour", SOME.len(), || colours(10, 0)),
+        Case::new("log/colour-public", SOME.len(), || colours(8, 2)),
+        Case::new("log/tile", SOME.len(), tiles),
+        Case::new("log/node", SOME.len(), nodes),
     ]
+}
+
+/// The leaf of a round, or one of those whose proofs are as long as that of the first one.
+fn leaf(round: usize) -> u64 {
+    pick(SOME[round], 512)
 }
 
 /// A log: its complete nodes of each level from left to right, all of them in the order in which they become known, and its
@@ -53,7 +59,7 @@ impl Log {
         let (mut own, root) = (hidden(self.levels[0][leaf as usize]), self.peaks.root());
         // How long it is its reader learns.
         show(&mut proof);
-        let mut verified = verify(&own, hidden(leaf), LEAVES, &proof, &root);
+        let mut verified = timed(|| verify(&own, hidden(leaf), LEAVES, &proof, &root));
         show(&mut verified);
         assert!(verified.is_ok(), "leaf {leaf}");
         show(proof.as_mut_slice());
@@ -63,18 +69,20 @@ impl Log {
 }
 
 /// The proof itself, from the siblings that there are.
-fn proofs() {
+fn proofs() -> impl FnMut(usize) {
     let log = Log::new();
-    for leaf in SOME {
+    move |round| {
+        let leaf = leaf(round);
         let sibling =
             |level: usize| log.levels[level].get((leaf >> level ^ 1) as usize).copied().unwrap_or_default();
         let complete: Vec<Hash> = (0..proof::height(LEAVES)).map(|level| hidden(sibling(level))).collect();
-        let proof = proof::assemble(hidden(leaf), &log.peaks, &complete).expect("a leaf of the log");
+        let proof = timed(|| proof::assemble(hidden(leaf), &log.peaks, &complete));
+        let proof = proof.expect("a leaf of the log");
         log.verify(leaf, proof);
     }
 }
 
-fn colours(layers: u8, public_layers: u8) {
+fn colours(layers: u8, public_layers: u8) -> impl FnMut(usize) {
     let log = Log::new();
     let colouring = Colouring::new(Shape::new(2, layers).expect("a small tree"));
     let mut tables: Vec<Vec<Hash>> = vec![Vec::new(); layers.into()];
@@ -89,7 +97,8 @@ fn colours(layers: u8, public_layers: u8) {
         }
     }
     let layer = Colour::new(colouring, log.peaks.clone(), public).expect("the log's own hashes");
-    for leaf in SOME {
+    move |round| {
+        let leaf = leaf(round);
         let row = |shard: usize, row: u64| {
             tables[shard].get(row as usize).map_or(vec![0; 32], |hash| hash.to_vec())
         };
@@ -97,10 +106,11 @@ fn colours(layers: u8, public_layers: u8) {
     }
 }
 
-fn tiles() {
+fn tiles() -> impl FnMut(usize) {
     let log = Log::new();
     let layer = Tile::new(1, log.peaks.clone(), log.levels[8].clone()).expect("the log's own hashes");
-    for leaf in SOME {
+    move |round| {
+        let leaf = leaf(round);
         let row = |_, row: u64| {
             let mut tile = log.levels[0].chunks(256).nth(row as usize).expect("a tile").concat();
             tile.resize(tile::ROW_BYTES, 0);
@@ -113,7 +123,7 @@ fn tiles() {
     }
 }
 
-fn nodes() {
+fn nodes() -> impl FnMut(usize) {
     let log = Log::new();
     let rows = node::rows(LEAVES);
     let layer = Nodes::new(log.peaks.clone()).expect("a short log");
@@ -121,7 +131,8 @@ fn nodes() {
     let code = Pbc::new(sizes, &PublicSeed([4; 32])).expect("sizes that fit");
     let placement = Placement::new(&code);
     let layer = Then(layer, code);
-    for leaf in SOME {
+    move |round| {
+        let leaf = leaf(round);
         let row = |bucket, row| {
             log.known.get(placed(&placement, bucket, row)).map_or(vec![0; 32], |node| node.hash.to_vec())
         };

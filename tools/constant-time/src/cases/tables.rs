@@ -2,31 +2,35 @@
 
 use super::Case;
 use crate::secret::{bytes_of, hidden, shown};
-use sotto_catalog::{Bit, Packing};
+use crate::trial::{pick, timed};
+use sotto_catalog::rows_root::{self, Leaf, NODE_BYTES, Node};
+use sotto_catalog::{Bit, Packing, RowsRoot};
 use sotto_core::{Record, RecordIndex};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        Case::new("packing/narrow", || row(Packing::new(100, 7, 5, 150))),
-        Case::new("packing/wide", || row(Packing::new(10, 40, 30, 16))),
-        Case::new("bit/of", bit),
+        Case::new("packing/narrow", 3, || row(Packing::new(100, 7, 5, 150))),
+        Case::new("packing/wide", 3, || row(Packing::new(10, 40, 30, 16))),
+        Case::new("rows-root/verifies", 3, verified),
+        Case::new("bit/of", 1, || |_| bit()),
     ]
 }
 
 /// A row's records, and the row out of them.
-fn row(packing: sotto_core::Result<Packing>) {
+fn row(packing: sotto_core::Result<Packing>) -> impl FnMut(usize) {
     let packing = packing.expect("rows that fit");
     let wide = packing.record_bytes() as usize;
-    for row in [0, 8, packing.rows() - 1] {
-        let records = packing.records_of(hidden(row));
-        let records: Vec<Record> = records
+    move |round| {
+        let row = pick([0, 8, packing.rows() - 1][round], packing.rows());
+        let records: Vec<Record> = timed(|| packing.records_of(hidden(row)))
             .into_iter()
             .map(|RecordIndex(record)| {
                 let record = shown(record);
                 Record::new((0..wide).map(|at| hidden(record as u8 ^ at as u8)).collect())
             })
             .collect();
-        let got = Record::new(packing.extract(hidden(row), &records).expect("a row that there is"));
+        let extracted = timed(|| packing.extract(hidden(row), &records));
+        let got = Record::new(extracted.expect("a row that there is"));
         let places = packing.places(row).expect("a row that there is");
         let want = places.iter().flat_map(|place| {
             (place.offset as u8..).take(place.bytes.len()).map(|at| place.record as u8 ^ at)
@@ -35,8 +39,33 @@ fn row(packing: sotto_core::Result<Packing>) {
     }
 }
 
+/// Whether a row is the one that was signed: of eight leaves of two rows, one node above each beside, and a tree of four nodes.
+fn verified() -> impl FnMut(usize) {
+    let leaf = |leaf: u8| vec![leaf ^ 0x5A; 14];
+    let leaves: Vec<Node> = (0..8).map(|number| Leaf::of(&leaf(number))).collect();
+    let tree: Vec<u8> = leaves.chunks(2).flat_map(|pair| rows_root::parent(&pair[0], &pair[1])).collect();
+    let root = RowsRoot { root: rows_root::root(&tree), leaf_rows: 2, path: Some(1) };
+    let packing = Packing::new(16, 7, 8, 50).and_then(|packing| packing.with_paths(2, root.path_bytes()));
+    let packing = packing.expect("rows that fit, with a node");
+    move |round| {
+        let row = pick([0, 9, 15][round], packing.rows());
+        let number = row as u8 / 2;
+        let mut record = leaf(number);
+        record.resize(50 - NODE_BYTES, 0);
+        record.extend(leaves[usize::from(number ^ 1)]);
+        let records = [Record::new(record.into_iter().map(hidden).collect())];
+        let found = timed(|| root.verifies(&packing, hidden(row), &records, &tree));
+        assert!(shown(found.expect("a table with proofs")), "row {row}");
+    }
+}
+
 fn bit() {
-    let bit = Bit::locate(hidden(19), 4, 2).expect("a bit of the table");
-    assert!(shown(bit.row()) == 1);
-    assert!(shown(bit.of(&hidden([0b1000, 0]))));
+    let at = pick(19, 32);
+    let bit = timed(|| Bit::locate(hidden(at), 4, 2)).expect("a bit of the table");
+    let row = shown(bit.row());
+    // Bits of a row count from the low end of its first byte.
+    let within = at % 16;
+    assert!(row == at / 16);
+    let bytes = (1u16 << within).to_le_bytes();
+    assert!(shown(timed(|| bit.of(&hidden(bytes)))));
 }

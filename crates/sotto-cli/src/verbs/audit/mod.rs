@@ -1,9 +1,11 @@
-//! `sotto audit`: what anybody can check of a publisher or a server.
+//! `sotto audit`: what anybody can check of a publisher or a server, and show to others.
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`evidence`] | what is kept of publishers that showed different people different things |
 //! | [`rows`] | whether a table's rows are those that its catalog commits to |
 
+mod evidence;
 mod rows;
 
 use crate::failure::Result;
@@ -14,9 +16,13 @@ const EXAMPLE: &str = "\
 A catalog commits to the rows of its table by the root of a Merkle tree. `sotto audit rows` reads all rows back, of a \
 directory or of a server whose rows are public, and computes the root again. A server does the same before it serves a table.
 
+A client refuses two catalogs of one epoch under one key, and two logs of one publisher, and keeps both with their signatures. \
+`sotto audit evidence` writes them where they can be sent to others, each pair with a sentence that says what it proves.
+
 Example:
   sotto audit rows tables/words
-  sotto audit rows https://lookup.example --table hints";
+  sotto audit rows https://lookup.example --table hints
+  sotto audit evidence --out evidence";
 
 /// Arguments of `sotto audit`.
 #[derive(Debug, clap::Args)]
@@ -30,12 +36,15 @@ pub(crate) struct Audit {
 enum Verb {
     /// Read all rows of a table, and compare them with the root that its publisher has signed
     Rows(rows::Rows),
+    /// Write out what proves that a publisher showed different people different things
+    Evidence(evidence::Evidence),
 }
 
 impl Audit {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         match self.verb {
             Verb::Rows(verb) => verb.run(screen),
+            Verb::Evidence(verb) => verb.run(screen),
         }
     }
 }

@@ -64,6 +64,7 @@ impl Play {
             symmetric: false,
             verified: Verified::IfCheap,
             threads: None,
+            lifetime: None,
             key: None,
             attribution: Some(ATTRIBUTION.to_owned()),
         };

@@ -119,6 +119,7 @@ impl Job<'_> {
             shards.push(Shard::of(&encoded).map_err(|e| Failure::internal(e.to_string()))?);
             catalog = Some(encoded);
         }
+        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let stack = Stack {
             format: FORMAT.to_owned(),
             stack: self.name,
@@ -127,7 +128,8 @@ impl Job<'_> {
             shards,
             files: Vec::new(),
             attribution: self.attribution,
-            created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            created,
+            expires: self.lifetime.map(|lifetime| created.saturating_add(lifetime)),
         };
         // As clients will read it.
         let layers = Batched::of(&stack).map_err(|e| Failure::internal(e.to_string()))?;

@@ -19,6 +19,7 @@ mod traces;
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
+use crate::verbs::openly::Openly;
 use crate::verbs::promise;
 use serde_json::json;
 use sotto_catalog::{Masked, PublicKey, TableName};
@@ -126,6 +127,8 @@ pub(crate) struct Encode {
     /// Where the data comes from, in the words its licence asks for
     #[arg(long, value_name = "TEXT")]
     attribution: Option<String>,
+    #[command(flatten)]
+    openly: Openly,
 }
 
 /// A scheme, by name.
@@ -178,6 +181,8 @@ pub(super) struct Job<'a> {
     pub(super) verified: Verified,
     pub(super) threads: Option<usize>,
     pub(super) key: Option<&'a Path>,
+    /// For how many seconds clients believe it.
+    pub(super) lifetime: Option<u64>,
     pub(super) attribution: Option<String>,
 }
 
@@ -258,6 +263,7 @@ impl Job<'_> {
             verified: self.verified,
             threads: self.threads,
             attribution: self.attribution,
+            lifetime: self.lifetime,
             key: &key,
         };
         let summary = sotto_db::encode_table(self.scheme, table.as_ref(), lock, &options, &watch);
@@ -311,15 +317,18 @@ impl Encode {
             },
             threads: self.threads,
             key: self.signing_key.as_deref(),
+            lifetime: self.openly.lifetime(),
             attribution: self.attribution.clone(),
         };
         job.check_symmetric(self.batch.is_some())?;
         if let Some(most) = self.batch {
             let done = job.run_batch(most.into(), screen)?;
             screen.say(self.source.said(done.notes.lines))?;
-            return done.say(&self.out, screen);
+            let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
+            return done.say(&self.out, log, screen);
         }
         let done = job.run(screen)?;
+        let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
         self.say(screen, &done)?;
         screen.report(&json!({
             "summary": done.summary,
@@ -327,6 +336,7 @@ impl Encode {
             "table": done.image.catalog().table,
             "scheme": done.scheme,
             "public_key": done.public_key.to_string(),
+            "log": log,
             "stages_s": stages_json(&done.stages),
             "seconds": done.took.as_secs_f64(),
         }))

@@ -61,7 +61,7 @@ impl Round {
 }
 
 impl Done {
-    pub(super) fn say(&self, out: &Path, screen: Screen) -> Result<()> {
+    pub(super) fn say(&self, out: &Path, log: serde_json::Value, screen: Screen) -> Result<()> {
         let (stack, round, catalog) = (&self.stack, &self.round, &self.catalog);
         for note in notes(&self.notes) {
             screen.say(format!("note: {note}"))?;
@@ -137,6 +137,7 @@ impl Done {
             "code_failure_log2": code,
             "notes": self.notes,
             "public_key": self.public_key.to_string(),
+            "log": log,
             "stages_s": super::stages_json(&self.stages),
             "seconds": self.took.as_secs_f64(),
         }))

@@ -3,6 +3,7 @@
 use crate::blame;
 use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
+use crate::verbs::promise;
 use serde_json::{Value, json};
 use sotto_catalog::{Batched, Catalog, PublicKey, Stack};
 use sotto_core::Layer as _;
@@ -100,6 +101,9 @@ impl Seen {
             ),
             ("public key", public_key.to_string()),
         ]);
+        if let Some(expires) = document.expires {
+            lines.push(("good until", promise::until(expires)));
+        }
         if let Some(text) = &document.attribution {
             lines.push(("attribution", text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()));
         }

@@ -8,6 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::signing_key;
+use crate::verbs::openly::Openly;
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, File, Shard};
 use sotto_catalog::{Layer, SigningKey, Stack, TableName};
@@ -60,6 +61,8 @@ pub(super) struct Build {
     /// The signing key of the stack; made if it is not there [default: signing.key in the directory]
     #[arg(long, value_name = "FILE")]
     signing_key: Option<PathBuf>,
+    #[command(flatten)]
+    openly: Openly,
 }
 
 /// Which of a stack's tables, and how many lookups a proof makes in all of them.
@@ -120,6 +123,7 @@ impl Build {
         let files =
             [("checkpoint", note), ("peaks", rows.peaks.hashes().concat()), ("public", rows.public.concat())];
         let epoch = before.map_or(1, |(_, before)| before.epoch.0 + 1);
+        let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let stack = Stack {
             format: FORMAT.to_owned(),
             stack: name.clone(),
@@ -132,7 +136,8 @@ impl Build {
                 .collect::<sotto_catalog::Result<_>>()
                 .map_err(|e| Failure::internal(e.to_string()))?,
             attribution: None,
-            created: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            created,
+            expires: self.openly.lifetime().map(|lifetime| created.saturating_add(lifetime)),
         };
         let bytes: Vec<Vec<u8>> = files.into_iter().map(|(_, bytes)| bytes).collect();
         dir.publish(&stack, &bytes, &key).map_err(blame::db)?;
@@ -148,6 +153,7 @@ impl Build {
             ("took", units::time(began.elapsed())),
             ("pin", key.public().to_string()),
         ]))?;
+        let logged = self.openly.write(&self.out, &key, screen)?;
         screen.say(format!("next: sotto serve {}", self.out.display()))?;
         screen.report(&json!({
             "stack": name,
@@ -160,6 +166,7 @@ impl Build {
             "tables": stack.shards.len(),
             "public_bytes": public,
             "public_key": key.public().to_string(),
+            "log": logged,
             "seconds": began.elapsed().as_secs_f64(),
         }))
     }

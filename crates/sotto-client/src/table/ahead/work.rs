@@ -3,6 +3,7 @@
 use super::super::event::Voice;
 use super::super::rows::stream;
 use super::super::servers::Servers;
+use super::super::vetted::now;
 use super::super::{Event, Progress, Stage, Traffic};
 use super::notes::Notes;
 use super::pace::{Clock, Signal, Why};
@@ -175,6 +176,7 @@ impl Work {
                 Action::Ready => return Ok(()),
                 Action::Recall(_) => opening.recalled(None)?,
                 Action::Catalog { server, request } | Action::Keys { server, request } => {
+                    opening.tell(now());
                     let response = self.call(server, &request)?;
                     opening.feed(&response, self.rng.draw()?)?;
                     self.check(opening)?;
@@ -230,6 +232,7 @@ impl Work {
                 }
                 _ => break,
             };
+            newest.tell(now());
             let response = self.call(server, &request)?;
             newest.feed(&response, self.rng.draw()?)?;
         }

@@ -130,6 +130,14 @@ fn digests_are_digits() {
     assert_eq!(Form::Sha1.canonical(sha1.to_lowercase().as_bytes()), Form::Sha1.canonical(sha1.as_bytes()));
     let sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(Form::Sha256.canonical(sha256.as_bytes()).unwrap().len(), 32);
+    // Every byte in the place of one digit.
+    for byte in 0..=u8::MAX {
+        let mut text = *b"da39a3ee5e6b4b0d3255bfef95601890afd80709";
+        text[1] = byte;
+        let value = char::from(byte).to_digit(16).map(|digit| 0xd0 | digit as u8);
+        let first = Form::Sha1.canonical(&text).ok().map(|key| key[0]);
+        assert_eq!(first, value, "{byte:#x}");
+    }
     for (form, text) in [(Form::Sha1, sha256), (Form::Sha256, sha1), (Form::Sha1, &sha1[1..])] {
         assert!(form.canonical(text.as_bytes()).is_err());
     }

@@ -262,3 +262,28 @@ fn asks_that_wait_are_refused_once_their_client_has_had_its_time() {
     assert_eq!(shares(&pass(&queue, Done::Nothing)), [(1, 4), (2, 1)], "what has begun is finished");
     assert_eq!([code(&mut waiting[0]), code(&mut waiting[1])], [Some(Code::Busy), None]);
 }
+
+#[test]
+fn a_lull_is_when_nothing_is_done_and_no_ask_is_there() {
+    let (queue, live) = (queue(8), clear_table(1));
+    let busy = |queue: &Queue| {
+        let state = queue.state();
+        state.busy || state.waiting.asks() > 0
+    };
+    // Nothing is to be waited for.
+    queue.lull(HOUR);
+    let _first = queue.push(ask(&live, 1), Instant::now()).unwrap();
+    assert!(busy(&queue));
+    queue.lull(Duration::ZERO);
+    let made = pass(&queue, Done::Nothing);
+    assert!(busy(&queue), "the pass is under way");
+    let waiting = std::thread::spawn({
+        let queue = queue.clone();
+        move || queue.lull(HOUR)
+    });
+    end(&queue, made);
+    queue.close();
+    assert!(queue.next(Done::Pass(Duration::ZERO)).is_none());
+    waiting.join().unwrap();
+    assert!(!busy(&queue));
+}

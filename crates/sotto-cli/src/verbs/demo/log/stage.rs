@@ -144,6 +144,7 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
         symmetric: false,
         verified: Verified::IfCheap,
         threads: None,
+        lifetime: None,
         key: None,
         attribution: None,
     };

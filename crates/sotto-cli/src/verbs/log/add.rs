@@ -1,0 +1,40 @@
+//! `sotto log add`: what is published and not in its log yet.
+
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::verbs::openly::Openly;
+use serde_json::json;
+use sotto_db::epoch::KEY;
+use std::path::PathBuf;
+
+/// Arguments of `sotto log add`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Add {
+    /// The directory of a table or a stack
+    #[arg(value_name = "DIR")]
+    dir: PathBuf,
+    /// The log [default: the one that the directory was written into before]
+    #[arg(long, value_name = "LOG")]
+    catalog_log: Option<PathBuf>,
+    /// The signing key [default: signing.key in the directory]
+    #[arg(long, value_name = "FILE")]
+    signing_key: Option<PathBuf>,
+}
+
+impl Add {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        // A key that is made here would be nobody's.
+        let key = self.signing_key.unwrap_or_else(|| self.dir.join(KEY));
+        if !key.exists() {
+            return Err(Failure::missing(format!("there is no signing key {}", key.display()))
+                .fix("give the one that signed the table"));
+        }
+        let log = Openly::into(self.catalog_log).write_with(&self.dir, Some(&key), screen)?;
+        if log.is_null() {
+            return Err(
+                Failure::usage(format!("{} has no log", self.dir.display())).fix("give --catalog-log DIR")
+            );
+        }
+        screen.report(&json!({ "log": log }))
+    }
+}

@@ -1,0 +1,45 @@
+//! `sotto log attach`: cosignatures into the publisher's log, each verified.
+
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use serde_json::json;
+use sotto_tlog::note::MAX_NOTE_BYTES;
+use sotto_tlog::{WitnessKey, publish};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `sotto log attach`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Attach {
+    /// The folder of the log
+    #[arg(value_name = "LOG")]
+    folder: PathBuf,
+    /// What witnesses have made of its checkpoint (`sotto log cosign`)
+    #[arg(value_name = "NOTE", required = true)]
+    notes: Vec<PathBuf>,
+    /// A witness's key; all whose cosignatures are to be taken
+    #[arg(long = "witness", value_name = "NAME+ID+BASE64", required = true)]
+    witnesses: Vec<WitnessKey>,
+}
+
+impl Attach {
+    pub(super) fn run(self, screen: Screen) -> Result<()> {
+        let notes = self.notes.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
+        let attached = publish::attach(&self.folder, &notes, &self.witnesses).map_err(|e| blame::log(&e))?;
+        for one in &attached {
+            screen.say(format!("{} has cosigned {} entries at {}", one.witness, one.size, one.time))?;
+        }
+        screen.say("a running `sotto serve` picks it up by itself")?;
+        let told = |one: &publish::Attached| json!({ "witness": one.witness, "entries": one.size, "time": one.time });
+        screen.report(&json!({ "attached": attached.iter().map(told).collect::<Vec<_>>() }))
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_NOTE_BYTES as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(|e| Failure::file("reading", path, &e))?;
+    Ok(bytes)
+}

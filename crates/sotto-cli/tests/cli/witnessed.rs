@@ -1,0 +1,198 @@
+//! Catalogs in the open, by processes: a log, a witness, a client that demands both; and publishers who lie.
+
+use crate::harness::{Folder, Outcome, Served, sotto};
+use serde_json::Value;
+use std::process::Stdio;
+
+/// A publisher with one key, and a witness with another.
+struct Scene {
+    folder: Folder,
+    key: String,
+    publisher: String,
+    witness: String,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = Folder::new();
+        let (key, of_witness) = (folder.text("publisher.key"), folder.text("witness.key"));
+        let made =
+            sotto(&["log", "key", "--key", &of_witness, "--name", "witness.example/w1", "--json"]).json();
+        let again = sotto(&["log", "key", "--key", &of_witness, "--json"]).json();
+        assert_eq!(made, again);
+        let witness = made["witness"].as_str().unwrap().to_owned();
+        let mut scene = Scene { folder, key, publisher: String::new(), witness };
+        let encoded =
+            scene.encode("words", "row", &["--catalog-log", &scene.text("log"), "--expires", "30d"]);
+        scene.publisher = encoded["public_key"].as_str().unwrap().to_owned();
+        assert_eq!((&encoded["log"]["added"], &encoded["log"]["entries"]), (&1.into(), &1.into()));
+        scene
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.folder.text(name)
+    }
+
+    /// Table `words` in a folder, under the publisher's key.
+    fn encode(&self, dir: &str, row: &str, more: &[&str]) -> Value {
+        let lines: String = (0..500).map(|number| format!("{row} {number}\n")).collect();
+        let source = self.folder.write("words.csv", lines);
+        let (out, key) = (self.text(dir), &self.key);
+        let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--out", &out, "--json"];
+        sotto(&[&args[..], &["--name", "words", "--signing-key", key], more].concat()).json()
+    }
+
+    /// A witness looks at a log, with what it remembers in `state`.
+    fn cosign(&self, log: &str, state: &str) -> Outcome {
+        let (key, state, note) = (self.text("witness.key"), self.text(state), self.text("note"));
+        let args = ["log", "cosign", log, "--publisher", &self.publisher, "--key", &key, "--state", &state];
+        sotto(&[&args[..], &["--out", &note]].concat())
+    }
+
+    fn attach(&self, log: &str) {
+        let (log, note) = (self.text(log), self.text("note"));
+        let attached = sotto(&["log", "attach", &log, &note, "--witness", &self.witness, "--json"]).json();
+        assert_eq!(attached["attached"][0]["witness"], "witness.example/w1");
+    }
+
+    /// What a client who demands the witness is told of row 7.
+    fn get(&self, server: &Served, cache: &str) -> Outcome {
+        let args = ["get", "--server", &server.url, "--table", "words", "--row", "7"];
+        let cache = self.text(cache);
+        let demanded = ["--pin", &self.publisher, "--witness", &self.witness, "--cache", &cache];
+        sotto(&[&args[..], &demanded].concat())
+    }
+
+    /// The row that it gets.
+    fn row(&self, server: &Served, cache: &str) -> String {
+        let found = self.get(server, cache);
+        assert_eq!(found.code, 0, "{}", found.stderr);
+        found.stdout
+    }
+}
+
+fn value(found: &Outcome) -> String {
+    found.json()["answers"][0]["value"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_client_sees_what_everybody_sees_or_says_so() {
+    let scene = Scene::new();
+    let (words, log) = (scene.text("words"), scene.text("log"));
+    let server = Served::start(&[&words]);
+    scene.get(&server, "cache").fails(5, &["0 of 1 witnesses", "have its log cosigned"]);
+    // The witness looks from afar, at what clients see.
+    scene.cosign(&server.url, "state").says("cosigned 1 entries, 1 more");
+    scene.attach("log");
+    server.reload();
+    assert!(scene.row(&server, "cache").contains("row 7"));
+
+    // The next epoch goes into the log without being told, and needs the witness again. Others are served meanwhile.
+    let changes = scene.folder.write("changes.csv", "7,changed\n");
+    let updated = sotto(&["update", &words, &changes, "--signing-key", &scene.key, "--json"]).json();
+    assert_eq!(updated["log"]["entries"], 2);
+    server.reload();
+    scene.get(&server, "cache").fails(5, &["0 of 1 witnesses", "epoch 2"]);
+    scene.cosign(&server.url, "state").says("cosigned 2 entries, 1 more");
+    scene.attach("log");
+    server.reload();
+    assert!(scene.row(&server, "cache").contains("changed"));
+    let shown = sotto(&["log", "show", &log, "--json"]).json();
+    assert_eq!(shown["entries"][1]["epoch"], 2);
+    assert_eq!(shown["cosigned"]["cosigned_by"][0], "witness.example/w1");
+    let inspected = sotto(&["inspect", &words]);
+    assert!(
+        inspected.stdout.contains("good until") && inspected.stdout.contains("days from now"),
+        "{}",
+        inspected.stdout
+    );
+    // An update keeps the lifetime. What is there already is not entered twice.
+    let added = sotto(&["log", "add", &words, "--signing-key", &scene.key, "--json"]).json();
+    assert_eq!((&added["log"]["added"], &added["log"]["entries"]), (&0.into(), &2.into()));
+}
+
+#[test]
+fn publishers_who_lie_are_found_out_and_convicted() {
+    let scene = Scene::new();
+    let log = scene.text("log");
+    scene.cosign(&log, "state").says("cosigned");
+    scene.attach("log");
+    let honest = Served::start(&[&scene.text("words")]);
+    assert!(scene.row(&honest, "cache").contains("row 7"));
+
+    // Another catalog of the same epoch, for one client, beside the log that everybody sees.
+    scene.encode("mine", "lie", &[]);
+    let liar = Served::start(&[&scene.text("mine"), "--catalog-log", &log]);
+    scene.get(&liar, "fresh").fails(5, &["is in no log", "for this client alone"]);
+    // Without witnesses it is taken.
+    let args = ["get", "--server", &liar.url, "--table", "words", "--row", "7", "--no-cache", "--json"];
+    assert_eq!(value(&sotto(&args)), "lie 7");
+
+    // A second log under the same key. A witness that has seen the first does not cosign it; one that was deceived does.
+    scene.encode("other", "lie", &["--catalog-log", &scene.text("forked")]);
+    let forked = scene.text("forked");
+    scene.cosign(&forked, "state").fails(5, &["not those it had", "do not cosign"]);
+    scene.cosign(&forked, "deceived").says("cosigned");
+    scene.attach("forked");
+    let liar = Served::start(&[&scene.text("other")]);
+    assert!(scene.row(&liar, "newcomer").contains("lie 7"));
+    scene.get(&liar, "cache").fails(5, &["does not go on", "do not trust it"]);
+
+    // The same server, one day with one catalog and the next with another.
+    let address = honest.url.trim_start_matches("http://").to_owned();
+    drop(honest);
+    let swapped = Served::start_at(&address, &[&scene.text("other")], Stdio::inherit());
+    scene.get(&swapped, "cache").fails(5, &["two catalogs of epoch 1"]);
+
+    let out = scene.text("evidence");
+    let told = sotto(&["audit", "evidence", "--cache", &scene.text("cache"), "--out", &out, "--json"]).json();
+    let all = told["evidence"].as_array().unwrap();
+    assert_eq!(all.len(), 2, "{told}");
+    for one in all {
+        assert_eq!(one["publisher"], scene.publisher.as_str());
+        for file in one["files"].as_array().unwrap() {
+            assert!(scene.folder.at("evidence").join(file.as_str().unwrap()).is_file());
+        }
+    }
+    let statements: Vec<_> = all.iter().map(|one| one["statement"].as_str().unwrap()).collect();
+    assert!(statements[0].contains("two different catalogs of words, epoch 1"), "{told}");
+    assert!(statements[1].contains("two different checkpoints of its log at 1 entries"), "{told}");
+    let none = sotto(&["audit", "evidence", "--cache", &scene.text("newcomer"), "--out", &out, "--json"]);
+    assert_eq!(none.json()["evidence"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn an_old_catalog_ends_when_it_says() {
+    let scene = Scene::new();
+    scene.encode("short", "old", &["--expires", "1s"]);
+    let server = Served::start(&[&scene.text("short")]);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let args = ["get", "--server", &server.url, "--table", "words", "--row", "7", "--no-cache"];
+    sotto(&args).fails(5, &["past its time", "ask the publisher"]);
+    // The next epoch is good again.
+    let changes = scene.folder.write("changes.csv", "7,new\n");
+    let short = scene.text("short");
+    sotto(&["update", &short, &changes, "--signing-key", &scene.key, "--expires", "0", "--json"]).json();
+    server.reload();
+    assert_eq!(value(&sotto(&[&args[..], &["--json"]].concat())), "new");
+}
+
+#[test]
+fn a_stack_vouches_for_its_tables() {
+    let scene = Scene::new();
+    let log = scene.text("log");
+    let encoded = scene.encode("many", "row", &["--batch", "4", "--catalog-log", &log]);
+    assert!(encoded["log"]["added"].as_u64().is_some_and(|added| added > 1), "{encoded}");
+    scene.cosign(&log, "state").says("cosigned");
+    scene.attach("log");
+    let server = Served::start(&[&scene.text("many")]);
+    let get = |witness: &str| {
+        let args =
+            ["get", "--server", &server.url, "--table", "words", "--row", "7", "--row", "8", "--no-cache"];
+        sotto(&[&args[..], &["--witness", witness]].concat())
+    };
+    get(&scene.witness).says("row 8");
+    let (other, name) = (scene.text("other.key"), "witness.example/w2");
+    let other = sotto(&["log", "key", "--key", &other, "--name", name, "--json"]).json();
+    get(other["witness"].as_str().unwrap()).fails(5, &["0 of 1 witnesses", "stack words"]);
+}

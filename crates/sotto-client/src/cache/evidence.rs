@@ -1,0 +1,157 @@
+//! What others can be shown: pairs of what one key has signed, and would not have signed if it told everybody the same.
+//!
+//! Everything is verified here before it is called evidence, and anybody can do so again with the publisher's key alone.
+
+use super::{Cache, CacheError};
+use sotto_catalog::{Hex32, PublicKey, SignedCatalog, SignedStack};
+use sotto_tlog::Checkpoint;
+use sotto_tlog::catalogs::log_key;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// A pair that convicts whoever has a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is.
+    pub kind: Kind,
+    /// Whose key signed both.
+    pub publisher: PublicKey,
+    /// What was seen first, as it was signed.
+    pub first: Vec<u8>,
+    /// What contradicts it, as it was signed.
+    pub other: Vec<u8>,
+}
+
+/// Which kind of pair it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Two catalogs of one epoch.
+    Catalogs {
+        /// The table.
+        name: String,
+        /// The epoch.
+        epoch: u64,
+    },
+    /// Two stacks of one epoch.
+    Stacks {
+        /// The stack.
+        name: String,
+        /// The epoch.
+        epoch: u64,
+    },
+    /// Two checkpoints of one log.
+    Logs {
+        /// Entries of the first.
+        first: u64,
+        /// Entries of the other.
+        other: u64,
+    },
+}
+
+impl Evidence {
+    /// A name for files.
+    pub fn name(&self) -> String {
+        let key = self.publisher.0.to_string();
+        let key = key.get(..16).unwrap_or(&key);
+        match &self.kind {
+            Kind::Catalogs { name, epoch } => format!("catalogs-{name}-{epoch}-{key}"),
+            Kind::Stacks { name, epoch } => format!("stacks-{name}-{epoch}-{key}"),
+            Kind::Logs { first, other } => format!("log-{first}-{other}-{key}"),
+        }
+    }
+
+    /// What it proves, and how that is checked.
+    pub fn statement(&self) -> String {
+        let key = self.publisher;
+        let two = |what: &str, name: &str, epoch: u64| {
+            format!(
+                "{key} has signed two different {what} of {name}, epoch {epoch}, of which there is only one: whoever has that \
+                 key shows different people different data. Each file is the signed text with its key and signature; verify \
+                 both, and compare them."
+            )
+        };
+        match &self.kind {
+            Kind::Catalogs { name, epoch } => two("catalogs", name, *epoch),
+            Kind::Stacks { name, epoch } => two("stacks", name, *epoch),
+            Kind::Logs { first, other } if first == other => format!(
+                "{key} has signed two different checkpoints of its log at {first} entries, of which there is only one: whoever \
+                 has that key shows different people different logs. Each file is a signed note; verify both under the log's \
+                 key, and compare their third lines."
+            ),
+            Kind::Logs { first, other } => format!(
+                "{key} has signed checkpoints of its log at {first} and at {other} entries, and this client was shown that the \
+                 longer does not go on from the shorter. Each file is a signed note. That both are signed anybody can verify; \
+                 that they contradict each other whoever has the tiles of the longer one: its first entries have another root \
+                 than the shorter one says."
+            ),
+        }
+    }
+
+    fn of_documents(first: Vec<u8>, other: Vec<u8>) -> Option<Self> {
+        let catalog = |bytes: &[u8]| {
+            let signed = SignedCatalog::parse(bytes).ok()?;
+            let catalog = signed.verify(None).ok()?;
+            Some((signed.public_key(), catalog.table.to_string(), catalog.epoch.0, catalog.digest().ok()?))
+        };
+        let stack = |bytes: &[u8]| {
+            let signed = SignedStack::parse(bytes).ok()?;
+            let stack = signed.verify(None).ok()?;
+            Some((signed.public_key(), stack.stack.to_string(), stack.epoch.0, stack.digest().ok()?))
+        };
+        let (pair, is_stack) = match catalog(&first).zip(catalog(&other)) {
+            Some(pair) => (pair, false),
+            None => (stack(&first).zip(stack(&other))?, true),
+        };
+        let ((publisher, name, epoch, one), (key, name_too, epoch_too, two)) = pair;
+        let contradicts = (publisher, &name, epoch) == (key, &name_too, epoch_too) && one != two;
+        let kind = if is_stack { Kind::Stacks { name, epoch } } else { Kind::Catalogs { name, epoch } };
+        contradicts.then_some(Evidence { kind, publisher, first, other })
+    }
+
+    fn of_logs(publisher: PublicKey, first: Vec<u8>, other: Vec<u8>) -> Option<Self> {
+        let key = log_key(&publisher).ok()?;
+        let (one, two) = (Checkpoint::open(&first, &key).ok()?, Checkpoint::open(&other, &key).ok()?);
+        let kind = Kind::Logs { first: one.size, other: two.size };
+        (one != two).then_some(Evidence { kind, publisher, first, other })
+    }
+}
+
+impl Cache {
+    /// All that this cache can show of publishers. Pairs that prove nothing are left out.
+    ///
+    /// # Errors
+    /// [`CacheError`] if a file cannot be read.
+    pub fn evidence(&self) -> Result<Vec<Evidence>, CacheError> {
+        let documents = pairs(&self.tables)?.into_iter();
+        let documents = documents.filter_map(|(_, first, other)| Evidence::of_documents(first, other));
+        let logs = pairs(&self.logs)?.into_iter().filter_map(|(path, first, other)| {
+            let key: Hex32 = path.file_stem()?.to_str()?.parse().ok()?;
+            Evidence::of_logs(PublicKey(key), first, other)
+        });
+        let mut all: Vec<_> = documents.chain(logs).collect();
+        all.sort_by_key(Evidence::name);
+        Ok(all)
+    }
+}
+
+/// What contradicts each other in a folder.
+fn pairs(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>, Vec<u8>)>, CacheError> {
+    let mut out = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|e| CacheError::at(folder, e))? {
+        let path = entry.map_err(|e| CacheError::at(folder, e))?.path();
+        if path.extension().is_none_or(|extension| extension != "other") {
+            continue;
+        }
+        let first = path.with_extension("first");
+        match fs::read(&first) {
+            Ok(before) => {
+                let other = fs::read(&path).map_err(|e| CacheError::at(&path, e))?;
+                out.push((path, before, other));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(CacheError::at(&first, error)),
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,53 @@
+//! Whether a catalog is believed, and what follows once it is.
+
+use super::super::accord::Agreed;
+use super::super::witness::Check;
+use super::{Opening, Stage};
+use crate::{ClientError, Result};
+use sotto_core::CryptoRng;
+use sotto_tlog::LogEntry;
+
+impl Opening {
+    /// Refuses a catalog that is too old, and gives what has to be seen of its publisher's log.
+    pub(super) fn vet(&self, agreed: &Agreed) -> Result<Option<Check>> {
+        let catalog = &agreed.catalog;
+        if let (Some(expires), Some(now)) = (catalog.expires, self.now)
+            && expires <= now
+        {
+            return Err(match &self.resuming {
+                // There may be a newer one: what was half prepared is of no use any more.
+                Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                None => ClientError::Expired { epoch: catalog.epoch, ago: now - expires },
+            });
+        }
+        let Some(witnesses) = &self.config.witnesses else { return Ok(None) };
+        let entry = LogEntry {
+            kind: sotto_tlog::catalogs::Kind::Catalog,
+            name: catalog.table.clone(),
+            epoch: catalog.epoch,
+            digest: catalog.digest()?,
+            key: agreed.key,
+        };
+        Check::new(entry, witnesses, &self.config.logs, self.now)
+    }
+
+    /// Goes on with a catalog that is believed.
+    pub(super) fn settle(&mut self, agreed: Agreed, rng: &mut dyn CryptoRng) -> Result<()> {
+        self.tree = agreed.nodes()?.map(Box::new);
+        if self.lasting == Some(agreed.pin(0).digest) {
+            self.stage = Stage::Continued;
+            self.agreed = Some(agreed);
+            return Ok(());
+        }
+        self.agreed = Some(agreed);
+        let begun = match self.config.registered.clone().map(|keys| self.reuse(&keys)) {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(false)) | None => self.begin(rng),
+        };
+        if begun.is_err() {
+            (self.agreed, self.tree) = (None, None);
+        }
+        begun
+    }
+}

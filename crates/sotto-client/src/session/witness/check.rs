@@ -1,0 +1,215 @@
+//! One catalog: its proof, the cosignatures, the log before.
+
+use super::{AHEAD, Logs, WitnessError, Witnesses};
+use crate::transport::{Request, Response};
+use crate::{ClientError, Result};
+use sotto_tlog::catalogs::log_key;
+use sotto_tlog::proof::MAX_PROOF_BYTES;
+use sotto_tlog::witness::consistent;
+use sotto_tlog::{Checkpoint, InclusionProof, LogEntry, LogError, LogKey, Note, Source};
+use sotto_wire::{Code, Problem, routes};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Most files of a log that are fetched to see that it goes on: a tile or two of each of eight levels, and full ones in place of
+/// partial ones that are gone.
+const MOST_FILES: usize = 64;
+
+/// A check that is under way. It says what to fetch from the first server, and reads what comes.
+pub(crate) struct Check {
+    entry: LogEntry,
+    key: LogKey,
+    witnesses: Witnesses,
+    logs: Logs,
+    now: u64,
+    /// The checkpoint that the proof led to, as it came, and until when its cosignatures are good.
+    found: Option<(Checkpoint, String, u64)>,
+    /// The log's files so far; `None` for one that the server does not have.
+    files: BTreeMap<String, Option<Vec<u8>>>,
+    wanted: Option<String>,
+}
+
+impl Check {
+    /// A check of what an entry stands for; `None` if it was found in the log already, and its witnesses' word is still fresh.
+    ///
+    /// # Errors
+    /// [`WitnessError::NoClock`], [`WitnessError::Count`].
+    pub(crate) fn new(
+        entry: LogEntry,
+        witnesses: &Witnesses,
+        logs: &Logs,
+        now: Option<u64>,
+    ) -> Result<Option<Self>> {
+        let now = now.ok_or(WitnessError::NoClock)?;
+        let given = distinct(witnesses);
+        if witnesses.needed > given {
+            return Err(WitnessError::Count { needed: witnesses.needed, given }.into());
+        }
+        if logs.good_until(&entry.digest) > now {
+            return Ok(None);
+        }
+        let key = log_key(&entry.key).map_err(|error| proof(&entry, error))?;
+        let (witnesses, logs) = (witnesses.clone(), logs.clone());
+        let check =
+            Check { entry, key, witnesses, logs, now, found: None, files: BTreeMap::new(), wanted: None };
+        Ok(Some(check))
+    }
+
+    /// What to send to the first server.
+    pub(crate) fn next(&self) -> Request {
+        let key = self.entry.key.0.to_string();
+        match &self.wanted {
+            None => {
+                let path = routes::log_proof(&key, &self.entry.digest.to_string());
+                Request::get(path, MAX_PROOF_BYTES as u64)
+            }
+            // The limit that is said here is that of the file's kind; see `sotto_tlog::read`.
+            Some(path) => Request::get(routes::log_file(&key, path), MAX_TILE_BYTES),
+        }
+    }
+
+    /// Takes the response to [`Check::next`]. Gives whether that was all.
+    ///
+    /// # Errors
+    /// [`ClientError::Witness`]; a refusal that has nothing to do with logs.
+    pub(crate) fn feed(&mut self, response: &Response) -> Result<bool> {
+        match self.wanted.take() {
+            None => self.read_proof(response)?,
+            Some(path) => {
+                let body = match (response.is_success(), response.status) {
+                    (true, _) => Some(response.body.clone()),
+                    (_, 404) => None,
+                    _ => return Err(ClientError::Refused(Problem::read(response.status, &response.body))),
+                };
+                self.files.insert(path, body);
+            }
+        }
+        self.compare()
+    }
+
+    fn read_proof(&mut self, response: &Response) -> Result<()> {
+        if !response.is_success() {
+            let problem = Problem::read(response.status, &response.body);
+            return Err(match problem.code {
+                Code::NotLogged | Code::NoSuchRoute => {
+                    WitnessError::NotLogged { what: what(&self.entry) }.into()
+                }
+                _ => ClientError::Refused(problem),
+            });
+        }
+        let refuse = |error| proof(&self.entry, error);
+        let found = InclusionProof::parse(&response.body).map_err(refuse)?;
+        let checkpoint = found.verify(&self.entry.leaf(), &self.key).map_err(refuse)?;
+        let until = self.cosigned(&Note::parse(found.checkpoint.as_bytes()).map_err(refuse)?)?;
+        self.found = Some((checkpoint, found.checkpoint, until));
+        Ok(())
+    }
+
+    /// Until when so many witnesses have cosigned a checkpoint.
+    fn cosigned(&self, note: &Note) -> Result<u64> {
+        let Witnesses { keys, needed, age } = &self.witnesses;
+        let mut times = BTreeMap::new();
+        for key in keys {
+            if let Some(time) = key.cosigned(note).map_err(|error| proof(&self.entry, error))? {
+                times.insert(key.to_string(), time);
+            }
+        }
+        let latest = self.now.saturating_add(AHEAD.as_secs());
+        let mut ends: Vec<u64> = times
+            .values()
+            .filter(|time| **time <= latest)
+            .map(|time| time.saturating_add(age.as_secs()))
+            .collect();
+        let believed = ends.len();
+        let oldest = ends.iter().filter(|end| **end <= self.now).max();
+        let stale = oldest.map(|end| self.now - end.saturating_sub(age.as_secs()));
+        ends.retain(|end| *end > self.now);
+        // The word of the freshest counts, as many as are needed.
+        ends.sort_unstable_by(|a, b| b.cmp(a));
+        match needed.checked_sub(1).map(|last| ends.get(last)) {
+            None => Ok(self.now.saturating_add(age.as_secs())),
+            Some(Some(end)) => Ok(*end),
+            Some(None) => {
+                let (what, is_old) = (what(&self.entry), believed >= *needed);
+                let (needed, fresh) = (*needed, ends.len());
+                Err(WitnessError::NotWitnessed { what, needed, fresh, stale, is_old }.into())
+            }
+        }
+    }
+
+    /// Compares the log with what was seen of it, as far as its files are there.
+    fn compare(&mut self) -> Result<bool> {
+        let Some((found, note, until)) = &self.found else { return Ok(false) };
+        let mut longest = note;
+        let kept = self.logs.last(&self.entry.key);
+        if let Some(kept) = &kept {
+            let damaged = |error: LogError| WitnessError::Kept { why: error.to_string() };
+            let before = Checkpoint::open(kept.as_bytes(), &self.key).map_err(damaged)?;
+            // A server may be behind another one: then the log it shows is the beginning of the one that was seen.
+            let (older, newer) = if before.size <= found.size { (&before, found) } else { (found, &before) };
+            let files = Files { held: &self.files, missing: RefCell::new(None) };
+            let outcome = consistent(&files, Some(older), newer);
+            if let Some(path) = files.missing.into_inner() {
+                if self.files.len() >= MOST_FILES {
+                    return Err(WitnessError::Unfollowed { why: "it takes too many files".to_owned() }.into());
+                }
+                self.wanted = Some(path);
+                return Ok(false);
+            }
+            match outcome {
+                Ok(()) => {}
+                Err(LogError::Fork { size }) => {
+                    let (publisher, found) = (self.entry.key, note.clone());
+                    return Err(WitnessError::Fork { publisher, size, found, kept: None }.into());
+                }
+                Err(error) => return Err(WitnessError::Unfollowed { why: error.to_string() }.into()),
+            }
+            if before.size > found.size {
+                longest = kept;
+            }
+        }
+        self.logs.found(self.entry.key, longest.clone(), self.entry.digest, *until);
+        Ok(true)
+    }
+}
+
+/// Most bytes of a tile: see `sotto_tlog::read`, which says what is a little too long.
+const MAX_TILE_BYTES: u64 = 2 * 256 * 32;
+
+/// Files that are there, and the first one that is not asked for yet.
+struct Files<'a> {
+    held: &'a BTreeMap<String, Option<Vec<u8>>>,
+    missing: RefCell<Option<String>>,
+}
+
+impl Source for &Files<'_> {
+    fn file(&self, path: &str, _: u64) -> sotto_tlog::Result<Option<Vec<u8>>> {
+        match self.held.get(path) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => {
+                self.missing.replace(Some(path.to_owned()));
+                // Whoever reads stops here, and begins again once it is there.
+                Err(LogError::Missing { path: path.to_owned() })
+            }
+        }
+    }
+
+    fn has(&self, path: &str) -> sotto_tlog::Result<bool> {
+        Ok(self.held.get(path).is_some_and(Option::is_some))
+    }
+}
+
+/// How many witnesses there are: one that is named twice counts once.
+fn distinct(witnesses: &Witnesses) -> usize {
+    let names: std::collections::BTreeSet<String> = witnesses.keys.iter().map(ToString::to_string).collect();
+    names.len()
+}
+
+fn what(entry: &LogEntry) -> String {
+    let kind = if entry.kind == sotto_tlog::catalogs::Kind::Stack { "stack" } else { "table" };
+    format!("{kind} {}, epoch {},", entry.name, entry.epoch)
+}
+
+fn proof(entry: &LogEntry, error: LogError) -> ClientError {
+    WitnessError::Proof { what: what(entry), why: error.to_string() }.into()
+}

@@ -1,0 +1,56 @@
+//! What was seen of publishers' logs, and which catalogs were found in them.
+
+use sotto_catalog::{Hex32, PublicKey};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The last checkpoint of each publisher's log, and until when catalogs are good. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct Logs(Arc<Mutex<Memory>>);
+
+#[derive(Debug, Default)]
+struct Memory {
+    last: HashMap<PublicKey, String>,
+    /// Publishers of whose logs more was seen than was taken.
+    fresh: Vec<PublicKey>,
+    good: HashMap<Hex32, u64>,
+}
+
+impl Logs {
+    /// Remembers what an earlier process has seen: the checkpoint as it was signed. It is verified when it is used.
+    pub fn recall(&self, publisher: PublicKey, checkpoint: String) {
+        self.lock().last.insert(publisher, checkpoint);
+    }
+
+    /// The last checkpoint of a publisher's log, as it was signed.
+    pub fn last(&self, publisher: &PublicKey) -> Option<String> {
+        self.lock().last.get(publisher).cloned()
+    }
+
+    /// The checkpoints that are new since this was asked the last time, for whoever keeps them.
+    pub fn take_fresh(&self) -> Vec<(PublicKey, String)> {
+        let mut memory = self.lock();
+        let fresh = std::mem::take(&mut memory.fresh);
+        fresh.into_iter().filter_map(|key| Some((key, memory.last.get(&key)?.clone()))).collect()
+    }
+
+    /// Until when a catalog of this digest has its witnesses, in seconds since 1970; 0 if it never had.
+    pub fn good_until(&self, digest: &Hex32) -> u64 {
+        self.lock().good.get(digest).copied().unwrap_or(0)
+    }
+
+    /// Notes that a catalog was found, and the checkpoint of its log.
+    pub(super) fn found(&self, publisher: PublicKey, checkpoint: String, digest: Hex32, until: u64) {
+        let mut memory = self.lock();
+        if memory.last.get(&publisher) != Some(&checkpoint) {
+            memory.last.insert(publisher, checkpoint);
+            memory.fresh.retain(|key| *key != publisher);
+            memory.fresh.push(publisher);
+        }
+        memory.good.insert(digest, until);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

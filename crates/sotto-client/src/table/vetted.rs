@@ -1,0 +1,91 @@
+//! What was seen of publishers' logs, between openings: in the cache, if there is one; and whether what is open is still good.
+
+use super::{Line, Table};
+use crate::cache::Cache;
+use crate::session::{Logs, WitnessError, Witnesses};
+use crate::{ClientError, Result};
+use sotto_tlog::WitnessKey;
+use std::time::{Duration, SystemTime};
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Whose word a caller wants about a publisher's log.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    pub(crate) keys: Vec<WitnessKey>,
+    pub(crate) needed: Option<usize>,
+    pub(crate) age: Option<Duration>,
+}
+
+impl Asked {
+    /// Nobody's, if no witness was named.
+    pub(crate) fn witnesses(self) -> Option<Witnesses> {
+        let mut all = Witnesses::all(self.keys);
+        all.needed = self.needed.unwrap_or(all.needed);
+        all.age = self.age.unwrap_or(all.age);
+        (!all.keys.is_empty()).then_some(all)
+    }
+}
+
+/// Takes what a cache has of logs.
+pub(crate) fn recollect(cache: &Cache, logs: &Logs) -> Result<()> {
+    for (publisher, checkpoint) in cache.logs()? {
+        logs.recall(publisher, checkpoint);
+    }
+    Ok(())
+}
+
+/// Has a cache keep what is new of logs.
+pub(crate) fn keep(cache: &Cache, logs: &Logs) -> Result<()> {
+    let fresh = logs.take_fresh();
+    Ok(fresh.iter().try_for_each(|(publisher, checkpoint)| cache.keep_log(publisher, checkpoint))?)
+}
+
+/// Keeps two checkpoints that contradict each other, where it is that: together they convict whoever has the key.
+pub(crate) fn with_both(cache: &Cache, error: ClientError) -> ClientError {
+    let ClientError::Witness(WitnessError::Fork { publisher, size, found, .. }) = error.root() else {
+        return error;
+    };
+    let (publisher, size, found) = (*publisher, *size, found.clone());
+    match cache.keep_other_log(&publisher, &found) {
+        Ok(kept) => WitnessError::Fork { publisher, size, found, kept: Some(kept) }.into(),
+        Err(failed) => failed.into(),
+    }
+}
+
+impl Line {
+    /// Keeps what was seen of logs.
+    pub(super) fn keep_logs(&self, logs: &Logs) -> Result<()> {
+        self.cache.as_ref().map_or(Ok(()), |cache| keep(cache, logs))
+    }
+}
+
+impl Table {
+    /// Looks at the catalog again, if it is past its time or its witnesses' word has become old. Depends on the time and
+    /// on nothing else.
+    ///
+    /// # Errors
+    /// As [`Table::refresh`].
+    pub(super) fn stay_good(&mut self) -> Result<()> {
+        if self.good_until.is_none_or(|until| until > now()) {
+            return Ok(());
+        }
+        match self.refresh() {
+            Err(ClientError::EpochChanged { .. } | ClientError::NoCommonEpoch { .. }) => {
+                self.refresh().map(drop)
+            }
+            outcome => outcome.map(drop),
+        }
+    }
+
+    /// Until when the catalog that is open is good; `None` for ever.
+    pub(super) fn end_of_good(&self) -> Option<u64> {
+        let catalog = self.session.catalog();
+        let good = || catalog.digest().map_or(0, |digest| self.config.logs.good_until(&digest));
+        let witnessed = self.config.witnesses.is_some().then(good);
+        [catalog.expires, witnessed].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,381 @@
+//! Catalogs in the open: in their publisher's log, seen by witnesses, and not past their time.
+
+use crate::common::{NAME, Server, server, value};
+use sotto_catalog::{PublicKey, SigningKey};
+use sotto_client::session::{Action, Witnesses};
+use sotto_client::transport::{Request, Transport};
+use sotto_client::{ClientError, Fault, Opening, Table, WitnessKey};
+use sotto_testkit::rng;
+use sotto_tlog::catalogs::log_key;
+use sotto_tlog::publish::{Appender, attach};
+use sotto_tlog::{Checkpoint, Cosigner, LogEntry, Note};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+
+const DAY: u64 = 24 * 3600;
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn cosigner(number: u8) -> Cosigner {
+    Cosigner::new(&format!("w{number}.example"), &[number; 32]).unwrap()
+}
+
+fn keys(numbers: &[u8]) -> Vec<WitnessKey> {
+    numbers.iter().map(|number| cosigner(*number).public().clone()).collect()
+}
+
+/// Puts the catalog as it is now into a log, after so many others.
+fn log(server: &Server, folder: &Path, others: u64) {
+    server.with(|world| {
+        let mut log = Appender::open(folder, &world.key).unwrap();
+        for other in 0..others {
+            let mut catalog = world.catalog.clone();
+            catalog.created += other + 1000;
+            log.add(&LogEntry::catalog(&catalog, world.pin()).unwrap()).unwrap();
+        }
+        log.add(&LogEntry::catalog(&world.catalog, world.pin()).unwrap()).unwrap();
+        log.publish().unwrap();
+        world.published = Some(folder.to_owned());
+    });
+}
+
+/// Has witnesses cosign the log as it is now, at a time. They look at nothing, so they can be made to cosign two logs.
+fn cosign(folder: &Path, numbers: &[u8], time: u64) {
+    let mut note = Note::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
+    note.signatures.truncate(1);
+    for number in numbers {
+        let line = cosigner(*number).cosign(&note.text, time);
+        note.signatures.push(line);
+    }
+    attach(folder, &[note.to_string().into_bytes()], &keys(numbers)).unwrap();
+}
+
+/// A table whose catalog is in a log that witness 1 has cosigned just now.
+fn witnessed() -> (Server, TempDir, PathBuf) {
+    let (server, dir) = (server(3000, 32), tempfile::tempdir().unwrap());
+    let folder = dir.path().join("log");
+    log(&server, &folder, 0);
+    cosign(&folder, &[1], now());
+    (server, dir, folder)
+}
+
+fn open(server: &Server, cache: Option<&Path>) -> Result<Table, ClientError> {
+    let mut builder = server.table().witness(cosigner(1).public().clone());
+    if let Some(cache) = cache {
+        builder = builder.cache_dir(cache);
+    }
+    builder.open()
+}
+
+fn code(server: &Server, cache: Option<&Path>) -> String {
+    let error = open(server, cache).map(drop).unwrap_err();
+    assert!(!error.fix().is_empty());
+    error.code().to_owned()
+}
+
+/// The code of what an opening says at a time, with these witnesses; `ok` once the catalog is believed.
+fn at(server: &Server, time: u64, numbers: &[u8], needed: usize) -> String {
+    let witnesses = Witnesses { needed, ..Witnesses::all(keys(numbers)) };
+    let mut config = server.config();
+    config.witnesses = (!numbers.is_empty()).then_some(witnesses);
+    let mut opening = Opening::new(config).at(time);
+    let (mut transport, mut rng) = (server.transport(), rng::seeded("opening"));
+    while opening.catalog().is_none() {
+        let Action::Catalog { request, .. } = opening.next() else { panic!("a catalog comes first") };
+        let response = transport.call(&request).unwrap();
+        if let Err(error) = opening.feed(&response, &mut rng) {
+            return error.code().to_owned();
+        }
+    }
+    "ok".to_owned()
+}
+
+fn paths(heard: &[Request]) -> Vec<String> {
+    heard.iter().map(|request| request.path.clone()).collect()
+}
+
+#[test]
+fn a_catalog_that_everybody_sees_is_proved_once() {
+    let (server, dir, _) = witnessed();
+    let cache = dir.path().join("cache");
+    let mut table = open(&server, Some(&cache)).unwrap();
+    let proof =
+        server.with(|world| format!("/v1/logs/{}/proofs/{}", world.pin().0, world.catalog.digest().unwrap()));
+    let heard = paths(&server.heard());
+    assert_eq!(heard[..2], [format!("/v1/tables/{NAME}"), proof.clone()]);
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+    // Nothing is asked again while the witnesses' word is fresh, and everything by another process.
+    assert!(!table.refresh().unwrap());
+    assert!(!paths(&server.heard()).iter().any(|path| path.starts_with("/v1/logs/")));
+    open(&server, Some(&cache)).unwrap();
+    assert_eq!(paths(&server.heard()).iter().filter(|path| path.starts_with("/v1/logs/")).count(), 1);
+}
+
+#[test]
+fn what_is_fetched_does_not_depend_on_what_is_looked_up() {
+    let [one, other] = [7, 2999].map(|row| {
+        let (server, _dir, _) = witnessed();
+        assert_eq!(open(&server, None).unwrap().get(row).unwrap(), value(row, 32));
+        paths(&server.heard())
+    });
+    assert!(one.iter().any(|path| path.contains("/proofs/")));
+    assert_eq!(one, other);
+}
+
+#[test]
+fn the_next_epoch_is_proved_too_and_the_log_goes_on() {
+    let (server, dir, folder) = witnessed();
+    let cache = dir.path().join("cache");
+    let mut table = open(&server, Some(&cache)).unwrap();
+    server.with(|world| world.update(&[7]));
+    // It is live, and not in the log; then it is, and nobody has seen it; then somebody has.
+    assert_eq!(table.refresh().unwrap_err().code(), "not-logged");
+    log(&server, &folder, 700);
+    assert_eq!(table.refresh().unwrap_err().code(), "not-witnessed");
+    cosign(&folder, &[1], now());
+    server.heard();
+    assert!(table.refresh().unwrap());
+    assert_eq!(table.get(7).unwrap(), vec![0xEE; 32]);
+    let tiles = paths(&server.heard()).into_iter().filter(|path| path.contains("/tile/")).count();
+    assert!((1..8).contains(&tiles), "{tiles} tiles");
+    assert!(open(&server, Some(&cache)).is_ok());
+}
+
+#[test]
+fn a_catalog_for_one_client_alone_is_refused() {
+    let (server, dir, _) = witnessed();
+    let cache = dir.path().join("cache");
+    let everybodys = server.with(|world| world.catalog.clone());
+    // The publisher itself signs another one for this client.
+    server.with(|world| world.catalog.created += 1);
+    assert_eq!(code(&server, Some(&cache)), "not-logged");
+    let error = open(&server, None).unwrap_err();
+    assert_eq!((error.fault(), error.code()), (Fault::Server, "not-logged"));
+    assert!(error.to_string().contains("for this client alone"), "{error}");
+    // The proof of everybody's catalog does not help it, nor does one that ends elsewhere.
+    let (key, digest) = server.with(|world| (world.pin().0.to_string(), everybodys.digest().unwrap()));
+    let swapped = Request::get(format!("/v1/logs/{key}/proofs/{digest}"), 1 << 20);
+    let other = server.with(|world| world.call(&swapped)).unwrap();
+    server.tamper(move |request, honest| {
+        Ok(if request.path.contains("/proofs/") { other.clone() } else { honest })
+    });
+    assert_eq!(code(&server, None), "bad-log-proof");
+    // Whoever names no witnesses is not protected, and asks no log.
+    server.heard();
+    assert!(server.table().open().is_ok());
+    assert!(!paths(&server.heard()).iter().any(|path| path.contains("/logs/")));
+}
+
+#[test]
+fn a_server_without_the_log_is_refused() {
+    let (server, _dir, _) = witnessed();
+    server.with(|world| world.published = None);
+    assert_eq!(code(&server, None), "not-logged");
+    // A proof under another publisher's key.
+    let (other, key) = (tempfile::tempdir().unwrap(), SigningKey::generate(&mut rng::seeded("other")));
+    let mut log = Appender::open(other.path(), &key).unwrap();
+    let entry = server.with(|world| LogEntry::catalog(&world.catalog, world.pin()).unwrap());
+    log.add(&entry).unwrap();
+    log.publish().unwrap();
+    drop(log);
+    cosign(other.path(), &[1], now());
+    let published = sotto_tlog::published::Published::open(other.path()).unwrap();
+    let proof = published.proof(&entry.digest).unwrap().unwrap().to_string().into_bytes();
+    server.tamper(move |request, honest| {
+        let body = proof.clone();
+        Ok(if request.path.contains("/proofs/") {
+            sotto_client::transport::Response::new(200, body)
+        } else {
+            honest
+        })
+    });
+    assert_eq!(code(&server, None), "bad-log-proof");
+}
+
+#[test]
+fn an_old_catalog_is_not_kept_alive() {
+    let (server, dir, folder) = witnessed();
+    let time = now();
+    // Witnesses look again and again at a log that is live, and an old copy of it has old cosignatures.
+    assert_eq!(at(&server, time, &[1], 1), "ok");
+    assert_eq!(at(&server, time + DAY - 10, &[1], 1), "ok");
+    assert_eq!(at(&server, time + DAY + 10, &[1], 1), "stale-witnesses");
+    // Nor is one believed that comes from the future, but for what clocks differ by.
+    assert_eq!(at(&server, time - 200, &[1], 1), "ok");
+    assert_eq!(at(&server, time - 600, &[1], 1), "not-witnessed");
+    cosign(&folder, &[1], time + DAY);
+    assert_eq!(at(&server, time + DAY + 10, &[1], 1), "ok");
+    // Whatever witnesses say, and whether or not they are asked, a catalog ends when it says.
+    server.with(|world| world.catalog.expires = Some(time + 50));
+    log(&server, &dir.path().join("second"), 0);
+    cosign(&dir.path().join("second"), &[1], time + 40);
+    for numbers in [&[1][..], &[]] {
+        let needed = numbers.len();
+        assert_eq!(at(&server, time + 49, numbers, needed), "ok");
+        assert_eq!(at(&server, time + 50, numbers, needed), "expired");
+    }
+    server.with(|world| world.catalog.expires = Some(time - 3600));
+    let error = server.table().open().unwrap_err();
+    assert_eq!((error.code(), error.fault()), ("expired", Fault::Server));
+    assert!(error.to_string().contains("past its time"), "{error}");
+}
+
+#[test]
+fn a_table_that_is_open_ends_with_its_catalog() {
+    let server = server(3000, 32);
+    let end = now() + 3;
+    server.with(|world| world.catalog.expires = Some(end));
+    let mut table = server.table().open().unwrap();
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+    while now() < end {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server.heard();
+    assert_eq!(table.get(7).unwrap_err().code(), "expired");
+    // It looked at the catalog and asked nothing. Once there is a newer one it goes on.
+    assert!(server.heard().iter().all(|request| request.body.is_empty()));
+    server.with(|world| {
+        world.update(&[]);
+        world.catalog.expires = Some(end + DAY);
+    });
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+}
+
+#[test]
+fn as_many_witnesses_are_needed_as_the_client_says() {
+    let (server, dir, folder) = witnessed();
+    let time = now();
+    assert_eq!(at(&server, time, &[1, 2], 2), "not-witnessed");
+    assert_eq!(at(&server, time, &[1, 2], 1), "ok");
+    assert_eq!(at(&server, time, &[2], 1), "not-witnessed");
+    // One that is named twice counts once.
+    assert_eq!(at(&server, time, &[1, 1], 2), "number-of-witnesses");
+    cosign(&folder, &[2], time - 2 * DAY);
+    assert_eq!(at(&server, time, &[1, 2], 2), "stale-witnesses");
+    cosign(&folder, &[2], time - 5);
+    assert_eq!(at(&server, time, &[1, 2], 2), "ok");
+    // A line that says it is a witness's and is not.
+    server.tamper(|request, mut honest| {
+        if request.path.contains("/proofs/") {
+            let at = honest.body.len() - 10;
+            honest.body[at] = if honest.body[at] == b'A' { b'B' } else { b'A' };
+        }
+        Ok(honest)
+    });
+    assert_eq!(at(&server, time, &[1, 2], 1), "bad-log-proof");
+    let builder = server.table().witness(cosigner(1).public().clone()).witnesses_needed(2);
+    let error = builder.cache_dir(dir.path().join("cache")).open().unwrap_err();
+    assert_eq!((error.code(), error.fault()), ("number-of-witnesses", Fault::Caller));
+}
+
+#[test]
+fn witnesses_without_a_clock_are_refused() {
+    let (server, _dir, _) = witnessed();
+    let mut config = server.config();
+    config.witnesses = Some(Witnesses::all(keys(&[1])));
+    let mut opening = Opening::new(config);
+    let Action::Catalog { request, .. } = opening.next() else { panic!("a catalog comes first") };
+    let response = server.transport().call(&request).unwrap();
+    assert_eq!(opening.feed(&response, &mut rng::seeded("opening")).unwrap_err().code(), "no-clock");
+}
+
+/// The checkpoints that an error says are kept.
+fn kept(error: &ClientError) -> Vec<Vec<u8>> {
+    let said = error.to_string();
+    let words = said.split([' ', '(', ')']).filter(|word| word.starts_with('/'));
+    words.map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+fn opened(note: &[u8], publisher: PublicKey) -> Checkpoint {
+    Checkpoint::open(note, &log_key(&publisher).unwrap()).unwrap()
+}
+
+#[test]
+fn a_log_that_forks_between_two_visits_convicts_its_publisher() {
+    let (server, dir, folder) = witnessed();
+    let (cache, publisher) = (dir.path().join("cache"), server.with(|world| world.pin()));
+    let mut open_since = open(&server, Some(&cache)).unwrap();
+    // The publisher has another log under the same key, of one length and longer, and the witness was deceived.
+    server.with(|world| world.update(&[7]));
+    for (at, others) in [0, 300].into_iter().enumerate() {
+        let forked = dir.path().join(format!("forked-{at}"));
+        log(&server, &forked, others);
+        cosign(&forked, &[1], now());
+        let errors = [open(&server, Some(&cache)).unwrap_err(), open_since.refresh().unwrap_err()];
+        for error in errors {
+            assert_eq!((error.code(), error.fault()), ("log-fork", Fault::Server));
+            let both = kept(&error);
+            let sizes: Vec<_> = both.iter().map(|note| opened(note, publisher).size).collect();
+            assert_eq!(sizes, [1, others + 1], "{error}");
+        }
+    }
+    // Without a cache whoever has the table open notices all the same, and a newcomer cannot.
+    let error = open_since.refresh().unwrap_err();
+    assert_eq!(error.code(), "log-fork");
+    assert!(open(&server, None).is_ok());
+    // The log that was seen first goes on, and is believed.
+    log(&server, &folder, 2);
+    cosign(&folder, &[1], now());
+    assert!(open(&server, Some(&cache)).is_ok());
+}
+
+#[test]
+fn two_servers_of_a_publisher_are_held_to_one_log() {
+    let (first, dir, folder) = witnessed();
+    let cache = dir.path().join("cache");
+    log(&first, &folder, 20);
+    cosign(&folder, &[1], now());
+    open(&first, Some(&cache)).unwrap();
+    // One that is behind shows the beginning of the same log, which is no fork; the longer one stays in mind.
+    let behind = dir.path().join("behind");
+    let second = server(3000, 32);
+    log(&second, &behind, 0);
+    cosign(&behind, &[1], now());
+    assert_eq!(code(&second, Some(&cache)), "log-unfollowed");
+    second.tamper({
+        let first = first.clone();
+        move |request, honest| match request.path.contains("/tile/") {
+            true => first.with(|world| world.call(request)),
+            false => Ok(honest),
+        }
+    });
+    assert!(open(&second, Some(&cache)).is_ok());
+    // One that has a log of its own is found out, wherever it is.
+    let third = server(3000, 32);
+    log(&third, &dir.path().join("third"), 40);
+    cosign(&dir.path().join("third"), &[1], now());
+    assert_eq!(code(&third, Some(&cache)), "log-fork");
+}
+
+#[test]
+fn a_log_that_does_not_show_its_tiles_is_refused() {
+    let (server, dir, folder) = witnessed();
+    let cache = dir.path().join("cache");
+    open(&server, Some(&cache)).unwrap();
+    server.with(|world| world.update(&[7]));
+    log(&server, &folder, 300);
+    cosign(&folder, &[1], now());
+    server.tamper(|request, honest| {
+        let gone = sotto_client::transport::Response::new(404, Vec::new());
+        Ok(if request.path.contains("/tile/") { gone } else { honest })
+    });
+    assert_eq!(code(&server, Some(&cache)), "log-unfollowed");
+    server.tamper(|request, mut honest| {
+        if request.path.contains("/tile/") {
+            honest.body[0] ^= 1;
+        }
+        Ok(honest)
+    });
+    assert_eq!(code(&server, Some(&cache)), "log-unfollowed");
+    server.with(|world| world.tamper = None);
+    assert!(open(&server, Some(&cache)).is_ok());
+    // What is kept of the log is no checkpoint any more.
+    let kept = std::fs::read_dir(cache.join("logs")).unwrap().map(|entry| entry.unwrap().path());
+    let kept = kept.into_iter().find(|path| path.extension().is_some_and(|e| e == "checkpoint")).unwrap();
+    std::fs::write(kept, "damaged").unwrap();
+    let error = open(&server, Some(&cache)).unwrap_err();
+    assert_eq!((error.code(), error.fault()), ("log-memory", Fault::Machine));
+}

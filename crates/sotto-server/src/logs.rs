@@ -1,0 +1,118 @@
+//! The logs of publishers' catalogs: read through when they change, and proofs out of them.
+//!
+//! A log that cannot be read, or does not go on from the one before, is logged, and the old one stays.
+
+use crate::StartError;
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use sotto_catalog::{Hex32, PublicKey};
+use sotto_tlog::LogError;
+use sotto_tlog::layout::Place;
+use sotto_tlog::published::Published;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Proofs that are kept ready. A log may hold catalogs of years, and those that are served now are few.
+const MOST_PROOFS: usize = 4096;
+
+/// A log as it is now.
+pub(crate) struct LiveLog {
+    log: Published,
+    proofs: Mutex<HashMap<Hex32, Bytes>>,
+}
+
+/// A log's folder, and what was last read of it.
+struct Logged {
+    publisher: PublicKey,
+    live: ArcSwap<LiveLog>,
+    /// The last refusal, so that a bad log is logged once and not with every look.
+    refused: Mutex<Option<String>>,
+}
+
+/// All logs of a server.
+pub(crate) struct Logs(Vec<Logged>);
+
+impl Logs {
+    /// Reads logs through.
+    ///
+    /// # Errors
+    /// [`StartError::Settings`] for a folder without a log, and two logs of one publisher.
+    pub(crate) fn open(folders: &[PathBuf]) -> Result<Self, StartError> {
+        let mut logs: Vec<Logged> = Vec::new();
+        for folder in folders {
+            let settings =
+                |why: String| StartError::Settings(format!("the log in {}: {why}", folder.display()));
+            let log = Published::open(folder).map_err(|e| settings(e.to_string()))?;
+            let publisher = log.publisher();
+            if logs.iter().any(|other| other.publisher == publisher) {
+                return Err(settings(format!("there is another log of {publisher}")));
+            }
+            let (refused, live) = (Mutex::new(None), ArcSwap::from_pointee(LiveLog::new(log)));
+            logs.push(Logged { publisher, live, refused });
+        }
+        Ok(Logs(logs))
+    }
+
+    /// The log of the publisher whose key has these digits.
+    pub(crate) fn get(&self, key_hex: &str) -> Option<Arc<LiveLog>> {
+        let key = PublicKey(key_hex.parse().ok()?);
+        self.0.iter().find(|logged| logged.publisher == key).map(|logged| logged.live.load_full())
+    }
+
+    /// Looks whether logs went on.
+    pub(crate) fn reload(&self) {
+        for logged in &self.0 {
+            let refused = logged.reload().err().map(|error| error.to_string());
+            let mut last = logged.refused.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(error) = refused.as_ref().filter(|refused| last.as_ref() != Some(refused)) {
+                tracing::error!(publisher = %logged.publisher, error, "a log is refused; the old one stays");
+            }
+            *last = refused;
+        }
+    }
+}
+
+impl Logged {
+    fn reload(&self) -> Result<(), LogError> {
+        if let Some(log) = self.live.load().log.again()? {
+            let (entries, witnessed) =
+                (log.entries().len(), log.witnessed().map(|head| head.checkpoint.size));
+            tracing::info!(publisher = %self.publisher, entries, ?witnessed, "a log went on");
+            self.live.store(Arc::new(LiveLog::new(log)));
+        }
+        Ok(())
+    }
+}
+
+impl LiveLog {
+    fn new(log: Published) -> Self {
+        LiveLog { log, proofs: Mutex::default() }
+    }
+
+    /// The proof that a catalog or a stack is in the log, as text. Reads a few files the first time.
+    ///
+    /// # Errors
+    /// [`LogError`] if the log's files are not what they were.
+    pub(crate) fn proof(&self, digest: &Hex32) -> Result<Option<Bytes>, LogError> {
+        let proofs = || self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(proof) = proofs().get(digest) {
+            return Ok(Some(proof.clone()));
+        }
+        let Some(proof) = self.log.proof(digest)? else { return Ok(None) };
+        let proof = Bytes::from(proof.to_string());
+        let mut ready = proofs();
+        if ready.len() < MOST_PROOFS {
+            ready.insert(*digest, proof.clone());
+        }
+        Ok(Some(proof))
+    }
+
+    /// One of the log's files.
+    ///
+    /// # Errors
+    /// [`LogError`] if it cannot be read.
+    pub(crate) fn file(&self, place: Place) -> Result<Option<Bytes>, LogError> {
+        Ok(self.log.file(place)?.map(Bytes::from))
+    }
+}

@@ -1,0 +1,161 @@
+//! The log of a publisher's catalogs: which catalog and which stack there ever was, in the open.
+//!
+//! The publisher's key signs the log too, so whoever has pinned it needs no other one: the log's name and its key follow from
+//! it. An entry is one line, with the newline at its end:
+//!
+//! ```text
+//! sotto-log/1 catalog words 7 <BLAKE3 of the catalog's text, 64 hex digits> sotto-pk:<64 hex digits>
+//! ```
+#![deny(clippy::indexing_slicing)]
+
+use crate::{LogError, LogKey, LogSigner, Result};
+use sotto_catalog::{Catalog, Hex32, PublicKey, SigningKey, Stack, TableName};
+use sotto_core::Epoch;
+use sotto_tree::log::{Hash, hash};
+use std::fmt;
+use std::str::FromStr;
+
+/// The format that stands first in an entry.
+pub const FORMAT: &str = "sotto-log/1";
+
+/// Most bytes of an entry.
+pub const MAX_ENTRY_BYTES: usize = 512;
+
+/// What stands before the key in the name of a publisher's log.
+const NAME: &str = "sotto-log/";
+
+/// What an entry is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A table's catalog.
+    Catalog,
+    /// A stack.
+    Stack,
+}
+
+impl Kind {
+    /// Its name in an entry.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Catalog => "catalog",
+            Kind::Stack => "stack",
+        }
+    }
+}
+
+/// An entry: a catalog, or a stack, that a publisher has signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Which of the two.
+    pub kind: Kind,
+    /// The table's name, or the stack's.
+    pub name: TableName,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// BLAKE3 of its text: [`Catalog::digest`], [`Stack::digest`].
+    pub digest: Hex32,
+    /// Who signed it.
+    pub key: PublicKey,
+}
+
+impl LogEntry {
+    /// The entry of a catalog.
+    ///
+    /// # Errors
+    /// [`LogError::Malformed`] for a catalog that contradicts itself.
+    pub fn catalog(catalog: &Catalog, key: PublicKey) -> Result<Self> {
+        let digest = catalog.digest().map_err(|e| LogError::malformed("log entry", e.to_string()))?;
+        Ok(LogEntry { kind: Kind::Catalog, name: catalog.table.clone(), epoch: catalog.epoch, digest, key })
+    }
+
+    /// The entry of a stack.
+    ///
+    /// # Errors
+    /// [`LogError::Malformed`] for a stack that contradicts itself.
+    pub fn stack(stack: &Stack, key: PublicKey) -> Result<Self> {
+        let digest = stack.digest().map_err(|e| LogError::malformed("log entry", e.to_string()))?;
+        Ok(LogEntry { kind: Kind::Stack, name: stack.stack.clone(), epoch: stack.epoch, digest, key })
+    }
+
+    /// Reads an entry. Total.
+    ///
+    /// # Errors
+    /// [`LogError::TooLarge`], [`LogError::Malformed`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        if bytes.len() > MAX_ENTRY_BYTES {
+            return Err(LogError::TooLarge { what: "log entry".into(), limit: MAX_ENTRY_BYTES as u64 });
+        }
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| LogError::malformed("log entry", "it is not UTF-8"))?;
+        text.parse()
+    }
+
+    /// Its leaf hash in the log.
+    pub fn leaf(&self) -> Hash {
+        hash::leaf(self.to_string().as_bytes())
+    }
+
+    /// The entry as it lies in a bundle.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        let text = self.to_string();
+        // A name has at most 64 bytes, so an entry has fewer than 512.
+        [&(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()
+    }
+}
+
+impl fmt::Display for LogEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LogEntry { kind, name, epoch, digest, key } = self;
+        writeln!(f, "{FORMAT} {} {name} {epoch} {digest} {key}", kind.name())
+    }
+}
+
+impl FromStr for LogEntry {
+    type Err = LogError;
+    fn from_str(text: &str) -> Result<Self> {
+        let refuse = |why: &str| LogError::malformed("log entry", why);
+        let line = text.strip_suffix('\n').ok_or_else(|| refuse("a newline was expected at its end"))?;
+        let mut words = line.split(' ');
+        let mut next = |what: &str| words.next().ok_or_else(|| refuse(&format!("{what} was expected")));
+        if next("the format")? != FORMAT {
+            return Err(refuse("it is of another format: upgrade sotto"));
+        }
+        let kind = match next("its kind")? {
+            "catalog" => Kind::Catalog,
+            "stack" => Kind::Stack,
+            _ => return Err(refuse("its kind is neither catalog nor stack")),
+        };
+        let name = next("a name")?.parse().map_err(|_| refuse("its name is that of no table"))?;
+        let epoch = next("an epoch")?.parse().map_err(|_| refuse("its epoch is no number"))?;
+        let digest = next("a digest")?.parse().map_err(|_| refuse("its digest is none"))?;
+        let key = next("a key")?.parse().map_err(|_| refuse("its key is none"))?;
+        let entry = LogEntry { kind, name, epoch: Epoch(epoch), digest, key };
+        // One form only: what is hashed is what was understood.
+        if entry.to_string() == text {
+            Ok(entry)
+        } else {
+            Err(refuse("it goes on, or is written in another form"))
+        }
+    }
+}
+
+/// The key that the log of a publisher's catalogs is verified with.
+///
+/// # Errors
+/// [`LogError::KeyText`] for bytes that are no Ed25519 key.
+pub fn log_key(publisher: &PublicKey) -> Result<LogKey> {
+    LogKey::ed25519(&format!("{NAME}{}", publisher.0), &publisher.0.0)
+}
+
+/// The key that signs the log of a publisher's catalogs: the publisher's own, under the log's name.
+///
+/// # Errors
+/// [`LogError::KeyText`]; never for a key that signs.
+pub fn log_signer(publisher: &SigningKey) -> Result<LogSigner> {
+    LogSigner::new(&format!("{NAME}{}", publisher.public().0), &publisher.secret())
+}
+
+/// Whose catalogs are in a log of this name.
+pub fn publisher(origin: &str) -> Option<PublicKey> {
+    Some(PublicKey(origin.strip_prefix(NAME)?.parse().ok()?))
+}

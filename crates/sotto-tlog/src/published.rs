@@ -1,0 +1,173 @@
+//! A publisher's log as it lies in a folder: which catalog is where, and the proof of it.
+//!
+//! There may be two checkpoints. The newest one (`checkpoint`) is there as soon as a catalog is logged. The one in `witnessed`
+//! has cosignatures, and catalogs that it covers are proved by it: so a catalog that is added makes nobody wait for witnesses
+//! but those who ask for that one.
+#![deny(clippy::indexing_slicing)]
+
+use crate::catalogs::{log_key, publisher};
+use crate::layout::{Place, TILE_WIDTH};
+use crate::note::{MAX_NOTE_BYTES, Note};
+use crate::{Checkpoint, Directory, InclusionProof, Layout, Log, LogEntry, LogError, LogKey, Result, Source};
+use sotto_catalog::{Hex32, PublicKey};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The newest checkpoint that witnesses cosigned.
+pub const WITNESSED: &str = "witnessed";
+
+/// Most bytes of a tile or a bundle of such a log: 256 entries with their lengths.
+const MAX_FILE_BYTES: u64 = (TILE_WIDTH * (crate::catalogs::MAX_ENTRY_BYTES + 2)) as u64;
+
+/// A checkpoint, and its note as it was published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The note, with all signatures.
+    pub note: String,
+    /// What it says.
+    pub checkpoint: Checkpoint,
+}
+
+/// A publisher's log, read through.
+#[derive(Clone, Debug)]
+pub struct Published {
+    folder: PathBuf,
+    publisher: PublicKey,
+    newest: Head,
+    witnessed: Option<Head>,
+    entries: Vec<LogEntry>,
+    /// Where the first entry of a digest is.
+    places: HashMap<Hex32, u64>,
+}
+
+impl Published {
+    /// Reads a log whose name says whose it is, all entries included.
+    ///
+    /// # Errors
+    /// [`LogError::Missing`] without a checkpoint, [`LogError::Malformed`] for a log of something else, and as
+    /// [`Checkpoint::open`], [`Log::open`] and [`Log::entries`].
+    pub fn open(folder: &Path) -> Result<Self> {
+        let source = Directory(folder.to_owned());
+        let note = read(&source, Layout::Tiles.checkpoint())?
+            .ok_or(LogError::Missing { path: Layout::Tiles.checkpoint().into() })?;
+        let origin = Checkpoint::parse_text(&Note::parse(note.as_bytes())?.text)?.origin;
+        let publisher = publisher(&origin).ok_or_else(|| {
+            LogError::malformed("checkpoint", "it is of a log of something else than catalogs")
+        })?;
+        let newest = head(note, &log_key(&publisher)?)?;
+        let start = Published {
+            folder: folder.to_owned(),
+            publisher,
+            newest,
+            witnessed: None,
+            entries: Vec::new(),
+            places: HashMap::new(),
+        };
+        start.read_on()
+    }
+
+    /// The same folder as it is now, if that is something else. What was read stays.
+    ///
+    /// # Errors
+    /// As [`Published::open`]; [`LogError::Older`] and [`LogError::Fork`] if it does not go on from what was read.
+    pub fn again(&self) -> Result<Option<Self>> {
+        let source = Directory(self.folder.clone());
+        let note = read(&source, Layout::Tiles.checkpoint())?
+            .ok_or(LogError::Missing { path: Layout::Tiles.checkpoint().into() })?;
+        let witnessed = read(&source, WITNESSED)?;
+        if note == self.newest.note && witnessed.as_ref() == self.witnessed.as_ref().map(|head| &head.note) {
+            return Ok(None);
+        }
+        let newest = head(note, &log_key(&self.publisher)?)?;
+        crate::witness::consistent(source, Some(&self.newest.checkpoint), &newest.checkpoint)?;
+        Published { newest, witnessed: None, ..self.clone() }.read_on().map(Some)
+    }
+
+    /// Reads the entries that are not read yet, and the cosigned checkpoint.
+    fn read_on(mut self) -> Result<Self> {
+        let source = Directory(self.folder.clone());
+        let mut log = Log::open(source.clone(), Layout::Tiles, &self.newest.checkpoint)?;
+        let read_before = self.entries.len() as u64;
+        for tile in read_before / TILE_WIDTH as u64..log.tiles() {
+            let (entries, places) = (&mut self.entries, &mut self.places);
+            log.entries(tile, |index, entry| {
+                if index >= read_before {
+                    let entry = LogEntry::parse(entry.content)?;
+                    places.entry(entry.digest).or_insert(index);
+                    entries.push(entry);
+                }
+                Ok(())
+            })?;
+        }
+        if let Some(note) = read(&source, WITNESSED)? {
+            let witnessed = head(note, &log_key(&self.publisher)?)?;
+            log.extends(&witnessed.checkpoint)?;
+            self.witnessed = Some(witnessed);
+        }
+        Ok(self)
+    }
+
+    /// Whose catalogs are in it.
+    pub fn publisher(&self) -> PublicKey {
+        self.publisher
+    }
+
+    /// The newest checkpoint.
+    pub fn newest(&self) -> &Head {
+        &self.newest
+    }
+
+    /// The newest checkpoint that witnesses cosigned.
+    pub fn witnessed(&self) -> Option<&Head> {
+        self.witnessed.as_ref()
+    }
+
+    /// All entries, the oldest first.
+    pub fn entries(&self) -> &[LogEntry] {
+        &self.entries
+    }
+
+    /// Whether a catalog or a stack of this digest is in the log.
+    pub fn holds(&self, digest: &Hex32) -> bool {
+        self.places.contains_key(digest)
+    }
+
+    /// The proof that a catalog or a stack is in the log, with the checkpoint that has cosignatures if that one covers it;
+    /// `None` if it is not in the log. Reads a few tiles.
+    ///
+    /// # Errors
+    /// As [`Log::open`] and [`Log::prove`].
+    pub fn proof(&self, digest: &Hex32) -> Result<Option<InclusionProof>> {
+        let Some(&index) = self.places.get(digest) else { return Ok(None) };
+        let head =
+            self.witnessed.as_ref().filter(|head| index < head.checkpoint.size).unwrap_or(&self.newest);
+        let mut log = Log::open(Directory(self.folder.clone()), Layout::Tiles, &head.checkpoint)?;
+        let hashes = log.prove(index)?;
+        Ok(Some(InclusionProof { extra: None, index, hashes, checkpoint: head.note.clone() }))
+    }
+
+    /// One of the log's files; `None` if the log has none there.
+    ///
+    /// # Errors
+    /// [`LogError::TooLarge`], [`LogError::Storage`].
+    pub fn file(&self, place: Place) -> Result<Option<Vec<u8>>> {
+        match place {
+            Place::Checkpoint => Ok(Some(self.newest.note.clone().into_bytes())),
+            place if place.is_within(self.newest.checkpoint.size) => {
+                Directory(self.folder.clone()).file(&Layout::Tiles.path(place), MAX_FILE_BYTES)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A note of a log's folder.
+fn read(source: &Directory, path: &str) -> Result<Option<String>> {
+    let bytes = source.file(path, MAX_NOTE_BYTES as u64)?;
+    let text = bytes.map(String::from_utf8);
+    text.transpose().map_err(|_| LogError::malformed("signed note", "it is not UTF-8"))
+}
+
+pub(crate) fn head(note: String, key: &LogKey) -> Result<Head> {
+    Ok(Head { checkpoint: Checkpoint::open(note.as_bytes(), key)?, note })
+}

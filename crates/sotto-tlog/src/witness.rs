@@ -1,0 +1,222 @@
+//! Witnesses (`c2sp.org/tlog-cosignature`): who saw a log grow without a fork, and signs that with the time.
+//!
+//! A cosignature is a line of the checkpoint's note, with signature type 4. It is eight bytes of time, in seconds since 1970,
+//! and an Ed25519 signature of
+//!
+//! ```text
+//! cosignature/v1
+//! time 1679315147
+//! <the note's text, with the newline at its end>
+//! ```
+//!
+//! A witness keeps the last checkpoint it cosigned of each log, and cosigns no other one of that length and no shorter one;
+//! so two checkpoints of one log that contradict each other never both have its cosignature.
+#![deny(clippy::indexing_slicing)]
+
+use crate::key::id;
+use crate::note::{Note, Signature, is_key_name};
+use crate::text::{base64, unbase64};
+use crate::{Checkpoint, Layout, Log, LogError, LogKey, Result, Source};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
+use sotto_core::CryptoRng;
+use std::fmt;
+use std::str::FromStr;
+use zeroize::Zeroizing;
+
+/// The signature type of cosignatures with a time, under Ed25519.
+const KIND: u8 = 4;
+
+const PREFIX: &str = "PRIVATE+KEY+";
+
+/// What is signed before the note's text.
+fn message(time: u64, text: &str) -> Vec<u8> {
+    format!("cosignature/v1\ntime {time}\n{text}").into_bytes()
+}
+
+/// A witness's public key and its name: `NAME+ID+BASE64`, where BASE64 is that of 04 and the key's 32 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessKey {
+    name: String,
+    key: VerifyingKey,
+}
+
+impl WitnessKey {
+    fn new(name: &str, key: VerifyingKey) -> Result<Self> {
+        if !is_key_name(name) {
+            return Err(LogError::KeyText("a witness's name has no spaces and no plus"));
+        }
+        Ok(WitnessKey { name: name.into(), key })
+    }
+
+    /// The name in the line of a cosignature.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The number in the line of a cosignature.
+    pub fn id(&self) -> u32 {
+        id(&self.name, KIND, self.key.as_bytes())
+    }
+
+    /// When this witness cosigned a note, in seconds since 1970: the latest time, where it did so several times; `None` if it
+    /// did not.
+    ///
+    /// # Errors
+    /// [`LogError::BadSignature`] if a line claims to be of this witness, and is not.
+    pub fn cosigned(&self, note: &Note) -> Result<Option<u64>> {
+        let id = self.id();
+        let ours = note.signatures.iter().filter(|line| line.name == self.name && line.id == id);
+        let times = ours.map(|line| self.time(&note.text, &line.bytes));
+        let refuse = || LogError::BadSignature { name: self.name.clone() };
+        times.map(|time| time.ok_or_else(refuse)).try_fold(None, |latest, time| Ok(latest.max(Some(time?))))
+    }
+
+    fn time(&self, text: &str, bytes: &[u8]) -> Option<u64> {
+        let (time, signature) = bytes.split_first_chunk::<8>()?;
+        let time = u64::from_be_bytes(*time);
+        let signature = ed25519_dalek::Signature::from_slice(signature).ok()?;
+        self.key.verify_strict(&message(time, text), &signature).ok().map(|()| time)
+    }
+}
+
+impl fmt::Display for WitnessKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = [&[KIND], self.key.as_bytes().as_slice()].concat();
+        write!(f, "{}+{:08x}+{}", self.name, self.id(), base64(&bytes))
+    }
+}
+
+impl FromStr for WitnessKey {
+    type Err = LogError;
+    fn from_str(text: &str) -> Result<Self> {
+        let refuse = || LogError::KeyText("NAME+ID+BASE64 of a witness (signature type 4) was expected");
+        let mut parts = text.trim().splitn(3, '+');
+        let (Some(name), Some(number), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(refuse());
+        };
+        let decoded = unbase64(encoded).ok_or_else(refuse)?;
+        let Some((&KIND, bytes)) = decoded.split_first() else { return Err(refuse()) };
+        let bytes: &[u8; 32] = bytes.try_into().map_err(|_| refuse())?;
+        let key = VerifyingKey::from_bytes(bytes);
+        let key = Self::new(name, key.map_err(|_| LogError::KeyText("these 32 bytes are no Ed25519 key"))?)?;
+        if number != format!("{:08x}", key.id()) {
+            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+        }
+        Ok(key)
+    }
+}
+
+/// What a witness signs with. Wiped on drop; it does not print itself.
+pub struct Cosigner {
+    key: SigningKey,
+    public: WitnessKey,
+}
+
+impl Cosigner {
+    /// A fresh key for a witness of this name.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for a name with spaces or a plus.
+    pub fn generate(name: &str, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut secret = Zeroizing::new([0; 32]);
+        rng.fill_bytes(secret.as_mut_slice());
+        Self::new(name, &secret)
+    }
+
+    /// The key whose secret is these bytes.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`] for a name with spaces or a plus.
+    pub fn new(name: &str, secret: &[u8; 32]) -> Result<Self> {
+        let key = SigningKey::from_bytes(secret);
+        Ok(Cosigner { public: WitnessKey::new(name, key.verifying_key())?, key })
+    }
+
+    /// The key that verifies what this one cosigns.
+    pub fn public(&self) -> &WitnessKey {
+        &self.public
+    }
+
+    /// The text of a key file. The caller writes it with mode 0600.
+    pub fn to_file(&self) -> Zeroizing<String> {
+        let mut secret = Zeroizing::new([KIND; 33]);
+        if let Some(bytes) = secret.get_mut(1..) {
+            bytes.copy_from_slice(Zeroizing::new(self.key.to_bytes()).as_slice());
+        }
+        let encoded = Zeroizing::new(STANDARD.encode(secret.as_slice()));
+        let (name, id) = (self.public.name(), self.public.id());
+        // Whole from the start: growing would leave copies behind.
+        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + name.len() + 80));
+        text.push_str(PREFIX);
+        text.push_str(name);
+        text.push_str(&format!("+{id:08x}+"));
+        text.push_str(&encoded);
+        text.push('\n');
+        text
+    }
+
+    /// Reads the text of a key file.
+    ///
+    /// # Errors
+    /// [`LogError::KeyText`].
+    pub fn from_file(text: &str) -> Result<Self> {
+        let refuse = || LogError::KeyText("PRIVATE+KEY+NAME+ID+BASE64 of a witness was expected");
+        let mut parts = text.trim().strip_prefix(PREFIX).ok_or_else(refuse)?.splitn(3, '+');
+        let (Some(name), Some(number), Some(encoded)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(refuse());
+        };
+        let decoded = Zeroizing::new(unbase64(encoded).ok_or_else(refuse)?);
+        let Some((&KIND, secret)) = decoded.split_first() else { return Err(refuse()) };
+        let cosigner = Self::new(name, secret.try_into().map_err(|_| refuse())?)?;
+        if number != format!("{:08x}", cosigner.public.id()) {
+            return Err(LogError::KeyText("its number is not that of name and key: it was not copied whole"));
+        }
+        Ok(cosigner)
+    }
+
+    /// The cosignature of a note's text at a time. Says nothing about the log: see [`examine`].
+    pub fn cosign(&self, text: &str, time: u64) -> Signature {
+        let signature = self.key.sign(&message(time, text)).to_bytes();
+        let bytes = [&time.to_be_bytes(), signature.as_slice()].concat();
+        Signature { name: self.public.name.clone(), id: self.public.id(), bytes }
+    }
+}
+
+impl fmt::Debug for Cosigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cosigner(for {})", self.public)
+    }
+}
+
+/// What a witness looks at before it cosigns: the log's signature, and that the log goes on from what it cosigned before.
+///
+/// # Errors
+/// As [`Checkpoint::open`] and [`Log::open`]; [`LogError::Older`], [`LogError::Fork`].
+pub fn examine<S: Source>(
+    source: S,
+    key: &LogKey,
+    note: &[u8],
+    known: Option<&Checkpoint>,
+) -> Result<Checkpoint> {
+    let checkpoint = Checkpoint::open(note, key)?;
+    consistent(source, known, &checkpoint)?;
+    Ok(checkpoint)
+}
+
+/// Whether a log that was seen before goes on to this checkpoint.
+///
+/// # Errors
+/// As [`Log::open`]; [`LogError::Older`], [`LogError::Fork`].
+pub fn consistent<S: Source>(source: S, known: Option<&Checkpoint>, found: &Checkpoint) -> Result<()> {
+    match known {
+        Some(known) if known.size > found.size => {
+            Err(LogError::Older { known: known.size, found: found.size })
+        }
+        Some(known) if known.size == found.size && known.root == found.root => Ok(()),
+        Some(known) if known.size == found.size => Err(LogError::Fork { size: known.size }),
+        Some(known) => Log::open(source, Layout::Tiles, found)?.extends(known),
+        None => Log::open(source, Layout::Tiles, found).map(drop),
+    }
+}

@@ -1,0 +1,185 @@
+//! The log of a publisher's catalogs: its entries, its folder, its cosignatures.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng;
+use sotto_catalog::{Hex32, SigningKey};
+use sotto_core::Epoch;
+use sotto_tlog::catalogs::{Kind, log_key, publisher};
+use sotto_tlog::layout::Place;
+use sotto_tlog::publish::{Appender, attach};
+use sotto_tlog::published::Published;
+use sotto_tlog::{Cosigner, Layout, LogEntry, LogError, Note, Tile};
+use std::path::Path;
+
+fn key(seed: u8) -> SigningKey {
+    SigningKey::generate(&mut ChaCha20Rng::from_seed([seed; 32]))
+}
+
+fn entry(key: &SigningKey, epoch: u64) -> LogEntry {
+    let digest = Hex32::from(sotto_tree::log::hash::leaf(&epoch.to_be_bytes()));
+    let name = "words".parse().unwrap();
+    LogEntry { kind: Kind::Catalog, name, epoch: Epoch(epoch), digest, key: key.public() }
+}
+
+fn add(folder: &Path, key: &SigningKey, epochs: std::ops::RangeInclusive<u64>) -> usize {
+    let mut log = Appender::open(folder, key).unwrap();
+    let added = epochs.filter(|epoch| log.add(&entry(key, *epoch)).unwrap()).count();
+    log.publish().unwrap();
+    added
+}
+
+fn cosigned(folder: &Path, cosigner: &Cosigner, time: u64) -> Vec<u8> {
+    let mut note = Note::parse(&std::fs::read(folder.join("checkpoint")).unwrap()).unwrap();
+    note.signatures.truncate(1);
+    let line = cosigner.cosign(&note.text, time);
+    note.signatures.push(line);
+    note.to_string().into_bytes()
+}
+
+#[test]
+fn an_entry_has_one_form() {
+    let digest = "ab".repeat(32);
+    let text = format!("sotto-log/1 stack words 7 {digest} {}\n", key(1).public());
+    let entry = LogEntry::parse(text.as_bytes()).unwrap();
+    assert_eq!((entry.kind, entry.epoch, entry.to_string()), (Kind::Stack, Epoch(7), text.clone()));
+    for other in [
+        String::new(),
+        text.trim_end().to_owned(),
+        format!("{text}\n"),
+        format!("{text}more\n"),
+        text.replace(" 7 ", " 07 "),
+        text.replace(" 7 ", " +7 "),
+        text.replace(" 7 ", "  7 "),
+        text.replace("stack", "table"),
+        text.replace("words", "Words"),
+        text.replace("log/1", "log/2"),
+        text.replace("abab", "ABAB"),
+        text.replace('\n', " more\n"),
+        text.replacen("words", &"w".repeat(600), 1),
+    ] {
+        assert!(LogEntry::parse(other.as_bytes()).is_err(), "{other:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_an_entry_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        let _ = LogEntry::parse(&bytes);
+    }
+
+    #[test]
+    fn a_path_has_one_form(level in any::<u8>(), index in any::<u64>(), width in 1u16..=256) {
+        for place in [
+            Place::Checkpoint,
+            Place::Tile(Tile { level, index, width }),
+            Place::Bundle(index, width),
+        ] {
+            assert_eq!(Layout::place(&Layout::Tiles.path(place)), Some(place));
+        }
+    }
+}
+
+#[test]
+fn other_paths_are_none() {
+    for path in [
+        "",
+        "/",
+        "checkpoint/",
+        "tile",
+        "tile/0",
+        "tile/0/",
+        "tile/0/0",
+        "tile/0/0000",
+        "tile/00/000",
+        "tile/0/000/../000",
+        "tile/0/../../../etc/passwd",
+        "../checkpoint",
+        "tile/entries/000.p/0",
+        "tile/0/000.p/256",
+        "tile/0/000.p/01",
+        "tile/256/000",
+        "tile/0/x000/000",
+        "tile/0/+01",
+        "tile/data/000",
+        "write.lock",
+        "witnessed",
+        "checkpoint.new",
+        "tile/0/x999/x999/x999/x999/x999/x999/x999/999",
+    ] {
+        assert_eq!(Layout::place(path), None, "{path}");
+    }
+}
+
+#[test]
+fn a_log_is_verified_with_the_publishers_key_alone() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
+    assert_eq!(add(dir.path(), &key, 1..=3), 3);
+    // Entered twice, and a log that goes on.
+    assert_eq!(add(dir.path(), &key, 2..=300), 297);
+    let log = Published::open(dir.path()).unwrap();
+    assert_eq!((log.publisher(), log.newest().checkpoint.size), (key.public(), 300));
+    let origin = &log.newest().checkpoint.origin;
+    assert_eq!(publisher(origin), Some(key.public()));
+    for epoch in [1, 2, 256, 257, 300] {
+        let entry = entry(&key, epoch);
+        let proof = log.proof(&entry.digest).unwrap().unwrap();
+        let checkpoint = proof.verify(&entry.leaf(), &log_key(&key.public()).unwrap()).unwrap();
+        assert_eq!(checkpoint, log.newest().checkpoint);
+        let other = LogEntry { epoch: Epoch(epoch + 1), ..entry };
+        assert!(proof.verify(&other.leaf(), &log_key(&key.public()).unwrap()).is_err());
+    }
+    assert_eq!(log.proof(&entry(&key, 301).digest).unwrap(), None);
+    // Whoever has another key cannot write to it, and its files are those it names.
+    assert!(matches!(Appender::open(dir.path(), &self::key(2)), Err(LogError::WrongOrigin { .. })));
+    let tile = |width| Place::Tile(Tile { level: 0, index: 1, width });
+    assert_eq!(log.file(tile(44)).unwrap().map(|bytes| bytes.len()), Some(44 * 32));
+    assert_eq!(log.file(tile(45)).unwrap(), None);
+}
+
+#[test]
+fn a_catalog_that_is_covered_by_witnesses_stays_so() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
+    let [one, two] = [1, 2].map(|seed| Cosigner::new(&format!("w{seed}"), &[seed; 32]).unwrap());
+    let keys = [one.public().clone(), two.public().clone()];
+    let is_by = |epoch: u64| {
+        let log = Published::open(dir.path()).unwrap();
+        let proof = log.proof(&entry(&key, epoch).digest).unwrap().unwrap();
+        let note = Note::parse(proof.checkpoint.as_bytes()).unwrap();
+        keys.each_ref().map(|key| key.cosigned(&note).unwrap())
+    };
+    add(dir.path(), &key, 1..=1);
+    assert_eq!(is_by(1), [None, None]);
+    let notes = [cosigned(dir.path(), &one, 100), cosigned(dir.path(), &two, 101)];
+    assert_eq!(attach(dir.path(), &notes, &keys).unwrap().len(), 2);
+    assert_eq!(is_by(1), [Some(100), Some(101)]);
+    // The next one has none yet, and that changes nothing for the first.
+    add(dir.path(), &key, 2..=2);
+    assert_eq!((is_by(1), is_by(2)), ([Some(100), Some(101)], [None, None]));
+    let half = [cosigned(dir.path(), &one, 200)];
+    attach(dir.path(), &half, &keys).unwrap();
+    assert_eq!((is_by(1), is_by(2)), ([Some(100), Some(101)], [Some(200), None]));
+    // The older time does not come back, and a note of a checkpoint that is gone adds nothing.
+    attach(dir.path(), &[cosigned(dir.path(), &one, 150)], &keys).unwrap();
+    attach(dir.path(), &[cosigned(dir.path(), &two, 201)], &keys).unwrap();
+    assert_eq!((is_by(1), is_by(2)), ([Some(200), Some(201)], [Some(200), Some(201)]));
+    assert!(matches!(attach(dir.path(), &notes, &keys), Err(LogError::NotCosigned { size: 1, newest: 2 })));
+    let stranger = Cosigner::new("w1", &[9; 32]).unwrap();
+    let strange = [cosigned(dir.path(), &stranger, 300)];
+    assert!(matches!(attach(dir.path(), &strange, &keys), Err(LogError::NotCosigned { .. })));
+}
+
+#[test]
+fn a_log_that_is_read_again_goes_on_or_is_refused() {
+    let (dir, key) = (tempfile::tempdir().unwrap(), key(1));
+    add(dir.path(), &key, 1..=5);
+    let log = Published::open(dir.path()).unwrap();
+    assert!(log.again().unwrap().is_none());
+    add(dir.path(), &key, 6..=9);
+    let grown = log.again().unwrap().unwrap();
+    assert_eq!((grown.entries().len(), grown.holds(&entry(&key, 9).digest)), (9, true));
+    // Another log under the same key takes its place.
+    std::fs::remove_dir_all(dir.path()).unwrap();
+    add(dir.path(), &key, 2..=20);
+    assert!(matches!(grown.again(), Err(LogError::Fork { size: 9 })));
+}

@@ -1,0 +1,70 @@
+//! Every case by the clock, with any kernels that this machine has (dudect: Reparaz, Balasch and Verbauwhede, *Dude, is my code
+//! constant time?*, DATE 2017). Advisory: other programs on the machine, and few measurements, hide what there is.
+//!
+//! Each measurement is of one class, by a coin: the secrets that are written in the case, or random ones. What both make before
+//! and after is the same. If their times do not have one mean, time depends on secrets.
+
+use crate::cases::{self, Case};
+use crate::trial::{self, Class};
+use crate::welch::Battery;
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use sotto_testkit::rng::seeded;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Above this |t| time depends on secrets, as in dudect's implementation.
+const LEAKS: f64 = 10.0;
+/// Fewer measurements than these find coarse leaks only.
+const ENOUGH: usize = 10_000;
+/// The measurements that percentiles come from, and the part of the time that they may take.
+const FIRST: usize = 1_000;
+const FIRST_PART: u32 = 10;
+
+/// Measures the cases whose names contain one of `wanted`, or all, for so long in all, and the controls in any case. Fails only
+/// if the controls do.
+pub(crate) fn run(seconds: u64, wanted: &[String]) -> ExitCode {
+    let is_wanted = |case: &Case| {
+        case.is_control() || wanted.is_empty() || wanted.iter().any(|part| case.name.contains(part))
+    };
+    let cases: Vec<Case> = cases::for_the_clock().into_iter().filter(is_wanted).collect();
+    let each = Duration::from_secs(seconds) / u32::try_from(cases.len()).unwrap_or(u32::MAX).max(1);
+    println!("kernels: {}; {:.1} s for each case", sotto_math::machine::backend(), each.as_secs_f64());
+    println!("{:24} {:>12} {:>8}", "case", "measurements", "max |t|");
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let battery = measure(case, each);
+        let (count, t) = (battery.count(), battery.most());
+        let word = match (t > LEAKS, count < ENOUGH) {
+            (true, _) => "depends on secrets",
+            (false, true) => "nothing seen in few measurements",
+            (false, false) => "nothing seen",
+        };
+        println!("{:24} {count:12} {t:8.1}  {word}", case.name);
+        if case.is_control() && (t > LEAKS) != cases::leaks(case) {
+            wrong.push(format!("{}: |t| is {t:.1}, so nothing above means anything", case.name));
+        }
+    }
+    wrong.iter().for_each(|wrong| println!("{wrong}"));
+    if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn measure(case: &Case, limit: Duration) -> Battery {
+    let (mut round, mut rng) = (case.made(), seeded(&case.name));
+    let mut once = || {
+        let class = if rng.next_u32() & 1 == 0 { Class::Fixed } else { Class::Random };
+        let source = ChaCha20Rng::from_rng(&mut rng);
+        (class, trial::run(class, source, || round(0)).as_nanos() as f64)
+    };
+    let begun = Instant::now();
+    let mut first = Vec::with_capacity(FIRST);
+    while first.len() < FIRST && begun.elapsed() < limit / FIRST_PART {
+        first.push(once().1);
+    }
+    let mut battery = Battery::new(first);
+    while begun.elapsed() < limit {
+        let (class, time) = once();
+        battery.add(class, time);
+    }
+    battery
+}

@@ -1,0 +1,68 @@
+//! One measurement of a case by the clock: with which secrets, and how long what depends on them took. Under Valgrind, and in
+//! tests, a case has the secrets that are written in it, and nothing is timed.
+
+use rand_chacha::ChaCha20Rng;
+use rand_core::{Rng, SeedableRng};
+use sotto_testkit::rng::seeded;
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+thread_local! {
+    static TRIAL: RefCell<Option<Trial>> = const { RefCell::new(None) };
+}
+
+/// The two classes of inputs of dudect: always the same secrets, or random ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Fixed,
+    Random,
+}
+
+struct Trial {
+    class: Class,
+    /// What random secrets are drawn from.
+    source: ChaCha20Rng,
+    took: Duration,
+}
+
+/// Runs a case with secrets of a class, drawn from `source`, and gives how long its [timed] parts took.
+pub(crate) fn run(class: Class, source: ChaCha20Rng, case: impl FnOnce()) -> Duration {
+    TRIAL.set(Some(Trial { class, source, took: Duration::ZERO }));
+    case();
+    TRIAL.take().map_or(Duration::ZERO, |trial| trial.took)
+}
+
+/// One of two secrets, by the class of this trial. Both are made for either class: a cache does not tell them apart.
+fn either<T>(written: T, random: impl FnOnce(&mut ChaCha20Rng) -> T) -> T {
+    TRIAL.with_borrow_mut(|trial| match trial {
+        None => written,
+        Some(trial) => {
+            let random = black_box(random(&mut trial.source));
+            if trial.class == Class::Random { random } else { written }
+        }
+    })
+}
+
+/// A number that a case asks for: the one that is written there, or a random one below `below`.
+pub(crate) fn pick(written: u64, below: u64) -> u64 {
+    either(written, |source| source.next_u64() % below)
+}
+
+/// What a case draws its secrets from: always the same, or not.
+pub(crate) fn source(label: &str) -> ChaCha20Rng {
+    either(seeded(label), ChaCha20Rng::from_rng)
+}
+
+/// A part of a case that has secrets, and whose time counts.
+pub(crate) fn timed<T>(part: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let out = black_box(part());
+    let took = begun.elapsed();
+    TRIAL.with_borrow_mut(|trial| {
+        if let Some(trial) = trial {
+            trial.took += took;
+        }
+    });
+    out
+}
