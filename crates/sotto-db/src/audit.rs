@@ -1,10 +1,13 @@
 //! Whether an image holds the rows that its catalog commits to.
 
 use crate::commit::{Tree, Unpacked};
+use crate::image::map::Map;
 use crate::progress::Watcher;
 use crate::{DbError, ImageFile, ImageProblem, Result};
 use sotto_catalog::{Catalog, Packing, RowsRoot};
 use sotto_core::{Artifact, Image, Rows, SchemeEntry, Section};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads all rows back out of an image and compares them with the root that its publisher has signed, and so too what proves
@@ -40,18 +43,33 @@ pub fn audit(
     }
 }
 
-/// Whether these records hold the rows that a catalog commits to, wherever they come from.
+/// Whether the rows that clients stream, as they came into `file`, are those that a catalog commits to, in whatever order the
+/// scheme has them. Nobody else writes to the file; `path` is what it is called in an error.
 ///
 /// # Errors
-/// [`DbError::Catalog`] for a catalog that contradicts itself; [`DbError::Scheme`] if the records cannot be read.
+/// [`DbError::Catalog`] for a catalog that contradicts itself; [`DbError::Scheme`] if the bytes are no rows of the scheme's, or
+/// too few; [`DbError::Io`] if the file cannot be mapped.
 pub fn is_committed(
     entry: &SchemeEntry,
     catalog: &Catalog,
-    records: &dyn Rows,
+    file: &File,
+    path: &Path,
     watch: Watcher<'_>,
 ) -> Result<bool> {
     let packing = catalog.terms(entry)?.packing;
-    Ok(matches!(differs(catalog, &packing, records, watch, &|| true)?, Found::Tree(_)))
+    let streamed = Streamed(Map::of(file).map_err(|e| DbError::io("reading rows", path, e))?);
+    let records = (entry.server.records)(catalog.params.to_string().as_bytes(), Arc::new(streamed));
+    let records = records.map_err(DbError::Scheme)?;
+    Ok(matches!(differs(catalog, &packing, records.as_ref(), watch, &|| true)?, Found::Tree(_)))
+}
+
+/// An image of which only the rows are there.
+struct Streamed(Map);
+
+impl Image for Streamed {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        (section == Section::Public(Artifact::Rows)).then(|| self.0.bytes())
+    }
 }
 
 /// What comes of reading all rows.

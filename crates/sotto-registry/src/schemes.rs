@@ -7,6 +7,8 @@ use sotto_core::SchemeEntry;
 pub static SCHEMES: &[&SchemeEntry] = &[
     #[cfg(feature = "simplepir")]
     &simplepir::ENTRY,
+    #[cfg(feature = "simplepir")]
+    &simplepir::VERIFIED,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

@@ -7,14 +7,14 @@
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use serde_json::{Value, json};
-use sotto_core::{Artifact, Change, Image, ParamsReport, RecordIndex, SchemeEntry, Section};
+use sotto_core::{AnyPrepare, Artifact, Change, Image, ParamsReport, RecordIndex, SchemeEntry, Section};
 use std::sync::Arc;
 
 /// Compares what a scheme computes with a file of vectors.
 ///
 /// A vector has the scheme's literal (`params`), the `index` of a record and an `rng_label`. Byte i of the records is
 /// the top byte of i times 2654435761 modulo 2^32; [`seeded`] with the label gives first what the client's
-/// keys take and then what the query takes.
+/// preparation and keys take and then what the query takes. The table is what the server answers from.
 pub fn known_answers(entry: &SchemeEntry, file: &str) {
     let file: Value = serde_json::from_str(file).expect("a file of vectors is JSON");
     assert_eq!(file["scheme"], entry.id.0);
@@ -62,10 +62,7 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
 
     let rng = &mut seeded(vector["rng_label"].as_str().expect("a label"));
     let mut prepare = (entry.prepare)(&params, rng).expect("checked parameters");
-    for need in prepare.needs() {
-        let bytes = image.artifact(need.artifact).expect("an image has what is needed");
-        prepare.absorb(need.artifact, bytes).expect("an artifact of this image");
-    }
+    take_in(prepare.as_mut(), &image);
     let mut client = prepare.finish().expect("all that is needed came");
     let [mut orders, mut supplies, mut requests, mut answers] = [const { Vec::new() }; 4];
     for index in vector["indices"].as_array().expect("the indices of records") {
@@ -108,6 +105,14 @@ fn table(entry: &SchemeEntry, params: &[u8], report: &ParamsReport) -> (Vec<u8>,
     (records, sink.into_image())
 }
 
+/// Hands a client the artifacts it needs.
+fn take_in(prepare: &mut dyn AnyPrepare, image: &MemoryImage) {
+    for need in prepare.needs() {
+        let bytes = image.artifact(need.artifact).expect("an image has what is needed");
+        prepare.absorb(need.artifact, bytes).expect("an artifact of this image");
+    }
+}
+
 /// Everything a scheme computes for one vector's inputs.
 fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
     let params = vector["params"].to_string().into_bytes();
@@ -115,12 +120,13 @@ fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
     let report = (entry.report)(&params).expect("parameters of a vector are good ones");
     let record_bytes = report.record_bytes as usize;
     let (records, image) = table(entry, &params, &report);
-    let table = part(image.section(Section::Resident).expect("an image has a table"));
-    let server = (entry.server.open)(&params, Arc::new(image)).expect("a fresh image opens");
+    let rows = image.section(Section::Public(Artifact::Rows));
+    let table = part(image.section(Section::Resident).or(rows).expect("an image has a table"));
+    let server = (entry.server.open)(&params, Arc::new(image.clone())).expect("a fresh image opens");
 
     let rng = &mut seeded(vector["rng_label"].as_str().expect("a label"));
-    let prepare = (entry.prepare)(&params, rng).expect("checked parameters");
-    assert!(prepare.needs().is_empty(), "vectors have no artifacts");
+    let mut prepare = (entry.prepare)(&params, rng).expect("checked parameters");
+    take_in(prepare.as_mut(), &image);
     let mut client = prepare.finish().expect("nothing is needed");
     let keys = client.keys();
     let session = server.admit(&keys).expect("a client's own keys are admitted");

@@ -97,6 +97,22 @@ pub fn failure_log2(record_bytes: u64, columns: u64, query_bits: u8, answer_bits
     (0..Z).map(vanishing).fold(vanishes_log2(N, Q, Z), noise::log2_sum).min(0.0)
 }
 
+/// The same two numbers in units of 1, for [`verified`](crate::verified) answers: nothing is rounded but the record at last.
+pub fn exact_deviation_and_margin(columns: u64) -> (f64, f64) {
+    let [_, error] = proxies(columns, 1.0);
+    // A byte d is read out of `sum D e + d (Q - 1) / 256`, and is right if `|256 sum - d| < Q / 2`.
+    (error.sqrt(), f64::from(Q) / 512.0 - 0.5)
+}
+
+/// Bound on log2 of the probability that any byte of one record comes out wrong where words are modulo Q throughout.
+///
+/// The noise is `sum_j D[r][j] e_j`, and the errors of a query are drawn when it is made, after the table. So their proxies add
+/// whatever the table is, made against A or not, and nothing is taken for granted but the sampler.
+pub fn exact_failure_log2(record_bytes: u64, columns: u64) -> f64 {
+    let (deviation, margin) = exact_deviation_and_margin(columns);
+    noise::failure_log2(margin, deviation * deviation, record_bytes as f64)
+}
+
 /// Bound on log2 of the probability that a secret vanishes at `z` of the `n` roots, or at more.
 fn vanishes_log2(n: usize, q: u32, z: u32) -> f64 {
     let choices: f64 = (0..z).map(|i| ((n as f64 - f64::from(i)) / f64::from(i + 1)).log2()).sum();
@@ -194,6 +210,23 @@ mod tests {
         let joint = 1.0 / (HIDDEN.powi(-2) + 1.0 / (SIGMA * SIGMA - HIDDEN * HIDDEN));
         let distance = 1.0 - 2.0 * std::f64::consts::PI.powi(2) * joint * std::f64::consts::LOG2_E;
         assert!(distance < -108.0, "{distance}");
+    }
+
+    #[test]
+    fn exact_words_by_hand() {
+        // m = 2^18: 128 * 2^9 * 11 = 720896 beside Q / 512 = 8388588, which is 11.6 of them.
+        let (deviation, margin) = exact_deviation_and_margin(1 << 18);
+        assert!(
+            (deviation - 720_896.0).abs() < 1e-6 && (margin - 8_388_587.5).abs() < 0.5,
+            "{deviation} {margin}"
+        );
+        let by_hand = 1.0 + 10.0 - (8_388_587.5f64 / 720_896.0).powi(2) / 2.0 * std::f64::consts::LOG2_E;
+        assert!((exact_failure_log2(1 << 10, 1 << 18) - by_hand).abs() < 0.01);
+        // Never worse than with rounding of any kind, and monotone.
+        for (l, m) in [(64, 1 << 10), (1 << 15, 1 << 15), (1 << 20, 1 << 19)] {
+            assert!(exact_failure_log2(l, m) <= against_log2(l, m, 32, 32));
+            assert!(exact_failure_log2(l, m) <= exact_failure_log2(l + 1, m + 1));
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Encoding: the matrix in panels, then its hint. Memory is bounded whatever the table's size.
 
 use crate::delta::ROW_WORDS;
+use crate::hint::{PanelHint, STRIP, STRIP_COLUMNS};
 use crate::params::Params;
-use crate::ring::{N, Ring};
-use crate::server::{HINT, PANEL_ROWS};
+use crate::ring::Ring;
+use crate::server::HINT;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Section, Sink, Sure};
 use sotto_math::matrix::PanelLayout;
-use sotto_math::ntt::Accumulator;
+use sotto_math::matrix::layout::PANEL_ROWS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of records that are in memory at once. Each thread adds a piece of one panel.
@@ -21,19 +22,23 @@ const MOST_COLUMNS: usize = 1 << 14;
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than `params`; storage errors.
 pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-    if rows.records() != params.m() as u64 || rows.record_bytes() != params.l() {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
-    }
     out.reserve(Section::Resident, params.matrix_bytes())?;
     out.reserve(HINT, params.hint_bytes())?;
-    write_matrix(params, rows, out)?;
+    write_matrix(params.layout(), Section::Resident, rows, out)?;
     write_hint(params, out)
 }
 
-/// Turns records, which are columns, into panels of 64 rows.
-fn write_matrix(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-    let (l, m) = (params.l(), params.m());
-    let layout = PanelLayout::new(l, m);
+/// Turns records, which are columns, into panels of 64 rows, and fills a reserved section with them.
+pub(crate) fn write_matrix(
+    layout: PanelLayout,
+    section: Section,
+    rows: &dyn Rows,
+    out: &dyn Sink,
+) -> Result<()> {
+    let (l, m) = (layout.rows(), layout.cols());
+    if rows.records() != m as u64 || rows.record_bytes() != l {
+        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+    }
     // Whole groups of four columns, since those are contiguous in a panel.
     let width = (SLAB / l / 4 * 4).clamp(4, MOST_COLUMNS);
     let mut slab = vec![0; width.min(m) * l];
@@ -46,7 +51,7 @@ fn write_matrix(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> 
             piece.resize(k.next_multiple_of(4) * PANEL_ROWS, 0);
             layout.gather_panel(panel, columns, k, piece);
             let offset = panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
-            out.write_at(Section::Resident, offset, piece)
+            out.write_at(section, offset, piece)
         })?;
         out.progress("matrix", (first + k) as u64, m as u64);
     }
@@ -56,7 +61,7 @@ fn write_matrix(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> 
 /// H = D A modulo Q, exactly: panel by panel, reading the matrix back.
 fn write_hint(params: &Params, out: &dyn Sink) -> Result<()> {
     let ring = Ring::new()?;
-    let layout = PanelLayout::new(params.l(), params.m());
+    let layout = params.layout();
     let blocks: Vec<Vec<u64>> =
         (0..params.blocks()).into_par_iter().map(|k| ring.reversed_block(k)).collect();
     let done = AtomicU64::new(0);
@@ -68,23 +73,12 @@ fn write_hint(params: &Params, out: &dyn Sink) -> Result<()> {
     })
 }
 
-/// Ring blocks taken from a panel at once: the piece they make stays in a core's second-level cache while
-/// its 64 rows are read out of it.
-const STRIP: usize = 4;
-
 /// One thread's buffers: about 1.6 MiB.
 #[derive(Default)]
 struct Workspace {
     /// One strip of a panel.
     piece: Vec<u8>,
-    /// One row of the strip.
-    row: Vec<u8>,
-    /// The same, as the transform wants it: signed, and filled up to whole blocks.
-    d: Vec<i8>,
-    /// One sum per row of the panel.
-    sums: Vec<Accumulator>,
-    /// A finished row of the hint.
-    h: Vec<u64>,
+    sums: PanelHint,
     /// The finished rows, as bytes.
     words: Vec<u8>,
 }
@@ -100,31 +94,18 @@ impl Workspace {
         out: &dyn Sink,
     ) -> Result<()> {
         let rows = PANEL_ROWS.min(layout.rows() - panel * PANEL_ROWS);
-        self.sums.resize_with(PANEL_ROWS, || ring.plan().accumulator());
-        self.h.resize(N, 0);
         for (strip, blocks) in blocks.chunks(STRIP).enumerate() {
-            let first = strip * STRIP * N;
-            let columns = (blocks.len() * N).min(layout.padded_cols() - first);
+            let first = strip * STRIP_COLUMNS;
+            let columns = STRIP_COLUMNS.min(layout.padded_cols() - first);
             self.piece.resize(columns * PANEL_ROWS, 0);
             let offset = panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
             out.read_at(Section::Resident, offset, &mut self.piece)?;
-            self.row.resize(columns, 0);
-            for (r, sum) in self.sums.iter_mut().enumerate().take(rows) {
-                layout.row_of_panel(&self.piece, r, &mut self.row);
-                self.d.clear();
-                self.d.extend(self.row.iter().map(|byte| *byte as i8));
-                self.d.resize(blocks.len() * N, 0);
-                for (d, block) in self.d.chunks_exact(N).zip(blocks) {
-                    ring.plan().forward_i8_mul_acc(d, block, sum);
-                }
-            }
+            self.sums.add(ring, layout, blocks, rows, &self.piece);
         }
         self.words.clear();
-        for sum in self.sums.iter_mut().take(rows) {
-            ring.plan().take(sum, &mut self.h);
-            ring.plan().inverse(&mut self.h);
-            self.words.extend(self.h.iter().flat_map(|word| (*word as u32).to_le_bytes()));
-        }
+        let words = &mut self.words;
+        self.sums
+            .finish(ring, rows, |h| words.extend(h.iter().flat_map(|word| (*word as u32).to_le_bytes())));
         out.write_at(HINT, panel as u64 * (PANEL_ROWS * ROW_WORDS) as u64, &self.words)
     }
 }

@@ -13,12 +13,16 @@
 //! | [`bound`] | the noise bound: from (l, m, b, t) to a failure probability |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`ring`] | the modulus, the public blocks, switching between moduli |
+//! | `encrypt` | encrypted unit vectors, and the masks they are read with |
+//! | `hint` | rows of the hint, from panels of the matrix |
 //! | [`client`] | prepare, query, recover |
 //! | [`delta`] | the bytes that move a hint to the next epoch |
 //! | [`update`] | applying them |
+//! | `matrix` | the matrix in an image, times many queries (feature `server`) |
 //! | `server` | open, answer (feature `server`) |
 //! | `encode` | the matrix and its hint (feature `server`) |
 //! | `revise` | changed bytes, in matrix and hint (feature `server`) |
+//! | [`verified`] | `verisimplepir/1`: answers that are verified against the very table |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -27,6 +31,10 @@ pub mod client;
 pub mod delta;
 #[cfg(feature = "server")]
 pub mod encode;
+mod encrypt;
+mod hint;
+#[cfg(feature = "server")]
+mod matrix;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
@@ -36,6 +44,9 @@ pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod update;
+pub mod verified;
+
+pub use verified::VERIFIED;
 
 use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 use sotto_lattice::security::{self, Secret};
+use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 
 /// The only lattice set there is today; [`ring`](crate::ring) holds its numbers.
@@ -19,7 +20,7 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 pub const MAX_RECORDS: u64 = 1 << 19;
 
 /// Work of drawing an error and of the transforms for one query word, by measurement.
-const SAMPLE_OPS: u64 = 1500;
+pub(crate) const SAMPLE_OPS: u64 = 1500;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,8 +81,17 @@ impl Params {
     }
     /// Bytes of the matrix as the server keeps it: rows padded to 64, columns to 4.
     pub fn matrix_bytes(&self) -> u64 {
-        self.literal.record_bytes.next_multiple_of(64) * self.literal.records.next_multiple_of(4)
+        matrix_bytes(self.literal.record_bytes, self.literal.records)
     }
+    /// Where the bytes of the matrix lie.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.l, self.m)
+    }
+}
+
+/// Bytes of a matrix in panels: rows padded to 64, columns to 4.
+pub(crate) fn matrix_bytes(record_bytes: u64, records: u64) -> u64 {
+    record_bytes.next_multiple_of(64) * records.next_multiple_of(4)
 }
 
 /// Bytes that hold `words` words of `bits` bits.
@@ -97,32 +107,20 @@ impl sotto_core::Params for Params {
     }
 
     fn check(literal: ParamsLiteral) -> Result<Self> {
-        if literal.set != SET {
-            return Err(field("set", format!("must be \"{SET}\"")));
-        }
-        // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
-        if literal.seed != PUBLIC_SEED {
-            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
-        }
-        let l = in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
-        let m = in_range("records", literal.records, MAX_RECORDS)?;
+        let (l, m) = shape(&literal.set, &literal.seed, literal.record_bytes, literal.records)?;
         if !QUERY_BITS.contains(&literal.query_bits) {
             return Err(field("query_bits", format!("must lie in {QUERY_BITS:?}")));
         }
         if !(LEAST_ANSWER_BITS..=literal.query_bits).contains(&literal.answer_bits) {
             return Err(field("answer_bits", format!("must lie in {LEAST_ANSWER_BITS}..=query_bits")));
         }
-        let security = security::gate(N, LOG2_Q, &Secret::Gaussian(SIGMA), SIGMA)?;
-        let failure_log2 = bound::failure_log2(
+        let security = security()?;
+        let failure_log2 = reliable(bound::failure_log2(
             literal.record_bytes,
             literal.records,
             literal.query_bits,
             literal.answer_bits,
-        );
-        if failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
-            let required = REQUIRED_FAILURE_LOG2;
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
+        ))?;
         Ok(Params { literal, l, m, security, failure_log2 })
     }
 
@@ -166,6 +164,33 @@ impl sotto_core::Params for Params {
                 ("if made against A", format!("a lookup fails with at most 2^{against:.0}")),
             ],
         }
+    }
+}
+
+/// `l` and `m`, for a set and a seed that there are.
+pub(crate) fn shape(set: &str, seed: &PublicSeed, record_bytes: u64, records: u64) -> Result<(usize, usize)> {
+    if set != SET {
+        return Err(field("set", format!("must be \"{SET}\"")));
+    }
+    // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+    if *seed != PUBLIC_SEED {
+        return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+    }
+    let l = in_range("record_bytes", record_bytes, MAX_RECORD_BYTES)?;
+    Ok((l, in_range("records", records, MAX_RECORDS)?))
+}
+
+/// What the set gives, by the gate.
+pub(crate) fn security() -> Result<Security> {
+    Ok(security::gate(N, LOG2_Q, &Secret::Gaussian(SIGMA), SIGMA)?)
+}
+
+/// A failure bound, if it is small enough.
+pub(crate) fn reliable(log2: f64) -> Result<f64> {
+    let required = REQUIRED_FAILURE_LOG2;
+    match log2 <= f64::from(required) {
+        true => Ok(log2),
+        false => Err(ParamsError::Unreliable { log2, required }.into()),
     }
 }
 

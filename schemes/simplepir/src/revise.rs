@@ -19,7 +19,7 @@ impl Revise for SimplePir {
     /// Memory is about 40 bytes per changed byte. Where a good part of the table changes, encoding it
     /// afresh is cheaper.
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
-        let entries = write_matrix(params, changes, out)?;
+        let entries = write_matrix(params.layout(), Section::Resident, changes, out)?;
         write_hint(params, &entries, out)
     }
 }
@@ -32,11 +32,15 @@ struct Write {
 }
 
 /// Writes the new bytes and says what differs from the old ones, ascending by (row, column).
-fn write_matrix(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<Vec<Entry>> {
-    let layout = PanelLayout::new(params.l(), params.m());
+pub(crate) fn write_matrix(
+    layout: PanelLayout,
+    section: Section,
+    changes: &[Change],
+    out: &dyn Sink,
+) -> Result<Vec<Entry>> {
     let mut writes = Vec::new();
     for change in changes {
-        let (column, first) = in_table(params, change)?;
+        let (column, first) = in_table(&layout, change)?;
         writes.extend((first..).zip(&change.bytes).map(|(row, byte)| Write { row, column, byte: *byte }));
     }
     let group = |write: &Write| layout.offset(write.row as usize, write.column as usize) / GROUP;
@@ -47,7 +51,7 @@ fn write_matrix(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<V
         let Some(first) = writes.first() else { continue };
         let start = (group(first) * GROUP) as u64;
         let mut old = [0; GROUP];
-        out.read_at(Section::Resident, start, &mut old)?;
+        out.read_at(section, start, &mut old)?;
         let mut new = old;
         let mut touched = Vec::with_capacity(writes.len());
         for write in writes {
@@ -57,7 +61,7 @@ fn write_matrix(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<V
             }
             touched.push((write.row, write.column, at));
         }
-        out.write_at(Section::Resident, start, &new)?;
+        out.write_at(section, start, &new)?;
         touched.sort_unstable();
         touched.dedup();
         entries.extend(touched.into_iter().filter_map(|(row, column, at)| {
@@ -71,8 +75,8 @@ fn write_matrix(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<V
 }
 
 /// The column and first row of a change, if all of it lies inside the table.
-fn in_table(params: &Params, change: &Change) -> Result<(u32, u32)> {
-    let (l, m) = (params.l() as u64, params.m() as u64);
+fn in_table(layout: &PanelLayout, change: &Change) -> Result<(u32, u32)> {
+    let (l, m) = (layout.rows() as u64, layout.cols() as u64);
     if change.record >= m {
         return Err(Misuse::IndexPastEnd { index: change.record, len: m }.into());
     }

@@ -13,7 +13,7 @@
 //! (Ring-LWE samples used as LWE samples and switched to a power of two: Distributional PIR, eprint
 //! 2025/132, section 5; negacyclic blocks for hints: YPIR, USENIX Security 2024.)
 
-use sotto_core::{Misuse, Result};
+use sotto_core::{Misuse, PeerMisbehaved, Result};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
 use sotto_prg::PublicSeed;
@@ -130,10 +130,48 @@ fn div_rem(x: u64) -> (u64, u64) {
     (first + second + over, rest - u64::from(Q) * over)
 }
 
-/// A signed sum of absolute value below 2^57 as a residue.
+/// A signed sum of absolute value below 2^60 as a residue.
 pub(crate) fn reduce(sum: i64) -> u64 {
     // A multiple of Q that makes it positive.
-    div_rem(sum.wrapping_add(i64::from(Q) << 26) as u64).1
+    remainder(sum.wrapping_add(i64::from(Q) << 29) as u64)
+}
+
+/// Any number as a residue.
+pub(crate) fn remainder(x: u64) -> u64 {
+    div_rem(x).1
+}
+
+/// A sum of products of words, in two halves: exact for up to 2^31 products.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Products {
+    low: u64,
+    high: u64,
+}
+
+impl Products {
+    /// Adds the products of words at the same places.
+    pub(crate) fn add(&mut self, a: &[u32], b: &[u32]) {
+        for (a, b) in a.iter().zip(b) {
+            let product = u64::from(*a) * u64::from(*b);
+            self.low += product & u64::from(u32::MAX);
+            self.high += product >> 32;
+        }
+    }
+
+    /// The sum as a residue: 2^32 is GAP modulo Q.
+    pub(crate) fn residue(self) -> u64 {
+        remainder(remainder(self.high) * GAP + remainder(self.low))
+    }
+}
+
+/// Appends words that came from a peer, each of which must be below Q. `what` is what they are of.
+pub(crate) fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut Vec<u32>) -> Result<()> {
+    into.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
+    let fresh = into.iter().rev().take(words.len());
+    if fresh.fold(false, |bad, word| bad | (*word >= Q)) {
+        return Err(PeerMisbehaved::NotCanonical(what).into());
+    }
+    Ok(())
 }
 
 /// From modulus Q to modulus 2^`bits`: `x 2^bits / Q`, rounded to the nearest integer. `bits` is at most 32.
@@ -211,12 +249,23 @@ mod tests {
         }
 
         #[test]
-        fn reduction_is_the_remainder(x in -(1i64 << 57)..1 << 57) {
+        fn reduction_is_the_remainder(x in -(1i64 << 60)..1 << 60) {
             prop_assert_eq!(reduce(x), x.rem_euclid(i64::from(Q)) as u64);
         }
 
         #[test]
-        fn switching_rounds_to_the_nearest(x in 0..u64::from(Q), bits in 24u32..=32) {
+        fn products_are_summed_exactly(words in prop::collection::vec(any::<(u32, u32)>(), 0..70)) {
+            let (a, b): (Vec<u32>, Vec<u32>) = words.into_iter().unzip();
+            let exact: u128 = a.iter().zip(&b).map(|(a, b)| u128::from(*a) * u128::from(*b)).sum();
+            let mut sum = Products::default();
+            let (left, right) = a.split_at(a.len() / 2);
+            sum.add(left, &b);
+            sum.add(right, &b[left.len()..]);
+            prop_assert_eq!(u128::from(sum.residue()), exact % u128::from(Q));
+        }
+
+        #[test]
+        fn switching_rounds_to_the_nearest(x in 0..u64::from(Q), bits in 8u32..=32) {
             let exact = (u128::from(x) << (bits + 1)) + u128::from(Q);
             let nearest = exact / (2 * u128::from(Q));
             prop_assert_eq!(u128::from(switch(x, bits)), nearest % (1 << bits));

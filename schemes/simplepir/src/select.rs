@@ -12,22 +12,79 @@ use sotto_core::{ParamsError, Result, Shape};
 ///
 /// At 25 GB/s of scanning this prices a transferred byte like a link of 100 Mbit/s does: enough to break
 /// ties between shapes of which one makes the server read the table several times.
-const SCANNED_PER_SENT: f64 = 2000.0;
+pub(crate) const SCANNED_PER_SENT: f64 = 2000.0;
 
 /// The cheapest literal for a table.
 ///
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
 pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    cheapest(shape, |cut| {
+        let Cut { record_bytes, records, lookups } = cut;
+        let (query_bits, answer_bits) = word_sizes(record_bytes, records, cut.required_failure_log2(shape))?;
+        let hint = record_bytes as f64 * N as f64 * 4.0;
+        let sent = packed_bytes(records, query_bits) + packed_bytes(record_bytes, answer_bits);
+        let scanned = record_bytes as f64 * records as f64 / SCANNED_PER_SENT;
+        let per_row = lookups as f64 * (sent as f64 + scanned);
+        let literal = ParamsLiteral {
+            set: SET.into(),
+            record_bytes,
+            records,
+            query_bits,
+            answer_bits,
+            seed: PUBLIC_SEED,
+        };
+        Some((hint + shape.lookups_per_client as f64 * per_row, literal))
+    })
+}
+
+/// How a table is cut into records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    /// Bytes in a record, `l`.
+    pub(crate) record_bytes: u64,
+    /// How many records, `m`.
+    pub(crate) records: u64,
+    /// How many of them hold one row; 1 if a record holds whole rows.
+    pub(crate) lookups: u64,
+}
+
+impl Cut {
+    /// Records of about this height, if they can hold the table.
+    fn new(shape: &Shape, height: u64) -> Option<Self> {
+        let cut = if shape.row_bytes <= height {
+            let rows_per_record = (height / shape.row_bytes).min(shape.rows);
+            let records = shape.rows.div_ceil(rows_per_record);
+            Cut { record_bytes: rows_per_record * shape.row_bytes, records, lookups: 1 }
+        } else {
+            let lookups = shape.row_bytes.div_ceil(height);
+            // Evened out, so that the last record of a row is not mostly padding.
+            let record_bytes = shape.row_bytes.div_ceil(lookups);
+            Cut { record_bytes, records: shape.rows.checked_mul(lookups)?, lookups }
+        };
+        (cut.records <= MAX_RECORDS).then_some(cut)
+    }
+
+    /// What a record's failure must stay below: a row that is spread over several fails if any of them does.
+    pub(crate) fn required_failure_log2(&self, shape: &Shape) -> f64 {
+        shape.required_failure_log2() - f64::from(self.lookups.next_power_of_two().ilog2())
+    }
+}
+
+/// The literal with the lowest price, of all heights that hold the table and that `price` has one for.
+///
+/// # Errors
+/// As [`select`].
+pub(crate) fn cheapest<L>(shape: &Shape, price: impl Fn(Cut) -> Option<(f64, L)>) -> Result<L> {
     let no_fit =
         |why: &str| ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     if shape.rows == 0 || shape.row_bytes == 0 {
         return Err(no_fit("a table has at least one row of at least one byte").into());
     }
     heights(shape.row_bytes)
-        .filter_map(|height| Candidate::new(shape, height))
-        .min_by(|x, y| x.price.total_cmp(&y.price))
-        .map(|best| best.literal)
+        .filter_map(|height| price(Cut::new(shape, height)?))
+        .min_by(|(x, _), (y, _)| x.total_cmp(y))
+        .map(|(_, literal)| literal)
         .ok_or_else(|| {
             no_fit(
                 "it needs more than about 2^19 records of at most 2^20 bytes, and their noise leaves no \
@@ -43,53 +100,11 @@ fn heights(row_bytes: u64) -> impl Iterator<Item = u64> {
     steps.flat_map(|height| [height, height / 2 * 3]).chain([row_bytes]).filter(|l| *l <= MAX_RECORD_BYTES)
 }
 
-struct Candidate {
-    literal: ParamsLiteral,
-    price: f64,
-}
-
-impl Candidate {
-    /// The matrix of about this height, if it can hold the table.
-    fn new(shape: &Shape, height: u64) -> Option<Self> {
-        let (record_bytes, records, lookups) = if shape.row_bytes <= height {
-            let rows_per_record = (height / shape.row_bytes).min(shape.rows);
-            (rows_per_record * shape.row_bytes, shape.rows.div_ceil(rows_per_record), 1)
-        } else {
-            let records_per_row = shape.row_bytes.div_ceil(height);
-            // Evened out, so that the last record of a row is not mostly padding.
-            let record_bytes = shape.row_bytes.div_ceil(records_per_row);
-            (record_bytes, shape.rows.checked_mul(records_per_row)?, records_per_row)
-        };
-        if records > MAX_RECORDS {
-            return None;
-        }
-        let (query_bits, answer_bits) =
-            word_sizes(record_bytes, records, lookups, shape.required_failure_log2())?;
-        let hint = record_bytes as f64 * N as f64 * 4.0;
-        let sent = packed_bytes(records, query_bits) + packed_bytes(record_bytes, answer_bits);
-        let scanned = record_bytes as f64 * records as f64 / SCANNED_PER_SENT;
-        let per_row = lookups as f64 * (sent as f64 + scanned);
-        Some(Candidate {
-            literal: ParamsLiteral {
-                set: SET.into(),
-                record_bytes,
-                records,
-                query_bits,
-                answer_bits,
-                seed: PUBLIC_SEED,
-            },
-            price: hint + shape.lookups_per_client as f64 * per_row,
-        })
-    }
-}
-
 /// The word sizes with the fewest bytes in query and answer together.
 ///
 /// They trade against each other: a bit less in every query word may cost three more in every answer
-/// word. A row that is spread over `lookups` records fails if any of them does, hence the stricter target.
-fn word_sizes(record_bytes: u64, records: u64, lookups: u64, of_row: f64) -> Option<(u8, u8)> {
-    let spread = lookups.next_power_of_two().ilog2();
-    let target = of_row - f64::from(spread);
+/// word.
+fn word_sizes(record_bytes: u64, records: u64, target: f64) -> Option<(u8, u8)> {
     let reliable = |b, t| bound::failure_log2(record_bytes, records, b, t) <= target;
     QUERY_BITS
         .filter_map(|b| (LEAST_ANSWER_BITS..=b).find(|t| reliable(b, *t)).map(|t| (b, t)))

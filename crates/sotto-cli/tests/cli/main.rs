@@ -45,6 +45,7 @@ mod relay;
 mod silence;
 mod sources;
 mod state;
+mod streamed;
 mod symmetric;
 mod tour;
 mod tree;

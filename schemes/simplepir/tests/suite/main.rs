@@ -14,3 +14,4 @@ mod refusals;
 mod setup;
 mod updates;
 mod vectors;
+mod verified;

@@ -7,11 +7,10 @@ use crate::screen::Screen;
 use crate::screen::bars::Bars;
 use crate::verbs::download;
 use serde_json::{Value, json};
-use sotto_catalog::{Catalog, CatalogError, Packing, PublicKey, SignedCatalog, TableName};
+use sotto_catalog::{Catalog, CatalogError, PublicKey, SignedCatalog, TableName};
 use sotto_client::transport::http::{Http, Settings};
 use sotto_core::{Artifact, Epoch, SchemeEntry};
-use sotto_db::table::RawFile;
-use sotto_db::{ImageFile, Packed, StackDir, TableDir, audit};
+use sotto_db::{ImageFile, StackDir, TableDir, audit};
 use sotto_wire::routes;
 use std::io::Write;
 use std::path::Path;
@@ -100,20 +99,14 @@ impl Rows {
             ));
         };
         let entry = scheme(&catalog)?;
-        let report = catalog.terms(entry).map_err(refuse)?.report;
-        let mut file = tempfile::NamedTempFile::new()
-            .map_err(|error| Failure::file("making", &std::env::temp_dir(), &error))?;
-        let path = file.path().to_owned();
+        let path = std::env::temp_dir();
+        let mut file =
+            tempfile::tempfile().map_err(|error| Failure::file("making a file in", &path, &error))?;
         download::whole(&mut server, rows, bars, &mut |chunk| {
-            file.write_all(chunk).map_err(|error| Failure::file("writing", &path, &error))
+            file.write_all(chunk).map_err(|error| Failure::file("writing into", &path, &error))
         })?;
-        let (records, width) = (report.records, report.record_bytes);
-        let raw = RawFile::new(file.into_file(), &path, records, width as usize).map_err(blame::db)?;
-        let core = |error: sotto_core::Error| blame::client(error.into());
-        let packing = Packing::new(records, width, records, width).map_err(core)?;
-        let records = Packed::new(&raw, packing).map_err(core)?;
         let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        match audit::is_committed(entry, &catalog, &records, &watch).map_err(blame::db)? {
+        match audit::is_committed(entry, &catalog, &file, &path, &watch).map_err(blame::db)? {
             true => Ok((catalog, signed.public_key())),
             false => Err(Failure::new(
                 Exit::Peer,

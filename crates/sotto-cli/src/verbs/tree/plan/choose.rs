@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Result};
 use crate::screen::units;
 use crate::verbs::encode::Scheme;
-use sotto_core::SchemeEntry;
+use sotto_core::{Artifact, SchemeEntry, Shape};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +35,8 @@ pub(in crate::verbs::tree) struct Plan {
     pub(super) refused: Vec<(String, &'static str, String)>,
 }
 
-/// The schemes that are looked at: those of one server whose clients keep no state, since what either of the others asks of
-/// people is for them to decide.
+/// The schemes that are looked at: those of one server whose clients keep no state and do not stream whole tables, since what any
+/// of the others asks of people is for them to decide.
 fn schemes(wish: &Wish) -> Vec<&'static SchemeEntry> {
     match wish.scheme {
         Some(scheme) => vec![scheme.entry()],
@@ -45,7 +45,16 @@ fn schemes(wish: &Wish) -> Vec<&'static SchemeEntry> {
 }
 
 fn is_plain(entry: &SchemeEntry) -> bool {
-    entry.servers == 1 && entry.state.is_none()
+    entry.servers == 1 && entry.state.is_none() && !streams(entry)
+}
+
+/// Whether clients of the scheme need all rows, which they say of the smallest table.
+fn streams(entry: &SchemeEntry) -> bool {
+    let prepare = || {
+        let params = (entry.select)(&Shape::new(1, 1, 1)).ok()?;
+        (entry.prepare)(&params, &mut sotto_prg::system_rng().ok()?).ok()
+    };
+    prepare().is_some_and(|prepare| prepare.needs().iter().any(|need| need.artifact == Artifact::Rows))
 }
 
 /// Prices layouts, and takes the best of each family.

@@ -1,0 +1,77 @@
+//! Encrypted unit vectors, and the masks they are read with: what clients of both schemes send and keep.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret.
+
+use crate::ring::{self, N, Ring, SIGMA, STEP};
+use sotto_core::CryptoRng;
+use sotto_math::matrix::dot_rows;
+use sotto_math::sample::Gaussian;
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+use zeroize::Zeroizing;
+
+/// What encrypts: transforms, the sampler, and the public blocks.
+pub(crate) struct Encryption {
+    ring: Ring,
+    gaussian: Gaussian,
+    /// Values of a_k(X), block by block.
+    blocks: Vec<Vec<u64>>,
+}
+
+impl Encryption {
+    /// For vectors that so many ring blocks cover.
+    pub(crate) fn new(ring: Ring, blocks: usize) -> Self {
+        // At most 4 MiB, next to a hint that is usually larger; it saves a
+        // sampling and a transform per block and query.
+        let blocks = (0..blocks).map(|k| ring.block(k)).collect();
+        Encryption { ring, gaussian: Gaussian::new(SIGMA), blocks }
+    }
+
+    /// A fresh secret s.
+    pub(crate) fn secret(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<i32>> {
+        self.sample(N, rng)
+    }
+
+    fn sample(&self, len: usize, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<i32>> {
+        let mut out = Zeroizing::new(vec![0; len]);
+        self.gaussian.fill(rng, &mut out);
+        out
+    }
+
+    /// `A s + e` plus [`STEP`] times a unit vector modulo Q: m words, each as `to` makes it.
+    ///
+    /// The unit vector goes in before any switch to another modulus, because Q is no multiple of 2^b: what words modulo Q
+    /// are switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
+    /// switch would carry those gaps along, to the one place that must not differ from the others.
+    pub(crate) fn unit(
+        &self,
+        m: usize,
+        index: u32,
+        s: &[i32],
+        rng: &mut dyn CryptoRng,
+        to: impl Fn(u64) -> u32,
+    ) -> Vec<u32> {
+        let mut s_hat = ring::lift(s);
+        self.ring.plan().forward(&mut s_hat);
+        let e = self.sample(m, rng);
+        let mut words = Vec::with_capacity(m);
+        let mut c = Zeroizing::new(vec![0; N]);
+        let mut places = 0u32..;
+        for (a_hat, e) in self.blocks.iter().zip(e.chunks(N)) {
+            c.fill(0);
+            self.ring.plan().mul_acc(&mut c, a_hat, &s_hat);
+            self.ring.plan().inverse(&mut c);
+            words.extend(c.iter().zip(e).zip(places.by_ref()).map(|((c, e), place)| {
+                let unit = u32::conditional_select(&0, &STEP, place.ct_eq(&index));
+                to(ring::reduce(*c as i64 + i64::from(*e) + i64::from(unit)))
+            }));
+        }
+        words
+    }
+}
+
+/// `H s` modulo Q for every row of a hint, each as `to` makes it: which of them matter is not known to this code.
+pub(crate) fn mask(hint: &[u32], s: &[i32], to: impl Fn(u64) -> u32) -> Zeroizing<Vec<u32>> {
+    let mut sums = Zeroizing::new(vec![0i64; hint.len() / N]);
+    dot_rows(hint, N, s, &mut sums);
+    Zeroizing::new(sums.iter().map(|sum| to(ring::reduce(*sum))).collect())
+}

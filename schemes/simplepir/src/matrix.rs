@@ -1,0 +1,67 @@
+//! The matrix D in an image: opened, read back, and multiplied by many queries in one pass.
+
+use rayon::prelude::*;
+use sotto_core::{Held, Image, Result, Rows, Section, Stored};
+use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PanelLayout, QueryPlanes};
+use std::sync::Arc;
+
+/// Queries in one pass. More would not be faster: eight already keep the multipliers busy, not the memory.
+pub(crate) const BATCH: usize = 8;
+
+/// A kernel that multiplies panels by queries: panels, their layout, the queries, and an output for each of them.
+pub(crate) type Scan<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]]);
+
+/// The matrix of an open image.
+pub(crate) struct Matrix {
+    pub(crate) layout: PanelLayout,
+    held: Held,
+}
+
+impl Matrix {
+    /// Looks up the section that holds it.
+    pub(crate) fn open(layout: PanelLayout, section: Section, image: Arc<dyn Image>) -> Result<Self> {
+        let held = Held::open(image, section, "matrix", layout.bytes() as u64)?;
+        Ok(Matrix { layout, held })
+    }
+
+    /// The records, which are the columns.
+    pub(crate) fn records(self) -> Box<dyn Rows> {
+        let Matrix { layout, held } = self;
+        let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            for (row, byte) in (offset..).zip(out) {
+                *byte = *matrix.get(layout.offset(row, record as usize))?;
+            }
+            Some(())
+        };
+        Box::new(Stored { held, records: layout.cols() as u64, record_bytes: layout.rows(), read })
+    }
+
+    /// D times several queries, each thread of the pool reading one stretch of panels: `width` numbers for each row,
+    /// padding included, and each query.
+    pub(crate) fn times<W: Copy + Default + Send + Sync>(
+        &self,
+        queries: &[QueryPlanes],
+        width: usize,
+        scan: Scan<W>,
+    ) -> Vec<Vec<W>> {
+        let queries: Vec<&QueryPlanes> = queries.iter().collect();
+        // One stretch per thread: more streams at once than that slow the memory down.
+        let stretch = self.layout.panels().div_ceil(rayon::current_num_threads()).max(1);
+        let parts: Vec<Vec<Vec<W>>> = self
+            .held
+            .bytes()
+            .par_chunks(stretch * self.layout.panel_bytes())
+            .map(|part| {
+                let rows = part.len() / self.layout.panel_bytes() * PANEL_ROWS;
+                let mut out = vec![vec![W::default(); rows * width]; queries.len()];
+                let mut slices: Vec<&mut [W]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                scan(part, &self.layout, &queries, &mut slices);
+                out
+            })
+            .collect();
+        (0..queries.len())
+            .map(|i| parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect())
+            .collect()
+    }
+}

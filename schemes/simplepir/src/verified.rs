@@ -1,0 +1,48 @@
+//! VeriSimplePIR (de Castro, Lee; USENIX Security 2024, eprint 2024/341): SimplePIR whose clients verify every answer.
+//!
+//! A client streams the table once. It computes the hint H = D A itself, and `Z = C D mod Q` for a secret, uniform C of four
+//! rows. An answer v to a query c must be `D c mod Q` exactly; the client accepts it only if `Z c = C v mod Q`. A wrong answer
+//! passes with probability Q^-4, whatever the server's power, so whether a lookup fails says whether the server deviated, and
+//! nothing about the index, the key or the errors. README.md has the argument and what differs from the paper.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | choosing a matrix shape for a table |
+//! | [`message`] | query and answer, words modulo Q |
+//! | [`check`] | C, Z, and the comparison |
+//! | [`pass`] | hint and Z, of one pass over the streamed table |
+//! | [`client`] | prepare, query, verify, recover |
+//! | `server` | encode, open, answer, revise (feature `server`) |
+
+pub mod check;
+pub mod client;
+pub mod message;
+pub mod params;
+pub mod pass;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct VeriSimplePir;
+
+impl Scheme for VeriSimplePir {
+    const ID: SchemeId = SchemeId("verisimplepir/1");
+    const TITLE: &'static str = "VeriSimplePIR (USENIX Security 2024), ring form, the table streamed";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
+}
+
+/// What the registry knows of this scheme.
+pub static VERIFIED: SchemeEntry = SchemeEntry::of::<VeriSimplePir>();

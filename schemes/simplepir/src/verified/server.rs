@@ -1,0 +1,78 @@
+//! The server: `v = D c mod Q`, exactly, in one pass over the matrix for up to eight queries. It answers from the bytes that
+//! clients stream.
+
+use super::VeriSimplePir;
+use super::message::{Answer, Query};
+use super::params::Params;
+use crate::encode::write_matrix;
+use crate::matrix::{BATCH, Matrix};
+use crate::{revise, ring};
+use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
+use sotto_math::matrix::{QueryPlanes, scan_planes};
+use std::sync::Arc;
+
+/// Where the table lies in an image.
+const ROWS: Section = Section::Public(Artifact::Rows);
+
+/// Byte planes of a query word.
+const PLANES: usize = 4;
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    matrix: Matrix,
+}
+
+impl sotto_core::Server<VeriSimplePir> for Server {
+    type Session = ();
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        out.reserve(ROWS, params.table_bytes())?;
+        write_matrix(params.layout(), ROWS, rows, out)
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        Ok(Server { params: params.clone(), matrix: Matrix::open(params.layout(), ROWS, image)? })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Matrix::open(params.layout(), ROWS, image)?.records())
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    /// Answer, for eight queries in one pass: D c modulo Q.
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        queries.chunks(BATCH).flat_map(|batch| self.answers(batch)).map(Ok).collect()
+    }
+}
+
+impl Server {
+    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
+        let planes: Vec<QueryPlanes> =
+            queries.iter().map(|Query(c)| QueryPlanes::from_u32(c, PLANES, &self.matrix.layout)).collect();
+        let sums = self.matrix.times(&planes, PLANES, scan_planes);
+        sums.iter().map(|sums| Answer(self.put_together(sums))).collect()
+    }
+
+    /// Of four exact sums for each row, one for each plane, the word of the row: `sum_k 2^(8k) y_k mod Q`.
+    ///
+    /// A sum over 2^19 columns of bytes times signed bytes is below 2^34, so all of it stays below 2^59.
+    fn put_together(&self, sums: &[i64]) -> Vec<u32> {
+        let rows = sums.as_chunks::<PLANES>().0.iter().take(self.params.l());
+        rows.map(|planes| ring::reduce(planes.iter().rev().fold(0, |word, plane| (word << 8) + plane)) as u32)
+            .collect()
+    }
+}
+
+impl Revise for VeriSimplePir {
+    /// Clients stream the new epoch's table anew: what they keep follows from all of it, and what they would need to follow a
+    /// change is not kept.
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        out.reserve(ROWS, params.table_bytes())?;
+        revise::write_matrix(params.layout(), ROWS, changes, out).map(drop)
+    }
+}

@@ -1,0 +1,369 @@
+//! Answers of `verisimplepir/1`: exact, and refused whenever they are not.
+
+use proptest::prelude::*;
+use simplepir::params::SET;
+use simplepir::ring::{PUBLIC_SEED, Q};
+use simplepir::verified::client::{Client, Pending, Prepare};
+use simplepir::verified::message::{Answer, Query};
+use simplepir::verified::params::{Params, ParamsLiteral};
+use simplepir::verified::server::Server;
+use simplepir::verified::{VERIFIED, VeriSimplePir};
+use sotto_core::{
+    Artifact, Change, Error, Misuse, One, ParamsError, PeerMisbehaved, RecordIndex, Revise, Section, Wire,
+};
+use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
+use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
+use sotto_testkit::rng::seeded;
+use sotto_testkit::vectors::known_answers;
+use std::sync::Arc;
+
+const ROWS: Section = Section::Public(Artifact::Rows);
+
+fn literal(record_bytes: u64, records: u64) -> ParamsLiteral {
+    ParamsLiteral { set: SET.into(), record_bytes, records, seed: PUBLIC_SEED }
+}
+
+/// Bytes that look random.
+fn mixed(i: u64) -> u64 {
+    let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
+}
+
+struct Table {
+    params: Params,
+    records: Vec<u8>,
+    image: MemoryImage,
+    server: Server,
+}
+
+impl Table {
+    fn new(l: u64, m: u64, byte: impl Fn(u64) -> u8) -> Self {
+        let params = Params::check(literal(l, m)).unwrap();
+        let records: Vec<u8> = (0..l * m).map(byte).collect();
+        let sink = MemorySink::new();
+        Server::encode(&params, &MemoryRows::new(params.l(), records.clone()), &sink).unwrap();
+        let image = sink.into_image();
+        let server = Server::open(&params, Arc::new(image.clone())).unwrap();
+        Table { params, records, image, server }
+    }
+
+    fn random(l: u64, m: u64) -> Self {
+        Table::new(l, m, |i| mixed(i) as u8)
+    }
+
+    fn record(&self, index: u64) -> &[u8] {
+        &self.records[index as usize * self.params.l()..][..self.params.l()]
+    }
+
+    /// The server of the same table with one byte changed.
+    fn changed(&self, row: u64, column: u64) -> Server {
+        let sink = MemorySink::holding(self.image.clone());
+        let bytes = vec![self.record(column)[row as usize] ^ 0x40];
+        VeriSimplePir::revise(&self.params, &[Change { record: column, offset: row, bytes }], &sink).unwrap();
+        Server::open(&self.params, Arc::new(sink.into_image())).unwrap()
+    }
+
+    fn client(&self, chunk: usize) -> Client {
+        let mut prepare = Prepare::begin(&self.params, &mut seeded("prepare")).unwrap();
+        for piece in self.image.section(ROWS).unwrap().chunks(chunk) {
+            prepare.absorb(Artifact::Rows, piece).unwrap();
+        }
+        prepare.finish().unwrap()
+    }
+
+    fn query(&self, words: &[u32]) -> Query {
+        Query::take(&self.params, &bytes(words)).unwrap()
+    }
+
+    fn answer(&self, words: &[u32]) -> Answer {
+        Answer::take(&self.params, &bytes(words)).unwrap()
+    }
+
+    fn words(&self, answer: &Answer) -> Vec<u32> {
+        let mut bytes = Vec::new();
+        answer.put(&self.params, &mut bytes);
+        bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+    }
+
+    fn naive(&self, c: &[u32]) -> Vec<u32> {
+        let mut sums = vec![0i128; self.params.l()];
+        for (column, c) in self.records.chunks(self.params.l()).zip(c) {
+            for (sum, byte) in sums.iter_mut().zip(column) {
+                *sum += i128::from(*byte as i8) * i128::from(*c);
+            }
+        }
+        sums.iter().map(|sum| sum.rem_euclid(Q.into()) as u32).collect()
+    }
+}
+
+fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+fn ask(client: &mut Client, index: u64, label: &str) -> (Query, Pending) {
+    let (One(query), pending) = client.query(RecordIndex(index), &mut seeded(label)).unwrap();
+    (query, pending)
+}
+
+fn is_refused(client: &mut Client, pending: Pending, answer: Answer) -> bool {
+    match client.recover(pending, One(answer)) {
+        Ok(_) => false,
+        Err(Error::Unreadable) => true,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+#[test]
+fn answers_are_the_exact_product() {
+    // More than 2^15 columns, so that the scan moves its sums; several panels, the last one not whole.
+    for (l, m) in [(1, 1), (3, 70_001), (130, 517), (64, 4096)] {
+        let fills: [&dyn Fn(u64) -> u8; 4] =
+            [&|i| mixed(i) as u8, &|_| 0x80, &|_| 0x7f, &|i| [0x80, 0x7f][i as usize % 2]];
+        for fill in fills {
+            let table = Table::new(l, m, fill);
+            let words: [&dyn Fn(u64) -> u32; 5] =
+                [&|i| (mixed(i * 3) % u64::from(Q)) as u32, &|_| Q - 1, &|_| 0, &|_| 0xff, &|i| {
+                    [Q - 1, 0x00ff_ffff][i as usize % 2]
+                }];
+            for word in words {
+                let c: Vec<u32> = (0..m).map(word).collect();
+                let answer = table.server.answer(&(), table.query(&c)).unwrap();
+                assert!(table.words(&answer) == table.naive(&c), "{l} x {m}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_record_is_looked_up() {
+    let table = Table::random(70, 37);
+    let mut client = table.client(1000);
+    for index in 0..37 {
+        let (query, pending) = ask(&mut client, index, "every");
+        let answer = table.server.answer(&(), query).unwrap();
+        assert_eq!(client.recover(pending, One(answer)).unwrap().bytes(), table.record(index));
+    }
+}
+
+#[test]
+fn batches_equal_single_answers_on_any_number_of_threads() {
+    let table = Table::random(600, 37);
+    let mut client = table.client(4096);
+    let queries: Vec<Query> = (0..17).map(|i| ask(&mut client, i, "batches").0).collect();
+    let alone: Vec<Answer> =
+        queries.iter().map(|query| table.server.answer(&(), query.clone()).unwrap()).collect();
+    for threads in [1, 3, 16] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let asks = queries.iter().map(|query| (&(), query.clone())).collect();
+        let answers: Vec<Answer> =
+            pool.install(|| table.server.answer_many(asks)).into_iter().map(Result::unwrap).collect();
+        assert!(answers == alone, "{threads} threads");
+    }
+}
+
+/// Ways to answer wrongly, each made of the right words and none of them by chance the same.
+fn wrong_answers(right: &[u32]) -> Vec<Vec<u32>> {
+    let plus = |at: usize, what: u32| {
+        let mut words = right.to_vec();
+        words[at] = ((u64::from(words[at]) + u64::from(what)) % u64::from(Q)) as u32;
+        words
+    };
+    let mut wrong: Vec<Vec<u32>> = (0..right.len())
+        .flat_map(|at| [1, Q - 1, Q / 2, Q / 256, 1 << 16, 256].map(|what| plus(at, what)))
+        .collect();
+    for at in 1..right.len() {
+        let mut words = right.to_vec();
+        words.swap(0, at);
+        wrong.push(words);
+    }
+    wrong.push(vec![0; right.len()]);
+    wrong.push(vec![Q - 1; right.len()]);
+    wrong.push(right.iter().rev().copied().collect());
+    wrong.push(right.iter().map(|word| (Q - word) % Q).collect());
+    // All words off by the same: what four equal equations would be blind to for some C.
+    wrong.push(right.iter().map(|word| (word + 1) % Q).collect());
+    wrong.retain(|words| words != right);
+    wrong
+}
+
+#[test]
+fn any_change_of_an_answer_is_refused_whatever_was_asked() {
+    let table = Table::random(70, 37);
+    let mut client = table.client(usize::MAX);
+    for index in [0, 1, 17, 36] {
+        let label = format!("change {index}");
+        let (query, pending) = ask(&mut client, index, &label);
+        let right = table.words(&table.server.answer(&(), query).unwrap());
+        let wrong = wrong_answers(&right);
+        assert!(wrong.len() > 480);
+        for words in wrong {
+            let (_, pending) = ask(&mut client, index, &label);
+            assert!(is_refused(&mut client, pending, table.answer(&words)), "{index}");
+        }
+        // The right answer to another query, of the same record too.
+        for (other, label) in [(index, "again"), ((index + 1) % 37, "next")] {
+            let (query, _) = ask(&mut client, other, label);
+            let (_, pending) = ask(&mut client, index, &format!("change {index}"));
+            assert!(is_refused(&mut client, pending, table.server.answer(&(), query).unwrap()));
+        }
+        assert!(!is_refused(&mut client, pending, table.answer(&right)));
+    }
+}
+
+/// The attack that a client without this check falls to: change one record, and see whether the client minds.
+#[test]
+fn a_table_with_one_byte_changed_is_refused_whatever_was_asked() {
+    let table = Table::random(70, 37);
+    let mut client = table.client(usize::MAX);
+    for column in 0..37 {
+        let other = table.changed(column * 31 % 70, column);
+        for index in [column, (column + 1) % 37, 0, 36] {
+            let (query, pending) = ask(&mut client, index, "changed");
+            let right = table.server.answer(&(), query.clone()).unwrap();
+            assert!(is_refused(&mut client, pending, other.answer(&(), query).unwrap()), "{column} {index}");
+            let (_, pending) = ask(&mut client, index, "changed");
+            assert_eq!(client.recover(pending, One(right)).unwrap().bytes(), table.record(index));
+        }
+    }
+}
+
+#[test]
+fn a_change_that_rounding_would_hide_is_refused() {
+    // A word that is off by one reads as the same byte: a client that looked at what it read would accept it.
+    let table = Table::random(3, 5);
+    let mut client = table.client(7);
+    let (query, pending) = ask(&mut client, 2, "hidden");
+    let mut words = table.words(&table.server.answer(&(), query).unwrap());
+    words[1] = (words[1] + 1) % Q;
+    assert!(is_refused(&mut client, pending, table.answer(&words)));
+}
+
+#[test]
+fn chunks_of_any_size_make_the_same_client() {
+    let table = Table::random(67, 41);
+    let transcript = |chunk: usize| {
+        let mut client = table.client(chunk);
+        let (query, pending) = ask(&mut client, 40, "chunks");
+        let answer = table.server.answer(&(), query.clone()).unwrap();
+        (query, client.recover(pending, One(answer)).unwrap().bytes().to_vec())
+    };
+    let whole = transcript(usize::MAX);
+    assert_eq!(whole.1, table.record(40));
+    for chunk in [1, 255, 257, 5000] {
+        assert!(transcript(chunk) == whole, "{chunk}");
+    }
+}
+
+#[test]
+fn padding_that_is_not_zero_is_refused() {
+    let table = Table::random(66, 5);
+    let good = table.image.section(ROWS).unwrap();
+    let layout = table.params.layout();
+    let mut refused = 0;
+    for row in 0..layout.padded_rows() {
+        for column in 0..layout.padded_cols() {
+            if row < layout.rows() && column < layout.cols() {
+                continue;
+            }
+            let mut bad = good.to_vec();
+            bad[layout.offset(row, column)] = 1;
+            let mut prepare = Prepare::begin(&table.params, &mut seeded("padding")).unwrap();
+            let result = prepare.absorb(Artifact::Rows, &bad);
+            assert!(
+                matches!(result, Err(Error::Peer(PeerMisbehaved::NotCanonical("rows")))),
+                "{row} {column}"
+            );
+            refused += 1;
+        }
+    }
+    assert_eq!(refused, good.len() - 66 * 5);
+}
+
+#[test]
+fn words_at_the_modulus_are_refused() {
+    let table = Table::random(3, 5);
+    for word in [Q, u32::MAX] {
+        let query = Query::take(&table.params, &bytes(&[0, 1, word, 2, 3]));
+        assert!(matches!(query, Err(Error::Peer(PeerMisbehaved::NotCanonical("query")))));
+        let answer = Answer::take(&table.params, &bytes(&[0, 1, word]));
+        assert!(matches!(answer, Err(Error::Peer(PeerMisbehaved::NotCanonical("answer")))));
+    }
+}
+
+#[test]
+fn hostile_literals() {
+    let good = serde_json::to_string(&literal(100, 200)).unwrap();
+    assert!(
+        good.starts_with(r#"{"set":"n1024-q32-s11","record_bytes":100,"records":200,"seed":"9cde"#),
+        "{good}"
+    );
+    assert_eq!(serde_json::from_str::<ParamsLiteral>(&good).unwrap(), literal(100, 200));
+    for (from, to) in [
+        ("{", r#"{"query_bits":26,"#),
+        (r#""records":200,"#, ""),
+        ("200", "200.0"),
+        ("200", "-200"),
+        ("200", "18446744073709551616"),
+        ("9cde", "9CDE"),
+    ] {
+        assert!(serde_json::from_str::<ParamsLiteral>(&good.replacen(from, to, 1)).is_err(), "{to}");
+    }
+    let most = (simplepir::params::MAX_RECORD_BYTES, simplepir::params::MAX_RECORDS);
+    let other_set = ParamsLiteral { set: "n512".into(), ..literal(1, 1) };
+    let other_seed = ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..literal(1, 1) };
+    for (literal, refused) in [
+        (literal(0, 1), "record_bytes"),
+        (literal(most.0 + 1, 1), "record_bytes"),
+        (literal(u64::MAX, 1), "record_bytes"),
+        (literal(1, 0), "records"),
+        (literal(1, most.1 + 1), "records"),
+        (literal(1, u64::MAX), "records"),
+        (other_set, "set"),
+        (other_seed, "seed"),
+    ] {
+        let result = Params::check(literal).map(drop);
+        let is_it =
+            matches!(&result, Err(Error::Params(ParamsError::Field { field, .. })) if *field == refused);
+        assert!(is_it, "{refused}: {result:?}");
+    }
+    assert!(matches!(
+        Params::check(literal(most.0, most.1)),
+        Err(Error::Params(ParamsError::Unreliable { .. }))
+    ));
+}
+
+#[test]
+fn answers_of_another_table_are_foreign() {
+    let table = Table::random(3, 5);
+    let mut client = table.client(usize::MAX);
+    let (_, pending) = ask(&mut client, 0, "foreign");
+    let other = Params::check(literal(4, 5)).unwrap();
+    let answer = Answer::take(&other, &[0; 16]).unwrap();
+    assert!(matches!(client.recover(pending, One(answer)), Err(Error::Misuse(Misuse::Foreign(_)))));
+}
+
+#[test]
+fn known_answers_of_verified_lookups() {
+    known_answers(&VERIFIED, include_str!("../../vectors/verisimplepir-1.json"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_shape_is_looked_up_and_any_difference_refused(
+        l in 1u64..200, m in 1u64..2200, index: u64, fill: u64, at: usize, off in 1..Q,
+    ) {
+        let table = Table::new(l, m, |i| (fill.wrapping_mul(i) >> 7) as u8);
+        let index = index % m;
+        let mut client = table.client(10_000);
+        let (query, pending) = ask(&mut client, index, "any");
+        let answer = table.server.answer(&(), query).unwrap();
+        let mut words = table.words(&answer);
+        let record = client.recover(pending, One(answer)).unwrap();
+        prop_assert_eq!(record.bytes(), table.record(index));
+        let at = at % words.len();
+        words[at] = ((u64::from(words[at]) + u64::from(off)) % u64::from(Q)) as u32;
+        let (_, pending) = ask(&mut client, index, "any");
+        prop_assert!(is_refused(&mut client, pending, table.answer(&words)));
+    }
+}
