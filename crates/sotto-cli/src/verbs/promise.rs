@@ -115,9 +115,10 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         1 => queries,
         servers => format!("{queries} to each of {servers} servers"),
     };
-    let hint = format!("{} down per epoch", units::bytes(scheme.artifact_bytes));
+    let down = scheme.artifact_bytes.saturating_add(tree_bytes(catalog));
+    let hint = format!("{} down per epoch", units::bytes(down));
     let keys = format!("{} of keys up per session", units::bytes(scheme.keys_bytes));
-    let once = match (scheme.artifact_bytes, scheme.keys_bytes) {
+    let once = match (down, scheme.keys_bytes) {
         (0, 0) => "nothing".to_owned(),
         (_, 0) => hint,
         (0, _) => keys,
@@ -183,18 +184,23 @@ pub(super) fn value(kind: ValueKind) -> &'static str {
     }
 }
 
+/// Bytes of the tree that clients fetch; 0 where they need none.
+fn tree_bytes(catalog: &Catalog) -> u64 {
+    let root = &catalog.rows_root;
+    if root.needs_tree(catalog.rows) { root.tree_bytes(catalog.rows) } else { 0 }
+}
+
 /// Whether a client compares a row with what was signed, and by what.
 pub(super) fn verified(catalog: &Catalog) -> String {
-    let (root, rows) = (&catalog.rows_root, catalog.rows);
-    match root.path {
-        Some(path) if root.needs_tree(rows) => {
-            format!(
-                "each row, by {path} hashes that come with it and {} once",
-                units::bytes(root.tree_bytes(rows))
-            )
+    let once = units::bytes(tree_bytes(catalog));
+    match (catalog.rows_root.path, tree_bytes(catalog)) {
+        (Some(0), 0) => "each row, by what is signed".to_owned(),
+        (Some(0), _) => format!("each row, by {once} that are fetched once"),
+        (Some(path), 0) => format!("each row, by {path} hashes that come with it"),
+        (Some(path), _) => {
+            format!("each row, by {path} hashes that come with it and {once} that are fetched once")
         }
-        Some(path) => format!("each row, by {path} hashes that come with it"),
-        None => "not row by row (see --verified); `sotto audit rows` compares all of them".to_owned(),
+        (None, _) => "not row by row (see --verified); `sotto audit rows` compares all of them".to_owned(),
     }
 }
 
