@@ -1,8 +1,11 @@
 //! Rows that are streamed: whole, broken off and taken up again, refused.
 #[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 use crate::common::{Server, server, server_of, value};
+use sotto_catalog::rows_root::{self, Leaf};
+use sotto_catalog::{ArtifactEntry, RowsRoot};
 use sotto_client::table::{Stage, Table};
 use sotto_client::transport::{Request, Response, Transport, TransportError};
+use sotto_core::{Artifact, Image, Section};
 use sotto_wire::{Code, Problem, stream};
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -298,4 +301,34 @@ fn a_full_disk_ends_the_stream() {
     server.heard();
     assert_eq!(table.stream(1, &mut Full(2000)).unwrap_err().code(), "output");
     assert_eq!(server.heard().len(), 1);
+}
+
+/// Gives the table a tree over its rows, of which each is a leaf and brings no node.
+fn proved(server: &Server, row_bytes: usize) {
+    server.with(|world| {
+        let tree: Vec<u8> = (0..3).flat_map(|row| Leaf::of(&value(row, row_bytes))).collect();
+        world.catalog.rows_root = RowsRoot { root: rows_root::root(&tree), leaf_rows: 1, path: Some(0) };
+        let entry = ArtifactEntry::of(Artifact::Tree, &tree, None);
+        world.artifacts.insert(entry.digest.to_string(), tree);
+        world.catalog.artifacts.push(entry);
+    });
+}
+
+#[test]
+fn a_streamed_row_is_compared_with_what_was_signed_once_it_is_there() {
+    let server = streams(5000);
+    proved(&server, 5000);
+    let mut table = server.table().verified().open().unwrap();
+    for row in 0..3 {
+        assert_eq!(stream_of(&mut table, row).unwrap(), value(row, 5000));
+    }
+    // The host changes the last byte of row 1: what came before is handed on, and the row is refused.
+    server.with(|world| {
+        let mut bytes = world.image.section(Section::Resident).unwrap().to_vec();
+        bytes[2 * 5000 - 1] ^= 1;
+        world.image = world.image.with(Section::Resident, &bytes);
+    });
+    let (code, handed_on) = stream_of(&mut table, 1).unwrap_err();
+    assert_eq!((code, handed_on.len()), ("unproven", 5000));
+    assert_eq!(stream_of(&mut table, 0).unwrap(), value(0, 5000));
 }
