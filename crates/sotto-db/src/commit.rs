@@ -1,13 +1,23 @@
-//! The Merkle tree over a table's rows ([`sotto_catalog::rows_root`]): built, put into records, and moved along with changes.
+//! The Merkle tree over a table's rows ([`sotto_catalog::rows_root`]).
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `laid` | records that end with the proof of their rows, and rows out of records |
+//! | `moved` | the tree after changes to rows, and what changes with it |
+
+mod laid;
+mod moved;
+
+pub(crate) use laid::{Proven, Unpacked};
+pub(crate) use moved::{Move, Moved};
 
 use crate::progress::{Stage, Watcher};
-use crate::table::{Packed, TableSource};
+use crate::table::TableSource;
 use crate::{DbError, Result};
 use rayon::prelude::*;
 use sotto_catalog::Packing;
 use sotto_catalog::rows_root::{self, Leaf, NODE_BYTES, Node, RowsRoot};
-use sotto_core::{Artifact, Change, Misuse, Rows, Section, Sink, Sure};
-use std::collections::BTreeSet;
+use sotto_core::{Artifact, Rows, Section, Sink, Sure};
 
 /// Bytes of rows that are read at a time.
 const BLOCK_BYTES: u64 = 8 << 20;
@@ -187,174 +197,4 @@ fn one(table: &dyn TableSource, leaf: u64, leaf_rows: u64) -> sotto_core::Result
         }
     }
     Ok(hash.finish())
-}
-
-/// The tree after changes to rows, and all that changes with it.
-pub(crate) struct Moved {
-    /// The tree's artifact.
-    pub(crate) nodes: Vec<u8>,
-    /// Those of the rows and those of what proves them, in the order of their records.
-    pub(crate) changes: Vec<Change>,
-}
-
-/// Moves a tree along with changes.
-pub(crate) struct Move<'a> {
-    pub(crate) root: &'a RowsRoot,
-    /// The tree's artifact, of the epoch before.
-    pub(crate) nodes: &'a [u8],
-    /// The records with the rows that they are to have, and the paths that they had.
-    pub(crate) records: &'a dyn Rows,
-    /// The layout of the rows that are to be, and how many there were.
-    pub(crate) packing: Packing,
-    pub(crate) rows_before: u64,
-}
-
-impl Move<'_> {
-    /// Hashes the leaves of the rows that changed, and of those that are new.
-    pub(crate) fn apply(
-        &self,
-        rows: impl Iterator<Item = u64>,
-        mut changes: Vec<Change>,
-    ) -> sotto_core::Result<Moved> {
-        let RowsRoot { leaf_rows, path, .. } = *self.root;
-        let (levels, rows_after) = (path.unwrap_or(0), self.packing.rows());
-        let new = self.root.leaves(self.rows_before)..self.root.leaves(rows_after);
-        let tops = rows.map(|row| row / leaf_rows).chain(new).map(|leaf| leaf >> levels);
-        let tops: Vec<u64> = tops.collect::<BTreeSet<_>>().into_iter().collect();
-        let moved = tops.par_iter().map(|top| self.below(*top)).collect::<sotto_core::Result<Vec<_>>>()?;
-        let mut nodes = self.nodes.to_vec();
-        nodes.resize(self.root.tree_bytes(rows_after) as usize, 0);
-        for (top, (node, paths)) in tops.into_iter().zip(moved) {
-            let place = nodes.as_chunks_mut::<NODE_BYTES>().0.get_mut(top as usize);
-            *place.ok_or(Misuse::Rule("a node is one of the tree's"))? = node;
-            changes.extend(paths);
-        }
-        changes.sort_by_key(|change| (change.record, change.offset));
-        Ok(Moved { nodes, changes })
-    }
-
-    /// A node of the artifact, and what changes in the paths of all leaves below it.
-    fn below(&self, top: u64) -> sotto_core::Result<(Node, Vec<Change>)> {
-        let RowsRoot { leaf_rows, path, .. } = *self.root;
-        let levels = path.unwrap_or(0);
-        let first = top << levels;
-        let leaves = first..self.root.leaves(self.packing.rows()).min((top + 1) << levels);
-        let table = Unpacked { records: self.records, packing: self.packing };
-        let hashes = leaves.clone().into_par_iter().map(|leaf| one(&table, leaf, leaf_rows));
-        let tree = Tree::over(hashes.collect::<sotto_core::Result<_>>()?, leaf_rows, path);
-        let node = node(tree.levels.last().map(Vec::as_slice).unwrap_or_default(), 0);
-        let mut changes = Vec::new();
-        for leaf in leaves.filter(|_| levels > 0) {
-            let path = tree.path(leaf - first);
-            for (level, node) in (0..).zip(path.as_chunks::<NODE_BYTES>().0) {
-                let at = self.packing.path_offset() + level * NODE_BYTES as u64;
-                let mut held = [0; NODE_BYTES];
-                let places = self.packing.leaf_places(leaf, at, NODE_BYTES)?;
-                for place in &places {
-                    let part = held.get_mut(place.bytes.clone()).sure("a place lies in its node");
-                    self.records.read_part(place.record, place.offset, part)?;
-                }
-                for place in places.into_iter().filter(|_| held != *node) {
-                    let bytes = node.get(place.bytes).sure("a place lies in its node").to_vec();
-                    changes.push(Change { record: place.record, offset: place.offset, bytes });
-                }
-            }
-        }
-        Ok((node, changes))
-    }
-}
-
-/// The records of a table, each leaf of which ends with its path.
-pub(crate) struct Proven<'a> {
-    pub(crate) records: Packed<'a>,
-    pub(crate) packing: Packing,
-    pub(crate) tree: &'a Tree,
-}
-
-impl Proven<'_> {
-    /// Writes what there is of paths in `out`, which are bytes of one record from `offset` on.
-    fn lay(&self, record: u64, offset: u64, out: &mut [u8]) {
-        let packing = &self.packing;
-        if packing.path_bytes() == 0 {
-            return;
-        }
-        let (leaf, part) = (record / packing.lookups() as u64, record % packing.lookups() as u64);
-        // Where the path begins and where `out` does, both from the start of the leaf.
-        let (begin, at) = (packing.path_offset(), part * packing.record_bytes() + offset);
-        let (skipped, place) = (at.saturating_sub(begin) as usize, begin.saturating_sub(at) as usize);
-        if skipped as u64 >= packing.path_bytes() || place >= out.len() {
-            return;
-        }
-        let path = self.tree.path(leaf);
-        let path = path.iter().skip(skipped);
-        out.iter_mut().skip(place).zip(path).for_each(|(out, byte)| *out = *byte);
-    }
-}
-
-impl Rows for Proven<'_> {
-    fn records(&self) -> u64 {
-        self.records.records()
-    }
-
-    fn record_bytes(&self) -> usize {
-        self.records.record_bytes()
-    }
-
-    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
-        self.records.read(first, out)?;
-        let records = out.chunks_exact_mut(self.record_bytes());
-        (first..).zip(records).for_each(|(record, out)| self.lay(record, 0, out));
-        Ok(())
-    }
-
-    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
-        self.records.read_part(record, offset, out)?;
-        self.lay(record, offset, out);
-        Ok(())
-    }
-}
-
-/// The rows of records: a table again.
-pub(crate) struct Unpacked<'a> {
-    pub(crate) records: &'a dyn Rows,
-    pub(crate) packing: Packing,
-}
-
-impl TableSource for Unpacked<'_> {
-    fn rows(&self) -> u64 {
-        self.packing.rows()
-    }
-
-    fn row_bytes(&self) -> usize {
-        self.packing.row_bytes() as usize
-    }
-
-    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
-        let width = self.row_bytes();
-        let together = self.packing.rows_per_record();
-        if self.packing.lookups() > 1 {
-            let rows = (first..).zip(out.chunks_exact_mut(width));
-            return rows.into_iter().try_for_each(|(row, out)| self.read_part(row, 0, out));
-        }
-        // As many records as the rows lie in, read together.
-        let step = self.records.record_bytes();
-        let (record, before) = (first / together, (first % together) as usize);
-        let count = (before + out.len() / width).div_ceil(together as usize);
-        let mut records = vec![0; count * step];
-        self.records.read(record, &mut records)?;
-        let rows =
-            records.chunks_exact(step).flat_map(|record| record.chunks_exact(width).take(together as usize));
-        out.chunks_exact_mut(width).zip(rows.skip(before)).for_each(|(out, row)| out.copy_from_slice(row));
-        Ok(())
-    }
-
-    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
-        let (leaf, slot) = (row / self.packing.rows_per_record(), row % self.packing.rows_per_record());
-        let begin = slot * self.packing.row_bytes() + offset;
-        for place in self.packing.leaf_places(leaf, begin, out.len())? {
-            let part = out.get_mut(place.bytes).ok_or(Misuse::Rule("a place lies in its row"))?;
-            self.records.read_part(place.record, place.offset, part)?;
-        }
-        Ok(())
-    }
 }

@@ -1,0 +1,101 @@
+//! Records that end with the proof of their rows, and rows out of records.
+
+use super::Tree;
+use crate::table::{Packed, TableSource};
+use sotto_catalog::Packing;
+use sotto_core::{Misuse, Rows};
+
+/// The records of a table, each leaf of which ends with its path.
+pub(crate) struct Proven<'a> {
+    pub(crate) records: Packed<'a>,
+    pub(crate) packing: Packing,
+    pub(crate) tree: &'a Tree,
+}
+
+impl Proven<'_> {
+    /// Writes what there is of paths in `out`, which are bytes of one record from `offset` on.
+    fn lay(&self, record: u64, offset: u64, out: &mut [u8]) {
+        let packing = &self.packing;
+        if packing.path_bytes() == 0 {
+            return;
+        }
+        let (leaf, part) = (record / packing.lookups() as u64, record % packing.lookups() as u64);
+        // Where the path begins and where `out` does, both from the start of the leaf.
+        let (begin, at) = (packing.path_offset(), part * packing.record_bytes() + offset);
+        let (skipped, place) = (at.saturating_sub(begin) as usize, begin.saturating_sub(at) as usize);
+        if skipped as u64 >= packing.path_bytes() || place >= out.len() {
+            return;
+        }
+        let path = self.tree.path(leaf);
+        let path = path.iter().skip(skipped);
+        out.iter_mut().skip(place).zip(path).for_each(|(out, byte)| *out = *byte);
+    }
+}
+
+impl Rows for Proven<'_> {
+    fn records(&self) -> u64 {
+        self.records.records()
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.records.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.records.read(first, out)?;
+        let records = out.chunks_exact_mut(self.record_bytes());
+        (first..).zip(records).for_each(|(record, out)| self.lay(record, 0, out));
+        Ok(())
+    }
+
+    fn read_part(&self, record: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.records.read_part(record, offset, out)?;
+        self.lay(record, offset, out);
+        Ok(())
+    }
+}
+
+/// The rows of records: a table again.
+pub(crate) struct Unpacked<'a> {
+    pub(crate) records: &'a dyn Rows,
+    pub(crate) packing: Packing,
+}
+
+impl TableSource for Unpacked<'_> {
+    fn rows(&self) -> u64 {
+        self.packing.rows()
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.packing.row_bytes() as usize
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let width = self.row_bytes();
+        let together = self.packing.rows_per_record();
+        if self.packing.lookups() > 1 {
+            let rows = (first..).zip(out.chunks_exact_mut(width));
+            return rows.into_iter().try_for_each(|(row, out)| self.read_part(row, 0, out));
+        }
+        // As many records as the rows lie in, read together.
+        let step = self.records.record_bytes();
+        let (record, before) = (first / together, (first % together) as usize);
+        let count = (before + out.len() / width).div_ceil(together as usize);
+        let mut records = vec![0; count * step];
+        self.records.read(record, &mut records)?;
+        let rows =
+            records.chunks_exact(step).flat_map(|record| record.chunks_exact(width).take(together as usize));
+        out.chunks_exact_mut(width).zip(rows.skip(before)).for_each(|(out, row)| out.copy_from_slice(row));
+        Ok(())
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let (leaf, slot) = (row / self.packing.rows_per_record(), row % self.packing.rows_per_record());
+        let begin = slot * self.packing.row_bytes() + offset;
+        for place in self.packing.leaf_places(leaf, begin, out.len())? {
+            let part = out.get_mut(place.bytes).ok_or(Misuse::Rule("a place lies in its row"))?;
+            self.records.read_part(place.record, place.offset, part)?;
+        }
+        Ok(())
+    }
+}
