@@ -87,9 +87,12 @@ fn http(server: &Running) -> Http {
     Http::new(&format!("http://{}", server.public), &Settings::default()).unwrap()
 }
 
-fn client(servers: &[Running]) -> Builder {
+/// A client that keeps hint and state in a folder.
+fn client(servers: &[Running], kept: &TempDir) -> Builder {
     let lines = servers.iter().map(|server| Box::new(http(server)) as Box<dyn Transport>).collect();
-    Table::over_all(lines, "t").state_in_memory().verified()
+    let folder = |name| kept.path().join(name);
+    let builder = Table::over_all(lines, "t").cache_dir(folder("cache")).verified();
+    builder.state_dir(folder("state")).anchor_dir(folder("anchors"))
 }
 
 fn refresh(servers: &[Running]) {
@@ -103,8 +106,8 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
     for scheme in sotto_registry::SCHEMES {
         let published = Published::new(scheme, Verified::Yes, |_| 0);
         let servers = published.serve();
-        let cache = tempfile::tempdir().unwrap();
-        let mut table = client(&servers).cache_dir(cache.path()).open().unwrap();
+        let kept = tempfile::tempdir().unwrap();
+        let mut table = client(&servers, &kept).open().unwrap();
         assert!(table.session().is_verified());
         for row in [0, 123, ROWS - 1] {
             assert_eq!(table.get(row).unwrap(), value(row, 0), "{}", scheme.id);
@@ -118,8 +121,9 @@ fn rows_of_every_scheme_are_verified_over_epochs() {
             assert_eq!(table.get(7).unwrap(), value(7, salt), "{}", scheme.id);
             assert_eq!(table.get(8).unwrap(), value(8, 0), "{}", scheme.id);
         }
-        // Another process finds what the cache kept.
-        let mut again = client(&servers).cache_dir(cache.path()).open().unwrap();
+        // Another process finds what was kept.
+        drop(table);
+        let mut again = client(&servers, &kept).open().unwrap();
         assert_eq!(again.get(7).unwrap(), value(7, 4), "{}", scheme.id);
     }
 }
@@ -129,7 +133,8 @@ fn who_demands_proofs_is_given_no_table_without() {
     let scheme = sotto_registry::find("simplepir/1").unwrap();
     let published = Published::new(scheme, Verified::No, |_| 0);
     let servers = published.serve();
-    let Err(error) = client(&servers).open() else { panic!("a table without proofs") };
+    let kept = tempfile::tempdir().unwrap();
+    let Err(error) = client(&servers, &kept).open() else { panic!("a table without proofs") };
     assert!(matches!(error, ClientError::NotVerified { .. }), "{error}");
     assert_eq!(error.code(), "not-verified");
 }
