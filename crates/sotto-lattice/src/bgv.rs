@@ -1,4 +1,8 @@
-//! BGV over several primes, on any ring whose plaintexts fall into slots that rotate.
+//! BGV and BFV over several primes, on any ring whose plaintexts fall into slots that rotate.
+//!
+//! Both are one here: messages lie at the top, where BFV has them, and switching and rounding are BFV's; products of ciphertexts
+//! are BGV's, which are exact, need no larger modulus, and fit primes that are 1 modulo the plain modulus ([`rns`], [`tensor`](mod@tensor)).
+//! A plaintext is encoded by slots, or by the coefficients themselves.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -8,6 +12,7 @@
 //! | [`level`], [`rns`] | which primes are left, and polynomials modulo them; how messages are scaled, and why |
 //! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
 //! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
+//! | [`expand`] | one ciphertext of coefficients becomes a ciphertext each |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
 //! | [`noise`] | the variance each step adds, on average and at most |
 //! | [`rows`] | sums of ciphertexts times rows: the pass over a table |
@@ -20,6 +25,7 @@
 pub mod answer;
 pub mod cipher;
 pub mod encrypt;
+pub mod expand;
 #[cfg(test)]
 mod fixture;
 pub mod keyswitch;

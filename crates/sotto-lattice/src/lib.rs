@@ -11,7 +11,7 @@
 //! | [`lower`](mod@lower) | from `q q'` down to `q` |
 //! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
-//! | [`bgv`] | BGV: several primes, levels, slots that multiply and rotate |
+//! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, coefficients that expand |
 //! | [`scratch`] | the working memory of all these |
 //! | `words` | words that start on a cache line |
 //!

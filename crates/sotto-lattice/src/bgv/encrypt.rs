@@ -52,6 +52,24 @@ pub fn encrypt<R: SlotRing>(
     body(rns, level, secret, mask, &message, errors)
 }
 
+/// The same of the plaintext over `2^halvings`, which as many doublings give back whole: those of [`expand`](super::expand).
+///
+/// # Panics
+/// As [`encrypt`].
+pub fn encrypt_divided<R: SlotRing>(
+    rns: &Rns<R>,
+    level: Level,
+    secret: &Secret,
+    mask: &[u64],
+    (coefficients, halvings): (&[u64], u32),
+    errors: &mut Errors<'_>,
+) -> Vec<u64> {
+    let mut message = rns.from_plain(level, coefficients);
+    rns.div_plain_modulus(level, &mut message);
+    rns.halve(level, &mut message, halvings);
+    body(rns, level, secret, mask, &message, errors)
+}
+
 /// The plaintext of a ciphertext, of any level and with two or three parts, in time that does not depend on it.
 pub fn decrypt<R: SlotRing>(rns: &Rns<R>, secret: &Secret, c: &Cipher) -> Zeroizing<Vec<u64>> {
     let (words, t) = (rns.ring().words(), rns.ring().plain());

@@ -37,6 +37,8 @@ pub struct Noise {
     h: f64,
     mu: f64,
     slack: f64,
+    /// `-ln` of the probability that the slack is made for; 0 for averages.
+    x: f64,
 }
 
 /// By how much the squared norm of `n` independent coefficients may exceed its mean, but for a probability of
@@ -61,6 +63,7 @@ impl Noise {
             h: n * 2.0 / 3.0,
             mu,
             slack: 1.0,
+            x: 0.0,
         }
     }
 
@@ -71,7 +74,8 @@ impl Noise {
         // exp(-2 d^2 / n) for d more than the mean.
         let more = (-failure_log2 * std::f64::consts::LN_2 * n / 2.0).sqrt();
         let h = (n * 2.0 / 3.0 + more).min(n);
-        Noise { h, mu: 0.25, slack: slack(degree, failure_log2), ..Self::average(rns, sigma) }
+        let x = -failure_log2 * std::f64::consts::LN_2;
+        Noise { h, mu: 0.25, slack: slack(degree, failure_log2), x, ..Self::average(rns, sigma) }
     }
 
     /// A fresh ciphertext.
@@ -89,6 +93,22 @@ impl Noise {
     /// So many rotations one after the other.
     pub fn rotated(&self, before: f64, times: u32, level: Level) -> f64 {
         before + f64::from(times) * self.key_switch(level)
+    }
+
+    /// A leaf after so many rounds of expansion: a mean over its coefficients, for norms.
+    ///
+    /// A round sums an error and its image, and adds a key switch. The sum doubles the variance on average: of the coefficients
+    /// that the automorphism keeps in place half are doubled, which is four times the variance, and half are cancelled; the
+    /// others are sums of two. So few coefficients have most of what came early, and a norm is further from its mean than
+    /// that of independent equal ones: by Hsu, Kakade and Zhang (2012) with the largest variance, 4^rounds times the first.
+    pub fn expanded(&self, before: f64, rounds: u32, level: Level) -> f64 {
+        let switch = self.key_switch(level);
+        let (mut mean, mut largest) = (before, before);
+        for _ in 0..rounds {
+            (mean, largest) = (2.0 * mean + switch, 4.0 * largest + switch);
+        }
+        let weight = self.x * largest / (self.n * mean);
+        mean * (1.0 + 2.0 * weight.sqrt() + 2.0 * weight) / self.slack
     }
 
     /// Division by the last prime of a level.

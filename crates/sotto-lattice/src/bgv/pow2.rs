@@ -6,6 +6,9 @@
 //! Smart, EUROCRYPT 2012). Under `X -> X^(5^k)` slot `i` takes what slot `i + k` had, in both.
 //!
 //! The transform modulo `t` is the one modulo any prime, so slots are that transform in another order.
+//!
+//! A ring whose plain modulus splits nothing has [no slots](Pow2::of_coefficients): its plaintexts are their coefficients, and any
+//! modulus will do.
 
 use super::ring::SlotRing;
 use sotto_math::modulus::Modulus;
@@ -24,10 +27,11 @@ pub struct Pow2 {
 
 #[derive(Debug)]
 struct Inner {
+    n: usize,
+    t: u64,
     plans: Vec<NttPlan>,
-    plain: NttPlan,
-    /// For each slot, cycle after cycle, its place in the transform modulo `t`.
-    places: Vec<usize>,
+    /// The transform modulo `t`, and for each slot, cycle after cycle, its place there; none in a ring without slots.
+    slots: Option<(NttPlan, Vec<usize>)>,
     identity: Turn,
 }
 
@@ -44,13 +48,9 @@ impl Pow2 {
     /// too. `None` unless `n` is a power of two in 64..=16384, all are distinct primes that are 1 modulo `2n`, and there
     /// are at least two besides `t`.
     pub fn new(n: usize, t: Modulus, primes: &[Modulus]) -> Option<Self> {
-        let all: Vec<u64> = primes.iter().chain([&t]).map(Modulus::value).collect();
-        let distinct = all.iter().enumerate().all(|(i, q)| !all[..i].contains(q));
-        let prime = primes.iter().chain([&t]).all(|q| q.factors().is_none());
-        if !distinct || !prime || primes.len() < 2 {
+        if primes.contains(&t) || t.factors().is_some() {
             return None;
         }
-        let plans = primes.iter().map(|q| NttPlan::new(n, *q)).collect::<Option<Vec<_>>>()?;
         let plain = NttPlan::new(n, t)?;
         let mut place_of = vec![0; 2 * n];
         (0..n).for_each(|place| place_of[plain.exponent(place)] = place);
@@ -58,8 +58,23 @@ impl Pow2 {
         let powers: Vec<usize> = powers.collect();
         let negatives = powers.iter().map(|power| 2 * n - power);
         let places = powers.iter().copied().chain(negatives).map(|exponent| place_of[exponent]).collect();
-        let identity = Turn(Arc::new(plain.automorphism(1)?));
-        Some(Pow2 { inner: Arc::new(Inner { plans, plain, places, identity }) })
+        Self::with(n, t.value(), primes, Some((plain, places)))
+    }
+
+    /// The same without slots: plaintexts are coefficients modulo any `t` from 2 on.
+    pub fn of_coefficients(n: usize, t: u64, primes: &[Modulus]) -> Option<Self> {
+        if t < 2 { None } else { Self::with(n, t, primes, None) }
+    }
+
+    fn with(n: usize, t: u64, primes: &[Modulus], slots: Option<(NttPlan, Vec<usize>)>) -> Option<Self> {
+        let values: Vec<u64> = primes.iter().map(Modulus::value).collect();
+        let distinct = values.iter().enumerate().all(|(i, q)| !values[..i].contains(q));
+        if !distinct || primes.len() < 2 || primes.iter().any(|q| q.factors().is_some()) {
+            return None;
+        }
+        let plans = primes.iter().map(|q| NttPlan::new(n, *q)).collect::<Option<Vec<_>>>()?;
+        let identity = Turn(Arc::new(plans.first()?.automorphism(1)?));
+        Some(Pow2 { inner: Arc::new(Inner { n, t, plans, slots, identity }) })
     }
 
     /// The ring of degree 8192 with slots modulo 65537 and this many primes, the special one counted: 2, 3 or 4.
@@ -74,10 +89,12 @@ impl Pow2 {
         self.power(2 * self.degree() - 1)
     }
 
-    fn power(&self, k: usize) -> Turn {
-        // There is an automorphism for every odd number below 2n, and no other is asked for. Slots of all moduli are in
-        // one order, so that the plain modulus's serves every prime.
-        self.inner.plain.automorphism(k).map_or_else(|| self.inner.identity.clone(), |a| Turn(Arc::new(a)))
+    /// The automorphism `X -> X^k`, for an odd `k` below `2n`.
+    pub fn power(&self, k: usize) -> Turn {
+        // There is an automorphism for every odd number below 2n, and no other is asked for. Values modulo all primes are in
+        // one order, so that the first prime's serves each.
+        let found = self.inner.plans.first().and_then(|plan| plan.automorphism(k));
+        found.map_or_else(|| self.inner.identity.clone(), |a| Turn(Arc::new(a)))
     }
 }
 
@@ -85,11 +102,11 @@ impl SlotRing for Pow2 {
     type Turn = Turn;
 
     fn degree(&self) -> usize {
-        self.inner.plain.n()
+        self.inner.n
     }
 
     fn plain(&self) -> u64 {
-        self.inner.plain.modulus().value()
+        self.inner.t
     }
 
     fn plans(&self) -> &[NttPlan] {
@@ -136,21 +153,22 @@ impl SlotRing for Pow2 {
 
     fn encode(&self, slots: &[u64], coefficients: &mut [u64]) {
         assert_eq!(slots.len(), self.degree(), "as many slots as coefficients");
-        self.inner.places.iter().zip(slots).for_each(|(place, slot)| coefficients[*place] = *slot);
-        self.inner.plain.inverse(coefficients);
+        let Some((plain, places)) = &self.inner.slots else { return coefficients.copy_from_slice(slots) };
+        places.iter().zip(slots).for_each(|(place, slot)| coefficients[*place] = *slot);
+        plain.inverse(coefficients);
     }
 
     fn decode(&self, coefficients: &[u64], slots: &mut [u64]) {
         assert_eq!(slots.len(), self.degree(), "as many slots as coefficients");
+        let Some((plain, places)) = &self.inner.slots else { return slots.copy_from_slice(coefficients) };
         let mut values = Zeroizing::new(coefficients.to_vec());
-        self.inner.plain.forward(&mut values);
-        self.inner.places.iter().zip(slots).for_each(|(place, slot)| *slot = values[*place]);
+        plain.forward(&mut values);
+        places.iter().zip(slots).for_each(|(place, slot)| *slot = values[*place]);
     }
 
     fn slot_arithmetic(&self, a: u64, b: u64) -> [u64; 2] {
-        let t = self.inner.plain.modulus();
-        let (a, b) = (t.reduce(a), t.reduce(b));
-        [t.add(a, b), t.mul(a, b)]
+        let (a, b, t) = (u128::from(a), u128::from(b), u128::from(self.inner.t));
+        [a + b, a * b].map(|x| (x % t) as u64)
     }
 
     fn spread(&self) -> f64 {

@@ -162,6 +162,15 @@ impl<R: SlotRing> Rns<R> {
         }
     }
 
+    /// `x /= 2^halvings`, exactly: modulo odd primes.
+    pub(super) fn halve(&self, level: Level, x: &mut [u64], halvings: u32) {
+        for (plan, x) in self.plans(level).zip(x.chunks_exact_mut(self.ring().words())) {
+            let q = plan.modulus();
+            let inverse = (0..halvings).fold(1, |product, _| q.mul(product, q.inv(2)));
+            x.iter_mut().for_each(|x| *x = q.mul(*x, inverse));
+        }
+    }
+
     /// `x *= P` in the limb of one prime, for the special prime `P`.
     pub(super) fn mul_special(&self, prime: usize, x: &mut [u64]) {
         let q = self.ring().plans()[prime].modulus();

@@ -3,6 +3,7 @@
 //! Measured and average standard deviations may differ by 0.3 bits, and no coefficient may be further out than the bound
 //! says that one in 2^20 ciphertexts has any. Seeds are fixed, so a test that passes will.
 
+mod expansion;
 mod setting;
 
 use setting::{Setting, m8191, pow2};

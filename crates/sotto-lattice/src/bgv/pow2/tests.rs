@@ -98,3 +98,17 @@ fn rings_that_cannot_be_are_refused() {
         Modulus::composite(Modulus::new(268369921).unwrap(), Modulus::new(249561089).unwrap()).unwrap();
     assert!(Pow2::new(64, t, &[p, product]).is_none());
 }
+
+#[test]
+fn coefficients_need_no_plain_prime() {
+    let primes = Pow2::PRIMES.map(|q| Modulus::new(q).unwrap());
+    let ring = Pow2::of_coefficients(64, 1024, &primes).unwrap();
+    let plain: Vec<u64> = (0..64).map(|i| i * 16 + 3).collect();
+    let [mut coefficients, mut back] = [vec![0; 64], vec![0; 64]];
+    ring.encode(&plain, &mut coefficients);
+    ring.decode(&coefficients, &mut back);
+    assert_eq!((&coefficients, &back), (&plain, &plain));
+    assert_eq!(ring.slot_arithmetic(1000, 100), [76, 100_000 % 1024]);
+    assert!(Pow2::of_coefficients(64, 1, &primes).is_none());
+    assert!(Pow2::of_coefficients(64, 16, &[primes[0], primes[0]]).is_none());
+}

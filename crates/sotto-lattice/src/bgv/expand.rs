@@ -1,0 +1,100 @@
+//! Expansion: one ciphertext of a polynomial becomes many, each of one of its coefficients.
+//!
+//! Round `j` splits a ciphertext whose message has only powers of `X^(2^j)`. Under `X -> X^(n / 2^j + 1)` its even powers (of
+//! `X^(2^j)`) stay and its odd ones change sign: with `t` the image of `c`, `c + t` has twice the even ones, and
+//! `X^(-2^j) (c - t)` twice the odd ones, moved to even places (Angel, Chen, Laine and Setty, S&P 2018, section 3.3), with one
+//! key switch for both as in [`crate::expand`]. So `rounds` of them multiply by `2^rounds`, which whoever encrypts
+//! [divides by](super::encrypt::encrypt_divided).
+//!
+//! Rounds follow each other, and the splits of a round are independent: callers spread them over the pool they have.
+
+use super::cipher::Cipher;
+use super::pow2::Pow2;
+use super::ring::SlotRing;
+use super::rns::Rns;
+use super::rotate::RotationKey;
+use super::scratch::Scratch;
+use super::secret::Secret;
+use crate::encrypt::{Errors, Masks};
+
+/// Rounds that so many values take.
+pub fn rounds(values: usize) -> u32 {
+    values.next_power_of_two().trailing_zeros()
+}
+
+/// The exponent of a round's automorphism.
+fn element(n: usize, round: u32) -> usize {
+    (n >> round) + 1
+}
+
+/// Makes the key of a round: one body a prime, modulo all primes.
+pub fn generate(
+    rns: &Rns<Pow2>,
+    round: u32,
+    secret: &Secret,
+    masks: Masks<'_>,
+    errors: &mut Errors<'_>,
+) -> Vec<Vec<u64>> {
+    let order = 2 * rns.ring().degree();
+    let k = element(rns.ring().degree(), round);
+    // The inverse of an odd number modulo a power of two, by Newton's iteration: each step doubles the bits that are right.
+    let inverse = (0..6).fold(k, |x, _| x.wrapping_mul(2usize.wrapping_sub(k.wrapping_mul(x)))) % order;
+    RotationKey::generate_for(rns, &rns.ring().power(inverse), secret, masks, errors)
+}
+
+/// One round, with its key.
+#[derive(Debug, Clone)]
+pub struct Round {
+    key: RotationKey<Pow2>,
+    /// The values of `X^(-2^j)`, modulo every prime.
+    monomial: Vec<u64>,
+}
+
+impl Round {
+    /// Puts a round together; `None` if there is not one body a prime.
+    ///
+    /// # Panics
+    /// If a body is not a polynomial modulo all primes.
+    pub fn assemble(rns: &Rns<Pow2>, round: u32, bodies: &[Vec<u64>], masks: Masks<'_>) -> Option<Self> {
+        let turn = rns.ring().power(element(rns.ring().degree(), round));
+        let monomial = rns.plans(rns.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect();
+        Some(Round { key: RotationKey::assemble(rns, turn, bodies, masks)?, monomial })
+    }
+
+    /// The even half replaces `c`, and the odd one is what is returned.
+    ///
+    /// # Panics
+    /// If `c` has not two parts.
+    pub fn split(&self, rns: &Rns<Pow2>, c: &mut Cipher, scratch: &mut Scratch) -> Cipher {
+        let level = c.level();
+        let mut image = Cipher::zero(rns, level, 2);
+        let mut odd = Cipher::zero(rns, level, 2);
+        self.key.apply(rns, c, &mut image, scratch);
+        for part in 0..2 {
+            for (limb, (plan, monomial)) in
+                rns.plans(level).zip(self.monomial.chunks_exact(rns.ring().words())).enumerate()
+            {
+                plan.split(
+                    c.limb_mut(part, limb),
+                    image.limb(part, limb),
+                    monomial,
+                    odd.limb_mut(part, limb),
+                );
+            }
+        }
+        odd
+    }
+
+    /// The even half alone replaces `c`.
+    ///
+    /// # Panics
+    /// If `c` has not two parts.
+    pub fn fold(&self, rns: &Rns<Pow2>, c: &mut Cipher, scratch: &mut Scratch) {
+        let mut image = Cipher::zero(rns, c.level(), 2);
+        self.key.apply(rns, c, &mut image, scratch);
+        c.add(rns, &image);
+    }
+}
+
+#[cfg(test)]
+mod tests;
