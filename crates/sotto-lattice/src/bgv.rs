@@ -16,13 +16,15 @@
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
 //! | [`noise`] | the variance each step adds, on average and at most |
 //! | [`rows`] | sums of ciphertexts times rows: the pass over a table |
+//! | `pass`, `cells` | that pass on several threads (feature `server`); one plaintext of such a table |
 //! | [`stored`] | plaintexts in about as many bits as they hold |
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //! | [`scratch`] | the working memory of key switching |
 //!
-//! Nothing here starts threads: each function works on one ciphertext, and callers spread those over the pool they have.
+//! Nothing here starts threads: each function works on one ciphertext, and callers spread those over the pool they have; `pass` uses the current one.
 
 pub mod answer;
+mod cells;
 pub mod cipher;
 pub mod encrypt;
 pub mod expand;
@@ -33,6 +35,8 @@ pub mod level;
 pub mod lower;
 pub mod m8191;
 pub mod noise;
+#[cfg(feature = "server")]
+pub mod pass;
 pub mod pow2;
 pub mod ring;
 pub mod rns;

@@ -52,6 +52,11 @@ impl Table {
         Some(Table { level, layout, forms })
     }
 
+    /// The level that rows are multiplied at.
+    pub(super) fn level(&self) -> Level {
+        self.level
+    }
+
     /// Where the values of one prime lie, of each plaintext.
     pub fn layout(&self) -> &TileLayout {
         &self.layout

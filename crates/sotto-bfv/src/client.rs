@@ -1,0 +1,171 @@
+//! The client: make keys, ask, read the answer. The same for every scheme of the family.
+//!
+//! Nothing here branches, indexes or allocates by the places asked for or by a secret; the only exception is refusing a place past
+//! the end.
+
+use crate::Bfv;
+use crate::family::{Family, Method};
+use crate::layout::{Place, equal};
+use crate::message::{Answer, Keys, Query};
+use crate::params::Params;
+use crate::rings::SIGMA;
+use crate::whiten::whiten;
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_lattice::bgv::encrypt::encrypt_divided;
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::{RotationKey, Secret, SlotRing, expand};
+use sotto_lattice::encrypt::{Errors, Masks};
+use sotto_math::divide::divide;
+use sotto_math::sample::Gaussian;
+use sotto_prg::PublicSeed;
+use zeroize::Zeroizing;
+
+/// What the masks of keys are for.
+const KEY_MASKS: &str = "bfv key";
+/// What the masks of queries are for.
+pub(crate) const QUERY_MASKS: &str = "bfv query";
+
+/// The masks of a key, of which each has one a prime.
+pub(crate) fn key_masks(seed: &PublicSeed, key: usize, primes: usize) -> Masks<'_> {
+    Masks { seed, label: KEY_MASKS, first: (key * primes) as u64 }
+}
+
+/// A client about to be: its keys are made at once, since no artifact is needed.
+pub struct Prepare<F: Family> {
+    client: Client<F>,
+}
+
+impl<F: Family> sotto_core::Prepare<Bfv<F>> for Prepare<F> {
+    fn begin(params: &Params<F>, rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { client: Client::new(params.clone(), rng) })
+    }
+
+    fn finish(self) -> Result<Client<F>> {
+        Ok(self.client)
+    }
+}
+
+/// A client with its secret.
+pub struct Client<F: Family> {
+    params: Params<F>,
+    error: Gaussian,
+    secret: Secret,
+    keys: Keys,
+}
+
+/// The secret of one query: which record was asked for, of each bucket.
+pub struct Pending {
+    /// The bucket that a single lookup is about.
+    bucket: Zeroizing<u64>,
+    places: Zeroizing<Vec<u64>>,
+}
+
+impl<F: Family> sotto_core::Client<Bfv<F>> for Client<F> {
+    type Pending = Pending;
+
+    fn keys(&self) -> Keys {
+        self.keys.clone()
+    }
+
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let (layout, len) = (&self.params.layout, self.params.literal.records);
+        if index.0 >= len {
+            return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
+        }
+        // In the other buckets, which have equally many records, the same place.
+        let (bucket, place) = divide(index.0, layout.records);
+        let places = vec![place; layout.buckets];
+        Ok((One(self.asked(&places, rng)), Pending { bucket: bucket.into(), places: places.into() }))
+    }
+
+    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+        let records = self.records(&pending, &answer)?;
+        let mut out = vec![0; self.params.layout.record_bytes()];
+        for (bucket, record) in (0..).zip(&records) {
+            let mask = equal(bucket, *pending.bucket) as u8;
+            out.iter_mut().zip(record.iter()).for_each(|(out, byte)| *out |= byte & mask);
+        }
+        Ok(Record::new(out))
+    }
+}
+
+impl<F: Family> Client<F> {
+    /// Draws the secret and makes the keys.
+    fn new(params: Params<F>, rng: &mut dyn CryptoRng) -> Self {
+        let (ring, error, seed) = (&params.ring, Gaussian::new(SIGMA), PublicSeed::fresh(rng));
+        let secret = Secret::sample(ring, rng);
+        let keyring = params.method.keys();
+        let mut errors = Errors { law: &error, rng };
+        let mut bodies = Vec::new();
+        let mut next = 0..;
+        let mut masks = || key_masks(&seed, next.next().unwrap_or_default(), params.set.query_primes());
+        if let Some(by) = keyring.turn {
+            bodies.extend(RotationKey::generate(ring, by, &secret, masks(), &mut errors));
+        }
+        if keyring.square {
+            bodies.extend(SwitchKey::generate_square(ring, &secret, masks(), &mut errors));
+        }
+        for round in 0..keyring.rounds {
+            bodies.extend(expand::generate(ring, round, &secret, masks(), &mut errors));
+        }
+        Client { error, secret, keys: Keys { seed, bodies }, params }
+    }
+
+    /// Asks for one record of each bucket, by their numbers within.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] unless there is one place for each bucket; [`Misuse::IndexPastEnd`].
+    pub(crate) fn ask(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Query, Pending)> {
+        let layout = &self.params.layout;
+        if places.len() != layout.buckets {
+            return Err(Misuse::Rule("a batch has one place for each bucket").into());
+        }
+        if let Some(index) = places.iter().copied().find(|place| *place >= layout.records) {
+            return Err(Misuse::IndexPastEnd { index, len: layout.records }.into());
+        }
+        let pending = Pending { bucket: 0.into(), places: places.to_vec().into() };
+        Ok((self.asked(places, rng), pending))
+    }
+
+    fn asked(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Query {
+        let params = &*self.params;
+        let (ring, seed) = (&params.ring, PublicSeed::fresh(rng));
+        let plaintexts = params.method.ask(&params.layout, &self.places(places));
+        let mut errors = Errors { law: &self.error, rng };
+        let bodies = (0..).zip(&plaintexts).map(|(i, (numbers, halvings))| {
+            let mut coefficients = Zeroizing::new(vec![0; ring.ring().words()]);
+            ring.ring().encode(numbers, &mut coefficients);
+            let mask = ring.mask(ring.top(), &seed, QUERY_MASKS, i);
+            encrypt_divided(ring, ring.top(), &self.secret, &mask, (&coefficients, *halvings), &mut errors)
+        });
+        Query { bodies: bodies.collect(), seed }
+    }
+
+    fn places(&self, places: &[u64]) -> Zeroizing<Vec<Place>> {
+        places.iter().map(|place| self.params.layout.place(*place)).collect::<Vec<_>>().into()
+    }
+
+    /// The records of all buckets.
+    ///
+    /// # Errors
+    /// [`Misuse::Foreign`] for the answer to another query.
+    pub(crate) fn records(&self, pending: &Pending, answer: &Answer) -> Result<Vec<Zeroizing<Vec<u8>>>> {
+        let params = &*self.params;
+        if answer.0.len() != params.method.answers() || pending.places.len() != params.layout.buckets {
+            return Err(Misuse::Foreign("answer").into());
+        }
+        let open = |answer: &sotto_lattice::bgv::Answer| {
+            let coefficients = answer.decrypt(&params.ring, params.bits, &self.secret);
+            let mut numbers = Zeroizing::new(vec![0; params.layout.n]);
+            params.ring.ring().decode(&coefficients, &mut numbers);
+            numbers
+        };
+        let layout = &params.layout;
+        let read = params.method.read(layout, &open, &answer.0, &self.places(&pending.places));
+        let records = read.into_iter().zip(pending.places.iter()).enumerate().map(|(bucket, (mut words, place))| {
+            whiten(&params.literal.mask, layout.masked_as(bucket, *place), layout.bits, &mut words);
+            Zeroizing::new(layout.bytes_of(&words))
+        });
+        Ok(records.collect())
+    }
+}

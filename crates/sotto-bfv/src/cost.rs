@@ -1,0 +1,111 @@
+//! What a lookup costs: bytes exactly, time by a model of the machine that the benches run on.
+
+use crate::family::{Keyring, Method};
+use crate::layout::Layout;
+use crate::rings::RingSet;
+use sotto_core::work;
+use sotto_math::bits::packed_len;
+
+/// Bytes of the seed that stands for all masks of a message.
+pub const SEED_BYTES: usize = 32;
+
+/// Most bytes of an image.
+pub const MOST_BYTES: u64 = 1 << 46;
+
+/// Bytes of one limb of a body on the wire.
+fn limb_bytes(ring: &RingSet, prime: u64) -> usize {
+    packed_len(64 - prime.leading_zeros(), ring.degree).unwrap_or(usize::MAX)
+}
+
+/// Bytes of a body modulo the first so many primes.
+pub(crate) fn body_bytes(ring: &RingSet, primes: usize) -> usize {
+    ring.primes.iter().take(primes).map(|prime| limb_bytes(ring, *prime)).sum()
+}
+
+/// Bytes of a query of so many ciphertexts.
+pub(crate) fn query_bytes(ring: &RingSet, ciphers: usize) -> usize {
+    SEED_BYTES + ciphers * body_bytes(ring, ring.query_primes())
+}
+
+/// Bytes of a client's keys: for each key one body a prime, modulo all primes and the special one.
+pub(crate) fn keys_bytes(ring: &RingSet, keys: Keyring) -> usize {
+    SEED_BYTES + keys.count() * ring.query_primes() * body_bytes(ring, ring.primes.len())
+}
+
+/// Bytes of an answer's ciphertext.
+pub(crate) fn answer_bytes(ring: &RingSet, bits: [u8; 2]) -> usize {
+    bits.iter().map(|bits| packed_len((*bits).into(), ring.degree).unwrap_or(usize::MAX)).sum()
+}
+
+/// Bytes that the server holds for a client: its keys with their masks.
+pub(crate) fn session_bytes(ring: &RingSet, keys: Keyring) -> usize {
+    keys.count() * ring.query_primes() * ring.primes.len() * 2 * ring.degree * 8
+}
+
+/// Bytes of the image.
+pub(crate) fn image_bytes(layout: &Layout, primes: usize) -> u64 {
+    let cells = (layout.tables() as u64).saturating_mul(layout.rows as u64).saturating_mul(layout.cols() as u64);
+    cells.saturating_mul(8 * (layout.n * primes) as u64)
+}
+
+/// Nanoseconds of the steps in a ring, on one thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Times {
+    /// Of a transform.
+    pub transform: f64,
+    /// Of a product of two limbs.
+    pub product: f64,
+}
+
+/// What a pass reads of an image.
+const SCAN_BYTES_PER_NANOSECOND: f64 = 15.0;
+
+impl Times {
+    /// Those of a ring.
+    pub fn of(ring: &RingSet) -> Self {
+        let n = ring.degree as f64;
+        Times { transform: 0.075 * n * n.log2(), product: 0.3 * n }
+    }
+
+    /// A key switch: digits modulo the other primes and the special one, their products with a key, and division of both parts.
+    pub fn switch(&self, primes: usize) -> f64 {
+        let primes = primes as f64;
+        self.transform * (2.0 + 3.0 * primes + primes * primes) + self.product * 2.0 * primes * (primes + 1.0)
+    }
+
+    /// One prime less than so many.
+    pub fn lower(&self, primes: usize) -> f64 {
+        2.0 * self.transform * primes as f64
+    }
+
+    /// A product of ciphertexts.
+    pub fn tensor(&self, primes: usize) -> f64 {
+        7.0 * self.product * primes as f64
+    }
+}
+
+/// Nanoseconds of an answer on one thread.
+pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> f64 {
+    let times = Times::of(ring);
+    let scan = image_bytes(layout, method.scan_primes()) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    // Queries are laid out as the pass reads them, and answers are rounded.
+    let laid = 2.0 * times.product * (layout.tables() * layout.rows * method.scan_primes()) as f64;
+    scan + laid + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers() as f64
+}
+
+/// Work of a coefficient of a query: a mask and an error are drawn, and transformed, for each prime.
+const QUERY_WORD_OPS: u64 = 17_500;
+
+/// Work of a coefficient of an answer.
+const ANSWER_WORD_OPS: u64 = 4000;
+
+/// Work of a query and of reading its answer.
+pub(crate) fn client_ops<M: Method>(method: &M, ring: &RingSet) -> u64 {
+    let query = (method.queries() * ring.query_primes()) as u64 * QUERY_WORD_OPS;
+    (query + method.answers() as u64 * ANSWER_WORD_OPS) * ring.degree as u64
+}
+
+/// Work of an answer, in the unit of [`work`].
+pub(crate) fn server_ops(nanoseconds: f64) -> u64 {
+    (nanoseconds * work::OPS_PER_NANOSECOND as f64) as u64
+}

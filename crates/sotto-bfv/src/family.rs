@@ -1,0 +1,117 @@
+//! What a scheme of the family says of itself.
+
+use crate::cost::Times;
+use crate::layout::{Form, Layout, Place};
+use crate::noise::Noise;
+use crate::rings::{Ring, RingSet};
+#[cfg(feature = "server")]
+use crate::server::desk::{Desk, Selected};
+use sotto_core::{ParamsError, SchemeId};
+use sotto_lattice::bgv::Answer;
+#[cfg(feature = "server")]
+use sotto_lattice::bgv::Cipher;
+use std::fmt::Debug;
+use zeroize::Zeroizing;
+
+/// A scheme of the family.
+pub trait Family: Send + Sync + 'static {
+    /// The scheme's id.
+    const ID: SchemeId;
+    /// What it is, in a line.
+    const TITLE: &'static str;
+    /// How it asks.
+    type Method: Method;
+
+    /// Its sets, the default first.
+    fn sets() -> &'static [Set];
+}
+
+/// A parameter set before it meets a table.
+#[derive(Debug)]
+pub struct Set {
+    /// What a person types.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Name of the ring.
+    pub ring: &'static str,
+    /// Whether it is tried for tables that name no set.
+    pub tried: bool,
+}
+
+/// Which keys of evaluation a client registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Keyring {
+    /// Of the turn by so many slots.
+    pub turn: Option<usize>,
+    /// Of relinearisation.
+    pub square: bool,
+    /// Of so many rounds of expansion.
+    pub rounds: u32,
+}
+
+impl Keyring {
+    /// How many keys these are.
+    pub fn count(&self) -> usize {
+        usize::from(self.turn.is_some()) + usize::from(self.square) + self.rounds as usize
+    }
+}
+
+/// A plaintext of a query: numbers in slots or coefficients, and by which power of two they are divided.
+pub type Asked = (Zeroizing<Vec<u64>>, u32);
+
+/// What opens an answer: its plaintext's numbers.
+pub type Open<'a> = &'a dyn Fn(&Answer) -> Zeroizing<Vec<u64>>;
+
+/// How a query selects, at one table. All of it is public.
+pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
+    /// What numbers of plaintexts are.
+    const FORM: Form;
+
+    /// Numbers of rows worth trying, where `needed` are one after the other as many as there are.
+    fn rows(needed: u64) -> Vec<u64>;
+
+    /// The method at a table.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`] for what is out of its reach.
+    fn new(layout: &Layout, ring: &'static RingSet) -> Result<Self, ParamsError>;
+
+    /// Primes that the table is multiplied at.
+    fn scan_primes(&self) -> usize;
+
+    /// The keys it needs.
+    fn keys(&self) -> Keyring;
+
+    /// Ciphertexts of a query.
+    fn queries(&self) -> usize;
+
+    /// Ciphertexts of an answer.
+    fn answers(&self) -> usize;
+
+    /// The plaintexts of a query for one place in each bucket, in time that does not depend on them.
+    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked>;
+
+    /// The numbers of each bucket's record, with the public mask on them; in time that does not depend on the places.
+    fn read(
+        &self,
+        layout: &Layout,
+        open: Open<'_>,
+        answers: &[Answer],
+        places: &[Place],
+    ) -> Vec<Zeroizing<Vec<u64>>>;
+
+    /// The noise of a lookup, of whose sums so many rows are at their worst.
+    fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise;
+
+    /// Nanoseconds of an answer besides the pass over the table.
+    fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64;
+
+    /// A query's selectors, for each table as many as it has rows; and what is kept for the end.
+    #[cfg(feature = "server")]
+    fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected;
+
+    /// The ciphertexts of an answer, at the last level, from each table's columns.
+    #[cfg(feature = "server")]
+    fn finish(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher>;
+}

@@ -1,0 +1,299 @@
+//! Where records lie: which numbers of which plaintexts.
+//!
+//! The plaintexts are one or several *tables* of `rows` by columns; a selector multiplies a row, and each column becomes a sum.
+//! A record takes the same place in `width` columns that follow each other, its *block*.
+//!
+//! ```text
+//! Slots   one table; the slots of a plaintext have D positions of each bucket, and the record of bucket b at place
+//!         i is in row i div D at position i mod D; word k of it is slot (b, position) of column k
+//! Whole   a table for each bucket; the record at place i is in row i mod rows of block i div rows, and word k of
+//!         it is coefficient k mod n of the block's column k div n
+//! ```
+//!
+//! Slots come in two cycles of n/2 that turn together. With B buckets, rounded up to a power of two, slot (b, position) is number
+//! `position g + b mod g` of cycle `b div g`, for the gap `g` of half of them: so that turns by g move every bucket by a
+//! position. A single bucket has the positions of both cycles, one cycle after the other.
+
+use sotto_core::ParamsError;
+use sotto_math::divide::divide;
+use std::hint::black_box;
+use zeroize::Zeroizing;
+
+/// What the numbers of a plaintext are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Slots: every record takes one in each of its columns.
+    Slots,
+    /// Coefficients: every record has whole plaintexts.
+    Whole,
+}
+
+/// Where the records of one table lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// What numbers are.
+    pub form: Form,
+    /// n: numbers of a plaintext.
+    pub n: usize,
+    /// Bits of data in each.
+    pub bits: u32,
+    /// B.
+    pub buckets: usize,
+    /// R: records of each.
+    pub records: u64,
+    /// Numbers of a record.
+    pub words: usize,
+    /// Rows of a table.
+    pub rows: usize,
+    /// D: records of a bucket in the same plaintexts.
+    pub positions: usize,
+    /// Blocks of columns of a table.
+    pub blocks: usize,
+    /// Columns of a block.
+    pub width: usize,
+}
+
+/// Where a bucket's record lies. Secret, where it is a client's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Its row.
+    pub row: u64,
+    /// Its block.
+    pub block: u64,
+    /// Its position, among those of its bucket.
+    pub position: u64,
+}
+
+/// So that lists of them can be wiped.
+impl zeroize::DefaultIsZeroes for Place {}
+
+/// Most numbers of a record.
+pub const MOST_WORDS: u32 = 1 << 20;
+
+/// Positions that each of so many buckets has; 0 if there are too many.
+pub fn positions(form: Form, n: usize, buckets: u64) -> u64 {
+    match form {
+        Form::Whole => 1,
+        Form::Slots => n as u64 / buckets.clamp(1, n as u64 + 1).next_power_of_two(),
+    }
+}
+
+impl Layout {
+    /// The layout of a table of so many buckets, with `records` records in each.
+    ///
+    /// # Errors
+    /// [`ParamsError::Field`] for what has no room.
+    pub fn new(
+        form: Form,
+        [n, buckets, words, rows]: [usize; 4],
+        bits: u32,
+        records: u64,
+    ) -> Result<Self, ParamsError> {
+        let field = |field, why: &str| Err(ParamsError::Field { field, why: why.into() });
+        let positions = positions(form, n, buckets as u64);
+        if buckets == 0 || positions == 0 {
+            return field("buckets", "at least one, and no more than a plaintext has numbers");
+        }
+        if records == 0 || records > 1 << 40 {
+            return field("records", "1 to 2^40 in each bucket, and equally many in all");
+        }
+        if words == 0 || words > MOST_WORDS as usize {
+            return field("record_words", "1 to 2^20");
+        }
+        let needed = records.div_ceil(positions);
+        let in_reach = match form {
+            Form::Slots => rows as u64 == needed,
+            Form::Whole => rows > 0 && rows as u64 <= needed,
+        };
+        if !in_reach || rows > MOST_ROWS {
+            return field("rows", "at most 2^16, and as many as the records take");
+        }
+        let span = if form == Form::Whole { n } else { 1 };
+        Ok(Layout {
+            form,
+            n,
+            bits,
+            buckets,
+            records,
+            words,
+            rows,
+            positions: positions as usize,
+            blocks: usize::try_from(needed.div_ceil(rows as u64)).unwrap_or(usize::MAX),
+            width: words.div_ceil(span),
+        })
+    }
+
+    /// Bytes of a record.
+    pub fn record_bytes(&self) -> usize {
+        self.words * self.bits as usize / 8
+    }
+
+    /// Tables of plaintexts.
+    pub fn tables(&self) -> usize {
+        if self.form == Form::Whole { self.buckets } else { 1 }
+    }
+
+    /// Columns of a table.
+    pub fn cols(&self) -> usize {
+        self.blocks.saturating_mul(self.width)
+    }
+
+    /// Buckets of a table, with room for those up to a power of two.
+    pub fn lanes(&self) -> usize {
+        if self.form == Form::Whole { 1 } else { self.buckets.next_power_of_two() }
+    }
+
+    /// By how many slots a turn moves every bucket by one position.
+    pub fn gap(&self) -> usize {
+        (self.lanes() / 2).max(1)
+    }
+
+    /// Positions that turn around: those of a cycle.
+    pub fn turning(&self) -> usize {
+        self.n / 2 / self.gap()
+    }
+
+    /// Columns whose sums fit one answer, each turned one position further than the one before.
+    pub fn merged(&self) -> usize {
+        self.turning().min(self.width)
+    }
+
+    /// The position of what was at `position` and is turned by so many, in time that does not depend on either.
+    pub fn turned(&self, position: u64, by: u64) -> u64 {
+        // A power of two, so that the cycle stays and the rest goes around.
+        let around = self.turning() as u64 - 1;
+        position & !around | position.wrapping_sub(by) & around
+    }
+
+    /// The slot of a position of a bucket.
+    pub fn slot(&self, bucket: usize, position: usize) -> usize {
+        let gap = self.gap();
+        bucket / gap * (self.n / 2) + position * gap + bucket % gap
+    }
+
+    /// Where the record at a place of a bucket lies, in time that does not depend on it.
+    pub fn place(&self, place: u64) -> Place {
+        let (rest, position) = divide(place, self.positions as u64);
+        match self.form {
+            Form::Slots => Place { row: rest, block: 0, position },
+            Form::Whole => {
+                let (block, row) = divide(rest, self.rows as u64);
+                Place { row, block, position }
+            }
+        }
+    }
+
+    /// The number by which a record's mask goes, whether there is such a record or not.
+    pub fn masked_as(&self, bucket: usize, place: u64) -> u64 {
+        let each = (self.rows * self.blocks * self.positions) as u64;
+        bucket as u64 * each + place
+    }
+
+    /// The numbers of a record from its bytes.
+    pub fn words_of(&self, record: &[u8]) -> Vec<u64> {
+        let word = |k: usize| {
+            let at = k * self.bits as usize;
+            let byte = |i: usize| u64::from(record.get(at / 8 + i).copied().unwrap_or(0)) << (8 * i);
+            ((0..3).map(byte).sum::<u64>() >> (at % 8)) & ((1 << self.bits) - 1)
+        };
+        (0..self.words).map(word).collect()
+    }
+
+    /// The bytes of a record from its numbers.
+    pub fn bytes_of(&self, words: &[u64]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.record_bytes() + 8);
+        sotto_math::bits::pack_words(words, self.bits, &mut out);
+        out.truncate(self.record_bytes());
+        out
+    }
+
+    /// Slots with `mark(bucket)` at one position of each bucket and zeroes elsewhere; in time that does not depend on the positions.
+    pub fn marked(&self, positions: &[u64], mark: impl Fn(usize) -> u64) -> Zeroizing<Vec<u64>> {
+        let mut slots = Zeroizing::new(vec![0; self.n]);
+        for (bucket, wanted) in positions.iter().enumerate() {
+            let mark = mark(bucket);
+            for position in 0..self.positions {
+                slots[self.slot(bucket, position)] = mark & equal(position as u64, *wanted);
+            }
+        }
+        slots
+    }
+
+    /// The slot at a position of a bucket, in time that does not depend on the position.
+    pub fn pick(&self, slots: &[u64], bucket: usize, wanted: u64) -> u64 {
+        let each = (0..self.positions).map(|position| slots[self.slot(bucket, position)] & equal(position as u64, wanted));
+        each.fold(0, |sum, slot| sum | slot)
+    }
+}
+
+/// Most rows of a table.
+pub const MOST_ROWS: usize = 1 << 16;
+
+/// All ones if equal, else zero.
+pub fn equal(a: u64, b: u64) -> u64 {
+    let x = a ^ b;
+    // The top bit of `x | -x` says whether x is not zero. The black box keeps the mask from becoming a branch.
+    black_box((x | x.wrapping_neg()) >> 63).wrapping_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bucket_has_slots_of_its_own() {
+        for (buckets, positions) in [(1, 64), (2, 32), (3, 16), (8, 8), (33, 1), (64, 1)] {
+            let layout = Layout::new(Form::Slots, [64, buckets, 2, 3], 16, 3 * positions as u64).unwrap();
+            assert_eq!(layout.positions, positions);
+            let mut seen = [false; 64];
+            for bucket in 0..buckets {
+                for position in 0..positions {
+                    assert!(!std::mem::replace(&mut seen[layout.slot(bucket, position)], true));
+                }
+            }
+        }
+        assert!(Layout::new(Form::Slots, [64, 65, 2, 1], 16, 1).is_err());
+        assert!(Layout::new(Form::Slots, [64, 1, 2, 2], 16, 64).is_err());
+    }
+
+    #[test]
+    fn turns_move_every_bucket() {
+        for buckets in [1, 2, 5] {
+            let layout = Layout::new(Form::Slots, [64, buckets, 2, 1], 16, 7).unwrap();
+            let slots: Vec<u64> = (0..64).collect();
+            for by in [0, 1, 3, layout.turning() - 1] {
+                let turned: Vec<u64> = slots
+                    .chunks(32)
+                    .flat_map(|cycle| [&cycle[by * layout.gap()..], &cycle[..by * layout.gap()]].concat())
+                    .collect();
+                for (bucket, position) in (0..buckets).flat_map(|b| (0..layout.positions).map(move |p| (b, p))) {
+                    let to = layout.turned(position as u64, by as u64) as usize;
+                    assert_eq!(turned[layout.slot(bucket, to)], layout.slot(bucket, position) as u64);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn records_are_their_numbers() {
+        for bits in [10, 14, 16] {
+            let layout = Layout::new(Form::Whole, [64, 1, 100, 2], bits, 5).unwrap();
+            let record: Vec<u8> = (0..layout.record_bytes()).map(|i| (i * 37 + 11) as u8).collect();
+            let words = layout.words_of(&record);
+            assert!(words.len() == 100 && words.iter().all(|word| *word < 1 << bits));
+            assert_eq!(layout.bytes_of(&words), record);
+        }
+        let layout = Layout::new(Form::Whole, [64, 2, 100, 2], 10, 5).unwrap();
+        assert_eq!((layout.tables(), layout.blocks, layout.width, layout.cols()), (2, 3, 2, 6));
+        assert_eq!(layout.place(3), Place { row: 1, block: 1, position: 0 });
+    }
+
+    #[test]
+    fn marks_are_picked_again() {
+        let layout = Layout::new(Form::Slots, [64, 3, 1, 1], 16, 16).unwrap();
+        let slots = layout.marked(&[0, 15, 7], |bucket| bucket as u64 + 5);
+        assert_eq!(slots.iter().filter(|slot| **slot > 0).count(), 3);
+        assert_eq!([layout.pick(&slots, 0, 0), layout.pick(&slots, 1, 15), layout.pick(&slots, 2, 7)], [5, 6, 7]);
+        assert_eq!(layout.pick(&slots, 1, 14), 0);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a method says of its noise, and the probability that it is too much.
+//!
+//! Figures are variance proxies of coefficients of the error, in units of the last place of whatever modulus a ciphertext has there:
+//! see `sotto_lattice::bgv::noise`.
+
+use crate::rings::{Ring, SIGMA};
+use sotto_lattice::bgv::AnswerBits;
+pub use sotto_lattice::bgv::noise::Noise as Steps;
+
+/// log2 of the probability that a polynomial's norm exceeds its bound. A lookup has fewer than 2^24 polynomials.
+pub const NORM_LOG2: f64 = -90.0;
+
+/// What that leaves of a lookup's failure probability, for all its polynomials together.
+const NORMS_LOG2: f64 = NORM_LOG2 + 24.0;
+
+/// Ciphertexts that are rounded to few bits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rounded {
+    /// The variance before, modulo the last prime.
+    pub variance: f64,
+    /// A bound on what rows at their worst add there.
+    pub chosen: f64,
+    /// How many such ciphertexts have to be right.
+    pub count: f64,
+}
+
+/// The noise of a lookup.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noise {
+    /// Variances after each step, for a person.
+    pub steps: Vec<(&'static str, f64)>,
+    /// What is rounded.
+    pub rounded: Vec<Rounded>,
+    /// log2 of the probability that noise passes half a step of the message before that.
+    pub inner_log2: f64,
+}
+
+/// The bounds of each step.
+pub fn steps(ring: &Ring) -> Steps {
+    Steps::bound(ring, SIGMA, NORM_LOG2)
+}
+
+impl Noise {
+    /// log2 of the probability that any number of an answer is read wrongly.
+    pub fn failure_log2(&self, ring: &Ring, bits: AnswerBits) -> f64 {
+        let steps = steps(ring);
+        let rounded = self.rounded.iter().map(|rounded| {
+            let variance = steps.answer(rounded.variance, bits);
+            steps.answer_failure_log2(variance, rounded.chosen, bits) + rounded.count.log2()
+        });
+        let all: Vec<f64> = rounded.chain([self.inner_log2, NORMS_LOG2]).collect();
+        let worst = all.iter().fold(f64::NEG_INFINITY, |worst, log2| worst.max(*log2));
+        // A sum is at most its largest summand times how many there are. What is no number ends as certain failure.
+        (worst + (all.len() as f64).log2()).min(0.0)
+    }
+}

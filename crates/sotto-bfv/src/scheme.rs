@@ -1,0 +1,55 @@
+//! The scheme that comes of a family.
+
+use crate::family::Family;
+#[cfg(feature = "server")]
+use crate::server::Server;
+use crate::{client, message, params};
+#[cfg(feature = "server")]
+use sotto_core::{Change, Masked, Place, Result, Revise, Sink};
+use sotto_core::{Caps, One, Scheme, SchemeId};
+#[cfg(feature = "server")]
+use sotto_prg::PublicSeed;
+use std::marker::PhantomData;
+
+/// The scheme of a family `F`.
+pub struct Bfv<F>(PhantomData<fn() -> F>);
+
+impl<F: Family> Scheme for Bfv<F> {
+    const ID: SchemeId = F::ID;
+    const TITLE: &'static str = F::TITLE;
+    type Params = params::Params<F>;
+    type Fan<T> = One<T>;
+    type Keys = message::Keys;
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare<F>;
+    type Client = client::Client<F>;
+    #[cfg(feature = "server")]
+    type Server = Server<F>;
+    const CAPS: Caps<Self> = Caps::NONE.revise().mask();
+}
+
+#[cfg(feature = "server")]
+impl<F: Family> Masked for Bfv<F> {
+    fn with_mask(literal: crate::literal::Literal, seed: [u8; 32]) -> crate::literal::Literal {
+        crate::literal::Literal { mask: PublicSeed(seed), ..literal }
+    }
+
+    fn place(params: &params::Params<F>, record: u64) -> Place {
+        let layout = &params.layout;
+        let (bucket, place) = (record / layout.records, layout.place(record % layout.records));
+        let table = if layout.tables() > 1 { bucket } else { 0 };
+        Place { column: table * layout.blocks as u64 + place.block, summand: place.row }
+    }
+
+    fn most_written(params: &params::Params<F>) -> u64 {
+        params.literal.written.into()
+    }
+}
+
+#[cfg(feature = "server")]
+impl<F: Family> Revise for Bfv<F> {
+    fn revise(params: &params::Params<F>, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        crate::server::revise::revise(params, changes, out)
+    }
+}

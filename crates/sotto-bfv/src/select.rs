@@ -1,0 +1,135 @@
+//! Choosing parameters for a table: every set with every number of rows, the cheapest that is reliable.
+
+use crate::cost;
+use crate::family::{Family, Method, Set};
+use crate::layout::{self, Form, MOST_WORDS};
+use crate::literal::{Literal, NO_TABLES_MASK};
+use crate::noise::Noise;
+use crate::params::laid;
+use crate::rings::{self, Ring, RingSet};
+use sotto_core::work::SENT_BYTE_NANOSECONDS;
+use sotto_core::{Goal, ParamsError, Result, Shape};
+use sotto_lattice::bgv::AnswerBits;
+use sotto_lattice::noise::most_written;
+
+/// Bits of an answer's body above those of a number that are tried.
+const BODY_BITS: std::ops::RangeInclusive<u8> = 1..=3;
+
+/// Most bits of an answer's mask.
+const MASK_BITS: u8 = 34;
+
+/// Bits of failure probability kept back for what the bound averages over.
+const RESERVE: f64 = 1.0;
+
+/// The cheapest literal for a table: of the set named, or of those that are tried.
+///
+/// # Errors
+/// [`ParamsError::NoFit`] if no set can hold it, or none is reliable.
+pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
+    let wanted = |set: &&Set| shape.set.as_ref().map_or(set.tried, |name| set.name == name);
+    let mut best: Option<(f64, Literal)> = None;
+    for set in F::sets().iter().filter(wanted) {
+        for (price, literal) in candidates::<F>(set, shape)? {
+            if best.as_ref().is_none_or(|(least, _)| price < *least) {
+                best = Some((price, literal));
+            }
+        }
+    }
+    let why = "it is empty, it takes more than 2^46 bytes or more rows or buckets than a query selects, or a request of so many lookups \
+               together would fail too often";
+    let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
+    let (_, literal) = best.ok_or_else(no_fit)?;
+    written::<F>(literal, shape.required_failure_log2())
+}
+
+/// A set with every number of rows, at its price.
+fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>, ParamsError> {
+    let ring = rings::find(set.ring)?;
+    let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
+    let each = draft.records / u64::from(draft.buckets);
+    let positions = layout::positions(F::Method::FORM, ring.degree, draft.buckets.into());
+    if positions == 0 {
+        return Ok(Vec::new());
+    }
+    let rows = F::Method::rows(each.div_ceil(positions));
+    let priced = rows.into_iter().filter_map(|rows| {
+        let draft = Literal { rows, ..draft.clone() };
+        let (_, layout) = laid::<F>(&draft).ok()?;
+        let method = F::Method::new(&layout, ring).ok()?;
+        let bytes = cost::image_bytes(&layout, method.scan_primes());
+        let noise = method.noise(ring.ring()?, &layout, 0.0);
+        let answer_bits = answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
+        let nanoseconds = cost::nanoseconds(&method, &layout, ring);
+        let answer = method.answers() * cost::answer_bytes(ring, answer_bits);
+        let sizes = [cost::query_bytes(ring, method.queries()), answer, cost::keys_bytes(ring, method.keys())];
+        Some((price(shape, nanoseconds, sizes), Literal { answer_bits, ..draft }))
+    });
+    Ok(priced.collect())
+}
+
+/// The literal but for what is tried; `None` for a table that is empty or too large.
+fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
+    let buckets = shape.buckets.max(1);
+    if shape.rows == 0 || shape.row_bytes == 0 || !shape.rows.is_multiple_of(buckets) {
+        return None;
+    }
+    let bits = u64::from(ring.bits);
+    let words = shape.row_bytes.checked_mul(8)?.div_ceil(bits);
+    // Whole plaintexts hold as many rows as fit.
+    let words = if M::FORM == Form::Whole { words.next_multiple_of(ring.degree as u64) } else { words };
+    let rows_per_record = (words * bits / 8 / shape.row_bytes).max(1);
+    let records = (shape.rows / buckets).div_ceil(rows_per_record).checked_mul(buckets)?;
+    Some(Literal {
+        ring: ring.name.into(),
+        records,
+        buckets: u32::try_from(buckets).ok()?,
+        record_words: u32::try_from(words).ok().filter(|words| *words <= MOST_WORDS)?,
+        rows: 1,
+        answer_bits: [0; 2],
+        written: 0,
+        mask: NO_TABLES_MASK,
+    })
+}
+
+/// The fewest bits of an answer that are reliable.
+fn answer_bits(noise: &Noise, ring: &RingSet, required: f64) -> Option<[u8; 2]> {
+    let transforms: &Ring = ring.ring()?;
+    let step = (64 - (ring.plain - 1).leading_zeros()) as u8;
+    let reliable = |body: u8, mask: u8| {
+        let bits = AnswerBits::new(transforms, body.into(), mask.into());
+        bits.is_some_and(|bits| noise.failure_log2(transforms, bits) <= required - RESERVE)
+    };
+    BODY_BITS
+        .map(|more| step + more)
+        .filter_map(|body| (body..=MASK_BITS).find(|mask| reliable(body, *mask)).map(|mask| [body, mask]))
+        .min_by_key(|[body, mask]| body + mask)
+}
+
+/// The literal with as many rows to be written in place as the noise has room for: nothing is made larger for them.
+fn written<F: Family>(literal: Literal, required: f64) -> Result<Literal> {
+    let (ring, layout) = laid::<F>(&literal)?;
+    let method = F::Method::new(&layout, ring)?;
+    let [body, mask] = literal.answer_bits.map(u32::from);
+    let transforms = ring.ring().map(|ring| (ring, AnswerBits::new(ring, body, mask)));
+    let reliable = |written: u64| {
+        let Some((ring, Some(bits))) = transforms else { return false };
+        method.noise(ring, &layout, written as f64).failure_log2(ring, bits) <= required - RESERVE
+    };
+    let written = most_written(layout.rows as u64, reliable);
+    Ok(Literal { written: u32::try_from(written).unwrap_or(u32::MAX), ..literal })
+}
+
+/// What a goal minimises. Small terms of the others break ties.
+fn price(shape: &Shape, nanoseconds: f64, [query, answer, keys]: [usize; 3]) -> f64 {
+    let (query, answer) = (query as f64, answer as f64);
+    let keys = keys as f64 / shape.lookups_per_client.max(1) as f64;
+    match shape.goal {
+        Goal::ServerTime => nanoseconds + SENT_BYTE_NANOSECONDS as f64 * (query + answer + keys),
+        Goal::QueryBytes => query + (answer + keys) * 1e-3 + nanoseconds * 1e-6,
+        Goal::TotalBytes => query + answer + keys * 1e-3 + nanoseconds * 1e-6,
+        Goal::Rate => {
+            let sent = (answer + keys * 1e-3) * 1e3 / shape.row_bytes as f64;
+            sent + (query * SENT_BYTE_NANOSECONDS as f64 + nanoseconds) * 1e-9
+        }
+    }
+}

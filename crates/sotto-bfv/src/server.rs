@@ -1,0 +1,64 @@
+//! The server: a query becomes selectors, the table is multiplied by them, and sums become what is sent.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`session`] | a client's keys, ready to switch with |
+//! | [`desk`] | what a method works with |
+//! | [`merge`] | sums in slots, turned into as few ciphertexts as they fit |
+//! | [`image`] | where plaintexts lie in the image |
+//! | `group` | the records of one row and block, as plaintexts |
+//! | `encode`, [`revise`], `read` | records into the image, changes of them, and records out of it |
+//! | `answer` | the steps of an answer |
+
+mod answer;
+pub mod desk;
+mod encode;
+mod group;
+pub mod image;
+pub mod merge;
+mod read;
+pub mod revise;
+pub mod session;
+
+use crate::cost;
+use crate::family::{Family, Method};
+use crate::message::{Answer, Keys, Query};
+use crate::params::Params;
+use crate::scheme::Bfv;
+use image::Table;
+use session::Session;
+use sotto_core::{Image, Result, Rows, Sink};
+use std::sync::Arc;
+
+/// An open table.
+pub struct Server<F: Family> {
+    pub(crate) table: Table<F>,
+}
+
+impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
+    type Session = Session;
+
+    fn session_bytes(params: &Params<F>) -> usize {
+        cost::session_bytes(params.set, params.method.keys())
+    }
+
+    fn encode(params: &Params<F>, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        encode::encode(params, rows, out)
+    }
+
+    fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
+        Ok(Server { table: Table::open(params, image)? })
+    }
+
+    fn records(params: &Params<F>, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Box::new(read::Records::new(Table::open(params, image)?)))
+    }
+
+    fn admit(&self, keys: Keys) -> Result<Session> {
+        Session::admit(self.table.params(), &keys)
+    }
+
+    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+        answer::answer_many(&self.table, asks)
+    }
+}

@@ -1,0 +1,81 @@
+//! The steps of an answer: each query's selectors, one pass over the tables for several queries, and what is sent.
+
+use super::desk::{Desk, Selected};
+use super::image::Table;
+use super::session::Session;
+use crate::client::QUERY_MASKS;
+use crate::family::{Family, Method};
+use crate::message::{Answer, Query};
+use rayon::prelude::*;
+use sotto_core::server::together;
+use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_lattice::bgv::pass::pass;
+use sotto_lattice::bgv::{Answer as Sent, Cipher};
+use sotto_math::tiles::Selectors;
+
+/// Queries in one pass over the table.
+const BATCH: usize = 4;
+
+/// A query as the pass takes it.
+struct Prepared {
+    /// For each table the selectors modulo each of its primes.
+    selectors: Vec<Vec<Selectors>>,
+    kept: Vec<Cipher>,
+}
+
+/// Answers queries, in order.
+pub(super) fn answer_many<F: Family>(table: &Table<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+    let some = |asks: &[(&Session, Query)]| {
+        let prepared = asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
+        together(prepared.collect(), |queries: Vec<(&Session, Prepared)>| {
+            let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
+            let finished = queries.par_iter().zip(columns).map(|((session, query), columns)| {
+                let desk = desk(table, session);
+                let method = &table.params().method;
+                let ciphers = method.finish(&desk, &query.kept, columns);
+                Ok(Answer(ciphers.iter().map(|c| Sent::new(desk.ring, table.params().bits, c)).collect()))
+            });
+            finished.collect()
+        })
+    };
+    asks.chunks(BATCH).flat_map(some).collect()
+}
+
+fn desk<'a, F: Family>(table: &'a Table<F>, keys: &'a Session) -> Desk<'a> {
+    Desk { ring: &table.params().ring, layout: &table.params().layout, keys }
+}
+
+/// A query's selectors, laid out as the pass reads them.
+fn prepare<F: Family>(table: &Table<F>, session: &Session, query: &Query) -> Result<Prepared> {
+    let (params, ring) = (table.params(), &table.params().ring);
+    let level = ring.top();
+    let cipher = |(i, body): (u64, &Vec<u64>)| {
+        let mask = ring.mask(level, &query.seed, QUERY_MASKS, i);
+        match body.len() == mask.len() {
+            true => Ok(Cipher::new(ring, level, &[body, &mask])),
+            false => Err(PeerMisbehaved::NotCanonical("query").into()),
+        }
+    };
+    let ciphers = (0..).zip(&query.bodies).map(cipher).collect::<Result<Vec<_>>>()?;
+    let Selected { tables, kept } = params.method.select(&desk(table, session), ciphers);
+    let rows = |selectors: &Vec<Cipher>| selectors.len() == params.layout.rows;
+    if tables.len() != params.layout.tables() || !tables.iter().all(rows) {
+        return Err(Misuse::Rule("a method has a selector for each row of each table").into());
+    }
+    Ok(Prepared { selectors: tables.iter().map(|ciphers| table.shape.selectors(ciphers)).collect(), kept })
+}
+
+/// For each query the columns of each table: one pass over each.
+fn columns<F: Family>(table: &Table<F>, queries: &[&Prepared]) -> Vec<Vec<Vec<Cipher>>> {
+    let layout = &table.params().layout;
+    let mut out: Vec<Vec<Vec<Cipher>>> = queries.iter().map(|_| Vec::with_capacity(layout.tables())).collect();
+    for i in 0..layout.tables() {
+        let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.selectors[i].as_slice()).collect();
+        let sums = pass(&table.shape, table.table(i), &selectors);
+        for (out, sums) in out.iter_mut().zip(sums) {
+            let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
+            out.push(table.shape.columns(&table.params().ring, &sums, layout.cols(), 0..layout.cols()));
+        }
+    }
+    out
+}

@@ -1,0 +1,120 @@
+//! The records of one row and block, as the numbers of their plaintexts: all positions of all buckets of the table.
+
+use crate::family::Family;
+use crate::layout::{Form, Layout};
+use crate::params::Params;
+use crate::whiten::whiten;
+use sotto_core::{Result, Rows};
+use std::ops::Range;
+
+/// Which plaintexts: those of a row, in the columns of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Group {
+    pub(super) table: usize,
+    pub(super) row: usize,
+    pub(super) block: usize,
+}
+
+impl Group {
+    /// The group that a record is in, and its bucket and position there.
+    pub(super) fn of(layout: &Layout, record: u64) -> (Self, usize, usize) {
+        let (bucket, place) = ((record / layout.records) as usize, layout.place(record % layout.records));
+        let table = if layout.tables() > 1 { bucket } else { 0 };
+        (Group { table, row: place.row as usize, block: place.block as usize }, bucket, place.position as usize)
+    }
+
+    /// The cell of one of its columns.
+    pub(super) fn cell(self, layout: &Layout, k: usize) -> (usize, usize) {
+        (self.row, self.block * layout.width + k)
+    }
+
+    /// The first place of its positions, in every bucket.
+    fn first(self, layout: &Layout) -> u64 {
+        let row = match layout.form {
+            Form::Slots => self.row,
+            Form::Whole => self.block * layout.rows + self.row,
+        };
+        row as u64 * layout.positions as u64
+    }
+
+    /// The buckets of its table; with those that there are not, but have room.
+    fn buckets(self, layout: &Layout) -> Range<usize> {
+        match layout.form {
+            Form::Slots => 0..layout.lanes(),
+            Form::Whole => self.table..self.table + 1,
+        }
+    }
+
+    /// The numbers of the plaintexts of some of its columns. Room for records that there are not has their mask.
+    pub(super) fn fill<F: Family>(
+        self,
+        params: &Params<F>,
+        rows: &dyn Rows,
+        columns: Range<usize>,
+    ) -> Result<Vec<Vec<u64>>> {
+        let (layout, each) = (&params.layout, params.layout.record_bytes());
+        let first = self.first(layout);
+        let there = layout.records.saturating_sub(first).min(layout.positions as u64) as usize;
+        let mut out = vec![vec![0; layout.n]; columns.len()];
+        for bucket in self.buckets(layout) {
+            let mut bytes = vec![0; if bucket < layout.buckets { there * each } else { 0 }];
+            if !bytes.is_empty() {
+                rows.read(bucket as u64 * layout.records + first, &mut bytes)?;
+            }
+            let mut records = bytes.chunks_exact(each.max(1));
+            for position in 0..layout.positions {
+                let mut words = layout.words_of(records.next().unwrap_or_default());
+                let number = layout.masked_as(bucket, first + position as u64);
+                whiten(&params.literal.mask, number, layout.bits, &mut words);
+                put(layout, (bucket, position), &words, columns.clone(), &mut out);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The bytes of the record at a position of a bucket, out of all its plaintexts.
+    pub(super) fn get<F: Family>(self, params: &Params<F>, (bucket, position): (usize, usize), numbers: &[Vec<u64>]) -> Vec<u8> {
+        let layout = &params.layout;
+        let word = |k: usize| {
+            let (column, at) = at(layout, (bucket, position), k);
+            numbers.get(column).and_then(|numbers| numbers.get(at)).copied().unwrap_or(0) & ((1 << layout.bits) - 1)
+        };
+        let mut words: Vec<u64> = (0..layout.words).map(word).collect();
+        let number = layout.masked_as(bucket, self.first(layout) + position as u64);
+        whiten(&params.literal.mask, number, layout.bits, &mut words);
+        layout.bytes_of(&words)
+    }
+
+    /// Puts a record's bytes at a position of a bucket.
+    pub(super) fn set<F: Family>(
+        self,
+        params: &Params<F>,
+        (bucket, position): (usize, usize),
+        record: &[u8],
+        numbers: &mut [Vec<u64>],
+    ) {
+        let layout = &params.layout;
+        let mut words = layout.words_of(record);
+        let number = layout.masked_as(bucket, self.first(layout) + position as u64);
+        whiten(&params.literal.mask, number, layout.bits, &mut words);
+        put(layout, (bucket, position), &words, 0..layout.width, numbers);
+    }
+}
+
+/// The column and the place in it of number `k` of a record.
+fn at(layout: &Layout, (bucket, position): (usize, usize), k: usize) -> (usize, usize) {
+    match layout.form {
+        Form::Slots => (k, layout.slot(bucket, position)),
+        Form::Whole => (k / layout.n, k % layout.n),
+    }
+}
+
+fn put(layout: &Layout, place: (usize, usize), words: &[u64], columns: Range<usize>, out: &mut [Vec<u64>]) {
+    for (k, word) in words.iter().enumerate() {
+        let (column, at) = at(layout, place, k);
+        let room = column.checked_sub(columns.start).and_then(|column| out.get_mut(column)?.get_mut(at));
+        if let Some(room) = room {
+            *room = *word;
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Sums in slots, turned into as few ciphertexts as they fit.
+//!
+//! Every column's sum has the record's number at the wanted position of each bucket, and zeroes at all others. So the second is turned by one
+//! position and added to the first, the third by two, and so on, until positions run out: by Horner's rule, with one key and a
+//! turn a column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by k.
+
+use super::desk::Desk;
+use rayon::prelude::*;
+use sotto_lattice::bgv::{Cipher, Scratch};
+
+/// The sums of all columns, merged.
+pub fn merge(desk: &Desk<'_>, columns: &[Cipher]) -> Vec<Cipher> {
+    let one = |scratch: &mut Scratch, columns: &[Cipher]| {
+        let mut turned = Cipher::zero(desk.ring, columns[0].level(), 2);
+        let (last, others) = columns.split_last().map_or((None, columns), |(last, others)| (Some(last), others));
+        let mut sum = last.cloned().unwrap_or_else(|| turned.clone());
+        for column in others.iter().rev() {
+            if let Some(turn) = &desk.keys.turn {
+                turn.apply(desk.ring, &sum, &mut turned, scratch);
+                std::mem::swap(&mut sum, &mut turned);
+            }
+            sum.add(desk.ring, column);
+        }
+        sum
+    };
+    columns.par_chunks(desk.layout.merged()).map_init(|| desk.scratch(), one).collect()
+}

@@ -1,0 +1,53 @@
+//! A client's keys as the server holds them: every row as values, masks made from the seed.
+
+use crate::client::key_masks;
+use crate::family::{Family, Method};
+use crate::message::Keys;
+use crate::params::Params;
+use sotto_core::{PeerMisbehaved, Result};
+use sotto_lattice::bgv::expand::Round;
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::{Pow2, RotationKey, SlotRing};
+use sotto_lattice::encrypt::Masks;
+
+/// Admitted keys.
+#[derive(Debug)]
+pub struct Session {
+    /// Turns slots, if the method does.
+    pub turn: Option<RotationKey<Pow2>>,
+    /// Relinearises, if the method multiplies ciphertexts.
+    pub square: Option<SwitchKey>,
+    /// The rounds of expansion.
+    pub rounds: Vec<Round>,
+}
+
+impl Session {
+    /// Admits keys. Decoding has checked every word.
+    ///
+    /// # Errors
+    /// None for keys that [`Keys`] decoded under the same parameters.
+    pub(super) fn admit<F: Family>(params: &Params<F>, keys: &Keys) -> Result<Self> {
+        let refuse = || PeerMisbehaved::NotCanonical("keys");
+        let (ring, keyring, primes) = (&params.ring, params.method.keys(), params.set.query_primes());
+        let mut each = keys.bodies.chunks_exact(primes).enumerate();
+        let mut next = || {
+            let (key, bodies) = each.next().ok_or_else(refuse)?;
+            Ok::<(&[Vec<u64>], Masks<'_>), PeerMisbehaved>((bodies, key_masks(&keys.seed, key, primes)))
+        };
+        let mut session = Session { turn: None, square: None, rounds: Vec::new() };
+        if let Some(by) = keyring.turn {
+            let (bodies, masks) = next()?;
+            let turn = RotationKey::assemble(ring, ring.ring().turn(by), bodies, masks);
+            session.turn = Some(turn.ok_or_else(refuse)?);
+        }
+        if keyring.square {
+            let (bodies, masks) = next()?;
+            session.square = Some(SwitchKey::assemble(ring, bodies, masks).ok_or_else(refuse)?);
+        }
+        for round in 0..keyring.rounds {
+            let (bodies, masks) = next()?;
+            session.rounds.push(Round::assemble(ring, round, bodies, masks).ok_or_else(refuse)?);
+        }
+        Ok(session)
+    }
+}

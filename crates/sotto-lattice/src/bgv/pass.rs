@@ -1,0 +1,38 @@
+//! The pass over a table of values, on the threads of the current pool.
+
+use super::rows::Table;
+use rayon::prelude::*;
+use sotto_math::tiles::Selectors;
+
+/// The sums of each query, limb by limb: `bytes` has the table's values modulo each prime one after the other, and each
+/// query the selectors of every limb.
+///
+/// # Panics
+/// If `bytes` is not the table, or a query has not the selectors of each limb.
+pub fn pass(table: &Table, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Vec<u64>>> {
+    assert_eq!(bytes.len() as u64, table.bytes(), "the table");
+    let (layout, block_words) = (table.layout(), table.block_words());
+    let mut out: Vec<Vec<Vec<u64>>> = queries.iter().map(|_| Vec::new()).collect();
+    for (limb, bytes) in bytes.chunks_exact(layout.bytes() as usize).enumerate() {
+        let selectors: Vec<&Selectors> = queries.iter().map(|query| &query[limb]).collect();
+        let mut sums: Vec<Vec<u64>> =
+            queries.iter().map(|_| vec![0; block_words * layout.blocks()]).collect();
+        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
+        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let stretches = layout.blocks().div_ceil(stretch);
+        let mut parts: Vec<Vec<&mut [u64]>> = (0..stretches).map(|_| Vec::new()).collect();
+        for sums in &mut sums {
+            parts
+                .iter_mut()
+                .zip(sums.chunks_mut(stretch * block_words))
+                .for_each(|(parts, part)| parts.push(part));
+        }
+        let bytes = bytes.par_chunks(stretch * layout.block_bytes());
+        parts.into_par_iter().zip(bytes).enumerate().for_each(|(i, (mut out, bytes))| {
+            let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
+            table.scan(limb, bytes, blocks, &selectors, &mut out);
+        });
+        out.iter_mut().zip(sums).for_each(|(out, sums)| out.push(sums));
+    }
+    out
+}
