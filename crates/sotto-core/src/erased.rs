@@ -1,13 +1,14 @@
 //! The one erasure. Scheme code has its own types; everything above meets only what is here: parameters
 //! as canonical JSON, messages as bytes, secrets as opaque tickets.
 //!
-//! There are three downcasts in the whole system, all below: a [`Ticket`] back to `Client::Pending`, an
+//! There are three kinds of downcasts in the whole system, all below: a [`Ticket`] back to `Client::Pending`, an
 //! [`AnySession`] back to `Server::Session`, and an [`AnyPrepared`] back to `Stream::Prepared`. Their failure is
 //! [`crate::Misuse::Foreign`].
 //!
 //! A capability that a scheme lacks is absent, not failing: `None` in the entry, and `None` where a client or a
 //! server is asked for it.
 
+mod batch;
 mod caps;
 mod client;
 #[cfg(feature = "server")]
@@ -25,6 +26,7 @@ mod tests;
 mod units;
 mod upkeep;
 
+pub use batch::AnyBatch;
 pub use caps::Caps;
 pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
@@ -71,6 +73,8 @@ pub struct SchemeEntry {
     pub patch: Option<PatchFn>,
     /// What a record consists of, where it can be fetched piece by piece.
     pub units: Option<UnitsFn>,
+    /// How many buckets a table has, where one query asks for a record of each.
+    pub batch: Option<BucketsFn>,
     /// How a client's state is read back, where it has one that must survive.
     pub state: Option<StateEntry>,
     /// Which server makes hints, where one does.
@@ -87,6 +91,9 @@ pub type PatchFn = fn(&[u8], Artifact, &mut [u8], &[u8]) -> Result<()>;
 
 /// What a record consists of, under these parameters: see [`crate::Streamed`].
 pub type UnitsFn = fn(&[u8]) -> Result<Units>;
+
+/// How many buckets a table has, under these parameters: see [`crate::Batched::buckets`].
+pub type BucketsFn = fn(&[u8]) -> Result<u64>;
 
 impl SchemeEntry {
     /// The entry of a scheme, with every capability of its [`Scheme::CAPS`].
@@ -112,6 +119,7 @@ impl SchemeEntry {
             prepare: client::prepare::<S>,
             patch: caps.patch,
             units: caps.units,
+            batch: caps.batch,
             state: caps.state,
             proven: caps.proven,
             upkeep: caps.upkeep,
@@ -149,6 +157,7 @@ fn select<S: Scheme>(shape: &Shape) -> Result<Vec<u8>> {
             return Err(ParamsError::Field { field: "set", why }.into());
         }
     }
+    batch::fits::<S>(shape)?;
     let literal = S::Params::select(shape)?;
     S::Params::check(literal.clone())?;
     canonical::<S>(&literal)

@@ -26,6 +26,9 @@ pub struct Shape {
     /// Nodes of 32 bytes at the end of each record, which are among its bytes: node l is the same in all records whose numbers
     /// agree but for their l lowest bits. A scheme may make use of that.
     pub path: u32,
+    /// Equal parts of the table, of each of which a query asks for one record; 1 unless the scheme is [`crate::Batched`].
+    /// `rows` is the total of all parts, a multiple of it.
+    pub buckets: u64,
     /// What to spend least of.
     pub goal: Goal,
     /// One of the scheme's named parameter sets ([`Params::sets`]) instead of whichever is best.
@@ -35,7 +38,8 @@ pub struct Shape {
 impl Shape {
     /// A table of `rows` rows, each looked up for itself, with the default goal and no set named.
     pub const fn new(rows: u64, row_bytes: u64, lookups_per_client: u64) -> Self {
-        Shape { rows, row_bytes, lookups_per_client, together: 1, path: 0, goal: Goal::ServerTime, set: None }
+        let (together, path, buckets, goal, set) = (1, 0, 1, Goal::ServerTime, None);
+        Shape { rows, row_bytes, lookups_per_client, together, path, buckets, goal, set }
     }
 
     /// log2 of the largest failure probability of a lookup: a request's, divided among its lookups.
@@ -127,7 +131,8 @@ pub struct ParamsReport {
     pub costs: Costs,
     /// Estimated security.
     pub security: Security,
-    /// log2 of the bound on the probability that *any* byte of one recovered record is wrong.
+    /// log2 of the bound on the probability that *any* byte of one recovered record is wrong; of any record of an answer, where
+    /// it brings one of each bucket.
     pub failure_log2: f64,
     /// Scheme-specific facts worth showing to a person: (name, value).
     pub details: Vec<(&'static str, String)>,

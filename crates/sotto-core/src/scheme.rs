@@ -2,8 +2,8 @@
 //! knows nothing of keys, trees, sockets, files, clocks or threads.
 
 use crate::{
-    Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Fan, Misuse, Params, Record, RecordIndex, Result,
-    SchemeId, Wire,
+    Artifact, ArtifactNeed, Budget, Caps, CryptoRng, Fan, Misuse, Params, PendingOf, Record, RecordIndex,
+    Result, SchemeId, Wire,
 };
 
 /// A PIR scheme: what a client and its servers agree on. Implemented by an empty struct.
@@ -125,6 +125,52 @@ pub trait Streamed: Scheme {
         unit: u64,
         answer: Self::UnitAnswer,
     ) -> Result<Record>;
+}
+
+/// A scheme whose table consists of equal buckets, and one query asks for one record of each.
+///
+/// [`Client::query`] is the same query, for any records of the other buckets: what is sent and what comes back has the same
+/// sizes. [`crate::ParamsReport::failure_log2`] bounds the failure of a whole answer.
+pub trait Batched: Scheme {
+    /// How many buckets, at least 1. Bucket `b` has the records `b * R..(b + 1) * R`, for `R = records / buckets`.
+    fn buckets(params: &Self::Params) -> u64;
+
+    /// Asks for one record of each bucket: `places[b]` is its number within bucket `b`. Time, memory access and sizes do not
+    /// depend on the places.
+    ///
+    /// # Errors
+    /// Those of [`one_of_each`], or [`crate::Error::Exhausted`].
+    #[allow(clippy::type_complexity, reason = "what Client::query gives")]
+    fn ask(
+        client: &mut Self::Client,
+        places: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Self::Fan<Self::Query>, PendingOf<Self>)>;
+
+    /// Reads the records of all buckets, in their order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unreadable`] at most: decoding has validated the answers.
+    fn read(
+        client: &mut Self::Client,
+        pending: PendingOf<Self>,
+        answers: Self::Fan<Self::Answer>,
+    ) -> Result<Vec<Record>>;
+}
+
+/// Refuses places that are not one record of each of `buckets` buckets of `records` records: for [`Batched::ask`].
+///
+/// # Errors
+/// [`Misuse::Rule`] for another number of places; [`Misuse::IndexPastEnd`] for a place past its bucket.
+pub fn one_of_each(places: &[u64], buckets: u64, records: u64) -> Result<()> {
+    if places.len() as u64 != buckets {
+        return Err(Misuse::Rule("one place in each bucket is asked for").into());
+    }
+    // Which of them is past the end decides nothing but the error.
+    match places.iter().find(|place| **place >= records) {
+        Some(&index) => Err(Misuse::IndexPastEnd { index, len: records }.into()),
+        None => Ok(()),
+    }
 }
 
 /// Moves an artifact a client holds from one epoch to the next without fetching it whole.

@@ -11,6 +11,7 @@
 //! | [`CLEAR`] | 1 | none | a checksum per record | hints, deltas, revisions |
 //! | [`CLEAR_KEYED`] | 1 | 48 bytes | the same | keys and sessions: another session's key reads another record |
 //! | [`CLEAR_STREAM`] | 1 | 48 bytes | none | keys that outlive epochs; records in units |
+//! | [`CLEAR_BATCH`] | 1 | none | none | a record of each bucket by one query |
 //! | [`CLEAR_HELPED`] | 1, and 1 that makes hints | none | none | orders, budgets that are filled up, hints that follow deltas |
 //! | [`CLEAR_ROWS`] | 1 | none | the records | streams without a cache, checkpoints, states that follow deltas |
 //! | [`CLEAR_STATE`] | 1 | none | the records | slots that are used up; journals, deltas, checkpoints |
@@ -21,11 +22,13 @@
 //! | `params` | records, units and slots, chosen and checked |
 //! | `message` | what travels |
 //! | `client` | the client: what it absorbs, asks and reads |
+//! | `batch` | a record of each bucket by one query |
 //! | `state` | what a client writes down and reads back |
 //! | `helped` | hints that the second server makes |
 //! | `server` | the table as it is, and what changed in it |
 //! | `sum` | eight bytes about a record |
 
+mod batch;
 mod client;
 pub mod helped;
 mod message;
@@ -49,6 +52,9 @@ pub static CLEAR_KEYED: SchemeEntry = SchemeEntry::of::<Clear<Keyed>>();
 
 /// One server, told the index masked with a registered key; records of several units. **No privacy at all.**
 pub static CLEAR_STREAM: SchemeEntry = SchemeEntry::of::<Clear<Units>>();
+
+/// One server, told a place in each bucket, all of which it answers at once. **No privacy at all.**
+pub static CLEAR_BATCH: SchemeEntry = SchemeEntry::of::<Clear<Buckets>>();
 
 /// Two servers: one is told the index, the other makes hints for three lookups at a time. **No privacy at all.**
 pub static CLEAR_HELPED: SchemeEntry = SchemeEntry::of::<Clear<Helped>>();
@@ -74,6 +80,8 @@ trait Kind: Send + Sync + 'static {
     const KEYED: bool = false;
     /// Records consist of units.
     const UNITS: bool = false;
+    /// One query asks for a record of each bucket.
+    const BUCKETS: bool = false;
     /// Each query uses up a slot, of which there are as many as the parameters say.
     const SLOTS: bool = false;
     /// Each query uses up a third of a hint, which a server makes to order.
@@ -114,6 +122,7 @@ impl<K: Kind> Scheme for Clear<K> {
         let caps = Caps::NONE.revise();
         let caps = if matches!(K::ARTIFACT, Some(Artifact::Hint)) { caps.patch() } else { caps };
         let caps = if K::UNITS { caps.stream() } else { caps };
+        let caps = if K::BUCKETS { caps.batch() } else { caps };
         let caps = if K::STATE { caps.state() } else { caps };
         if K::HELPED { caps.upkeep() } else { caps }
     };
@@ -148,6 +157,15 @@ impl Kind for Units {
     type Fan<T> = One<T>;
     const KEYED: bool = true;
     const UNITS: bool = true;
+}
+
+struct Buckets;
+
+impl Kind for Buckets {
+    const ID: &'static str = "clear-batch/1";
+    const TITLE: &'static str = "No privacy: a place in each bucket in the clear, for tests only";
+    type Fan<T> = One<T>;
+    const BUCKETS: bool = true;
 }
 
 struct Helped;

@@ -6,6 +6,7 @@
 //! | [`rows`] | rows come back, for every shape and content |
 //! | [`wire`] | sizes are what the report says; damaged bytes give typed errors |
 //! | [`queries`] | fresh randomness, repeatable from a seed; misuse; budgets |
+//! | [`buckets`] | a record of each bucket by one query, where the scheme can |
 //! | [`batches`] | many queries at once are answered as one by one |
 //! | [`artifacts`] | hints in pieces, missing, too long, damaged |
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
@@ -23,6 +24,7 @@
 
 pub mod artifacts;
 pub mod batches;
+pub mod buckets;
 pub mod crashes;
 pub mod epochs;
 pub mod masks;
@@ -92,6 +94,11 @@ const CHECKS: &[Check] = &[
     ("answers_come_step_by_step", always, steps::come_back),
     ("units_come_back", streams, units::come_back),
     ("damaged_units_do_no_harm", streams, units::damaged),
+    ("a_query_brings_a_record_of_each_bucket", asks_buckets, buckets::come_back),
+    ("batch_queries_look_like_single_ones", asks_buckets, buckets::sizes),
+    ("places_past_their_buckets_are_misuse", asks_buckets, buckets::misuse),
+    ("damaged_answers_about_buckets_do_no_harm", asks_buckets, buckets::damaged),
+    ("buckets_are_for_schemes_that_ask_them", always, buckets::refused),
     ("orders_and_supplies_have_their_sizes", orders, upkeep::orders),
     ("damaged_orders_do_no_harm", orders, upkeep::damaged_orders),
     ("orders_and_queries_are_apart", orders, upkeep::orders_and_queries_are_apart),
@@ -133,6 +140,10 @@ fn patches(subject: &Subject) -> bool {
 
 fn streams(subject: &Subject) -> bool {
     subject.entry.units.is_some()
+}
+
+fn asks_buckets(subject: &Subject) -> bool {
+    subject.entry.batch.is_some()
 }
 
 fn orders(subject: &Subject) -> bool {

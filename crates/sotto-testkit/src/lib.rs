@@ -25,4 +25,6 @@ pub mod uniform;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod vectors;
 
-pub use clear::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO};
+pub use clear::{
+    CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO,
+};

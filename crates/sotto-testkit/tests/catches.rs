@@ -1,14 +1,19 @@
 //! The suite fails where it should: schemes that break one rule each.
 
-use sotto_core::{AnyServer, Artifact, Error, Image, ParamsReport, Result, Rows, SchemeEntry, Section, Sink};
-use sotto_testkit::conformance::{Subject, artifacts, epochs, params, queries, rows, storage, wire};
+use sotto_core::{
+    AnyServer, Artifact, Error, Image, ParamsReport, Result, Rows, SchemeEntry, Section, Shape, Sink,
+};
+use sotto_testkit::conformance::{Subject, artifacts, buckets, epochs, params, queries, rows, storage, wire};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
-use sotto_testkit::{CLEAR, CLEAR_TWO};
+use sotto_testkit::{CLEAR, CLEAR_BATCH, CLEAR_TWO};
 use std::sync::Arc;
 
 /// The scheme in the clear with something about it changed.
 fn broken(change: impl FnOnce(&mut SchemeEntry)) -> Subject {
-    let mut entry = CLEAR;
+    broken_one(CLEAR, change)
+}
+
+fn broken_one(mut entry: SchemeEntry, change: impl FnOnce(&mut SchemeEntry)) -> Subject {
     change(&mut entry);
     Subject::in_the_clear(Box::leak(Box::new(entry)))
 }
@@ -139,6 +144,40 @@ fn a_revision_that_does_nothing() {
         entry.server.revise = Some(|_, _, _| Ok(()));
         entry.patch = None;
     }));
+}
+
+#[test]
+#[should_panic(expected = "came back changed")]
+fn buckets_that_are_mixed_up() {
+    fn open(params: &[u8], image: Arc<dyn Image>) -> Result<Box<dyn AnyServer>> {
+        let mut table = image.section(Section::Resident).unwrap().to_vec();
+        table.rotate_left(1);
+        let image = MemoryImage::default().with(Section::Resident, &table);
+        (CLEAR_BATCH.server.open)(params, Arc::new(image))
+    }
+    buckets::come_back(&broken_one(CLEAR_BATCH, |entry| entry.server.open = open));
+}
+
+#[test]
+#[should_panic(expected = "the buckets that were asked for")]
+fn buckets_of_another_number() {
+    buckets::come_back(&broken_one(CLEAR_BATCH, |entry| entry.batch = Some(|_| Ok(1))));
+}
+
+#[test]
+#[should_panic(expected = "two queries for the same places")]
+fn a_batch_query_that_repeats_itself() {
+    buckets::sizes(&Subject::private(&CLEAR_BATCH));
+}
+
+#[test]
+#[should_panic(expected = "buckets were ignored")]
+fn buckets_that_are_ignored() {
+    fn select(shape: &Shape) -> Result<Vec<u8>> {
+        let buckets = if shape.buckets == 3 { 1 } else { shape.buckets };
+        (CLEAR.select)(&Shape { buckets, ..shape.clone() })
+    }
+    buckets::refused(&broken(|entry| entry.select = select));
 }
 
 /// What a table of these parameters takes.

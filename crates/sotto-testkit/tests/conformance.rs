@@ -5,11 +5,13 @@ use libtest_mimic::Arguments;
 use sotto_core::SchemeEntry;
 use sotto_registry::SCHEMES;
 use sotto_testkit::conformance::{Subject, trials};
-use sotto_testkit::{CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO};
+use sotto_testkit::{
+    CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO,
+};
 use std::process::ExitCode;
 
 /// Schemes whose queries say what is asked for.
-const IN_THE_CLEAR: [&SchemeEntry; 4] = [&CLEAR, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM];
+const IN_THE_CLEAR: [&SchemeEntry; 5] = [&CLEAR, &CLEAR_BATCH, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STREAM];
 /// Test schemes that do keep the index to themselves, whose states the layers above are tested with.
 const PRIVATE: [&SchemeEntry; 3] = [&CLEAR_HELPED, &CLEAR_STATE, &CLEAR_TWO];
 

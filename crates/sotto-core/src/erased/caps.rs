@@ -5,11 +5,14 @@
 
 #[cfg(feature = "server")]
 use super::server::{self, Open, ReviseFn};
-use super::{AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, PatchFn, StateEntry, UnitsFn, UpkeepEntry};
+use super::{
+    AnyBatch, AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, BucketsFn, PatchFn, StateEntry, UnitsFn,
+    UpkeepEntry,
+};
 #[cfg(feature = "server")]
 use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, steps, stream};
-use super::{client::Preparing, client::Ready, patch, state, units, upkeep};
-use crate::{Fan, Patch, Scheme, Stateful};
+use super::{batch, client::Preparing, client::Ready, patch, state, units, upkeep};
+use crate::{Batched, Fan, Patch, Scheme, Stateful};
 
 /// What steps ask of a scheme. A build without servers asks nothing of its server's half.
 #[cfg(feature = "server")]
@@ -27,10 +30,12 @@ use asked::{Masked, Revise, Stepped, Stream, Supplier};
 pub struct Caps<S: Scheme> {
     pub(super) patch: Option<PatchFn>,
     pub(super) units: Option<UnitsFn>,
+    pub(super) batch: Option<BucketsFn>,
     pub(super) state: Option<StateEntry>,
     pub(super) upkeep: Option<UpkeepEntry>,
     pub(super) proven: bool,
     pub(super) as_units: Option<fn(&mut Ready<S>) -> &mut dyn AnyUnits>,
+    pub(super) as_batch: Option<fn(&mut Ready<S>) -> &mut dyn AnyBatch>,
     pub(super) as_state: Option<fn(&mut Ready<S>) -> &mut dyn AnyState>,
     pub(super) as_upkeep: Option<fn(&mut Ready<S>) -> &mut dyn AnyUpkeep>,
     pub(super) as_checkpoint: Option<fn(&Preparing<S>) -> &dyn AnyCheckpoint>,
@@ -51,10 +56,12 @@ impl<S: Scheme> Caps<S> {
     pub const NONE: Self = Caps {
         patch: None,
         units: None,
+        batch: None,
         state: None,
         upkeep: None,
         proven: false,
         as_units: None,
+        as_batch: None,
         as_state: None,
         as_upkeep: None,
         as_checkpoint: None,
@@ -90,6 +97,10 @@ impl<S: Scheme> Caps<S> {
         assert!(
             self.units.is_none() || <S::Fan<()> as Fan<()>>::SERVERS == 1,
             "a scheme that asks several servers cannot stream: their answers are read together"
+        );
+        assert!(
+            self.batch.is_none() || self.state.is_none(),
+            "a scheme that keeps a state has no batches: what a journal has of a query is one record"
         );
     }
 }
@@ -133,6 +144,13 @@ impl<S: Stream> Caps<S> {
             as_stream: Some(stream::view::<S>),
             ..self
         }
+    }
+}
+
+impl<S: Batched> Caps<S> {
+    /// One query asks for a record of each bucket: [`Batched`]. Such clients keep no state.
+    pub const fn batch(self) -> Self {
+        Caps { batch: Some(batch::of::<S>), as_batch: Some(batch::view::<S>), ..self }
     }
 }
 

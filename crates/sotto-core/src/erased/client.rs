@@ -1,9 +1,9 @@
 //! Clients as bytes.
 
-use super::{AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, checked};
+use super::{AnyBatch, AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, checked};
 use crate::{
-    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, Prepare, Record,
-    RecordIndex, Result, Scheme, Wire,
+    Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, PendingOf, Prepare,
+    Record, RecordIndex, Result, Scheme, Wire,
 };
 use std::any::Any;
 
@@ -46,6 +46,8 @@ pub trait AnyClient: Send {
     fn budget(&self) -> Budget;
     /// What reads records piece by piece, where the scheme can.
     fn units(&mut self) -> Option<&mut dyn AnyUnits>;
+    /// What asks for a record of each bucket at once, where the scheme can.
+    fn batch(&mut self) -> Option<&mut dyn AnyBatch>;
     /// The state that must survive, where the scheme has one. Whoever asks without keeping it may ask as long as
     /// nothing crashes.
     fn state(&mut self) -> Option<&mut dyn AnyState>;
@@ -85,6 +87,36 @@ impl<S: Scheme> AnyPrepare for Preparing<S> {
     }
 }
 
+impl<S: Scheme> Ready<S> {
+    /// A query as it is sent, and its secret.
+    pub(super) fn sent(&self, queries: S::Fan<S::Query>, pending: PendingOf<S>) -> (Vec<Vec<u8>>, Ticket) {
+        let bytes = queries.into_vec().into_iter().map(|query| {
+            let mut out = Vec::with_capacity(S::Query::size(&self.params));
+            query.put(&self.params, &mut out);
+            out
+        });
+        (bytes.collect(), Ticket(Box::new(pending)))
+    }
+
+    /// A secret, and the answers as they came.
+    pub(super) fn came(
+        &self,
+        ticket: Ticket,
+        answers: &[Vec<u8>],
+    ) -> Result<(PendingOf<S>, S::Fan<S::Answer>)> {
+        let pending = ticket.0.downcast::<PendingOf<S>>().map_err(|_| Misuse::Foreign("ticket"))?;
+        let got = answers.len() as u64;
+        let answers =
+            answers.iter().map(|bytes| S::Answer::take(&self.params, bytes)).collect::<Result<Vec<_>>>()?;
+        let answers = S::Fan::<S::Answer>::from_vec(answers).ok_or(PeerMisbehaved::Count {
+            what: "answers",
+            got,
+            want: <S::Fan<()> as Fan<()>>::SERVERS as u64,
+        })?;
+        Ok((*pending, answers))
+    }
+}
+
 impl<S: Scheme> AnyClient for Ready<S> {
     fn keys(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(S::Keys::size(&self.params));
@@ -94,28 +126,12 @@ impl<S: Scheme> AnyClient for Ready<S> {
 
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
         let (queries, pending) = self.client.query(index, rng)?;
-        let bytes = queries.into_vec().into_iter().map(|query| {
-            let mut out = Vec::with_capacity(S::Query::size(&self.params));
-            query.put(&self.params, &mut out);
-            out
-        });
-        Ok((bytes.collect(), Ticket(Box::new(pending))))
+        Ok(self.sent(queries, pending))
     }
 
     fn recover(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Record> {
-        let pending = ticket
-            .0
-            .downcast::<<S::Client as Client<S>>::Pending>()
-            .map_err(|_| Misuse::Foreign("ticket"))?;
-        let got = answers.len() as u64;
-        let answers =
-            answers.iter().map(|bytes| S::Answer::take(&self.params, bytes)).collect::<Result<Vec<_>>>()?;
-        let answers = S::Fan::<S::Answer>::from_vec(answers).ok_or(PeerMisbehaved::Count {
-            what: "answers",
-            got,
-            want: <S::Fan<()> as Fan<()>>::SERVERS as u64,
-        })?;
-        self.client.recover(*pending, answers)
+        let (pending, answers) = self.came(ticket, answers)?;
+        self.client.recover(pending, answers)
     }
 
     fn budget(&self) -> Budget {
@@ -124,6 +140,9 @@ impl<S: Scheme> AnyClient for Ready<S> {
 
     fn units(&mut self) -> Option<&mut dyn AnyUnits> {
         S::CAPS.as_units.map(|view| view(self))
+    }
+    fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
+        S::CAPS.as_batch.map(|view| view(self))
     }
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         S::CAPS.as_state.map(|view| view(self))

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Change, Client, Costs, Image, Misuse, PendingOf, Prepare, Record, RecordIndex, Revise, Rows, Section,
-    Security, Server, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
+    Batched, Change, Client, Costs, Image, Misuse, PendingOf, Prepare, Record, RecordIndex, Revise, Rows,
+    Section, Security, Server, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -53,6 +53,9 @@ impl<const C: char> Scheme for Toy<C> {
         'f' => Caps::NONE.upkeep().state(),
         'g' => Caps::NONE.stream().state(),
         'h' => Caps::NONE.patch(),
+        'i' => Caps::NONE.batch().stream(),
+        'j' => Caps::NONE.stream().batch(),
+        'k' => Caps::NONE.state().batch(),
         _ => Caps::NONE,
     };
 }
@@ -120,6 +123,19 @@ impl<const C: char> Streamed for Toy<C> {
     }
     fn open_unit(_: &mut Nothing, (): &(), _: u64, (): ()) -> Result<Record> {
         Ok(Record::new(Vec::new()))
+    }
+}
+
+impl<const C: char> Batched for Toy<C> {
+    fn buckets(_: &Nothing) -> u64 {
+        2
+    }
+    fn ask(_: &mut Nothing, places: &[u64], _: &mut dyn CryptoRng) -> Result<(crate::One<()>, ())> {
+        crate::one_of_each(places, 2, 5)?;
+        Ok((crate::One(()), ()))
+    }
+    fn read(_: &mut Nothing, (): (), _: crate::One<()>) -> Result<Vec<Record>> {
+        Ok((0..2).map(|_| Record::new(Vec::new())).collect())
     }
 }
 
@@ -210,6 +226,7 @@ fn said<const C: char>() -> Vec<&'static str> {
     let server = (entry.server.open)(b"null", Arc::new(Blank)).unwrap();
     assert_eq!(entry.units.is_some(), client.units().is_some(), "{C}: units");
     assert_eq!(entry.units.is_some(), server.stream().is_some(), "{C}: stream");
+    assert_eq!(entry.batch.is_some(), client.batch().is_some(), "{C}: batch");
     assert_eq!(entry.state.is_some(), client.state().is_some(), "{C}: state");
     assert_eq!(entry.state.is_some(), checkpoint, "{C}: checkpoint");
     assert_eq!(entry.upkeep.is_some(), client.upkeep().is_some(), "{C}: upkeep");
@@ -225,6 +242,7 @@ fn said<const C: char>() -> Vec<&'static str> {
         ("patch", entry.patch.is_some()),
         ("revise", entry.server.revise.is_some()),
         ("stream", entry.units.is_some()),
+        ("batch", entry.batch.is_some()),
         ("state", entry.state.is_some()),
         ("upkeep", entry.upkeep.is_some()),
         ("steps", server.steps().is_some()),
@@ -257,6 +275,8 @@ fn capabilities_add_up_in_any_order() {
     assert_eq!(said::<'d'>(), said::<'c'>());
     assert_eq!(said::<'e'>(), ["state", "upkeep"]);
     assert_eq!(said::<'f'>(), said::<'e'>());
+    assert_eq!(said::<'i'>(), ["stream", "batch"]);
+    assert_eq!(said::<'j'>(), said::<'i'>());
     assert!(said::<'z'>().is_empty());
 }
 
@@ -282,6 +302,46 @@ fn results_keep_their_order_and_none_is_missing() {
 #[should_panic(expected = "cannot stream")]
 fn a_state_and_a_stream_contradict_each_other() {
     SchemeEntry::of::<Toy<'g'>>();
+}
+
+#[test]
+#[should_panic(expected = "has no batches")]
+fn a_state_and_batches_contradict_each_other() {
+    SchemeEntry::of::<Toy<'k'>>();
+}
+
+#[test]
+fn one_record_of_each_bucket_is_asked_for() {
+    let entry = SchemeEntry::of::<Toy<'i'>>();
+    assert_eq!(entry.batch.unwrap()(b"null").unwrap(), 2);
+    let mut client = (entry.prepare)(b"null", &mut NoCoins).unwrap().finish().unwrap();
+    let batch = client.batch().unwrap();
+    let (queries, ticket) = batch.ask(&[4, 4], &mut NoCoins).unwrap();
+    assert_eq!(queries, [[0u8; 0]]);
+    assert!(matches!(batch.read(ticket, &[]), Err(crate::Error::Peer(_))));
+    let (_, ticket) = batch.ask(&[0, 4], &mut NoCoins).unwrap();
+    assert_eq!(batch.read(ticket, &[Vec::new()]).unwrap().len(), 2);
+    assert!(matches!(batch.read(Ticket(Box::new(7)), &[]), Err(crate::Error::Misuse(Misuse::Foreign(_)))));
+    let refused = |places: &[u64]| match crate::one_of_each(places, 2, 5) {
+        Err(crate::Error::Misuse(misuse)) => misuse,
+        other => panic!("{places:?} gave {other:?}"),
+    };
+    assert_eq!(refused(&[0, 5]), Misuse::IndexPastEnd { index: 5, len: 5 });
+    assert_eq!(refused(&[u64::MAX, 0]), Misuse::IndexPastEnd { index: u64::MAX, len: 5 });
+    assert!([&[][..], &[0], &[0; 3]].map(refused).iter().all(|misuse| matches!(misuse, Misuse::Rule(_))));
+}
+
+#[test]
+fn a_table_of_buckets_is_for_schemes_with_batches() {
+    let select = |entry: SchemeEntry, rows, buckets| {
+        let outcome = (entry.select)(&Shape { buckets, ..Shape::new(rows, 1, 1) });
+        outcome.map(drop).map_err(|error| error.to_string())
+    };
+    let (plain, batched) = (SchemeEntry::of::<Toy<'z'>>(), SchemeEntry::of::<Toy<'i'>>());
+    assert_eq!((select(plain, 6, 1), select(batched, 6, 3)), (Ok(()), Ok(())));
+    assert!(select(plain, 6, 3).unwrap_err().contains("toy/1 asks for one record"));
+    assert!(select(batched, 7, 3).unwrap_err().contains("7 rows are no 3 equal buckets"));
+    assert!(select(batched, 6, 0).unwrap_err().contains("one bucket at least"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::message::{Answer, Keys, Query, SUM, UnitAnswer, shares, unseal};
 use super::params::ClearParams;
 use super::sum::{add, fold, sum};
-use super::{Clear, Kind, helped, state};
+use super::{Clear, Kind, batch, helped, state};
 use sotto_core::wire::exact;
 use sotto_core::{
     Artifact, ArtifactNeed, Budget, Client, CryptoRng, Error, Fan, Misuse, Patch, PeerMisbehaved, Prepare,
@@ -59,13 +59,16 @@ impl<K: Kind> Kept<K> {
         match () {
             () if K::SLOTS => Query::of(&[self.key, number, index, rng.next_u64()]),
             () if K::HELPED => Query::of(&[index, helped::name(self.key, number)]),
+            () if K::BUCKETS => Query::of(&batch::places(&self.params, index)),
             () => Query::of(&[(index + self.mask() % len) % len]),
         }
     }
 
-    fn read(&self, index: u64, answers: Vec<Answer>) -> Result<Vec<u8>> {
+    /// A record, out of answers that bring it.
+    pub(super) fn read(&self, index: u64, answers: &[Answer]) -> Result<Vec<u8>> {
         let mut record = vec![0; self.params.record_bytes()];
-        for Answer { bytes, .. } in &answers {
+        for Answer { bytes, .. } in answers {
+            let bytes = bytes.get(self.params.answer_at(index)..).unwrap_or_default();
             let units = (0..).zip(bytes.chunks_exact(self.params.unit_answer_bytes()));
             for ((unit, answer), to) in units.zip(record.chunks_exact_mut(self.params.unit_bytes())) {
                 add(to, unseal::<K>(unit, answer)?.iter().copied());
@@ -163,7 +166,7 @@ impl<K: Kind> Client<Clear<K>> for Kept<K> {
         if K::STATE {
             index = self.known.get(&number).ok_or(Misuse::Foreign("ticket"))?.index;
         }
-        let read = self.read(index, answers.into_vec());
+        let read = self.read(index, &answers.into_vec());
         match &read {
             _ if !K::STATE => {}
             Ok(record) if K::SLOTS => self.enter(state::LEARNT, number, fold(record))?,

@@ -4,9 +4,10 @@
 //! keys:     u64 mask | 40 bytes that prove that keys were not damaged on the way; nothing where there are none
 //! query:    u64 index plus the mask, modulo the number of records
 //!           with slots:    u64 key | u64 slot | u64 index | u64 coin
+//!           with buckets:  for each of them u64 place
 //!           with hints:    u64 index | u64 slot: the client in the upper half, how many it asked before in the lower
 //!           to two:        one bit per record, lowest bit first
-//! answer:   the record, or for each unit: 8 bytes of checksum | unit
+//! answer:   the record, or a record of each bucket, or for each unit: 8 bytes of checksum | unit
 //! order:    u64 number: the client in the upper half, how many it had before in the lower
 //! supply:   u64 number of its order | u64 sum of the table's words
 //! ```
@@ -137,12 +138,17 @@ impl Form for Asking {
             () if K::SHARES => params.records().div_ceil(8) as usize,
             () if K::SLOTS => 32,
             () if K::HELPED => 16,
+            () if K::BUCKETS => 8 * params.buckets() as usize,
             () => 8,
         }
     }
     fn is_valid<K: Kind>(params: &ClearParams<K>, query: &Query) -> bool {
         if K::SHARES {
             return query.bytes.last().is_none_or(|last| last & padding(params) == 0);
+        }
+        if K::BUCKETS {
+            let each = params.bucket_records();
+            return (0..params.buckets() as usize).all(|bucket| query.word(bucket) < each);
         }
         let has_slot = !K::SLOTS || params.most_queries(0).is_some_and(|slots| query.word(1) < slots);
         query.word(index_at::<K>()) < params.records() && has_slot

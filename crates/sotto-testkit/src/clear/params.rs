@@ -18,6 +18,9 @@ pub(super) struct Literal {
     /// Bytes in each, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     record_bytes: Option<u64>,
+    /// Buckets of equally many records, 1 to 1024.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    buckets: Option<u64>,
     /// Units in each, 1 to 65536.
     #[serde(skip_serializing_if = "Option::is_none")]
     units: Option<u64>,
@@ -43,6 +46,14 @@ impl<K: Kind> ClearParams<K> {
     pub(super) fn records(&self) -> u64 {
         self.literal.records
     }
+    /// Buckets of records.
+    pub(super) fn buckets(&self) -> u64 {
+        self.literal.buckets.unwrap_or(1)
+    }
+    /// Records in each.
+    pub(super) fn bucket_records(&self) -> u64 {
+        self.records() / self.buckets()
+    }
     /// Bytes in each.
     pub(super) fn record_bytes(&self) -> usize {
         (self.units * self.unit_bytes) as usize
@@ -63,9 +74,13 @@ impl<K: Kind> ClearParams<K> {
     pub(super) fn unit_answer_bytes(&self) -> usize {
         self.unit_bytes() + if K::UNITS { UNIT_SUM } else { 0 }
     }
-    /// Bytes of the answers about all units.
+    /// Bytes of the answers about all units, of a record of each bucket.
     pub(super) fn answer_bytes(&self) -> usize {
-        self.units as usize * self.unit_answer_bytes()
+        self.buckets() as usize * self.units as usize * self.unit_answer_bytes()
+    }
+    /// Where a record's part of them begins.
+    pub(super) fn answer_at(&self, record: u64) -> usize {
+        (record / self.bucket_records()) as usize * self.units as usize * self.unit_answer_bytes()
     }
     /// Bytes of the artifact about each record.
     pub(super) fn artifact_each(&self) -> usize {
@@ -115,8 +130,11 @@ impl<K: Kind> Params for ClearParams<K> {
         let whole = shape.row_bytes.saturating_mul(rows_per_record);
         let record_bytes = if records_per_row > 1 { 1024 } else { whole };
         let unit_bytes = whole.div_ceil(4).clamp(1, 1 << 16);
+        let buckets = if K::BUCKETS { shape.buckets.max(1) } else { 1 };
+        let records = (shape.rows / buckets).div_ceil(rows_per_record).saturating_mul(records_per_row);
         let literal = Literal {
-            records: shape.rows.div_ceil(rows_per_record).saturating_mul(records_per_row),
+            records: records.saturating_mul(buckets),
+            buckets: K::BUCKETS.then_some(buckets),
             record_bytes: (!K::UNITS).then_some(record_bytes),
             units: K::UNITS.then(|| whole.div_ceil(unit_bytes)),
             unit_bytes: K::UNITS.then_some(unit_bytes),
@@ -144,6 +162,11 @@ impl<K: Kind> Params for ClearParams<K> {
         let record_bytes = within("record_bytes", literal.record_bytes, !K::UNITS, 1 << 16)?;
         let units = within("units", literal.units, K::UNITS, 1 << 16)?;
         let unit_bytes = within("unit_bytes", literal.unit_bytes, K::UNITS, 1 << 16)?;
+        let buckets = within("buckets", literal.buckets, K::BUCKETS, 1 << 10)?;
+        if !literal.records.is_multiple_of(buckets) {
+            let why = format!("{} records are no {buckets} equal buckets", literal.records);
+            return Err(ParamsError::Field { field: "buckets", why }.into());
+        }
         within("slots", literal.slots, K::SLOTS, 1 << 32)?;
         // The one that the kind does not have is 1.
         Ok(ClearParams { literal, units, unit_bytes: record_bytes * unit_bytes, kind: PhantomData })

@@ -37,6 +37,12 @@ impl<K: Kind> Table<K> {
 
     /// The record a query asks for, or the sum of those it selects.
     fn record(&self, session: &Keys<K>, query: &Query) -> Vec<u8> {
+        if K::BUCKETS {
+            let each = self.params.bucket_records() as usize;
+            let starts = (0..self.params.buckets() as usize).map(|bucket| bucket * each);
+            let places = starts.enumerate().map(|(bucket, start)| start + query.word(bucket) as usize);
+            return places.flat_map(|place| self.records().nth(place).unwrap_or_default().to_vec()).collect();
+        }
         if !K::SHARES {
             return self.records().nth(self.index(session, query) as usize).unwrap_or_default().to_vec();
         }

@@ -150,6 +150,8 @@ pub fn budget(subject: &Subject) {
 pub fn abilities(subject: &Subject) {
     let (entry, table) = (subject.entry, subject.table(MIDDLE));
     assert_eq!(entry.units.is_some(), table.server.stream().is_some(), "units and streams");
+    let buckets = entry.batch.map(|buckets| buckets(&table.params).expect("good parameters have buckets"));
+    assert!(buckets.is_none_or(|buckets| buckets == 1), "an ordinary table has one bucket");
     assert_eq!(entry.upkeep.is_some(), table.server.supplier().is_some(), "orders and supplies");
     assert!(
         entry.patch.is_none() || entry.server.revise.is_some(),

@@ -112,8 +112,22 @@ impl Table {
 
     /// A table with one of the scheme's named parameter sets, or with whichever is best.
     pub fn encode_set(entry: &'static SchemeEntry, case: Case, set: Option<&str>) -> Self {
-        let shape = Shape { set: set.map(str::to_owned), ..Shape::new(case.rows, case.row_bytes, 100) };
-        let params = (entry.select)(&shape).expect("small tables fit");
+        let set = set.map(str::to_owned);
+        Table::encode_shape(entry, case, &Shape { set, ..Shape::new(case.rows, case.row_bytes, 100) })
+    }
+
+    /// A table of so many buckets of `case.rows` rows each, and of whatever further rows its records have room for.
+    pub fn encode_buckets(entry: &'static SchemeEntry, case: Case, buckets: u64) -> Self {
+        let rows = case.rows * buckets;
+        let shape = Shape { buckets, ..Shape::new(rows, case.row_bytes, 100) };
+        let report = (entry.select)(&shape).and_then(|params| (entry.report)(&params)).expect("it fits");
+        let packing = Packing::new(rows, case.row_bytes, report.records, report.record_bytes);
+        let rows = packing.expect("rows fit into the records of selected parameters").capacity();
+        Table::encode_shape(entry, Case { rows, ..case }, &shape)
+    }
+
+    fn encode_shape(entry: &'static SchemeEntry, case: Case, shape: &Shape) -> Self {
+        let params = (entry.select)(shape).expect("small tables fit");
         let report = (entry.report)(&params).expect("selected parameters are good ones");
         let packing = Packing::new(case.rows, case.row_bytes, report.records, report.record_bytes)
             .expect("rows fit into the records of selected parameters");

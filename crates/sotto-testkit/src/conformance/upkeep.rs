@@ -5,8 +5,8 @@ use super::wire::{damage, harmless};
 use crate::memory::MemoryImage;
 use crate::rng::seeded;
 use sotto_core::{
-    AnyClient, AnyServer, AnyState, AnyUnits, AnyUpkeep, Budget, CryptoRng, Error, PeerMisbehaved, Record,
-    RecordIndex, Result, Ticket,
+    AnyBatch, AnyClient, AnyServer, AnyState, AnyUnits, AnyUpkeep, Budget, CryptoRng, Error, PeerMisbehaved,
+    Record, RecordIndex, Result, Ticket,
 };
 use std::sync::Arc;
 
@@ -54,6 +54,9 @@ impl AnyClient for Supplied {
     }
     fn units(&mut self) -> Option<&mut dyn AnyUnits> {
         self.client.units()
+    }
+    fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
+        self.client.batch()
     }
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         self.client.state()

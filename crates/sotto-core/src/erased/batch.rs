@@ -1,0 +1,53 @@
+//! Clients that ask for one record of each bucket.
+
+use super::client::Ready;
+use super::{Ticket, checked};
+use crate::{Batched, CryptoRng, ParamsError, Record, Result, Scheme, Shape};
+
+/// Asks for one record of each bucket.
+pub trait AnyBatch {
+    /// One encoded query per server, and the secret that reads the answers.
+    ///
+    /// # Errors
+    /// As [`Batched::ask`].
+    fn ask(&mut self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)>;
+    /// Reads one encoded answer per server: the records of all buckets, in their order.
+    ///
+    /// # Errors
+    /// As [`Batched::read`]; [`crate::Error::Peer`] for bytes that are no answer; [`crate::Misuse::Foreign`].
+    fn read(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Vec<Record>>;
+}
+
+pub(super) fn of<S: Batched>(params: &[u8]) -> Result<u64> {
+    Ok(S::buckets(&checked::<S>(params)?))
+}
+
+pub(super) fn view<S: Batched>(ready: &mut Ready<S>) -> &mut dyn AnyBatch {
+    ready
+}
+
+/// Refuses a table of buckets that a scheme cannot have.
+pub(super) fn fits<S: Scheme>(shape: &Shape) -> Result<()> {
+    let why = match shape.buckets {
+        0 => "a table has one bucket at least".to_owned(),
+        1 => return Ok(()),
+        _ if S::CAPS.batch.is_none() => {
+            format!("a query of {} asks for one record, not for one of each bucket", S::ID)
+        }
+        buckets if shape.rows.is_multiple_of(buckets) => return Ok(()),
+        buckets => format!("{} rows are no {buckets} equal buckets", shape.rows),
+    };
+    Err(ParamsError::Field { field: "buckets", why }.into())
+}
+
+impl<S: Batched> AnyBatch for Ready<S> {
+    fn ask(&mut self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Vec<Vec<u8>>, Ticket)> {
+        let (queries, pending) = S::ask(&mut self.client, places, rng)?;
+        Ok(self.sent(queries, pending))
+    }
+
+    fn read(&mut self, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
+        let (pending, answers) = self.came(ticket, answers)?;
+        S::read(&mut self.client, pending, answers)
+    }
+}
