@@ -10,7 +10,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::rings::SIGMA;
 use crate::whiten::whiten;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
 use sotto_lattice::bgv::encrypt::encrypt_divided;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{RotationKey, Secret, SlotRing, expand};
@@ -114,15 +114,10 @@ impl<F: Family> Client<F> {
     /// Asks for one record of each bucket, by their numbers within.
     ///
     /// # Errors
-    /// [`Misuse::Rule`] unless there is one place for each bucket; [`Misuse::IndexPastEnd`].
+    /// Those of [`one_of_each`].
     pub(crate) fn ask(&self, places: &[u64], rng: &mut dyn CryptoRng) -> Result<(Query, Pending)> {
         let layout = &self.params.layout;
-        if places.len() != layout.buckets {
-            return Err(Misuse::Rule("a batch has one place for each bucket").into());
-        }
-        if let Some(index) = places.iter().copied().find(|place| *place >= layout.records) {
-            return Err(Misuse::IndexPastEnd { index, len: layout.records }.into());
-        }
+        one_of_each(places, layout.buckets as u64, layout.records)?;
         let pending = Pending { bucket: 0.into(), places: places.to_vec().into() };
         Ok((self.asked(places, rng), pending))
     }
@@ -162,10 +157,11 @@ impl<F: Family> Client<F> {
         };
         let layout = &params.layout;
         let read = params.method.read(layout, &open, &answer.0, &self.places(&pending.places));
-        let records = read.into_iter().zip(pending.places.iter()).enumerate().map(|(bucket, (mut words, place))| {
-            whiten(&params.literal.mask, layout.masked_as(bucket, *place), layout.bits, &mut words);
-            Zeroizing::new(layout.bytes_of(&words))
-        });
+        let records =
+            read.into_iter().zip(pending.places.iter()).enumerate().map(|(bucket, (mut words, place))| {
+                whiten(&params.literal.mask, layout.masked_as(bucket, *place), layout.bits, &mut words);
+                Zeroizing::new(layout.bytes_of(&words))
+            });
         Ok(records.collect())
     }
 }

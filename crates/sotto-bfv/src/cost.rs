@@ -44,7 +44,8 @@ pub(crate) fn session_bytes(ring: &RingSet, keys: Keyring) -> usize {
 
 /// Bytes of the image.
 pub(crate) fn image_bytes(layout: &Layout, primes: usize) -> u64 {
-    let cells = (layout.tables() as u64).saturating_mul(layout.rows as u64).saturating_mul(layout.cols() as u64);
+    let cells =
+        (layout.tables() as u64).saturating_mul(layout.rows as u64).saturating_mul(layout.cols() as u64);
     cells.saturating_mul(8 * (layout.n * primes) as u64)
 }
 

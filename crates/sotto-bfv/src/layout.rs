@@ -51,6 +51,8 @@ pub struct Layout {
     pub blocks: usize,
     /// Columns of a block.
     pub width: usize,
+    /// Columns whose sums share an answer, each turned one position further than the one before; 1 of whole plaintexts.
+    pub merged: usize,
 }
 
 /// Where a bucket's record lies. Secret, where it is a client's.
@@ -85,7 +87,7 @@ impl Layout {
     /// [`ParamsError::Field`] for what has no room.
     pub fn new(
         form: Form,
-        [n, buckets, words, rows]: [usize; 4],
+        [n, buckets, words, rows, merged]: [usize; 5],
         bits: u32,
         records: u64,
     ) -> Result<Self, ParamsError> {
@@ -109,7 +111,7 @@ impl Layout {
             return field("rows", "at most 2^16, and as many as the records take");
         }
         let span = if form == Form::Whole { n } else { 1 };
-        Ok(Layout {
+        let layout = Layout {
             form,
             n,
             bits,
@@ -120,7 +122,15 @@ impl Layout {
             positions: positions as usize,
             blocks: usize::try_from(needed.div_ceil(rows as u64)).unwrap_or(usize::MAX),
             width: words.div_ceil(span),
-        })
+            merged,
+        };
+        if merged == 0 || merged > layout.most_merged() {
+            return field(
+                "merged",
+                "at least 1, and no more columns than there are, or positions to turn to",
+            );
+        }
+        Ok(layout)
     }
 
     /// Bytes of a record.
@@ -153,9 +163,9 @@ impl Layout {
         self.n / 2 / self.gap()
     }
 
-    /// Columns whose sums fit one answer, each turned one position further than the one before.
-    pub fn merged(&self) -> usize {
-        self.turning().min(self.width)
+    /// Most columns whose sums fit one answer.
+    pub fn most_merged(&self) -> usize {
+        if self.form == Form::Whole { 1 } else { self.turning().min(self.width) }
     }
 
     /// The position of what was at `position` and is turned by so many, in time that does not depend on either.
@@ -221,7 +231,8 @@ impl Layout {
 
     /// The slot at a position of a bucket, in time that does not depend on the position.
     pub fn pick(&self, slots: &[u64], bucket: usize, wanted: u64) -> u64 {
-        let each = (0..self.positions).map(|position| slots[self.slot(bucket, position)] & equal(position as u64, wanted));
+        let each = (0..self.positions)
+            .map(|position| slots[self.slot(bucket, position)] & equal(position as u64, wanted));
         each.fold(0, |sum, slot| sum | slot)
     }
 }
@@ -243,7 +254,7 @@ mod tests {
     #[test]
     fn every_bucket_has_slots_of_its_own() {
         for (buckets, positions) in [(1, 64), (2, 32), (3, 16), (8, 8), (33, 1), (64, 1)] {
-            let layout = Layout::new(Form::Slots, [64, buckets, 2, 3], 16, 3 * positions as u64).unwrap();
+            let layout = Layout::new(Form::Slots, [64, buckets, 2, 3, 1], 16, 3 * positions as u64).unwrap();
             assert_eq!(layout.positions, positions);
             let mut seen = [false; 64];
             for bucket in 0..buckets {
@@ -252,21 +263,23 @@ mod tests {
                 }
             }
         }
-        assert!(Layout::new(Form::Slots, [64, 65, 2, 1], 16, 1).is_err());
-        assert!(Layout::new(Form::Slots, [64, 1, 2, 2], 16, 64).is_err());
+        assert!(Layout::new(Form::Slots, [64, 65, 2, 1, 1], 16, 1).is_err());
+        assert!(Layout::new(Form::Slots, [64, 1, 2, 2, 1], 16, 64).is_err());
     }
 
     #[test]
     fn turns_move_every_bucket() {
         for buckets in [1, 2, 5] {
-            let layout = Layout::new(Form::Slots, [64, buckets, 2, 1], 16, 7).unwrap();
+            let layout = Layout::new(Form::Slots, [64, buckets, 2, 1, 1], 16, 7).unwrap();
             let slots: Vec<u64> = (0..64).collect();
             for by in [0, 1, 3, layout.turning() - 1] {
                 let turned: Vec<u64> = slots
                     .chunks(32)
                     .flat_map(|cycle| [&cycle[by * layout.gap()..], &cycle[..by * layout.gap()]].concat())
                     .collect();
-                for (bucket, position) in (0..buckets).flat_map(|b| (0..layout.positions).map(move |p| (b, p))) {
+                for (bucket, position) in
+                    (0..buckets).flat_map(|b| (0..layout.positions).map(move |p| (b, p)))
+                {
                     let to = layout.turned(position as u64, by as u64) as usize;
                     assert_eq!(turned[layout.slot(bucket, to)], layout.slot(bucket, position) as u64);
                 }
@@ -277,23 +290,26 @@ mod tests {
     #[test]
     fn records_are_their_numbers() {
         for bits in [10, 14, 16] {
-            let layout = Layout::new(Form::Whole, [64, 1, 100, 2], bits, 5).unwrap();
+            let layout = Layout::new(Form::Whole, [64, 1, 100, 2, 1], bits, 5).unwrap();
             let record: Vec<u8> = (0..layout.record_bytes()).map(|i| (i * 37 + 11) as u8).collect();
             let words = layout.words_of(&record);
             assert!(words.len() == 100 && words.iter().all(|word| *word < 1 << bits));
             assert_eq!(layout.bytes_of(&words), record);
         }
-        let layout = Layout::new(Form::Whole, [64, 2, 100, 2], 10, 5).unwrap();
+        let layout = Layout::new(Form::Whole, [64, 2, 100, 2, 1], 10, 5).unwrap();
         assert_eq!((layout.tables(), layout.blocks, layout.width, layout.cols()), (2, 3, 2, 6));
         assert_eq!(layout.place(3), Place { row: 1, block: 1, position: 0 });
     }
 
     #[test]
     fn marks_are_picked_again() {
-        let layout = Layout::new(Form::Slots, [64, 3, 1, 1], 16, 16).unwrap();
+        let layout = Layout::new(Form::Slots, [64, 3, 1, 1, 1], 16, 16).unwrap();
         let slots = layout.marked(&[0, 15, 7], |bucket| bucket as u64 + 5);
         assert_eq!(slots.iter().filter(|slot| **slot > 0).count(), 3);
-        assert_eq!([layout.pick(&slots, 0, 0), layout.pick(&slots, 1, 15), layout.pick(&slots, 2, 7)], [5, 6, 7]);
+        assert_eq!(
+            [layout.pick(&slots, 0, 0), layout.pick(&slots, 1, 15), layout.pick(&slots, 2, 7)],
+            [5, 6, 7]
+        );
         assert_eq!(layout.pick(&slots, 1, 14), 0);
     }
 }

@@ -5,15 +5,15 @@ use zeroize::Zeroizing;
 
 /// Ciphertexts of an answer whose sums are merged.
 pub fn answers(layout: &Layout) -> usize {
-    layout.width.div_ceil(layout.merged())
+    layout.width.div_ceil(layout.merged)
 }
 
 /// The numbers of each bucket's record, out of the slots of merged answers; in time that does not depend on the places.
 pub fn read(layout: &Layout, answers: &[Zeroizing<Vec<u64>>], places: &[Place]) -> Vec<Zeroizing<Vec<u64>>> {
     let record = |(bucket, place): (usize, &Place)| {
         let word = |k: usize| {
-            let at = layout.turned(place.position, (k % layout.merged()) as u64);
-            answers.get(k / layout.merged()).map_or(0, |slots| layout.pick(slots, bucket, at))
+            let at = layout.turned(place.position, (k % layout.merged) as u64);
+            answers.get(k / layout.merged).map_or(0, |slots| layout.pick(slots, bucket, at))
         };
         Zeroizing::new((0..layout.words).map(word).collect())
     };

@@ -34,7 +34,13 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub Vec<Cipher>);
 
-fn put<F: Family>(params: &Params<F>, level: Level, seed: &PublicSeed, bodies: &[Vec<u64>], out: &mut Vec<u8>) {
+fn put<F: Family>(
+    params: &Params<F>,
+    level: Level,
+    seed: &PublicSeed,
+    bodies: &[Vec<u64>],
+    out: &mut Vec<u8>,
+) {
     out.extend_from_slice(&seed.0);
     bodies.iter().for_each(|body| put_body(&params.ring, level, body, out));
 }

@@ -73,12 +73,15 @@ impl<F: Family> sotto_core::Params for Params<F> {
         check("records", bytes <= cost::MOST_BYTES, "an image of at most 2^46 bytes")?;
         check("written", literal.written as usize <= layout.rows, "at most the rows")?;
         let [body, mask] = literal.answer_bits.map(u32::from);
-        let bits = AnswerBits::new(&ring, body, mask)
-            .ok_or_else(|| field("answer_bits", "at least one, no more of the body than of the mask, and room for both"))?;
+        let bits = AnswerBits::new(&ring, body, mask).ok_or_else(|| {
+            field("answer_bits", "at least one, no more of the body than of the mask, and room for both")
+        })?;
         let noise = method.noise(&ring, &layout, literal.written.into());
         let failure_log2 = noise.failure_log2(&ring, bits);
         if failure_log2 > f64::from(REQUIRED_FAILURE_LOG2) {
-            return Err(ParamsError::Unreliable { log2: failure_log2, required: REQUIRED_FAILURE_LOG2 }.into());
+            return Err(
+                ParamsError::Unreliable { log2: failure_log2, required: REQUIRED_FAILURE_LOG2 }.into()
+            );
         }
         let inner = Inner { literal, set, ring, layout, method, bits, noise, security, failure_log2 };
         Ok(Params { inner: Arc::new(inner) })
@@ -105,9 +108,10 @@ pub(crate) fn laid<F: Family>(literal: &Literal) -> Result<(&'static RingSet, La
     let set = rings::find(&literal.ring)?;
     let buckets = u64::from(literal.buckets).max(1);
     check("buckets", literal.records.is_multiple_of(buckets), "a divisor of the records")?;
-    let [buckets, words, rows] = [literal.buckets, literal.record_words, literal.rows].map(|x| x as usize);
-    let layout =
-        Layout::new(F::Method::FORM, [set.degree, buckets, words, rows], set.bits, literal.records / buckets.max(1) as u64)?;
+    let numbers = [literal.buckets, literal.record_words, literal.rows, literal.merged].map(|x| x as usize);
+    let [of_buckets, words, rows, merged] = numbers;
+    let numbers = [set.degree, of_buckets, words, rows, merged];
+    let layout = Layout::new(F::Method::FORM, numbers, set.bits, literal.records / buckets)?;
     Ok((set, layout))
 }
 

@@ -57,6 +57,8 @@ fn details<F: Family>(params: &Params<F>) -> Vec<(&'static str, String)> {
             format!("{:.1} MB", cost::session_bytes(params.set, method.keys()) as f64 / 1e6),
         ),
     ];
-    out.extend(params.noise.steps.iter().map(|(step, variance)| (*step, format!("2^{:.1}", variance.log2() / 2.0))));
+    out.extend(
+        params.noise.steps.iter().map(|(step, variance)| (*step, format!("2^{:.1}", variance.log2() / 2.0))),
+    );
     out
 }

@@ -4,9 +4,9 @@ use crate::family::Family;
 #[cfg(feature = "server")]
 use crate::server::Server;
 use crate::{client, message, params};
+use sotto_core::{Batched, Caps, CryptoRng, One, PendingOf, Record, Result, Scheme, SchemeId};
 #[cfg(feature = "server")]
-use sotto_core::{Change, Masked, Place, Result, Revise, Sink};
-use sotto_core::{Caps, One, Scheme, SchemeId};
+use sotto_core::{Change, Masked, Place, Revise, Sink};
 #[cfg(feature = "server")]
 use sotto_prg::PublicSeed;
 use std::marker::PhantomData;
@@ -26,7 +26,31 @@ impl<F: Family> Scheme for Bfv<F> {
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
     type Server = Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().mask();
+    const CAPS: Caps<Self> = Caps::NONE.revise().mask().batch();
+}
+
+impl<F: Family> Batched for Bfv<F> {
+    fn buckets(params: &params::Params<F>) -> u64 {
+        params.layout.buckets as u64
+    }
+
+    fn ask(
+        client: &mut client::Client<F>,
+        places: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(One<message::Query>, PendingOf<Self>)> {
+        let (query, pending) = client.ask(places, rng)?;
+        Ok((One(query), pending))
+    }
+
+    fn read(
+        client: &mut client::Client<F>,
+        pending: PendingOf<Self>,
+        One(answer): One<message::Answer>,
+    ) -> Result<Vec<Record>> {
+        let records = client.records(&pending, &answer)?;
+        Ok(records.into_iter().map(|record| Record::new(record.to_vec())).collect())
+    }
 }
 
 #[cfg(feature = "server")]

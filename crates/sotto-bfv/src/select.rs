@@ -52,16 +52,25 @@ fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>
         return Ok(Vec::new());
     }
     let rows = F::Method::rows(each.div_ceil(positions));
-    let priced = rows.into_iter().filter_map(|rows| {
-        let draft = Literal { rows, ..draft.clone() };
+    // Fewer columns to an answer have less noise together.
+    let merged = (0..20).map(|halved| draft.record_words >> halved);
+    let merged: Vec<u32> =
+        merged.take_while(|merged| F::Method::FORM == Form::Slots && *merged > 1).chain([1]).collect();
+    let tries = rows.into_iter().flat_map(|rows| merged.iter().map(move |merged| (rows, *merged)));
+    let priced = tries.filter_map(|(rows, merged)| {
+        let most = (ring.degree as u64 / 2).min(positions) as u32;
+        let draft =
+            Literal { rows: u32::try_from(rows).ok()?, merged: merged.min(most).max(1), ..draft.clone() };
         let (_, layout) = laid::<F>(&draft).ok()?;
         let method = F::Method::new(&layout, ring).ok()?;
         let bytes = cost::image_bytes(&layout, method.scan_primes());
         let noise = method.noise(ring.ring()?, &layout, 0.0);
-        let answer_bits = answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
+        let answer_bits =
+            answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
         let nanoseconds = cost::nanoseconds(&method, &layout, ring);
         let answer = method.answers() * cost::answer_bytes(ring, answer_bits);
-        let sizes = [cost::query_bytes(ring, method.queries()), answer, cost::keys_bytes(ring, method.keys())];
+        let sizes =
+            [cost::query_bytes(ring, method.queries()), answer, cost::keys_bytes(ring, method.keys())];
         Some((price(shape, nanoseconds, sizes), Literal { answer_bits, ..draft }))
     });
     Ok(priced.collect())
@@ -70,7 +79,7 @@ fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>
 /// The literal but for what is tried; `None` for a table that is empty or too large.
 fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
     let buckets = shape.buckets.max(1);
-    if shape.rows == 0 || shape.row_bytes == 0 || !shape.rows.is_multiple_of(buckets) {
+    if shape.rows == 0 || shape.row_bytes == 0 {
         return None;
     }
     let bits = u64::from(ring.bits);
@@ -85,6 +94,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
         buckets: u32::try_from(buckets).ok()?,
         record_words: u32::try_from(words).ok().filter(|words| *words <= MOST_WORDS)?,
         rows: 1,
+        merged: 1,
         answer_bits: [0; 2],
         written: 0,
         mask: NO_TABLES_MASK,

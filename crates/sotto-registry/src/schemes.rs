@@ -29,6 +29,12 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &lp_treepir::ENTRY,
     #[cfg(feature = "bgvpir")]
     &bgvpir::ENTRY,
+    #[cfg(feature = "fastpir")]
+    &fastpir::ENTRY,
+    #[cfg(feature = "vbpir")]
+    &vbpir::ENTRY,
+    #[cfg(feature = "pirana")]
+    &pirana::ENTRY,
 ];
 
 /// The scheme with this id, such as `simplepir/1`, if this build carries it.

@@ -26,7 +26,8 @@ struct Prepared {
 /// Answers queries, in order.
 pub(super) fn answer_many<F: Family>(table: &Table<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
     let some = |asks: &[(&Session, Query)]| {
-        let prepared = asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
+        let prepared =
+            asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
         together(prepared.collect(), |queries: Vec<(&Session, Prepared)>| {
             let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
             let finished = queries.par_iter().zip(columns).map(|((session, query), columns)| {
@@ -68,9 +69,11 @@ fn prepare<F: Family>(table: &Table<F>, session: &Session, query: &Query) -> Res
 /// For each query the columns of each table: one pass over each.
 fn columns<F: Family>(table: &Table<F>, queries: &[&Prepared]) -> Vec<Vec<Vec<Cipher>>> {
     let layout = &table.params().layout;
-    let mut out: Vec<Vec<Vec<Cipher>>> = queries.iter().map(|_| Vec::with_capacity(layout.tables())).collect();
+    let mut out: Vec<Vec<Vec<Cipher>>> =
+        queries.iter().map(|_| Vec::with_capacity(layout.tables())).collect();
     for i in 0..layout.tables() {
-        let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.selectors[i].as_slice()).collect();
+        let selectors: Vec<&[Selectors]> =
+            queries.iter().map(|query| query.selectors[i].as_slice()).collect();
         let sums = pass(&table.shape, table.table(i), &selectors);
         for (out, sums) in out.iter_mut().zip(sums) {
             let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();

@@ -81,6 +81,15 @@ impl Desk<'_> {
         out
     }
 
+    /// Each product by itself, relinearised and left with one prime.
+    pub fn products(&self, pairs: &[[&Cipher; 2]]) -> Vec<Cipher> {
+        let product = |scratch: &mut Scratch, pair: &[&Cipher; 2]| {
+            let product = self.product(std::slice::from_ref(pair), scratch);
+            self.lowered(product, 1, scratch)
+        };
+        pairs.par_iter().map_init(|| self.scratch(), product).collect()
+    }
+
     /// A ciphertext left with so many primes.
     pub fn lowered(&self, mut c: Cipher, primes: usize, scratch: &mut Scratch) -> Cipher {
         while let Some(below) = c.level().below().filter(|below| below.primes() >= primes) {

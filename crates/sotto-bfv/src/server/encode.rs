@@ -23,8 +23,9 @@ pub(super) fn encode<F: Family>(params: &Params<F>, rows: &dyn Rows, out: &dyn S
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;
     let strips: Vec<Strip> = strips(shape.layout()).collect();
-    let all: Vec<(usize, &Strip)> =
-        (0..params.layout.tables()).flat_map(|table| strips.iter().map(move |strip| (table, strip))).collect();
+    let all: Vec<(usize, &Strip)> = (0..params.layout.tables())
+        .flat_map(|table| strips.iter().map(move |strip| (table, strip)))
+        .collect();
     let (done, total) = (AtomicU64::new(0), all.len() as u64);
     let writer = Writer { params, shape: &shape, rows, out };
     all.par_iter().try_for_each(|(table, strip)| {

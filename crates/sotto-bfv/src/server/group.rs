@@ -20,7 +20,11 @@ impl Group {
     pub(super) fn of(layout: &Layout, record: u64) -> (Self, usize, usize) {
         let (bucket, place) = ((record / layout.records) as usize, layout.place(record % layout.records));
         let table = if layout.tables() > 1 { bucket } else { 0 };
-        (Group { table, row: place.row as usize, block: place.block as usize }, bucket, place.position as usize)
+        (
+            Group { table, row: place.row as usize, block: place.block as usize },
+            bucket,
+            place.position as usize,
+        )
     }
 
     /// The cell of one of its columns.
@@ -73,11 +77,17 @@ impl Group {
     }
 
     /// The bytes of the record at a position of a bucket, out of all its plaintexts.
-    pub(super) fn get<F: Family>(self, params: &Params<F>, (bucket, position): (usize, usize), numbers: &[Vec<u64>]) -> Vec<u8> {
+    pub(super) fn get<F: Family>(
+        self,
+        params: &Params<F>,
+        (bucket, position): (usize, usize),
+        numbers: &[Vec<u64>],
+    ) -> Vec<u8> {
         let layout = &params.layout;
         let word = |k: usize| {
             let (column, at) = at(layout, (bucket, position), k);
-            numbers.get(column).and_then(|numbers| numbers.get(at)).copied().unwrap_or(0) & ((1 << layout.bits) - 1)
+            numbers.get(column).and_then(|numbers| numbers.get(at)).copied().unwrap_or(0)
+                & ((1 << layout.bits) - 1)
         };
         let mut words: Vec<u64> = (0..layout.words).map(word).collect();
         let number = layout.masked_as(bucket, self.first(layout) + position as u64);

@@ -12,7 +12,8 @@ use sotto_lattice::bgv::{Cipher, Scratch};
 pub fn merge(desk: &Desk<'_>, columns: &[Cipher]) -> Vec<Cipher> {
     let one = |scratch: &mut Scratch, columns: &[Cipher]| {
         let mut turned = Cipher::zero(desk.ring, columns[0].level(), 2);
-        let (last, others) = columns.split_last().map_or((None, columns), |(last, others)| (Some(last), others));
+        let (last, others) =
+            columns.split_last().map_or((None, columns), |(last, others)| (Some(last), others));
         let mut sum = last.cloned().unwrap_or_else(|| turned.clone());
         for column in others.iter().rev() {
             if let Some(turn) = &desk.keys.turn {
@@ -23,5 +24,5 @@ pub fn merge(desk: &Desk<'_>, columns: &[Cipher]) -> Vec<Cipher> {
         }
         sum
     };
-    columns.par_chunks(desk.layout.merged()).map_init(|| desk.scratch(), one).collect()
+    columns.par_chunks(desk.layout.merged).map_init(|| desk.scratch(), one).collect()
 }

@@ -46,7 +46,12 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[Change], out: &dyn Sink)
         let region = group.table as u64 * shape.bytes();
         for (k, numbers) in numbers.iter().enumerate() {
             let put = |offset, bytes: &[u8]| out.write_at(Section::Resident, region + offset, bytes);
-            shape.write_cell(&params.ring, group.cell(&params.layout, k), &coefficients(params, numbers), put)?;
+            shape.write_cell(
+                &params.ring,
+                group.cell(&params.layout, k),
+                &coefficients(params, numbers),
+                put,
+            )?;
         }
         Ok(())
     })

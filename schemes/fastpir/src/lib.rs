@@ -1,0 +1,34 @@
+//! FastPIR (Ahmad, Yang, Agrawal, El Abbadi, Gupta, "Addra", OSDI 2021): a query is a one-hot vector in slots, as many ciphertexts as that
+//! takes, and what the table's columns come to is rotated into one answer.
+//!
+//! The machinery is [`sotto_bfv`]'s, which SealPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations from the paper,
+//! and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`method`] | the query, the noise, and the answer |
+//! | [`sets`] | the parameter sets |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod method;
+pub mod sets;
+
+use sotto_bfv::{Bfv, Family, Set};
+use sotto_core::{SchemeEntry, SchemeId};
+
+/// The family that the scheme is of.
+pub struct FastPir;
+
+impl Family for FastPir {
+    const ID: SchemeId = SchemeId("fastpir/1");
+    const TITLE: &'static str = "FastPIR (OSDI 2021), a one-hot vector in slots, no hint";
+    type Method = method::OneHot;
+
+    fn sets() -> &'static [Set] {
+        &sets::SETS
+    }
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<FastPir>>();

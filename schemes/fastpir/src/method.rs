@@ -1,0 +1,114 @@
+//! One-hot vectors sent as they are.
+//!
+//! The table is rows of plaintexts, and ciphertext i of a query has a one in the slot of the record wanted if that is in row i, and
+//! zeroes elsewhere: the paper's matrix-vector product, column by column. A column's sum is the record's number in that slot and zero
+//! in all others, so that the columns are rotated to different slots and summed to one ciphertext.
+
+use sotto_bfv::cost::Times;
+use sotto_bfv::family::{Asked, Open};
+use sotto_bfv::layout::{Form, Layout, Place, equal};
+use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use sotto_bfv::rings::{Ring, RingSet};
+#[cfg(feature = "server")]
+use sotto_bfv::server::{
+    desk::{Desk, Selected},
+    merge::merge,
+};
+use sotto_bfv::{Keyring, Method, merged};
+use sotto_core::ParamsError;
+use sotto_lattice::bgv::Answer;
+#[cfg(feature = "server")]
+use sotto_lattice::bgv::Cipher;
+use zeroize::Zeroizing;
+
+/// Most ciphertexts of a query.
+const MOST_QUERIES: usize = 1 << 12;
+
+/// A ciphertext for each row.
+#[derive(Debug, Clone)]
+pub struct OneHot {
+    rows: usize,
+    answers: usize,
+    keys: Keyring,
+}
+
+impl Method for OneHot {
+    const FORM: Form = Form::Slots;
+
+    fn rows(needed: u64) -> Vec<u64> {
+        vec![needed]
+    }
+
+    fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
+        if layout.rows > MOST_QUERIES {
+            let why = "at most 4096: a query has a ciphertext for each".into();
+            return Err(ParamsError::Field { field: "rows", why });
+        }
+        let keys = Keyring { turn: Some(layout.gap()), ..Keyring::default() };
+        Ok(OneHot { rows: layout.rows, answers: merged::answers(layout), keys })
+    }
+
+    fn scan_primes(&self) -> usize {
+        1
+    }
+
+    fn keys(&self) -> Keyring {
+        self.keys
+    }
+
+    fn queries(&self) -> usize {
+        self.rows
+    }
+
+    fn answers(&self) -> usize {
+        self.answers
+    }
+
+    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+        let positions = Zeroizing::new(places.iter().map(|place| place.position).collect::<Vec<_>>());
+        let rows = Zeroizing::new(places.iter().map(|place| place.row).collect::<Vec<_>>());
+        let mark = |row: u64| {
+            layout.marked(&positions, |bucket| equal(rows.get(bucket).copied().unwrap_or(0), row) & 1)
+        };
+        (0..self.rows as u64).map(|row| (mark(row), 0)).collect()
+    }
+
+    fn read(
+        &self,
+        layout: &Layout,
+        open: Open<'_>,
+        answers: &[Answer],
+        places: &[Place],
+    ) -> Vec<Zeroizing<Vec<u64>>> {
+        let answers: Vec<_> = answers.iter().map(open).collect();
+        merged::read(layout, &answers, places)
+    }
+
+    fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
+        let steps = steps(ring);
+        let fresh = steps.fresh();
+        let sum = steps.rows(fresh, self.rows as f64);
+        let columns = layout.merged as f64;
+        let variance = columns * sum + (columns - 1.0) * steps.key_switch(ring.top());
+        let chosen = columns * steps.chosen_rows(fresh, written, NORM_LOG2);
+        Noise {
+            steps: vec![("noise: of a column's sum", sum), ("noise: of the columns together", variance)],
+            rounded: vec![Rounded { variance, chosen, count: self.answers as f64 }],
+            inner_log2: f64::NEG_INFINITY,
+        }
+    }
+
+    fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
+        (layout.width - self.answers) as f64 * times.switch(1)
+    }
+
+    #[cfg(feature = "server")]
+    fn select(&self, _: &Desk<'_>, query: Vec<Cipher>) -> Selected {
+        Selected { tables: vec![query], kept: Vec::new() }
+    }
+
+    #[cfg(feature = "server")]
+    fn finish(&self, desk: &Desk<'_>, _: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        merge(desk, &columns.concat())
+    }
+}

@@ -1,0 +1,36 @@
+//! PIRANA (Liu, Li, Ma, Zheng, Chen, "PIRANA: Faster Multi-query PIR via Constant-weight Codes", S&P 2025): rows are told apart by words of
+//! two ones, so that a query of m ciphertexts selects m (m - 1) / 2 of them, by a product each.
+//!
+//! The machinery is [`sotto_bfv`]'s, which SealPIR, FastPIR and VBPIR share. README.md has the symbol table, the deviations
+//! from the paper, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`code`] | words of two ones |
+//! | [`method`] | the query, the noise, and the answer |
+//! | [`sets`] | the parameter sets |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod code;
+pub mod method;
+pub mod sets;
+
+use sotto_bfv::{Bfv, Family, Set};
+use sotto_core::{SchemeEntry, SchemeId};
+
+/// The family that the scheme is of.
+pub struct Pirana;
+
+impl Family for Pirana {
+    const ID: SchemeId = SchemeId("pirana/1");
+    const TITLE: &'static str = "PIRANA (S&P 2025), constant-weight codes in slots, no hint";
+    type Method = method::Coded;
+
+    fn sets() -> &'static [Set] {
+        &sets::SETS
+    }
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<Pirana>>();

@@ -1,0 +1,131 @@
+//! A query of m ciphertexts, of which pairs are multiplied.
+//!
+//! Ciphertext i has bit i of the word of each bucket's row, in the slot of its record's position, and zeroes elsewhere. The product
+//! of two is one in that slot if both their bits are, so that the product of the two ones of row r's word is the selector of row
+//! r. Rows are relinearised and left with one prime before the table is multiplied by them.
+
+use crate::code::{bit, length, ones};
+use sotto_bfv::cost::Times;
+use sotto_bfv::family::{Asked, Open};
+use sotto_bfv::layout::{Form, Layout, Place};
+use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use sotto_bfv::rings::{Ring, RingSet};
+#[cfg(feature = "server")]
+use sotto_bfv::server::{
+    desk::{Desk, Selected},
+    merge::merge,
+};
+use sotto_bfv::{Keyring, Method, merged};
+use sotto_core::ParamsError;
+use sotto_lattice::bgv::Answer;
+#[cfg(feature = "server")]
+use sotto_lattice::bgv::Cipher;
+use zeroize::Zeroizing;
+
+/// Most rows: their selectors take 128 KiB each.
+const MOST_SELECTED: usize = 1 << 13;
+
+/// Products of pairs.
+#[derive(Debug, Clone)]
+pub struct Coded {
+    rows: usize,
+    length: usize,
+    answers: usize,
+    keys: Keyring,
+}
+
+impl Method for Coded {
+    const FORM: Form = Form::Slots;
+
+    fn rows(needed: u64) -> Vec<u64> {
+        vec![needed]
+    }
+
+    fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
+        if layout.rows > MOST_SELECTED {
+            return Err(ParamsError::Field {
+                field: "rows",
+                why: "at most 8192: each takes a product".into(),
+            });
+        }
+        let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
+        Ok(Coded { rows: layout.rows, length: length(layout.rows), answers: merged::answers(layout), keys })
+    }
+
+    fn scan_primes(&self) -> usize {
+        1
+    }
+
+    fn keys(&self) -> Keyring {
+        self.keys
+    }
+
+    fn queries(&self) -> usize {
+        self.length
+    }
+
+    fn answers(&self) -> usize {
+        self.answers
+    }
+
+    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+        let positions = Zeroizing::new(places.iter().map(|place| place.position).collect::<Vec<_>>());
+        let marks = |i: usize| {
+            layout.marked(&positions, |bucket| {
+                bit(self.rows, places.get(bucket).map_or(0, |place| place.row), i)
+            })
+        };
+        (0..self.length).map(|i| (marks(i), 0)).collect()
+    }
+
+    fn read(
+        &self,
+        layout: &Layout,
+        open: Open<'_>,
+        answers: &[Answer],
+        places: &[Place],
+    ) -> Vec<Zeroizing<Vec<u64>>> {
+        let answers: Vec<_> = answers.iter().map(open).collect();
+        merged::read(layout, &answers, places)
+    }
+
+    fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
+        let (steps, top) = (steps(ring), ring.top());
+        let product = steps.tensor(steps.fresh(), steps.fresh(), 1.0) + steps.key_switch(top);
+        let (mut selector, mut level) = (product, top);
+        while let Some(below) = level.below() {
+            (selector, level) = (steps.lowered(selector, level), below);
+        }
+        let sum = steps.rows(selector, self.rows as f64);
+        let columns = layout.merged as f64;
+        let variance = columns * sum + (columns - 1.0) * steps.key_switch(level);
+        let chosen = columns * steps.chosen_rows(selector, written, NORM_LOG2);
+        Noise {
+            steps: vec![
+                ("noise: of a product", product),
+                ("noise: of a selector", selector),
+                ("noise: of a column's sum", sum),
+                ("noise: of the columns together", variance),
+            ],
+            rounded: vec![Rounded { variance, chosen, count: self.answers as f64 }],
+            inner_log2: steps.failure_log2(product, 0.0, top) + (self.rows as f64).log2(),
+        }
+    }
+
+    fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
+        let products = self.rows as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
+        products + (layout.width - self.answers) as f64 * times.switch(1)
+    }
+
+    #[cfg(feature = "server")]
+    fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected {
+        let of = |[lower, upper]: [usize; 2]| Some([query.get(lower)?, query.get(upper)?]);
+        let pairs: Vec<[&Cipher; 2]> = ones().take(self.rows).filter_map(of).collect();
+        Selected { tables: vec![desk.products(&pairs)], kept: Vec::new() }
+    }
+
+    #[cfg(feature = "server")]
+    fn finish(&self, desk: &Desk<'_>, _: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        merge(desk, &columns.concat())
+    }
+}

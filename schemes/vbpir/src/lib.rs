@@ -1,0 +1,34 @@
+//! VBPIR (Mughees and Ren, "Vectorized Batch Private Information Retrieval", S&P 2023): a query has one-hot vectors of many
+//! buckets in the slots of a ciphertext, which is rotated to all entries of the first dimension and multiplied by the second.
+//!
+//! The machinery is [`sotto_bfv`]'s, which SealPIR, FastPIR and PIRANA share. README.md has the symbol table, the deviations
+//! from the paper, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`method`] | the query, the noise, and the answer |
+//! | [`sets`] | the parameter sets |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod method;
+pub mod sets;
+
+use sotto_bfv::{Bfv, Family, Set};
+use sotto_core::{SchemeEntry, SchemeId};
+
+/// The family that the scheme is of.
+pub struct Vbpir;
+
+impl Family for Vbpir {
+    const ID: SchemeId = SchemeId("vbpir/1");
+    const TITLE: &'static str = "VBPIR (S&P 2023), batches in slots, no hint";
+    type Method = method::Rotated;
+
+    fn sets() -> &'static [Set] {
+        &sets::SETS
+    }
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<Vbpir>>();
