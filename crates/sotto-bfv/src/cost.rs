@@ -43,10 +43,10 @@ pub(crate) fn session_bytes(ring: &RingSet, keys: Keyring) -> usize {
 }
 
 /// Bytes of the image.
-pub(crate) fn image_bytes(layout: &Layout, primes: usize) -> u64 {
+pub(crate) fn image_bytes(layout: &Layout) -> u64 {
     let cells =
         (layout.tables() as u64).saturating_mul(layout.rows as u64).saturating_mul(layout.cols() as u64);
-    cells.saturating_mul(8 * (layout.n * primes) as u64)
+    cells.saturating_mul(8 * (layout.n * layout.primes) as u64)
 }
 
 /// Nanoseconds of the steps in a ring, on one thread.
@@ -88,9 +88,9 @@ impl Times {
 /// Nanoseconds of an answer on one thread.
 pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> f64 {
     let times = Times::of(ring);
-    let scan = image_bytes(layout, method.scan_primes()) as f64 / SCAN_BYTES_PER_NANOSECOND;
+    let scan = image_bytes(layout) as f64 / SCAN_BYTES_PER_NANOSECOND;
     // Queries are laid out as the pass reads them, and answers are rounded.
-    let laid = 2.0 * times.product * (layout.tables() * layout.rows * method.scan_primes()) as f64;
+    let laid = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;
     scan + laid + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers() as f64
 }
 

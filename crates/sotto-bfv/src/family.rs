@@ -71,14 +71,16 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     /// Numbers of rows worth trying, where `needed` are one after the other as many as there are.
     fn rows(needed: u64) -> Vec<u64>;
 
+    /// Numbers of primes worth multiplying the table at, of those that a query has.
+    fn primes(of_query: usize) -> Vec<usize> {
+        vec![of_query]
+    }
+
     /// The method at a table.
     ///
     /// # Errors
     /// [`ParamsError::Field`] for what is out of its reach.
     fn new(layout: &Layout, ring: &'static RingSet) -> Result<Self, ParamsError>;
-
-    /// Primes that the table is multiplied at.
-    fn scan_primes(&self) -> usize;
 
     /// The keys it needs.
     fn keys(&self) -> Keyring;

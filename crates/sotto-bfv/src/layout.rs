@@ -14,6 +14,8 @@
 //! `position g + b mod g` of cycle `b div g`, for the gap `g` of half of them: so that turns by g move every bucket by a
 //! position. A single bucket has the positions of both cycles, one cycle after the other.
 
+use crate::literal::Literal;
+use crate::rings::RingSet;
 use sotto_core::ParamsError;
 use sotto_math::divide::divide;
 use std::hint::black_box;
@@ -53,6 +55,8 @@ pub struct Layout {
     pub width: usize,
     /// Columns whose sums share an answer, each turned one position further than the one before; 1 of whole plaintexts.
     pub merged: usize,
+    /// Primes that plaintexts are stored modulo, and multiplied at.
+    pub primes: usize,
 }
 
 /// Where a bucket's record lies. Secret, where it is a client's.
@@ -85,18 +89,16 @@ impl Layout {
     ///
     /// # Errors
     /// [`ParamsError::Field`] for what has no room.
-    pub fn new(
-        form: Form,
-        [n, buckets, words, rows, merged]: [usize; 5],
-        bits: u32,
-        records: u64,
-    ) -> Result<Self, ParamsError> {
+    pub(crate) fn new(form: Form, ring: &RingSet, literal: &Literal) -> Result<Self, ParamsError> {
+        let (n, bits, buckets) = (ring.degree, ring.bits, literal.buckets as usize);
+        let [words, rows, merged] = [literal.record_words, literal.rows, literal.merged].map(|x| x as usize);
+        let records = literal.records / u64::from(literal.buckets.max(1));
         let field = |field, why: &str| Err(ParamsError::Field { field, why: why.into() });
         let positions = positions(form, n, buckets as u64);
         if buckets == 0 || positions == 0 {
             return field("buckets", "at least one, and no more than a plaintext has numbers");
         }
-        if records == 0 || records > 1 << 40 {
+        if records == 0 || records > 1 << 40 || !literal.records.is_multiple_of(buckets as u64) {
             return field("records", "1 to 2^40 in each bucket, and equally many in all");
         }
         if words == 0 || words > MOST_WORDS as usize {
@@ -123,12 +125,16 @@ impl Layout {
             blocks: usize::try_from(needed.div_ceil(rows as u64)).unwrap_or(usize::MAX),
             width: words.div_ceil(span),
             merged,
+            primes: literal.primes.into(),
         };
         if merged == 0 || merged > layout.most_merged() {
             return field(
                 "merged",
-                "at least 1, and no more columns than there are, or positions to turn to",
+                "at least 1, and no more than there are columns, or positions to turn to",
             );
+        }
+        if !(1..=ring.query_primes()).contains(&layout.primes) {
+            return field("primes", "at least 1, and no more than a query has");
         }
         Ok(layout)
     }
@@ -250,27 +256,51 @@ pub fn equal(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::literal::NO_TABLES_MASK;
+
+    /// A layout in plaintexts of 64 numbers.
+    fn layout(
+        form: Form,
+        bits: u32,
+        records: u64,
+        [buckets, words, rows]: [u32; 3],
+    ) -> Result<Layout, ParamsError> {
+        let ring = RingSet::new("", "", 64, 1 << bits, bits, &[3, 5]);
+        let literal = Literal {
+            ring: String::new(),
+            records: records * u64::from(buckets),
+            buckets,
+            record_words: words,
+            rows,
+            merged: 1,
+            primes: 1,
+            answer_bits: [0; 2],
+            written: 0,
+            mask: NO_TABLES_MASK,
+        };
+        Layout::new(form, &ring, &literal)
+    }
 
     #[test]
     fn every_bucket_has_slots_of_its_own() {
         for (buckets, positions) in [(1, 64), (2, 32), (3, 16), (8, 8), (33, 1), (64, 1)] {
-            let layout = Layout::new(Form::Slots, [64, buckets, 2, 3, 1], 16, 3 * positions as u64).unwrap();
+            let layout = layout(Form::Slots, 16, 3 * positions as u64, [buckets, 2, 3]).unwrap();
             assert_eq!(layout.positions, positions);
             let mut seen = [false; 64];
-            for bucket in 0..buckets {
+            for bucket in 0..buckets as usize {
                 for position in 0..positions {
                     assert!(!std::mem::replace(&mut seen[layout.slot(bucket, position)], true));
                 }
             }
         }
-        assert!(Layout::new(Form::Slots, [64, 65, 2, 1, 1], 16, 1).is_err());
-        assert!(Layout::new(Form::Slots, [64, 1, 2, 2, 1], 16, 64).is_err());
+        assert!(layout(Form::Slots, 16, 1, [65, 2, 1]).is_err());
+        assert!(layout(Form::Slots, 16, 64, [1, 2, 2]).is_err());
     }
 
     #[test]
     fn turns_move_every_bucket() {
         for buckets in [1, 2, 5] {
-            let layout = Layout::new(Form::Slots, [64, buckets, 2, 1, 1], 16, 7).unwrap();
+            let layout = layout(Form::Slots, 16, 7, [buckets, 2, 1]).unwrap();
             let slots: Vec<u64> = (0..64).collect();
             for by in [0, 1, 3, layout.turning() - 1] {
                 let turned: Vec<u64> = slots
@@ -278,7 +308,7 @@ mod tests {
                     .flat_map(|cycle| [&cycle[by * layout.gap()..], &cycle[..by * layout.gap()]].concat())
                     .collect();
                 for (bucket, position) in
-                    (0..buckets).flat_map(|b| (0..layout.positions).map(move |p| (b, p)))
+                    (0..buckets as usize).flat_map(|b| (0..layout.positions).map(move |p| (b, p)))
                 {
                     let to = layout.turned(position as u64, by as u64) as usize;
                     assert_eq!(turned[layout.slot(bucket, to)], layout.slot(bucket, position) as u64);
@@ -290,20 +320,20 @@ mod tests {
     #[test]
     fn records_are_their_numbers() {
         for bits in [10, 14, 16] {
-            let layout = Layout::new(Form::Whole, [64, 1, 100, 2, 1], bits, 5).unwrap();
+            let layout = layout(Form::Whole, bits, 5, [1, 100, 2]).unwrap();
             let record: Vec<u8> = (0..layout.record_bytes()).map(|i| (i * 37 + 11) as u8).collect();
             let words = layout.words_of(&record);
             assert!(words.len() == 100 && words.iter().all(|word| *word < 1 << bits));
             assert_eq!(layout.bytes_of(&words), record);
         }
-        let layout = Layout::new(Form::Whole, [64, 2, 100, 2, 1], 10, 5).unwrap();
+        let layout = layout(Form::Whole, 10, 5, [2, 100, 2]).unwrap();
         assert_eq!((layout.tables(), layout.blocks, layout.width, layout.cols()), (2, 3, 2, 6));
         assert_eq!(layout.place(3), Place { row: 1, block: 1, position: 0 });
     }
 
     #[test]
     fn marks_are_picked_again() {
-        let layout = Layout::new(Form::Slots, [64, 3, 1, 1, 1], 16, 16).unwrap();
+        let layout = layout(Form::Slots, 16, 16, [3, 1, 1]).unwrap();
         let slots = layout.marked(&[0, 15, 7], |bucket| bucket as u64 + 5);
         assert_eq!(slots.iter().filter(|slot| **slot > 0).count(), 3);
         assert_eq!(

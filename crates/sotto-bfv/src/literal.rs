@@ -22,6 +22,8 @@ pub struct Literal {
     pub rows: u32,
     /// Columns whose sums share an answer.
     pub merged: u32,
+    /// Primes that plaintexts are multiplied at.
+    pub primes: u8,
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
     /// Rows of a sum that may be written under one mask: those which the failure bound takes at their worst.

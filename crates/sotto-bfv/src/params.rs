@@ -69,7 +69,7 @@ impl<F: Family> sotto_core::Params for Params<F> {
         let method = F::Method::new(&layout, set)?;
         let security = set.security()?;
         let ring = set.ring().cloned().ok_or_else(|| field("ring", "one that has transforms"))?;
-        let bytes = cost::image_bytes(&layout, method.scan_primes());
+        let bytes = cost::image_bytes(&layout);
         check("records", bytes <= cost::MOST_BYTES, "an image of at most 2^46 bytes")?;
         check("written", literal.written as usize <= layout.rows, "at most the rows")?;
         let [body, mask] = literal.answer_bits.map(u32::from);
@@ -106,13 +106,7 @@ pub(crate) fn laid<F: Family>(literal: &Literal) -> Result<(&'static RingSet, La
         return Err(field("ring", "that of one of the scheme's sets"));
     }
     let set = rings::find(&literal.ring)?;
-    let buckets = u64::from(literal.buckets).max(1);
-    check("buckets", literal.records.is_multiple_of(buckets), "a divisor of the records")?;
-    let numbers = [literal.buckets, literal.record_words, literal.rows, literal.merged].map(|x| x as usize);
-    let [of_buckets, words, rows, merged] = numbers;
-    let numbers = [set.degree, of_buckets, words, rows, merged];
-    let layout = Layout::new(F::Method::FORM, numbers, set.bits, literal.records / buckets)?;
-    Ok((set, layout))
+    Ok((set, Layout::new(F::Method::FORM, set, literal)?))
 }
 
 fn check(field: &'static str, holds: bool, must_be: &str) -> Result<(), ParamsError> {

@@ -20,7 +20,7 @@ pub(crate) fn of<F: Family>(params: &Params<F>) -> ParamsReport {
             answer_bytes: answer as u64,
             server_ops: cost::server_ops(cost::nanoseconds(method, layout, set)),
             client_ops: cost::client_ops(method, set),
-            resident_bytes: cost::image_bytes(layout, method.scan_primes()),
+            resident_bytes: cost::image_bytes(layout),
             ..Costs::default()
         },
         security: params.security.clone(),

@@ -33,7 +33,7 @@ pub struct RingSet {
 }
 
 impl RingSet {
-    const fn new(
+    pub(crate) const fn new(
         name: &'static str,
         about: &'static str,
         degree: usize,

@@ -56,14 +56,20 @@ fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>
     let merged = (0..20).map(|halved| draft.record_words >> halved);
     let merged: Vec<u32> =
         merged.take_while(|merged| F::Method::FORM == Form::Slots && *merged > 1).chain([1]).collect();
-    let tries = rows.into_iter().flat_map(|rows| merged.iter().map(move |merged| (rows, *merged)));
-    let priced = tries.filter_map(|(rows, merged)| {
+    let primes = F::Method::primes(ring.query_primes());
+    let tries = rows.iter().flat_map(|rows| merged.iter().map(move |merged| (*rows, *merged)));
+    let tries = tries.flat_map(|(rows, merged)| primes.iter().map(move |primes| (rows, merged, *primes)));
+    let priced = tries.filter_map(|(rows, merged, primes)| {
         let most = (ring.degree as u64 / 2).min(positions) as u32;
-        let draft =
-            Literal { rows: u32::try_from(rows).ok()?, merged: merged.min(most).max(1), ..draft.clone() };
+        let draft = Literal {
+            rows: u32::try_from(rows).ok()?,
+            merged: merged.min(most).max(1),
+            primes: primes as u8,
+            ..draft.clone()
+        };
         let (_, layout) = laid::<F>(&draft).ok()?;
         let method = F::Method::new(&layout, ring).ok()?;
-        let bytes = cost::image_bytes(&layout, method.scan_primes());
+        let bytes = cost::image_bytes(&layout);
         let noise = method.noise(ring.ring()?, &layout, 0.0);
         let answer_bits =
             answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
@@ -95,6 +101,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
         record_words: u32::try_from(words).ok().filter(|words| *words <= MOST_WORDS)?,
         rows: 1,
         merged: 1,
+        primes: 1,
         answer_bits: [0; 2],
         written: 0,
         mask: NO_TABLES_MASK,

@@ -48,10 +48,6 @@ impl Method for OneHot {
         Ok(OneHot { rows: layout.rows, answers: merged::answers(layout), keys })
     }
 
-    fn scan_primes(&self) -> usize {
-        1
-    }
-
     fn keys(&self) -> Keyring {
         self.keys
     }

@@ -29,6 +29,8 @@ const MOST_SELECTED: usize = 1 << 13;
 #[derive(Debug, Clone)]
 pub struct Coded {
     rows: usize,
+    /// Primes that selectors are left with.
+    primes: usize,
     length: usize,
     answers: usize,
     keys: Keyring,
@@ -41,6 +43,11 @@ impl Method for Coded {
         vec![needed]
     }
 
+    fn primes(of_query: usize) -> Vec<usize> {
+        // All of them where the noise of so many rows needs it.
+        (1..=of_query).collect()
+    }
+
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
         if layout.rows > MOST_SELECTED {
             return Err(ParamsError::Field {
@@ -49,11 +56,13 @@ impl Method for Coded {
             });
         }
         let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
-        Ok(Coded { rows: layout.rows, length: length(layout.rows), answers: merged::answers(layout), keys })
-    }
-
-    fn scan_primes(&self) -> usize {
-        1
+        Ok(Coded {
+            rows: layout.rows,
+            primes: layout.primes,
+            length: length(layout.rows),
+            answers: merged::answers(layout),
+            keys,
+        })
     }
 
     fn keys(&self) -> Keyring {
@@ -93,13 +102,20 @@ impl Method for Coded {
         let (steps, top) = (steps(ring), ring.top());
         let product = steps.tensor(steps.fresh(), steps.fresh(), 1.0) + steps.key_switch(top);
         let (mut selector, mut level) = (product, top);
-        while let Some(below) = level.below() {
+        while let Some(below) = level.below().filter(|below| below.primes() >= self.primes) {
             (selector, level) = (steps.lowered(selector, level), below);
         }
         let sum = steps.rows(selector, self.rows as f64);
+        let worst = steps.chosen_rows(selector, written, NORM_LOG2);
+        let inner = steps.failure_log2(sum, worst, level) + (layout.width as f64).log2();
+        let (mut alone, mut chosen) = (sum, worst);
+        while let Some(below) = level.below() {
+            (alone, chosen, level) =
+                (steps.lowered(alone, level), steps.chosen_lowered(chosen, level), below);
+        }
         let columns = layout.merged as f64;
-        let variance = columns * sum + (columns - 1.0) * steps.key_switch(level);
-        let chosen = columns * steps.chosen_rows(selector, written, NORM_LOG2);
+        let variance = columns * alone + (columns - 1.0) * steps.key_switch(level);
+        let chosen = columns * chosen;
         Noise {
             steps: vec![
                 ("noise: of a product", product),
@@ -108,7 +124,7 @@ impl Method for Coded {
                 ("noise: of the columns together", variance),
             ],
             rounded: vec![Rounded { variance, chosen, count: self.answers as f64 }],
-            inner_log2: steps.failure_log2(product, 0.0, top) + (self.rows as f64).log2(),
+            inner_log2: (steps.failure_log2(product, 0.0, top) + (self.rows as f64).log2()).max(inner) + 1.0,
         }
     }
 
@@ -121,11 +137,11 @@ impl Method for Coded {
     fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected {
         let of = |[lower, upper]: [usize; 2]| Some([query.get(lower)?, query.get(upper)?]);
         let pairs: Vec<[&Cipher; 2]> = ones().take(self.rows).filter_map(of).collect();
-        Selected { tables: vec![desk.products(&pairs)], kept: Vec::new() }
+        Selected { tables: vec![desk.products(&pairs, self.primes)], kept: Vec::new() }
     }
 
     #[cfg(feature = "server")]
     fn finish(&self, desk: &Desk<'_>, _: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
-        merge(desk, &columns.concat())
+        merge(desk, &desk.all_lowered(columns.concat(), 1))
     }
 }

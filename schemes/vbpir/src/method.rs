@@ -67,10 +67,6 @@ impl Method for Rotated {
         })
     }
 
-    fn scan_primes(&self) -> usize {
-        2
-    }
-
     fn keys(&self) -> Keyring {
         self.keys
     }
@@ -154,6 +150,6 @@ impl Method for Rotated {
         let columns: Vec<Cipher> = columns.into_iter().flatten().collect();
         let pairs: Vec<[&Cipher; 2]> =
             columns.iter().flat_map(|column| kept.iter().map(move |second| [second, column])).collect();
-        merge(desk, &desk.products(&pairs))
+        merge(desk, &desk.products(&pairs, 1))
     }
 }

@@ -81,13 +81,19 @@ impl Desk<'_> {
         out
     }
 
-    /// Each product by itself, relinearised and left with one prime.
-    pub fn products(&self, pairs: &[[&Cipher; 2]]) -> Vec<Cipher> {
+    /// Each product by itself, relinearised and left with so many primes.
+    pub fn products(&self, pairs: &[[&Cipher; 2]], primes: usize) -> Vec<Cipher> {
         let product = |scratch: &mut Scratch, pair: &[&Cipher; 2]| {
             let product = self.product(std::slice::from_ref(pair), scratch);
-            self.lowered(product, 1, scratch)
+            self.lowered(product, primes, scratch)
         };
         pairs.par_iter().map_init(|| self.scratch(), product).collect()
+    }
+
+    /// Ciphertexts left with so many primes.
+    pub fn all_lowered(&self, all: Vec<Cipher>, primes: usize) -> Vec<Cipher> {
+        let lower = |scratch: &mut Scratch, c| self.lowered(c, primes, scratch);
+        all.into_par_iter().map_init(|| self.scratch(), lower).collect()
     }
 
     /// A ciphertext left with so many primes.

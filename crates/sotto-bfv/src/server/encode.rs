@@ -3,7 +3,7 @@
 
 use super::group::Group;
 use super::image::{bytes, shape};
-use crate::family::{Family, Method};
+use crate::family::Family;
 use crate::params::Params;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Rows, Section, Sink};
@@ -47,7 +47,7 @@ impl<F: Family> Writer<'_, F> {
     /// Fills a strip modulo every prime, and writes each block's part, which is contiguous.
     fn write(&self, table: usize, strip: &Strip) -> Result<()> {
         let (layout, tiles) = (&self.params.layout, self.shape.layout());
-        let primes = self.params.method.scan_primes();
+        let primes = self.params.layout.primes;
         let mut buffers = vec![vec![0u8; strip.block_bytes() * tiles.blocks()]; primes];
         for row in strip.rows.clone() {
             for block in strip.cols.start / layout.width..strip.cols.end.div_ceil(layout.width) {
@@ -76,7 +76,7 @@ impl<F: Family> Writer<'_, F> {
     /// The values of a plaintext modulo each prime of the table. Primes are below 2^50, so that values are stored as they are.
     fn limbs(&self, numbers: &[u64]) -> Vec<Vec<u64>> {
         let ring = &self.params.ring;
-        let level = ring.level(self.params.method.scan_primes()).unwrap_or(ring.top());
+        let level = ring.level(self.params.layout.primes).unwrap_or(ring.top());
         let values = ring.from_plain(level, &coefficients(self.params, numbers));
         values.chunks_exact(ring.ring().words()).map(<[u64]>::to_vec).collect()
     }

@@ -1,7 +1,7 @@
 //! Where plaintexts lie in the image: table after table, as values modulo each prime that they are multiplied at.
 
 use crate::cost;
-use crate::family::{Family, Method};
+use crate::family::Family;
 use crate::params::Params;
 use sotto_core::{Held, Image, Misuse, Result, Section};
 use sotto_lattice::bgv::rows::Table as Shape;
@@ -13,14 +13,14 @@ use std::sync::Arc;
 /// None for checked parameters.
 pub(super) fn shape<F: Family>(params: &Params<F>) -> Result<Shape> {
     let layout = &params.layout;
-    let level = params.ring.level(params.method.scan_primes());
+    let level = params.ring.level(params.layout.primes);
     let shape = level.and_then(|level| Shape::new(&params.ring, level, layout.rows, layout.cols()));
     shape.ok_or_else(|| Misuse::Rule("checked parameters have a table").into())
 }
 
 /// Bytes of the image.
 pub(super) fn bytes<F: Family>(params: &Params<F>) -> u64 {
-    cost::image_bytes(&params.layout, params.method.scan_primes())
+    cost::image_bytes(&params.layout)
 }
 
 /// An open image.
