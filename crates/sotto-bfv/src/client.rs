@@ -13,7 +13,7 @@ use crate::whiten::whiten;
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
 use sotto_lattice::bgv::encrypt::encrypt_divided;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
-use sotto_lattice::bgv::{RotationKey, Secret, SlotRing, expand};
+use sotto_lattice::bgv::{AnswerBits, RotationKey, Secret, SlotRing, expand};
 use sotto_lattice::encrypt::{Errors, Masks};
 use sotto_math::divide::divide;
 use sotto_math::sample::Gaussian;
@@ -149,8 +149,8 @@ impl<F: Family> Client<F> {
         if answer.0.len() != params.method.answers() || pending.places.len() != params.layout.buckets {
             return Err(Misuse::Foreign("answer").into());
         }
-        let open = |answer: &sotto_lattice::bgv::Answer| {
-            let coefficients = answer.decrypt(&params.ring, params.bits, &self.secret);
+        let open = |answer: &sotto_lattice::bgv::Answer, bits: Option<AnswerBits>| {
+            let coefficients = answer.decrypt(&params.ring, bits.unwrap_or(params.bits), &self.secret);
             let mut numbers = Zeroizing::new(vec![0; params.layout.n]);
             params.ring.ring().decode(&coefficients, &mut numbers);
             numbers

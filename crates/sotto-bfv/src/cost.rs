@@ -101,8 +101,8 @@ const QUERY_WORD_OPS: u64 = 17_500;
 const ANSWER_WORD_OPS: u64 = 4000;
 
 /// Work of a query and of reading its answer.
-pub(crate) fn client_ops<M: Method>(method: &M, ring: &RingSet) -> u64 {
-    let query = (method.queries() * ring.query_primes()) as u64 * QUERY_WORD_OPS;
+pub(crate) fn client_ops<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> u64 {
+    let query = (layout.queries * ring.query_primes()) as u64 * QUERY_WORD_OPS;
     (query + method.answers() as u64 * ANSWER_WORD_OPS) * ring.degree as u64
 }
 

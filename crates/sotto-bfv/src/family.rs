@@ -6,10 +6,11 @@ use crate::noise::Noise;
 use crate::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
 use crate::server::desk::{Desk, Selected};
+use crate::tried::{Numbers, Tried};
 use sotto_core::{ParamsError, SchemeId};
-use sotto_lattice::bgv::Answer;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Cipher;
+use sotto_lattice::bgv::{Answer, AnswerBits};
 use std::fmt::Debug;
 use zeroize::Zeroizing;
 
@@ -60,21 +61,16 @@ impl Keyring {
 /// A plaintext of a query: numbers in slots or coefficients, and by which power of two they are divided.
 pub type Asked = (Zeroizing<Vec<u64>>, u32);
 
-/// What opens an answer: its plaintext's numbers.
-pub type Open<'a> = &'a dyn Fn(&Answer) -> Zeroizing<Vec<u64>>;
+/// What opens a ciphertext, of the bits of an answer unless others are given: its plaintext's numbers.
+pub type Open<'a> = &'a dyn Fn(&Answer, Option<AnswerBits>) -> Zeroizing<Vec<u64>>;
 
 /// How a query selects, at one table. All of it is public.
 pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     /// What numbers of plaintexts are.
     const FORM: Form;
 
-    /// Numbers of rows worth trying, where `needed` are one after the other as many as there are.
-    fn rows(needed: u64) -> Vec<u64>;
-
-    /// Numbers of primes worth multiplying the table at, of those that a query has.
-    fn primes(of_query: usize) -> Vec<usize> {
-        vec![of_query]
-    }
+    /// The numbers worth trying at a table.
+    fn tries(table: &Tried) -> Vec<Numbers>;
 
     /// The method at a table.
     ///
@@ -84,9 +80,6 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
 
     /// The keys it needs.
     fn keys(&self) -> Keyring;
-
-    /// Ciphertexts of a query.
-    fn queries(&self) -> usize;
 
     /// Ciphertexts of an answer.
     fn answers(&self) -> usize;

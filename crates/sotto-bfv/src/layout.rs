@@ -57,6 +57,8 @@ pub struct Layout {
     pub merged: usize,
     /// Primes that plaintexts are stored modulo, and multiplied at.
     pub primes: usize,
+    /// Ciphertexts of a query.
+    pub queries: usize,
 }
 
 /// Where a bucket's record lies. Secret, where it is a client's.
@@ -126,12 +128,16 @@ impl Layout {
             width: words.div_ceil(span),
             merged,
             primes: literal.primes.into(),
+            queries: literal.queries as usize,
         };
         if merged == 0 || merged > layout.most_merged() {
             return field(
                 "merged",
                 "at least 1, and no more than there are columns, or positions to turn to",
             );
+        }
+        if !(1..=MOST_QUERIES).contains(&layout.queries) {
+            return field("queries", "1 to 4096");
         }
         if !(1..=ring.query_primes()).contains(&layout.primes) {
             return field("primes", "at least 1, and no more than a query has");
@@ -243,6 +249,9 @@ impl Layout {
     }
 }
 
+/// Most ciphertexts of a query.
+pub const MOST_QUERIES: usize = 1 << 12;
+
 /// Most rows of a table.
 pub const MOST_ROWS: usize = 1 << 16;
 
@@ -274,6 +283,7 @@ mod tests {
             rows,
             merged: 1,
             primes: 1,
+            queries: 1,
             answer_bits: [0; 2],
             written: 0,
             mask: NO_TABLES_MASK,

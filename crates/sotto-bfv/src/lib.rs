@@ -14,7 +14,7 @@
 //! | [`literal`] | what is written into a catalog |
 //! | [`layout`] | where records lie |
 //! | [`family`] | what a scheme of the family says of itself |
-//! | [`params`], `select`, `report` | checked parameters, choosing them, what a person reads of them |
+//! | [`params`], [`tried`], `select`, `report` | checked parameters, choosing them, what a person reads of them |
 //! | [`noise`] | what a method says of its noise, and the probability that it is too much |
 //! | [`cost`] | bytes, and estimated time |
 //! | [`whiten`](mod@whiten) | the public mask on the data |
@@ -40,6 +40,7 @@ mod scheme;
 mod select;
 #[cfg(feature = "server")]
 pub mod server;
+pub mod tried;
 pub mod whiten;
 
 pub use family::{Family, Keyring, Method, Set};

@@ -24,6 +24,8 @@ pub struct Literal {
     pub merged: u32,
     /// Primes that plaintexts are multiplied at.
     pub primes: u8,
+    /// Ciphertexts of a query.
+    pub queries: u32,
     /// Bits of a coefficient of an answer: of its body, and of its mask.
     pub answer_bits: [u8; 2],
     /// Rows of a sum that may be written under one mask: those which the failure bound takes at their worst.

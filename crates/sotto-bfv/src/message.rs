@@ -79,7 +79,7 @@ impl<F: Family> Wire<Params<F>> for Keys {
 
 impl<F: Family> Wire<Params<F>> for Query {
     fn size(params: &Params<F>) -> usize {
-        cost::query_bytes(params.set, params.method.queries())
+        cost::query_bytes(params.set, params.layout.queries)
     }
 
     fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {

@@ -22,6 +22,8 @@ pub struct Rounded {
     pub chosen: f64,
     /// How many such ciphertexts have to be right.
     pub count: f64,
+    /// To how many bits, if not to those of an answer.
+    pub bits: Option<AnswerBits>,
 }
 
 /// The noise of a lookup.
@@ -45,6 +47,7 @@ impl Noise {
     pub fn failure_log2(&self, ring: &Ring, bits: AnswerBits) -> f64 {
         let steps = steps(ring);
         let rounded = self.rounded.iter().map(|rounded| {
+            let bits = rounded.bits.unwrap_or(bits);
             let variance = steps.answer(rounded.variance, bits);
             steps.answer_failure_log2(variance, rounded.chosen, bits) + rounded.count.log2()
         });

@@ -16,10 +16,10 @@ pub(crate) fn of<F: Family>(params: &Params<F>) -> ParamsReport {
         costs: Costs {
             artifact_bytes: 0,
             keys_bytes: cost::keys_bytes(set, method.keys()) as u64,
-            query_bytes: cost::query_bytes(set, method.queries()) as u64,
+            query_bytes: cost::query_bytes(set, layout.queries) as u64,
             answer_bytes: answer as u64,
             server_ops: cost::server_ops(cost::nanoseconds(method, layout, set)),
-            client_ops: cost::client_ops(method, set),
+            client_ops: cost::client_ops(method, layout, set),
             resident_bytes: cost::image_bytes(layout),
             ..Costs::default()
         },
@@ -47,7 +47,7 @@ fn details<F: Family>(params: &Params<F>) -> Vec<(&'static str, String)> {
         ),
         ("written in place", format!("{} rows under one mask", literal.written)),
         ("keys: of evaluation", method.keys().count().to_string()),
-        ("ciphertexts", format!("{} asked, {} answered", method.queries(), method.answers())),
+        ("ciphertexts", format!("{} asked, {} answered", layout.queries, method.answers())),
         (
             "bits sent: of an answer's words",
             format!("{} of masks, {} of bodies", literal.answer_bits[1], literal.answer_bits[0]),

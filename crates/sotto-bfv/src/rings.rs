@@ -89,11 +89,13 @@ pub const SLOTS_SMALL: &str = "n4096-t65537-q50";
 pub const SLOTS: &str = "n8192-t65537-q100";
 /// Coefficients at degree 4096 and one prime.
 pub const COEFFICIENTS: &str = "n4096-t2^14-q50";
+/// The same with fewer bits in each, for queries of many selectors.
+pub const COEFFICIENTS_SMALL: &str = "n4096-t2^12-q50";
 /// Coefficients at degree 4096 and two primes, for one product.
 pub const COEFFICIENTS_PRODUCT: &str = "n4096-t2^10-q70";
 
 /// Every ring.
-pub static RINGS: [RingSet; 4] = [
+pub static RINGS: [RingSet; 5] = [
     RingSet::new(
         SLOTS_SMALL,
         "X^4096 + 1 with t = 65537: 4096 slots of 16 bits; q and the special prime below 2^50",
@@ -116,6 +118,14 @@ pub static RINGS: [RingSet; 4] = [
         4096,
         1 << 14,
         14,
+        &[1_125_899_904_679_937, 1_125_899_903_991_809],
+    ),
+    RingSet::new(
+        COEFFICIENTS_SMALL,
+        "X^4096 + 1 with t = 2^12, coefficients; q and the special prime below 2^50",
+        4096,
+        1 << 12,
+        12,
         &[1_125_899_904_679_937, 1_125_899_903_991_809],
     ),
     RingSet::new(

@@ -2,11 +2,12 @@
 
 use crate::cost;
 use crate::family::{Family, Method, Set};
-use crate::layout::{self, Form, MOST_WORDS};
+use crate::layout::{Form, MOST_WORDS};
 use crate::literal::{Literal, NO_TABLES_MASK};
 use crate::noise::Noise;
 use crate::params::laid;
 use crate::rings::{self, Ring, RingSet};
+use crate::tried::Tried;
 use sotto_core::work::SENT_BYTE_NANOSECONDS;
 use sotto_core::{Goal, ParamsError, Result, Shape};
 use sotto_lattice::bgv::AnswerBits;
@@ -46,27 +47,9 @@ pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
 fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
-    let each = draft.records / u64::from(draft.buckets);
-    let positions = layout::positions(F::Method::FORM, ring.degree, draft.buckets.into());
-    if positions == 0 {
-        return Ok(Vec::new());
-    }
-    let rows = F::Method::rows(each.div_ceil(positions));
-    // Fewer columns to an answer have less noise together.
-    let merged = (0..20).map(|halved| draft.record_words >> halved);
-    let merged: Vec<u32> =
-        merged.take_while(|merged| F::Method::FORM == Form::Slots && *merged > 1).chain([1]).collect();
-    let primes = F::Method::primes(ring.query_primes());
-    let tries = rows.iter().flat_map(|rows| merged.iter().map(move |merged| (*rows, *merged)));
-    let tries = tries.flat_map(|(rows, merged)| primes.iter().map(move |primes| (rows, merged, *primes)));
-    let priced = tries.filter_map(|(rows, merged, primes)| {
-        let most = (ring.degree as u64 / 2).min(positions) as u32;
-        let draft = Literal {
-            rows: u32::try_from(rows).ok()?,
-            merged: merged.min(most).max(1),
-            primes: primes as u8,
-            ..draft.clone()
-        };
+    let Some(tried) = Tried::of(F::Method::FORM, ring, &draft) else { return Ok(Vec::new()) };
+    let priced = F::Method::tries(&tried).into_iter().filter_map(|numbers| {
+        let draft = numbers.of(&draft)?;
         let (_, layout) = laid::<F>(&draft).ok()?;
         let method = F::Method::new(&layout, ring).ok()?;
         let bytes = cost::image_bytes(&layout);
@@ -75,8 +58,7 @@ fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>
             answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
         let nanoseconds = cost::nanoseconds(&method, &layout, ring);
         let answer = method.answers() * cost::answer_bytes(ring, answer_bits);
-        let sizes =
-            [cost::query_bytes(ring, method.queries()), answer, cost::keys_bytes(ring, method.keys())];
+        let sizes = [cost::query_bytes(ring, layout.queries), answer, cost::keys_bytes(ring, method.keys())];
         Some((price(shape, nanoseconds, sizes), Literal { answer_bits, ..draft }))
     });
     Ok(priced.collect())
@@ -102,6 +84,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
         rows: 1,
         merged: 1,
         primes: 1,
+        queries: 1,
         answer_bits: [0; 2],
         written: 0,
         mask: NO_TABLES_MASK,

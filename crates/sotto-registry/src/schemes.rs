@@ -29,6 +29,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &lp_treepir::ENTRY,
     #[cfg(feature = "bgvpir")]
     &bgvpir::ENTRY,
+    #[cfg(feature = "sealpir")]
+    &sealpir::ENTRY,
     #[cfg(feature = "fastpir")]
     &fastpir::ENTRY,
     #[cfg(feature = "vbpir")]

@@ -14,15 +14,13 @@ use sotto_bfv::server::{
     desk::{Desk, Selected},
     merge::merge,
 };
+use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
 use sotto_lattice::bgv::Answer;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Cipher;
 use zeroize::Zeroizing;
-
-/// Most ciphertexts of a query.
-const MOST_QUERIES: usize = 1 << 12;
 
 /// A ciphertext for each row.
 #[derive(Debug, Clone)]
@@ -35,14 +33,14 @@ pub struct OneHot {
 impl Method for OneHot {
     const FORM: Form = Form::Slots;
 
-    fn rows(needed: u64) -> Vec<u64> {
-        vec![needed]
+    fn tries(table: &Tried) -> Vec<Numbers> {
+        let numbers = |merged| Numbers { rows: table.needed, merged, primes: 1, queries: table.needed };
+        table.merges().map(numbers).collect()
     }
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
-        if layout.rows > MOST_QUERIES {
-            let why = "at most 4096: a query has a ciphertext for each".into();
-            return Err(ParamsError::Field { field: "rows", why });
+        if layout.rows != layout.queries {
+            return Err(ParamsError::Field { field: "queries", why: "one for each row".into() });
         }
         let keys = Keyring { turn: Some(layout.gap()), ..Keyring::default() };
         Ok(OneHot { rows: layout.rows, answers: merged::answers(layout), keys })
@@ -50,10 +48,6 @@ impl Method for OneHot {
 
     fn keys(&self) -> Keyring {
         self.keys
-    }
-
-    fn queries(&self) -> usize {
-        self.rows
     }
 
     fn answers(&self) -> usize {
@@ -76,7 +70,7 @@ impl Method for OneHot {
         answers: &[Answer],
         places: &[Place],
     ) -> Vec<Zeroizing<Vec<u64>>> {
-        let answers: Vec<_> = answers.iter().map(open).collect();
+        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
         merged::read(layout, &answers, places)
     }
 
@@ -89,7 +83,7 @@ impl Method for OneHot {
         let chosen = columns * steps.chosen_rows(fresh, written, NORM_LOG2);
         Noise {
             steps: vec![("noise: of a column's sum", sum), ("noise: of the columns together", variance)],
-            rounded: vec![Rounded { variance, chosen, count: self.answers as f64 }],
+            rounded: vec![Rounded { variance, chosen, count: self.answers as f64, bits: None }],
             inner_log2: f64::NEG_INFINITY,
         }
     }

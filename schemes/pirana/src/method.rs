@@ -15,6 +15,7 @@ use sotto_bfv::server::{
     desk::{Desk, Selected},
     merge::merge,
 };
+use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
 use sotto_lattice::bgv::Answer;
@@ -39,13 +40,13 @@ pub struct Coded {
 impl Method for Coded {
     const FORM: Form = Form::Slots;
 
-    fn rows(needed: u64) -> Vec<u64> {
-        vec![needed]
-    }
-
-    fn primes(of_query: usize) -> Vec<usize> {
-        // All of them where the noise of so many rows needs it.
-        (1..=of_query).collect()
+    fn tries(table: &Tried) -> Vec<Numbers> {
+        let queries = length(table.needed.min(MOST_SELECTED as u64 + 1) as usize) as u64;
+        let numbers = |merged| {
+            // At all primes where the noise of so many rows needs it.
+            (1..=table.primes).map(move |primes| Numbers { rows: table.needed, merged, primes, queries })
+        };
+        table.merges().flat_map(numbers).collect()
     }
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
@@ -55,22 +56,17 @@ impl Method for Coded {
                 why: "at most 8192: each takes a product".into(),
             });
         }
+        let length = length(layout.rows);
+        if layout.queries != length {
+            let why = "as many as words of two ones that tell all rows apart are long".into();
+            return Err(ParamsError::Field { field: "queries", why });
+        }
         let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
-        Ok(Coded {
-            rows: layout.rows,
-            primes: layout.primes,
-            length: length(layout.rows),
-            answers: merged::answers(layout),
-            keys,
-        })
+        Ok(Coded { rows: layout.rows, primes: layout.primes, length, answers: merged::answers(layout), keys })
     }
 
     fn keys(&self) -> Keyring {
         self.keys
-    }
-
-    fn queries(&self) -> usize {
-        self.length
     }
 
     fn answers(&self) -> usize {
@@ -94,7 +90,7 @@ impl Method for Coded {
         answers: &[Answer],
         places: &[Place],
     ) -> Vec<Zeroizing<Vec<u64>>> {
-        let answers: Vec<_> = answers.iter().map(open).collect();
+        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
         merged::read(layout, &answers, places)
     }
 
@@ -123,7 +119,7 @@ impl Method for Coded {
                 ("noise: of a column's sum", sum),
                 ("noise: of the columns together", variance),
             ],
-            rounded: vec![Rounded { variance, chosen, count: self.answers as f64 }],
+            rounded: vec![Rounded { variance, chosen, count: self.answers as f64, bits: None }],
             inner_log2: (steps.failure_log2(product, 0.0, top) + (self.rows as f64).log2()).max(inner) + 1.0,
         }
     }

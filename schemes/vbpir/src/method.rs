@@ -14,6 +14,7 @@ use sotto_bfv::server::{
     desk::{Desk, Selected},
     merge::merge,
 };
+use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
 use sotto_lattice::bgv::Answer;
@@ -22,13 +23,12 @@ use sotto_lattice::bgv::Cipher;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
-/// Most ciphertexts of the first dimension.
-const MOST_FIRST: usize = 256;
-
 /// Rotations of a few ciphertexts, and a product.
 #[derive(Debug, Clone)]
 pub struct Rotated {
     rows: usize,
+    /// Ciphertexts of the first dimension.
+    first: usize,
     /// Rows that each ciphertext of the first dimension is turned to.
     count: usize,
     width: usize,
@@ -36,43 +36,38 @@ pub struct Rotated {
     keys: Keyring,
 }
 
-impl Rotated {
-    /// Ciphertexts of the first dimension.
-    fn first(&self) -> usize {
-        self.rows.div_ceil(self.count)
-    }
-}
-
 impl Method for Rotated {
     const FORM: Form = Form::Slots;
 
-    fn rows(needed: u64) -> Vec<u64> {
-        vec![needed]
+    fn tries(table: &Tried) -> Vec<Numbers> {
+        // More ciphertexts than needed save turns.
+        let least = table.needed.div_ceil(table.turning);
+        let first: Vec<u64> =
+            (0..4).map(|doubled| least << doubled).filter(|first| *first <= table.needed).collect();
+        let numbers = |merged| {
+            let of = move |first: &u64| Numbers { rows: table.needed, merged, primes: 2, queries: first + 1 };
+            first.iter().map(of).collect::<Vec<_>>()
+        };
+        table.merges().flat_map(numbers).collect()
     }
 
     fn new(layout: &Layout, _: &'static RingSet) -> Result<Self, ParamsError> {
-        let first = layout.rows.div_ceil(layout.turning());
-        if first > MOST_FIRST {
-            let why = "at most 256 times the positions that turn around".into();
-            return Err(ParamsError::Field { field: "rows", why });
+        let first = layout.queries.saturating_sub(1);
+        if first < layout.rows.div_ceil(layout.turning()) || first > layout.rows {
+            let why = "one more than there are turns to reach all rows".into();
+            return Err(ParamsError::Field { field: "queries", why });
+        }
+        if layout.primes != 2 {
+            return Err(ParamsError::Field { field: "primes", why: "2".into() });
         }
         let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
         let answers = merged::answers(layout);
-        Ok(Rotated {
-            rows: layout.rows,
-            count: layout.rows.div_ceil(first),
-            width: layout.width,
-            answers,
-            keys,
-        })
+        let count = layout.rows.div_ceil(first);
+        Ok(Rotated { rows: layout.rows, first, count, width: layout.width, answers, keys })
     }
 
     fn keys(&self) -> Keyring {
         self.keys
-    }
-
-    fn queries(&self) -> usize {
-        self.first() + 1
     }
 
     fn answers(&self) -> usize {
@@ -86,7 +81,7 @@ impl Method for Rotated {
             |(place, (_, turns)): (&Place, &(u64, u64))| layout.turned(place.position, turns.wrapping_neg());
         let ahead = Zeroizing::new(places.iter().zip(rows.iter()).map(ahead).collect::<Vec<_>>());
         let wanted = Zeroizing::new(places.iter().map(|place| place.position).collect::<Vec<_>>());
-        let first = (0..self.first() as u64).map(|i| {
+        let first = (0..self.first as u64).map(|i| {
             let mark = |bucket| equal(rows.get(bucket).map_or(0, |(of, _): &(u64, u64)| *of), i) & 1;
             (layout.marked(&ahead, mark), 0)
         });
@@ -100,7 +95,7 @@ impl Method for Rotated {
         answers: &[Answer],
         places: &[Place],
     ) -> Vec<Zeroizing<Vec<u64>>> {
-        let answers: Vec<_> = answers.iter().map(open).collect();
+        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
         merged::read(layout, &answers, places)
     }
 
@@ -126,13 +121,18 @@ impl Method for Rotated {
                 ("noise: of its product", product),
                 ("noise: of the columns together", variance),
             ],
-            rounded: vec![Rounded { variance, chosen: columns * chosen, count: self.answers as f64 }],
+            rounded: vec![Rounded {
+                variance,
+                chosen: columns * chosen,
+                count: self.answers as f64,
+                bits: None,
+            }],
             inner_log2: steps.failure_log2(product, worst, top) + (self.width as f64).log2(),
         }
     }
 
     fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
-        let turns = (self.rows - self.first()) as f64 * times.switch(2);
+        let turns = (self.rows - self.first) as f64 * times.switch(2);
         let products = layout.width as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
         turns + products + (layout.width - self.answers) as f64 * times.switch(1)
     }

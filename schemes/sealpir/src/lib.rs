@@ -1,0 +1,36 @@
+//! SealPIR (Angel, Chen, Laine, Setty, "PIR with compressed queries and amortized query processing", S&P 2018), and MulPIR (Ali et
+//! al., USENIX Security 2021): one ciphertext is expanded to the selectors of two dimensions.
+//!
+//! The machinery is [`sotto_bfv`]'s, which FastPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations
+//! from the papers, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`method`] | the query, the noise, and the two ways to the answer |
+//! | [`digits`] | a ciphertext as plaintexts, and back: SealPIR's second dimension |
+//! | [`sets`] | the parameter sets |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod digits;
+pub mod method;
+pub mod sets;
+
+use sotto_bfv::{Bfv, Family, Set};
+use sotto_core::{SchemeEntry, SchemeId};
+
+/// The family that the scheme is of.
+pub struct SealPir;
+
+impl Family for SealPir {
+    const ID: SchemeId = SchemeId("sealpir/1");
+    const TITLE: &'static str = "SealPIR (S&P 2018) and MulPIR, one expanded ciphertext, no hint";
+    type Method = method::Expanded;
+
+    fn sets() -> &'static [Set] {
+        &sets::SETS
+    }
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Bfv<SealPir>>();

@@ -1,0 +1,289 @@
+//! One ciphertext of coefficients, expanded to the selectors of two dimensions, of every bucket.
+//!
+//! The first so many coefficients of a query are a bucket's one-hot vectors: `rows` entries that the plaintexts of a column are
+//! multiplied by, then one for each block of columns. The sums are ciphertexts; the block wanted is selected from them in one of
+//! two ways:
+//!
+//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second selectors;
+//! - MulPIR, where it has two: sums are multiplied by the second selectors as they are, and relinearised.
+//!
+//! A table of one block has no second dimension.
+
+use crate::digits::{self, PLAINTEXTS};
+#[cfg(feature = "server")]
+use rayon::prelude::*;
+use sotto_bfv::cost::Times;
+use sotto_bfv::family::{Asked, Open};
+use sotto_bfv::layout::{Form, Layout, Place, equal};
+use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
+use sotto_bfv::rings::{Ring, RingSet};
+#[cfg(feature = "server")]
+use sotto_bfv::server::desk::{Desk, Selected};
+use sotto_bfv::tried::{Numbers, Tried};
+use sotto_bfv::{Keyring, Method};
+use sotto_core::ParamsError;
+use sotto_lattice::bgv::{Answer, AnswerBits, expand};
+#[cfg(feature = "server")]
+use sotto_lattice::bgv::{Cipher, Scratch, rows::product_sum};
+use zeroize::Zeroizing;
+
+/// Most ciphertexts of a query.
+const MOST_QUERIES: usize = 128;
+
+/// How the second dimension is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Second {
+    /// Not at all: there is one block.
+    None,
+    /// SealPIR: ciphertexts of so many bits become plaintexts.
+    Digits(AnswerBits),
+    /// MulPIR.
+    Product,
+}
+
+/// Selectors of both dimensions from one ciphertext.
+#[derive(Debug, Clone)]
+pub struct Expanded {
+    set: &'static RingSet,
+    rows: usize,
+    blocks: usize,
+    width: usize,
+    buckets: usize,
+    queries: usize,
+    second: Second,
+}
+
+impl Expanded {
+    /// Selectors of a bucket.
+    fn each(&self) -> usize {
+        self.rows + if self.second == Second::None { 0 } else { self.blocks }
+    }
+
+    /// Selectors of all buckets.
+    fn selectors(&self) -> usize {
+        self.buckets.saturating_mul(self.each())
+    }
+
+    /// Selectors of a ciphertext.
+    fn of_one(&self) -> usize {
+        self.selectors().div_ceil(self.queries)
+    }
+
+    /// Ciphertexts of an answer about a column of a block.
+    fn of_column(&self) -> usize {
+        if matches!(self.second, Second::Digits(_)) { PLAINTEXTS } else { 1 }
+    }
+}
+
+impl Method for Expanded {
+    const FORM: Form = Form::Whole;
+
+    fn tries(table: &Tried) -> Vec<Numbers> {
+        // Around the root, where there are fewest selectors, to one dimension.
+        let root = (table.needed as f64).sqrt();
+        let around = (-2..=6).map(|step| (root * (f64::from(step) / 4.0).exp2()).ceil() as u64);
+        let all: Vec<u64> =
+            around.filter(|rows| (1..=table.needed).contains(rows)).chain([table.needed]).collect();
+        let numbers = |rows: u64| {
+            let blocks = table.needed.div_ceil(rows);
+            let least = (table.buckets * (rows + blocks)).div_ceil(table.degree);
+            // Spread over more ciphertexts, selectors have less noise.
+            let queries = (0..5).map(move |doubled| least << doubled);
+            queries.map(move |queries| Numbers { rows, merged: 1, primes: table.primes, queries })
+        };
+        all.into_iter().flat_map(numbers).collect()
+    }
+
+    fn new(layout: &Layout, set: &'static RingSet) -> Result<Self, ParamsError> {
+        let field = |field, why: &str| ParamsError::Field { field, why: why.into() };
+        let second = match (layout.blocks, set.query_primes()) {
+            (1, _) => Second::None,
+            (_, 1) => {
+                Second::Digits(digits::bits(set).ok_or_else(|| field("ring", "one that ciphertexts fit"))?)
+            }
+            _ => Second::Product,
+        };
+        let Layout { rows, blocks, width, buckets, queries, .. } = *layout;
+        let method = Expanded { set, rows, blocks, width, buckets, queries, second };
+        if layout.primes != set.query_primes() {
+            return Err(field("primes", "all that a query has"));
+        }
+        if method.selectors() < queries || method.of_one() > set.degree || queries > MOST_QUERIES {
+            return Err(field("queries", "1 to 128, with room for all selectors and some in each"));
+        }
+        Ok(method)
+    }
+
+    fn keys(&self) -> Keyring {
+        Keyring { turn: None, square: self.second == Second::Product, rounds: expand::rounds(self.of_one()) }
+    }
+
+    fn answers(&self) -> usize {
+        self.buckets * self.width * self.of_column()
+    }
+
+    fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
+        let one_hot = |count: usize, wanted: u64| (0..count as u64).map(move |i| equal(i, wanted) & 1);
+        let of_bucket = |place: &Place| {
+            let blocks = self.each() - self.rows;
+            one_hot(self.rows, place.row).chain(one_hot(blocks, place.block)).collect::<Vec<_>>()
+        };
+        let all = Zeroizing::new(places.iter().flat_map(of_bucket).collect::<Vec<u64>>());
+        let query = |some: &[u64]| {
+            let mut numbers = Zeroizing::new(vec![0; layout.n]);
+            numbers.iter_mut().zip(some).for_each(|(number, one)| *number = *one);
+            (numbers, self.keys().rounds)
+        };
+        all.chunks(self.of_one()).map(query).collect()
+    }
+
+    fn read(
+        &self,
+        layout: &Layout,
+        open: Open<'_>,
+        answers: &[Answer],
+        _: &[Place],
+    ) -> Vec<Zeroizing<Vec<u64>>> {
+        let column = |answers: &[Answer]| {
+            let opened: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
+            let Second::Digits(bits) = self.second else { return joined(&opened) };
+            let inner = self.set.ring().and_then(|ring| digits::join(ring, bits, self.set.bits, &opened));
+            inner.map_or_else(|| Zeroizing::new(vec![0; layout.n]), |inner| open(&inner, Some(bits)))
+        };
+        let record = |answers: &[Answer]| {
+            let columns: Vec<_> = answers.chunks(self.of_column()).map(column).collect();
+            let mut words = joined(&columns);
+            words.truncate(layout.words);
+            words
+        };
+        answers.chunks(self.width * self.of_column()).map(record).collect()
+    }
+
+    fn noise(&self, ring: &Ring, _: &Layout, written: f64) -> Noise {
+        let (steps, top) = (steps(ring), ring.top());
+        let selector = steps.expanded(steps.fresh(), self.keys().rounds, top);
+        let sum = steps.rows(selector, self.rows as f64);
+        let worst = steps.chosen_rows(selector, written, NORM_LOG2);
+        let columns = (self.buckets * self.width) as f64;
+        let lowered = |mut variance: f64, mut chosen: f64| {
+            let mut level = top;
+            while let Some(below) = level.below() {
+                (variance, chosen, level) =
+                    (steps.lowered(variance, level), steps.chosen_lowered(chosen, level), below);
+            }
+            Rounded { variance, chosen, count: columns, bits: None }
+        };
+        let mut out = Noise {
+            steps: vec![("noise: of a selector", selector), ("noise: of a column's sum", sum)],
+            rounded: Vec::new(),
+            inner_log2: steps.failure_log2(sum, worst, top) + (columns * self.blocks as f64).log2(),
+        };
+        match self.second {
+            Second::None => out.rounded.push(lowered(sum, worst)),
+            Second::Digits(bits) => {
+                out.rounded.push(Rounded { variance: sum, chosen: worst, count: columns, bits: Some(bits) });
+                let variance = steps.rows(selector, self.blocks as f64);
+                out.steps.push(("noise: of the digits' sum", variance));
+                out.rounded.push(Rounded {
+                    variance,
+                    chosen: 0.0,
+                    count: columns * PLAINTEXTS as f64,
+                    bits: None,
+                });
+            }
+            Second::Product => {
+                let product = steps.tensor(selector, sum, self.blocks as f64) + steps.key_switch(top);
+                let chosen = steps.chosen_tensor(selector, worst, self.blocks as f64, NORM_LOG2);
+                out.steps.push(("noise: of the products' sum", product));
+                out.inner_log2 = steps.failure_log2(product, chosen, top) + columns.log2();
+                out.rounded.push(lowered(product, chosen));
+            }
+        }
+        out
+    }
+
+    fn nanoseconds(&self, _: &Layout, times: &Times) -> f64 {
+        let primes = self.set.query_primes();
+        let columns = (self.buckets * self.width) as f64;
+        let each = match self.second {
+            Second::None => 0.0,
+            Second::Digits(_) => {
+                let polynomials = (self.blocks * PLAINTEXTS) as f64;
+                polynomials * (times.transform + 2.0 * times.product)
+                    + 2.0 * self.blocks as f64 * times.transform
+            }
+            Second::Product => {
+                self.blocks as f64 * times.tensor(primes) + times.switch(primes) + times.lower(1)
+            }
+        };
+        self.selectors() as f64 * times.switch(primes) + columns * each
+    }
+
+    #[cfg(feature = "server")]
+    fn select(&self, desk: &Desk<'_>, query: Vec<Cipher>) -> Selected {
+        let all = query.into_iter().flat_map(|c| desk.expand(c, self.of_one()));
+        let mut all = all.take(self.selectors());
+        let (mut tables, mut kept) = (Vec::with_capacity(self.buckets), Vec::new());
+        for _ in 0..self.buckets {
+            tables.push(all.by_ref().take(self.rows).collect());
+            kept.extend(all.by_ref().take(self.each() - self.rows));
+        }
+        Selected { tables, kept }
+    }
+
+    #[cfg(feature = "server")]
+    fn finish(&self, desk: &Desk<'_>, kept: &[Cipher], columns: Vec<Vec<Cipher>>) -> Vec<Cipher> {
+        let mut work: Vec<(&[Cipher], Vec<&Cipher>)> = Vec::new();
+        for (bucket, columns) in columns.iter().enumerate() {
+            let second = kept.chunks(self.blocks).nth(bucket).unwrap_or_default();
+            work.extend(
+                (0..self.width).map(|k| (second, columns.iter().skip(k).step_by(self.width).collect())),
+            );
+        }
+        let one = |scratch: &mut Scratch, (second, sums): &(&[Cipher], Vec<&Cipher>)| match self.second {
+            Second::None => sums.iter().map(|sum| desk.lowered((*sum).clone(), 1, scratch)).collect(),
+            Second::Digits(bits) => self.selected(desk, bits, second, sums),
+            Second::Product => {
+                let pairs: Vec<[&Cipher; 2]> =
+                    second.iter().zip(sums).map(|(second, sum)| [second, *sum]).collect();
+                let product = desk.product(&pairs, scratch);
+                vec![desk.lowered(product, 1, scratch)]
+            }
+        };
+        work.par_iter().map_init(|| desk.scratch(), one).collect::<Vec<Vec<Cipher>>>().concat()
+    }
+}
+
+#[cfg(feature = "server")]
+impl Expanded {
+    /// The plaintexts of the sums, times the second selectors.
+    fn selected(
+        &self,
+        desk: &Desk<'_>,
+        bits: AnswerBits,
+        second: &[Cipher],
+        sums: &[&Cipher],
+    ) -> Vec<Cipher> {
+        let level = desk.ring.top();
+        let mut values: Vec<Vec<Zeroizing<Vec<u64>>>> = vec![Vec::new(); PLAINTEXTS];
+        for sum in sums {
+            let plaintexts = digits::split(desk.ring, bits, self.set.bits, sum);
+            values.iter_mut().zip(plaintexts).for_each(|(values, plaintext)| {
+                values.push(desk.ring.from_plain(level, &plaintext));
+            });
+        }
+        let second: Vec<&Cipher> = second.iter().collect();
+        let one = |values: &Vec<Zeroizing<Vec<u64>>>| {
+            let rows: Vec<&[u64]> = values.iter().map(|values| values.as_slice()).collect();
+            let mut out = Cipher::zero(desk.ring, level, 2);
+            product_sum(desk.ring, &second, &rows, &mut out);
+            out
+        };
+        values.iter().map(one).collect()
+    }
+}
+
+/// Lists of secrets, one after the other.
+fn joined(lists: &[Zeroizing<Vec<u64>>]) -> Zeroizing<Vec<u64>> {
+    Zeroizing::new(lists.iter().flat_map(|list| list.iter().copied()).collect())
+}
