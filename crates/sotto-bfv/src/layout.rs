@@ -4,15 +4,16 @@
 //! A record takes the same place in `width` columns that follow each other, its *block*.
 //!
 //! ```text
-//! Slots   one table; the slots of a plaintext have D positions of each bucket, and the record of bucket b at place
-//!         i is in row i div D at position i mod D; word k of it is slot (b, position) of column k
+//! Slots   one table; the slots of a plaintext are lanes of D positions, one for each part of each bucket's records,
+//!         and the record at place i is in row i div D at position i mod D; word k of it is in part k div width, in
+//!         slot (lane, position) of column k mod width
 //! Whole   a table for each bucket; the record at place i is in row i mod rows of block i div rows, and word k of
 //!         it is coefficient k mod n of the block's column k div n
 //! ```
 //!
-//! Slots come in two cycles of n/2 that turn together. With B buckets, rounded up to a power of two, slot (b, position) is number
-//! `position g + b mod g` of cycle `b div g`, for the gap `g` of half of them: so that turns by g move every bucket by a
-//! position. A single bucket has the positions of both cycles, one cycle after the other.
+//! Slots come in two cycles of n/2 that turn together. Of so many lanes, a power of two, slot (lane, position) is number
+//! `position g + lane mod g` of cycle `lane div g`, for the gap `g` of half of them: so that turns by g move every lane by a
+//! position. A single lane has the positions of both cycles, one cycle after the other.
 
 use crate::literal::Literal;
 use crate::rings::RingSet;
@@ -45,6 +46,8 @@ pub struct Layout {
     pub records: u64,
     /// Numbers of a record.
     pub words: usize,
+    /// Parts of a record, each in a lane of its own.
+    pub split: usize,
     /// Rows of a table.
     pub rows: usize,
     /// D: records of a bucket in the same plaintexts.
@@ -78,11 +81,11 @@ impl zeroize::DefaultIsZeroes for Place {}
 /// Most numbers of a record.
 pub const MOST_WORDS: u32 = 1 << 20;
 
-/// Positions that each of so many buckets has; 0 if there are too many.
-pub fn positions(form: Form, n: usize, buckets: u64) -> u64 {
+/// Positions that each of so many lanes has; 0 if there are too many.
+pub fn positions(form: Form, n: usize, lanes: u64) -> u64 {
     match form {
         Form::Whole => 1,
-        Form::Slots => n as u64 / buckets.clamp(1, n as u64 + 1).next_power_of_two(),
+        Form::Slots => n as u64 / lanes.clamp(1, n as u64 + 1).next_power_of_two(),
     }
 }
 
@@ -96,9 +99,16 @@ impl Layout {
         let [words, rows, merged] = [literal.record_words, literal.rows, literal.merged].map(|x| x as usize);
         let records = literal.records / u64::from(literal.buckets.max(1));
         let field = |field, why: &str| Err(ParamsError::Field { field, why: why.into() });
-        let positions = positions(form, n, buckets as u64);
+        let split = literal.split as usize;
+        let positions = positions(form, n, (buckets as u64).saturating_mul(split as u64));
         if buckets == 0 || positions == 0 {
             return field("buckets", "at least one, and no more than a plaintext has numbers");
+        }
+        if split == 0 || split > words || form == Form::Whole && split > 1 {
+            return field(
+                "split",
+                "at least 1, no more than a record has numbers, and 1 of whole plaintexts",
+            );
         }
         if records == 0 || records > 1 << 40 || !literal.records.is_multiple_of(buckets as u64) {
             return field("records", "1 to 2^40 in each bucket, and equally many in all");
@@ -122,10 +132,11 @@ impl Layout {
             buckets,
             records,
             words,
+            split,
             rows,
             positions: positions as usize,
             blocks: usize::try_from(needed.div_ceil(rows as u64)).unwrap_or(usize::MAX),
-            width: words.div_ceil(span),
+            width: words.div_ceil(span * split),
             merged,
             primes: literal.primes.into(),
             queries: literal.queries as usize,
@@ -160,12 +171,17 @@ impl Layout {
         self.blocks.saturating_mul(self.width)
     }
 
-    /// Buckets of a table, with room for those up to a power of two.
+    /// Lanes of a plaintext, with those up to a power of two that no bucket has.
     pub fn lanes(&self) -> usize {
-        if self.form == Form::Whole { 1 } else { self.buckets.next_power_of_two() }
+        if self.form == Form::Whole { 1 } else { (self.buckets * self.split).next_power_of_two() }
     }
 
-    /// By how many slots a turn moves every bucket by one position.
+    /// The lane and the column of number `k` of a bucket's record.
+    pub fn lane(&self, bucket: usize, k: usize) -> (usize, usize) {
+        (bucket * self.split + k / self.width, k % self.width)
+    }
+
+    /// By how many slots a turn moves every lane by one position.
     pub fn gap(&self) -> usize {
         (self.lanes() / 2).max(1)
     }
@@ -187,10 +203,10 @@ impl Layout {
         position & !around | position.wrapping_sub(by) & around
     }
 
-    /// The slot of a position of a bucket.
-    pub fn slot(&self, bucket: usize, position: usize) -> usize {
+    /// The slot of a position of a lane.
+    pub fn slot(&self, lane: usize, position: usize) -> usize {
         let gap = self.gap();
-        bucket / gap * (self.n / 2) + position * gap + bucket % gap
+        lane / gap * (self.n / 2) + position * gap + lane % gap
     }
 
     /// Where the record at a place of a bucket lies, in time that does not depend on it.
@@ -229,22 +245,25 @@ impl Layout {
         out
     }
 
-    /// Slots with `mark(bucket)` at one position of each bucket and zeroes elsewhere; in time that does not depend on the positions.
+    /// Slots with `mark(bucket)` at one position of each of a bucket's lanes and zeroes elsewhere; in time that does not depend on the
+    /// positions.
     pub fn marked(&self, positions: &[u64], mark: impl Fn(usize) -> u64) -> Zeroizing<Vec<u64>> {
         let mut slots = Zeroizing::new(vec![0; self.n]);
         for (bucket, wanted) in positions.iter().enumerate() {
             let mark = mark(bucket);
             for position in 0..self.positions {
-                slots[self.slot(bucket, position)] = mark & equal(position as u64, *wanted);
+                let mark = mark & equal(position as u64, *wanted);
+                (0..self.split)
+                    .for_each(|part| slots[self.slot(bucket * self.split + part, position)] = mark);
             }
         }
         slots
     }
 
-    /// The slot at a position of a bucket, in time that does not depend on the position.
-    pub fn pick(&self, slots: &[u64], bucket: usize, wanted: u64) -> u64 {
+    /// The slot at a position of a lane, in time that does not depend on the position.
+    pub fn pick(&self, slots: &[u64], lane: usize, wanted: u64) -> u64 {
         let each = (0..self.positions)
-            .map(|position| slots[self.slot(bucket, position)] & equal(position as u64, wanted));
+            .map(|position| slots[self.slot(lane, position)] & equal(position as u64, wanted));
         each.fold(0, |sum, slot| sum | slot)
     }
 }
@@ -280,6 +299,7 @@ mod tests {
             records: records * u64::from(buckets),
             buckets,
             record_words: words,
+            split: 1,
             rows,
             merged: 1,
             primes: 1,

@@ -18,6 +18,8 @@ pub struct Literal {
     pub buckets: u32,
     /// Numbers of a plaintext that a record takes.
     pub record_words: u32,
+    /// Parts of a record that lie beside each other in every plaintext; 1 of whole plaintexts.
+    pub split: u32,
     /// Plaintexts that one selector each is multiplied by, for one sum.
     pub rows: u32,
     /// Columns whose sums share an answer.

@@ -12,8 +12,9 @@ pub fn answers(layout: &Layout) -> usize {
 pub fn read(layout: &Layout, answers: &[Zeroizing<Vec<u64>>], places: &[Place]) -> Vec<Zeroizing<Vec<u64>>> {
     let record = |(bucket, place): (usize, &Place)| {
         let word = |k: usize| {
-            let at = layout.turned(place.position, (k % layout.merged) as u64);
-            answers.get(k / layout.merged).map_or(0, |slots| layout.pick(slots, bucket, at))
+            let (lane, column) = layout.lane(bucket, k);
+            let at = layout.turned(place.position, (column % layout.merged) as u64);
+            answers.get(column / layout.merged).map_or(0, |slots| layout.pick(slots, lane, at))
         };
         Zeroizing::new((0..layout.words).map(word).collect())
     };

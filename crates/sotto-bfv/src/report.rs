@@ -38,11 +38,12 @@ fn details<F: Family>(params: &Params<F>) -> Vec<(&'static str, String)> {
         (
             "table",
             format!(
-                "{} of {} rows by {} columns of plaintexts, {} positions",
+                "{} of {} rows by {} columns of plaintexts, {} positions, records in {} parts",
                 layout.tables(),
                 layout.rows,
                 layout.cols(),
-                layout.positions
+                layout.positions,
+                layout.split
             ),
         ),
         ("written in place", format!("{} rows under one mask", literal.written)),

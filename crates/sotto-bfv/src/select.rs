@@ -43,13 +43,21 @@ pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
     written::<F>(literal, shape.required_failure_log2())
 }
 
-/// A set with every number of rows, at its price.
+/// Splits of a record that are tried. Each doubles the rows, and halves the columns.
+const SPLITS: u32 = 14;
+
+/// A set with all the numbers that its method tries, at its price.
 fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>, ParamsError> {
     let ring = rings::find(set.ring)?;
     let Some(draft) = draft::<F::Method>(ring, shape) else { return Ok(Vec::new()) };
-    let Some(tried) = Tried::of(F::Method::FORM, ring, &draft) else { return Ok(Vec::new()) };
-    let priced = F::Method::tries(&tried).into_iter().filter_map(|numbers| {
-        let draft = numbers.of(&draft)?;
+    let splits = if F::Method::FORM == Form::Slots { SPLITS } else { 1 };
+    let tries =
+        (0..splits).map(|doubled| Literal { split: 1 << doubled, ..draft.clone() }).flat_map(|draft| {
+            let tried = Tried::of(F::Method::FORM, ring, &draft);
+            let numbers = tried.map_or_else(Vec::new, |tried| F::Method::tries(&tried));
+            numbers.into_iter().filter_map(move |numbers| numbers.of(&draft))
+        });
+    let priced = tries.filter_map(|draft| {
         let (_, layout) = laid::<F>(&draft).ok()?;
         let method = F::Method::new(&layout, ring).ok()?;
         let bytes = cost::image_bytes(&layout);
@@ -81,6 +89,7 @@ fn draft<M: Method>(ring: &RingSet, shape: &Shape) -> Option<Literal> {
         records,
         buckets: u32::try_from(buckets).ok()?,
         record_words: u32::try_from(words).ok().filter(|words| *words <= MOST_WORDS)?,
+        split: 1,
         rows: 1,
         merged: 1,
         primes: 1,

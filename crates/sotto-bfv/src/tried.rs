@@ -38,7 +38,8 @@ impl Tried {
     /// The table of a draft; `None` if there are more buckets than a plaintext has numbers.
     pub(crate) fn of(form: Form, ring: &RingSet, draft: &Literal) -> Option<Self> {
         let (degree, buckets) = (ring.degree as u64, u64::from(draft.buckets));
-        let positions = positions(form, ring.degree, buckets);
+        let split = u64::from(draft.split);
+        let positions = positions(form, ring.degree, buckets.saturating_mul(split));
         let words = u64::from(draft.record_words);
         (positions > 0).then(|| Tried {
             degree,
@@ -46,7 +47,7 @@ impl Tried {
             buckets,
             needed: (draft.records / buckets).div_ceil(positions),
             turning: positions.min(degree / 2),
-            width: if form == Form::Whole { words.div_ceil(degree) } else { words },
+            width: if form == Form::Whole { words.div_ceil(degree) } else { words.div_ceil(split) },
         })
     }
 

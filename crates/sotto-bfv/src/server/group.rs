@@ -44,7 +44,7 @@ impl Group {
     /// The buckets of its table; with those that there are not, but have room.
     fn buckets(self, layout: &Layout) -> Range<usize> {
         match layout.form {
-            Form::Slots => 0..layout.lanes(),
+            Form::Slots => 0..layout.lanes().div_ceil(layout.split),
             Form::Whole => self.table..self.table + 1,
         }
     }
@@ -114,7 +114,10 @@ impl Group {
 /// The column and the place in it of number `k` of a record.
 fn at(layout: &Layout, (bucket, position): (usize, usize), k: usize) -> (usize, usize) {
     match layout.form {
-        Form::Slots => (k, layout.slot(bucket, position)),
+        Form::Slots => {
+            let (lane, column) = layout.lane(bucket, k);
+            (column, layout.slot(lane, position))
+        }
         Form::Whole => (k / layout.n, k % layout.n),
     }
 }
