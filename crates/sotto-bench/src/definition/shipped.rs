@@ -31,6 +31,7 @@ pub fn shipped() -> &'static [Shipped] {
         "rows-32kib",
         "rows-100kb",
         "narrow-rows",
+        "bfv-family",
         "grid",
         "chain-state",
         "spiral-quick",
