@@ -3,7 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`builder`] | which stack, whom to trust, where to keep things |
-//! | `spread` | which query of which table each visit is |
+//! | [`spread`] | which query of which table each visit is |
 //! | [`batch`] | several rows, or values of several keys, in one round |
 //!
 //! A layer's requests become one lookup for each of its visits, whatever is asked for; all tables are asked at the same
@@ -16,7 +16,7 @@
 
 pub mod batch;
 pub mod builder;
-mod spread;
+pub mod spread;
 
 pub use batch::Batch;
 use builder::Fetched;
