@@ -8,8 +8,8 @@
 //!
 //! A layer's requests become one lookup for each of its visits, whatever is asked for; all tables are asked at the same
 //! time, and each of them answers before anything is made of what the others said. So what servers see is the
-//! layer's [`visits`](Layer::visits), and when. A table of several buckets stands for as many shards, and one query is for a visit
-//! to each.
+//! layer's [`visits`](Layer::visits), and when. A table of several buckets stands for as many shards, and one query is for a
+//! visit to each.
 //!
 //! Tables, public files and the stack that names them are of one epoch, or nothing is asked: each table's catalog is compared
 //! with the digest that the stack has for it, before a lookup and after.
@@ -110,12 +110,16 @@ impl Stack {
     /// # Errors
     /// [`ParamsError::UnreliableTogether`](sotto_core::ParamsError::UnreliableTogether) if it is above 2^-40.
     pub fn failure_log2<L: Layer>(&self, layer: &L) -> Result<f64> {
+        self.gate(&self.spread(layer)?)
+    }
+
+    fn gate(&self, spread: &Spread) -> Result<f64> {
         let of_rows = self.tables.iter().map(|table| {
             let session = table.session();
             session.packing().failure_log2(session.report().failure_log2)
         });
         let of_rows: Vec<f64> = of_rows.collect();
-        Ok(sotto_core::layer::gate(self.spread(layer)?.queries(), &of_rows).map_err(Error::from)?)
+        Ok(sotto_core::layer::gate(spread.queries(), &of_rows).map_err(Error::from)?)
     }
 
     /// How a layer's lookups are asked of these tables.
@@ -162,7 +166,7 @@ impl Stack {
             self.take(TRIES)?;
         }
         let spread = self.spread(layer)?;
-        self.failure_log2(layer)?;
+        self.gate(&spread)?;
         // What cannot be planned is asked for all the same, as rows 0: see [`crate::wish`].
         let (rows, plan) = match layer.plan(request, rng) {
             Ok((rows, plan)) => (rows, Ok(plan)),

@@ -1,6 +1,5 @@
-//! Which records a lookup is about, and what their answers say. A lookup is of one row; or, in a table of several buckets, of one row
-//! of each, by queries that bring a record of each. All of its rows lie at the same depth: the first query is for the first record
-//! of each row, and so on.
+//! Which records a lookup is about, and what their answers say. A lookup is of one row; or, in a table of several buckets, of
+//! one row of each, by queries that bring a record of each: the first query is for the first record of each row, and so on.
 
 use super::ask::{Ask, Session};
 use crate::{ClientError, Result};

@@ -1,9 +1,9 @@
 //! Which query of which table each visit of a layer is.
 //!
-//! A table stands for one of the layer's shards, or for as many consecutive ones as it has buckets; then its buckets may have more rows
-//! than the shards, which nobody asks for. A query of such a table brings a row of each bucket, so there are as many queries as there
-//! are visits to the bucket that has most. Where the others have fewer, a row is drawn at random. All of this follows from the visits,
-//! which know no request.
+//! A table stands for one of the layer's shards, or for as many consecutive ones as it has buckets; then its buckets may have
+//! more rows than the shards, which hold nothing. A query of such a table brings a row of each bucket, so there are as many
+//! queries as there are visits to the bucket that has most. Where the others have fewer, a row is drawn at random. All of this
+//! follows from the visits, which know no request.
 
 use sotto_core::{CryptoRng, Row};
 use sotto_layers::draw;

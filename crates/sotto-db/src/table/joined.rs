@@ -71,8 +71,8 @@ impl TableSource for Joined<'_> {
     }
 }
 
-/// The tables that are encoded as one, in their order: the first `alike`, where the scheme asks for a row of each bucket, and each
-/// for itself otherwise.
+/// The tables that are encoded as one, in their order: the first `alike`, where the scheme asks for a row of each bucket, and
+/// each for itself otherwise.
 pub fn grouped<'t, 'a>(
     entry: &SchemeEntry,
     tables: &'t [&'a dyn TableSource],
