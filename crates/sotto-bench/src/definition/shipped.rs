@@ -56,5 +56,6 @@ pub fn shipped() -> &'static [Shipped] {
         "tree-setup",
         "tree-index",
         "tree-online",
+        "tree-tables",
     ]
 }

@@ -117,7 +117,10 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
     let (queries, ticket) = client.query(RecordIndex(table.some_record()), rng).unwrap();
     let answers = next.answer(&kept, &queries).expect("a session of the epoch before is taken");
     let read = client.recover(ticket, &answers).expect("an honest answer is read");
-    assert!(read.bytes() == next.record(table.some_record()), "a session of the epoch before gave another record");
+    assert!(
+        read.bytes() == next.record(table.some_record()),
+        "a session of the epoch before gave another record"
+    );
 }
 
 /// A limited budget goes down by one with each query and ends in [`Error::Exhausted`].
