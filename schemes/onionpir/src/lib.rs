@@ -20,7 +20,7 @@ pub struct OnionPir;
 
 impl Family for OnionPir {
     const ID: SchemeId = SchemeId("onionpir/1");
-    const TITLE: &'static str = "OnionPIR (CCS 2021, version 2 of 2025), the smallest queries, no hint";
+    const TITLE: &'static str = "OnionPIR (CCS 2021, version 2 of 2025), one small query, no hint";
 
     fn templates() -> &'static [Template] {
         &sets::SETS
