@@ -41,6 +41,7 @@ pub fn shipped() -> &'static [Shipped] {
         "spiral-small",
         "spiral-growth",
         "spiral-stream",
+        "onion-256mib",
         "s3pir-quick",
         "s3pir-20",
         "s3pir-24",
