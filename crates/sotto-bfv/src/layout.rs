@@ -245,8 +245,8 @@ impl Layout {
         out
     }
 
-    /// Slots with `mark(bucket)` at one position of each of a bucket's lanes and zeroes elsewhere; in time that does not depend on the
-    /// positions.
+    /// Slots with `mark(bucket)` at one position of each of a bucket's lanes and zeroes elsewhere; in time that does not
+    /// depend on the positions.
     pub fn marked(&self, positions: &[u64], mark: impl Fn(usize) -> u64) -> Zeroizing<Vec<u64>> {
         let mut slots = Zeroizing::new(vec![0; self.n]);
         for (bucket, wanted) in positions.iter().enumerate() {

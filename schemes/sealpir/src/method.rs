@@ -4,7 +4,8 @@
 //! multiplied by, then one for each block of columns. The sums are ciphertexts; the block wanted is selected from them in one of
 //! two ways:
 //!
-//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second selectors;
+//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second
+//!   selectors;
 //! - MulPIR, where it has two: sums are multiplied by the second selectors as they are, and relinearised.
 //!
 //! A table of one block has no second dimension.
