@@ -109,7 +109,8 @@ impl Method for Expanded {
         if layout.primes != set.query_primes() {
             return Err(field("primes", "all that a query has"));
         }
-        if method.selectors() < queries || method.of_one() > set.degree || queries > MOST_QUERIES {
+        let filled = method.selectors().div_ceil(method.of_one().max(1));
+        if filled != queries || method.of_one() > set.degree || queries > MOST_QUERIES {
             return Err(field("queries", "1 to 128, with room for all selectors and some in each"));
         }
         Ok(method)
