@@ -161,6 +161,11 @@ impl Layout {
         self.words * self.bits as usize / 8
     }
 
+    /// Numbers that are written of a record: with slots, as many as its lanes have in its columns.
+    pub(crate) fn room(&self) -> usize {
+        if self.form == Form::Whole { self.words } else { self.width * self.split }
+    }
+
     /// Tables of plaintexts.
     pub fn tables(&self) -> usize {
         if self.form == Form::Whole { self.buckets } else { 1 }
