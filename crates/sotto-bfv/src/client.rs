@@ -1,7 +1,7 @@
 //! The client: make keys, ask, read the answer. The same for every scheme of the family.
 //!
-//! Nothing here branches, indexes or allocates by the places asked for or by a secret; the only exception is refusing a place past
-//! the end.
+//! Nothing here branches, indexes or allocates by the places asked for or by a secret; the only exception is refusing a place
+//! past the end.
 
 use crate::Bfv;
 use crate::family::{Family, Method};

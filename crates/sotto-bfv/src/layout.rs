@@ -161,6 +161,11 @@ impl Layout {
         self.words * self.bits as usize / 8
     }
 
+    /// Numbers that are written of a record: with slots, as many as its lanes have in its columns.
+    pub(crate) fn room(&self) -> usize {
+        if self.form == Form::Whole { self.words } else { self.width * self.split }
+    }
+
     /// Tables of plaintexts.
     pub fn tables(&self) -> usize {
         if self.form == Form::Whole { self.buckets } else { 1 }
@@ -245,8 +250,8 @@ impl Layout {
         out
     }
 
-    /// Slots with `mark(bucket)` at one position of each of a bucket's lanes and zeroes elsewhere; in time that does not depend on the
-    /// positions.
+    /// Slots with `mark(bucket)` at one position of each of a bucket's lanes and zeroes elsewhere; in time that does not
+    /// depend on the positions.
     pub fn marked(&self, positions: &[u64], mark: impl Fn(usize) -> u64) -> Zeroizing<Vec<u64>> {
         let mut slots = Zeroizing::new(vec![0; self.n]);
         for (bucket, wanted) in positions.iter().enumerate() {

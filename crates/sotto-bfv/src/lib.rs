@@ -1,9 +1,9 @@
 //! What SealPIR, FastPIR, VBPIR and PIRANA share.
 //!
-//! A table is plaintexts of BFV, and a record is a few of their numbers: slots that multiply one by one, or coefficients. A table may
-//! consist of equal *buckets*, of each of which one query asks for one record. The server multiplies its plaintexts by
-//! *selectors*, ciphertexts of ones and zeroes, and sums; the schemes of this family differ in how a query becomes selectors, and in
-//! what is done with the sums.
+//! A table is plaintexts of BFV, and a record is a few of their numbers: slots that multiply one by one, or coefficients. A table
+//! may consist of equal *buckets*, of each of which one query asks for one record. The server multiplies its plaintexts by
+//! *selectors*, ciphertexts of ones and zeroes, and sums; the schemes of this family differ in how a query becomes selectors, and
+//! in what is done with the sums.
 //!
 //! The letters: n the degree, t the plain modulus, B the buckets, R the records of each, D the positions that a bucket has in the
 //! slots of a plaintext.

@@ -1,7 +1,7 @@
 //! What a method says of its noise, and the probability that it is too much.
 //!
-//! Figures are variance proxies of coefficients of the error, in units of the last place of whatever modulus a ciphertext has there:
-//! see `sotto_lattice::bgv::noise`.
+//! Figures are variance proxies of coefficients of the error, in units of the last place of whatever modulus a ciphertext has
+//! there: see `sotto_lattice::bgv::noise`.
 
 use crate::rings::{Ring, SIGMA};
 use sotto_lattice::bgv::AnswerBits;

@@ -36,8 +36,8 @@ pub(crate) fn select<F: Family>(shape: &Shape) -> Result<Literal> {
             }
         }
     }
-    let why = "it is empty, it takes more than 2^46 bytes or more rows or buckets than a query selects, or a request of so many lookups \
-               together would fail too often";
+    let why = "it is empty, it takes more than 2^46 bytes or more rows or buckets than a query selects, or a request of so many \
+               lookups together would fail too often";
     let no_fit = || ParamsError::NoFit { rows: shape.rows, row_bytes: shape.row_bytes, why: why.into() };
     let (_, literal) = best.ok_or_else(no_fit)?;
     written::<F>(literal, shape.required_failure_log2())

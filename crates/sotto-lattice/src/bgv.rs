@@ -1,8 +1,8 @@
 //! BGV and BFV over several primes, on any ring whose plaintexts fall into slots that rotate.
 //!
 //! Both are one here: messages lie at the top, where BFV has them, and switching and rounding are BFV's; products of ciphertexts
-//! are BGV's, which are exact, need no larger modulus, and fit primes that are 1 modulo the plain modulus ([`rns`], [`tensor`](mod@tensor)).
-//! A plaintext is encoded by slots, or by the coefficients themselves.
+//! are BGV's, which are exact, need no larger modulus, and fit primes that are 1 modulo the plain modulus ([`rns`],
+//! [`tensor`](mod@tensor)). A plaintext is encoded by slots, or by the coefficients themselves.
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -21,7 +21,8 @@
 //! | [`wire`], [`answer`] | bodies as bytes, and answers of a few bits |
 //! | [`scratch`] | the working memory of key switching |
 //!
-//! Nothing here starts threads: each function works on one ciphertext, and callers spread those over the pool they have; `pass` uses the current one.
+//! Nothing here starts threads: each function works on one ciphertext, and callers spread those over the pool they have; `pass`
+//! uses the current one.
 
 pub mod answer;
 mod cells;

@@ -1,8 +1,10 @@
-//! FastPIR (Ahmad, Yang, Agrawal, El Abbadi, Gupta, "Addra", OSDI 2021): a query is a one-hot vector in slots, as many ciphertexts as that
-//! takes, and what the table's columns come to is rotated into one answer.
+//! FastPIR: a query is a one-hot vector in slots, as many ciphertexts as that takes.
 //!
-//! The machinery is [`sotto_bfv`]'s, which SealPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations from the paper,
-//! and figures.
+//! What the table's columns come to is rotated into one answer (Ahmad, Yang, Agrawal, El Abbadi, Gupta, "Addra: Metadata-private
+//! voice communication over fully untrusted infrastructure", OSDI 2021).
+//!
+//! The machinery is [`sotto_bfv`]'s, which SealPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations
+//! from the paper, and figures.
 //!
 //! | module | what lives there |
 //! |---|---|

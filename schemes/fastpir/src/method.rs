@@ -1,8 +1,8 @@
 //! One-hot vectors sent as they are.
 //!
-//! The table is rows of plaintexts, and ciphertext i of a query has a one in the slot of the record wanted if that is in row i, and
-//! zeroes elsewhere: the paper's matrix-vector product, column by column. A column's sum is the record's number in that slot and zero
-//! in all others, so that the columns are rotated to different slots and summed to one ciphertext.
+//! The table is rows of plaintexts, and ciphertext i of a query has a one in the slot of the record wanted if that is in row i,
+//! and zeroes elsewhere: the paper's matrix-vector product, column by column. A column's sum is the record's number in that slot
+//! and zero in all others, so that the columns are rotated to different slots and summed to one ciphertext.
 
 use sotto_bfv::cost::Times;
 use sotto_bfv::family::{Asked, Open};

@@ -1,5 +1,7 @@
-//! PIRANA (Liu, Li, Ma, Zheng, Chen, "PIRANA: Faster Multi-query PIR via Constant-weight Codes", S&P 2025): rows are told apart by words of
-//! two ones, so that a query of m ciphertexts selects m (m - 1) / 2 of them, by a product each.
+//! PIRANA: a query of m ciphertexts selects m (m - 1) / 2 rows, by a product each.
+//!
+//! Rows are told apart by words of two ones (Liu, Li, Ma, Zheng, Chen, "PIRANA: Faster Multi-query PIR via Constant-weight
+//! Codes", S&P 2025).
 //!
 //! The machinery is [`sotto_bfv`]'s, which SealPIR, FastPIR and VBPIR share. README.md has the symbol table, the deviations
 //! from the paper, and figures.

@@ -1,8 +1,8 @@
 //! A query of m ciphertexts, of which pairs are multiplied.
 //!
-//! Ciphertext i has bit i of the word of each bucket's row, in the slot of its record's position, and zeroes elsewhere. The product
-//! of two is one in that slot if both their bits are, so that the product of the two ones of row r's word is the selector of row
-//! r. Rows are relinearised and left with one prime before the table is multiplied by them.
+//! Ciphertext i has bit i of the word of each bucket's row, in the slot of its record's position, and zeroes elsewhere. The
+//! product of two is one in that slot if both their bits are, so that the product of the two ones of row r's word is the selector
+//! of row r. Selectors are relinearised, and left with as many primes as the table is multiplied at.
 
 use crate::code::{bit, length, ones};
 use sotto_bfv::cost::Times;

@@ -1,9 +1,9 @@
 //! A ciphertext as plaintexts, and back.
 //!
-//! The second dimension multiplies ciphertexts of the first by plaintexts, so they have to become plaintexts themselves: rounded to few bits,
-//! and those bits written into coefficients, as many to each as a plaintext holds (S&P 2018, section 3.2, where F is the number
-//! of plaintexts). With three bits of a body more than a coefficient has, and as many fewer of a mask than two coefficients,
-//! all bits of a ciphertext are exactly three plaintexts.
+//! The second dimension multiplies ciphertexts of the first by plaintexts, so they have to become plaintexts themselves: rounded
+//! to few bits, and those bits written into coefficients, as many to each as a plaintext holds (S&P 2018, section 3.2, where F is
+//! the number of plaintexts). With three bits of a body more than a coefficient has, and as many fewer of a mask than two
+//! coefficients, all bits of a ciphertext are exactly three plaintexts.
 
 use sotto_bfv::rings::{Ring, RingSet};
 use sotto_lattice::bgv::{Answer, AnswerBits, Cipher, SlotRing};

@@ -1,5 +1,7 @@
-//! SealPIR (Angel, Chen, Laine, Setty, "PIR with compressed queries and amortized query processing", S&P 2018), and MulPIR (Ali et
-//! al., USENIX Security 2021): one ciphertext is expanded to the selectors of two dimensions.
+//! SealPIR and MulPIR: one ciphertext is expanded to the selectors of two dimensions.
+//!
+//! Angel, Chen, Laine, Setty, "PIR with compressed queries and amortized query processing", S&P 2018; Ali et al., "Communication-
+//! Computation Trade-offs in PIR", USENIX Security 2021.
 //!
 //! The machinery is [`sotto_bfv`]'s, which FastPIR, VBPIR and PIRANA share. README.md has the symbol table, the deviations
 //! from the papers, and figures.

@@ -4,7 +4,8 @@
 //! multiplied by, then one for each block of columns. The sums are ciphertexts; the block wanted is selected from them in one of
 //! two ways:
 //!
-//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second selectors;
+//! - SealPIR, where a query has one prime: sums become plaintexts (see [`digits`]), and those are multiplied by the second
+//!   selectors;
 //! - MulPIR, where it has two: sums are multiplied by the second selectors as they are, and relinearised.
 //!
 //! A table of one block has no second dimension.
@@ -108,7 +109,8 @@ impl Method for Expanded {
         if layout.primes != set.query_primes() {
             return Err(field("primes", "all that a query has"));
         }
-        if method.selectors() < queries || method.of_one() > set.degree || queries > MOST_QUERIES {
+        let filled = method.selectors().div_ceil(method.of_one().max(1));
+        if filled != queries || method.of_one() > set.degree || queries > MOST_QUERIES {
             return Err(field("queries", "1 to 128, with room for all selectors and some in each"));
         }
         Ok(method)

@@ -1,8 +1,9 @@
 //! Selectors by rotation, and a second dimension that is multiplied.
 //!
-//! The first ciphertexts of a query have a one for each bucket, and zeroes: turned by j positions, the one that stood at `position + j`
-//! stands at `position`. So ciphertext `r div count`, turned `r mod count` times, selects row r at the wanted position, and other rows
-//! at other positions; the last ciphertext of a query has a one at the wanted position, and its product with the sums leaves nothing else.
+//! The first ciphertexts of a query have a one for each bucket, and zeroes: turned by j positions, the one that stood at
+//! `position + j` stands at `position`. So ciphertext `r div count`, turned `r mod count` times, selects row r at the wanted
+//! position, and other rows at other positions; the last ciphertext of a query has a one at the wanted position, and its product
+//! with the sums leaves nothing else.
 
 use sotto_bfv::cost::Times;
 use sotto_bfv::family::{Asked, Open};

@@ -14,6 +14,7 @@ const TABLE: &[Line] = &[
     ("0", "arithmetic", &["sotto-math"]),
     ("1", "encryption", &["sotto-lattice"]),
     ("1", "the hypercube", &["sotto-cube"]),
+    ("1", "slots", &["sotto-bfv"]),
     ("1", "masks", &["sotto-oprf"]),
     ("1", "hints", &["sotto-hints"]),
     ("2", "schemes", &["schemes/*"]),

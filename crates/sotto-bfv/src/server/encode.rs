@@ -1,5 +1,5 @@
-//! Encoding: records to masked numbers to values, written as the pass reads them. Memory is bounded whatever the table's size, and
-//! each byte is written once.
+//! Encoding: records to masked numbers to values, written as the pass reads them. Memory is bounded whatever the table's size,
+//! and each byte is written once.
 
 use super::group::Group;
 use super::image::{bytes, shape};

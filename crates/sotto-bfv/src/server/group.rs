@@ -68,6 +68,8 @@ impl Group {
             let mut records = bytes.chunks_exact(each.max(1));
             for position in 0..layout.positions {
                 let mut words = layout.words_of(records.next().unwrap_or_default());
+                // Slots past a record's last number are masked too: a plaintext with zeroes in many is not uniform.
+                words.resize(layout.room(), 0);
                 let number = layout.masked_as(bucket, first + position as u64);
                 whiten(&params.literal.mask, number, layout.bits, &mut words);
                 put(layout, (bucket, position), &words, columns.clone(), &mut out);

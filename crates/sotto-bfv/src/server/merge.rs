@@ -1,8 +1,8 @@
 //! Sums in slots, turned into as few ciphertexts as they fit.
 //!
-//! Every column's sum has the record's number at the wanted position of each bucket, and zeroes at all others. So the second is turned by one
-//! position and added to the first, the third by two, and so on, until positions run out: by Horner's rule, with one key and a
-//! turn a column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by k.
+//! Every column's sum has the record's number at the wanted position of each bucket, and zeroes at all others. So the second is
+//! turned by one position and added to the first, the third by two, and so on, until positions run out: by Horner's rule, with
+//! one key and a turn a column. Column k of an answer is at the position [`turned`](crate::Layout::turned) by k.
 
 use super::desk::Desk;
 use rayon::prelude::*;

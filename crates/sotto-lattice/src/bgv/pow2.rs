@@ -7,8 +7,8 @@
 //!
 //! The transform modulo `t` is the one modulo any prime, so slots are that transform in another order.
 //!
-//! A ring whose plain modulus splits nothing has [no slots](Pow2::of_coefficients): its plaintexts are their coefficients, and any
-//! modulus will do.
+//! A ring whose plain modulus splits nothing has [no slots](Pow2::of_coefficients): its plaintexts are their coefficients, and
+//! any modulus will do.
 
 use super::ring::SlotRing;
 use sotto_math::modulus::Modulus;
