@@ -61,6 +61,8 @@ pub struct Case {
     pub lookups: usize,
     /// What parameters are selected for: lookups one client makes per epoch.
     pub lookups_per_client: u64,
+    /// Equal parts of the table, of each of which a query asks for one row; 1 but for trees.
+    pub buckets: u64,
     /// What the rows hold.
     pub content: Content,
     /// Fields of the scheme's literal parameters to overwrite after selection.

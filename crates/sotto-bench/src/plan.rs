@@ -54,7 +54,7 @@ impl<'a> Plan<'a> {
         let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
         check_set(case, entry, &label)?;
         let shape = Shape::new(case.stored_rows(), case.stored_row_bytes(), case.lookups_per_client);
-        let shape = Shape { goal: case.goal, set: case.set.clone(), ..shape };
+        let shape = Shape { goal: case.goal, set: case.set.clone(), buckets: case.buckets, ..shape };
         let selected = match (entry.select)(&shape) {
             Ok(params) => params,
             Err(sotto_core::Error::Params(why)) => return Ok(Ready::NoFit(why.to_string())),
@@ -177,6 +177,11 @@ fn check_set(case: &Case, entry: &SchemeEntry, label: &str) -> Result<(), BenchE
     }
     let why = format!("{} has no set {wanted}; it has: {}", entry.id, names.join(", "));
     Err(BenchError::Params { case: label.to_owned(), why })
+}
+
+/// Whether one query of a case's scheme asks for a row of each bucket.
+pub(crate) fn asks_buckets(case: &Case, schemes: &[&'static SchemeEntry]) -> bool {
+    find(case, schemes, "").is_ok_and(|entry| entry.batch.is_some())
 }
 
 /// A definition may leave the version out, so that it outlives the next one.

@@ -65,7 +65,7 @@ impl Times {
     /// Those of a ring.
     pub fn of(ring: &RingSet) -> Self {
         let n = ring.degree as f64;
-        Times { transform: 0.075 * n * n.log2(), product: 0.3 * n }
+        Times { transform: 0.1 * n * n.log2(), product: 0.3 * n }
     }
 
     /// A key switch: digits modulo the other primes and the special one, their products with a key, and division of both parts.

@@ -106,6 +106,8 @@ pub struct Terms {
     pub report: ParamsReport,
     /// How rows lie in records.
     pub packing: Packing,
+    /// Equal parts of the rows, of each of which one query asks for a row; 1 for ordinary tables.
+    pub buckets: u64,
 }
 
 /// The layers, before anything else is read.
@@ -254,12 +256,20 @@ impl Catalog {
         if entry.proven && self.rows_root.path.is_none() {
             return Err(CatalogError::Disagree { what: "the proofs of its rows" });
         }
-        let report = (entry.report)(self.params.to_string().as_bytes())?;
+        let params = self.params.to_string();
+        let report = (entry.report)(params.as_bytes())?;
         if Hex32::from(report.digest) != self.params_digest {
             return Err(CatalogError::Disagree { what: "the digest of the parameters" });
         }
         let packing = self.packing(&report)?;
         gate(&report, &packing)?;
+        let buckets = entry.batch.map_or(Ok(1), |buckets| buckets(params.as_bytes()))?;
+        if buckets != 1 && packing.filled(buckets).ok() != Some(packing) {
+            return Err(CatalogError::Disagree { what: "the rows of its buckets" });
+        }
+        if buckets != 1 && self.masked()?.is_some() {
+            return Err(CatalogError::invalid("layers", "rows of buckets are not masked"));
+        }
         // Such a client takes back what one answer did to its hints, if the row turns out to be wrong; not several.
         if entry.state.is_some() && packing.lookups() > 1 {
             return Err(CatalogError::Disagree {
@@ -272,7 +282,7 @@ impl Catalog {
         {
             return Err(CatalogError::Disagree { what: "the size of the artifacts" });
         }
-        Ok(Terms { report, packing })
+        Ok(Terms { report, packing, buckets })
     }
 
     /// The row that `key` falls into; `None` outside the table, and for tables without keys.

@@ -81,6 +81,20 @@ impl Packing {
         Packing { rows, ..*self }.fitting()
     }
 
+    /// The same records full of rows, as those of a table of so many equal buckets are: then the rows of a bucket begin with
+    /// its first record and end with its last one, wherever they lie in it.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if rows or records are no so many equal parts, or rows lie in records of two parts.
+    pub fn filled(&self, buckets: u64) -> Result<Self> {
+        let parts = buckets.checked_mul(self.lookups() as u64).filter(|parts| *parts > 0);
+        if parts.is_none_or(|parts| !self.records.is_multiple_of(parts) || !self.rows.is_multiple_of(buckets))
+        {
+            return Err(Misuse::Rule("rows lie in the records of so many equal buckets").into());
+        }
+        Ok(Packing { rows: self.capacity(), ..*self })
+    }
+
     /// Rows in the table.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -151,7 +165,7 @@ impl Packing {
     }
 
     /// The row, or row 0 if it is past the end.
-    fn covered(&self, row: u64) -> u64 {
+    pub fn covered(&self, row: u64) -> u64 {
         u64::conditional_select(&0, &row, row.ct_lt(&self.rows))
     }
 

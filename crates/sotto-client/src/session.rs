@@ -14,6 +14,7 @@
 //! | `resuming` | a preparation that was under way, perhaps in another process |
 //! | [`way`] | from the epoch of a client's state to a later one, by rows deltas |
 //! | [`ask`] | one request for rows, and the secret that reads its answer |
+//! | `bucket` | which records a lookup is about, of one row or of one of each bucket; and the rows in them |
 //! | [`stream`] | a record of many megabytes, unit by unit |
 //! | `durable` | asking with a client whose state must be on disk first (feature `cache`) |
 //! | `record` | what is on disk of such an ask (feature `cache`) |
@@ -47,6 +48,7 @@ mod accord;
 mod action;
 pub mod ask;
 mod assembly;
+mod bucket;
 mod config;
 #[cfg(feature = "cache")]
 pub(crate) mod durable;

@@ -3,17 +3,20 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`builder`] | which stack, whom to trust, where to keep things |
+//! | [`spread`] | which query of which table each visit is |
 //! | [`batch`] | several rows, or values of several keys, in one round |
 //!
 //! A layer's requests become one lookup for each of its visits, whatever is asked for; all tables are asked at the same
 //! time, and each of them answers before anything is made of what the others said. So what servers see is the
-//! layer's [`visits`](Layer::visits), and when.
+//! layer's [`visits`](Layer::visits), and when. A table of several buckets stands for as many shards, and one query is for a
+//! visit to each.
 //!
 //! Tables, public files and the stack that names them are of one epoch, or nothing is asked: each table's catalog is compared
 //! with the digest that the stack has for it, before a lookup and after.
 
 pub mod batch;
 pub mod builder;
+pub mod spread;
 
 pub use batch::Batch;
 use builder::Fetched;
@@ -25,11 +28,13 @@ use crate::table::vetted::now;
 use crate::transport::Transport;
 use crate::{ClientError, Result};
 use sotto_catalog::{PublicKey, Stack as Document};
-use sotto_core::{CryptoRng, Error, Layer, Misuse, PeerMisbehaved, Row};
+use sotto_core::{CryptoRng, Error, Layer, Misuse, PeerMisbehaved};
 use sotto_prg::system_rng;
+use spread::{Parts, Spread};
 use std::fmt;
 use std::thread;
 use std::time::Duration;
+use zeroize::Zeroizing;
 
 /// How often a stack is fetched whose tables have just moved on, and how long to wait in between.
 const TRIES: u32 = 5;
@@ -85,7 +90,7 @@ impl Stack {
         self.trust
     }
 
-    /// Its tables, in the order of its layer's shards.
+    /// Its tables, in the order of its layer's shards: each is one, or as many as it has buckets.
     pub fn tables(&self) -> &[Table] {
         &self.tables
     }
@@ -105,12 +110,29 @@ impl Stack {
     /// # Errors
     /// [`ParamsError::UnreliableTogether`](sotto_core::ParamsError::UnreliableTogether) if it is above 2^-40.
     pub fn failure_log2<L: Layer>(&self, layer: &L) -> Result<f64> {
+        self.gate(&self.spread(layer)?)
+    }
+
+    fn gate(&self, spread: &Spread) -> Result<f64> {
         let of_rows = self.tables.iter().map(|table| {
             let session = table.session();
             session.packing().failure_log2(session.report().failure_log2)
         });
         let of_rows: Vec<f64> = of_rows.collect();
-        Ok(sotto_core::layer::gate(&layer.visits(), &of_rows).map_err(Error::from)?)
+        Ok(sotto_core::layer::gate(spread.queries(), &of_rows).map_err(Error::from)?)
+    }
+
+    /// How a layer's lookups are asked of these tables.
+    fn spread<L: Layer>(&self, layer: &L) -> Result<Spread> {
+        let parts = self.tables.iter().map(|table| {
+            let session = table.session();
+            Parts { count: session.buckets(), rows: session.bucket_rows() }
+        });
+        let other = || {
+            let why = "its tables have other rows than its layer says".to_owned();
+            Error::from(PeerMisbehaved::Malformed { what: "stack", why })
+        };
+        Ok(Spread::new(parts.collect(), &layer.shards(), &layer.visits()).ok_or_else(other)?)
     }
 
     /// Looks for a newer epoch. Gives whether there was one: layers made of the old one's files are over then.
@@ -143,42 +165,26 @@ impl Stack {
         if self.good_until.is_some_and(|until| until <= now()) {
             self.take(TRIES)?;
         }
-        let (shards, visits) = (layer.shards(), layer.visits());
-        let rows = self.tables.iter().map(|table| table.catalog().rows);
-        if !rows.eq(shards) {
-            let why = "its tables have other rows than its layer says".to_owned();
-            return Err(Error::from(PeerMisbehaved::Malformed { what: "stack", why }).into());
-        }
-        self.failure_log2(layer)?;
+        let spread = self.spread(layer)?;
+        self.gate(&spread)?;
         // What cannot be planned is asked for all the same, as rows 0: see [`crate::wish`].
         let (rows, plan) = match layer.plan(request, rng) {
             Ok((rows, plan)) => (rows, Ok(plan)),
-            Err(gone) => (vec![0; visits.len()], Err(gone)),
+            Err(gone) => (vec![0; spread.visits()], Err(gone)),
         };
-        let mut wanted: Vec<Vec<u64>> = vec![Vec::new(); self.tables.len()];
         let broken = || Error::from(Misuse::Rule("a layer plans a row for each of its visits"));
-        if rows.len() != visits.len() {
-            return Err(broken().into());
-        }
-        for (shard, row) in visits.iter().zip(rows) {
-            wanted.get_mut(*shard).ok_or_else(broken)?.push(row);
-        }
-        let answers = self.ask(&wanted);
+        let answers = self.ask(&spread.lay(&rows, rng).ok_or_else(broken)?);
         // Said before anything that went wrong: a row that a later epoch lacks must not keep the caller from asking again.
         if !self.is_current() {
             return Err(ClientError::EpochChanged { asked: self.document.epoch, newest: None });
         }
-        let mut answers: Vec<_> = answers.into_iter().collect::<Result<_>>()?;
+        let answers: Vec<_> = answers.into_iter().collect::<Result<_>>()?;
         let plan = plan?;
-        // Back into the order of the visits.
-        answers.iter_mut().for_each(|rows| rows.reverse());
-        let mut next = |shard: &usize| answers.get_mut(*shard)?.pop().map(Row::new);
-        let rows = visits.iter().map(|shard| next(shard).ok_or_else(broken)).collect::<Result<_, _>>()?;
-        Ok(layer.assemble(plan, rows)?)
+        Ok(layer.assemble(plan, spread.gather(answers).ok_or_else(broken)?)?)
     }
 
     /// Asks every table, all at the same time, and waits for all.
-    fn ask(&mut self, wanted: &[Vec<u64>]) -> Vec<Result<Vec<Vec<u8>>>> {
+    fn ask(&mut self, wanted: &[Zeroizing<Vec<u64>>]) -> Vec<Result<Vec<Vec<u8>>>> {
         thread::scope(|scope| {
             let asked = self.tables.iter_mut().zip(wanted);
             let asked: Vec<_> = asked

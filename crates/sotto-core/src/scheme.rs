@@ -161,16 +161,14 @@ pub trait Batched: Scheme {
 /// Refuses places that are not one record of each of `buckets` buckets of `records` records: for [`Batched::ask`].
 ///
 /// # Errors
-/// [`Misuse::Rule`] for another number of places; [`Misuse::IndexPastEnd`] for a place past its bucket.
+/// [`Misuse::Rule`] for another number of places; [`Misuse::IndexPastEnd`] for the largest place, if it is past its bucket.
 pub fn one_of_each(places: &[u64], buckets: u64, records: u64) -> Result<()> {
     if places.len() as u64 != buckets {
         return Err(Misuse::Rule("one place in each bucket is asked for").into());
     }
-    // Which of them is past the end decides nothing but the error.
-    match places.iter().find(|place| **place >= records) {
-        Some(&index) => Err(Misuse::IndexPastEnd { index, len: records }.into()),
-        None => Ok(()),
-    }
+    // All of them are read before the one branch.
+    let index = places.iter().copied().fold(0, u64::max);
+    if index >= records { Err(Misuse::IndexPastEnd { index, len: records }.into()) } else { Ok(()) }
 }
 
 /// Moves an artifact a client holds from one epoch to the next without fetching it whole.

@@ -1,8 +1,9 @@
 //! Every parameter set of a scheme at one table, as the README's table.
 //!
-//! `cargo run --release -p sotto-cube --example sets -- fspiral|spiral [ROWS] [ROW BYTES]`
+//! `cargo run --release -p sotto-cube --example sets -- fspiral|spiral|onionpir [ROWS] [ROW BYTES]`
 
 use fspiral::FSpiral;
+use onionpir::OnionPir;
 use sotto_core::{Error, Params as _, Shape};
 use sotto_cube::{Family, Params};
 use spiral::Spiral;
@@ -32,7 +33,8 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     match scheme.as_str() {
         "fspiral" => print::<FSpiral>(rows, row_bytes)?,
         "spiral" => print::<Spiral>(rows, row_bytes)?,
-        _ => println!("name a scheme: fspiral or spiral"),
+        "onionpir" => print::<OnionPir>(rows, row_bytes)?,
+        _ => println!("name a scheme: fspiral, spiral or onionpir"),
     }
     Ok(())
 }

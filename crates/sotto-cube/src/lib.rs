@@ -1,4 +1,4 @@
-//! What Spiral (Menon, Wu, S&P 2022) and FSpiral (Luo, Wang, 2025) share.
+//! What Spiral (Menon, Wu, S&P 2022), FSpiral (Luo, Wang, 2025) and OnionPIR (Mughees, Chen, Ren, CCS 2021) share.
 //!
 //! A table is a hypercube of records: a first dimension of `rows`, then nu2 dimensions of two. A query holds
 //! a selector for each row and a bit for each further dimension. The server multiplies its whole table by

@@ -23,7 +23,7 @@ pub enum Upload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// One polynomial to a unit, selected and answered under one secret: FSpiral, and Spiral with n = 1.
+    /// One polynomial to a unit, selected and answered under one secret: FSpiral, OnionPIR, and Spiral with n = 1.
     Plain,
     /// n² polynomials to a unit, each selected as in `Plain`, then packed into one answer: the *Pack* variants.
     Packed,

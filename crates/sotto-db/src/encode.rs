@@ -5,7 +5,7 @@ use crate::image::ImageWriter;
 use crate::kept::{self, Draft};
 use crate::layout::{Plan, Verified};
 use crate::progress::Watcher;
-use crate::table::{Packed, TableSource};
+use crate::table::{Joined, Packed, TableSource};
 use crate::written::{Written, draw, literal};
 use crate::{DbError, Result, WriteLock};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use sotto_catalog::{
     ArtifactEntry, Catalog, Document, Hex32, Layer, RowsRoot, SignedCatalog, SigningKey, TableKind,
     TableName, ValueKind,
 };
-use sotto_core::{Artifact, Epoch, Goal, SchemeEntry, Shape};
+use sotto_core::{Artifact, Epoch, Goal, Misuse, SchemeEntry, Shape};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -34,7 +34,7 @@ pub struct EncodeOptions<'a> {
     /// How many lookups one client is expected to make per epoch.
     pub lookups_per_client: u64,
     /// How many lookups one request makes, in this table and in others like it: 1, or what a layer over it says
-    /// ([`Shape::together`]).
+    /// ([`Shape::together`]). A lookup of a row of each bucket is one.
     pub together: u64,
     /// What parameters are chosen for, where the scheme has a choice.
     pub goal: Goal,
@@ -81,7 +81,7 @@ pub struct EncodeSummary {
     pub image: PathBuf,
     /// Its epoch.
     pub epoch: Epoch,
-    /// Rows in the table.
+    /// Rows in the table, with those that fill its buckets up.
     pub rows: u64,
     /// Bytes in a row.
     pub row_bytes: u64,
@@ -124,20 +124,41 @@ pub fn encode_table(
     options: &EncodeOptions<'_>,
     watch: Watcher<'_>,
 ) -> Result<EncodeSummary> {
+    encode_buckets(entry, &[table], lock, options, watch)
+}
+
+/// Encodes tables as the equal buckets of one, of each of which one query asks for a row: those with fewer rows than others
+/// are filled up with rows of zeros, and all of them to whole records. A single table is encoded as it is.
+///
+/// # Errors
+/// As [`encode_table`]; [`Misuse::Rule`] for tables of several widths, and for room after the rows of buckets.
+pub fn encode_buckets(
+    entry: &SchemeEntry,
+    tables: &[&dyn TableSource],
+    lock: &WriteLock,
+    options: &EncodeOptions<'_>,
+    watch: Watcher<'_>,
+) -> Result<EncodeSummary> {
     check_folder(lock, &options.table, options.key)?;
     if lock.is_masked()? && !options.layers.iter().any(|layer| layer.name == masked::NAME) {
         return Err(DbError::WasMasked { dir: lock.dir().path().to_owned() });
     }
     let epoch = lock.next()?;
-    let (rows, row_bytes) = (table.rows(), table.row_bytes() as u64);
+    let joined = Joined::new(tables).map_err(DbError::Scheme)?;
+    let (rows, row_bytes, buckets) = (joined.rows(), joined.row_bytes() as u64, tables.len() as u64);
+    if buckets > 1 && options.room > 0 {
+        return Err(DbError::Scheme(Misuse::Rule("buckets have no room after their rows").into()));
+    }
     let shape = Shape {
         together: options.together,
+        buckets,
         goal: options.goal,
         set: options.set.clone(),
         ..Shape::new(rows.saturating_add(options.room), row_bytes, options.lookups_per_client)
     };
     let layout = Plan { entry, rows, shape }.choose(options.verified)?;
     let (report, packing) = (&layout.report, layout.packing);
+    let (rows, table) = (packing.rows(), &joined.filled(packing.rows() / buckets));
     let created = unix_seconds();
     let mut draft = Catalog {
         format: FORMAT.to_owned(),

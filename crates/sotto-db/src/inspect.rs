@@ -45,8 +45,10 @@ pub struct SchemeInfo {
     pub records: u64,
     /// Bytes in a record.
     pub record_bytes: u64,
-    /// Queries per lookup of a row.
+    /// Queries per lookup of a row, or of a row of each bucket.
     pub lookups: usize,
+    /// Buckets, of each of which a lookup brings a row; 1 in ordinary tables.
+    pub buckets: u64,
     /// Rows that fit before the table must be encoded afresh.
     pub capacity: u64,
     /// Bits of security.
@@ -97,13 +99,14 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
 /// As [`Catalog::terms`].
 pub fn describe(catalog: &Catalog, entry: &SchemeEntry) -> Result<SchemeInfo, CatalogError> {
     let terms = catalog.terms(entry)?;
-    let (report, packing) = (terms.report, terms.packing);
+    let (report, packing, buckets) = (terms.report, terms.packing, terms.buckets);
     let lookups = packing.lookups() as u64;
     Ok(SchemeInfo {
         title: entry.title,
         records: report.records,
         record_bytes: report.record_bytes,
         lookups: packing.lookups(),
+        buckets,
         capacity: packing.capacity(),
         security_bits: report.security.bits,
         security_model: report.security.model,

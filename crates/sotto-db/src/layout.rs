@@ -98,9 +98,20 @@ impl Plan<'_> {
     fn plain(&self) -> Result<Layout> {
         let (params, report) = self.select(&self.shape)?;
         let packing = Packing::new(self.rows, self.shape.row_bytes, report.records, report.record_bytes);
-        let packing = packing.map_err(DbError::Scheme)?;
+        let packing = packing.and_then(|packing| self.filled(packing)).map_err(DbError::Scheme)?;
         self.gate(&report, &packing)?;
         Ok(Layout { params, report, packing, leaf_rows: usual_leaf(&packing), path: None })
+    }
+
+    /// The same with all the rows that its records have room for, where they are buckets: each bucket ends with its last record.
+    fn filled(&self, packing: Packing) -> sotto_core::Result<Packing> {
+        if self.shape.buckets == 1 { Ok(packing) } else { packing.filled(self.shape.buckets) }
+    }
+
+    /// How many leaves of so many rows there are, each of which is one bucket's.
+    fn leaves(&self, leaf_rows: u64) -> u64 {
+        let buckets = self.shape.buckets.max(1);
+        (self.shape.rows / buckets).div_ceil(leaf_rows).saturating_mul(buckets)
     }
 
     /// Those with paths that are sound.
@@ -128,7 +139,7 @@ impl Plan<'_> {
         for _ in 0..4 {
             let (params, report) = self.select(&shape).ok()?;
             let leaf_rows = report.record_bytes.checked_sub(path_bytes)? / width;
-            let needed = self.shape.rows.div_ceil(leaf_rows.max(1));
+            let needed = self.leaves(leaf_rows.max(1));
             if leaf_rows == 0 {
                 return None;
             }
@@ -142,12 +153,12 @@ impl Plan<'_> {
 
     /// So many rows and their path as one row of the scheme.
     fn as_groups(&self, levels: u32, leaf_rows: u64) -> Option<Layout> {
-        if !self.is_path(levels, leaf_rows, false) {
+        if !self.is_path(self.shape.rows, levels, leaf_rows, false) {
             return None;
         }
         let path_bytes = u64::from(levels) * NODE_BYTES as u64;
         let row_bytes = self.shape.row_bytes.checked_mul(leaf_rows)?.checked_add(path_bytes)?;
-        let rows = self.shape.rows.div_ceil(leaf_rows);
+        let rows = self.leaves(leaf_rows);
         let (params, report) =
             self.select(&Shape { rows, row_bytes, path: levels, ..self.shape.clone() }).ok()?;
         // Where the scheme puts several of them in a record, they have one path between them.
@@ -160,7 +171,7 @@ impl Plan<'_> {
         let packing = packing.with_paths(leaf_rows, u64::from(levels) * NODE_BYTES as u64).ok()?;
         // There is to be room for the rows to come, too.
         packing.with_rows(self.shape.rows).ok()?;
-        let packing = packing.with_rows(self.rows).ok()?;
+        let packing = self.filled(packing.with_rows(self.rows).ok()?).ok()?;
         self.gate(&report, &packing).ok()?;
         Some(Layout { params, report, packing, leaf_rows, path: Some(levels) })
     }
@@ -168,13 +179,18 @@ impl Plan<'_> {
     /// Whether the tree's file is small, and an update's part of the table.
     fn is_sound(&self, layout: &Layout) -> bool {
         let hint = layout.report.costs.artifact_bytes > 0;
-        layout.path.is_some_and(|levels| self.is_path(levels, layout.leaf_rows, hint))
+        layout.path.is_some_and(|levels| self.is_path(self.rows(layout), levels, layout.leaf_rows, hint))
     }
 
-    fn is_path(&self, levels: u32, leaf_rows: u64, hint: bool) -> bool {
+    /// Rows with their room, and with what fills buckets up.
+    fn rows(&self, layout: &Layout) -> u64 {
+        self.shape.rows.max(layout.packing.rows())
+    }
+
+    fn is_path(&self, rows: u64, levels: u32, leaf_rows: u64, hint: bool) -> bool {
         let most = if hint { MOST_INSIDE_HINT } else { MOST_INSIDE };
         // A path past the root has nothing to say.
-        let top = self.shape.rows.div_ceil(leaf_rows).next_power_of_two().ilog2();
+        let top = rows.div_ceil(leaf_rows).next_power_of_two().ilog2();
         let least = top.saturating_sub(MOST_NODES.ilog2());
         levels <= top && levels >= least && levels <= most.max(least)
     }
@@ -206,7 +222,8 @@ impl Plan<'_> {
         let lookups = layout.packing.lookups() as f64;
         let each = (costs.query_bytes + costs.answer_bytes) as f64 * self.entry.servers as f64 * lookups;
         let root = layout.root();
-        let tree = if root.needs_tree(self.shape.rows) { root.tree_bytes(self.shape.rows) } else { 0 };
+        let rows = self.rows(layout);
+        let tree = if root.needs_tree(rows) { root.tree_bytes(rows) } else { 0 };
         let once = (costs.artifact_bytes + costs.keys_bytes + tree) as f64;
         (once + each * self.shape.lookups_per_client.max(1) as f64, costs.server_ops as f64 * lookups)
     }

@@ -47,7 +47,7 @@ pub mod update;
 pub mod written;
 
 pub use audit::audit;
-pub use encode::{EncodeOptions, EncodeSummary, encode_table};
+pub use encode::{EncodeOptions, EncodeSummary, encode_buckets, encode_table};
 pub use epoch::{TableDir, WriteLock};
 pub use error::{DbError, ImageProblem};
 pub use image::{ImageFile, ImageWriter};

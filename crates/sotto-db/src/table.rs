@@ -5,16 +5,19 @@
 //! | [`raw`] | rows one after the other in a file |
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
 //! | [`buckets`] | the tables of a batch code: rows of another table, in another order |
+//! | [`joined`] | tables one after the other, each as long as the longest |
 //! | [`room`] | a table with room after its rows |
 //! | [`packed`] | rows as records: narrow ones packed, wide ones split |
 
 pub mod buckets;
+pub mod joined;
 pub mod packed;
 pub mod ranges;
 pub mod raw;
 pub mod room;
 
 pub use buckets::{Bucket, Buckets, Scattered};
+pub use joined::{Joined, grouped};
 pub use packed::Packed;
 pub use ranges::{BlockRule, Ranges};
 pub use raw::RawFile;

@@ -222,6 +222,16 @@ impl Design {
         }
     }
 
+    /// How many of its first tables have about as many rows as each other and are visited once: a scheme that asks for a row of
+    /// each bucket has all of them in one table. Levels of tiles are of different lengths.
+    pub fn alike(self) -> usize {
+        match self {
+            Design::Colour { layers, .. } => layers.into(),
+            Design::Tile { .. } => 0,
+            Design::Batch(code) => code.copies * code.buckets,
+        }
+    }
+
     /// Hashes of its public levels, in a log of so many leaves.
     pub fn public_hashes(self, leaves: u64) -> u64 {
         self.public_levels().iter().map(|level| leaves.checked_shr((*level).into()).unwrap_or(0)).sum()

@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 
 /// A row below `rows`, off from uniform by less than 2^-64; 0 where there is none.
-pub(crate) fn row(rows: u64, rng: &mut dyn CryptoRng) -> u64 {
+pub fn row(rows: u64, rng: &mut dyn CryptoRng) -> u64 {
     let wide = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
     // The upper half of a product of 192 bits.
     let low = (wide & u128::from(u64::MAX)) * u128::from(rows);

@@ -8,12 +8,12 @@
 //! | [`node`] | Merkle proofs: rows of one table of all hashes, by a batch code |
 //! | [`pbc`] | several rows at once (batch codes) |
 //! | [`design`] | how a log is laid out for proofs, as a stack says it |
-//! | `draw` | rows that nobody asked for |
+//! | [`draw`] | rows that nobody asked for |
 #![forbid(unsafe_code)]
 
 pub mod colour;
 pub mod design;
-mod draw;
+pub mod draw;
 pub mod keyword;
 pub mod node;
 pub mod pbc;

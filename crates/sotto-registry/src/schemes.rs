@@ -13,6 +13,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]
     &spiral::ENTRY,
+    #[cfg(feature = "onionpir")]
+    &onionpir::ENTRY,
     #[cfg(feature = "s3pir")]
     &s3pir::ENTRY,
     #[cfg(feature = "s3pir")]

@@ -165,6 +165,7 @@ fn check(turn: usize, text: CaseText) -> Result<Vec<Case>, String> {
         rows_blake3: text.rows_blake3.map(|digest| digest.0),
         changes: text.changes.map(|n| n.0),
         steps: text.steps.map(steps::check).transpose()?,
+        buckets: 1,
         break_even: text.break_even,
         sizes: text.sizes,
         full: text.full,

@@ -31,6 +31,7 @@ pub fn shipped() -> &'static [Shipped] {
         "rows-32kib",
         "rows-100kb",
         "narrow-rows",
+        "bfv-family",
         "grid",
         "chain-state",
         "spiral-quick",
@@ -40,6 +41,7 @@ pub fn shipped() -> &'static [Shipped] {
         "spiral-small",
         "spiral-growth",
         "spiral-stream",
+        "onion-256mib",
         "s3pir-quick",
         "s3pir-20",
         "s3pir-24",
@@ -55,5 +57,6 @@ pub fn shipped() -> &'static [Shipped] {
         "tree-setup",
         "tree-index",
         "tree-online",
+        "tree-tables",
     ]
 }

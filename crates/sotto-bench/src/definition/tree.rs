@@ -137,6 +137,7 @@ fn blank(threads: usize, lookups: usize, lookups_per_client: u64) -> Case {
         changes: None,
         series: None,
         steps: None,
+        buckets: 1,
         break_even: false,
         sizes: false,
         full: false,

@@ -158,6 +158,58 @@ impl<'a> Asking<'a> {
         Ok(fetched)
     }
 
+    /// Asks for rows of different buckets, one of each and in their order, by one query; checks them.
+    pub(super) fn fetch_batch(
+        &mut self,
+        rows: &[u64],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Fetched, BenchError> {
+        let label = self.plan.label.clone();
+        let fail = |step, why| BenchError::Scheme { case: label.clone(), step, why };
+        let of_bucket = self.plan.report.records / rows.len().max(1) as u64;
+        let place = |(bucket, row): (u64, &u64)| {
+            let record = self.plan.packing.records_of(*row).first().map_or(0, |record| record.0);
+            record.saturating_sub(bucket * of_bucket)
+        };
+        let places: Vec<u64> = (0..).zip(rows).map(place).collect();
+        let none = || fail("making a query", Misuse::Rule("a scheme that asks buckets").into());
+        let start = Instant::now();
+        let batch = self.client.batch().ok_or_else(none)?;
+        let (queries, ticket) = batch.ask(&places, rng).map_err(|why| fail("making a query", why))?;
+        let query = start.elapsed();
+        let mut server = Duration::ZERO;
+        let mut answers = Vec::with_capacity(queries.len());
+        for query in &queries {
+            let (served, elapsed) = self.reader.install(|| {
+                let start = Instant::now();
+                (self.server.answer_many(&[(&self.session, query.as_slice())]), start.elapsed())
+            });
+            server = server.max(elapsed);
+            for answer in served {
+                answers.push(answer.map_err(|why| fail("answering", why))?);
+            }
+        }
+        self.tally.up = queries.iter().map(|query| query.len() as u64).sum();
+        self.tally.down = answers.iter().map(|answer| answer.len() as u64).sum();
+        let start = Instant::now();
+        let batch = self.client.batch().ok_or_else(none)?;
+        let records = batch.read(ticket, &answers).map_err(|why| fail("reading an answer", why))?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (row, record) in rows.iter().zip(records) {
+            let wrong = |why: String| BenchError::WrongAnswer { case: label.clone(), row: *row, why };
+            let got = self.plan.packing.extract(*row, &[record]).map_err(|why| wrong(why.to_string()))?;
+            if got != (self.truth)(*row) {
+                return Err(wrong("its bytes differ".to_owned()));
+            }
+            self.tally.checked += 1;
+            found.push(got);
+        }
+        let recover = start.elapsed();
+        self.tally.query.push(query);
+        self.tally.recover.push(recover);
+        Ok(Fetched { rows: found, query, server, recover })
+    }
+
     /// The orders of steps that the server can be asked for, if it says its steps.
     pub(super) fn orders(&self) -> Option<&'static [&'static str]> {
         Some(self.server.steps()?.orders())

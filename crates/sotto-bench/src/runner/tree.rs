@@ -6,8 +6,10 @@
 //! | `stack` | the tables of a tree, and which of their rows a proof needs |
 //! | `setup` | where every node lies |
 //! | `index` | where the rows of one proof lie |
+//! | `groups` | which tables are asked by one query |
 //! | `proofs` | whole proofs, by a scheme |
 
+mod groups;
 mod index;
 mod nodes;
 mod proofs;

@@ -104,6 +104,22 @@ pub(super) fn scheme_json(catalog: &Catalog, scheme: Option<&SchemeInfo>) -> Res
     Ok(value)
 }
 
+/// A request's lookups, and its queries where one is for several of them.
+pub(super) fn lookups(lookups: usize, queries: usize) -> String {
+    match queries {
+        queries if queries == lookups => format!("{lookups} lookups"),
+        1 => format!("{lookups} lookups by one query"),
+        queries => format!("{lookups} lookups by {queries} queries"),
+    }
+}
+
+/// The buckets of a table, if one query is for several.
+pub(super) fn buckets(scheme: &SchemeInfo) -> Option<String> {
+    let queries =
+        if scheme.lookups == 1 { "one query".to_owned() } else { format!("{} queries", scheme.lookups) };
+    (scheme.buckets > 1).then(|| format!("{} buckets, {queries}", scheme.buckets))
+}
+
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
     // A key takes a lookup of each row where it may lie.
     let rows = catalog.keyword().ok().flatten().map_or(1, |keyword| keyword.params().probes);
@@ -132,6 +148,7 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         let who = "each for another operator: together they would see what is asked";
         lines.push(("servers", format!("{}, {who}", catalog.servers)));
     }
+    lines.extend(buckets(scheme).map(|buckets| ("buckets", buckets)));
     lines.extend([
         ("records", format!("{} of {}", units::count(scheme.records), units::bytes(scheme.record_bytes))),
         (

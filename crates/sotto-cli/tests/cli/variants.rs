@@ -5,8 +5,8 @@ use crate::harness::{Folder, Served, program, sotto, wait};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Scheme and set: each ring, upload and form there is.
-const VARIANTS: [(&str, &str); 15] = [
+/// Scheme and set: each ring, upload and form there is, and each scheme.
+const VARIANTS: [(&str, &str); 16] = [
     ("fspiral", "default"),
     ("fspiral", "pack-2"),
     ("fspiral", "small"),
@@ -22,6 +22,7 @@ const VARIANTS: [(&str, &str); 15] = [
     ("spiral", "paper-1m-256-pack"),
     ("spiral", "paper-1m-256-stream"),
     ("spiral", "paper-1m-256-stream-pack"),
+    ("onionpir", "default"),
 ];
 
 /// A byte of a table that repeats nowhere near.

@@ -8,8 +8,7 @@ use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, Hex32, Packing, PublicKey};
 use sotto_core::{
-    AnyClient, Budget, CryptoRng, Epoch, Error, Misuse, ParamsReport, PeerMisbehaved, SchemeEntry, Sure,
-    Ticket,
+    AnyClient, Budget, CryptoRng, Epoch, Error, Misuse, ParamsReport, SchemeEntry, Sure, Ticket,
 };
 use sotto_wire::{Pin, SessionId, Sizes, answer, ask, routes};
 use std::fmt;
@@ -34,8 +33,10 @@ pub struct Ask {
     /// The pin of the first server.
     pin: Pin,
     count: u16,
-    rows: Zeroizing<Vec<u64>>,
-    tickets: Vec<Ticket>,
+    pub(super) rows: Zeroizing<Vec<u64>>,
+    /// Of how many rows a lookup is: of one, or of one of each bucket.
+    pub(super) each: usize,
+    pub(super) tickets: Vec<Ticket>,
 }
 
 impl Ask {
@@ -153,7 +154,7 @@ impl Session {
         self.client.budget()
     }
 
-    /// How many rows one ask may hold.
+    /// How many rows one ask may hold; how many of each bucket, where one query brings a row of each.
     pub fn max_rows(&self) -> usize {
         usize::from(self.sizes().max_queries) / self.packing().lookups()
     }
@@ -169,43 +170,19 @@ impl Session {
     /// [`ClientError::StateNeeded`] unless [`super::Config::in_memory`] allows to ask without a state on disk.
     /// [`ClientError::Discarded`].
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
+        self.ask_by(1, rows, rng)
+    }
+
+    /// Asks for rows by lookups of so many rows each.
+    pub(super) fn ask_by(&mut self, each: usize, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
         if self.is_durable() {
             return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
         }
-        let (queries, tickets) = self.queries(rows, rng)?;
+        let (queries, tickets) = self.queries(each, rows, rng)?;
         let count = u16::try_from(tickets.len()).sure("so many queries fit a frame");
         let requests = self.frames(&queries)?;
         let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(rows.to_vec()));
-        Ok(Ask { requests, pin, count, rows, tickets })
-    }
-
-    /// Queries for the records that `rows` lie in, server by server, and the secrets that read their answers.
-    pub(super) fn queries(
-        &mut self,
-        rows: &[u64],
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(Vec<Vec<Vec<u8>>>, Vec<Ticket>)> {
-        self.sound()?;
-        let most = self.max_rows();
-        let too_many = |rows| ClientError::TooManyRows { rows, most };
-        if rows.is_empty() || rows.len() > most {
-            return Err(too_many(rows.len()));
-        }
-        let mut records = Vec::with_capacity(rows.len() * self.packing().lookups());
-        for &row in rows {
-            records.extend(self.packing().records_of(row));
-        }
-        u16::try_from(records.len()).map_err(|_| too_many(records.len()))?;
-        let mut for_each = vec![Vec::with_capacity(records.len()); self.ids.len()];
-        let mut tickets = Vec::with_capacity(records.len());
-        for record in records {
-            let (queries, ticket) = self.client.query(record, rng)?;
-            for (all, query) in for_each.iter_mut().zip(queries) {
-                all.push(query);
-            }
-            tickets.push(ticket);
-        }
-        Ok((for_each, tickets))
+        Ok(Ask { requests, pin, count, rows, each, tickets })
     }
 
     /// One frame for each server, of this epoch.
@@ -239,25 +216,7 @@ impl Session {
             return Err(Error::from(Misuse::Foreign("ask")).into());
         }
         let by_server = self.answers(ask.count, responses)?;
-        let mut records = Vec::with_capacity(ask.tickets.len());
-        for (i, ticket) in ask.tickets.into_iter().enumerate() {
-            let answers = by_server.iter().filter_map(|answers| answers.get(i)).map(|answer| answer.to_vec());
-            records.push(self.client.recover(ticket, &answers.collect::<Vec<_>>())?);
-        }
-        let lookups = self.packing().lookups();
-        let (got, want) = (records.len() as u64, (ask.rows.len() * lookups) as u64);
-        if got != want {
-            return Err(Error::from(PeerMisbehaved::Count { what: "answers", got, want }).into());
-        }
-        let each_row = || ask.rows.iter().zip(records.chunks(lookups));
-        let mut proved = true;
-        for (&row, records) in each_row() {
-            proved &= self.is_proved(row, records)?;
-        }
-        if !proved {
-            return Err(self.unproven());
-        }
-        each_row().map(|(&row, records)| Ok(self.packing().extract(row, records)?)).collect()
+        self.rows_of(ask, &by_server)
     }
 
     /// The answers in each server's response, in the order of their queries.

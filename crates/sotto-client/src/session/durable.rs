@@ -76,7 +76,7 @@ impl Session {
         {
             return Err(Error::Exhausted(left).into());
         }
-        let (queries, tickets) = self.queries(rows, rng)?;
+        let (queries, tickets) = self.queries(1, rows, rng)?;
         let state = self.state()?;
         let numbers = tickets.iter().map(|ticket| state.number(ticket)).collect::<sotto_core::Result<_>>()?;
         let queries = queries.into_iter().map(|each| each.concat()).collect();

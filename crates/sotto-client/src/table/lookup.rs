@@ -14,6 +14,25 @@ use std::time::{Duration, Instant};
 /// How much of a query [`LookupStats::seen`] shows.
 const SEEN_BYTES: usize = 16;
 
+/// What a lookup is of.
+#[derive(Clone, Copy)]
+enum Of {
+    /// One row.
+    Row,
+    /// One row of each bucket, by its number within the bucket.
+    Buckets,
+}
+
+impl Of {
+    /// How many rows that is.
+    fn each(self, session: &Session) -> usize {
+        match self {
+            Of::Row => 1,
+            Of::Buckets => session.buckets(),
+        }
+    }
+}
+
 /// A request that was made, and what reads its answers: in memory alone, or on disk as well.
 enum Made {
     Fleeting(Ask),
@@ -39,9 +58,13 @@ impl Made {
 
 impl Line {
     /// Makes a request. One that must be durable is on disk before anybody can send it.
-    fn make(&mut self, session: &mut Session, rows: &[u64]) -> Result<Made> {
+    fn make(&mut self, session: &mut Session, of: Of, rows: &[u64]) -> Result<Made> {
         if !session.is_durable() {
-            return Ok(Made::Fleeting(session.ask(rows, self.rng.draw()?)?));
+            let rng = self.rng.draw()?;
+            return Ok(Made::Fleeting(match of {
+                Of::Row => session.ask(rows, rng)?,
+                Of::Buckets => session.ask_each(rows, rng)?,
+            }));
         }
         let recorded = self.commit(session, rows)?;
         let requests = session.requests(recorded.record())?;
@@ -89,58 +112,66 @@ impl Line {
 impl Table {
     /// What comes of wishes, in one request; after another epoch in between, in another request.
     pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
-        self.lookup(|catalog| {
+        self.lookup(Of::Row, |catalog| {
             let wishes = Wishes::of(catalog, wishes)?;
             Ok((wishes.rows(), wishes))
         })
         .and_then(|(rows, wishes)| wishes.read(rows))
     }
 
-    /// Whole rows, for a layer that knows what lies in them.
+    /// Whole rows, for a layer that knows what lies in them: as [`Session::ask_each`], one or several of each bucket.
     pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        Ok(self.lookup(|_| Ok((rows.to_vec(), ())))?.0)
+        Ok(self.lookup(Of::Buckets, |_| Ok((rows.to_vec(), ())))?.0)
     }
 
     /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
     /// catalog and on nothing else: see [`crate::wish`].
-    fn lookup<P>(&mut self, plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
+    fn lookup<P>(
+        &mut self,
+        of: Of,
+        plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>,
+    ) -> Result<(Vec<Vec<u8>>, P)> {
         self.stay_good()?;
-        match self.planned(&plan) {
+        match self.planned(of, &plan) {
             // Discarded by an epoch before this one, which could not be followed nor begun anew.
             Err(ClientError::EpochChanged { .. } | ClientError::Discarded { .. }) => {
                 self.line.renew_settled(&self.config, &mut self.session)?;
                 self.keep_in_mind();
-                self.planned(&plan)
+                self.planned(of, &plan)
             }
             fetched => fetched,
         }
     }
 
-    fn planned<P>(&mut self, plan: &impl Fn(&Catalog) -> Result<(Vec<u64>, P)>) -> Result<(Vec<Vec<u8>>, P)> {
+    fn planned<P>(
+        &mut self,
+        of: Of,
+        plan: &impl Fn(&Catalog) -> Result<(Vec<u64>, P)>,
+    ) -> Result<(Vec<Vec<u8>>, P)> {
         loop {
             let epoch = self.session.epoch();
             let (rows, planned) = plan(self.session.catalog())?;
-            self.prepare(rows.len())?;
+            self.prepare(rows.len() / of.each(&self.session).max(1))?;
             // A client that took this one's place may be of a later epoch, where what is wanted lies elsewhere. It does not give
             // way again before it was used.
             if self.session.epoch() == epoch {
-                return Ok((self.ask(&rows)?, planned));
+                return Ok((self.ask(of, &rows)?, planned));
             }
         }
     }
 
-    /// What comes before a request for so many rows: hints for them, and keys that have not come to their end.
-    fn prepare(&mut self, rows: usize) -> Result<()> {
+    /// What comes before a request of so many lookups: hints for them, and keys that have not come to their end.
+    fn prepare(&mut self, lookups: usize) -> Result<()> {
         self.session.sound()?;
         if self.session.spends() {
-            self.make_ready(rows)?;
+            self.make_ready(lookups)?;
         }
-        self.change_keys(rows.saturating_mul(self.session.packing().lookups()) as u64)
+        self.change_keys(lookups.saturating_mul(self.session.packing().lookups()) as u64)
     }
 
     /// One request; then the evaluations that open its rows, where they are masked.
-    fn ask(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let fetched = self.fetch(rows);
+    fn ask(&mut self, of: Of, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+        let fetched = self.fetch(of, rows);
         match self.session.catalog().masked()? {
             None => fetched,
             Some(_) => self.unmask(rows, fetched),
@@ -148,9 +179,9 @@ impl Table {
     }
 
     /// Rows as they are in the table: those of a symmetric one are masked.
-    fn fetch(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
+    fn fetch(&mut self, of: Of, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
         let start = Instant::now();
-        let mut made = self.line.make(&mut self.session, rows)?;
+        let mut made = self.line.make(&mut self.session, of, rows)?;
         self.line.keys.count(made.queries() as u64);
         let sent = Instant::now();
         let responses = self.line.send(&mut self.session, &mut made)?;

@@ -6,10 +6,12 @@ use sotto_client::stack::Batch;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Method, Request, Response, Transport, TransportError};
 use sotto_client::{ClientError, Granted, Stack, Wish};
-use sotto_core::{Epoch, Goal};
+use sotto_core::{Epoch, Goal, SchemeEntry};
 use sotto_db::ingest::{FileOptions, IndexOptions, IngestOptions, KeywordOptions, Layout, ValueOptions};
-use sotto_db::table::{Buckets, Scattered};
-use sotto_db::{EncodeOptions, StackDir, TableDir, encode_table, ingest, progress::silent};
+use sotto_db::table::{Buckets, Scattered, grouped};
+use sotto_db::{
+    EncodeOptions, StackDir, TableDir, TableSource, Verified, encode_buckets, ingest, progress::silent,
+};
 use sotto_layers::keyword::Form;
 use sotto_layers::pbc::Params;
 use sotto_layers::pbc::code::Sizes;
@@ -22,6 +24,20 @@ use tempfile::TempDir;
 
 /// Encodes a file of lines `key,value` as a stack for so many rows at once.
 fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) {
+    let entry = sotto_registry::find("simplepir/1").unwrap();
+    publish_by(entry, Verified::No, folder, epoch, lines, layout, |rows| Sizes::fit(rows, items).unwrap());
+}
+
+/// The same with tables of any scheme, and of any code for so many rows.
+pub(crate) fn publish_by(
+    entry: &SchemeEntry,
+    verified: Verified,
+    folder: &Path,
+    epoch: u64,
+    lines: u64,
+    layout: Layout,
+    sizes: impl Fn(u64) -> Sizes,
+) {
     let text: String = (0..lines).map(|i| format!("key {i},value {i:06}\n")).collect();
     let source = folder.join("lines.csv");
     std::fs::write(&source, text).unwrap();
@@ -30,12 +46,15 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
 
     let dir = StackDir::create(&folder.join("stack")).unwrap();
     let key = dir.root().unwrap().signing_key(None, &mut seeded("key")).unwrap();
-    let sizes = Sizes::fit(read.table.rows(), items).unwrap();
+    let sizes = sizes(read.table.rows());
     let params = Params::new(sizes, PublicSeed([epoch as u8; 32]));
     let code = params.code().unwrap();
     let copy = Scattered::copy(read.table.as_ref(), folder, &silent).unwrap();
     let buckets = Buckets::new(&copy, &code).unwrap();
-    let tables = buckets.tables().into_iter().enumerate().map(|(i, bucket)| {
+    let tables = buckets.tables();
+    let tables: Vec<&dyn TableSource> = tables.iter().map(|table| table as &dyn TableSource).collect();
+    let groups = grouped(entry, &tables, code.buckets());
+    let tables = groups.into_iter().enumerate().map(|(i, group)| {
         let table: TableName = format!("many-{i}").parse().unwrap();
         let folder = TableDir::create(&dir.table(&table)).unwrap();
         let options = EncodeOptions {
@@ -48,14 +67,13 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
             together: sizes.lookups() as u64,
             goal: Goal::default(),
             set: None,
-            verified: sotto_db::Verified::No,
+            verified,
             threads: Some(1),
             attribution: None,
             lifetime: None,
             key: &key,
         };
-        let entry = sotto_registry::find("simplepir/1").unwrap();
-        let written = encode_table(entry, &bucket, &folder.lock().unwrap(), &options, &silent).unwrap();
+        let written = encode_buckets(entry, group, &folder.lock().unwrap(), &options, &silent).unwrap();
         Shard::of(folder.open_epoch(written.epoch).unwrap().catalog()).unwrap()
     });
     let document = Document {
@@ -72,12 +90,12 @@ fn publish(folder: &Path, epoch: u64, lines: u64, layout: Layout, items: usize) 
     dir.publish(&document, &[], &key).unwrap();
 }
 
-fn rows() -> Layout {
+pub(crate) fn rows() -> Layout {
     let values = ValueOptions { width: Some(12), ..ValueOptions::default() };
     Layout::Index(IndexOptions { value: "2".parse().unwrap(), row: None, values })
 }
 
-fn keys() -> Layout {
+pub(crate) fn keys() -> Layout {
     let values = ValueOptions { width: Some(12), ..ValueOptions::default() };
     let (key, value) = ("1".parse().unwrap(), Some("2".parse().unwrap()));
     Layout::Keyword(KeywordOptions {
@@ -151,7 +169,7 @@ impl Transport for Watched {
     }
 }
 
-fn value(i: u64) -> Vec<u8> {
+pub(crate) fn value(i: u64) -> Vec<u8> {
     format!("value {i:06}").into_bytes()
 }
 

@@ -12,7 +12,7 @@ use sotto_client::{ClientError, Table};
 use sotto_core::{AnySession, Artifact, Change, Epoch, Image, SchemeEntry, Section, Shape};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::{
-    CLEAR, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO, rng,
+    CLEAR, CLEAR_BATCH, CLEAR_HELPED, CLEAR_KEYED, CLEAR_ROWS, CLEAR_STATE, CLEAR_STREAM, CLEAR_TWO, rng,
 };
 use sotto_wire::{Code, Pin, Problem, SessionId, answer, ask, keys, order, stream};
 use std::collections::HashMap;
@@ -28,8 +28,9 @@ pub const CHUNK: usize = 64 << 10;
 
 /// Finds schemes, those in the clear too, which no registry may hold.
 pub fn resolve(id: &str) -> Option<&'static SchemeEntry> {
-    let clear = [&CLEAR, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_ROWS, &CLEAR_STATE, &CLEAR_STREAM, &CLEAR_TWO];
-    clear.into_iter().find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
+    let clear = [&CLEAR, &CLEAR_BATCH, &CLEAR_HELPED, &CLEAR_KEYED, &CLEAR_ROWS].into_iter();
+    let mut clear = clear.chain([&CLEAR_STATE, &CLEAR_STREAM, &CLEAR_TWO]);
+    clear.find(|entry| entry.id.0 == id).or_else(|| sotto_registry::find(id))
 }
 
 type Tamper = Box<dyn FnMut(&Request, Response) -> Result<Response, TransportError> + Send>;

@@ -10,6 +10,7 @@
 mod accord;
 mod answers;
 mod batch;
+mod buckets;
 mod caches;
 mod catalogs;
 mod common;

@@ -50,6 +50,16 @@ const SMALL: Template = Template {
     sent_bits: [50, 50, 50],
     ..LARGE
 };
+const CUT: Template = Template {
+    name: "cut",
+    p_log2: 11,
+    expand: [15, 3, 5],
+    expand_right: [15, 3, 5],
+    convert: [4, 10, 10],
+    fold: [3, 8, 26],
+    sent_bits: [41, 48, 50],
+    ..SMALL
+};
 const WIDE: Template = Template {
     name: "fspiral",
     ring: rings::FSPIRAL,
@@ -77,12 +87,13 @@ const MATRIX: Template = Template {
     ..LARGE
 };
 
-static SETS: [Template; 8] = [
+static SETS: [Template; 9] = [
     LARGE,
     Template { name: "large-pack", form: Form::Packed, n: 2, ..LARGE },
     Template { name: "large-stream", upload: Upload::Direct, sent_bits: [50, 90, 50], ..LARGE },
     SMALL,
     Template { name: "small-pack", form: Form::Packed, n: 2, ..SMALL },
+    CUT,
     WIDE,
     MATRIX,
     Template { name: "matrix-stream", upload: Upload::Direct, fold: [5, 12, 0], ..MATRIX },

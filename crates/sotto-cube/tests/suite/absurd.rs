@@ -1,6 +1,7 @@
 //! Numbers that nobody would write into a catalog, and tables that nobody has: they are refused, or they work.
 
 use fspiral::FSpiral;
+use onionpir::OnionPir;
 use proptest::prelude::*;
 use sotto_core::{Goal, Params as _, Shape};
 use sotto_cube::literal::{NO_TABLES_MASK, Triple};
@@ -74,6 +75,7 @@ proptest! {
     #[test]
     fn checks_and_reports_are_total(literal in literal()) {
         let _ = Params::<FSpiral>::check(literal.clone()).map(|params| params.report());
+        let _ = Params::<OnionPir>::check(literal.clone()).map(|params| params.report());
         let _ = Params::<Spiral>::check(literal).map(|params| params.report());
     }
 
@@ -81,6 +83,7 @@ proptest! {
     fn what_is_chosen_is_checked(rows in number(), row_bytes in number(), goal in 0..4usize) {
         let shape = Shape { goal: Goal::ALL[goal], ..Shape::new(rows, row_bytes, 1) };
         chosen_is_checked::<FSpiral>(&shape);
+        chosen_is_checked::<OnionPir>(&shape);
         chosen_is_checked::<Spiral>(&shape);
     }
 }

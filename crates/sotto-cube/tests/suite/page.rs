@@ -1,7 +1,7 @@
 //! `spec/cube.md`, tried out: a client and a reader of images written from the page alone, with the real server.
 //!
 //! Nothing here shares arithmetic, layouts or messages with the crates it tests: what the two sides understand of
-//! each other is what the page says. The parameters are those of the known answers of both schemes.
+//! each other is what the page says. The parameters are those of the known answers of all three schemes.
 
 mod bits;
 mod client;
@@ -46,6 +46,11 @@ fn each_vector(entry: &SchemeEntry, file: &str) {
 #[test]
 fn fspiral() {
     each_vector(&fspiral::ENTRY, include_str!("../../../../schemes/fspiral/vectors/fspiral-1.json"));
+}
+
+#[test]
+fn onionpir() {
+    each_vector(&onionpir::ENTRY, include_str!("../../../../schemes/onionpir/vectors/onionpir-1.json"));
 }
 
 #[test]

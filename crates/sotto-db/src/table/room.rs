@@ -1,6 +1,6 @@
 //! A table with rows of zero bytes after its own, for those that will come.
 
-use super::{TableSource, check_read};
+use super::{TableSource, check_part, check_read};
 use sotto_core::Sure;
 
 /// Such a table.
@@ -32,5 +32,14 @@ impl TableSource for WithRoom<'_> {
         let (rows, room) = out.split_at_mut_checked(there as usize * width).sure("no more than are read");
         room.fill(0);
         if rows.is_empty() { Ok(()) } else { self.table.read(first, rows) }
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        check_part(row, self.rows, offset, out, self.row_bytes())?;
+        if row < self.table.rows() {
+            return self.table.read_part(row, offset, out);
+        }
+        out.fill(0);
+        Ok(())
     }
 }

@@ -59,6 +59,9 @@ struct Bucket {
     /// Locked while it is written: hundreds of locks at a time are more files than a process may have open.
     dir: TableDir,
     image: Arc<ImageFile>,
+    /// As many of the code's shards, each of which has so many rows here.
+    parts: u64,
+    part_rows: u64,
 }
 
 /// Changes to a stack that were read and checked, and not applied yet.
@@ -97,6 +100,11 @@ pub fn read_stack_update<'a>(
     let buckets: Vec<Bucket> = buckets.collect::<Result<_>>()?;
     let catalog = buckets.first().map(|bucket| bucket.image.catalog());
     let catalog = catalog.ok_or_else(|| DbError::NoBatch { dir: dir.path().to_owned() })?;
+    let shards = sotto_core::Layer::shards(layers.code());
+    let parts = buckets.iter().flat_map(|bucket| (0..bucket.parts).map(|_| bucket.part_rows));
+    if parts.clone().count() != shards.len() || parts.zip(shards).any(|(rows, shard)| rows < shard) {
+        return Err(CatalogError::Disagree { what: "the tables of the stack" }.into());
+    }
     let (origin, rows) = (dir.root()?.origin()?, layers.code().sizes().rows);
     let (rows, keyed, tally) = match &layers {
         Batched::Keys(Then(keywords, _)) => {
@@ -142,9 +150,10 @@ fn bucket(find: FindScheme, dir: &StackDir, shard: &Shard) -> Result<Bucket> {
         CatalogError::WrongScheme { wanted, offered: "no scheme of that name".to_owned() }
     };
     let entry = find(&catalog.scheme).ok_or_else(unknown)?;
-    catalog.terms(entry)?;
+    let parts = catalog.terms(entry)?.buckets;
     super::can_revise(entry, catalog)?;
-    Ok(Bucket { entry, dir, image })
+    let part_rows = catalog.rows / parts.max(1);
+    Ok(Bucket { entry, dir, image, parts, part_rows })
 }
 
 impl StackUpdate<'_> {
@@ -188,15 +197,19 @@ impl StackUpdate<'_> {
         stack.expires = lifetime.map(|lifetime| stack.created.saturating_add(lifetime));
         let stage = Stage::new(watch, "tables", self.buckets.len() as u64);
         let (mut tables_changed, mut written_bytes, mut client_bytes, mut artifact_bytes) = (0, 0, 0, 0u64);
-        let of_tables = places(self.layers.code(), &self.rows);
-        for ((shard, bucket), places) in stack.shards.iter_mut().zip(&self.buckets).zip(of_tables) {
+        let mut of_shards = places(self.layers.code(), &self.rows).into_iter();
+        for (shard, bucket) in stack.shards.iter_mut().zip(&self.buckets) {
             stage.add(1);
-            let rows: Rows = places.into_iter().map(|(at, bytes)| (at, bytes.clone())).collect();
+            // What changes in a bucket changes that far behind the table's first row.
+            let parts = (0..bucket.parts).map(|part| part * bucket.part_rows).zip(&mut of_shards);
+            let rows =
+                parts.flat_map(|(first, rows)| rows.into_iter().map(move |(at, row)| (first + at, row)));
+            let rows: Rows = rows.map(|(at, bytes)| (at, bytes.clone())).collect();
             if rows.is_empty() {
                 artifact_bytes += bytes_of(bucket.image.catalog());
                 continue;
             }
-            let Bucket { entry, dir, image } = bucket;
+            let Bucket { entry, dir, image, .. } = bucket;
             let lock = dir.lock()?;
             let layers = image.catalog().layers.clone();
             // The stack names its tables by digest and ends for all of them: one that stays would end too early.
@@ -236,7 +249,7 @@ impl StackUpdate<'_> {
     }
 }
 
-/// Where changed rows lie in each table of a code.
+/// Where changed rows lie in each shard of a code.
 fn places<'a>(code: &Pbc, rows: &'a Rows) -> Vec<Vec<(u64, &'a Vec<u8>)>> {
     let sizes = *code.sizes();
     let mut tables = vec![Vec::new(); sotto_core::Layer::shards(code).len()];

@@ -122,11 +122,11 @@ pub fn misuse(subject: &Subject) {
 
 /// Answers cut short, missing, or with flipped bits.
 pub fn damaged(subject: &Subject) {
-    let (table, _) = table(subject, SHAPES[2]);
+    let (table, each) = table(subject, SHAPES[2]);
     let rng = &mut seeded("damaged buckets");
     let mut client = table.client(rng);
     let session = table.session(client.as_ref());
-    let places = [1, 0, 2];
+    let places = [1, 0, 2].map(|place: u64| place.min(each - 1));
     let (queries, _) = client.batch().unwrap().ask(&places, rng).unwrap();
     let honest = table.answer(&session, &queries).unwrap();
     for server in 0..honest.len() {

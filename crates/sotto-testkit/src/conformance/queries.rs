@@ -66,15 +66,15 @@ pub fn foreign_tickets(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("foreign tickets");
     let mut client = table.client(rng);
-    let (_, answers) = table.ask(client.as_mut(), 1, rng);
+    let (_, answers) = table.ask(client.as_mut(), table.some_record(), rng);
 
-    let (of_another_client, _) = table.ask(table.client(rng).as_mut(), 1, rng);
+    let (of_another_client, _) = table.ask(table.client(rng).as_mut(), table.some_record(), rng);
     harmless(client.recover(of_another_client, &answers));
 
     let small = subject.table(NARROW);
     let (of_another_table, answers_there) = small.ask(small.client(rng).as_mut(), 0, rng);
     harmless(client.recover(of_another_table, &answers));
-    let (ticket, _) = table.ask(client.as_mut(), 1, rng);
+    let (ticket, _) = table.ask(client.as_mut(), table.some_record(), rng);
     harmless(client.recover(ticket, &answers_there));
 
     let stranger = Subject::in_the_clear(&CLEAR).fresh_table(MIDDLE);
@@ -96,7 +96,7 @@ pub fn foreign_sessions(subject: &Subject) {
     let rng = &mut seeded("foreign sessions");
     let stranger = Subject::in_the_clear(&CLEAR_KEYED).fresh_table(MIDDLE);
     let session = stranger.session(stranger.client(rng).as_ref());
-    let (queries, _) = table.client(rng).query(RecordIndex(1), rng).unwrap();
+    let (queries, _) = table.client(rng).query(RecordIndex(table.some_record()), rng).unwrap();
     let result = table.answer(&session, &queries);
     match result {
         // Schemes in the clear share one kind of session, where they have keys.
@@ -114,10 +114,13 @@ pub fn sessions_outlive_epochs(subject: &Subject) {
     let rng = &mut seeded("sessions outlive epochs");
     let mut client = next.client(rng);
     let kept = table.session(client.as_ref());
-    let (queries, ticket) = client.query(RecordIndex(1), rng).unwrap();
+    let (queries, ticket) = client.query(RecordIndex(table.some_record()), rng).unwrap();
     let answers = next.answer(&kept, &queries).expect("a session of the epoch before is taken");
     let read = client.recover(ticket, &answers).expect("an honest answer is read");
-    assert!(read.bytes() == next.record(1), "a session of the epoch before gave another record");
+    assert!(
+        read.bytes() == next.record(table.some_record()),
+        "a session of the epoch before gave another record"
+    );
 }
 
 /// A limited budget goes down by one with each query and ends in [`Error::Exhausted`].

@@ -34,7 +34,7 @@ pub fn query_lengths(subject: &Subject) {
     let rng = &mut seeded("query lengths");
     let mut client = table.client(rng);
     let session = table.session(client.as_ref());
-    let (queries, _) = client.query(RecordIndex(1), rng).unwrap();
+    let (queries, _) = client.query(RecordIndex(table.some_record()), rng).unwrap();
     for query in queries {
         for wrong in wrong_lengths(&query) {
             wrong_length(single(table.server.as_ref(), &session, &wrong), wrong.len());
@@ -47,11 +47,11 @@ pub fn answer_lengths(subject: &Subject) {
     let table = subject.table(MIDDLE);
     let rng = &mut seeded("answer lengths");
     let mut client = table.client(rng);
-    let (_, answers) = table.ask(client.as_mut(), 1, rng);
+    let (_, answers) = table.ask(client.as_mut(), table.some_record(), rng);
     for server in 0..answers.len() {
         for wrong in wrong_lengths(&answers[server]) {
             // A ticket is spent by `recover`, so every attempt has its own query.
-            let (_, ticket) = client.query(RecordIndex(1), rng).unwrap();
+            let (_, ticket) = client.query(RecordIndex(table.some_record()), rng).unwrap();
             let mut damaged = answers.clone();
             damaged[server] = wrong;
             wrong_length(client.recover(ticket, &damaged), damaged[server].len());

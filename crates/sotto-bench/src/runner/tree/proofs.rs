@@ -1,6 +1,7 @@
 //! Whole proofs: the tables of a tree encoded with a scheme, a row of each fetched privately, and the proof verified.
 
 use super::Run;
+use super::groups::{Group, Groups};
 use super::nodes::Nodes;
 use super::stack::{self, Stack};
 use crate::content::RowBytes;
@@ -15,6 +16,12 @@ use crate::runner::asking::Asking;
 use crate::runner::offline::{self, Encoded};
 use sotto_core::{AnyServer, CryptoRng, Sure};
 use std::time::{Duration, Instant};
+
+/// A client of the tables of a group.
+struct Seat<'g, 'a> {
+    group: &'g Group<'g>,
+    asking: Asking<'a>,
+}
 
 /// A table that lies in memory.
 struct Held<'a>(&'a [u8]);
@@ -41,11 +48,12 @@ pub(super) fn measure(
 ) -> Result<Result<TreeMeasured, (String, String)>, BenchError> {
     let way = stack.way();
     let title = format!("{}, {}", line.title(), way.name());
-    let rows = |table: &Vec<u8>| (table.len() / sotto_layers::colour::ROW_BYTES) as u64;
-    let cases: Vec<Case> =
-        stack.tables().iter().map(|table| Case { rows: rows(table), ..line.clone() }).collect();
-    let mut plans = Vec::with_capacity(cases.len());
-    for case in &cases {
+    let groups = match Groups::of(run, stack, &line)? {
+        Ok(groups) => groups,
+        Err(why) => return Ok(Err((title, format!("no parameters: {why}")))),
+    };
+    let mut plans = Vec::with_capacity(groups.0.len());
+    for Group { case, .. } in &groups.0 {
         match Plan::of(case, run.schemes, run.options)? {
             Ready::NoFit(why) => return Ok(Err((title, format!("no parameters: {why}")))),
             Ready::Plan(plan) => plans.push(plan),
@@ -62,11 +70,11 @@ pub(super) fn measure(
     let name = format!("{} {title}", run.named().name);
     let total = plans.len() as u64;
     let mut encoded = Vec::with_capacity(plans.len());
-    for ((i, plan), table) in plans.iter().enumerate().zip(stack.tables()) {
+    for ((i, plan), group) in plans.iter().enumerate().zip(&groups.0) {
         (run.watcher)(Progress { case: &name, step: "encoding", done: i as u64, total });
         let folder = folder.path().join(i.to_string());
         std::fs::create_dir(&folder)?;
-        encoded.push(offline::encode(plan, &Held(table), &folder, &|_| ())?);
+        encoded.push(offline::encode(plan, &Held(&group.rows), &folder, &|_| ())?);
     }
     let threads = plans.first().map_or(1, |plan| plan.threads);
     let reader = Reader::new(threads)?;
@@ -75,7 +83,7 @@ pub(super) fn measure(
         .zip(&encoded)
         .map(|(plan, encoded)| open(plan, encoded))
         .collect::<Result<Vec<_>, _>>()?;
-    let truths: Vec<_> = stack.tables().iter().map(|table| truth(table)).collect();
+    let truths: Vec<_> = groups.0.iter().map(|group| truth(&group.rows)).collect();
     let mut seats = Vec::with_capacity(plans.len());
     for (i, (((plan, encoded), server), truth)) in
         plans.iter().zip(&encoded).zip(&servers).zip(&truths).enumerate()
@@ -83,6 +91,8 @@ pub(super) fn measure(
         (run.watcher)(Progress { case: &name, step: "preparing clients", done: i as u64, total });
         seats.push(Asking::begin(plan, server.as_ref(), encoded.image.as_ref(), &reader, truth)?);
     }
+    let mut seats: Vec<Seat<'_, '_>> =
+        groups.0.iter().zip(seats).map(|(group, asking)| Seat { group, asking }).collect();
 
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let mut times = Times::default();
@@ -108,12 +118,12 @@ pub(super) fn measure(
     found.threads_count = threads;
     found.tables_count = total;
     found.lookups_count = stack.visits().len() as u64;
-    found.written_rows_count = cases.iter().map(|case| case.rows).sum();
-    found.checked_answers_count = seats.iter().map(|seat| seat.tally.checked).sum();
+    found.written_rows_count = groups.0.iter().map(|group| group.case.rows).sum();
+    found.checked_answers_count = seats.iter().map(|seat| seat.asking.tally.checked).sum();
     found.checked_proofs_count = run.repeats() as u64 + 1;
-    let queries = |seat: usize| stack.visits().into_iter().filter(|visit| *visit == seat).count() as u64;
-    let sum = |of: &dyn Fn(usize, &Asking<'_>) -> u64| {
-        Some(seats.iter().enumerate().map(|(i, seat)| of(i, seat)).sum::<u64>())
+    let visits = stack.visits();
+    let sum = |of: &dyn Fn(u64, &Asking<'_>) -> u64| {
+        Some(seats.iter().map(|seat| of(seat.group.queries(&visits), &seat.asking)).sum::<u64>())
     };
     let once: u64 = plans.iter().map(|plan| plan.report.costs.artifact_bytes).sum();
     let figures = &mut found.figures;
@@ -122,8 +132,8 @@ pub(super) fn measure(
     figures.max_server_ms = Some(ms(times.slowest.median()));
     figures.total_server_ms = Some(ms(times.servers.median()));
     figures.once_bytes = sum(&|_, seat| seat.keys_bytes).map(|keys| keys + once);
-    figures.up_bytes = sum(&|i, seat| seat.tally.up * queries(i));
-    figures.down_bytes = sum(&|i, seat| seat.tally.down * queries(i));
+    figures.up_bytes = sum(&|queries, seat| seat.tally.up * queries);
+    figures.down_bytes = sum(&|queries, seat| seat.tally.down * queries);
     Ok(Ok(found))
 }
 
@@ -174,7 +184,7 @@ fn proof(
     nodes: &Nodes,
     stack: &Stack,
     name: &str,
-    seats: &mut [Asking<'_>],
+    seats: &mut [Seat<'_, '_>],
     rng: &mut dyn CryptoRng,
 ) -> Result<One, BenchError> {
     let leaf = rng.next_u64() % nodes.shape().leaves();
@@ -184,16 +194,15 @@ fn proof(
     let mut one = One { query: start.elapsed(), ..One::default() };
     let visits = stack.visits();
     let mut answers: Vec<Vec<u8>> = vec![Vec::new(); visits.len()];
-    for (i, seat) in seats.iter_mut().enumerate() {
-        let own: Vec<(usize, u64)> = visits
-            .iter()
-            .zip(&rows)
-            .enumerate()
-            .filter(|(_, (visit, _))| **visit == i)
-            .map(|(at, (_, row))| (at, *row))
-            .collect();
+    for Seat { group, asking } in seats {
+        let own = visits.iter().zip(&rows).enumerate();
+        let own: Vec<(usize, u64)> =
+            own.filter_map(|(at, (visit, row))| Some((at, group.row(*visit, *row)?))).collect();
         let wanted: Vec<u64> = own.iter().map(|(_, row)| *row).collect();
-        let fetched = seat.fetch(&wanted, rng)?;
+        let fetched = match group.case.buckets {
+            1 => asking.fetch(&wanted, rng)?,
+            _ => asking.fetch_batch(&wanted, rng)?,
+        };
         one.query += fetched.query;
         one.extract += fetched.recover;
         one.slowest = one.slowest.max(fetched.server);

@@ -12,8 +12,8 @@ use sotto_catalog::stack::{FORMAT, Shard};
 use sotto_catalog::{Batched, Catalog, Packing, PublicKey, Stack, TableKind, TableName};
 use sotto_core::{Epoch, Shape};
 use sotto_db::ingest::Notes;
-use sotto_db::table::{Bucket, Buckets, Scattered, WithRoom};
-use sotto_db::{EncodeOptions, Ingested, StackDir, TableDir, WriteLock, encode_table};
+use sotto_db::table::{Buckets, Scattered, TableSource, WithRoom, grouped};
+use sotto_db::{EncodeOptions, Ingested, StackDir, TableDir, WriteLock, encode_buckets};
 use sotto_layers::Pbc;
 use sotto_layers::keyword::{self, Keyword};
 use sotto_layers::pbc::Params;
@@ -100,7 +100,7 @@ impl Job<'_> {
             value,
             layers: below,
             lookups_per_client: self.lookups,
-            together: sizes.lookups() as u64,
+            together: self.queries(&code),
             goal: self.goal,
             set: self.set.clone(),
             verified: self.verified,
@@ -111,10 +111,12 @@ impl Job<'_> {
         let mut round = Round::new(params.clone());
         let mut catalog = None;
         let tables = buckets.tables();
-        for (i, bucket) in tables.iter().enumerate() {
+        let tables: Vec<&dyn TableSource> = tables.iter().map(|table| table as &dyn TableSource).collect();
+        let tables = grouped(self.scheme, &tables, code.buckets());
+        for (i, group) in tables.iter().enumerate() {
             bars.at("tables", i as u64, tables.len() as u64, Unit::Count("tables"));
-            let encoded = self.encode_bucket(&dir, i, bucket, &options)?;
-            let visits = if i < code.buckets() { 1 } else { sizes.spare };
+            let encoded = self.encode_group(&dir, i, group, &options)?;
+            let visits = if sizes.spare > 0 && i + 1 == tables.len() { sizes.spare } else { 1 };
             round.add(&encoded, self.scheme, visits).map_err(blame::db)?;
             shards.push(Shard::of(&encoded).map_err(|e| Failure::internal(e.to_string()))?);
             catalog = Some(encoded);
@@ -148,12 +150,12 @@ impl Job<'_> {
 }
 
 impl Job<'_> {
-    /// The next epoch of one of the tables, and its catalog.
-    fn encode_bucket(
+    /// The next epoch of one of the tables, and its catalog. It consists of one bucket of the code, or of all.
+    fn encode_group(
         &self,
         dir: &StackDir,
         number: usize,
-        bucket: &Bucket<'_>,
+        group: &[&dyn TableSource],
         options: &EncodeOptions<'_>,
     ) -> Result<Catalog> {
         let name: TableName = format!("{}-{number}", options.table).parse().map_err(|_| {
@@ -164,21 +166,27 @@ impl Job<'_> {
         let (layers, set, attribution) = (options.layers.clone(), options.set.clone(), None);
         let options =
             EncodeOptions { table: name, kind: TableKind::Index, layers, set, attribution, ..*options };
-        let written = encode_table(self.scheme, bucket, &lock, &options, &sotto_db::progress::silent)
+        let written = encode_buckets(self.scheme, group, &lock, &options, &sotto_db::progress::silent)
             .map_err(blame::db)?;
         Ok(folder.open_epoch(written.epoch).map_err(blame::db)?.catalog().clone())
+    }
+
+    /// How many queries a round takes of tables without wide rows.
+    fn queries(&self, code: &Pbc) -> u64 {
+        let buckets = if self.scheme.batch.is_some() { code.buckets().min(1) } else { code.buckets() };
+        (buckets + code.sizes().spare) as u64
     }
 
     /// Refuses, before anything is copied, tables that the scheme cannot serve, and a code that asks the whole table more often
     /// than one request has room for.
     fn check(&self, code: &Pbc, row_bytes: u64) -> Result<()> {
         let scheme = |e| blame::db(sotto_db::DbError::Scheme(e));
-        let bucket = (code.buckets() > 0).then_some((code.bucket_rows(), 1));
-        let whole = (code.sizes().spare > 0).then_some((code.sizes().rows, code.sizes().spare));
-        for (rows, visits) in bucket.into_iter().chain(whole) {
-            let (goal, set) = (self.goal, self.set.clone());
-            let together = code.sizes().lookups() as u64;
-            let shape = Shape { together, goal, set, ..Shape::new(rows, row_bytes, self.lookups) };
+        let buckets = if self.scheme.batch.is_some() { code.buckets() as u64 } else { 1 };
+        let bucket = (code.buckets() > 0).then(|| (code.bucket_rows() * buckets, buckets, 1));
+        let whole = (code.sizes().spare > 0).then_some((code.sizes().rows, 1, code.sizes().spare));
+        for (rows, buckets, visits) in bucket.into_iter().chain(whole) {
+            let (goal, set, together) = (self.goal, self.set.clone(), self.queries(code));
+            let shape = Shape { together, buckets, goal, set, ..Shape::new(rows, row_bytes, self.lookups) };
             let report = (self.scheme.select)(&shape).and_then(|params| (self.scheme.report)(&params));
             let report = report.map_err(scheme)?;
             let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);

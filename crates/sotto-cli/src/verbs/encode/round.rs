@@ -18,6 +18,8 @@ pub(super) struct Round {
     params: Params,
     scheme: Option<SchemeInfo>,
     tables: usize,
+    /// Queries for rows, or for a row of each bucket.
+    queries: usize,
     up: u64,
     down: u64,
     artifacts: u64,
@@ -29,8 +31,8 @@ pub(super) struct Round {
 impl Round {
     /// That of a code, and no table yet.
     pub(super) fn new(params: Params) -> Self {
-        let (scheme, tables, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0);
-        Round { params, scheme, tables, up, down, artifacts, keys, lookups_fail: f64::NEG_INFINITY }
+        let (scheme, tables, queries, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0, 0);
+        Round { params, scheme, tables, queries, up, down, artifacts, keys, lookups_fail: f64::NEG_INFINITY }
     }
 
     /// Adds a table, which is asked so often.
@@ -42,6 +44,7 @@ impl Round {
     ) -> sotto_db::Result<()> {
         let scheme = describe(catalog, entry)?;
         self.tables += 1;
+        self.queries += visits;
         self.up += scheme.query_bytes * visits as u64 * u64::from(catalog.servers);
         self.down += scheme.answer_bytes * visits as u64 * u64::from(catalog.servers);
         self.artifacts += scheme.artifact_bytes;
@@ -91,8 +94,8 @@ impl Done {
             (
                 "a round",
                 format!(
-                    "{} lookups for every request: {} up, {} down",
-                    sizes.lookups(),
+                    "{} for every request: {} up, {} down",
+                    promise::lookups(sizes.lookups(), round.queries),
                     units::bytes(round.up),
                     units::bytes(round.down)
                 ),
@@ -128,6 +131,7 @@ impl Done {
             "code": round.params,
             "tables": round.tables,
             "lookups": sizes.lookups(),
+            "queries": round.queries,
             "scheme": scheme,
             "up_bytes": round.up,
             "down_bytes": round.down,

@@ -5,6 +5,7 @@ use super::{Get, trust};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::{Screen, grid, units};
+use crate::verbs::promise;
 use crate::verbs::state::Events;
 use serde_json::json;
 use sotto_catalog::ValueKind;
@@ -71,8 +72,10 @@ fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
         (down, _, 0) => units::bytes(down),
         (down, _, keys) => format!("{}, {} of keys up", units::bytes(down), units::bytes(keys)),
     };
-    let seen =
-        format!("{} lookups in {} tables, as for every request", sizes.lookups(), stack.tables().len());
+    // Each bucket is visited once.
+    let spared: usize = stack.tables().iter().map(|table| table.session().buckets() - 1).sum();
+    let lookups = promise::lookups(sizes.lookups(), sizes.lookups().saturating_sub(spared));
+    let seen = format!("{lookups} in {} tables, as for every request", stack.tables().len());
     grid::facts([
         ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
         ("signed by", stack.public_key().to_string()),

@@ -6,6 +6,7 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::{Value, json};
 use sotto_catalog::{Batched, Catalog, PublicKey, Stack};
+use sotto_client::stack::spread::{Parts, Spread};
 use sotto_core::Layer as _;
 use sotto_core::layer::failure_log2;
 use sotto_db::inspect::{SchemeInfo, describe};
@@ -17,6 +18,17 @@ pub(super) struct Seen {
     pub(super) document: Stack,
     pub(super) public_key: PublicKey,
     tables: Vec<(Catalog, Option<SchemeInfo>)>,
+}
+
+/// What a request takes.
+struct Request {
+    lookups: usize,
+    /// Fewer, where one brings a row of each bucket.
+    queries: usize,
+    up: u64,
+    down: u64,
+    /// log2 of the bound on its failure.
+    failure_log2: f64,
 }
 
 impl Seen {
@@ -31,12 +43,12 @@ impl Seen {
         Ok(Seen { document, public_key, tables })
     }
 
-    /// The table of each lookup of a request, for layers that this build knows, and how often a request fails for other reasons
-    /// than its lookups.
-    fn visits(&self) -> Option<(Vec<usize>, f64)> {
+    /// The layer's shards and the shard of each lookup of a request, for layers that this build knows, and how often a request
+    /// fails for other reasons than its lookups.
+    fn visits(&self) -> Option<(Vec<u64>, Vec<usize>, f64)> {
         if let Ok(Some(batched)) = Batched::of(&self.document) {
             let code = batched.code();
-            return Some((code.visits(), code.sizes().failure_log2()));
+            return Some((code.shards(), code.visits(), code.sizes().failure_log2()));
         }
         let [layer] = self.document.layers.as_slice() else { return None };
         let (design, leaves) = Design::parse(&layer.name, &layer.params).ok()?;
@@ -44,11 +56,11 @@ impl Seen {
             Design::Batch(code) => code.sizes(leaves).failure_log2(),
             _ => f64::NEG_INFINITY,
         };
-        Some((design.visits(leaves).ok()?, code))
+        Some((design.shards(leaves).ok()?, design.visits(leaves).ok()?, code))
     }
 
-    /// What a request takes: lookups, bytes up, bytes down, and the bound on its failure.
-    fn request(&self) -> Option<(usize, u64, u64, f64)> {
+    /// What a request takes.
+    fn request(&self) -> Option<Request> {
         let schemes: Vec<_> = self.tables.iter().map(|(_, scheme)| scheme.as_ref()).collect::<Option<_>>()?;
         let servers = |i: usize| {
             self.tables
@@ -56,13 +68,22 @@ impl Seen {
                 .and_then(|(catalog, _)| sotto_registry::find(&catalog.scheme))
                 .map_or(1, |entry| entry.queried as u64)
         };
-        let (visits, code) = self.visits()?;
+        let (shards, visits, code) = self.visits()?;
+        let parts = self.tables.iter().zip(&schemes).map(|((catalog, _), scheme)| {
+            Some(Parts { count: usize::try_from(scheme.buckets).ok()?, rows: catalog.rows / scheme.buckets })
+        });
+        let spread = Spread::new(parts.collect::<Option<_>>()?, &shards, &visits)?;
         let sum = |bytes: fn(&SchemeInfo) -> u64| {
-            visits.iter().filter_map(|i| Some(bytes(schemes.get(*i)?) * servers(*i))).sum()
+            spread.queries().iter().filter_map(|i| Some(bytes(schemes.get(*i)?) * servers(*i))).sum()
         };
         let of_rows: Vec<_> = schemes.iter().map(|scheme| scheme.failure_log2).collect();
-        let failure = failure_log2(&[0, 1], &[failure_log2(&visits, &of_rows), code]);
-        Some((visits.len(), sum(|scheme| scheme.query_bytes), sum(|scheme| scheme.answer_bytes), failure))
+        Some(Request {
+            lookups: visits.len(),
+            queries: spread.queries().len(),
+            up: sum(|scheme| scheme.query_bytes),
+            down: sum(|scheme| scheme.answer_bytes),
+            failure_log2: failure_log2(&[0, 1], &[failure_log2(spread.queries(), &of_rows), code]),
+        })
     }
 
     pub(super) fn print(&self, screen: Screen) -> Result<()> {
@@ -77,17 +98,17 @@ impl Seen {
             ("layer", layers.collect::<Vec<_>>().join("; ")),
         ];
         lines.push(match self.request() {
-            Some((lookups, up, down, _)) => (
-                "a request",
-                format!("{lookups} lookups: {} up, {} down", units::bytes(up), units::bytes(down)),
-            ),
+            Some(Request { lookups, queries, up, down, .. }) => {
+                let lookups = promise::lookups(lookups, queries);
+                ("a request", format!("{lookups}: {} up, {} down", units::bytes(up), units::bytes(down)))
+            }
             None => (
                 "a request",
                 "of a layer or a scheme that is not in this build: nothing was checked".to_owned(),
             ),
         });
-        if let Some((.., log2)) = self.request() {
-            lines.push(("a request fails", format!("with probability {}", units::at_most(log2))));
+        if let Some(Request { failure_log2, .. }) = self.request() {
+            lines.push(("a request fails", format!("with probability {}", units::at_most(failure_log2))));
         }
         lines.extend([
             (
@@ -109,9 +130,11 @@ impl Seen {
         }
         screen.say(grid::facts(lines))?;
         let columns = [("table", false), ("epoch", true), ("rows", true), ("bytes", true), ("scheme", false)];
-        let rows = tables.iter().map(|(catalog, _)| {
+        let rows = tables.iter().map(|(catalog, scheme)| {
             let (rows, bytes) = (units::count(catalog.rows), units::count(catalog.row_bytes));
-            vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, catalog.scheme.clone()]
+            let buckets = scheme.as_ref().and_then(promise::buckets).map(|buckets| format!(": {buckets}"));
+            let scheme = catalog.scheme.clone() + &buckets.unwrap_or_default();
+            vec![catalog.table.to_string(), catalog.epoch.to_string(), rows, bytes, scheme]
         });
         screen.say(format!("\n{}", grid::grid(&columns, rows)))?;
         let columns = [("public file", false), ("bytes", true), ("BLAKE3", false)];
@@ -126,11 +149,12 @@ impl Seen {
         json!({
             "stack": self.document,
             "public_key": self.public_key.to_string(),
-            "request": self.request().map(|(lookups, up, down, log2)| json!({
-                "lookups": lookups,
-                "query_bytes": up,
-                "answer_bytes": down,
-                "failure_log2": Some(log2).filter(|log2| log2.is_finite()),
+            "request": self.request().map(|request| json!({
+                "lookups": request.lookups,
+                "queries": request.queries,
+                "query_bytes": request.up,
+                "answer_bytes": request.down,
+                "failure_log2": Some(request.failure_log2).filter(|log2| log2.is_finite()),
             })),
             "tables": tables.map(|(catalog, scheme)| json!({ "catalog": catalog, "scheme": scheme })).collect::<Vec<_>>(),
         })

@@ -9,12 +9,13 @@ use crate::screen::bars::Unit;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::encode::signing_key;
 use crate::verbs::openly::Openly;
+use crate::verbs::promise;
 use serde_json::json;
 use sotto_catalog::stack::{FORMAT, File, Shard};
 use sotto_catalog::{Layer, SigningKey, Stack, TableName};
 use sotto_core::{Epoch, SchemeEntry};
-use sotto_db::table::Buckets;
-use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_table};
+use sotto_db::table::{Buckets, grouped};
+use sotto_db::{EncodeOptions, StackDir, TableDir, TableSource, encode_buckets};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -65,7 +66,7 @@ pub(super) struct Build {
     openly: Openly,
 }
 
-/// Which of a stack's tables, and how many lookups a proof makes in all of them.
+/// Which of a stack's tables, and how many queries a proof takes of all of them.
 struct Member<'a> {
     stack: &'a TableName,
     number: usize,
@@ -115,10 +116,13 @@ impl Build {
         };
         let visits = design.visits(checkpoint.size).map_err(|e| Failure::internal(e.to_string()))?;
         let mut shards = Vec::new();
-        for (i, table) in tables.iter().enumerate() {
-            let watch = |at: sotto_db::Progress| bars.watch(Some((i, tables.len())), at);
-            let place = Member { stack: &name, number: i, of: visits.len() };
-            shards.push(self.encode(&dir, place, scheme, *table, &key, &watch)?);
+        let groups = grouped(scheme, &tables, design.alike());
+        // Those of a group are visited at once.
+        let queries = visits.len() + groups.len() - tables.len();
+        for (i, group) in groups.iter().enumerate() {
+            let watch = |at: sotto_db::Progress| bars.watch(Some((i, groups.len())), at);
+            let place = Member { stack: &name, number: i, of: queries };
+            shards.push(self.encode(&dir, place, scheme, group, &key, &watch)?);
         }
         let files =
             [("checkpoint", note), ("peaks", rows.peaks.hashes().concat()), ("public", rows.public.concat())];
@@ -148,7 +152,10 @@ impl Build {
         screen.say(grid::facts([
             ("log", format!("{}, {} entries", checkpoint.origin, units::count(checkpoint.size))),
             ("stack", format!("{name}, epoch {epoch}")),
-            ("design", format!("{}: {} lookups by {}", design.name(), visits.len(), scheme.id)),
+            (
+                "design",
+                format!("{}: {} with {}", design.name(), promise::lookups(visits.len(), queries), scheme.id),
+            ),
             ("public", units::bytes(public as u64)),
             ("took", units::time(began.elapsed())),
             ("pin", key.public().to_string()),
@@ -163,6 +170,7 @@ impl Build {
             "scheme": scheme.id.to_string(),
             "why": choice.why,
             "lookups": visits.len(),
+            "queries": queries,
             "tables": stack.shards.len(),
             "public_bytes": public,
             "public_key": key.public().to_string(),
@@ -198,7 +206,7 @@ impl Build {
         dir: &StackDir,
         Member { stack, number, of }: Member<'_>,
         scheme: &'static SchemeEntry,
-        table: &dyn TableSource,
+        tables: &[&dyn TableSource],
         key: &SigningKey,
         watch: &(dyn Fn(sotto_db::Progress) + Sync),
     ) -> Result<Shard> {
@@ -214,7 +222,7 @@ impl Build {
             threads: self.threads,
             ..EncodeOptions::new(name, key)
         };
-        let written = encode_table(scheme, table, &lock, &options, watch).map_err(blame::db)?;
+        let written = encode_buckets(scheme, tables, &lock, &options, watch).map_err(blame::db)?;
         let image = folder.open_epoch(written.epoch).map_err(blame::db)?;
         Shard::of(image.catalog()).map_err(|e| Failure::internal(e.to_string()))
     }

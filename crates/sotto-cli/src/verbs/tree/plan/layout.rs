@@ -33,8 +33,10 @@ pub(in crate::verbs::tree) enum Kind {
 /// Tables that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
-    /// Rows in each.
+    /// Rows in each, or in each of its buckets.
     pub(super) rows: u64,
+    /// Buckets of each, of which one lookup is for a row each; 1 in ordinary tables.
+    pub(super) buckets: u64,
     /// Bytes in a row.
     pub(super) row_bytes: u64,
     /// How many tables.
@@ -60,7 +62,8 @@ impl Layout {
             *alike.entry(rows).or_default() += 1;
         }
         let row_bytes = design.row_bytes() as u64;
-        let groups = alike.into_iter().map(|(rows, tables)| Group { rows, row_bytes, tables, visits: 1 });
+        let group = |(rows, tables)| Group { rows, buckets: 1, row_bytes, tables, visits: 1 };
+        let groups = alike.into_iter().map(group);
         // Besides the levels, a hash for each bit of the log's length.
         let public = design.public_hashes(leaves) + u64::from(leaves.count_ones());
         Ok(Layout { kind: Kind::Design(design), groups: groups.collect(), public_bytes: public * HASH })
@@ -88,6 +91,7 @@ impl Layout {
         let sizes = Sizes::fit(rows, height.into()).ok()?;
         let group = |rows, tables: usize, visits: usize| Group {
             rows,
+            buckets: 1,
             row_bytes: HASH,
             tables: tables as u64,
             visits: visits as u64,
@@ -97,6 +101,30 @@ impl Layout {
         let groups = groups.into_iter().filter(|group| group.tables > 0).collect();
         let public_bytes = u64::from(leaves.count_ones()) * HASH;
         Some(Layout { kind: Kind::Batch(sizes), groups, public_bytes })
+    }
+
+    /// The tables for a scheme that asks for a row of each bucket: those that are about alike are one.
+    pub(super) fn joined(&self) -> Vec<Group> {
+        let mut left = match self.kind {
+            Kind::Design(design) => design.alike(),
+            Kind::Batch(sizes) => sizes.copies * sizes.buckets,
+        } as u64;
+        let (alike, others): (Vec<Group>, Vec<Group>) = self.groups.iter().partition(|group| {
+            let fits = group.tables <= left;
+            left -= if fits { group.tables } else { 0 };
+            fits
+        });
+        let one = alike.iter().map(|group| group.rows).max().map(|rows| {
+            let buckets = alike.iter().map(|group| group.tables).sum();
+            Group {
+                rows,
+                buckets,
+                row_bytes: self.groups.first().map_or(HASH, |group| group.row_bytes),
+                tables: 1,
+                visits: 1,
+            }
+        });
+        one.into_iter().chain(others).collect()
     }
 
     /// Lookups of a proof.
@@ -180,6 +208,13 @@ mod tests {
         assert_eq!((tiles.lookups(), tiles.public_bytes), (2, 32 * (16 + 1)));
         let batch = one(leaves, 4);
         assert_eq!(batch.lookups(), 30);
+        // A scheme that asks for a row of each bucket has them in one table, but for levels of tiles.
+        let joined = |layout: &Layout| -> Vec<_> {
+            layout.joined().iter().map(|group| (group.tables, group.buckets, group.visits)).collect()
+        };
+        assert_eq!((joined(&all), joined(eight)), (vec![(1, 20, 1)], vec![(1, 12, 1)]));
+        assert_eq!((joined(&batch), joined(&tiles)), (vec![(1, 30, 1)], vec![(1, 1, 1), (1, 1, 1)]));
+        assert_eq!(all.joined()[0].rows, all.groups.iter().map(|group| group.rows).max().unwrap());
     }
 
     #[test]

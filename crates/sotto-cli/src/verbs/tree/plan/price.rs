@@ -111,7 +111,7 @@ impl Price {
 pub(super) struct Prices {
     lookups: u64,
     goal: Goal,
-    known: HashMap<(&'static str, u64, u64, u64, u64), Result<LookupCost, String>>,
+    known: HashMap<(&'static str, [u64; 5]), Result<LookupCost, String>>,
 }
 
 /// What a lookup in a table costs.
@@ -148,11 +148,18 @@ impl Prices {
             lookups: self.lookups,
         };
         let (mut visits, mut of_rows) = (Vec::new(), Vec::new());
-        for (i, group) in layout.groups.iter().enumerate() {
+        let groups = if scheme.batch.is_some() { layout.joined() } else { layout.groups.clone() };
+        let together = groups.iter().map(|group| group.tables * group.visits).sum();
+        for (i, group) in groups.iter().enumerate() {
             let shape = Shape {
-                together: layout.lookups(),
+                together,
                 goal: self.goal,
-                ..Shape::new(group.rows, group.row_bytes, self.lookups.saturating_mul(group.visits))
+                buckets: group.buckets,
+                ..Shape::new(
+                    group.rows.saturating_mul(group.buckets),
+                    group.row_bytes,
+                    self.lookups.saturating_mul(group.visits),
+                )
             };
             let LookupCost { costs, records, failure_log2 } = self.lookup(&shape, scheme)?;
             let (tables, queries) = (group.tables, group.tables * group.visits * records);
@@ -174,7 +181,8 @@ impl Prices {
     }
 
     fn lookup(&mut self, shape: &Shape, scheme: &'static SchemeEntry) -> Result<LookupCost, String> {
-        let key = (scheme.id.0, shape.rows, shape.row_bytes, shape.lookups_per_client, shape.together);
+        let Shape { rows, row_bytes, lookups_per_client, together, buckets, .. } = *shape;
+        let key = (scheme.id.0, [rows, row_bytes, lookups_per_client, together, buckets]);
         let known = self.known.entry(key).or_insert_with(|| lookup_cost(shape, scheme).map_err(|e| why(&e)));
         known.clone()
     }

@@ -1,0 +1,129 @@
+//! Which records a lookup is about, and what their answers say. A lookup is of one row; or, in a table of several buckets, of
+//! one row of each, by queries that bring a record of each: the first query is for the first record of each row, and so on.
+
+use super::ask::{Ask, Session};
+use crate::{ClientError, Result};
+use sotto_catalog::Packing;
+use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Record, RecordIndex, Ticket};
+
+/// For each server its queries, and what reads the answers of all.
+pub(super) type Queries = (Vec<Vec<Vec<u8>>>, Vec<Ticket>);
+
+impl Session {
+    /// Of how many buckets one query asks for a record each; 1 for ordinary tables.
+    pub fn buckets(&self) -> usize {
+        usize::try_from(self.agreed.terms.buckets).unwrap_or(usize::MAX)
+    }
+
+    /// Rows of each bucket; all of them in ordinary tables.
+    pub fn bucket_rows(&self) -> u64 {
+        self.packing().rows() / self.agreed.terms.buckets.max(1)
+    }
+
+    /// Asks for one row of each bucket, once or several times: `rows` has, for each time, a row of each bucket, by its number
+    /// within the bucket. In an ordinary table this is [`Session::ask`].
+    ///
+    /// The server sees how many times. A row past the end of its bucket is asked for like any other.
+    ///
+    /// # Errors
+    /// As [`Session::ask`]; [`Misuse::Rule`] if `rows` are not some of every bucket. Nothing was sent then.
+    pub fn ask_each(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
+        self.ask_by(self.buckets(), rows, rng)
+    }
+
+    /// Queries for the records that `rows` lie in, `each` rows by a lookup.
+    pub(super) fn queries(&mut self, each: usize, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Queries> {
+        self.sound()?;
+        if !rows.len().is_multiple_of(each) {
+            return Err(Error::from(Misuse::Rule("a row of each bucket is asked for")).into());
+        }
+        let (lookups, most) = (self.packing().lookups(), self.max_rows());
+        let asked = rows.len() / each;
+        let too_many = |rows| ClientError::TooManyRows { rows, most };
+        if asked == 0 || asked > most {
+            return Err(too_many(asked));
+        }
+        let count = asked.saturating_mul(lookups);
+        u16::try_from(count).map_err(|_| too_many(count))?;
+        let part = self.part(each)?;
+        let mut for_each = vec![Vec::with_capacity(count); self.ids.len()];
+        let mut tickets = Vec::with_capacity(count);
+        for rows in rows.chunks(each) {
+            let records: Vec<Vec<RecordIndex>> = rows.iter().map(|row| part.records_of(*row)).collect();
+            for depth in 0..lookups {
+                let records = records.iter().filter_map(|records| records.get(depth)).copied().collect();
+                let (queries, ticket) = self.query(records, rng)?;
+                for (all, query) in for_each.iter_mut().zip(queries) {
+                    all.push(query);
+                }
+                tickets.push(ticket);
+            }
+        }
+        Ok((for_each, tickets))
+    }
+
+    /// One query: for one record, or for one of each bucket.
+    fn query(
+        &mut self,
+        records: Vec<RecordIndex>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<Vec<u8>>, Ticket)> {
+        if let [record] = records.as_slice() {
+            return Ok(self.client.query(*record, rng)?);
+        }
+        let batch = self.client.batch().ok_or_else(no_buckets)?;
+        let places: Vec<u64> = records.into_iter().map(|record| record.0).collect();
+        Ok(batch.ask(&places, rng)?)
+    }
+
+    /// How rows lie in the records of a bucket, if a lookup is of `each` rows.
+    fn part(&self, each: usize) -> Result<Packing> {
+        if each == 1 {
+            return Ok(*self.packing());
+        }
+        Ok(self.packing().with_rows(self.bucket_rows())?)
+    }
+
+    /// The rows that were asked for, from all servers' answers.
+    pub(super) fn rows_of(&mut self, ask: Ask, by_server: &[Vec<&[u8]>]) -> Result<Vec<Vec<u8>>> {
+        let (each, lookups) = (ask.each, self.packing().lookups());
+        let part = self.part(each)?;
+        let mut read = Vec::with_capacity(ask.tickets.len());
+        for (i, ticket) in ask.tickets.into_iter().enumerate() {
+            let answers = by_server.iter().filter_map(|answers| answers.get(i)).map(|answer| answer.to_vec());
+            read.push(self.answered(each, ticket, &answers.collect::<Vec<_>>())?.into_iter());
+        }
+        let mut records = Vec::with_capacity(ask.rows.len() * lookups);
+        for depths in read.chunks_mut(lookups) {
+            for _ in 0..each {
+                records.extend(depths.iter_mut().filter_map(Iterator::next));
+            }
+        }
+        let (got, want) = (records.len() as u64, (ask.rows.len() * lookups) as u64);
+        if got != want {
+            return Err(Error::from(PeerMisbehaved::Count { what: "answers", got, want }).into());
+        }
+        let each_row = || ask.rows.iter().zip(records.chunks(lookups));
+        let mut proved = true;
+        for (bucket, (&row, records)) in each_row().enumerate().map(|(i, row)| (i % each, row)) {
+            let row = bucket as u64 * part.rows() + part.covered(row);
+            proved &= self.is_proved(row, records)?;
+        }
+        if !proved {
+            return Err(self.unproven());
+        }
+        each_row().map(|(&row, records)| Ok(part.extract(row, records)?)).collect()
+    }
+
+    /// The records that an answer brings: one, or one of each bucket.
+    fn answered(&mut self, each: usize, ticket: Ticket, answers: &[Vec<u8>]) -> Result<Vec<Record>> {
+        if each == 1 {
+            return Ok(vec![self.client.recover(ticket, answers)?]);
+        }
+        Ok(self.client.batch().ok_or_else(no_buckets)?.read(ticket, answers)?)
+    }
+}
+
+fn no_buckets() -> Error {
+    Misuse::Rule("a table of several buckets is of a scheme that asks for a record of each").into()
+}

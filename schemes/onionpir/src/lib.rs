@@ -1,0 +1,31 @@
+//! OnionPIR (Mughees, Chen, Ren; CCS 2021), in the structure of its second version (eprint 2025/1142): one packed BFV
+//! ciphertext that expands to everything, a large first dimension, and a tree of choices by external products.
+//!
+//! The machinery is [`sotto_cube`]'s, which Spiral and FSpiral share. README.md has the symbol table, the parameter sets,
+//! the deviations from the paper, the published sets that are refused, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`sets`] | the parameter sets |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod sets;
+
+use sotto_core::{SchemeEntry, SchemeId};
+use sotto_cube::{Cubed, Family, Template};
+
+/// The family that the scheme is of.
+pub struct OnionPir;
+
+impl Family for OnionPir {
+    const ID: SchemeId = SchemeId("onionpir/1");
+    const TITLE: &'static str = "OnionPIR (CCS 2021, version 2 of 2025), one small query, no hint";
+
+    fn templates() -> &'static [Template] {
+        &sets::SETS
+    }
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Cubed<OnionPir>>();

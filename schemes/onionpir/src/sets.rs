@@ -1,0 +1,36 @@
+//! Parameter sets.
+
+use sotto_cube::literal::{Form, Triple, Upload};
+use sotto_cube::rings;
+use sotto_cube::template::{Template, Tried};
+
+/// A set of OnionPIR's shape: N = 2048 and one prime that nothing is switched away from; one gadget, `key`, for all keys of
+/// expansion, and one for the external products of the tree.
+///
+/// Of a word of a query 41 bits are sent. What is cut off stays far below the noise of the first key switch, which every
+/// later round doubles along with it.
+const fn onion(name: &'static str, about: &'static str, p_log2: u8, key: Triple) -> Template {
+    Template {
+        name,
+        about,
+        tried: Tried::Always,
+        ring: rings::SMALL,
+        upload: Upload::Expanded,
+        form: Form::Plain,
+        n: 1,
+        p_log2,
+        nu2: 0..=13,
+        expand: key,
+        expand_right: key,
+        convert: [4, 10, 10],
+        fold: [3, 8, 26],
+        pack: [0, 0, 0],
+        sent_bits: [41, 48, 50],
+    }
+}
+
+/// Every set, the default first.
+pub static SETS: [Template; 2] = [
+    onion("default", "N = 2048, q of 50 bits, p = 2^11: one polynomial holds 2,816 B", 11, [15, 3, 5]),
+    onion("few-keys", "the same with p = 2^9, 2,304 B, and under half the keys", 9, [6, 7, 8]),
+];
