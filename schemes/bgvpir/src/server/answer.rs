@@ -8,6 +8,7 @@ use crate::params::Inner;
 use crate::rings::on_ring;
 use rayon::prelude::*;
 use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::pass::pass;
 use sotto_lattice::bgv::rows::STREAMED_COLS;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Answer as Sent, Cipher, Rns, Scratch, SlotRing};
@@ -32,32 +33,12 @@ pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Vec<Sums>
     }
 }
 
-/// Of rows that are values in the image: threads of the current pool take stretches of slots.
+/// Of rows that are values in the image.
 fn resident(table: &Table, queries: &[&Prepared]) -> Vec<Sums> {
-    let (layout, block_words) = (table.shape.layout(), table.shape.block_words());
-    let mut out: Vec<Vec<Vec<u64>>> = queries.iter().map(|_| Vec::new()).collect();
-    for prime in 0..table.params().literal.scan_primes.into() {
-        let selectors: Vec<&Selectors> = queries.iter().filter_map(|query| query.v.get(prime)).collect();
-        let mut sums: Vec<Vec<u64>> =
-            queries.iter().map(|_| vec![0; block_words * layout.blocks()]).collect();
-        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
-        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
-        let stretches = layout.blocks().div_ceil(stretch);
-        let mut parts: Vec<Vec<&mut [u64]>> = (0..stretches).map(|_| Vec::new()).collect();
-        for sums in &mut sums {
-            parts
-                .iter_mut()
-                .zip(sums.chunks_mut(stretch * block_words))
-                .for_each(|(parts, part)| parts.push(part));
-        }
-        let bytes = table.limb(prime).par_chunks(stretch * layout.block_bytes());
-        parts.into_par_iter().zip(bytes).enumerate().for_each(|(i, (mut out, bytes))| {
-            let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
-            table.shape.scan(prime, bytes, blocks, &selectors, &mut out);
-        });
-        out.iter_mut().zip(sums).for_each(|(out, sums)| out.push(sums));
-    }
-    out.into_iter().map(|limbs| Sums(vec![Part { cols: 0..layout.cols(), limbs }])).collect()
+    let cols = 0..table.shape.layout().cols();
+    let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.v.as_slice()).collect();
+    let sums = pass(&table.shape, table.values(), &selectors);
+    sums.into_iter().map(|limbs| Sums(vec![Part { cols: cols.clone(), limbs }])).collect()
 }
 
 /// Of rows that are coefficients: each becomes values once, for all queries. Threads of the current pool take columns.

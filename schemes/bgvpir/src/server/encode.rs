@@ -138,7 +138,7 @@ impl<R: SlotRing> Writer<'_, R> {
 
 /// The values of a layer of a row modulo each prime of the table, for its slots in clear. Primes are below 2^50, so that values
 /// are stored as they are.
-pub(super) fn limbs<R: SlotRing>(
+fn limbs<R: SlotRing>(
     params: &Inner,
     rns: &Rns<R>,
     alpha: u64,

@@ -87,6 +87,11 @@ impl Table {
         (self.params.literal.form != Form::Values).then_some(Coefficients { rows, each, bytes })
     }
 
+    /// The table modulo each of its primes, of an image that holds values.
+    pub(super) fn values(&self) -> &[u8] {
+        self.bytes.bytes()
+    }
+
     /// The table modulo one of the primes, of an image that holds values.
     ///
     /// # Panics

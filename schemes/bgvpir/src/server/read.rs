@@ -7,45 +7,21 @@ use crate::rings::on_ring;
 use crate::whiten::whiten;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Misuse, Result, Rows, Section};
+use sotto_lattice::bgv::rows::Table as Shape;
 use sotto_lattice::bgv::{Rns, SlotRing};
-use sotto_math::tiles::TileLayout;
 use std::sync::Arc;
-
-/// Bytes of a line of words.
-const LINE_BYTES: usize = 64;
-
-/// Where the lines of a layer of a row lie modulo a prime.
-pub(super) fn lines(
-    params: &Inner,
-    layout: &TileLayout,
-    prime: usize,
-    (alpha, layer): (u64, usize),
-) -> impl Iterator<Item = u64> {
-    let (layout, region) = (*layout, prime as u64 * layout.bytes());
-    let (row, col) = cell(params, alpha, layer);
-    (0..layout.blocks()).map(move |block| region + layout.line(block, row, col))
-}
 
 /// The slots of a layer of a row in clear. `at` reads bytes of the image.
 pub(super) fn read<R: SlotRing>(
     params: &Inner,
     rns: &Rns<R>,
-    layout: &TileLayout,
+    shape: &Shape,
     (alpha, layer): (u64, usize),
     at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u64>> {
     let ring = rns.ring();
     let words = match params.literal.form {
-        Form::Values => {
-            let mut words = Vec::new();
-            let mut line = [0; LINE_BYTES];
-            for offset in lines(params, layout, 0, (alpha, layer)) {
-                at(offset, &mut line)?;
-                words.extend(line.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
-            }
-            of_values(ring, &mut words);
-            words
-        }
+        Form::Values => shape.read_cell(rns, cell(params, alpha, layer), at)?,
         Form::Coefficients => {
             let stored = stored(params);
             let (mut bytes, mut words) = (vec![0; stored.bytes()], vec![0; ring.words()]);
@@ -62,21 +38,10 @@ pub(super) fn read<R: SlotRing>(
     Ok(slots)
 }
 
-/// Values to coefficients: one prime tells them, since they are smaller than any.
-fn of_values<R: SlotRing>(ring: &R, words: &mut [u64]) {
-    let Some(plan) = ring.plans().first() else { return };
-    let q = plan.modulus();
-    // A damaged image gives other bytes, but no panic.
-    words.iter_mut().for_each(|word| *word = q.reduce(*word));
-    words.iter_mut().skip(ring.degree()).for_each(|word| *word = 0);
-    ring.inverse(0, words);
-    words.iter_mut().for_each(|word| *word = q.centred(*word).rem_euclid(ring.plain() as i64) as u64);
-}
-
 /// The records of an image.
 pub(super) struct Records {
     params: Params,
-    layout: TileLayout,
+    shape: Shape,
     table: Held,
 }
 
@@ -86,9 +51,9 @@ impl Records {
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub(super) fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let layout = *shape(params)?.layout();
+        let shape = shape(params)?;
         let table = Held::open(image, Section::Resident, "table", bytes(params))?;
-        Ok(Records { params: params.clone(), layout, table })
+        Ok(Records { params: params.clone(), shape, table })
     }
 
     fn at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
@@ -103,7 +68,7 @@ impl Records {
         let layout = &self.params.layout;
         let one = |layer| {
             on_ring!(&*self.params.ring, rns => {
-                read(&self.params, rns, &self.layout, (alpha, layer), |offset, out| self.at(offset, out))
+                read(&self.params, rns, &self.shape, (alpha, layer), |offset, out| self.at(offset, out))
             })
         };
         let layers = (0..layout.layers as usize).map(one).collect::<Result<Vec<_>>>()?;

@@ -1,14 +1,14 @@
 //! Moving an image to the next epoch: only the rows that changed are read, changed and written.
 
-use super::encode::{coefficients, limbs};
+use super::encode::coefficients;
 use super::image::{bytes, cell, offset, shape, stored};
-use super::read::{lines, read};
+use super::read::read;
 use crate::literal::Form;
 use crate::params::Inner;
 use rayon::prelude::*;
 use sotto_core::{Change, Misuse, Result, Section, Sink};
+use sotto_lattice::bgv::rows::Table as Shape;
 use sotto_lattice::bgv::{Rns, SlotRing};
-use sotto_math::tiles::TileLayout;
 use std::collections::BTreeMap;
 
 /// Applies changes to an image that holds the old table. There is nothing a client needs to be told: it holds nothing of the
@@ -38,7 +38,7 @@ pub(super) fn revise<R: SlotRing>(
     out.reserve(Section::Resident, bytes(params))?;
     let rows: Vec<_> = rows.into_iter().collect();
     rows.par_iter().try_for_each(|(alpha, changes)| {
-        Row { params, rns, layout: shape.layout(), out, alpha: *alpha }.apply(changes)
+        Row { params, rns, shape: &shape, out, alpha: *alpha }.apply(changes)
     })
 }
 
@@ -46,7 +46,7 @@ pub(super) fn revise<R: SlotRing>(
 struct Row<'a, R: SlotRing> {
     params: &'a Inner,
     rns: &'a Rns<R>,
-    layout: &'a TileLayout,
+    shape: &'a Shape,
     out: &'a dyn Sink,
     alpha: u64,
 }
@@ -69,21 +69,15 @@ impl<R: SlotRing> Row<'_, R> {
             }
         }
         for (layer, slots) in layers.into_iter().enumerate() {
-            if self.params.literal.form == Form::Coefficients {
-                let coefficients = coefficients(self.params, self.rns, self.alpha, layer, slots);
-                let (stored, mut bytes) = (stored(self.params), Vec::new());
-                stored.put(&coefficients, &mut bytes);
-                let at = offset(params, cell(params, self.alpha, layer));
-                self.out.write_at(Section::Resident, at, &bytes)?;
-                continue;
-            }
-            let limbs = limbs(self.params, self.rns, self.alpha, layer, slots);
-            for (prime, limb) in limbs.iter().enumerate() {
-                for (offset, line) in
-                    lines(params, self.layout, prime, (self.alpha, layer)).zip(limb.as_chunks::<8>().0)
-                {
-                    let bytes: Vec<u8> = line.iter().flat_map(|word| word.to_le_bytes()).collect();
-                    self.out.write_at(Section::Resident, offset, &bytes)?;
+            let cell = cell(params, self.alpha, layer);
+            let coefficients = coefficients(params, self.rns, self.alpha, layer, slots);
+            let put = |offset, bytes: &[u8]| self.out.write_at(Section::Resident, offset, bytes);
+            match params.literal.form {
+                Form::Values => self.shape.write_cell(self.rns, cell, &coefficients, put)?,
+                Form::Coefficients => {
+                    let mut bytes = Vec::new();
+                    stored(params).put(&coefficients, &mut bytes);
+                    put(offset(params, cell), &bytes)?;
                 }
             }
         }
@@ -93,6 +87,6 @@ impl<R: SlotRing> Row<'_, R> {
     /// The slots of a layer in clear.
     fn read(&self, layer: usize) -> Result<Vec<u64>> {
         let at = |offset, out: &mut [u8]| self.out.read_at(Section::Resident, offset, out);
-        read(self.params, self.rns, self.layout, (self.alpha, layer), at)
+        read(self.params, self.rns, self.shape, (self.alpha, layer), at)
     }
 }
