@@ -146,7 +146,9 @@ impl<F: Family> Client<F> {
     /// [`Misuse::Foreign`] for the answer to another query.
     pub(crate) fn records(&self, pending: &Pending, answer: &Answer) -> Result<Vec<Zeroizing<Vec<u8>>>> {
         let params = &*self.params;
-        if answer.0.len() != params.method.answers() || pending.places.len() != params.layout.buckets {
+        if answer.0.len() != params.method.answers(&params.layout)
+            || pending.places.len() != params.layout.buckets
+        {
             return Err(Misuse::Foreign("answer").into());
         }
         let open = |answer: &sotto_lattice::bgv::Answer, bits: Option<AnswerBits>| {

@@ -91,7 +91,7 @@ pub(crate) fn nanoseconds<M: Method>(method: &M, layout: &Layout, ring: &RingSet
     let scan = image_bytes(layout) as f64 / SCAN_BYTES_PER_NANOSECOND;
     // Queries are laid out as the pass reads them, and answers are rounded.
     let laid = 2.0 * times.product * (layout.tables() * layout.rows * layout.primes) as f64;
-    scan + laid + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers() as f64
+    scan + laid + method.nanoseconds(layout, &times) + 4.0 * times.transform * method.answers(layout) as f64
 }
 
 /// Work of a coefficient of a query: a mask and an error are drawn, and transformed, for each prime.
@@ -103,7 +103,7 @@ const ANSWER_WORD_OPS: u64 = 4000;
 /// Work of a query and of reading its answer.
 pub(crate) fn client_ops<M: Method>(method: &M, layout: &Layout, ring: &RingSet) -> u64 {
     let query = (layout.queries * ring.query_primes()) as u64 * QUERY_WORD_OPS;
-    (query + method.answers() as u64 * ANSWER_WORD_OPS) * ring.degree as u64
+    (query + method.answers(layout) as u64 * ANSWER_WORD_OPS) * ring.degree as u64
 }
 
 /// Work of an answer, in the unit of [`work`].

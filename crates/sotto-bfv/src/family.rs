@@ -2,6 +2,7 @@
 
 use crate::cost::Times;
 use crate::layout::{Form, Layout, Place};
+use crate::merged;
 use crate::noise::Noise;
 use crate::rings::{Ring, RingSet};
 #[cfg(feature = "server")]
@@ -81,8 +82,10 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
     /// The keys it needs.
     fn keys(&self) -> Keyring;
 
-    /// Ciphertexts of an answer.
-    fn answers(&self) -> usize;
+    /// Ciphertexts of an answer: sums in slots, merged, unless it says otherwise.
+    fn answers(&self, layout: &Layout) -> usize {
+        merged::answers(layout)
+    }
 
     /// The plaintexts of a query for one place in each bucket, in time that does not depend on them.
     fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked>;
@@ -94,7 +97,10 @@ pub trait Method: Clone + Debug + Send + Sync + Sized + 'static {
         open: Open<'_>,
         answers: &[Answer],
         places: &[Place],
-    ) -> Vec<Zeroizing<Vec<u64>>>;
+    ) -> Vec<Zeroizing<Vec<u64>>> {
+        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
+        merged::read(layout, &answers, places)
+    }
 
     /// The noise of a lookup, of whose sums so many rows are at their worst.
     fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise;

@@ -95,7 +95,7 @@ impl<F: Family> Wire<Params<F>> for Query {
 
 impl<F: Family> Wire<Params<F>> for Answer {
     fn size(params: &Params<F>) -> usize {
-        params.method.answers() * params.bits.bytes(&params.ring)
+        params.method.answers(&params.layout) * params.bits.bytes(&params.ring)
     }
 
     fn put(&self, params: &Params<F>, out: &mut Vec<u8>) {

@@ -3,9 +3,10 @@
 //! Figures are variance proxies of coefficients of the error, in units of the last place of whatever modulus a ciphertext has
 //! there: see `sotto_lattice::bgv::noise`.
 
+use crate::layout::Layout;
 use crate::rings::{Ring, SIGMA};
-use sotto_lattice::bgv::AnswerBits;
 pub use sotto_lattice::bgv::noise::Noise as Steps;
+use sotto_lattice::bgv::{AnswerBits, Level};
 
 /// log2 of the probability that a polynomial's norm exceeds its bound. A lookup has fewer than 2^24 polynomials.
 pub const NORM_LOG2: f64 = -90.0;
@@ -24,6 +25,27 @@ pub struct Rounded {
     pub count: f64,
     /// To how many bits, if not to those of an answer.
     pub bits: Option<AnswerBits>,
+}
+
+impl Rounded {
+    /// So many ciphertexts of a level, each of which is left with one prime, and then merged with others as the layout says: turned one
+    /// after the other, and summed.
+    pub fn merged(
+        steps: &Steps,
+        layout: &Layout,
+        level: Level,
+        [variance, chosen]: [f64; 2],
+        count: usize,
+    ) -> Self {
+        let (mut variance, mut chosen, mut level) = (variance, chosen, level);
+        while let Some(below) = level.below() {
+            (variance, chosen, level) =
+                (steps.lowered(variance, level), steps.chosen_lowered(chosen, level), below);
+        }
+        let columns = layout.merged as f64;
+        let variance = columns * variance + (columns - 1.0) * steps.key_switch(level);
+        Rounded { variance, chosen: columns * chosen, count: count as f64, bits: None }
+    }
 }
 
 /// The noise of a lookup.

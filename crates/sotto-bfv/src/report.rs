@@ -8,7 +8,7 @@ use sotto_core::{Costs, ParamsDigest, ParamsReport};
 /// The report of parameters.
 pub(crate) fn of<F: Family>(params: &Params<F>) -> ParamsReport {
     let (literal, set, layout, method) = (&params.literal, params.set, &params.layout, &params.method);
-    let answer = method.answers() * cost::answer_bytes(set, literal.answer_bits);
+    let answer = method.answers(layout) * cost::answer_bytes(set, literal.answer_bits);
     ParamsReport {
         digest: ParamsDigest([0; 32]),
         records: literal.records,
@@ -48,7 +48,7 @@ fn details<F: Family>(params: &Params<F>) -> Vec<(&'static str, String)> {
         ),
         ("written in place", format!("{} rows under one mask", literal.written)),
         ("keys: of evaluation", method.keys().count().to_string()),
-        ("ciphertexts", format!("{} asked, {} answered", layout.queries, method.answers())),
+        ("ciphertexts", format!("{} asked, {} answered", layout.queries, method.answers(layout))),
         (
             "bits sent: of an answer's words",
             format!("{} of masks, {} of bodies", literal.answer_bits[1], literal.answer_bits[0]),

@@ -65,7 +65,7 @@ fn candidates<F: Family>(set: &Set, shape: &Shape) -> Result<Vec<(f64, Literal)>
         let answer_bits =
             answer_bits(&noise, ring, shape.required_failure_log2()).filter(|_| bytes <= cost::MOST_BYTES)?;
         let nanoseconds = cost::nanoseconds(&method, &layout, ring);
-        let answer = method.answers() * cost::answer_bytes(ring, answer_bits);
+        let answer = method.answers(&layout) * cost::answer_bytes(ring, answer_bits);
         let sizes = [cost::query_bytes(ring, layout.queries), answer, cost::keys_bytes(ring, method.keys())];
         Some((price(shape, nanoseconds, sizes), Literal { answer_bits, ..draft }))
     });

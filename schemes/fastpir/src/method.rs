@@ -5,7 +5,7 @@
 //! and zero in all others, so that the columns are rotated to different slots and summed to one ciphertext.
 
 use sotto_bfv::cost::Times;
-use sotto_bfv::family::{Asked, Open};
+use sotto_bfv::family::Asked;
 use sotto_bfv::layout::{Form, Layout, Place, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
@@ -17,16 +17,13 @@ use sotto_bfv::server::{
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
-use sotto_lattice::bgv::Answer;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Cipher;
-use zeroize::Zeroizing;
 
 /// A ciphertext for each row.
 #[derive(Debug, Clone)]
 pub struct OneHot {
     rows: usize,
-    answers: usize,
     keys: Keyring,
 }
 
@@ -43,53 +40,36 @@ impl Method for OneHot {
             return Err(ParamsError::Field { field: "queries", why: "one for each row".into() });
         }
         let keys = Keyring { turn: Some(layout.gap()), ..Keyring::default() };
-        Ok(OneHot { rows: layout.rows, answers: merged::answers(layout), keys })
+        Ok(OneHot { rows: layout.rows, keys })
     }
 
     fn keys(&self) -> Keyring {
         self.keys
     }
 
-    fn answers(&self) -> usize {
-        self.answers
-    }
-
     fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
-        let positions = Zeroizing::new(places.iter().map(|place| place.position).collect::<Vec<_>>());
-        let rows = Zeroizing::new(places.iter().map(|place| place.row).collect::<Vec<_>>());
-        let mark = |row: u64| {
-            layout.marked(&positions, |bucket| equal(rows.get(bucket).copied().unwrap_or(0), row) & 1)
-        };
+        let mark = |row: u64| layout.marked(places, |place| equal(place.row, row) & 1);
         (0..self.rows as u64).map(|row| (mark(row), 0)).collect()
-    }
-
-    fn read(
-        &self,
-        layout: &Layout,
-        open: Open<'_>,
-        answers: &[Answer],
-        places: &[Place],
-    ) -> Vec<Zeroizing<Vec<u64>>> {
-        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
-        merged::read(layout, &answers, places)
     }
 
     fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
         let steps = steps(ring);
         let fresh = steps.fresh();
         let sum = steps.rows(fresh, self.rows as f64);
-        let columns = layout.merged as f64;
-        let variance = columns * sum + (columns - 1.0) * steps.key_switch(ring.top());
-        let chosen = columns * steps.chosen_rows(fresh, written, NORM_LOG2);
+        let worst = steps.chosen_rows(fresh, written, NORM_LOG2);
+        let together = Rounded::merged(&steps, layout, ring.top(), [sum, worst], merged::answers(layout));
         Noise {
-            steps: vec![("noise: of a column's sum", sum), ("noise: of the columns together", variance)],
-            rounded: vec![Rounded { variance, chosen, count: self.answers as f64, bits: None }],
+            steps: vec![
+                ("noise: of a column's sum", sum),
+                ("noise: of the columns together", together.variance),
+            ],
+            rounded: vec![together],
             inner_log2: f64::NEG_INFINITY,
         }
     }
 
     fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
-        (layout.width - self.answers) as f64 * times.switch(1)
+        (layout.width - merged::answers(layout)) as f64 * times.switch(1)
     }
 
     #[cfg(feature = "server")]

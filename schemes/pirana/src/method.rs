@@ -6,7 +6,7 @@
 
 use crate::code::{bit, length, ones};
 use sotto_bfv::cost::Times;
-use sotto_bfv::family::{Asked, Open};
+use sotto_bfv::family::Asked;
 use sotto_bfv::layout::{Form, Layout, Place};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
@@ -18,10 +18,8 @@ use sotto_bfv::server::{
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
-use sotto_lattice::bgv::Answer;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Cipher;
-use zeroize::Zeroizing;
 
 /// Most rows: their selectors take 128 KiB each.
 const MOST_SELECTED: usize = 1 << 13;
@@ -33,7 +31,6 @@ pub struct Coded {
     /// Primes that selectors are left with.
     primes: usize,
     length: usize,
-    answers: usize,
     keys: Keyring,
 }
 
@@ -62,36 +59,16 @@ impl Method for Coded {
             return Err(ParamsError::Field { field: "queries", why });
         }
         let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
-        Ok(Coded { rows: layout.rows, primes: layout.primes, length, answers: merged::answers(layout), keys })
+        Ok(Coded { rows: layout.rows, primes: layout.primes, length, keys })
     }
 
     fn keys(&self) -> Keyring {
         self.keys
     }
 
-    fn answers(&self) -> usize {
-        self.answers
-    }
-
     fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
-        let positions = Zeroizing::new(places.iter().map(|place| place.position).collect::<Vec<_>>());
-        let marks = |i: usize| {
-            layout.marked(&positions, |bucket| {
-                bit(self.rows, places.get(bucket).map_or(0, |place| place.row), i)
-            })
-        };
+        let marks = |i: usize| layout.marked(places, |place| bit(self.rows, place.row, i));
         (0..self.length).map(|i| (marks(i), 0)).collect()
-    }
-
-    fn read(
-        &self,
-        layout: &Layout,
-        open: Open<'_>,
-        answers: &[Answer],
-        places: &[Place],
-    ) -> Vec<Zeroizing<Vec<u64>>> {
-        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
-        merged::read(layout, &answers, places)
     }
 
     fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
@@ -104,29 +81,22 @@ impl Method for Coded {
         let sum = steps.rows(selector, self.rows as f64);
         let worst = steps.chosen_rows(selector, written, NORM_LOG2);
         let inner = steps.failure_log2(sum, worst, level) + (layout.width as f64).log2();
-        let (mut alone, mut chosen) = (sum, worst);
-        while let Some(below) = level.below() {
-            (alone, chosen, level) =
-                (steps.lowered(alone, level), steps.chosen_lowered(chosen, level), below);
-        }
-        let columns = layout.merged as f64;
-        let variance = columns * alone + (columns - 1.0) * steps.key_switch(level);
-        let chosen = columns * chosen;
+        let together = Rounded::merged(&steps, layout, level, [sum, worst], merged::answers(layout));
         Noise {
             steps: vec![
                 ("noise: of a product", product),
                 ("noise: of a selector", selector),
                 ("noise: of a column's sum", sum),
-                ("noise: of the columns together", variance),
+                ("noise: of the columns together", together.variance),
             ],
-            rounded: vec![Rounded { variance, chosen, count: self.answers as f64, bits: None }],
+            rounded: vec![together],
             inner_log2: (steps.failure_log2(product, 0.0, top) + (self.rows as f64).log2()).max(inner) + 1.0,
         }
     }
 
     fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
         let products = self.rows as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
-        products + (layout.width - self.answers) as f64 * times.switch(1)
+        products + (layout.width - merged::answers(layout)) as f64 * times.switch(1)
     }
 
     #[cfg(feature = "server")]

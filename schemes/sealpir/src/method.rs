@@ -120,7 +120,7 @@ impl Method for Expanded {
         Keyring { turn: None, square: self.second == Second::Product, rounds: expand::rounds(self.of_one()) }
     }
 
-    fn answers(&self) -> usize {
+    fn answers(&self, _: &Layout) -> usize {
         self.buckets * self.width * self.of_column()
     }
 
@@ -161,19 +161,14 @@ impl Method for Expanded {
         answers.chunks(self.width * self.of_column()).map(record).collect()
     }
 
-    fn noise(&self, ring: &Ring, _: &Layout, written: f64) -> Noise {
+    fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
         let (steps, top) = (steps(ring), ring.top());
         let selector = steps.expanded(steps.fresh(), self.keys().rounds, top);
         let sum = steps.rows(selector, self.rows as f64);
         let worst = steps.chosen_rows(selector, written, NORM_LOG2);
         let columns = (self.buckets * self.width) as f64;
-        let lowered = |mut variance: f64, mut chosen: f64| {
-            let mut level = top;
-            while let Some(below) = level.below() {
-                (variance, chosen, level) =
-                    (steps.lowered(variance, level), steps.chosen_lowered(chosen, level), below);
-            }
-            Rounded { variance, chosen, count: columns, bits: None }
+        let lowered = |variance, chosen| {
+            Rounded::merged(&steps, layout, top, [variance, chosen], self.buckets * self.width)
         };
         let mut out = Noise {
             steps: vec![("noise: of a selector", selector), ("noise: of a column's sum", sum)],

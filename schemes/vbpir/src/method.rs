@@ -6,7 +6,7 @@
 //! with the sums leaves nothing else.
 
 use sotto_bfv::cost::Times;
-use sotto_bfv::family::{Asked, Open};
+use sotto_bfv::family::Asked;
 use sotto_bfv::layout::{Form, Layout, Place, equal};
 use sotto_bfv::noise::{NORM_LOG2, Noise, Rounded, steps};
 use sotto_bfv::rings::{Ring, RingSet};
@@ -18,7 +18,6 @@ use sotto_bfv::server::{
 use sotto_bfv::tried::{Numbers, Tried};
 use sotto_bfv::{Keyring, Method, merged};
 use sotto_core::ParamsError;
-use sotto_lattice::bgv::Answer;
 #[cfg(feature = "server")]
 use sotto_lattice::bgv::Cipher;
 use sotto_math::divide::divide;
@@ -33,7 +32,6 @@ pub struct Rotated {
     /// Rows that each ciphertext of the first dimension is turned to.
     count: usize,
     width: usize,
-    answers: usize,
     keys: Keyring,
 }
 
@@ -62,42 +60,23 @@ impl Method for Rotated {
             return Err(ParamsError::Field { field: "primes", why: "2".into() });
         }
         let keys = Keyring { turn: Some(layout.gap()), square: true, rounds: 0 };
-        let answers = merged::answers(layout);
         let count = layout.rows.div_ceil(first);
-        Ok(Rotated { rows: layout.rows, first, count, width: layout.width, answers, keys })
+        Ok(Rotated { rows: layout.rows, first, count, width: layout.width, keys })
     }
 
     fn keys(&self) -> Keyring {
         self.keys
     }
 
-    fn answers(&self) -> usize {
-        self.answers
-    }
-
     fn ask(&self, layout: &Layout, places: &[Place]) -> Vec<Asked> {
-        let rows: Zeroizing<Vec<(u64, u64)>> =
-            Zeroizing::new(places.iter().map(|place| divide(place.row, self.count as u64)).collect());
-        let ahead =
-            |(place, (_, turns)): (&Place, &(u64, u64))| layout.turned(place.position, turns.wrapping_neg());
-        let ahead = Zeroizing::new(places.iter().zip(rows.iter()).map(ahead).collect::<Vec<_>>());
-        let wanted = Zeroizing::new(places.iter().map(|place| place.position).collect::<Vec<_>>());
-        let first = (0..self.first as u64).map(|i| {
-            let mark = |bucket| equal(rows.get(bucket).map_or(0, |(of, _): &(u64, u64)| *of), i) & 1;
-            (layout.marked(&ahead, mark), 0)
-        });
-        first.chain([(layout.marked(&wanted, |_| 1), 0)]).collect()
-    }
-
-    fn read(
-        &self,
-        layout: &Layout,
-        open: Open<'_>,
-        answers: &[Answer],
-        places: &[Place],
-    ) -> Vec<Zeroizing<Vec<u64>>> {
-        let answers: Vec<_> = answers.iter().map(|answer| open(answer, None)).collect();
-        merged::read(layout, &answers, places)
+        // The same places with the number of a ciphertext as their row, ahead by the turns that bring them back.
+        let turned = |place: &Place| {
+            let (row, turns) = divide(place.row, self.count as u64);
+            Place { row, position: layout.turned(place.position, turns.wrapping_neg()), ..*place }
+        };
+        let ahead = Zeroizing::new(places.iter().map(turned).collect::<Vec<_>>());
+        let first = |i: u64| (layout.marked(&ahead, |place| equal(place.row, i) & 1), 0);
+        (0..self.first as u64).map(first).chain([(layout.marked(places, |_| 1), 0)]).collect()
     }
 
     fn noise(&self, ring: &Ring, layout: &Layout, written: f64) -> Noise {
@@ -108,26 +87,15 @@ impl Method for Rotated {
         let product = steps.tensor(second, sum, 1.0) + steps.key_switch(top);
         let worst =
             steps.chosen_tensor(second, steps.chosen_rows(turned, written, NORM_LOG2), 1.0, NORM_LOG2);
-        let (mut alone, mut chosen, mut level) = (product, worst, top);
-        while let Some(below) = level.below() {
-            (alone, chosen, level) =
-                (steps.lowered(alone, level), steps.chosen_lowered(chosen, level), below);
-        }
-        let columns = layout.merged as f64;
-        let variance = columns * alone + (columns - 1.0) * steps.key_switch(level);
+        let together = Rounded::merged(&steps, layout, top, [product, worst], merged::answers(layout));
         Noise {
             steps: vec![
                 ("noise: after the last rotation", turned),
                 ("noise: of a column's sum", sum),
                 ("noise: of its product", product),
-                ("noise: of the columns together", variance),
+                ("noise: of the columns together", together.variance),
             ],
-            rounded: vec![Rounded {
-                variance,
-                chosen: columns * chosen,
-                count: self.answers as f64,
-                bits: None,
-            }],
+            rounded: vec![together],
             inner_log2: steps.failure_log2(product, worst, top) + (self.width as f64).log2(),
         }
     }
@@ -135,7 +103,7 @@ impl Method for Rotated {
     fn nanoseconds(&self, layout: &Layout, times: &Times) -> f64 {
         let turns = (self.rows - self.first) as f64 * times.switch(2);
         let products = layout.width as f64 * (times.tensor(2) + times.switch(2) + times.lower(1));
-        turns + products + (layout.width - self.answers) as f64 * times.switch(1)
+        turns + products + (layout.width - merged::answers(layout)) as f64 * times.switch(1)
     }
 
     #[cfg(feature = "server")]
