@@ -14,15 +14,26 @@ const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fi
 /// Buckets of a table, and what each has: of some schemes several blocks.
 const BUCKETS: (u64, subject::Case) = (3, subject::Case { rows: 1600, row_bytes: 40, fill: Fill::Random });
 
+/// A table of which SealPIR has several blocks, and answers that hold a ciphertext as digits.
+const DIGITS: (&str, &str, subject::Case) =
+    ("sealpir/1", "seal", subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random });
+
 pub(super) fn cases() -> Vec<Case> {
-    let lookups = SCHEMES.iter().map(|entry| Case::new(format!("scheme/{}", entry.id), 2, || lookup(entry)));
+    let small = |entry| lookup(Subject::private(entry).fresh_table(TABLE));
+    let lookups =
+        SCHEMES.iter().map(move |entry| Case::new(format!("scheme/{}", entry.id), 2, move || small(entry)));
     let batched = SCHEMES.iter().filter(|entry| entry.batch.is_some());
     let batches = batched.map(|entry| Case::new(format!("scheme/{}/batch", entry.id), 2, || batch(entry)));
-    lookups.chain(batches).collect()
+    let (name, set, case) = DIGITS;
+    let with_digits = SCHEMES.iter().filter(move |entry| entry.id.0 == name).map(move |entry| {
+        let table = move || Table::encode_set(entry, case, Some(set));
+        Case::new(format!("scheme/{name}/{set}"), 2, move || lookup(table()))
+    });
+    lookups.chain(batches).chain(with_digits).collect()
 }
 
-fn lookup(entry: &'static SchemeEntry) -> impl FnMut(usize) {
-    let table = Subject::private(entry).fresh_table(TABLE);
+fn lookup(table: Table) -> impl FnMut(usize) {
+    let entry = table.entry;
     let records = table.report.records;
     assert!(records > 1, "{}: there is nothing to hide", entry.id);
     let (mut client, mut session) = prepared(&table);
