@@ -69,12 +69,12 @@ impl<F: Family> sotto_core::Client<Bfv<F>> for Client<F> {
 
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
         let (layout, len) = (&self.params.layout, self.params.literal.records);
-        if index.0 >= len {
-            return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
-        }
+        // As if all of them were one bucket.
+        one_of_each(&[index.0], 1, len)?;
         // In the other buckets, which have equally many records, the same place.
         let (bucket, place) = divide(index.0, layout.records);
-        let places = vec![place; layout.buckets];
+        // Not `vec!`, which asks whether it is zero.
+        let places: Vec<u64> = std::iter::repeat_n(place, layout.buckets).collect();
         Ok((One(self.asked(&places, rng)), Pending { bucket: bucket.into(), places: places.into() }))
     }
 

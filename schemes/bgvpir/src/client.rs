@@ -8,7 +8,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::{Inner, Params};
 use crate::rings::{SIGMA, on_ring};
 use crate::whiten::whiten;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, one_of_each};
 use sotto_lattice::bgv::encrypt::encrypt;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{RotationKey, Secret, SlotRing};
@@ -64,9 +64,8 @@ impl sotto_core::Client<BgvPir> for Client {
 
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
         let len = self.params.literal.records;
-        if index.0 >= len {
-            return Err(Misuse::IndexPastEnd { index: index.0, len }.into());
-        }
+        // As if all of them were one bucket.
+        one_of_each(&[index.0], 1, len)?;
         Ok((One(self.ask(index.0, rng)), Pending { record: Zeroizing::new(index.0) }))
     }
 

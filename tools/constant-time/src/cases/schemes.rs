@@ -3,7 +3,7 @@
 use super::Case;
 use crate::secret::{Hidden, bytes_of, hidden, sent, show, shown};
 use crate::trial::{pick, source, timed};
-use sotto_core::{AnyClient, Budget, RecordIndex, SchemeEntry};
+use sotto_core::{AnyClient, AnySession, Budget, RecordIndex, SchemeEntry};
 use sotto_registry::SCHEMES;
 use sotto_testkit::conformance::subject::{self, Fill, Subject, Table, single};
 use sotto_testkit::rng::seeded;
@@ -11,21 +11,31 @@ use sotto_testkit::rng::seeded;
 /// A small table, of which all schemes make several records.
 const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fill::Random };
 
+/// Buckets of a table, and what each has: of some schemes several blocks.
+const BUCKETS: (u64, subject::Case) = (3, subject::Case { rows: 1600, row_bytes: 40, fill: Fill::Random });
+
+/// A table of which SealPIR has several blocks, and answers that hold a ciphertext as digits.
+const DIGITS: (&str, &str, subject::Case) =
+    ("sealpir/1", "seal", subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random });
+
 pub(super) fn cases() -> Vec<Case> {
-    SCHEMES.iter().map(|entry| Case::new(format!("scheme/{}", entry.id), 2, || lookup(entry))).collect()
+    let small = |entry| lookup(Subject::private(entry).fresh_table(TABLE));
+    let lookups =
+        SCHEMES.iter().map(move |entry| Case::new(format!("scheme/{}", entry.id), 2, move || small(entry)));
+    let batched = SCHEMES.iter().filter(|entry| entry.batch.is_some());
+    let batches = batched.map(|entry| Case::new(format!("scheme/{}/batch", entry.id), 2, || batch(entry)));
+    let (name, set, case) = DIGITS;
+    let with_digits = SCHEMES.iter().filter(move |entry| entry.id.0 == name).map(move |entry| {
+        let table = move || Table::encode_set(entry, case, Some(set));
+        Case::new(format!("scheme/{name}/{set}"), 2, move || lookup(table()))
+    });
+    lookups.chain(batches).chain(with_digits).collect()
 }
 
-fn lookup(entry: &'static SchemeEntry) -> impl FnMut(usize) {
-    let table = Subject::private(entry).fresh_table(TABLE);
+fn lookup(table: Table) -> impl FnMut(usize) {
+    let entry = table.entry;
     let records = table.report.records;
     assert!(records > 1, "{}: there is nothing to hide", entry.id);
-    let prepared = move |table: &Table| {
-        let rng = &mut Hidden(seeded(entry.id.0));
-        let mut client = table.unstocked(&table.image, rng).expect("a fresh image prepares a client");
-        stock(client.as_mut(), table);
-        let keys = sent(vec![client.keys()]).concat();
-        (client, table.server.admit(&keys).expect("a client's own keys are admitted"))
-    };
     let (mut client, mut session) = prepared(&table);
     move |round| {
         // How many lookups there were is no secret.
@@ -45,6 +55,40 @@ fn lookup(entry: &'static SchemeEntry) -> impl FnMut(usize) {
         show(&mut read);
         let read = read.expect("an honest answer is read");
         assert!(bytes_of(&read) == table.record(record), "{}: another record", entry.id);
+    }
+}
+
+/// A client with secret keys, and its session.
+fn prepared(table: &Table) -> (Box<dyn AnyClient>, AnySession) {
+    let rng = &mut Hidden(seeded(table.entry.id.0));
+    let mut client = table.unstocked(&table.image, rng).expect("a fresh image prepares a client");
+    stock(client.as_mut(), table);
+    let keys = sent(vec![client.keys()]).concat();
+    (client, table.server.admit(&keys).expect("a client's own keys are admitted"))
+}
+
+/// A record of each bucket.
+fn batch(entry: &'static SchemeEntry) -> impl FnMut(usize) {
+    let (buckets, each) = BUCKETS;
+    let table = Table::encode_buckets(entry, each, buckets);
+    let records = table.report.records / buckets;
+    assert!(records > 1, "{}: there is nothing to hide", entry.id);
+    let (mut client, session) = prepared(&table);
+    move |round| {
+        let written = |bucket: u64| [bucket * (records - 1) / buckets, records - 1 - bucket][round];
+        let places: Vec<u64> = (0..buckets).map(|bucket| pick(written(bucket), records)).collect();
+        let secret: Vec<u64> = places.iter().copied().map(hidden).collect();
+        let rng = &mut Hidden(source(&format!("{} {round}", entry.id)));
+        let batch = client.batch().expect("a client of a scheme with buckets");
+        let (queries, ticket) = timed(|| batch.ask(&secret, rng)).expect("places within bounds");
+        let answers = table.answer(&session, &sent(queries)).expect("a client's own query is answered");
+        let mut read = timed(|| batch.read(ticket, &answers));
+        show(&mut read);
+        let read = read.expect("an honest answer is read");
+        for (bucket, (record, place)) in (0..).zip(read.iter().zip(places)) {
+            let right = table.record(bucket * records + place);
+            assert!(bytes_of(record) == right, "{}: another record of bucket {bucket}", entry.id);
+        }
     }
 }
 
