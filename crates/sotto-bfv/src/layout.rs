@@ -250,8 +250,8 @@ impl Layout {
         out
     }
 
-    /// Slots with a mark of each bucket at its place's position of all its lanes, and zeroes elsewhere; in time that does not depend
-    /// on the places.
+    /// Slots with a mark of each bucket at its place's position of all its lanes, and zeroes elsewhere; in time that does not
+    /// depend on the places.
     pub fn marked(&self, places: &[Place], mark: impl Fn(&Place) -> u64) -> Zeroizing<Vec<u64>> {
         let mut slots = Zeroizing::new(vec![0; self.n]);
         for (bucket, place) in places.iter().enumerate() {

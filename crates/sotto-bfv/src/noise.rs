@@ -28,8 +28,8 @@ pub struct Rounded {
 }
 
 impl Rounded {
-    /// So many ciphertexts of a level, each of which is left with one prime, and then merged with others as the layout says: turned one
-    /// after the other, and summed.
+    /// So many ciphertexts of a level, each of which is left with one prime, and then merged with others as the layout says:
+    /// turned one after the other, and summed.
     pub fn merged(
         steps: &Steps,
         layout: &Layout,
