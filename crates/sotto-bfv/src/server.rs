@@ -26,7 +26,7 @@ use crate::message::{Answer, Keys, Query};
 use crate::params::Params;
 use crate::scheme::Bfv;
 use image::Table;
-use session::Session;
+use session::Admitted;
 use sotto_core::{Image, Result, Rows, Sink};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub struct Server<F: Family> {
 }
 
 impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
-    type Session = Session;
+    type Session = Admitted<F>;
 
     fn session_bytes(params: &Params<F>) -> usize {
         cost::session_bytes(params.set, params.method.keys())
@@ -54,11 +54,11 @@ impl<F: Family> sotto_core::Server<Bfv<F>> for Server<F> {
         Ok(Box::new(read::Records::new(Table::open(params, image)?)))
     }
 
-    fn admit(&self, keys: Keys) -> Result<Session> {
-        Session::admit(self.table.params(), &keys)
+    fn admit(&self, keys: Keys) -> Result<Admitted<F>> {
+        Admitted::new(self.table.params(), &keys)
     }
 
-    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+    fn answer_many(&self, asks: Vec<(&Admitted<F>, Query)>) -> Vec<Result<Answer>> {
         answer::answer_many(&self.table, asks)
     }
 }

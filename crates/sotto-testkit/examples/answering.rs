@@ -1,6 +1,6 @@
 //! What one answer takes, of a single record or of a record of each bucket: sizes, and medians on one thread.
 //!
-//! `cargo run --profile bench -p sotto-testkit --example answering -- SCHEME ROWS_OF_A_BUCKET ROW_BYTES BUCKETS [SET] [ROUNDS]`
+//! `cargo run --release -p sotto-testkit --example answering -- SCHEME ROWS_OF_A_BUCKET ROW_BYTES BUCKETS [SET] [ROUNDS]`
 //!
 //! Of the answer it is the time that its thread was on a processor. Every record that comes back is compared with the table's.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]

@@ -2,7 +2,7 @@
 
 use super::desk::{Desk, Selected};
 use super::image::Table;
-use super::session::Session;
+use super::session::Admitted;
 use crate::client::QUERY_MASKS;
 use crate::family::{Family, Method};
 use crate::message::{Answer, Query};
@@ -24,11 +24,14 @@ struct Prepared {
 }
 
 /// Answers queries, in order.
-pub(super) fn answer_many<F: Family>(table: &Table<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-    let some = |asks: &[(&Session, Query)]| {
+pub(super) fn answer_many<F: Family>(
+    table: &Table<F>,
+    asks: Vec<(&Admitted<F>, Query)>,
+) -> Vec<Result<Answer>> {
+    let some = |asks: &[(&Admitted<F>, Query)]| {
         let prepared =
             asks.par_iter().map(|(session, query)| Ok((*session, prepare(table, session, query)?)));
-        together(prepared.collect(), |queries: Vec<(&Session, Prepared)>| {
+        together(prepared.collect(), |queries: Vec<(&Admitted<F>, Prepared)>| {
             let columns = columns(table, &queries.iter().map(|(_, query)| query).collect::<Vec<_>>());
             let finished = queries.par_iter().zip(columns).map(|((session, query), columns)| {
                 let desk = desk(table, session);
@@ -42,12 +45,12 @@ pub(super) fn answer_many<F: Family>(table: &Table<F>, asks: Vec<(&Session, Quer
     asks.chunks(BATCH).flat_map(some).collect()
 }
 
-fn desk<'a, F: Family>(table: &'a Table<F>, keys: &'a Session) -> Desk<'a> {
-    Desk { ring: &table.params().ring, layout: &table.params().layout, keys }
+fn desk<'a, F: Family>(table: &'a Table<F>, keys: &'a Admitted<F>) -> Desk<'a> {
+    Desk { ring: &table.params().ring, layout: &table.params().layout, keys: &keys.keys }
 }
 
 /// A query's selectors, laid out as the pass reads them.
-fn prepare<F: Family>(table: &Table<F>, session: &Session, query: &Query) -> Result<Prepared> {
+fn prepare<F: Family>(table: &Table<F>, session: &Admitted<F>, query: &Query) -> Result<Prepared> {
     let (params, ring) = (table.params(), &table.params().ring);
     let level = ring.top();
     let cipher = |(i, body): (u64, &Vec<u64>)| {

@@ -9,6 +9,23 @@ use sotto_lattice::bgv::expand::Round;
 use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::{Pow2, RotationKey, SlotRing};
 use sotto_lattice::encrypt::Masks;
+use std::marker::PhantomData;
+
+/// Keys that a server of a scheme admitted: those of another scheme's are another type, and refused.
+pub struct Admitted<F> {
+    pub(super) keys: Session,
+    scheme: PhantomData<fn() -> F>,
+}
+
+impl<F: Family> Admitted<F> {
+    /// Admits keys.
+    ///
+    /// # Errors
+    /// As [`Session::admit`].
+    pub(super) fn new(params: &Params<F>, keys: &Keys) -> Result<Self> {
+        Ok(Admitted { keys: Session::admit(params, keys)?, scheme: PhantomData })
+    }
+}
 
 /// Admitted keys.
 #[derive(Debug)]
@@ -26,7 +43,7 @@ impl Session {
     ///
     /// # Errors
     /// None for keys that [`Keys`] decoded under the same parameters.
-    pub(super) fn admit<F: Family>(params: &Params<F>, keys: &Keys) -> Result<Self> {
+    fn admit<F: Family>(params: &Params<F>, keys: &Keys) -> Result<Self> {
         let refuse = || PeerMisbehaved::NotCanonical("keys");
         let (ring, keyring, primes) = (&params.ring, params.method.keys(), params.set.query_primes());
         let mut each = keys.bodies.chunks_exact(primes).enumerate();
