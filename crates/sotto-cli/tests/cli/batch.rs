@@ -65,6 +65,36 @@ fn rows_in_one_round() {
 }
 
 #[test]
+fn buckets_of_one_table_by_one_query() {
+    let folder = Folder::new();
+    let lines = |n: usize| (0..n).map(|row| format!("row {row}\n")).collect::<String>();
+    for scheme in ["sealpir", "fastpir", "vbpir", "pirana"] {
+        let source = folder.write("rows.csv", lines(300));
+        let dir = folder.text(scheme);
+        let args = ["encode", &source, "--value", "1", "--row-bytes", "12", "--batch", "12", "--out", &dir];
+        let encode = || sotto(&[&args[..], &["--scheme", scheme, "--json"]].concat()).json();
+        let encoded = encode();
+        assert_eq!((&encoded["tables"], &encoded["batch"]), (&1.into(), &12.into()), "{scheme}");
+        let server = Served::start(&[&dir]);
+        let get = |rows: &str| {
+            let args =
+                ["get", "--server", &server.url, "--table", scheme, "--no-cache", "--json", "--row", rows];
+            sotto(&args).json()
+        };
+        let (one, many) = (get("7"), get("0,299,17,5..9,17"));
+        let expected = [0, 299, 17, 5, 6, 7, 8, 17].map(|row| Value::from(format!("row {row}")));
+        assert_eq!(values(&many), expected, "{scheme}");
+        for field in ["up_bytes", "down_bytes", "lookups", "tables"] {
+            assert_eq!(one[field], many[field], "{field}: what is asked does not show");
+        }
+        folder.write("rows.csv", lines(310));
+        assert_eq!(encode()["epoch"], 2, "{scheme}");
+        server.reload();
+        assert_eq!(values(&get("309,0")), ["row 309", "row 0"], "{scheme}");
+    }
+}
+
+#[test]
 fn keys_in_one_round() {
     let folder = Folder::new();
     let lines: String = (0..200).map(|i| format!("host{i}.example,value {i}\n")).collect();

@@ -254,9 +254,15 @@ fn a_stack_is_inspected_in_its_folder_and_where_it_is_served() {
 #[test]
 fn proofs_come_out_of_a_batch_code_too() {
     // Of a log this short a proof is some lookups in one table; a longer one has buckets.
-    for (entries, grown, lookups, tables) in [("600", "700", 10, 1), ("2100", "2500", 18, 18)] {
+    // A scheme whose queries ask for a row of each bucket has one table of them all.
+    let cases = [
+        ("600", "700", 10, 1, "simplepir"),
+        ("2100", "2500", 18, 18, "simplepir"),
+        ("2100", "2500", 18, 1, "vbpir"),
+    ];
+    for (entries, grown, lookups, tables, scheme) in cases {
         let world = World::new(entries);
-        let built = world.build(&["--design", "pbc", "--scheme", "simplepir"]);
+        let built = world.build(&["--design", "pbc", "--scheme", scheme]);
         let shape = (&built["design"], &built["lookups"], &built["tables"]);
         assert_eq!(shape, (&"tree-pbc/1".into(), &lookups.into(), &tables.into()));
         let server = Served::start(&[&world.tables]);
