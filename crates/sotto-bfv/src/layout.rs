@@ -162,7 +162,7 @@ impl Layout {
     }
 
     /// Numbers that are written of a record: with slots, as many as its lanes have in its columns.
-    pub(crate) fn room(&self) -> usize {
+    pub fn room(&self) -> usize {
         if self.form == Form::Whole { self.words } else { self.width * self.split }
     }
 
