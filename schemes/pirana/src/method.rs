@@ -4,7 +4,9 @@
 //! product of two is one in that slot if both their bits are, so that the product of the two ones of row r's word is the selector
 //! of row r. Selectors are relinearised, and left with as many primes as the table is multiplied at.
 
-use crate::code::{bit, length, ones};
+#[cfg(feature = "server")]
+use crate::code::ones;
+use crate::code::{bit, length};
 use sotto_bfv::cost::Times;
 use sotto_bfv::family::Asked;
 use sotto_bfv::layout::{Form, Layout, Place};
