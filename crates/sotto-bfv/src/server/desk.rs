@@ -70,7 +70,7 @@ impl Desk<'_> {
 
     /// The sum of products of ciphertexts, relinearised.
     ///
-    /// Without the key, which every method that multiplies asks for, it is what the product is without its last part.
+    /// Without the key, which every method that multiplies asks for, it is zero.
     pub fn product(&self, pairs: &[[&Cipher; 2]], scratch: &mut Scratch) -> Cipher {
         let level = pairs.first().map_or(self.ring.top(), |[a, _]| a.level());
         let (mut product, mut out) = (Cipher::zero(self.ring, level, 3), Cipher::zero(self.ring, level, 2));

@@ -5,6 +5,7 @@ use super::ask::{Ask, Session};
 use crate::{ClientError, Result};
 use sotto_catalog::Packing;
 use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Record, RecordIndex, Ticket};
+use zeroize::Zeroizing;
 
 /// For each server its queries, and what reads the answers of all.
 pub(super) type Queries = (Vec<Vec<Vec<u8>>>, Vec<Ticket>);
@@ -72,7 +73,7 @@ impl Session {
             return Ok(self.client.query(*record, rng)?);
         }
         let batch = self.client.batch().ok_or_else(no_buckets)?;
-        let places: Vec<u64> = records.into_iter().map(|record| record.0).collect();
+        let places = Zeroizing::new(records.into_iter().map(|record| record.0).collect::<Vec<u64>>());
         Ok(batch.ask(&places, rng)?)
     }
 

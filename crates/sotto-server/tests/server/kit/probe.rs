@@ -1,7 +1,7 @@
 //! A scheme that can be held up, watched, and made to panic.
 
 use sotto_core::{AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, Result, Units};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 pub(crate) struct Probe {
@@ -10,6 +10,7 @@ pub(crate) struct Probe {
     freed: Condvar,
     order_freed: Condvar,
     batches: Mutex<Vec<usize>>,
+    orders: AtomicUsize,
     panics: AtomicBool,
 }
 
@@ -22,6 +23,7 @@ impl Probe {
             freed: Condvar::new(),
             order_freed: Condvar::new(),
             batches,
+            orders: AtomicUsize::new(0),
             panics: AtomicBool::new(false),
         })
     }
@@ -49,6 +51,11 @@ impl Probe {
     /// The sizes of the passes so far.
     pub(crate) fn batches(&self) -> Vec<usize> {
         self.batches.lock().unwrap().clone()
+    }
+
+    /// How many orders of hints were begun so far.
+    pub(crate) fn orders(&self) -> usize {
+        self.orders.load(Ordering::Relaxed)
     }
 
     pub(crate) fn panic_next(&self) {
@@ -103,6 +110,7 @@ impl AnySupplier for Probed {
         self.inner.supplier().unwrap().supply_bytes()
     }
     fn supply(&self, order: &[u8]) -> Result<Vec<u8>> {
+        self.probe.orders.fetch_add(1, Ordering::Relaxed);
         assert!(!self.probe.panics.swap(false, Ordering::Relaxed), "the test asked for a panic");
         let held = self.probe.held_orders.lock().unwrap();
         drop(self.probe.order_freed.wait_while(held, |held| *held).unwrap());
