@@ -21,7 +21,7 @@
 use super::lanes::{load, store};
 use super::ntt::{Constants, Factors, from_integers, to_integers, transpose};
 use crate::rader::{
-    COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
+    COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
 use core::arch::x86_64::*;
 
@@ -29,12 +29,12 @@ use core::arch::x86_64::*;
 const STRIPS: usize = ROWS.div_ceil(4);
 
 /// The places of four columns or rows.
-type Strip = [__m256d; HEIGHT];
+type Strip = [__m256d; WIDTH];
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
     let c = Constants::of(&g.modulus);
-    let mut x = [_mm256_setzero_pd(); HEIGHT];
+    let mut x = [_mm256_setzero_pd(); WIDTH];
     for v in 0..STRIPS {
         for (x, row) in x.iter_mut().zip(&*cells) {
             *x = from_integers(load(&row.as_chunks::<4>().0[v]));

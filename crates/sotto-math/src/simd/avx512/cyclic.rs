@@ -19,67 +19,58 @@ use super::ntt::transpose;
 use super::products::{below, every};
 use crate::modulus::Modulus;
 use crate::rader::{
-    COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
+    COLUMNS, Cells, FIVES, Grid, NINES, Nine, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
 use core::arch::x86_64::*;
 
-/// The places of eight columns or rows.
-type Strip = [__m512i; HEIGHT];
+type Line = [u64; 8];
+
+/// The lines of a row of cells.
+const LINES: usize = WIDTH / 8;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
     let r = Reduction::new(&g.modulus);
-    let mut x = [_mm512_setzero_si512(); HEIGHT];
-    for v in 0..WIDTH / 8 {
-        take_columns(cells, v, &mut x);
-        down(g, &r, &mut x);
-        for (x, row) in x.iter().zip(&mut *cells).take(ROWS) {
-            store(&mut row.as_chunks_mut::<8>().0[v], *x);
-        }
+    let columns = COLUMNS.div_ceil(8);
+    for first in 0..columns {
+        down::<false>(g, &r, &mut cells.as_flattened_mut().as_chunks_mut::<8>().0[first..]);
     }
+    let mut x = [[0; 8]; COLUMNS.next_multiple_of(8)];
     for (v, rows) in cells.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         take_rows(rows, &mut x);
-        across(g, &r, &mut x);
-        for (x, factors) in x.iter_mut().zip(spectrum) {
-            *x = r.product(*x, load(&factors.as_chunks::<8>().0[v]));
-        }
-        across(g, &r, &mut x);
+        across(g, &r, &mut x, |x, _| x);
+        across(g, &r, &mut x, |x, column| r.product(x, load(&spectrum[column].as_chunks::<8>().0[v])));
         put_rows(&x, rows);
     }
-    for v in 0..WIDTH / 8 {
-        take_columns(cells, v, &mut x);
-        down(g, &r, &mut x);
-        for (x, row) in x.iter().zip(&mut *cells).take(ROWS) {
-            store(&mut row.as_chunks_mut::<8>().0[v], below(*x, r.q));
-        }
+    for first in 0..columns {
+        down::<true>(g, &r, &mut cells.as_flattened_mut().as_chunks_mut::<8>().0[first..]);
     }
 }
 
-/// Eight transforms of 91.
-#[inline]
+/// Eight transforms of 91, of places that lie a row apart; reduced, if that is wanted.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn down(g: &Grid, r: &Reduction, x: &mut Strip) {
+fn down<const REDUCED: bool>(g: &Grid, r: &Reduction, x: &mut [Line]) {
     for at in &SEVENS {
-        small(&g.seven, r, at, x);
+        small::<7, 3, LINES, false>(&g.seven, r, at, x);
     }
     for at in &THIRTEENS {
-        small(&g.thirteen, r, at, x);
+        small::<13, 6, LINES, REDUCED>(&g.thirteen, r, at, x);
     }
 }
 
-/// Eight transforms of 90.
+/// Eight transforms of 90, of what `before` makes of each place.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn across(g: &Grid, r: &Reduction, x: &mut Strip) {
+fn across(g: &Grid, r: &Reduction, x: &mut [Line], before: impl Fn(__m512i, usize) -> __m512i) {
     // Of each pair the even place is the first.
     for i in (0..COLUMNS).step_by(2) {
         let other = (i + COLUMNS / 2) % COLUMNS;
-        let (a, b) = (x[i], x[other]);
-        x[i] = below(_mm512_add_epi64(a, b), r.two_q);
-        x[other] = below(r.difference(a, b), r.two_q);
+        let (a, b) = (before(load(&x[i]), i), before(load(&x[other]), other));
+        store(&mut x[i], below(_mm512_add_epi64(a, b), r.two_q));
+        store(&mut x[other], below(r.difference(a, b), r.two_q));
     }
     for at in &FIVES {
-        small(&g.five, r, at, x);
+        small::<5, 2, 1, false>(&g.five, r, at, x);
     }
     for at in &NINES {
         nine(&g.nine, r, at, x);
@@ -89,17 +80,23 @@ fn across(g: &Grid, r: &Reduction, x: &mut Strip) {
 /// Eight transforms of an odd length: of each pair of opposite places, what is even in it and what is odd.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn small<const P: usize, const H: usize>(roots: &Roots<H>, r: &Reduction, at: &[u8; P], x: &mut Strip) {
+fn small<const P: usize, const H: usize, const APART: usize, const REDUCED: bool>(
+    roots: &Roots<H>,
+    r: &Reduction,
+    at: &[u8; P],
+    x: &mut [Line],
+) {
+    let at = at.map(|at| usize::from(at) * APART);
     let zero = _mm512_setzero_si512();
-    let first = x[usize::from(at[0])];
+    let first = load(&x[at[0]]);
     let (mut sums, mut differences) = ([first; H], [first; H]);
     let mut total = first;
     for j in 0..H {
-        let (a, b) = (x[usize::from(at[1 + j])], x[usize::from(at[P - 1 - j])]);
+        let (a, b) = (load(&x[at[1 + j]]), load(&x[at[P - 1 - j]]));
         (sums[j], differences[j]) = (_mm512_add_epi64(a, b), r.difference(a, b));
         total = _mm512_add_epi64(total, sums[j]);
     }
-    x[usize::from(at[0])] = r.reduced(total);
+    store(&mut x[at[0]], r.reduced::<REDUCED>(total));
     // More than the odd half takes off.
     let first = _mm512_add_epi64(first, _mm512_set1_epi64((H as i64 + 1) * r.modulus));
     for k in 0..H {
@@ -109,19 +106,19 @@ fn small<const P: usize, const H: usize>(roots: &Roots<H>, r: &Reduction, at: &[
             r.add(&mut odd, differences[j], &roots.odd[k][j]);
         }
         let (even, odd) = (r.over_2_52(even), r.over_2_52(odd));
-        x[usize::from(at[1 + k])] = r.reduced(_mm512_add_epi64(even, odd));
-        x[usize::from(at[P - 1 - k])] = r.reduced(_mm512_sub_epi64(even, odd));
+        store(&mut x[at[1 + k]], r.reduced::<REDUCED>(_mm512_add_epi64(even, odd)));
+        store(&mut x[at[P - 1 - k]], r.reduced::<REDUCED>(_mm512_sub_epi64(even, odd)));
     }
 }
 
 /// Eight transforms of 9.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn nine(roots: &Nine, r: &Reduction, at: &[u8; 9], x: &mut Strip) {
+fn nine(roots: &Nine, r: &Reduction, at: &[u8; 9], x: &mut [Line]) {
     let at = at.map(usize::from);
-    let mut y = [[x[at[0]]; 3]; 3];
+    let mut y = [[_mm512_setzero_si512(); 3]; 3];
     for (i, y) in y.iter_mut().enumerate() {
-        *y = three(&roots.third, r, [x[at[i]], x[at[i + 3]], x[at[i + 6]]]);
+        *y = three(&roots.third, r, [load(&x[at[i]]), load(&x[at[i + 3]]), load(&x[at[i + 6]])]);
     }
     let [first, second, fourth] = &roots.twiddles;
     for (i, k, root) in [(1, 1, first), (1, 2, second), (2, 1, second), (2, 2, fourth)] {
@@ -132,9 +129,9 @@ fn nine(roots: &Nine, r: &Reduction, at: &[u8; 9], x: &mut Strip) {
     }
     for k in 0..3 {
         let z = three(&roots.third, r, [y[0][k], y[1][k], y[2][k]]);
-        x[at[k]] = r.reduced(z[0]);
-        x[at[k + 3]] = r.reduced(z[1]);
-        x[at[k + 6]] = r.reduced(z[2]);
+        for (i, z) in z.into_iter().enumerate() {
+            store(&mut x[at[k + 3 * i]], r.reduced::<false>(z));
+        }
     }
 }
 
@@ -195,13 +192,14 @@ impl Reduction {
         _mm512_sub_epi64(_mm512_add_epi64(a, self.two_q), b)
     }
 
-    /// A number below 32q as one below 2q.
+    /// A number below 32q as one below 2q, or below q.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn reduced(&self, x: __m512i) -> __m512i {
+    fn reduced<const WHOLLY: bool>(&self, x: __m512i) -> __m512i {
         let quotient =
             _mm512_madd52hi_epu64(_mm512_setzero_si512(), _mm512_srli_epi64::<3>(x), self.quotient);
-        low_52(_mm512_madd52lo_epu64(x, quotient, self.minus_q))
+        let x = low_52(_mm512_madd52lo_epu64(x, quotient, self.minus_q));
+        if WHOLLY { below(x, self.q) } else { x }
     }
 
     /// Adds a product with a factor times 2^52 to a sum in halves.
@@ -254,32 +252,31 @@ fn low_52(x: __m512i) -> __m512i {
     _mm512_and_si512(x, _mm512_set1_epi64((1 << 52) - 1))
 }
 
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn take_columns(cells: &Cells, v: usize, x: &mut Strip) {
-    for (x, row) in x.iter_mut().zip(cells).take(ROWS) {
-        *x = load(&row.as_chunks::<8>().0[v]);
-    }
-}
-
 /// Eight rows, transposed.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn take_rows(rows: &[[u64; WIDTH]; 8], x: &mut Strip) {
+fn take_rows(rows: &[[u64; WIDTH]; 8], x: &mut [Line]) {
     for (v, x) in x.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        for (x, row) in x.iter_mut().zip(rows) {
-            *x = load(&row.as_chunks::<8>().0[v]);
+        let mut y = [_mm512_setzero_si512(); 8];
+        for (y, row) in y.iter_mut().zip(rows) {
+            *y = load(&row.as_chunks::<8>().0[v]);
         }
-        *x = transpose(*x);
+        for (x, y) in x.iter_mut().zip(transpose(y)) {
+            store(x, y);
+        }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn put_rows(x: &Strip, rows: &mut [[u64; WIDTH]; 8]) {
+fn put_rows(x: &[Line], rows: &mut [[u64; WIDTH]; 8]) {
     for (v, x) in x.as_chunks::<8>().0.iter().enumerate() {
-        for (x, row) in transpose(*x).into_iter().zip(&mut *rows) {
-            store(&mut row.as_chunks_mut::<8>().0[v], x);
+        let mut y = [_mm512_setzero_si512(); 8];
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = load(x);
+        }
+        for (y, row) in transpose(y).into_iter().zip(&mut *rows) {
+            store(&mut row.as_chunks_mut::<8>().0[v], y);
         }
     }
 }
