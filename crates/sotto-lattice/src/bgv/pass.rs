@@ -12,8 +12,9 @@ pub fn pass(table: &Table, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Ve
     pass_in(table, bytes, queries, &mut Vec::new)
 }
 
-/// The sums of each query, limb by limb, in buffers that `room` gives, whatever is in them: `bytes` has the table's values modulo each prime one after the other, and each
-/// query the selectors of every limb.
+/// The sums of each query, limb by limb, in buffers that `room` gives, whatever is in them.
+///
+/// `bytes` has the table's values modulo each prime one after the other, and each query the selectors of every limb.
 ///
 /// # Panics
 /// If `bytes` is not the table, or a query has not the selectors of each limb.
