@@ -4,21 +4,19 @@
 //! what a plain read reached *in the same minute*: on a shared host the same read varies by a quarter.
 
 mod bandwidth;
-mod buffer;
 mod facts;
-mod memory;
 mod process;
 mod scan;
 
 pub(crate) use bandwidth::Reader;
-pub(crate) use buffer::HugeBuffer;
 pub use facts::MachineFacts;
-pub(crate) use memory::InMemory;
-pub(crate) use process::{Peak, available_memory, resident_memory};
+pub(crate) use process::Peak;
 pub use scan::ScanRate;
 
 use crate::{BenchError, Options};
 use serde::Serialize;
+use sotto_pages::{HugeBuffer, memory};
+use std::io;
 
 /// How fast a machine reads memory, and how close the scan kernels come to it.
 #[derive(Debug, Clone, Serialize)]
@@ -40,6 +38,8 @@ pub struct ReadRate {
     pub what: &'static str,
     /// Bytes read in one pass, all threads together.
     pub buffer_bytes: u64,
+    /// The kind of pages it lies on, where the system tells.
+    pub pages: Option<String>,
     /// Threads reading, each its own part.
     pub threads_count: usize,
     /// Median over the passes, in 10^9 bytes per second.
@@ -63,13 +63,13 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     counts.push(most);
 
     let mut reads = Vec::new();
-    let huge = HugeBuffer::new(large)?;
+    let huge = touched(large)?;
     for threads in counts {
         let reader = Reader::new(threads)?;
-        reads.push(reader.rate("memory, huge pages", huge.bytes(), passes));
+        reads.push(reader.rate("memory, huge pages", &huge, passes));
     }
     let one = Reader::new(1)?;
-    let scans = scan::rates(&one, huge.bytes(), passes);
+    let scans = scan::rates(&one, &huge, passes);
     drop(huge);
     let plain = vec![1u8; large];
     reads.push(one.rate("memory, ordinary pages", &plain, passes));
@@ -79,10 +79,17 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     Ok(MachineReport { format: "sotto-machine/1", machine, reads, scans })
 }
 
+/// Memory on huge pages, all of it touched: unwritten pages all are the one zero page, which would be read from cache.
+pub(crate) fn touched(bytes: usize) -> io::Result<HugeBuffer> {
+    let mut buffer = HugeBuffer::zeroed(bytes)?;
+    buffer.fill(0x5a);
+    Ok(buffer)
+}
+
 /// A buffer far larger than any cache, and never a large share of what is free.
 fn memory_size(options: &Options) -> usize {
     let wish: u64 = if options.quick { 64 << 20 } else { 1 << 30 };
-    let free = available_memory().unwrap_or(u64::MAX);
+    let free = memory::available().unwrap_or(u64::MAX);
     wish.min((free / 4).max(16 << 20)) as usize
 }
 

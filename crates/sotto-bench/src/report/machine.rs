@@ -9,7 +9,14 @@ impl MachineReport {
     /// A table for people.
     pub fn table(&self) -> String {
         let mut table = Table::new();
-        table.load_style(ASCII_MARKDOWN).set_header(["read", "buffer", "threads", "GB/s", "best GB/s"]);
+        table.load_style(ASCII_MARKDOWN).set_header([
+            "read",
+            "buffer",
+            "pages",
+            "threads",
+            "GB/s",
+            "best GB/s",
+        ]);
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -17,6 +24,7 @@ impl MachineReport {
             table.add_row([
                 read.what.to_owned(),
                 bytes(read.buffer_bytes),
+                read.pages.clone().unwrap_or_else(|| "-".to_owned()),
                 read.threads_count.to_string(),
                 digits(read.read_gb_per_s),
                 digits(read.best_gb_per_s),
