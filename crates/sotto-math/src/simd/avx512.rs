@@ -1,6 +1,7 @@
 //! 64-byte registers: AVX-512 with byte products (VNNI) and 52-bit products (IFMA).
 
 mod aes;
+mod cyclic;
 mod digits;
 mod find;
 mod fold;
@@ -17,7 +18,6 @@ mod sha256;
 mod slots;
 mod tiles;
 
-use super::avx2::Avx2;
 use super::avx2::aes::AesNi;
 use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
@@ -62,6 +62,7 @@ impl Kernels for Avx512 {
         sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
         fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
         select::matrices as matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]);
+        cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
         slots::permute as permute(a: &Automorphism, x: &[u64], out: &mut [u64]);
         digits::decompose_pair as decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]);
     }
@@ -92,12 +93,5 @@ impl Kernels for Avx512 {
 
     fn aes(&self) -> &'static dyn Blocks {
         aes::Vaes::probe().or_else(AesNi::probe).unwrap_or(&scalar::Plain)
-    }
-
-    fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
-        match Avx2::probe() {
-            Some(half) => half.cyclic(g, spectrum, cells),
-            None => scalar::cyclic(g, spectrum, cells),
-        }
     }
 }
