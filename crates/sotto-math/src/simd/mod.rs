@@ -123,10 +123,9 @@ pub(crate) trait Kernels: Sync {
         &scalar::Plain
     }
 
-    /// Writes positions from `room[count]` on, and returns the new count. `room` has
-    /// [`SPARE`](crate::find::SPARE) words more than are kept.
-    fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
-        scalar::either16(sought, base, room, count)
+    /// A bit for each pair of words that is a hit, sixty-four to each of `hits`.
+    fn either16(&self, sought: &Either<'_>, hits: &mut [u64]) {
+        scalar::either16(sought, hits);
     }
 
     /// The selections of up to eight queries as matrices, one in every `step` places.

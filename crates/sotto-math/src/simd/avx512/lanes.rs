@@ -21,14 +21,6 @@ pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m512i) 
     Zmm::new().store(to, value);
 }
 
-/// Sixteen 16-bit lanes.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn load_half(from: &[u16; 16]) -> __m256i {
-    // SAFETY: the array is the 32 bytes that this load reads, and it needs no alignment.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-}
-
 /// Eight signed bytes as 64-bit lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
