@@ -19,10 +19,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct ScanShape {
     /// Most planes in a bundle: 4 or 8.
     pub(crate) planes: usize,
-    /// How many bytes ahead a lone bundle of up to four planes fetches; 0: not at all.
-    pub(crate) ahead: usize,
-    /// The same, of five planes and more: it is slower than memory, and leaves the processor's own fetching behind.
-    pub(crate) ahead_wide: usize,
+    /// How many bytes ahead a lone bundle fetches, of up to three planes, of four, and of more; 0: not at all. The more
+    /// planes, the longer a line takes, and the less far ahead is what the processor fetches by itself.
+    pub(crate) ahead: [usize; 3],
     /// Groups in a block on which bundles take turns. This block, the next one and their share of the queries fit the first
     /// cache.
     pub(crate) block: usize,
@@ -62,9 +61,9 @@ pub(crate) struct Shapes {
 pub(crate) type Named<T> = [(&'static str, T)];
 
 pub(crate) const SCAN: &Named<ScanShape> = &[
-    ("wide", ScanShape { planes: 8, ahead: 0, ahead_wide: 4096, block: 48, skew: 0 }),
-    ("wide-fetched", ScanShape { planes: 8, ahead: 101 * 64, ahead_wide: 4096, block: 48, skew: 320 }),
-    ("narrow-fetched", ScanShape { planes: 4, ahead: 101 * 64, ahead_wide: 0, block: 48, skew: 320 }),
+    ("wide", ScanShape { planes: 8, ahead: [0, 101 * 64, 4096], block: 48, skew: 0 }),
+    ("wide-fetched", ScanShape { planes: 8, ahead: [101 * 64, 101 * 64, 4096], block: 48, skew: 320 }),
+    ("narrow-fetched", ScanShape { planes: 4, ahead: [101 * 64; 3], block: 48, skew: 320 }),
 ];
 
 pub(crate) const TILES: &Named<TilesShape> =

@@ -33,7 +33,12 @@ pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sum
         .fold((0, 0), |(count, turns), bundle| (count + 1, turns + bundle.turns()));
     let bundles = || Bundles { left: queries, first: 0, widest: shape.planes };
     if let (1, 1, Some(bundle)) = (count, turns, bundles().next()) {
-        let ahead = if bundle.planes() <= 4 { shape.ahead } else { shape.ahead_wide };
+        let [few, four, many] = shape.ahead;
+        let ahead = match bundle.planes() {
+            ..4 => few,
+            4 => four,
+            _ => many,
+        };
         let from = groups.as_ptr().cast::<u8>().wrapping_add(ahead);
         let lines = if ahead == 0 { 0 } else { TILES };
         return bundle.work(groups, 0, sums, Fetch { from, lines });
