@@ -7,11 +7,13 @@ mod bandwidth;
 mod facts;
 mod process;
 mod scan;
+mod shapes;
 
 pub(crate) use bandwidth::Reader;
 pub use facts::MachineFacts;
 pub(crate) use process::Peak;
 pub use scan::ScanRate;
+pub use shapes::{KernelShapes, Shapes, Trial};
 
 use crate::{BenchError, Options};
 use serde::Serialize;
@@ -27,6 +29,8 @@ pub struct MachineReport {
     pub machine: MachineFacts,
     /// One line per buffer and number of threads.
     pub reads: Vec<ReadRate>,
+    /// How kernels go through memory here, measured before the rest, which goes by it.
+    pub shapes: Shapes,
     /// The scan kernels on one thread, each in turns with a plain read of the same bytes.
     pub scans: Vec<ScanRate>,
 }
@@ -54,6 +58,7 @@ pub struct ReadRate {
 /// [`BenchError::Storage`] if memory cannot be had, [`BenchError::Threads`] if threads cannot.
 pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     let machine = MachineFacts::of_this(options);
+    let shapes = Shapes::measure()?;
     let passes = if options.quick { 5 } else { 15 };
     let large = memory_size(options);
     let small = machine.l2_bytes.unwrap_or(1 << 20) as usize / 2;
@@ -76,7 +81,7 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     drop(plain);
     let cached = vec![1u8; small];
     reads.push(one.rate("second-level cache", &cached, passes * 2000));
-    Ok(MachineReport { format: "sotto-machine/1", machine, reads, scans })
+    Ok(MachineReport { format: "sotto-machine/1", machine, reads, shapes, scans })
 }
 
 /// Memory on huge pages, all of it touched: unwritten pages all are the one zero page, which would be read from cache.
@@ -107,7 +112,9 @@ mod tests {
         let scans: Vec<usize> = report.scans.iter().map(|s| s.queries_count).collect();
         assert_eq!(scans, [1, 2, 4, 8, 1]);
         assert!(report.scans.iter().all(|s| s.buffer_bytes > 0 && s.of_read_ratio > 0.0));
+        assert_eq!(report.shapes.kernels.len(), 3);
         let text = report.table();
+        assert!(report.shapes.kernels.iter().all(|kernel| text.contains(&kernel.shape)));
         assert!(text.contains("GB/s") && text.contains(&report.machine.kernels));
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["format"], "sotto-machine/1");

@@ -159,6 +159,7 @@ impl Serve {
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
+        let kernels = super::kernels::ready();
         let running = Server::start(&config).map_err(blame::start)?;
         let scheme = if running.is_https { "https" } else { "http" };
         let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
@@ -192,6 +193,7 @@ impl Serve {
             "event": "serving",
             "public": public,
             "admin": admin,
+            "kernels": kernels,
             "tables": own.iter().map(Announced::json).collect::<Vec<_>>(),
             "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
             "certificate": running.own.as_ref().map(|own| &own.pem),

@@ -6,18 +6,16 @@
 
 use super::hints::{Hint, Hints};
 use super::place::{Place, equal, pick};
-use super::prf::lanes;
 use super::{Family, Params, Prf};
 use sotto_math::find::{Found, either16};
 use zeroize::Zeroizing;
 
 /// Blocks of eight ids that are looked at together: they and their tags stay in the first cache.
-const STRETCH: usize = 256;
+const STRETCH: usize = 512;
 
 /// What a search needs room for. It is kept from one query to the next, and wiped on drop.
 pub struct Search<F: Family> {
     blocks: Zeroizing<Vec<[u8; 16]>>,
-    offsets: Zeroizing<Vec<u16>>,
     found: Found,
     candidates: Zeroizing<Vec<u32>>,
     /// What is kept of them.
@@ -32,7 +30,6 @@ impl<F: Family> Search<F> {
     pub(super) fn new(params: &Params<F>) -> Self {
         Search {
             blocks: Zeroizing::new(vec![[0; 16]; STRETCH]),
-            offsets: Zeroizing::new(vec![0; 8 * STRETCH]),
             found: Found::new(params.candidates()),
             candidates: Zeroizing::new(vec![0; params.candidates()]),
             kept: Zeroizing::new(vec![Hint::default(); params.candidates()]),
@@ -67,13 +64,10 @@ impl<F: Family> Search<F> {
             let blocks = self.blocks.get_mut(..tags.len().div_ceil(8)).unwrap_or_default();
             let x = F::OFFSET + u64::from(row.partition);
             prf.aes().grid(x, 1, u64::from(first) / 8, blocks.len(), blocks);
-            self.offsets.iter_mut().zip(lanes(blocks)).for_each(|(to, offset)| *to = offset);
-            let offsets = self.offsets.get(..tags.len()).unwrap_or_default();
+            let offsets = blocks.as_flattened().as_chunks().0.get(..tags.len()).unwrap_or_default();
             either16(offsets, prf.mask(), row.offset, tags, tag, first, &mut self.found);
         }
-        // As many writes whatever was found.
-        let found = self.found.as_slice().iter().copied().chain(std::iter::repeat(hints.none()));
-        self.candidates.iter_mut().zip(found).for_each(|(candidate, id)| *candidate = id);
+        self.found.positions(hints.none(), &mut self.candidates);
     }
 
     /// Which candidates contain the row.

@@ -4,6 +4,7 @@ pub(super) mod aes;
 mod bytes;
 mod cyclic;
 mod digits;
+mod find;
 mod gauss;
 mod generic;
 mod lanes;
@@ -15,8 +16,10 @@ mod select;
 mod slots;
 mod tiles;
 
+use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
+use crate::find::Either;
 use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
@@ -56,15 +59,26 @@ macro_rules! kernels {
                 $name
             }
 
-            fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+            fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
                 // SAFETY: self proves the features.
                 unsafe { $scan(groups, queries, sums) }
             }
 
+            fn select(
+                &self,
+                _: &SelectShape,
+                blocks: &[[u8; 64]],
+                queries: usize,
+                selections: &[Matrices],
+                sums: &mut [[u8; 64]],
+            ) {
+                // SAFETY: self proves the features.
+                unsafe { select::select(blocks, queries, selections, sums) }
+            }
+
             compiled_by_all!();
             compiled! {
-                select::select as
-                    select(blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
+                find::either16 as either16(sought: &Either<'_>, hits: &mut [u64]);
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
             }
 

@@ -37,39 +37,39 @@ compiled_aes!(Vaes);
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+    let count = out.len() as u64;
+    // Runs along which one number grows by one and the other stays: all that begin with the same first number, or all there are.
+    let (step, run) = if ny == 1 { ([1, 0], count) } else { ([0, 1], ny) };
+    if run < BLOCKS as u64 {
+        return single::encrypt_pairs(key, Pairs { x, b: 0, y, ny }, out);
+    }
     let r = Zmm::with_aes();
     let keys = keys(key);
-    let (groups, rest) = out.as_chunks_mut::<BLOCKS>();
-    // Lanes of each register are four pairs; second numbers are counted from y, and so stay below ny.
-    let mut ahead = Pairs { x, b: 0, y: 0, ny };
-    let mut first = [[0u64; 8]; FLIGHT];
-    for lanes in first.as_flattened_mut().as_chunks_mut::<2>().0 {
-        *lanes = ahead.next_pair();
+    let mut steps = [[0u64; 8]; FLIGHT];
+    for (i, pair) in (0..).zip(steps.as_flattened_mut().as_chunks_mut::<2>().0) {
+        *pair = step.map(|step: u64| step * i);
     }
-    let mut pairs = [_mm512_setzero_si512(); FLIGHT];
-    for (pair, first) in pairs.iter_mut().zip(&first) {
-        *pair = load(first);
-    }
-    // What the walk came to is how far each pair is from its successor a flight later. It is less than a row
-    // in the second number, so at most one row ends between them.
-    let flight = pairs_of(ahead.x.wrapping_sub(x), ahead.b);
-    let row = pairs_of(1, ny.wrapping_neg());
-    let (from, ny8) = (pairs_of(0, y), _mm512_set1_epi64(ny as i64));
-    for out in groups.iter_mut() {
-        let mut blocks = pairs;
-        for block in &mut blocks {
-            *block = _mm512_add_epi64(*block, from);
+    let flight = step.map(|step| step * BLOCKS as u64);
+    let flight = pairs_of(flight[0], flight[1]);
+    // A run is no longer than all there are.
+    for (a, run) in (0..).zip(out.chunks_mut(run.min(count) as usize)) {
+        let x = x.wrapping_add(a);
+        let (groups, rest) = run.as_chunks_mut::<BLOCKS>();
+        let done = (groups.len() * BLOCKS) as u64;
+        let mut from = pairs_of(x, y);
+        for out in groups {
+            let mut blocks = [from; FLIGHT];
+            for (block, step) in blocks.iter_mut().zip(&steps) {
+                *block = _mm512_add_epi64(*block, load(step));
+            }
+            store_all(r, out, encrypt(r, &keys, blocks));
+            from = _mm512_add_epi64(from, flight);
         }
-        store_all(r, out, encrypt(r, &keys, blocks));
-        for pair in &mut pairs {
-            let next = _mm512_add_epi64(*pair, flight);
-            let ended = _mm512_cmpge_epu64_mask(_mm512_unpackhi_epi64(next, next), ny8);
-            *pair = _mm512_mask_add_epi64(next, ended, next, row);
+        if !rest.is_empty() {
+            let x = x.wrapping_add(step[0] * done);
+            single::encrypt_pairs(key, Pairs { x, b: step[1] * done, y, ny }, rest);
         }
     }
-    let mut next = [0u64; 8];
-    store(&mut next, pairs[0]);
-    single::encrypt_pairs(key, Pairs { x: next[0], b: next[1], y, ny }, rest);
 }
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]

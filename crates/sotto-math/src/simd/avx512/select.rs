@@ -12,6 +12,7 @@
 
 use super::lanes::{load, store};
 use crate::simd::generic::prefetch;
+use crate::simd::shapes::SelectShape;
 use crate::slices::{Matrices, Share};
 use core::arch::x86_64::*;
 
@@ -27,19 +28,21 @@ const STRIP: usize = 256;
 const PART: usize = 256;
 /// Lines of a block from which one group goes without tiles.
 const ALONE: usize = 16;
-/// How many bytes ahead a tile fetches that goes through memory in order.
-const AHEAD: usize = 8192;
-/// The same for one or two groups. On Zen 5 nothing told was best alone and worst with neighbours; this is good in both.
-const NEAR: usize = 4096;
-/// The same where eight wide blocks are read in turn, each in order.
+/// How many bytes ahead a tile fetches where eight wide blocks are read in turn, each in order.
 const ALONG: usize = 1024;
 
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], sums: &mut [Line]) {
+pub(super) fn select(
+    shape: &SelectShape,
+    blocks: &[Line],
+    queries: usize,
+    selections: &[Matrices],
+    sums: &mut [Line],
+) {
     let groups = queries.div_ceil(8);
     let lines = sums.len() / groups;
     if lines <= TILE && groups <= GROUPS {
-        let ahead = if groups <= 2 { NEAR } else { AHEAD };
+        let ahead = if groups <= 2 { shape.near } else { shape.far };
         let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead };
         return shaped(blocks, at, lines, groups, selections, sums);
     }
