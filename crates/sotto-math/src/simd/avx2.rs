@@ -18,7 +18,6 @@ mod tiles;
 
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
-use crate::find::Either;
 use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
@@ -67,7 +66,6 @@ macro_rules! kernels {
             compiled! {
                 select::select as
                     select(blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
-                find::either16 as either16(sought: &Either<'_>, hits: &mut [u64]);
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
             }
 
