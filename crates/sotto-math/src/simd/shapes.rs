@@ -48,7 +48,7 @@ pub(crate) struct SelectShape {
     /// The same for more groups.
     pub(crate) far: usize,
     /// Whether what tiles that take turns need next is fetched into the second cache, not the first.
-    pub(crate) outer: bool,
+    pub(crate) second: bool,
 }
 
 /// One of each.
@@ -72,8 +72,8 @@ pub(crate) const TILES: &Named<TilesShape> =
     &[("plain", TilesShape { fetch: false }), ("fetched", TilesShape { fetch: true })];
 
 pub(crate) const SELECT: &Named<SelectShape> = &[
-    ("plain", SelectShape { near: 0, far: 8192, outer: true }),
-    ("near", SelectShape { near: 4096, far: 8192, outer: false }),
+    ("plain", SelectShape { near: 0, far: 8192, second: true }),
+    ("near", SelectShape { near: 4096, far: 8192, second: false }),
 ];
 
 /// Kernels that have shapes, and the names of these.

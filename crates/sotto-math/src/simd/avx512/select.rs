@@ -11,7 +11,7 @@
 //! there are.
 
 use super::lanes::{load, store};
-use crate::simd::generic::{prefetch, prefetch_outer};
+use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::shapes::SelectShape;
 use crate::slices::{Matrices, Share};
 use core::arch::x86_64::*;
@@ -43,7 +43,7 @@ pub(super) fn select(
     let lines = sums.len() / groups;
     if lines <= TILE && groups <= GROUPS {
         let ahead = if groups <= 2 { shape.near } else { shape.far };
-        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead, outer: false };
+        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead, second: false };
         return shaped(blocks, at, lines, groups, selections, sums);
     }
     match groups {
@@ -62,7 +62,7 @@ pub(super) fn select(
                 for line in (strip..end).step_by(TILE) {
                     for group in (0..groups).step_by(GROUPS) {
                         let ahead = if group == 0 { ahead } else { 0 };
-                        let at = Place { lines, line, groups, group, first, ahead, outer: shape.outer };
+                        let at = Place { lines, line, groups, group, first, ahead, second: shape.second };
                         shaped(part, at, TILE.min(end - line), GROUPS.min(groups - group), selections, sums);
                     }
                 }
@@ -125,7 +125,7 @@ struct Place {
     /// How many bytes ahead it fetches; 0 if another tile does.
     ahead: usize,
     /// Whether it fetches into the second cache instead of the first.
-    outer: bool,
+    second: bool,
 }
 
 /// One tile, with every shape a loop of its own.
@@ -192,7 +192,7 @@ fn tile<const T: usize, const P: usize, const G: usize>(
                 for b in 0..2 * P {
                     for t in 0..T {
                         let next = turn[b * at.lines + at.line + t].as_ptr().wrapping_add(at.ahead);
-                        if at.outer { prefetch_outer(next) } else { prefetch(next) }
+                        if at.second { prefetch_second(next) } else { prefetch(next) }
                     }
                 }
             }
