@@ -8,7 +8,7 @@
 //! | kernel | what its shape says |
 //! |---|---|
 //! | `scan` | planes in a bundle, groups in a block, how far ahead is fetched |
-//! | `tiles` | whether the next run is fetched |
+//! | `tiles` | queries in a bundle, what is fetched and where to |
 //! | `select` | how far ahead is fetched, for few groups of queries and for many |
 
 use std::sync::OnceLock;
@@ -36,8 +36,15 @@ pub(crate) struct ScanShape {
 /// Of the pass over tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TilesShape {
-    /// Whether the next run is fetched while one is worked on.
-    pub(crate) fetch: bool,
+    /// Whether bundles are of two queries. Their sums leave registers for half the columns of a run, so that its lines are
+    /// not read in the order of memory.
+    pub(crate) pairs: bool,
+    /// Whether a lone query fetches ahead of itself. Several always do.
+    pub(crate) lone: bool,
+    /// How many runs ahead is fetched: of 8 KiB each.
+    pub(crate) runs: usize,
+    /// Whether into the second cache, not the first.
+    pub(crate) second: bool,
 }
 
 /// Of selected records.
@@ -68,8 +75,10 @@ pub(crate) const SCAN: &Named<ScanShape> = &[
     ("narrow-fetched", ScanShape { planes: 4, ahead: [101 * 64; 3], block: 48, skew: 320 }),
 ];
 
-pub(crate) const TILES: &Named<TilesShape> =
-    &[("plain", TilesShape { fetch: false }), ("fetched", TilesShape { fetch: true })];
+pub(crate) const TILES: &Named<TilesShape> = &[
+    ("plain", TilesShape { pairs: false, lone: false, runs: 2, second: true }),
+    ("fetched", TilesShape { pairs: true, lone: true, runs: 1, second: false }),
+];
 
 pub(crate) const SELECT: &Named<SelectShape> = &[
     ("plain", SelectShape { near: 0, far: 8192, second: true }),

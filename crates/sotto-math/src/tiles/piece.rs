@@ -11,8 +11,8 @@ use super::words::Words;
 use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 
-/// What a piece holds is in a cache already.
-const PLAIN: TilesShape = TilesShape { fetch: false };
+/// What a piece holds is in a cache already, and nothing that comes after it is needed next.
+const PLAIN: TilesShape = TilesShape { pairs: true, lone: false, runs: 0, second: false };
 
 /// Queries that one call of a kernel is given.
 const QUERIES: usize = 4;
