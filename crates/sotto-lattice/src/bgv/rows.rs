@@ -22,17 +22,40 @@ use std::ops::Range;
 const PARTS: usize = 2;
 
 /// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
-pub const STREAMED_COLS: usize = 2;
+pub const STREAMED_COLS: usize = TileLayout::GROUP_COLS;
 
-/// Most rows that are values at the same time, in each of those columns. That is 4 MiB, of the last cache: a piece that
-/// fits the one before it, of 8 rows, folds its sums so often that it took a quarter longer.
-const STREAMED_ROWS: usize = 31;
+/// Most rows that are values at the same time, in each of those columns. That is 4 MiB modulo each prime, of the last cache.
+const STREAMED_ROWS: usize = 15;
 
 /// Rows of a piece, for so many rows in all: in nearly equal pieces, and an odd number. The lines of one polynomial lie
 /// as far apart as a block of the piece is long, and would meet in few places of the caches if that were a power of
 /// two.
 fn streamed_rows(rows: usize) -> usize {
     rows.div_ceil(rows.div_ceil(STREAMED_ROWS)) | 1
+}
+
+/// Memory in which rows as coefficients become values.
+#[derive(Debug, Default)]
+pub struct Streaming {
+    coefficients: Vec<u64>,
+    /// Of each column.
+    values: Vec<words::Words>,
+    /// Modulo each prime, of the heights that there were.
+    pieces: Vec<Vec<Piece>>,
+}
+
+impl Streaming {
+    /// The pieces of one height and width.
+    fn pieces(&mut self, forms: &[Words], n: usize, height: usize, width: usize) -> Vec<&mut Piece> {
+        let fits = |piece: &Piece| (piece.layout().rows(), piece.layout().cols()) == (height, width);
+        self.pieces.resize_with(forms.len(), Vec::new);
+        for (pieces, form) in self.pieces.iter_mut().zip(forms) {
+            if !pieces.iter().any(fits) {
+                pieces.extend(Piece::new(form, n, height, width));
+            }
+        }
+        self.pieces.iter_mut().filter_map(|pieces| pieces.iter_mut().find(|piece| fits(piece))).collect()
+    }
 }
 
 /// The shape of a table at one level.
@@ -132,36 +155,43 @@ impl Table {
         cols: Range<usize>,
         row: &dyn Fn(usize, usize) -> &'a [u8],
         queries: &[Vec<&Selectors>],
+        room: &mut Streaming,
     ) -> Vec<Vec<Vec<u64>>> {
         let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
         assert!(cols.end <= self.layout.cols() && width <= STREAMED_COLS, "a few columns of this table");
         let stored = Stored::new(ring);
-        let mut values = vec![words::Words::zero(ring.words()); width];
-        let room = || vec![0; ring.words() * width * PARTS];
+        let zeroes = || vec![0; ring.words() * width * PARTS];
         let mut sums: Vec<Vec<Vec<u64>>> =
-            queries.iter().map(|queries| queries.iter().map(|_| room()).collect()).collect();
-        let mut pieces: Vec<Option<Piece>> = self.forms.iter().map(|_| None).collect();
+            queries.iter().map(|queries| queries.iter().map(|_| zeroes()).collect()).collect();
+        let mut coefficients = std::mem::take(&mut room.coefficients);
+        let mut values = std::mem::take(&mut room.values);
+        coefficients.resize(ring.words(), 0);
+        values.resize_with(self.forms.len() * STREAMED_COLS, || words::Words::zero(ring.words()));
         for first in (0..rows).step_by(streamed_rows(rows)) {
             let height = streamed_rows(rows).min(rows - first);
-            let limbs = rns.plans(self.level).zip(&self.forms).zip(&mut pieces).zip(queries).zip(&mut sums);
-            for (limb, ((((plan, form), piece), queries), sums)) in limbs.enumerate() {
-                if piece.as_ref().is_none_or(|piece| piece.layout().rows() != height) {
-                    *piece = Piece::new(form, ring.words(), height, width);
-                }
-                let Some(piece) = piece.as_mut() else { continue };
-                for i in 0..height {
-                    for (values, col) in values.iter_mut().zip(cols.clone()) {
-                        stored.residues(row(first + i, col), plan.modulus().value(), values);
+            let mut pieces = room.pieces(&self.forms, ring.words(), height, width);
+            for i in 0..height {
+                // Read once, and made values modulo every prime.
+                for (c, col) in cols.clone().enumerate() {
+                    stored.take(row(first + i, col), &mut coefficients);
+                    for (limb, plan) in rns.plans(self.level).enumerate() {
+                        let values = &mut values[limb * STREAMED_COLS + c];
+                        stored.residues_of(&coefficients, plan.modulus().value(), values);
                         ring.forward(limb, values);
                     }
+                }
+                for (piece, values) in pieces.iter_mut().zip(values.chunks_exact(STREAMED_COLS)) {
                     let mut polynomials: [&[u64]; STREAMED_COLS] = Default::default();
-                    polynomials.iter_mut().zip(&values).for_each(|(out, values)| *out = values);
+                    polynomials.iter_mut().zip(values).for_each(|(out, values)| *out = values);
                     piece.set_row(i, &polynomials[..width]);
                 }
+            }
+            for ((piece, queries), sums) in pieces.iter().zip(queries).zip(&mut sums) {
                 let mut out: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
                 piece.add(first, queries, &mut out);
             }
         }
+        (room.coefficients, room.values) = (coefficients, values);
         sums
     }
 

@@ -109,12 +109,20 @@ impl Stored {
     /// As [`take`](Self::take).
     pub fn residues(self, bytes: &[u8], prime: u64, out: &mut [u64]) {
         self.take(bytes, out);
-        if self.plain == 2 {
-            return;
-        }
-        let (half, up) = ((self.plain / 2) as i64, prime.wrapping_sub(self.plain));
-        // All ones for what is above a half.
-        out.iter_mut().for_each(|x| *x = x.wrapping_add(up & ((half - *x as i64) >> 63) as u64));
+        out.iter_mut().for_each(|x| *x = self.residue(prime, *x));
+    }
+
+    /// The same of coefficients that were taken already.
+    pub fn residues_of(self, coefficients: &[u64], prime: u64, out: &mut [u64]) {
+        out.iter_mut().zip(coefficients).for_each(|(out, x)| *out = self.residue(prime, *x));
+    }
+
+    #[inline]
+    fn residue(self, prime: u64, x: u64) -> u64 {
+        // All ones for what is above a half, which nothing is modulo 2.
+        x.wrapping_add(
+            prime.wrapping_sub(self.plain) & ((self.plain / 2).wrapping_sub(x) as i64 >> 63) as u64,
+        )
     }
 }
 

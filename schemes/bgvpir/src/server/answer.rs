@@ -10,7 +10,7 @@ use crate::rings::on_ring;
 use rayon::prelude::*;
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::pass::pass_in;
-use sotto_lattice::bgv::rows::STREAMED_COLS;
+use sotto_lattice::bgv::rows::{STREAMED_COLS, Streaming};
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Answer as Sent, Cipher, Rns, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
@@ -72,9 +72,10 @@ fn streamed<R: SlotRing>(
     let starts: Vec<usize> = (0..all).step_by(STREAMED_COLS).collect();
     let some: Vec<(Range<usize>, Vec<Vec<Vec<u64>>>)> = starts
         .into_par_iter()
-        .map(|start| {
+        .map_init(Streaming::default, |room, start| {
             let cols = start..(start + STREAMED_COLS).min(all);
-            let sums = table.shape.stream(rns, cols.clone(), &|row, col| rows.row(row, col), &selectors);
+            let sums =
+                table.shape.stream(rns, cols.clone(), &|row, col| rows.row(row, col), &selectors, room);
             (cols, sums)
         })
         .collect();

@@ -140,17 +140,19 @@ impl<R: SlotRing> Grid<'_, R> {
         // The first column is a chain too, of leaps. Its even places are split once more for the turn beside the leap, so that
         // no pair of rows waits for another.
         let column = chain(self.rns, self.rooms, self.leap, query, self.turns.rows());
-        let pairs: Vec<(usize, &[Cipher])> = column.chunks(2).enumerate().collect();
-        let pair = |scratch: &mut Scratch, (i, starts): (usize, &[Cipher])| self.pair(2 * i, starts, scratch);
+        let mut column = column.into_iter();
+        let rows = (0..self.turns.rows()).step_by(2);
+        let pairs: Vec<(usize, [Option<Cipher>; 2])> =
+            rows.map(|row| (row, [column.next(), column.next()])).collect();
+        let pair = |scratch: &mut Scratch, (row, starts)| self.pair(row, starts, scratch);
         let pairs = pairs.into_par_iter().map_init(|| Scratch::new(self.rns), pair);
         pairs.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
     /// An even row and the one below it, from the first place of each.
-    fn pair(&self, row: usize, starts: &[Cipher], scratch: &mut Scratch) -> Vec<Cipher> {
+    fn pair(&self, row: usize, starts: [Option<Cipher>; 2], scratch: &mut Scratch) -> Vec<Cipher> {
         let [upper, lower] = [self.turns.row(row), self.turns.row(row + 1)];
-        let Some((first, below)) = starts.split_first() else { return Vec::new() };
-        let (mut out, mut odd) = (vec![first.clone()], below.to_vec());
+        let [mut out, mut odd] = starts.map(|first| first.into_iter().collect::<Vec<_>>());
         for j in 0..upper {
             // To the right, and down, but where the first column was before.
             let (right, down) = (j + 1 < upper, j > 0 && j < lower);

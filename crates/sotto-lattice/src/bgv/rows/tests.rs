@@ -50,10 +50,16 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
             .collect();
         let by_limb: Vec<Vec<&Selectors>> =
             (0..level.primes()).map(|limb| laid.iter().map(|laid| &laid[limb]).collect()).collect();
+        let room = &mut Streaming::default();
         for start in (0..cols).step_by(STREAMED_COLS) {
             let some = start..(start + STREAMED_COLS).min(cols);
-            let streamed =
-                table.stream(rns, some.clone(), &|row, col| stored[plain(row, col)].as_slice(), &by_limb);
+            let streamed = table.stream(
+                rns,
+                some.clone(),
+                &|row, col| stored[plain(row, col)].as_slice(),
+                &by_limb,
+                room,
+            );
             for (query, sums) in sums.iter().enumerate() {
                 let mine: Vec<&[u64]> = streamed.iter().map(|limb| limb[query].as_slice()).collect();
                 let mine = table.columns(rns, &mine, some.len(), 0..some.len());
