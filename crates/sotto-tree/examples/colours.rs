@@ -1,8 +1,8 @@
 //! What colours take: a binary tree's classes written down, and the rows of a leaf that nobody may learn:
 //! `cargo run --release -p sotto-tree --example colours -- [HEIGHT ...]`.
 //!
-//! Medians, with the least in brackets, on one thread. Classes are written down up to 28 layers; every row is compared with that of
-//! the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written lies on huge pages.
+//! Medians, with the least in brackets, on one thread. Classes are written down up to 28 layers; every row is compared with
+//! that of the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written lies on huge pages.
 
 use sotto_tree::colour::Colouring;
 use sotto_tree::shape::Shape;
