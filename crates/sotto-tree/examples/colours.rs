@@ -2,7 +2,7 @@
 //! `cargo run --release -p sotto-tree --example colours -- [HEIGHT ...]`.
 //!
 //! Medians, with the least in brackets, on one thread. Classes are written down up to 28 layers; every row is compared with
-//! that of the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written lies on huge pages.
+//! that of the walk for leaves that are no secret. With `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` what is written is on huge pages.
 
 use sotto_tree::colour::Colouring;
 use sotto_tree::shape::Shape;

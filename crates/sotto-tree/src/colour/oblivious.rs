@@ -13,7 +13,7 @@ const LAYERS: usize = Shape::MOST_LAYERS;
 /// A walk of which everything is secret.
 struct Secret {
     state: u32,
-    /// Of each place the nodes of its colour to the left, above the lowest byte, which is the colour: rows have fewer than 56 bits.
+    /// Of each place the nodes of its colour to the left, above the lowest byte, which is the colour.
     words: [u64; LAYERS],
 }
 
@@ -22,8 +22,8 @@ struct Kept {
     state: u32,
     /// The node's place.
     place: u8,
-    /// Of each place in the next list the place in this one, in the lowest byte, and above it of each place in this list what is to
-    /// be counted before the node's row is read off.
+    /// Of each place in the next list the place in this one, in the lowest byte, and above it, of each place in this list, what is
+    /// to be counted before the node's row is read off.
     words: [u64; LAYERS],
     /// What is added to that row.
     ahead: u64,
