@@ -26,11 +26,11 @@ use crate::modulus::Modulus;
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
 pub use circulant::Circulant;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use grid::WIDTH;
 pub(crate) use grid::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS,
 };
-#[cfg(target_arch = "x86_64")]
-pub(crate) use grid::{HEIGHT, WIDTH};
 
 /// The order of the roots of unity.
 pub const ORDER: usize = 8191;
@@ -49,6 +49,8 @@ pub const GENERATOR: usize = 17;
 pub struct RaderPlan {
     modulus: Modulus,
     root: u64,
+    /// 1/8191, with a quotient of 64 bits.
+    over_order: Factor,
     forward: Circulant,
     inverse: Circulant,
 }
@@ -70,6 +72,7 @@ impl RaderPlan {
         Some(RaderPlan {
             modulus: q,
             root,
+            over_order: Factor::new(over, q.value(), true),
             forward: Circulant::new(q, |exponent| powers[exponent])?,
             inverse: Circulant::new(q, |exponent| q.mul(over, powers[ORDER - exponent]))?,
         })
@@ -114,21 +117,19 @@ impl RaderPlan {
     }
 
     pub(crate) fn forward_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        let constant = x.first().map_or(0, |x| *x);
-        self.forward.to_values_with(kernels, x);
-        for x in &mut x[..DEGREE] {
-            *x = self.modulus.add(*x, constant);
-        }
+        // With the constant coefficient taken off all, that of X^8190 too, the polynomial has the same values and no constant.
+        check(x.len());
+        let constant = x[0];
+        self.forward.values_of(kernels, x, |x| self.modulus.sub(x, constant));
     }
 
     pub(crate) fn inverse_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        self.inverse.to_coefficients_with(kernels, x);
-        // These are the coefficients of the polynomial with the value 0 at 1: their sum is zero, which gives the first. It is
-        // a sum of 8190 numbers below 2^50.
-        let q = self.modulus.value();
-        let sum = x[1..ORDER].iter().sum();
-        x[0] = self.modulus.neg(Factor::new(1, q, true).times(sum, q));
-        self.reduce(x);
+        // These are the coefficients of the polynomial with the value 0 at 1. The first is the sum of all values, 8190 numbers
+        // below 2^50, over 8191.
+        check(x.len());
+        let first = self.over_order.times(x[..DEGREE].iter().sum(), self.modulus.value());
+        let last = self.inverse.coefficients_of(kernels, x, |x, last| self.modulus.sub(x, last));
+        x[0] = self.modulus.sub(first, last);
     }
 }
 

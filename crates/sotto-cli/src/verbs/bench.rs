@@ -77,8 +77,10 @@ impl Bench {
                 return Err(Failure::usage("there is no drawing of `bench machine`").fix("leave --svg out"));
             }
             let report = machine::probe(&options).map_err(blame::bench)?;
+            super::kernels::keep(&report.shapes);
             return self.print(screen, &report.table(), &report, &report.json());
         }
+        super::kernels::ready();
         if let [first, dir] = self.definitions.as_slice()
             && first == "server"
         {

@@ -17,11 +17,30 @@ pub struct Circulant {
     to_coefficients: Spectrum,
 }
 
-/// Where everything lies among the cells: where it is put, and where a convolution leaves it.
+/// Where everything lies, from the first coefficient or the first value on.
 struct Order {
-    /// From the first coefficient on.
-    coefficients: Vec<[u16; 2]>,
-    values: Vec<[u16; 2]>,
+    coefficients: Places,
+    values: Places,
+}
+
+/// Words in the order of the cells, and the other way.
+struct Places {
+    /// For each cell the index of its word; of a cell that only fills up, any.
+    words: Box<[[u16; WIDTH]; HEIGHT]>,
+    /// For each word the cell where a convolution leaves it.
+    cells: Vec<u16>,
+}
+
+impl Places {
+    /// For words of which the `i`th is at place `place(i)` of the cyclic group.
+    fn new(place: impl Fn(usize) -> usize) -> Self {
+        let mut words = Box::new([[0; WIDTH]; HEIGHT]);
+        for i in 0..DEGREE {
+            words.as_flattened_mut()[usize::from(grid::cell(place(i)))] = i as u16;
+        }
+        let cells = (0..DEGREE).map(|i| grid::cell(negative(place(i)))).collect();
+        Places { words, cells }
+    }
 }
 
 /// 17^i modulo 8191.
@@ -31,10 +50,9 @@ static POWERS: LazyLock<Vec<usize>> = LazyLock::new(|| {
 });
 
 static ORDERS: LazyLock<Order> = LazyLock::new(|| {
-    let cells = |k: usize| [k, negative(k)].map(grid::cell);
-    let mut coefficients = vec![[0; 2]; DEGREE];
-    (0..DEGREE).for_each(|k| coefficients[POWERS[negative(k)] - 1] = cells(k));
-    Order { coefficients, values: (0..DEGREE).map(cells).collect() }
+    let mut logarithms = vec![0; ORDER];
+    (0..DEGREE).for_each(|k| logarithms[POWERS[k]] = k);
+    Order { coefficients: Places::new(|i| negative(logarithms[i + 1])), values: Places::new(|i| i) }
 });
 
 fn negative(k: usize) -> usize {
@@ -68,35 +86,62 @@ impl Circulant {
     }
 
     pub(crate) fn to_values_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        check(x.len());
-        let (coefficients, values) = (&ORDERS.coefficients, &ORDERS.values);
-        self.multiply(kernels, &self.to_values, [(1, coefficients), (0, values)], x);
+        self.values_of(kernels, x, |x| x);
     }
 
     pub(crate) fn to_coefficients_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
-        check(x.len());
-        let (coefficients, values) = (&ORDERS.coefficients, &ORDERS.values);
-        self.multiply(kernels, &self.to_coefficients, [(0, values), (1, coefficients)], x);
+        self.coefficients_of(kernels, x, |x, _| x);
     }
 
-    /// From where the first says to where the second does, each with the index of its first word.
+    /// [`to_values`](Self::to_values) of what `before` makes of each coefficient.
+    pub(super) fn values_of(&self, kernels: &dyn Kernels, x: &mut [u64], before: impl Fn(u64) -> u64) {
+        check(x.len());
+        let (from, to) = (&ORDERS.coefficients, &ORDERS.values);
+        let mut cells = [[0; WIDTH]; HEIGHT];
+        self.multiply(kernels, &self.to_values, from, &x[1..ORDER], before, &mut cells);
+        let (values, rest) = x.split_at_mut(DEGREE);
+        put(&cells, to, values, |x| x);
+        rest.fill(0);
+    }
+
+    /// [`to_coefficients`](Self::to_coefficients), and what `after` makes of each of them and the last, which is returned.
+    pub(super) fn coefficients_of(
+        &self,
+        kernels: &dyn Kernels,
+        x: &mut [u64],
+        after: impl Fn(u64, u64) -> u64,
+    ) -> u64 {
+        check(x.len());
+        let (from, to) = (&ORDERS.values, &ORDERS.coefficients);
+        let mut cells = [[0; WIDTH]; HEIGHT];
+        self.multiply(kernels, &self.to_coefficients, from, &x[..DEGREE], |x| x, &mut cells);
+        let last = cells.as_flattened()[usize::from(to.cells[DEGREE - 1])];
+        let (zero, rest) = x.split_at_mut(1);
+        let (coefficients, rest) = rest.split_at_mut(DEGREE);
+        put(&cells, to, coefficients, |x| after(x, last));
+        (zero[0], rest[0]) = (0, 0);
+        last
+    }
+
+    /// Puts the product into the cells.
     fn multiply(
         &self,
         kernels: &dyn Kernels,
         spectrum: &Spectrum,
-        [(start, from), (end, to)]: [(usize, &Vec<[u16; 2]>); 2],
-        x: &mut [u64],
+        from: &Places,
+        x: &[u64],
+        before: impl Fn(u64) -> u64,
+        cells: &mut Cells,
     ) {
-        let mut cells: Cells = [[0; WIDTH]; HEIGHT];
-        let flat = cells.as_flattened_mut();
-        for (x, &[at, _]) in x[start..].iter().zip(from) {
-            flat[usize::from(at)] = *x;
+        for (row, words) in cells.iter_mut().zip(&*from.words) {
+            row.iter_mut().zip(words).for_each(|(cell, word)| *cell = before(x[usize::from(*word)]));
         }
-        kernels.cyclic(&self.grid, spectrum, &mut cells);
-        let flat = cells.as_flattened();
-        x.fill(0);
-        for (x, &[_, at]) in x[end..].iter_mut().zip(to) {
-            *x = flat[usize::from(at)];
-        }
+        kernels.cyclic(&self.grid, spectrum, cells);
     }
+}
+
+/// What `after` makes of the word in each place.
+fn put(cells: &Cells, to: &Places, out: &mut [u64], after: impl Fn(u64) -> u64) {
+    let cells = cells.as_flattened();
+    out.iter_mut().zip(&to.cells).for_each(|(out, at)| *out = after(cells[usize::from(*at)]));
 }

@@ -10,9 +10,10 @@ use crate::ntt::Factor;
 
 pub(crate) const ROWS: usize = 91;
 pub(crate) const COLUMNS: usize = 90;
-/// Rows and columns with what fills registers up.
-pub(crate) const HEIGHT: usize = 92;
-pub(crate) const WIDTH: usize = 96;
+/// Rows and columns with what fills registers of eight words up. Rows are an odd number of cache lines apart, so that those of
+/// a column do not meet in few places of the caches.
+pub(crate) const HEIGHT: usize = 96;
+pub(crate) const WIDTH: usize = 104;
 
 /// The places, row by row.
 pub(crate) type Cells = [[u64; WIDTH]; HEIGHT];
@@ -62,11 +63,13 @@ pub(crate) struct Nine {
     pub(crate) twiddles: [Root; 3],
 }
 
-/// A factor, as an integer, and for arithmetic in floating point nearest to zero and over q.
+/// A factor as an integer, for products of 52 bits times 2^52 too, and for arithmetic in floating point nearest to zero and
+/// over q.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Root {
-    pub(crate) w: u64,
+    pub(crate) factor: Factor,
+    pub(crate) scaled: u64,
     pub(crate) centred: f64,
     pub(crate) over_q: f64,
 }
@@ -186,6 +189,8 @@ impl Root {
     fn new(q: &Modulus, w: u64) -> Self {
         // Below 2^49, so that the conversion is exact.
         let centred = q.centred(w) as f64;
-        Root { w, centred, over_q: centred / q.value() as f64 }
+        let over_q = centred / q.value() as f64;
+        let scaled = q.reduce_u128(u128::from(w) << 52);
+        Root { factor: Factor::new(w, q.value(), false), scaled, centred, over_q }
     }
 }

@@ -1,6 +1,7 @@
 //! 64-byte registers: AVX-512 with byte products (VNNI) and 52-bit products (IFMA).
 
 mod aes;
+mod cyclic;
 mod digits;
 mod find;
 mod fold;
@@ -17,8 +18,8 @@ mod sha256;
 mod slots;
 mod tiles;
 
-use super::avx2::Avx2;
 use super::avx2::aes::AesNi;
+use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
 use crate::fold::{LANES, Lanes, Sources};
@@ -53,12 +54,13 @@ impl Kernels for Avx512 {
 
     compiled_by_all!();
     compiled! {
-        scan::scan as scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+        scan::scan as scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
         ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
         products::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
         sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
         fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
         select::matrices as matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]);
+        cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
         slots::permute as permute(a: &Automorphism, x: &[u64], out: &mut [u64]);
         digits::decompose_pair as decompose_pair(d: &PairDigits, x: [&[u64]; 2], out: [&mut [u64]; 2]);
     }
@@ -71,10 +73,17 @@ impl Kernels for Avx512 {
         unsafe { products::mul_acc_wide(a, b, sum.cells) }
     }
 
-    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]) {
+    fn select(
+        &self,
+        shape: &SelectShape,
+        blocks: &[[u8; 64]],
+        queries: usize,
+        selections: &[Matrices],
+        sums: &mut [[u8; 64]],
+    ) {
         if is_x86_feature_detected!("gfni") {
             // SAFETY: self proves AVX-512, and GFNI was asked for.
-            unsafe { select::select(blocks, queries, selections, sums) }
+            unsafe { select::select(shape, blocks, queries, selections, sums) }
         } else {
             scalar::select(blocks, queries, selections, sums);
         }
@@ -82,12 +91,5 @@ impl Kernels for Avx512 {
 
     fn aes(&self) -> &'static dyn Blocks {
         aes::Vaes::probe().or_else(AesNi::probe).unwrap_or(&scalar::Plain)
-    }
-
-    fn cyclic(&self, g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
-        match Avx2::probe() {
-            Some(half) => half.cyclic(g, spectrum, cells),
-            None => scalar::cyclic(g, spectrum, cells),
-        }
     }
 }

@@ -23,6 +23,7 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod generic;
 mod scalar;
+pub(crate) mod shapes;
 
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
@@ -37,6 +38,7 @@ use crate::ntt::{Automorphism, Room, Tables};
 use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
+use shapes::{ScanShape, SelectShape};
 use std::sync::OnceLock;
 
 /// Byte planes of one query for a run of column groups.
@@ -56,7 +58,7 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
     /// sums per plane, query after query, wrapping modulo 2^32.
-    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+    fn scan(&self, shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
 
     /// Reduced coefficients to reduced slots.
     fn ntt_forward(&self, t: &Tables, x: &mut [u64]);
@@ -86,7 +88,14 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds the records in bit slices that each query selects to its bits of the sums: one block of sums for each
     /// eight queries.
-    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
+    fn select(
+        &self,
+        shape: &SelectShape,
+        blocks: &[[u8; 64]],
+        queries: usize,
+        selections: &[Matrices],
+        sums: &mut [[u8; 64]],
+    );
 
     /// The exclusive or of all 64-bit words.
     fn read(&self, bytes: &[u8]) -> u64;

@@ -21,18 +21,21 @@
 use super::lanes::{load, store};
 use super::ntt::{Constants, Factors, from_integers, to_integers, transpose};
 use crate::rader::{
-    COLUMNS, Cells, FIVES, Grid, HEIGHT, NINES, Nine, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
+    COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS, WIDTH,
 };
 use core::arch::x86_64::*;
 
+/// Registers that rows and columns fill.
+const STRIPS: usize = ROWS.div_ceil(4);
+
 /// The places of four columns or rows.
-type Strip = [__m256d; HEIGHT];
+type Strip = [__m256d; WIDTH];
 
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
     let c = Constants::of(&g.modulus);
-    let mut x = [_mm256_setzero_pd(); HEIGHT];
-    for v in 0..HEIGHT / 4 {
+    let mut x = [_mm256_setzero_pd(); WIDTH];
+    for v in 0..STRIPS {
         for (x, row) in x.iter_mut().zip(&*cells) {
             *x = from_integers(load(&row.as_chunks::<4>().0[v]));
         }
@@ -41,7 +44,7 @@ pub(super) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
             store(&mut row.as_chunks_mut::<4>().0[v], _mm256_castpd_si256(*x));
         }
     }
-    for (v, rows) in cells.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+    for (v, rows) in cells.as_chunks_mut::<4>().0.iter_mut().enumerate().take(STRIPS) {
         take_rows(rows, &mut x);
         across(g, c, &mut x);
         for (x, factors) in x.iter_mut().zip(spectrum) {
@@ -50,7 +53,7 @@ pub(super) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
         across(g, c, &mut x);
         put_rows(&x, rows);
     }
-    for v in 0..HEIGHT / 4 {
+    for v in 0..STRIPS {
         for (x, row) in x.iter_mut().zip(&*cells) {
             *x = _mm256_castsi256_pd(load(&row.as_chunks::<4>().0[v]));
         }

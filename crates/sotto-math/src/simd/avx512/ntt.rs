@@ -115,7 +115,7 @@ fn load_square(square: &Square) -> [__m512i; 8] {
 /// An 8 by 8 transposition: pairs of lanes, then pairs of halves, then pairs of quarters.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn transpose(x: [__m512i; 8]) -> [__m512i; 8] {
+pub(super) fn transpose(x: [__m512i; 8]) -> [__m512i; 8] {
     let [a, b, c, d, e, f, g, h] = x;
     let [c0, c2, c4, c6] = transpose_quarters([
         _mm512_unpacklo_epi64(a, b),

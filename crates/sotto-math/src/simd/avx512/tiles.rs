@@ -43,10 +43,13 @@ fn runs<const PAIR: bool, const K: usize>(s: &Sums, block: Block<'_>, sums: &mut
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        fetch_selectors(&block, &run);
+        if block.shape.fetch {
+            fetch_selectors(&block, &run);
+        }
         let width = run.cols.len();
         let pieces = queries / 2 * width.div_ceil(at_once(2 * K)) + queries % 2 * width.div_ceil(at_once(K));
-        let mut fetch = Fetch { at: rest.as_ptr().cast(), due: 0, lines: width, pieces };
+        let lines = if block.shape.fetch { width } else { 0 };
+        let mut fetch = Fetch { at: rest.as_ptr().cast(), due: 0, lines, pieces };
         for (selectors, sums) in block.selectors.chunks(2).zip(sums.chunks_mut(2)) {
             match (selectors, sums) {
                 ([a], [x]) => {

@@ -54,8 +54,8 @@ fn small<const P: usize, const H: usize>(g: &Grid, roots: &Roots<H>, at: &[u8; P
         let (mut even, mut odd) = (u128::from(first), 0);
         for j in 0..H {
             // At most seven numbers below 2^100.
-            even += u128::from(sums[j]) * u128::from(roots.even[k][j].w);
-            odd += u128::from(differences[j]) * u128::from(roots.odd[k][j].w);
+            even += u128::from(sums[j]) * u128::from(roots.even[k][j].factor.w);
+            odd += u128::from(differences[j]) * u128::from(roots.odd[k][j].factor.w);
         }
         let (even, odd) = (g.reduce(even), g.reduce(odd));
         (x[at[1 + k]], x[at[P - 1 - k]]) = (q.add(even, odd), q.sub(even, odd));
@@ -68,7 +68,7 @@ fn nine(q: &Modulus, roots: &Nine, at: &[u8; 9], x: &mut [u64]) {
     let mut y = [0, 1, 2].map(|i| three(q, &roots.third, [x[at[i]], x[at[i + 3]], x[at[i + 6]]]));
     let [first, second, fourth] = &roots.twiddles;
     for (i, k, root) in [(1, 1, first), (1, 2, second), (2, 1, second), (2, 2, fourth)] {
-        y[i][k] = q.mul(y[i][k], root.w);
+        y[i][k] = q.mul(y[i][k], root.factor.w);
     }
     for k in 0..3 {
         [x[at[k]], x[at[k + 3]], x[at[k + 6]]] = three(q, &roots.third, [y[0][k], y[1][k], y[2][k]]);
@@ -76,6 +76,6 @@ fn nine(q: &Modulus, roots: &Nine, at: &[u8; 9], x: &mut [u64]) {
 }
 
 fn three(q: &Modulus, root: &Root, [a, b, c]: [u64; 3]) -> [u64; 3] {
-    let product = q.mul(q.sub(b, c), root.w);
+    let product = q.mul(q.sub(b, c), root.factor.w);
     [q.add(a, q.add(b, c)), q.add(q.sub(a, c), product), q.sub(q.sub(a, b), product)]
 }
