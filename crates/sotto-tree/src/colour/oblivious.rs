@@ -22,8 +22,8 @@ struct Kept {
     state: u32,
     /// The node's place.
     place: u8,
-    /// Of each place in the next list the place in this one, in the lowest byte, and above it, of each place in this list, what is
-    /// to be counted before the node's row is read off.
+    /// Of each place in the next list the place in this one, in the lowest byte, and above it what is
+    /// to be counted of each place in this list before the node's row is read off.
     words: [u64; LAYERS],
     /// What is added to that row.
     ahead: u64,
