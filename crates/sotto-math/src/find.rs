@@ -74,8 +74,8 @@ impl Drop for Found {
 impl Aes {
     /// Finds `base + i`, modulo 2^32, for every `i` whose word is sought, or whose tag is.
     ///
-    /// Words are those of the blocks of `from[0]` and each number from `from[1]` on ([`Aes::grid`]), eight little-endian ones to a
-    /// block; a word is `words.0` in the bits that `words.1` has. The tags are `tags.0`, and `tags.1` is sought.
+    /// Words are those of the blocks of `from[0]` and each number from `from[1]` on ([`Aes::grid`]), eight little-endian ones to
+    /// a block, and `words.0` is sought, in the bits that `words.1` has. The tags are `tags.0`, and `tags.1` is sought.
     ///
     /// Time depends on lengths alone. Bits of sixty-four positions at a time are written and the list's end moves on or does
     /// not, so the only address that depends on content is that of the end, within the list.

@@ -1,4 +1,4 @@
-//! What hints cost in a scheme whose clients keep them: making them, and lookups one after the other, for examples to measure with.
+//! What hints cost in a scheme whose clients keep them: making them, and lookups one after the other. Examples measure with it.
 //!
 //! Every record that comes back is compared with the table's. Pages are what the allocator asks for: with glibc's
 //! `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` they are huge ones, as `sotto bench` and `sotto serve` have them for tables.

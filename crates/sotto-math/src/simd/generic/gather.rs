@@ -3,9 +3,9 @@
 use super::{Register, Word, prefetch_second};
 use crate::gather::{Picks, Rows};
 
-/// How many partitions ahead rows are fetched. Measured on Zen 5 with rows of 32 bytes, of 32 MiB to 8 GiB, fetched into the first
-/// cache: 64 to 128 take the same time, and a third to a half less than 16 or 32. On Zen 4, of 512 MiB: into the second cache 64 to
-/// 512 take the same time, and less than half of what they take into the first.
+/// How many partitions ahead rows are fetched. Measured on Zen 5 with rows of 32 bytes, of 32 MiB to 8 GiB, fetched into the
+/// first cache: 64 to 128 take the same time, and a third to a half less than 16 or 32. On Zen 4, of 512 MiB: into the second
+/// cache 64 to 512 take the same time, and less than half of what they take into the first.
 const AHEAD: usize = 96;
 
 /// The same for wider rows, of which fewer fit the nearest cache.
