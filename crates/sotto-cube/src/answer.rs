@@ -8,13 +8,12 @@
 //! | packing, switching | [`respond`](Cube::respond) | what is left becomes the few bits that are sent |
 //!
 //! [`Cube`] is the server of every scheme of the family; `serve` takes the steps for a batch. Large buffers go from one
-//! answer to the next: see `spare`.
+//! answer to the next: see [`Spare`].
 
 mod fold;
 mod prepare;
 mod respond;
 mod serve;
-mod spare;
 
 use crate::message::{Answer, UnitAnswer};
 use crate::params::{Inner, Params};
@@ -23,9 +22,9 @@ use rayon::prelude::*;
 use sotto_core::{Held, Image, Misuse, Result, Section};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::ring::Level;
+use sotto_lattice::spare::Spare;
 use sotto_math::modulus::Modulus;
 use sotto_math::tiles::{self, Room, Selectors, Words};
-use spare::Spare;
 use std::ops::Range;
 use std::sync::Arc;
 

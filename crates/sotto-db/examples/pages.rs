@@ -66,15 +66,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let section = image.answered_from().ok_or("nothing to answer from")?;
     let mapped = image.section(section).unwrap_or_default();
     let sampled = image.huge_share().unwrap_or(f64::NAN);
-    read(mapped);
+    let first = read(mapped);
     let pages = image.pages(section).ok_or("the system does not say what the pages are")?;
     let copy = HugeBuffer::of(mapped)?;
     let copied = pages_of(&copy).unwrap_or_default();
     let (mut own, mut other): (Vec<_>, Vec<_>) = (0..9).map(|_| (read(mapped), read(&copy))).unzip();
     println!(
-        "{scheme} {mib} MiB: encoded in {:.2} s; file {:.3} huge (sampled {sampled:.2}), read at {:.1} GB/s; \
+        "{scheme} {mib} MiB: encoded in {:.2} s, first read in {:.2} s; file {:.3} huge (sampled {sampled:.2}), read at {:.1} GB/s; \
          copy {:.3} huge, read at {:.1} GB/s",
         encoded.as_secs_f64(),
+        first.as_secs_f64(),
         pages.huge_share().unwrap_or(f64::NAN),
         rate(mapped, &mut own),
         copied.huge_share().unwrap_or(f64::NAN),

@@ -13,6 +13,7 @@
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
 //! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, coefficients that expand |
 //! | [`scratch`] | the working memory of all these |
+//! | [`spare`] | memory from one answer to the next |
 //! | `words` | words that start on a cache line |
 //!
 //! Ciphertexts are `(a, b)` with `b = a s + e + m`: the phase is `b - a s`; those of [`bgv`] are `(c0, c1)` or
@@ -36,4 +37,5 @@ pub mod ring;
 pub mod scratch;
 pub mod secret;
 pub mod security;
+pub mod spare;
 mod words;

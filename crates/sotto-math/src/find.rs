@@ -1,12 +1,15 @@
 //! Where a word lies in a list, found without telling by time where.
 
-use crate::simd::{self, Kernels};
+use crate::aes::Aes;
+use crate::simd::{self, Blocks};
 use zeroize::Zeroize;
 
 /// Positions that are looked at together: the bits of a word.
 const TOGETHER: usize = 64;
 /// Words of bits that a kernel fills at once, so that they stay in the nearest cache.
 const WORDS: usize = 64;
+/// Positions that those are.
+pub(crate) const PART: usize = WORDS * TOGETHER;
 
 /// Positions that were found, with fixed room, wiped on drop.
 ///
@@ -68,36 +71,44 @@ impl Drop for Found {
     }
 }
 
-/// Finds `base + i`, modulo 2^32, for every `i` with `a[i] & mask == x` or `b[i] == y`; numbers of `a` are little-endian.
-///
-/// Time depends on lengths alone. Bits of sixty-four positions at a time are written and the list's end moves on or does
-/// not, so the only address that depends on content is that of the end, within the list.
-///
-/// # Panics
-/// If `a` and `b` differ in length.
-pub fn either16(a: &[[u8; 2]], mask: u16, x: u16, b: &[u16], y: u16, base: u32, found: &mut Found) {
-    either16_with(simd::kernels(), &Either { a, mask, x, b, y }, base, found);
+impl Aes {
+    /// Finds `base + i`, modulo 2^32, for every `i` whose word is sought, or whose tag is.
+    ///
+    /// Words are those of the blocks of `from[0]` and each number from `from[1]` on ([`Aes::grid`]), eight little-endian ones to a
+    /// block; a word is `words.0` in the bits that `words.1` has. The tags are `tags.0`, and `tags.1` is sought.
+    ///
+    /// Time depends on lengths alone. Bits of sixty-four positions at a time are written and the list's end moves on or does
+    /// not, so the only address that depends on content is that of the end, within the list.
+    pub fn find(&self, from: [u64; 2], words: (u16, u16), tags: (&[u16], u16), base: u32, found: &mut Found) {
+        let ((word, mask), (tags, tag)) = (words, tags);
+        let sought = Sought { word, mask, tag };
+        find_with(simd::kernels().aes(), self, from, tags, sought, base, found);
+    }
 }
 
-/// What [`either16`] looks for, and where.
+/// What is sought: words that are this one in the bits of the mask, and those with this tag.
 #[derive(Clone, Copy)]
-pub(crate) struct Either<'a> {
-    pub(crate) a: &'a [[u8; 2]],
+pub(crate) struct Sought {
+    pub(crate) word: u16,
     pub(crate) mask: u16,
-    pub(crate) x: u16,
-    pub(crate) b: &'a [u16],
-    pub(crate) y: u16,
+    pub(crate) tag: u16,
 }
 
-fn either16_with(kernels: &dyn Kernels, sought: &Either<'_>, base: u32, found: &mut Found) {
-    const PART: usize = WORDS * TOGETHER;
-    assert_eq!(sought.a.len(), sought.b.len(), "as many words in both lists");
+fn find_with(
+    blocks: &dyn Blocks,
+    key: &Aes,
+    [x, y]: [u64; 2],
+    tags: &[u16],
+    sought: Sought,
+    base: u32,
+    found: &mut Found,
+) {
     let Found { room, count, hits } = found;
     let last = room.len() - 1;
     let (mut end, mut from) = (*count, base);
-    for (a, b) in sought.a.chunks(PART).zip(sought.b.chunks(PART)) {
-        let hits = &mut hits[..a.len().div_ceil(TOGETHER)];
-        kernels.either16(&Either { a, b, ..*sought }, hits);
+    for (tags, y) in tags.chunks(PART).zip((0..).map(|part| y.wrapping_add(part * (PART / 8) as u64))) {
+        let hits = &mut hits[..tags.len().div_ceil(TOGETHER)];
+        blocks.find(key, [x, y], tags, sought, hits);
         for bits in hits {
             room[end.min(last)] = [*bits, from.into()];
             end += ((*bits | bits.wrapping_neg()) >> (TOGETHER - 1)) as usize;

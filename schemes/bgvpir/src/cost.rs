@@ -8,6 +8,12 @@ use sotto_core::work;
 use sotto_lattice::bgv::Stored;
 use sotto_math::bits::packed_len;
 
+/// Bytes of a ciphertext of two parts modulo so many primes.
+#[cfg(feature = "server")]
+pub(crate) fn cipher_bytes(primes: u64) -> u64 {
+    primes * 2 * 8 * LIMB as u64
+}
+
 /// Bytes of the seed that stands for all masks of a message.
 pub(crate) const SEED_BYTES: usize = 32;
 

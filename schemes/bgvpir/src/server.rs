@@ -6,6 +6,7 @@
 //! | [`image`] | where rows lie in the image |
 //! | [`encode`], [`revise`] | rows into the image, and changes of them |
 //! | `read` | records out of the image |
+//! | `rooms` | memory from one answer to the next |
 //! | [`prepare`] | a query becomes u and v |
 //! | [`answer`] | sums over rows, products with u, and what is sent |
 //! | [`paper`] | the paper's order of products |
@@ -18,6 +19,7 @@ pub mod paper;
 pub mod prepare;
 mod read;
 pub mod revise;
+mod rooms;
 pub mod session;
 pub mod steps;
 

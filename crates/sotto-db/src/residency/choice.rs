@@ -58,7 +58,7 @@ pub(super) fn choose(residency: Residency, facts: &Facts) -> (bool, Why) {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Why::Asked => "as asked for",
+            Why::Asked => "as asked",
             Why::Little => "a copy of so few bytes gains nothing",
             Why::HugeFile => "a copy would gain nothing",
             Why::SmallFile => "the file's pages are small",

@@ -7,15 +7,11 @@
 use super::hints::{Hint, Hints};
 use super::place::{Place, equal, pick};
 use super::{Family, Params, Prf};
-use sotto_math::find::{Found, either16};
+use sotto_math::find::Found;
 use zeroize::Zeroizing;
-
-/// Blocks of eight ids that are looked at together: they and their tags stay in the first cache.
-const STRETCH: usize = 512;
 
 /// What a search needs room for. It is kept from one query to the next, and wiped on drop.
 pub struct Search<F: Family> {
-    blocks: Zeroizing<Vec<[u8; 16]>>,
     found: Found,
     candidates: Zeroizing<Vec<u32>>,
     /// What is kept of them.
@@ -29,7 +25,6 @@ impl<F: Family> Search<F> {
     /// Room for the searches of a client.
     pub(super) fn new(params: &Params<F>) -> Self {
         Search {
-            blocks: Zeroizing::new(vec![[0; 16]; STRETCH]),
             found: Found::new(params.candidates()),
             candidates: Zeroizing::new(vec![0; params.candidates()]),
             kept: Zeroizing::new(vec![Hint::default(); params.candidates()]),
@@ -58,15 +53,9 @@ impl<F: Family> Search<F> {
     /// The ids whose offset in the row's partition is the row's, or whose tag is, and as many times none as there is room.
     fn find(&mut self, prf: &Prf<F>, hints: &Hints<F>, row: Place) {
         self.found.clear();
-        let tag = prf.tag(row);
         let tags = hints.tags.get(..F::searched(hints)).unwrap_or_default();
-        for (first, tags) in (0..).step_by(8 * STRETCH).zip(tags.chunks(8 * STRETCH)) {
-            let blocks = self.blocks.get_mut(..tags.len().div_ceil(8)).unwrap_or_default();
-            let x = F::OFFSET + u64::from(row.partition);
-            prf.aes().grid(x, 1, u64::from(first) / 8, blocks.len(), blocks);
-            let offsets = blocks.as_flattened().as_chunks().0.get(..tags.len()).unwrap_or_default();
-            either16(offsets, prf.mask(), row.offset, tags, tag, first, &mut self.found);
-        }
+        let from = [F::OFFSET + u64::from(row.partition), 0];
+        prf.aes().find(from, (row.offset, prf.mask()), (tags, prf.tag(row)), 0, &mut self.found);
         self.found.positions(hints.none(), &mut self.candidates);
     }
 

@@ -4,19 +4,36 @@ use super::rows::Table;
 use rayon::prelude::*;
 use sotto_math::tiles::Selectors;
 
-/// The sums of each query, limb by limb: `bytes` has the table's values modulo each prime one after the other, and each
+/// [`pass_in`] fresh memory.
+///
+/// # Panics
+/// As that.
+pub fn pass(table: &Table, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Vec<u64>>> {
+    pass_in(table, bytes, queries, &mut Vec::new)
+}
+
+/// The sums of each query, limb by limb, in buffers that `room` gives, whatever is in them: `bytes` has the table's values modulo each prime one after the other, and each
 /// query the selectors of every limb.
 ///
 /// # Panics
 /// If `bytes` is not the table, or a query has not the selectors of each limb.
-pub fn pass(table: &Table, bytes: &[u8], queries: &[&[Selectors]]) -> Vec<Vec<Vec<u64>>> {
+pub fn pass_in(
+    table: &Table,
+    bytes: &[u8],
+    queries: &[&[Selectors]],
+    room: &mut dyn FnMut() -> Vec<u64>,
+) -> Vec<Vec<Vec<u64>>> {
     assert_eq!(bytes.len() as u64, table.bytes(), "the table");
     let (layout, block_words) = (table.layout(), table.block_words());
     let mut out: Vec<Vec<Vec<u64>>> = queries.iter().map(|_| Vec::new()).collect();
     for (limb, bytes) in bytes.chunks_exact(layout.bytes() as usize).enumerate() {
         let selectors: Vec<&Selectors> = queries.iter().map(|query| &query[limb]).collect();
-        let mut sums: Vec<Vec<u64>> =
-            queries.iter().map(|_| vec![0; block_words * layout.blocks()]).collect();
+        let mut one = || {
+            let mut sums = room();
+            sums.resize(block_words * layout.blocks(), 0);
+            sums
+        };
+        let mut sums: Vec<Vec<u64>> = queries.iter().map(|_| one()).collect();
         // One stretch of blocks to a thread: more streams at once than that slow the memory down.
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let stretches = layout.blocks().div_ceil(stretch);

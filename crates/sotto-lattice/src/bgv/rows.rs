@@ -15,7 +15,7 @@ use super::rns::Rns;
 use super::stored::Stored;
 use crate::scratch::sum_of_products;
 use crate::words;
-use sotto_math::tiles::{self, Piece, Selectors, TileLayout, Words};
+use sotto_math::tiles::{self, Piece, Room, Selectors, TileLayout, Words};
 use std::ops::Range;
 
 /// Parts of a selector.
@@ -72,13 +72,21 @@ impl Table {
     /// # Panics
     /// If there is not one ciphertext a row, or one is of another level or has not two parts.
     pub fn selectors(&self, ciphers: &[Cipher]) -> Vec<Selectors> {
+        self.selectors_in(ciphers, &Room::default)
+    }
+
+    /// The same in memory that `room` gives.
+    ///
+    /// # Panics
+    /// As [`selectors`](Self::selectors).
+    pub fn selectors_in(&self, ciphers: &[Cipher], room: &dyn Fn() -> Room) -> Vec<Selectors> {
         assert_eq!(ciphers.len(), self.layout.rows(), "one ciphertext a row");
         assert!(
             ciphers.iter().all(|c| (c.level(), c.parts()) == (self.level, PARTS)),
             "selectors of this level"
         );
         let laid = |(limb, form): (usize, &Words)| {
-            let mut laid = Selectors::new(form, &self.layout, PARTS);
+            let mut laid = Selectors::in_room(form, &self.layout, PARTS, room());
             // Four of them are runs of 512 bytes.
             for (i, some) in ciphers.chunks(4).enumerate() {
                 let polynomials: Vec<&[u64]> =
@@ -168,15 +176,29 @@ impl Table {
         width: usize,
         cols: Range<usize>,
     ) -> Vec<Cipher> {
+        let mut out = vec![self.column(rns); cols.len()];
+        self.columns_into(sums, width, cols.start, &mut out);
+        out
+    }
+
+    /// A ciphertext of the shape of a column, of zeroes.
+    pub fn column<R: SlotRing>(&self, rns: &Rns<R>) -> Cipher {
+        Cipher::zero(rns, self.level, PARTS)
+    }
+
+    /// Replaces ciphertexts of that shape by columns from `first` on.
+    ///
+    /// # Panics
+    /// As [`columns`](Self::columns), or if one is of another shape.
+    pub fn columns_into(&self, sums: &[&[u64]], width: usize, first: usize, out: &mut [Cipher]) {
         assert_eq!(sums.len(), self.forms.len(), "the sums modulo each prime");
-        let mut out = vec![Cipher::zero(rns, self.level, PARTS); cols.len()];
+        let cols = first..first + out.len();
         // A layout of any rows: sums have none.
-        let Some(layout) = TileLayout::new(self.layout.n(), 1, width) else { return out };
+        let Some(layout) = TileLayout::new(self.layout.n(), 1, width) else { return };
         for (limb, (form, sums)) in self.forms.iter().zip(sums).enumerate() {
             let mut parts: Vec<&mut [u64]> = out.iter_mut().flat_map(|c| c.limbs_mut(limb)).collect();
             tiles::gather(form, &layout, PARTS, sums, cols.clone(), &mut parts);
         }
-        out
     }
 }
 

@@ -19,7 +19,6 @@ mod tiles;
 use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
-use crate::find::Either;
 use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
@@ -78,7 +77,6 @@ macro_rules! kernels {
 
             compiled_by_all!();
             compiled! {
-                find::either16 as either16(sought: &Either<'_>, hits: &mut [u64]);
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
             }
 

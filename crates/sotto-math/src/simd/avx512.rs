@@ -22,7 +22,6 @@ use super::avx2::aes::AesNi;
 use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
-use crate::find::Either;
 use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
@@ -58,7 +57,6 @@ impl Kernels for Avx512 {
         scan::scan as scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
         ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
         products::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
-        find::either16 as either16(sought: &Either<'_>, hits: &mut [u64]);
         sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
         fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
         select::matrices as matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]);

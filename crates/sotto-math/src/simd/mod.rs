@@ -30,7 +30,7 @@ pub(crate) use scalar::Scalar;
 
 use crate::aes::Aes;
 use crate::basis::Pair;
-use crate::find::Either;
+use crate::find::Sought;
 use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
@@ -123,11 +123,6 @@ pub(crate) trait Kernels: Sync {
         &scalar::Plain
     }
 
-    /// A bit for each pair of words that is a hit, sixty-four to each of `hits`.
-    fn either16(&self, sought: &Either<'_>, hits: &mut [u64]) {
-        scalar::either16(sought, hits);
-    }
-
     /// The selections of up to eight queries as matrices, one in every `step` places.
     fn matrices(&self, shares: &[Share<'_>], step: usize, out: &mut [Matrices]) {
         scalar::matrices(shares, step, out);
@@ -217,6 +212,10 @@ pub(crate) trait Blocks: Sync {
 
     /// `mmo` of each seed under its own key, for each turn with that added to its first byte without carry.
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]);
+
+    /// A bit for each word that is sought or has the tag that is, sixty-four to each of `hits`. Words are those of blocks from
+    /// `from` on, as many as there are tags, which are not more than [`PART`](crate::find::PART).
+    fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]);
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;

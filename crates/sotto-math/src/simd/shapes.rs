@@ -47,6 +47,8 @@ pub(crate) struct SelectShape {
     pub(crate) near: usize,
     /// The same for more groups.
     pub(crate) far: usize,
+    /// Whether what tiles that take turns need next is fetched into the second cache, not the first.
+    pub(crate) second: bool,
 }
 
 /// One of each.
@@ -69,8 +71,10 @@ pub(crate) const SCAN: &Named<ScanShape> = &[
 pub(crate) const TILES: &Named<TilesShape> =
     &[("plain", TilesShape { fetch: false }), ("fetched", TilesShape { fetch: true })];
 
-pub(crate) const SELECT: &Named<SelectShape> =
-    &[("plain", SelectShape { near: 0, far: 4096 }), ("near", SelectShape { near: 4096, far: 8192 })];
+pub(crate) const SELECT: &Named<SelectShape> = &[
+    ("plain", SelectShape { near: 0, far: 8192, second: true }),
+    ("near", SelectShape { near: 4096, far: 8192, second: false }),
+];
 
 /// Kernels that have shapes, and the names of these.
 pub(crate) fn names(kernel: &str) -> Vec<&'static str> {

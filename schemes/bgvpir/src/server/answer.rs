@@ -2,22 +2,36 @@
 
 use super::image::{Coefficients, Table};
 use super::prepare::Prepared;
+use super::rooms::Rooms;
 use super::session::Switches;
 use crate::message::Answer;
 use crate::params::Inner;
 use crate::rings::on_ring;
 use rayon::prelude::*;
 use sotto_lattice::bgv::lower::lower;
-use sotto_lattice::bgv::pass::pass;
+use sotto_lattice::bgv::pass::pass_in;
 use sotto_lattice::bgv::rows::STREAMED_COLS;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Answer as Sent, Cipher, Rns, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Sums of one query over the table: a ciphertext to each column.
 #[derive(Default)]
-pub struct Sums(Vec<Part>);
+pub struct Sums {
+    parts: Vec<Part>,
+    /// Where their memory came from.
+    rooms: Option<Arc<Rooms>>,
+}
+
+impl Drop for Sums {
+    fn drop(&mut self) {
+        if let Some(rooms) = &self.rooms {
+            self.parts.drain(..).flat_map(|part| part.limbs).for_each(|limb| rooms.sums.keep(limb));
+        }
+    }
+}
 
 /// Sums over some columns that follow each other, modulo each prime, block by block.
 struct Part {
@@ -37,8 +51,11 @@ pub(super) fn first_dimension(table: &Table, queries: &[&Prepared]) -> Vec<Sums>
 fn resident(table: &Table, queries: &[&Prepared]) -> Vec<Sums> {
     let cols = 0..table.shape.layout().cols();
     let selectors: Vec<&[Selectors]> = queries.iter().map(|query| query.v.as_slice()).collect();
-    let sums = pass(&table.shape, table.values(), &selectors);
-    sums.into_iter().map(|limbs| Sums(vec![Part { cols: cols.clone(), limbs }])).collect()
+    let rooms = &table.rooms;
+    let mut room = || rooms.sums.take().unwrap_or_default();
+    let pass_sums = pass_in(&table.shape, table.values(), &selectors, &mut room);
+    let sums = |limbs| Sums { parts: vec![Part { cols: cols.clone(), limbs }], rooms: Some(rooms.clone()) };
+    pass_sums.into_iter().map(sums).collect()
 }
 
 /// Of rows that are coefficients: each becomes values once, for all queries. Threads of the current pool take columns.
@@ -66,28 +83,26 @@ fn streamed<R: SlotRing>(
         let mut limbs: Vec<_> = limbs.into_iter().map(Vec::into_iter).collect();
         for out in &mut out {
             let limbs = limbs.iter_mut().filter_map(Iterator::next).collect();
-            out.0.push(Part { cols: cols.clone(), limbs });
+            out.parts.push(Part { cols: cols.clone(), limbs });
         }
     }
     out
 }
 
 impl Sums {
-    /// The ciphertexts of some columns.
-    fn columns<R: SlotRing>(&self, table: &Table, rns: &Rns<R>, cols: Range<usize>) -> Vec<Cipher> {
-        let each = |some: &Part| {
-            let mine = cols.start.max(some.cols.start)..cols.end.min(some.cols.end);
-            let limbs: Vec<&[u64]> = some.limbs.iter().map(Vec::as_slice).collect();
-            let first = some.cols.start;
-            match mine.is_empty() {
-                true => Vec::new(),
-                false => {
-                    let mine = mine.start - first..mine.end - first;
-                    table.shape.columns(rns, &limbs, some.cols.len(), mine)
-                }
+    /// Replaces ciphertexts by the columns from `first` on.
+    fn columns(&self, table: &Table, first: usize, mut out: &mut [Cipher]) {
+        let mut next = first;
+        for some in &self.parts {
+            let mine = some.cols.end.saturating_sub(next).min(out.len());
+            if mine == 0 || next < some.cols.start {
+                continue;
             }
-        };
-        self.0.iter().flat_map(each).collect()
+            let limbs: Vec<&[u64]> = some.limbs.iter().map(Vec::as_slice).collect();
+            let (now, rest) = std::mem::take(&mut out).split_at_mut(mine);
+            table.shape.columns_into(&limbs, some.cols.len(), next - some.cols.start, now);
+            (out, next) = (rest, next + mine);
+        }
     }
 }
 
@@ -129,10 +144,10 @@ const TOGETHER: usize = 16;
 fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, layer: usize) -> Cipher {
     let level = rns.level(table.params().literal.scan_primes.into()).unwrap_or(rns.top());
     let first = layer * query.u.len();
-    let some = |(i, u): (usize, &[Cipher])| {
-        let cols = first + i * TOGETHER..first + i * TOGETHER + u.len();
-        let w = sums.columns(table, rns, cols);
-        let pairs: Vec<[&Cipher; 2]> = u.iter().zip(&w).map(|(u, w)| [u, w]).collect();
+    let room = || vec![table.shape.column(rns); TOGETHER];
+    let some = |room: &mut Vec<Cipher>, (i, u): (usize, &[Cipher])| {
+        sums.columns(table, first + i * TOGETHER, &mut room[..u.len()]);
+        let pairs: Vec<[&Cipher; 2]> = u.iter().zip(&*room).map(|(u, w)| [u, w]).collect();
         let mut out = Cipher::zero(rns, level, 3);
         tensor(rns, &pairs, &mut out);
         out
@@ -141,5 +156,5 @@ fn dot<R: SlotRing>(table: &Table, rns: &Rns<R>, query: &Prepared, sums: &Sums, 
         a.add(rns, &b);
         a
     };
-    query.u.par_chunks(TOGETHER).enumerate().map(some).reduce(|| Cipher::zero(rns, level, 3), add)
+    query.u.par_chunks(TOGETHER).enumerate().map_init(room, some).reduce(|| Cipher::zero(rns, level, 3), add)
 }

@@ -6,6 +6,7 @@
 //!
 //! **Coefficients.** The same polynomials as [`Stored`], column after column, each from row 0 to the last.
 
+use super::rooms::Rooms;
 use crate::cost;
 use crate::literal::Form;
 use crate::params::{Inner, Params};
@@ -62,6 +63,7 @@ pub struct Table {
     params: Params,
     bytes: Held,
     pub(super) shape: Shape,
+    pub(super) rooms: Arc<Rooms>,
 }
 
 impl Table {
@@ -72,7 +74,7 @@ impl Table {
     pub fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let shape = shape(params)?;
         let bytes = Held::open(image, Section::Resident, "table", bytes(params))?;
-        Ok(Table { params: params.clone(), bytes, shape })
+        Ok(Table { params: params.clone(), bytes, shape, rooms: Arc::new(Rooms::new(params)) })
     }
 
     /// The parameters.

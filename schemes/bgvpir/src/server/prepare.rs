@@ -1,6 +1,7 @@
 //! From a query to u and v.
 
 use super::image::Table;
+use super::rooms::Rooms;
 use super::session::Switches;
 use crate::client::QUERY_MASKS;
 use crate::literal::Literal;
@@ -14,6 +15,7 @@ use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::tensor::tensor;
 use sotto_lattice::bgv::{Cipher, Level, Rns, RotationKey, Scratch, SlotRing};
 use sotto_math::tiles::Selectors;
+use std::sync::Arc;
 
 /// A query as the server works with it.
 pub struct Prepared {
@@ -21,6 +23,24 @@ pub struct Prepared {
     pub(super) u: Vec<Cipher>,
     /// Entries of v, modulo each prime of the table in the order the pass reads them.
     pub(super) v: Vec<Selectors>,
+    rooms: Arc<Rooms>,
+}
+
+impl Prepared {
+    /// Lays v out as the pass reads it.
+    pub(super) fn new(table: &Table, [u, v]: [Vec<Cipher>; 2]) -> Self {
+        let rooms = table.rooms.clone();
+        let laid = table.shape.selectors_in(&v, &|| rooms.selectors());
+        rooms.keep(v);
+        Prepared { u, v: laid, rooms }
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        self.rooms.keep(std::mem::take(&mut self.u));
+        self.rooms.keep_selectors(&mut self.v);
+    }
 }
 
 /// Rotates and unfolds, and lays v out as the pass reads it.
@@ -33,8 +53,8 @@ pub(super) fn prepare<R: SlotRing>(
     keys: &Switches<R>,
     query: &Query,
 ) -> Result<Prepared> {
-    let [u, v] = sides(table.params(), rns, keys, leaves(table.params(), rns, keys, query)?);
-    Ok(Prepared { u, v: table.shape.selectors(&v) })
+    let leaves = leaves(table, rns, keys, query)?;
+    Ok(Prepared::new(table, sides(table.params(), rns, keys, leaves)))
 }
 
 /// The query rotated to every place of what was folded: all leaves, one after the other.
@@ -42,7 +62,7 @@ pub(super) fn prepare<R: SlotRing>(
 /// # Errors
 /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
 pub(super) fn leaves<R: SlotRing>(
-    params: &Inner,
+    table: &Table,
     rns: &Rns<R>,
     keys: &Switches<R>,
     query: &Query,
@@ -51,7 +71,7 @@ pub(super) fn leaves<R: SlotRing>(
     if query.body.len() != mask.len() {
         return Err(PeerMisbehaved::NotCanonical("query").into());
     }
-    Ok(rotations(params, rns, keys, Cipher::new(rns, rns.top(), &[&query.body, &mask])))
+    Ok(rotations(table, rns, keys, Cipher::new(rns, rns.top(), &[&query.body, &mask])))
 }
 
 /// u, as many entries as the table has rows for, and v, out of their leaves, modulo the primes of the table.
@@ -76,30 +96,29 @@ pub(super) fn sides<R: SlotRing>(
 
 /// The query rotated by 0 to S - 1 places: as a chain where there is one key, or as the grid of [`Turns`], of which
 /// threads of the current pool take pairs of rows.
-fn rotations<R: SlotRing>(params: &Inner, rns: &Rns<R>, keys: &Switches<R>, query: Cipher) -> Vec<Cipher> {
+fn rotations<R: SlotRing>(table: &Table, rns: &Rns<R>, keys: &Switches<R>, query: Cipher) -> Vec<Cipher> {
+    let (params, rooms) = (table.params(), &*table.rooms);
     let turns = params.literal.turns(&params.tree);
     match &keys.leap {
-        Some(leap) => Grid { rns, turns, turn: &keys.turn, leap }.all(query),
-        None => {
-            let mut scratch = Scratch::new(rns);
-            chain(rns, &keys.turn, query, turns.places, &mut scratch)
-        }
+        Some(leap) => Grid { rns, rooms, turns, turn: &keys.turn, leap }.all(query),
+        None => chain(rns, rooms, &keys.turn, query, turns.places),
     }
 }
 
 /// A ciphertext and its rotations, each from the one before.
 fn chain<R: SlotRing>(
     rns: &Rns<R>,
+    rooms: &Rooms,
     turn: &RotationKey<R>,
     first: Cipher,
     places: usize,
-    scratch: &mut Scratch,
 ) -> Vec<Cipher> {
+    let mut scratch = Scratch::new(rns);
     let mut out = Vec::with_capacity(places);
     let mut last = first;
     for _ in 1..places {
-        let mut next = Cipher::zero(rns, rns.top(), 2);
-        turn.apply(rns, &last, &mut next, scratch);
+        let mut next = rooms.cipher(rns);
+        turn.apply(rns, &last, &mut next, &mut scratch);
         out.push(std::mem::replace(&mut last, next));
     }
     out.push(last);
@@ -109,6 +128,7 @@ fn chain<R: SlotRing>(
 /// The rotations of a query with two keys.
 struct Grid<'a, R: SlotRing> {
     rns: &'a Rns<R>,
+    rooms: &'a Rooms,
     turns: Turns,
     turn: &'a RotationKey<R>,
     leap: &'a RotationKey<R>,
@@ -119,7 +139,7 @@ impl<R: SlotRing> Grid<'_, R> {
     fn all(&self, query: Cipher) -> Vec<Cipher> {
         // The first column is a chain too, of leaps. Its even places are split once more for the turn beside the leap, so that
         // no pair of rows waits for another.
-        let column = chain(self.rns, self.leap, query, self.turns.rows(), &mut Scratch::new(self.rns));
+        let column = chain(self.rns, self.rooms, self.leap, query, self.turns.rows());
         let pairs: Vec<(usize, &[Cipher])> = column.chunks(2).enumerate().collect();
         let pair = |scratch: &mut Scratch, (i, starts): (usize, &[Cipher])| self.pair(2 * i, starts, scratch);
         let pairs = pairs.into_par_iter().map_init(|| Scratch::new(self.rns), pair);
@@ -131,7 +151,6 @@ impl<R: SlotRing> Grid<'_, R> {
         let [upper, lower] = [self.turns.row(row), self.turns.row(row + 1)];
         let Some((first, below)) = starts.split_first() else { return Vec::new() };
         let (mut out, mut odd) = (vec![first.clone()], below.to_vec());
-        let zero = || Cipher::zero(self.rns, self.rns.top(), 2);
         for j in 0..upper {
             // To the right, and down, but where the first column was before.
             let (right, down) = (j + 1 < upper, j > 0 && j < lower);
@@ -140,7 +159,7 @@ impl<R: SlotRing> Grid<'_, R> {
                 .filter(|(is, _)| *is)
                 .map(|(_, key)| *key)
                 .collect();
-            let mut turned: Vec<Cipher> = keys.iter().map(|_| zero()).collect();
+            let mut turned: Vec<Cipher> = keys.iter().map(|_| self.rooms.cipher(self.rns)).collect();
             if let Some(c) = out.last().filter(|_| !keys.is_empty()) {
                 RotationKey::apply_all(&keys, self.rns, c, &mut turned, scratch);
             }

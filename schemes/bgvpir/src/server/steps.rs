@@ -30,14 +30,14 @@ impl Server {
     ) -> Result<Answer> {
         let (table, params) = (&self.table, self.table.params());
         with_keys!(params, session, (rns, keys) => {
-            let leaves = prepare::leaves(params, rns, keys, query)?;
+            let leaves = prepare::leaves(table, rns, keys, query)?;
             done(ROTATIONS);
             let [u, v] = prepare::sides(params, rns, keys, leaves);
             done(UNFOLDING);
             let products = match order {
                 Order::Paper => paper::products(table, rns, &u, &v),
                 Order::Distributed => {
-                    let query = prepare::Prepared { u, v: table.shape.selectors(&v) };
+                    let query = prepare::Prepared::new(table, [u, v]);
                     let sums = answer::first_dimension(table, &[&query]);
                     sums.iter().flat_map(|sums| answer::products(table, rns, &query, sums)).collect()
                 }

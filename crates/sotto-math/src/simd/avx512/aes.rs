@@ -1,13 +1,16 @@
 //! AES by instructions on four blocks (VAES), eight registers in flight.
 
+use super::find::{Pattern, either16};
 use super::lanes::{load, store};
 use super::registers::Zmm;
 use crate::aes::Aes;
+use crate::find::Sought;
 use crate::simd::Blocks;
 use crate::simd::avx2::aes as single;
 use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};
 use crate::simd::scalar::Pairs;
 use core::arch::x86_64::*;
+use zeroize::Zeroizing;
 
 /// Registers in flight: a round takes some four cycles, and on Zen 5 two can begin in each. Of registers alone, 12 give
 /// 3.2 G blocks/s and 8 give 2.9; with counters, keys and stores 8 give 2.7, and 12 and 16 give 2.6 and 2.4.
@@ -19,13 +22,14 @@ const BLOCKS: usize = 4 * FLIGHT;
 /// Registers in flight where each lane has a key of its own, and so eleven registers more.
 const PATHS: usize = 4;
 
-/// Proof that this processor has AVX-512 F, VAES, AVX2 and AES. Only the probe makes one.
+/// Proof that this processor has AVX-512 F and BW, VAES, AVX2 and AES. Only the probe makes one.
 pub(super) struct Vaes(());
 
 impl Vaes {
     pub(super) fn probe() -> Option<&'static dyn Blocks> {
         static PROVEN: Vaes = Vaes(());
         let has = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("vaes")
             && is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("aes");
@@ -45,12 +49,7 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
     }
     let r = Zmm::with_aes();
     let keys = keys(key);
-    let mut steps = [[0u64; 8]; FLIGHT];
-    for (i, pair) in (0..).zip(steps.as_flattened_mut().as_chunks_mut::<2>().0) {
-        *pair = step.map(|step: u64| step * i);
-    }
-    let flight = step.map(|step| step * BLOCKS as u64);
-    let flight = pairs_of(flight[0], flight[1]);
+    let count_by = Counter::of(step);
     // A run is no longer than all there are.
     for (a, run) in (0..).zip(out.chunks_mut(run.min(count) as usize)) {
         let x = x.wrapping_add(a);
@@ -58,17 +57,66 @@ fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
         let done = (groups.len() * BLOCKS) as u64;
         let mut from = pairs_of(x, y);
         for out in groups {
-            let mut blocks = [from; FLIGHT];
-            for (block, step) in blocks.iter_mut().zip(&steps) {
-                *block = _mm512_add_epi64(*block, load(step));
-            }
-            store_all(r, out, encrypt(r, &keys, blocks));
-            from = _mm512_add_epi64(from, flight);
+            store_all(r, out, encrypt(r, &keys, count_by.next(&mut from)));
         }
         if !rest.is_empty() {
             let x = x.wrapping_add(step[0] * done);
             single::encrypt_pairs(key, Pairs { x, b: step[1] * done, y, ny }, rest);
         }
+    }
+}
+
+/// Compares a flight of blocks while the next is on its way: they are never stored.
+#[target_feature(enable = "avx512f,avx512bw,avx2,vaes,aes")]
+fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    let r = Zmm::with_aes();
+    let pattern = Pattern::of(sought);
+    let (flights, rest) = tags.as_chunks::<{ 8 * BLOCKS }>();
+    let (flights_hits, rest_hits) = hits.split_at_mut(flights.len() * FLIGHT / 2);
+    let (keys, count_by, mut from) = (keys(key), Counter::of([0, 1]), pairs_of(x, y));
+    for (tags, hits) in flights.iter().zip(flights_hits.as_chunks_mut::<{ FLIGHT / 2 }>().0) {
+        let blocks = encrypt(r, &keys, count_by.next(&mut from));
+        for ((blocks, tags), hits) in blocks.as_chunks::<2>().0.iter().zip(tags.as_chunks().0).zip(hits) {
+            *hits = pattern.hits(*blocks, tags);
+        }
+    }
+    let mut made = Zeroizing::new([[0; 16]; BLOCKS]);
+    let made = &mut made[..rest.len().div_ceil(8)];
+    let y = y.wrapping_add((flights.len() * BLOCKS) as u64);
+    single::encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
+    either16(&made.as_flattened().as_chunks().0[..rest.len()], rest, sought, rest_hits);
+}
+
+/// Pairs of numbers of which one grows by one and the other stays.
+struct Counter {
+    /// How far each pair of a flight is from the first.
+    steps: [[u64; 8]; FLIGHT],
+    /// How far flights are from each other.
+    flight: __m512i,
+}
+
+impl Counter {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn of(step: [u64; 2]) -> Self {
+        let mut steps = [[0u64; 8]; FLIGHT];
+        for (i, pair) in (0..).zip(steps.as_flattened_mut().as_chunks_mut::<2>().0) {
+            *pair = step.map(|step: u64| step * i);
+        }
+        let [x, y] = step.map(|step| step * BLOCKS as u64);
+        Counter { steps, flight: pairs_of(x, y) }
+    }
+
+    /// The pairs of a flight, given its first one four times, which then is the next flight's.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn next(&self, from: &mut __m512i) -> [__m512i; FLIGHT] {
+        let mut pairs = [*from; FLIGHT];
+        for (pair, step) in pairs.iter_mut().zip(&self.steps) {
+            *pair = _mm512_add_epi64(*pair, load(step));
+        }
+        *from = _mm512_add_epi64(*from, self.flight);
+        pairs
     }
 }
 

@@ -6,24 +6,24 @@
 use std::sync::{Mutex, PoisonError};
 
 /// Buffers nobody uses now.
-pub(super) struct Spare<T> {
+pub struct Spare<T> {
     most: usize,
     kept: Mutex<Vec<T>>,
 }
 
 impl<T> Spare<T> {
     /// Room for at most so many.
-    pub(super) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Spare { most, kept: Mutex::new(Vec::new()) }
     }
 
     /// A buffer that was kept, with whatever is in it.
-    pub(super) fn take(&self) -> Option<T> {
+    pub fn take(&self) -> Option<T> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
     /// Keeps a buffer, or drops it if there are enough.
-    pub(super) fn keep(&self, buffer: T) {
+    pub fn keep(&self, buffer: T) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < self.most {
             kept.push(buffer);
