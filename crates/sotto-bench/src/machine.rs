@@ -13,6 +13,7 @@ pub(crate) use bandwidth::Reader;
 pub use facts::MachineFacts;
 pub(crate) use process::Peak;
 pub use scan::ScanRate;
+pub(crate) use scan::rate as scan_rate;
 pub use shapes::{KernelShapes, Shapes, Trial};
 
 use crate::{BenchError, Options};

@@ -3,6 +3,7 @@
 //! Three tiers, never in one column: [`Measured`] by us in this run, [`crate::report::PublishedRow`] read in
 //! papers, [`Modelled`] computed from parameters.
 
+mod guard;
 mod machine;
 mod modelled;
 mod names;

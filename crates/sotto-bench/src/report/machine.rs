@@ -44,7 +44,7 @@ impl MachineReport {
         }
         for scan in &self.scans {
             scans.add_row([
-                scan.what.to_owned(),
+                scan.what.clone(),
                 scan.queries_count.to_string(),
                 bytes(scan.buffer_bytes),
                 digits(scan.scan_gb_per_s),
