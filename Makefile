@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect bench fuzz fuzz-smoke toolchain
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect bench bench-guard fuzz fuzz-smoke toolchain
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)
+
+bench-guard: toolchain ## has anything become slower than it was? 20 seconds, once it is built
+	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench guard $(ARGS)
 
 fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SECONDS=60
 	SOTTO_FUZZ_SECONDS=$(or $(SECONDS),2) $(CARGO) test --locked --workspace --test smoke

@@ -84,6 +84,9 @@ pub enum BenchError {
         /// What is wrong in it.
         why: String,
     },
+    /// A definition cannot be used.
+    #[error(transparent)]
+    Definition(#[from] crate::DefinitionError),
     /// Memory or disk.
     #[error("storage: {0}; choose another folder for temporary files, or a smaller table")]
     Storage(#[from] io::Error),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`definition`] | TOML files that say what to measure, and those that ship with the toolkit |
 //! | [`machine`] | what this machine is, and how fast it reads memory |
+//! | [`guard`] | ratios that should stay what they are, and whether they have |
 //! | `content` | generated rows, and the same rows again to check answers against |
 //! | `plan` | one case made ready: parameters, layout of rows, memory it needs |
 //! | `runner` | encoding, asking, answering, reading memory in between, checking; and trees of hashes |
@@ -24,6 +25,7 @@
 mod content;
 pub mod definition;
 mod error;
+pub mod guard;
 pub mod machine;
 mod median;
 mod options;

@@ -4,21 +4,22 @@
 //! what a plain read reached *in the same minute*: on a shared host the same read varies by a quarter.
 
 mod bandwidth;
-mod buffer;
 mod facts;
-mod memory;
 mod process;
 mod scan;
+mod shapes;
 
 pub(crate) use bandwidth::Reader;
-pub(crate) use buffer::HugeBuffer;
 pub use facts::MachineFacts;
-pub(crate) use memory::InMemory;
-pub(crate) use process::{Peak, available_memory, resident_memory};
+pub(crate) use process::Peak;
 pub use scan::ScanRate;
+pub(crate) use scan::rate as scan_rate;
+pub use shapes::{KernelShapes, Shapes, Trial};
 
 use crate::{BenchError, Options};
 use serde::Serialize;
+use sotto_pages::{HugeBuffer, memory};
+use std::io;
 
 /// How fast a machine reads memory, and how close the scan kernels come to it.
 #[derive(Debug, Clone, Serialize)]
@@ -29,6 +30,8 @@ pub struct MachineReport {
     pub machine: MachineFacts,
     /// One line per buffer and number of threads.
     pub reads: Vec<ReadRate>,
+    /// How kernels go through memory here, measured before the rest, which goes by it.
+    pub shapes: Shapes,
     /// The scan kernels on one thread, each in turns with a plain read of the same bytes.
     pub scans: Vec<ScanRate>,
 }
@@ -40,6 +43,8 @@ pub struct ReadRate {
     pub what: &'static str,
     /// Bytes read in one pass, all threads together.
     pub buffer_bytes: u64,
+    /// The kind of pages it lies on, where the system tells.
+    pub pages: Option<String>,
     /// Threads reading, each its own part.
     pub threads_count: usize,
     /// Median over the passes, in 10^9 bytes per second.
@@ -54,6 +59,7 @@ pub struct ReadRate {
 /// [`BenchError::Storage`] if memory cannot be had, [`BenchError::Threads`] if threads cannot.
 pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     let machine = MachineFacts::of_this(options);
+    let shapes = Shapes::measure()?;
     let passes = if options.quick { 5 } else { 15 };
     let large = memory_size(options);
     let small = machine.l2_bytes.unwrap_or(1 << 20) as usize / 2;
@@ -63,26 +69,33 @@ pub fn probe(options: &Options) -> Result<MachineReport, BenchError> {
     counts.push(most);
 
     let mut reads = Vec::new();
-    let huge = HugeBuffer::new(large)?;
+    let huge = touched(large)?;
     for threads in counts {
         let reader = Reader::new(threads)?;
-        reads.push(reader.rate("memory, huge pages", huge.bytes(), passes));
+        reads.push(reader.rate("memory, huge pages", &huge, passes));
     }
     let one = Reader::new(1)?;
-    let scans = scan::rates(&one, huge.bytes(), passes);
+    let scans = scan::rates(&one, &huge, passes);
     drop(huge);
     let plain = vec![1u8; large];
     reads.push(one.rate("memory, ordinary pages", &plain, passes));
     drop(plain);
     let cached = vec![1u8; small];
     reads.push(one.rate("second-level cache", &cached, passes * 2000));
-    Ok(MachineReport { format: "sotto-machine/1", machine, reads, scans })
+    Ok(MachineReport { format: "sotto-machine/1", machine, reads, shapes, scans })
+}
+
+/// Memory on huge pages, all of it touched: unwritten pages all are the one zero page, which would be read from cache.
+pub(crate) fn touched(bytes: usize) -> io::Result<HugeBuffer> {
+    let mut buffer = HugeBuffer::zeroed(bytes)?;
+    buffer.fill(0x5a);
+    Ok(buffer)
 }
 
 /// A buffer far larger than any cache, and never a large share of what is free.
 fn memory_size(options: &Options) -> usize {
     let wish: u64 = if options.quick { 64 << 20 } else { 1 << 30 };
-    let free = available_memory().unwrap_or(u64::MAX);
+    let free = memory::available().unwrap_or(u64::MAX);
     wish.min((free / 4).max(16 << 20)) as usize
 }
 
@@ -100,7 +113,9 @@ mod tests {
         let scans: Vec<usize> = report.scans.iter().map(|s| s.queries_count).collect();
         assert_eq!(scans, [1, 2, 4, 8, 1]);
         assert!(report.scans.iter().all(|s| s.buffer_bytes > 0 && s.of_read_ratio > 0.0));
+        assert_eq!(report.shapes.kernels.len(), 3);
         let text = report.table();
+        assert!(report.shapes.kernels.iter().all(|kernel| text.contains(&kernel.shape)));
         assert!(text.contains("GB/s") && text.contains(&report.machine.kernels));
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["format"], "sotto-machine/1");

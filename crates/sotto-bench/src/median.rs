@@ -1,6 +1,6 @@
 //! Medians of repeated timings: one interrupted repetition does not move them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Timings of the same work.
 #[derive(Default)]
@@ -27,6 +27,29 @@ impl Samples {
     pub(crate) fn least(&self) -> Duration {
         self.0.iter().min().copied().unwrap_or_default()
     }
+}
+
+/// Medians of some work and of what it is held against, in turns, so that both meet the same neighbours on a shared
+/// machine; after one turn of the work that is not counted.
+pub(crate) fn in_turns(
+    turns: usize,
+    mut work: impl FnMut(),
+    mut against: impl FnMut() -> Duration,
+) -> (Duration, Duration) {
+    let (mut works, mut others) = (Samples::default(), Samples::default());
+    work();
+    for _ in 0..turns {
+        works.push(timed(&mut work));
+        others.push(against());
+    }
+    (works.median(), others.median())
+}
+
+/// How long some work takes.
+pub(crate) fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
 }
 
 /// Milliseconds of a duration.

@@ -3,6 +3,7 @@
 //! Three tiers, never in one column: [`Measured`] by us in this run, [`crate::report::PublishedRow`] read in
 //! papers, [`Modelled`] computed from parameters.
 
+mod guard;
 mod machine;
 mod modelled;
 mod names;
@@ -25,6 +26,7 @@ pub use trees::{PublishedTree, Tree, TreeFigures, TreeMeasured, TreeSkipped, Tre
 use crate::machine::MachineFacts;
 use crate::published;
 use serde::Serialize;
+use sotto_pages::Kind;
 
 /// Everything a run found.
 #[derive(Debug, Clone, Serialize)]
@@ -153,8 +155,27 @@ pub struct Measured {
     pub steps: Vec<Stepped>,
     /// On which links a lookup is quicker than the table, if the definition asks for that.
     pub break_even: Option<BreakEven>,
+    /// Where the table lay, and on which pages.
+    pub held: Option<Held>,
+    /// The kind of pages of the memory whose plain reads stand beside, where the system tells.
+    pub memory_pages: Option<String>,
     /// Moving to the next epoch, if the definition asks for changes and the scheme can.
     pub update: Option<Update>,
+}
+
+/// Where a table lay while it was answered from, as a server that is left to choose holds it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Held {
+    /// Bytes that answers are made from.
+    pub held_bytes: u64,
+    /// `file`: mapped; `memory`: a copy.
+    pub place: &'static str,
+    /// The kind of its pages, where the system tells: `huge`, `small`, or how much of it is huge.
+    pub pages: Option<String>,
+    /// The share on huge pages.
+    pub huge_ratio: Option<f64>,
+    /// Why it lay there.
+    pub why: String,
 }
 
 /// Work done once per table.
@@ -238,14 +259,14 @@ pub struct Batch {
     pub aggregate_gb_per_s: f64,
     /// Aggregate, over that of the single lookup.
     pub batching_ratio: f64,
-    /// Plain read of the very same mapped bytes, in turns with the server's passes.
-    pub read_mapped_gb_per_s: f64,
+    /// Plain read of the very same bytes where they are held, in turns with the server's passes.
+    pub read_held_gb_per_s: f64,
     /// Fastest of those reads, to go with the server's fastest pass.
-    pub read_mapped_best_gb_per_s: f64,
+    pub read_held_best_gb_per_s: f64,
     /// Plain read of anonymous memory on huge pages, in turns with the server's passes.
     pub read_memory_gb_per_s: f64,
     /// Table bytes per second of the server, over the plain read of the same bytes.
-    pub of_read_mapped_ratio: f64,
+    pub of_read_held_ratio: f64,
     /// Table bytes per second of the server, over the plain read of memory.
     pub of_read_memory_ratio: f64,
 }
@@ -322,6 +343,14 @@ pub struct Skipped {
     pub case: String,
     /// Why not, and what would change it.
     pub reason: String,
+}
+
+impl Held {
+    /// The kind of its pages in a word of five letters at most. A copy is none of small pages, or it would not be made.
+    pub(crate) fn word(&self) -> String {
+        let file = || self.huge_ratio.map_or("-".to_owned(), |share| Kind::of(share).word());
+        if self.place == "memory" { "copy".to_owned() } else { file() }
+    }
 }
 
 impl Measured {

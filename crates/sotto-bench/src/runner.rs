@@ -3,6 +3,7 @@
 
 mod asking;
 mod baseline;
+mod held;
 mod offline;
 mod online;
 mod records;
@@ -17,13 +18,14 @@ mod update;
 use crate::content::Source;
 use crate::definition::{Case, Definition};
 use crate::error::BenchError;
-use crate::machine::{MachineFacts, available_memory};
+use crate::machine::MachineFacts;
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::{self, Plan, Ready};
 use crate::published;
 use crate::report::{Measured, Purpose, Report, Skipped, UNITS};
 use offline::Encoded;
 use sotto_core::SchemeEntry;
+use sotto_pages::memory;
 
 /// Runs every case of a definition and checks every answer.
 ///
@@ -57,7 +59,7 @@ pub(crate) fn run_with(
     };
     for turn in definition.turns() {
         // Asked for once, so that every line of a case is judged by the same memory.
-        let available = available_memory();
+        let available = memory::available();
         let mut plans = Vec::with_capacity(turn.len());
         for case in turn {
             let refused = match Plan::of(case, schemes, options)? {

@@ -136,6 +136,9 @@ fn source(error: &SourceError) -> Exit {
 
 /// A benchmark without figures.
 pub(crate) fn bench(error: BenchError) -> Failure {
+    if let BenchError::Definition(why) = error {
+        return definition(why);
+    }
     let exit = match &error {
         BenchError::UnknownScheme { .. } => Exit::Missing,
         BenchError::Params { .. } => Exit::Params,

@@ -151,8 +151,8 @@ impl<F> Cube<F> {
 
     /// Takes the ciphertexts of some columns out of the sums.
     fn columns(&self, columns: &Columns, cols: Range<usize>) -> Vec<Cipher> {
-        let zero = Cipher::zero(&self.params.ring, Level::Main, self.params.rank());
-        let mut ciphers = vec![zero; cols.len()];
+        let room = |_| Cipher::room(&self.params.ring, Level::Main, self.params.rank());
+        let mut ciphers: Vec<Cipher> = cols.clone().map(room).collect();
         let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Cipher::components_mut).collect();
         let layout = self.params.grid.layout();
         tiles::gather(&self.words, layout, columns.comps, &columns.sums, cols, &mut out);

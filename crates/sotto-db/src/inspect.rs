@@ -13,6 +13,8 @@ pub struct Inspection {
     pub path: PathBuf,
     /// Its bytes.
     pub bytes: u64,
+    /// The share of what answers are made from that lies on huge pages when the file is mapped here, if the system says so.
+    pub huge_share: Option<f64>,
     /// Its parts, by offset.
     pub sections: Vec<SectionInfo>,
     /// The key its catalog is signed with, as `sotto-pk:...`.
@@ -86,6 +88,7 @@ pub fn inspect(image: &ImageFile, entry: Option<&SchemeEntry>) -> crate::Result<
     Ok(Inspection {
         path: image.path().to_owned(),
         bytes: image.header().file_bytes,
+        huge_share: image.huge_share(),
         sections: sections.collect(),
         public_key: image.signed_catalog().public_key().to_string(),
         scheme: entry.map(|entry| describe(catalog, entry)).transpose()?,

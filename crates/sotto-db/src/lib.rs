@@ -10,6 +10,7 @@
 //! | [`audit`](mod@audit) | whether an image holds the rows that its catalog commits to |
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
+//! | [`residency`] | whether answers are made from the mapped file or from a copy on huge pages |
 //! | [`epoch`] | a table's folder: its epochs, its signing key, its one writer |
 //! | [`stack`] | a stack's folder: its tables, its public files, what belongs together |
 //! | [`logged`] | catalogs and stacks in their publisher's log |
@@ -40,6 +41,7 @@ pub mod logged;
 pub mod mask;
 pub mod origin;
 pub mod progress;
+pub mod residency;
 pub mod retain;
 pub mod stack;
 pub mod table;
@@ -57,6 +59,7 @@ pub use layout::Verified;
 pub use logged::Logged;
 pub use origin::Origin;
 pub use progress::{Progress, Unit, Watcher};
+pub use residency::{Residence, Residency, ResidentImage, Room};
 pub use retain::{Retained, Retention, retain};
 pub use stack::StackDir;
 pub use table::{Packed, TableSource};

@@ -25,6 +25,12 @@ impl Cipher {
         Cipher { level, rank, stride, words: Words::zero((rank + 1) * stride) }
     }
 
+    /// A ciphertext for somebody who sets all of it: what is in it is what another one left.
+    pub fn room(ring: &Ring, level: Level, rank: usize) -> Self {
+        let stride = ring.words(level);
+        Cipher { level, rank, stride, words: Words::room((rank + 1) * stride) }
+    }
+
     /// A ciphertext from its mask and bodies.
     ///
     /// # Panics
@@ -35,7 +41,7 @@ impl Cipher {
         mask: &'a [u64],
         bodies: impl ExactSizeIterator<Item = &'a [u64]>,
     ) -> Self {
-        let mut out = Cipher::zero(ring, level, bodies.len());
+        let mut out = Cipher::room(ring, level, bodies.len());
         let components = std::iter::once(mask).chain(bodies);
         out.components_mut().zip(components).for_each(|(out, x)| out.copy_from_slice(x));
         out

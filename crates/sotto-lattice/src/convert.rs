@@ -73,8 +73,9 @@ impl ConversionKey {
         if ciphers.len() != l {
             return None;
         }
-        let mut rows = vec![Cipher::zero(ring, Level::Main, rank); (rank + 1) * l];
-        let mut high = Cipher::zero(ring, Level::Full, rank);
+        let room = |_| Cipher::room(ring, Level::Main, rank);
+        let mut rows: Vec<Cipher> = (0..(rank + 1) * l).map(room).collect();
+        let mut high = Cipher::room(ring, Level::Full, rank);
         for (j, c) in ciphers.iter().enumerate() {
             self.first_row(ring, c, &mut high, scratch);
             // The other rows take the same digits, which are gone from the scratch memory after lowering.

@@ -104,7 +104,7 @@ impl Expansion {
             return (left.grow(query), Vec::new());
         };
         let right = self.tree(rest, 1, self.counts.right, &finish_right);
-        let mut odd = Cipher::zero(&self.ring, Level::Full, 1);
+        let mut odd = Cipher::room(&self.ring, Level::Full, 1);
         self.with_work(|tools, _| self.split(0, first, &mut query, Some(&mut odd), tools));
         both(|| left.grow(query), || right.grow(odd))
     }
@@ -177,9 +177,9 @@ struct Work {
 
 impl Work {
     fn new(ring: &Ring, rounds: usize) -> Self {
-        let cipher = Cipher::zero(ring, Level::Full, 1);
-        let tools = Tools { scratch: Scratch::new(ring), image: cipher.clone() };
-        Work { tools, odds: vec![cipher; rounds] }
+        let cipher = || Cipher::room(ring, Level::Full, 1);
+        let tools = Tools { scratch: Scratch::new(ring), image: cipher() };
+        Work { tools, odds: (0..rounds).map(|_| cipher()).collect() }
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Scratch {
 impl Scratch {
     /// Working memory for a ring.
     pub fn new(ring: &Ring) -> Self {
-        Scratch { poly: Words::zero(ring.words(Level::Full)), digits: [Words::zero(0), Words::zero(0)] }
+        Scratch { poly: Words::room(ring.words(Level::Full)), digits: [Words::zero(0), Words::zero(0)] }
     }
 
     /// The polynomial to be split next.
@@ -35,7 +35,7 @@ impl Scratch {
     pub(crate) fn reserve(&mut self, ring: &Ring, level: Level, count: usize) {
         for digits in self.digits.iter_mut().take(ring.limbs(level)) {
             if digits.len() < count * ring.n() {
-                *digits = Words::zero(count * ring.n());
+                *digits = Words::room(count * ring.n());
             }
         }
     }

@@ -1,11 +1,54 @@
-//! Words that start on a cache line.
+//! Words that start on a cache line, in memory that goes from whoever needed it to whoever asks next.
 //!
 //! An allocator gives large blocks 16 bytes past a page, where every load of a full vector register would touch two
-//! cache lines. Eight words more than needed leave room to begin at the next line instead.
+//! cache lines. Eight words more than needed leave room to begin at the next line instead. And it gives large blocks back
+//! to the operating system: clearing and mapping each page again took a quarter of an expansion's time.
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const LINE: usize = 64;
+
+/// Memory that nobody uses now. Only ciphertexts and what is computed from them lie in [`Words`], and no secret.
+static IDLE: Mutex<Idle> = Mutex::new(Idle::new());
+
+/// Bytes that wait at most: what the selectors and folded columns of a batch of large tables take.
+const MOST_IDLE: usize = 64 << 20;
+
+/// Words of the smallest block that is worth keeping, a page.
+const LEAST: usize = 512;
+
+struct Idle {
+    /// By length, so that what is found fits.
+    rooms: BTreeMap<usize, Vec<Vec<u64>>>,
+    bytes: usize,
+}
+
+impl Idle {
+    const fn new() -> Self {
+        Idle { rooms: BTreeMap::new(), bytes: 0 }
+    }
+
+    fn keep(&mut self, room: Vec<u64>) {
+        let bytes = size_of_val(room.as_slice());
+        if room.len() >= LEAST && self.bytes + bytes <= MOST_IDLE {
+            self.bytes += bytes;
+            self.rooms.entry(room.len()).or_default().push(room);
+        }
+    }
+
+    fn take(&mut self, len: usize) -> Option<Vec<u64>> {
+        let room = self.rooms.get_mut(&len)?.pop()?;
+        self.bytes -= size_of_val(room.as_slice());
+        Some(room)
+    }
+}
+
+/// No panic leaves it half changed.
+fn idle() -> MutexGuard<'static, Idle> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A fixed number of words, the first of which starts a cache line.
 #[derive(Debug)]
@@ -18,7 +61,27 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn zero(len: usize) -> Self {
-        let room = vec![0; len + LINE / 8];
+        match idle().take(len + LINE / 8) {
+            Some(room) => {
+                let mut words = Words::within(room, len);
+                words.fill(0);
+                words
+            }
+            None => Words::fresh(len),
+        }
+    }
+
+    /// Words for somebody who sets them all: what is in them is what others left.
+    pub(crate) fn room(len: usize) -> Self {
+        let found = idle().take(len + LINE / 8);
+        found.map_or_else(|| Words::fresh(len), |room| Words::within(room, len))
+    }
+
+    fn fresh(len: usize) -> Self {
+        Words::within(vec![0; len + LINE / 8], len)
+    }
+
+    fn within(room: Vec<u64>, len: usize) -> Self {
         // The standard library may decline to tell, by answering something huge. Alignment only saves time.
         let start = match room.as_ptr().align_offset(LINE) {
             offset if offset <= LINE / 8 => offset,
@@ -28,9 +91,15 @@ impl Words {
     }
 }
 
+impl Drop for Words {
+    fn drop(&mut self) {
+        idle().keep(std::mem::take(&mut self.room));
+    }
+}
+
 impl Clone for Words {
     fn clone(&self) -> Self {
-        let mut copy = Words::zero(self.len);
+        let mut copy = Words::room(self.len);
         copy.copy_from_slice(self);
         copy
     }
@@ -63,5 +132,33 @@ mod tests {
             assert_eq!(*words, *copy);
             assert_eq!((words.as_ptr() as usize % LINE, copy.as_ptr() as usize % LINE), (0, 0));
         }
+    }
+
+    #[test]
+    fn zeroes_are_zeroes_wherever_they_lie() {
+        const LEN: usize = 12_345;
+        for _ in 0..3 {
+            let mut words = Words::zero(LEN);
+            assert!(words.iter().all(|word| *word == 0));
+            words.fill(7);
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_found_by_its_length_and_not_too_much_of_it() {
+        let mut idle = Idle::new();
+        for len in [LEAST - 1, LEAST, 5000] {
+            idle.keep(vec![len as u64; len]);
+        }
+        let mut found = |len| idle.take(len).map(|room| (room.len(), room[0]));
+        assert_eq!([found(LEAST - 1), found(LEAST + 1), found(5001)], [None; 3]);
+        assert_eq!(
+            [found(5000), found(5000), found(LEAST)],
+            [Some((5000, 5000)), None, Some((LEAST, LEAST as u64))]
+        );
+        assert_eq!(idle.bytes, 0);
+        let each = MOST_IDLE / 8 / 10;
+        (0..12).for_each(|_| idle.keep(vec![0; each]));
+        assert_eq!((idle.rooms[&each].len(), idle.bytes), (10, 80 * each));
     }
 }

@@ -14,6 +14,7 @@ use sotto_math::matrix::{PanelLayout, QueryPlanes, dot_rows, dot_rows_many, scan
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
 use sotto_math::sample::Gaussian;
+use sotto_math::slices::{self, GROUP, Matrices, RUN_RECORDS};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -25,6 +26,7 @@ fn main() {
     let mib = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1024usize);
     println!("backend {}", machine::backend());
     scans(mib << 20);
+    selections(mib << 20);
     transforms(1024, 4294828033);
     transforms(1024, 4294955009);
     transforms(2048, 268369921);
@@ -93,6 +95,44 @@ fn scans(bytes: usize) {
                 "  {planes} planes, {count} queries: read {read:5.1}, scan {scan:5.1} ({:3.0} %), aggregate {:5.1}",
                 100.0 * scan / read,
                 scan * count as f64
+            );
+        }
+    }
+}
+
+/// Reads and passes over records of several widths, in turns, each over the whole of the memory.
+fn selections(bytes: usize) {
+    let mut buffer = vec![1u8; bytes + 64];
+    let at = buffer.as_ptr().align_offset(64);
+    let records = &mut buffer[at..at + bytes];
+    println!("records selected by a bit each, GB/s of a plain read and of the pass");
+    for record_bytes in [8, 16, 32, 64, 96, 128, 256, 1024, 8192] {
+        for queries in [1, 8, 32] {
+            let groups = usize::div_ceil(queries, GROUP);
+            // As a server does: so many selections that they stay in the second cache.
+            let runs = ((512 << 10) / (groups * size_of::<Matrices>())).clamp(1, 512);
+            let turn = (runs * RUN_RECORDS * record_bytes).min(bytes);
+            let runs = (turn / (record_bytes * 8)).div_ceil(64);
+            let selections: Vec<Matrices> =
+                (0..runs * groups).map(|i| std::array::from_fn(|k| noise((i * 64 + k) as u64))).collect();
+            let mut sums = vec![0; groups * record_bytes * 8];
+            let (mut reads, mut passes) = (vec![], vec![]);
+            for _ in 0..5 {
+                reads.push(best(1, || _ = black_box(machine::read_pass(records))));
+                passes.push(best(1, || {
+                    for turn in records.chunks_exact(turn) {
+                        slices::scan(turn, record_bytes, queries, &selections, &mut sums);
+                    }
+                }));
+            }
+            let median = |mut seconds: Vec<f64>| {
+                seconds.sort_by(f64::total_cmp);
+                bytes as f64 / seconds.get(seconds.len() / 2).copied().unwrap_or(f64::NAN) / 1e9
+            };
+            let (read, pass) = (median(reads), median(passes));
+            println!(
+                "  {record_bytes:4} bytes, {queries:2} queries: read {read:5.1}, pass {pass:5.1} ({:3.0} %)",
+                100.0 * pass / read
             );
         }
     }

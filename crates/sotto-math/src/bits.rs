@@ -77,6 +77,55 @@ fn unpack_windows(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     clean.then(|| (0..count).map(word).collect())
 }
 
+/// [`pack`] for words of at most 16 bits, eight at a time: those are whole bytes.
+///
+/// # Panics
+/// If `width` is not in 1..=16.
+pub fn pack16(words: &[u16], width: u32, out: &mut Vec<u8>) {
+    assert!((1..=16).contains(&width), "a width from 1 to 16");
+    let (eights, rest) = words.as_chunks::<8>();
+    let (start, bytes) = (out.len(), eights.len() * width as usize);
+    // Sixteen bytes are written where the next eight words begin before those end.
+    out.resize(start + bytes + 16, 0);
+    let mask = mask(width);
+    let join = |four: &[u16]| four.iter().rev().fold(0, |bits, word| bits << width | u64::from(*word) & mask);
+    for (eight, at) in eights.iter().zip((start..).step_by(width as usize)) {
+        let (lower, upper) = eight.split_at(4);
+        let bits = u128::from(join(upper)) << (4 * width) | u128::from(join(lower));
+        if let Some(to) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) {
+            *to = bits.to_le_bytes();
+        }
+    }
+    out.truncate(start + bytes);
+    let rest: Vec<u64> = rest.iter().map(|word| u64::from(*word)).collect();
+    pack_words(&rest, width, out);
+}
+
+/// [`unpack`] for words of at most 16 bits, eight at a time.
+pub fn unpack16(bytes: &[u8], width: u32, count: usize) -> Option<Vec<u16>> {
+    if !(1..=16).contains(&width) || bytes.len() != packed_len(width, count)? {
+        return None;
+    }
+    let rest = unpack_words(bytes.get(count / 8 * width as usize..)?, width, count % 8)?;
+    let mut words = vec![0; count];
+    let mask = mask(width);
+    let (eights, last) = words.as_chunks_mut::<8>();
+    for (eight, at) in eights.iter_mut().zip((0..).step_by(width as usize)) {
+        let bytes = bytes.get(at..).unwrap_or_default();
+        let bits = match bytes.first_chunk() {
+            Some(sixteen) => u128::from_le_bytes(*sixteen),
+            None => bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u128::from(*byte)),
+        };
+        let fours = [bits as u64, (bits >> (4 * width)) as u64];
+        for (words, four) in eight.as_chunks_mut::<4>().0.iter_mut().zip(fours) {
+            words.iter_mut().zip(0..).for_each(|(word, i)| *word = (four >> (i * width) & mask) as u16);
+        }
+    }
+    // Of at most 16 bits each.
+    last.iter_mut().zip(rest).for_each(|(last, word)| *last = word as u16);
+    Some(words)
+}
+
 /// How many bytes `count` words take, or `None` if no memory holds them.
 pub fn packed_len(width: u32, count: usize) -> Option<usize> {
     Some(count.checked_mul(usize::try_from(width).ok()?)?.div_ceil(8))

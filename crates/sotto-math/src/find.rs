@@ -1,24 +1,32 @@
 //! Where a word lies in a list, found without telling by time where.
 
-use crate::simd::{self, Kernels};
+use crate::aes::Aes;
+use crate::simd::{self, Blocks};
 use zeroize::Zeroize;
 
-/// What a kernel may write beyond the last position that is kept.
-pub(crate) const SPARE: usize = 16;
+/// Positions that are looked at together: the bits of a word.
+const TOGETHER: usize = 64;
+/// Words of bits that a kernel fills at once, so that they stay in the nearest cache.
+const WORDS: usize = 64;
+/// Positions that those are.
+pub(crate) const PART: usize = WORDS * TOGETHER;
 
-/// A list of positions with fixed room, wiped on drop.
+/// Positions that were found, with fixed room, wiped on drop.
 ///
-/// What does not fit is counted and dropped, so that neither memory nor time follows what was found.
+/// What does not fit is dropped, so that neither memory nor time follows what was found.
 pub struct Found {
-    /// The positions, and [`SPARE`] more that are never read.
-    room: Vec<u32>,
+    /// Where one of sixty-four positions was found, their bits and the first of them; and one more that is never read.
+    room: Vec<[u64; 2]>,
+    /// How many of those there are, with those that did not fit.
     count: usize,
+    /// What a kernel found.
+    hits: [u64; WORDS],
 }
 
 impl Found {
-    /// An empty list with room for `capacity` positions.
+    /// Nothing, with room for `capacity` positions.
     pub fn new(capacity: usize) -> Self {
-        Found { room: vec![0; capacity.saturating_add(SPARE)], count: 0 }
+        Found { room: vec![[0; 2]; capacity.saturating_add(1)], count: 0, hits: [0; WORDS] }
     }
 
     /// Forgets all positions.
@@ -26,28 +34,27 @@ impl Found {
         self.count = 0;
     }
 
-    /// How many positions the list holds, without those that did not fit.
-    pub fn len(&self) -> usize {
-        self.count.min(self.capacity())
-    }
-
-    /// Whether nothing was found.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The positions that fitted, in the order in which they were found.
-    pub fn as_slice(&self) -> &[u32] {
-        &self.room[..self.len()]
-    }
-
-    /// Whether something was found that did not fit.
-    pub fn overflowed(&self) -> bool {
-        self.count > self.capacity()
-    }
-
-    fn capacity(&self) -> usize {
-        self.room.len() - SPARE
+    /// Writes the positions that were found, in the order in which they were, and `none` behind the last; those that find no
+    /// place in `out` are left out.
+    ///
+    /// Time depends on the length of `out` alone, and one address on the content: how far the list was read.
+    pub fn positions(&self, none: u32, out: &mut [u32]) {
+        let held = self.count.min(self.room.len() - 1);
+        let (mut at, mut seen) = (0, 0);
+        for out in out {
+            let [bits, from] = self.room[at];
+            let left = bits & !seen;
+            let there = u64::from(at < held);
+            // The highest bit stands for itself, or for none: no processor has to ask whether there is a bit.
+            let position = (from as u32).wrapping_add((left | 1 << (TOGETHER - 1)).trailing_zeros());
+            let mask = (there as u32).wrapping_neg();
+            *out = (position & mask) | (none & !mask);
+            // Without its lowest bit, the word is done if nothing is left.
+            let rest = left & left.wrapping_sub(1);
+            let done = ((rest | rest.wrapping_neg()) >> (TOGETHER - 1)) ^ 1;
+            seen = !rest & done.wrapping_sub(1);
+            at += (done & there) as usize;
+        }
     }
 }
 
@@ -60,32 +67,55 @@ impl core::fmt::Debug for Found {
 impl Drop for Found {
     fn drop(&mut self) {
         self.room.zeroize();
+        self.hits.zeroize();
     }
 }
 
-/// Appends `base + i`, modulo 2^32, for every `i` with `a[i] & mask == x` or `b[i] == y`.
-///
-/// Time depends on lengths alone, and on whether the list overflows. Every position is written and the list's end
-/// moves on or does not, so the only address that depends on content is that of the end, within the list.
-///
-/// # Panics
-/// If `a` and `b` differ in length.
-pub fn either16(a: &[u16], mask: u16, x: u16, b: &[u16], y: u16, base: u32, found: &mut Found) {
-    either16_with(simd::kernels(), &Either { a, mask, x, b, y }, base, found);
+impl Aes {
+    /// Finds `base + i`, modulo 2^32, for every `i` whose word is sought, or whose tag is.
+    ///
+    /// Words are those of the blocks of `from[0]` and each number from `from[1]` on ([`Aes::grid`]), eight little-endian ones to
+    /// a block, and `words.0` is sought, in the bits that `words.1` has. The tags are `tags.0`, and `tags.1` is sought.
+    ///
+    /// Time depends on lengths alone. Bits of sixty-four positions at a time are written and the list's end moves on or does
+    /// not, so the only address that depends on content is that of the end, within the list.
+    pub fn find(&self, from: [u64; 2], words: (u16, u16), tags: (&[u16], u16), base: u32, found: &mut Found) {
+        let ((word, mask), (tags, tag)) = (words, tags);
+        let sought = Sought { word, mask, tag };
+        find_with(simd::kernels().aes(), self, from, tags, sought, base, found);
+    }
 }
 
-/// What [`either16`] looks for, and where.
-pub(crate) struct Either<'a> {
-    pub(crate) a: &'a [u16],
+/// What is sought: words that are this one in the bits of the mask, and those with this tag.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought {
+    pub(crate) word: u16,
     pub(crate) mask: u16,
-    pub(crate) x: u16,
-    pub(crate) b: &'a [u16],
-    pub(crate) y: u16,
+    pub(crate) tag: u16,
 }
 
-fn either16_with(kernels: &dyn Kernels, sought: &Either<'_>, base: u32, found: &mut Found) {
-    assert_eq!(sought.a.len(), sought.b.len(), "as many words in both lists");
-    found.count = kernels.either16(sought, base, &mut found.room, found.count);
+fn find_with(
+    blocks: &dyn Blocks,
+    key: &Aes,
+    [x, y]: [u64; 2],
+    tags: &[u16],
+    sought: Sought,
+    base: u32,
+    found: &mut Found,
+) {
+    let Found { room, count, hits } = found;
+    let last = room.len() - 1;
+    let (mut end, mut from) = (*count, base);
+    for (tags, y) in tags.chunks(PART).zip((0..).map(|part| y.wrapping_add(part * (PART / 8) as u64))) {
+        let hits = &mut hits[..tags.len().div_ceil(TOGETHER)];
+        blocks.find(key, [x, y], tags, sought, hits);
+        for bits in hits {
+            room[end.min(last)] = [*bits, from.into()];
+            end += ((*bits | bits.wrapping_neg()) >> (TOGETHER - 1)) as usize;
+            from = from.wrapping_add(TOGETHER as u32);
+        }
+    }
+    *count = end;
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@
 //!
 //! Every kernel exists once per backend (scalar, AVX2, AVX-512), is chosen when first
 //! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avxvnni|avx512`
-//! forces one. All `unsafe` of the crate lives in the private module `simd`.
+//! forces one. How a kernel goes through memory, its *shape*, is data: [`machine::shapes`] says what is in use, and
+//! `SOTTO_SHAPES` pins it. All `unsafe` of the crate lives in the private module `simd`.
 #![deny(unsafe_code)]
 
 pub mod aes;

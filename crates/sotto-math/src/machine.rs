@@ -1,6 +1,44 @@
-//! Which kernels this machine runs, and how fast it reads memory.
+//! Which kernels this machine runs, how they go through its memory, and how fast it reads that.
 
-use crate::simd;
+mod trial;
+
+use crate::simd::{self, shapes};
+pub use trial::try_shape;
+
+/// A way for a kernel to go through memory. All of a kernel's shapes give the same bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// `scan`, `tiles` or `select`.
+    pub kernel: &'static str,
+    /// One of the kernel's own names.
+    pub name: &'static str,
+}
+
+/// The shapes in use, one for each kernel that has any.
+///
+/// `SOTTO_SHAPES=scan=wide,tiles=plain` in the environment pins them; else it is what [`choose_shape`] was given last, or
+/// else the [`processor`]'s default.
+pub fn shapes() -> Vec<Shape> {
+    let places = shapes::KERNELS.iter().zip(shapes::places());
+    places.filter_map(|(kernel, place)| all_shapes(kernel).get(place).copied()).collect()
+}
+
+/// All shapes of a kernel.
+pub fn all_shapes(kernel: &str) -> Vec<Shape> {
+    let Some(kernel) = shapes::KERNELS.iter().find(|known| **known == kernel) else { return Vec::new() };
+    shapes::names(kernel).into_iter().map(|name| Shape { kernel, name }).collect()
+}
+
+/// Uses a shape from now on, unless another is pinned. `false` if there is none of that name.
+pub fn choose_shape(kernel: &str, name: &str) -> bool {
+    shapes::choose(kernel, name)
+}
+
+/// The kind of processor that default shapes go by, and whether they come from a measurement on such a one.
+pub fn processor() -> (&'static str, bool) {
+    let processor = shapes::processor();
+    (processor.name, processor.measured)
+}
 
 /// The name of the backend in use: `scalar`, `avx2`, `avxvnni` or `avx512`.
 pub fn backend() -> &'static str {

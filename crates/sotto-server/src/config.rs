@@ -3,6 +3,7 @@
 
 use crate::StartError;
 use serde::Deserialize;
+pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -69,8 +70,11 @@ pub struct Config {
     pub reload_seconds: u64,
     /// How long a shutdown waits for requests in flight, in seconds.
     pub drain_seconds: u64,
-    /// Whether tables are scanned where their files are mapped, or in a copy.
-    pub load: Load,
+    /// Whether tables are scanned where their files are mapped, or in a copy on huge pages.
+    pub residency: Residency,
+    /// Memory that such copies may take if nobody asked for them, over all tables, in MiB. 0: half of what there is whenever a
+    /// table is opened.
+    pub max_copies_mib: u64,
     /// Whether images go live without being read through and compared with their digests: at once, and damaged ones too.
     pub trust_images: bool,
     /// Of how many epochs, the newest among them, the rows delta is served: how far behind a client with state of its own
@@ -101,17 +105,6 @@ pub struct TableConfig {
     pub path: Option<PathBuf>,
     /// Which of the scheme's servers this one is, if not [`Config::role`]; 0 for schemes of one server.
     pub role: Option<u8>,
-}
-
-/// Where the bytes a pass reads lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Load {
-    /// In the mapped file: opens at once, shares the page cache, may be paged out.
-    #[default]
-    Map,
-    /// In memory of the process: slow to open, and where the system gives large pages faster to scan.
-    Copy,
 }
 
 /// How asks of many clients are put together.
@@ -195,7 +188,8 @@ impl Default for Config {
             idle_timeout_ms: 60_000,
             reload_seconds: 10,
             drain_seconds: 10,
-            load: Load::Map,
+            residency: Residency::Auto,
+            max_copies_mib: 0,
             trust_images: false,
             keep_deltas: 16,
             batch: BatchConfig::default(),

@@ -1,11 +1,10 @@
 //! Epochs from the disk: a table directory, one that belongs to a stack, or a single image file.
 
-use crate::copied::Copied;
 use crate::live::Parts;
-use crate::{Config, LiveTable, Load, Past, Source, SourceError, StartError, TableConfig};
+use crate::{Config, LiveTable, Past, Residency, Source, SourceError, StartError, TableConfig};
 use sotto_catalog::{Catalog, TableName};
-use sotto_core::{Epoch, Image};
-use sotto_db::{ImageFile, StackDir, TableDir};
+use sotto_core::Epoch;
+use sotto_db::{ImageFile, ResidentImage, Room, StackDir, TableDir};
 use sotto_oprf::SecretKey;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,16 +13,18 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 struct How {
     role: u8,
-    load: Load,
+    residency: Residency,
+    room: Arc<Room>,
     keep_deltas: u64,
     trust_images: bool,
 }
 
 impl How {
-    fn of(config: &Config, table: &TableConfig) -> Self {
+    fn of(config: &Config, table: &TableConfig, room: &Arc<Room>) -> Self {
         How {
             role: table.role.unwrap_or(config.role),
-            load: config.load,
+            residency: config.residency,
+            room: room.clone(),
             keep_deltas: config.keep_deltas,
             trust_images: config.trust_images,
         }
@@ -46,19 +47,11 @@ impl How {
         let terms = catalog.terms(entry)?;
         let oprf = self.oprf_key(&catalog, folder)?;
         let signed = image.signed_catalog().clone();
-        let file = image.clone();
-        let image: Arc<dyn Image> = match self.load {
-            Load::Map => {
-                image.warm();
-                image
-            }
-            Load::Copy => Copied::of(image)
-                .map_err(|e| SourceError::Unreadable(format!("no memory for a copy: {e}")))?,
-        };
+        let image = ResidentImage::of(image, self.residency, &self.room);
         let server = (entry.server.open)(catalog.params.to_string().as_bytes(), image.clone())?;
         let (report, packing) = (terms.report, terms.packing);
-        let parts = Parts { scheme: entry, signed, catalog, report, packing, server, image };
-        Ok(LiveTable::with_key(parts, self.role, oprf)?.of_file(file, self.trust_images))
+        let parts = Parts { scheme: entry, signed, catalog, report, packing, server, image: image.clone() };
+        Ok(LiveTable::with_key(parts, self.role, oprf)?.of_file(image, self.trust_images))
     }
 }
 
@@ -144,8 +137,10 @@ impl Source for FileSource {
 /// # Errors
 /// [`StartError::Settings`] for a table with both or neither of `dir` and `path`.
 pub(crate) fn sources(config: &Config) -> Result<Vec<Box<dyn Source>>, StartError> {
+    // One for all tables.
+    let room = Room::new((config.max_copies_mib > 0).then(|| config.max_copies_mib.saturating_mul(1 << 20)));
     let source = |table: &TableConfig| -> Result<Box<dyn Source>, StartError> {
-        let how = How::of(config, table);
+        let how = How::of(config, table, &room);
         match (table.dir.clone(), table.path.clone()) {
             (Some(dir), None) => Ok(Box::new(DirSource { dir, how })),
             (None, Some(path)) => Ok(Box::new(FileSource { path, how })),
@@ -158,7 +153,7 @@ pub(crate) fn sources(config: &Config) -> Result<Vec<Box<dyn Source>>, StartErro
         let stack = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
         let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
         for shard in read.shards {
-            let how = How::of(config, &TableConfig::default());
+            let how = How::of(config, &TableConfig::default(), &room);
             let dir = DirSource { dir: stack.table(&shard.table), how };
             sources.push(Box::new(StackedSource { stack: stack.clone(), table: shard.table, dir }));
         }

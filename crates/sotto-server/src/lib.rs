@@ -10,7 +10,6 @@
 //! | `logs` | the logs of publishers' catalogs |
 //! | `files` | table directories and image files |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
-//! | `copied` | an image whose scanned section lies in memory of its own |
 //! | `epochs` | two live epochs per table, swapped atomically |
 //! | [`slot`] | how epochs of a table go live: looked for, opened, read through |
 //! | `batch` | asks of many clients, answered in one pass over the data |
@@ -45,7 +44,6 @@ mod body;
 mod budget;
 mod clock;
 pub mod config;
-mod copied;
 mod epochs;
 pub mod error;
 mod files;
@@ -65,7 +63,7 @@ pub mod slot;
 pub mod source;
 mod stacks;
 
-pub use config::{BatchConfig, Config, Load, ScanConfig, SessionConfig, TableConfig, TlsConfig};
+pub use config::{BatchConfig, Config, Residency, ScanConfig, SessionConfig, TableConfig, TlsConfig};
 pub use error::StartError;
 pub use listen::OwnCertificate;
 pub use live::LiveTable;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sotto_catalog::{Catalog, Hex32, Masked, Packing, PublicKey, SignedCatalog, TableName};
 use sotto_core::{AnyServer, AnySession, Epoch, Image, ParamsDigest, ParamsReport, SchemeEntry, Section};
 use sotto_db::image::Seal;
-use sotto_db::{ImageFile, Progress, Watcher};
+use sotto_db::{ImageFile, Progress, Residence, ResidentImage, Watcher};
 use sotto_oprf::SecretKey;
 use sotto_wire::{Code, Pin, Problem, Sizes};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,11 +41,17 @@ pub struct LiveTable {
 
 /// The file that a table is answered from.
 struct OfFile {
-    file: Arc<ImageFile>,
+    image: Arc<ResidentImage>,
     /// Whether its sections are compared with their digests before it goes live.
     verified: bool,
     /// Whether the log has it that the file is lost.
     lost: AtomicBool,
+}
+
+impl OfFile {
+    fn file(&self) -> &Arc<ImageFile> {
+        self.image.file()
+    }
 }
 
 /// When an epoch ceased to be served, if it did. What is under way about it then ends after a while, however slowly its client
@@ -156,21 +162,21 @@ impl LiveTable {
 
     /// The same table, answered from a file: it is read through before the table goes live, unless it is trusted, and
     /// nothing is answered from it once it was written to or cut short.
-    pub fn of_file(mut self, file: Arc<ImageFile>, trusted: bool) -> Self {
-        self.file = Some(OfFile { file, verified: !trusted, lost: AtomicBool::new(false) });
+    pub fn of_file(mut self, image: Arc<ResidentImage>, trusted: bool) -> Self {
+        self.file = Some(OfFile { image, verified: !trusted, lost: AtomicBool::new(false) });
         self
     }
 
     /// What tells its file from another.
     pub(crate) fn seal(&self) -> Option<Seal> {
-        self.file.as_ref().map(|of| of.file.seal())
+        self.file.as_ref().map(|of| of.file().seal())
     }
 
     /// How many bytes [`LiveTable::read_through`] reads: those of the file, and then the rows in it.
     pub(crate) fn unread_bytes(&self) -> u64 {
         let rows = self.catalog.rows.saturating_mul(self.catalog.row_bytes);
         let file = self.file.as_ref().filter(|of| of.verified);
-        file.map_or(0, |of| of.file.header().file_bytes.saturating_add(rows))
+        file.map_or(0, |of| of.file().header().file_bytes.saturating_add(rows))
     }
 
     /// Compares every section of its file with its digest, and its rows with the root that is signed, for as long as `go_on` says
@@ -182,14 +188,33 @@ impl LiveTable {
     ) -> Result<bool, SourceError> {
         match &self.file {
             Some(of) if of.verified => {
-                let file_bytes = of.file.header().file_bytes;
+                let file_bytes = of.file().header().file_bytes;
                 let then = |at: Progress| watch(Progress { done: file_bytes.saturating_add(at.done), ..at });
-                Ok(of.file.verify_while(watch, &|_| true, go_on)?
-                    && sotto_db::audit(self.scheme, &of.file, &then, go_on)?)
+                Ok(of.file().verify_while(watch, &|_| true, go_on)?
+                    && sotto_db::audit(self.scheme, of.file(), &then, go_on)?)
             }
-            Some(of) => Ok(of.file.check().map(|()| true)?),
+            Some(of) => Ok(of.file().check().map(|()| true)?),
             None => Ok(true),
         }
+    }
+
+    /// Copies what it is answered from to huge pages, if that pays: once it was read through, before it goes live. Again only if
+    /// there was no room for it.
+    pub(crate) fn settle(&self) -> Result<(), SourceError> {
+        let Some(of) = &self.file else { return Ok(()) };
+        let before = of.image.residence();
+        let no_memory = |error| SourceError::Unreadable(format!("no memory for a copy: {error}"));
+        let now = of.image.settle().map_err(no_memory)?;
+        if before != Some(now) {
+            let (table, epoch, bytes) = (&self.catalog.table, self.catalog.epoch, now.bytes);
+            tracing::info!(%table, %epoch, bytes, "answered from what lies {now}");
+        }
+        Ok(())
+    }
+
+    /// Where it lies and on which pages, once that is settled; nothing is known of a table that is of no file.
+    pub fn residence(&self) -> Option<Residence> {
+        self.file.as_ref()?.image.residence()
     }
 
     /// Whether its file is as it was when it was opened. Whatever was made of an image's bytes is thrown away if it is not.
@@ -198,7 +223,7 @@ impl LiveTable {
     /// [`Code::NotReady`]: the next look at the files may find another one in its place.
     pub(crate) fn check(&self) -> Result<(), Code> {
         let Some(of) = &self.file else { return Ok(()) };
-        of.file.check().map_err(|error| {
+        of.file().check().map_err(|error| {
             if !of.lost.swap(true, Ordering::Relaxed) {
                 let (table, epoch) = (&self.catalog.table, self.catalog.epoch);
                 tracing::error!(%table, %epoch, %error, "an image is lost while it is served; nothing is answered from it");
@@ -301,7 +326,7 @@ impl LiveTable {
         let entry = self.catalog.artifacts.iter().find(|entry| entry.digest == *digest)?;
         // Who sends it looks at the file too; here a lost one gets its line in the log.
         let _ = self.check();
-        let file = self.file.as_ref().map(|of| of.file.clone());
+        let file = self.file.as_ref().map(|of| of.file().clone());
         Some(Static {
             image: self.image.clone(),
             section: Section::Public(entry.artifact),

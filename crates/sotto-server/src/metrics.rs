@@ -1,8 +1,11 @@
 //! Counts by table, route and outcome. The label types below are the allow-list: no row, no key, no
 //! session, no address can get in, because there is no label for it.
 
+mod pages;
+
 use crate::admission::Sessions;
 use crate::epochs::Tables;
+use pages::Lying;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -90,6 +93,7 @@ pub(crate) struct Metrics {
     answer: Histogram,
     live: Family<Which, Gauge>,
     served: Family<ByTable, Gauge>,
+    lying: Family<Lying, Gauge>,
     roles: Family<ByTable, Gauge>,
     sessions: Family<ByTable, Gauge>,
     admitted: Family<ByTable, Gauge>,
@@ -137,6 +141,7 @@ impl Metrics {
             answer: seconds(),
             live: Family::default(),
             served: Family::default(),
+            lying: Family::default(),
             roles: Family::default(),
             sessions: Family::default(),
             admitted: Family::default(),
@@ -191,6 +196,11 @@ impl Metrics {
             "served",
             "Whether a table is answered about: 1, or 0 where its image is damaged or still read",
             self.served.clone(),
+        );
+        r.register(
+            "table_bytes",
+            "Bytes that answers of live epochs are made from, by place and kind of pages",
+            self.lying.clone(),
         );
         r.register("role", "Which of its scheme's servers this is, from 0", self.roles.clone());
         r.register("sessions", "Sessions held, in memory or on disk", self.sessions.clone());
@@ -285,6 +295,7 @@ impl Metrics {
             let served = live.as_ref().is_some_and(|live| live.newest().check().is_ok());
             self.served.get_or_create(&ByTable { table: table.clone() }).set(i64::from(served));
             let Some(live) = live else { continue };
+            self.lies(&table, &live);
             let epoch = |which, epoch: u64| {
                 let epoch = i64::try_from(epoch).unwrap_or(i64::MAX);
                 self.live.get_or_create(&Which { table: table.clone(), which }).set(epoch);

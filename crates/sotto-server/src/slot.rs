@@ -275,6 +275,8 @@ impl Slot {
                 }
                 memory.owes_previous = looked.begun;
             }
+            // An epoch that went since the last look may have left the room that was missing.
+            errors.extend(newest.settle().err());
             looked.changed = self.go_live(live.as_deref(), newest, previous);
         }
         looked.reading = looked.begun;
@@ -299,7 +301,10 @@ impl Slot {
         }
         *patience -= bytes;
         match self.read_through(&table) {
-            Ok(true) => Tried::Open(table),
+            Ok(true) => match table.settle() {
+                Ok(()) => Tried::Open(table),
+                Err(error) => Tried::Refused(error),
+            },
             // The server is ending.
             Ok(false) => Tried::Later,
             Err(error) => {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`clear`] | schemes **without privacy**, to test everything above the schemes |
 //! | [`conformance`] | the whole contract of a scheme, as tests by its abilities |
+//! | [`lookups`] | what hints cost, for examples that measure |
 //! | [`memory`] | tables, sinks and images in memory, and a disk that fills up |
 //! | [`rng`] | randomness that repeats itself |
 //! | [`served`] | a table with its server, as a scheme's own types |
@@ -16,6 +17,8 @@
 pub mod clear;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]
 pub mod conformance;
+#[allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
+pub mod lookups;
 pub mod memory;
 pub mod rng;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a failed check fails its test")]

@@ -40,6 +40,7 @@ const DECODING_CRATES: &[&str] = &[
     "sotto-cube",
     "sotto-db",
     "sotto-oprf",
+    "sotto-pages",
     "sotto-server",
     "sotto-wire",
 ];

@@ -58,5 +58,6 @@ pub fn shipped() -> &'static [Shipped] {
         "tree-index",
         "tree-online",
         "tree-tables",
+        "guard-schemes",
     ]
 }

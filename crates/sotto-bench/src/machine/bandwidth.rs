@@ -4,6 +4,7 @@ use super::ReadRate;
 use crate::BenchError;
 use crate::median::Samples;
 use rayon::prelude::*;
+use sotto_pages::pages_of;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,7 @@ impl Reader {
         ReadRate {
             what,
             buffer_bytes: bytes.len() as u64,
+            pages: pages_of(bytes).and_then(|pages| pages.kind()).map(|kind| kind.to_string()),
             threads_count: self.threads,
             read_gb_per_s: size / samples.median().as_nanos().max(1) as f64,
             best_gb_per_s: size / samples.least().as_nanos().max(1) as f64,

@@ -37,7 +37,7 @@ impl MachineFacts {
             cpu: cpu().unwrap_or_else(|| format!("unknown {}", std::env::consts::ARCH)),
             cores_count: std::thread::available_parallelism().map_or(1, usize::from),
             kernels: sotto_math::machine::backend().to_owned(),
-            memory_bytes: super::process::total_memory(),
+            memory_bytes: sotto_pages::memory::total(),
             l2_bytes: l2(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             commit: options.commit.clone(),

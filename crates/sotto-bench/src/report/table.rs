@@ -18,9 +18,10 @@ Medians per lookup: making the query, and reading the answer. rate: row bytes ov
 
 const ONLINE: &str = "\
 Medians. server: one pass for the whole batch. best: the fastest of them. each: the median, per lookup. GB/s:
-table bytes times queries of the batch, per second. of map, of mem: table bytes per second of one pass, over a
-plain read of the same mapped bytes, and of anonymous memory on huge pages, both in turns with the server.
-vs 1: GB/s, over that of the single lookup.";
+table bytes times queries of the batch, per second. pages: those of the mapped file, huge (2 MiB), small, or
+how many are huge; copy: the copy on huge pages that a server makes where the file's are small. of read: table
+bytes per second of one pass, over a plain read of anonymous memory on huge pages in turns with the server,
+the honest limit. vs 1: GB/s, over that of the single lookup.";
 
 const TRAFFIC: &str = "\
 Bytes of the messages, HTTP framing excluded. once: artifacts and keys. 1st, 100th: everything up to and

@@ -6,7 +6,7 @@ pub(super) mod trees;
 
 use super::names::{self, Named};
 use super::units::{bytes, decimal, digits, percent, time};
-use super::{Measured, Modelled, PublishedRow, Traffic, Update};
+use super::{Held, Measured, Modelled, PublishedRow, Traffic, Update};
 pub(super) use series::{prepared, published_series, series};
 use sotto_core::Sure;
 pub(super) use steps::{break_evens, published_break_evens, published_steps, stepped};
@@ -80,10 +80,12 @@ pub(super) fn client(measured: &[Measured]) -> Table {
 }
 
 pub(super) fn online(measured: &[Measured]) -> Table {
-    let header = ["case", "batch", "server", "best", "each", "GB/s", "of map", "of mem", "vs 1"];
+    let header = ["case", "batch", "server", "best", "each", "GB/s", "pages", "of read", "vs 1"];
     let mut table = grid(&header, 1);
     for (named, case) in names::measured(measured).into_iter().zip(measured) {
         let mut named = Some(named);
+        // As the name, it is said once.
+        let mut pages = case.held.as_ref().map(Held::word);
         for batch in &case.batches {
             let cells = [
                 batch.batch_count.to_string(),
@@ -91,7 +93,7 @@ pub(super) fn online(measured: &[Measured]) -> Table {
                 time(batch.server_least_ms),
                 time(batch.per_lookup_ms),
                 digits(batch.aggregate_gb_per_s),
-                percent(batch.of_read_mapped_ratio),
+                pages.take().unwrap_or_default(),
                 percent(batch.of_read_memory_ratio),
                 digits(batch.batching_ratio),
             ];

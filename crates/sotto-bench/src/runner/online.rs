@@ -2,17 +2,20 @@
 //! neighbours on a shared machine; and so do the lines of a case, for the same reason.
 
 use super::asking::Asking;
-use super::offline::Encoded;
+use super::held::Held;
 use super::{Line, baseline};
 use super::{series, steps};
 use crate::error::BenchError;
-use crate::machine::{HugeBuffer, InMemory, Peak, Reader, available_memory, resident_memory};
+use crate::machine::{Peak, Reader, touched};
 use crate::median::{Samples, ms};
 use crate::options::{Options, Progress, Watcher};
 use crate::plan::Plan;
 use crate::report::{Batch, BreakEven, Joining, Measured, Offline, Series, Stepped, Traffic};
-use sotto_core::{AnyServer, Artifact, CryptoRng, Image, Section, Sure};
-use std::time::{Duration, Instant};
+use sotto_core::CryptoRng;
+use sotto_db::Room;
+use sotto_pages::{memory, pages_of};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Everything the lines of a case measure online.
 pub(super) fn measure(
@@ -23,17 +26,18 @@ pub(super) fn measure(
     let Some(first) = lines.first() else { return Ok(Vec::new()) };
     let mut rng = sotto_prg::system_rng().map_err(|e| BenchError::Entropy(e.to_string()))?;
     let reader = Reader::new(first.plan.threads)?;
-    let opened =
-        lines.iter().map(|line| Opened::open(line, &reader, watcher)).collect::<Result<Vec<_>, _>>()?;
+    let room = Room::new(None);
+    let open = |line| Opened::open(line, &room, &reader, watcher);
+    let opened = lines.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let truths: Vec<_> = lines.iter().map(|line| |row| line.source.row(row)).collect();
     let mut seats = Vec::with_capacity(lines.len());
     for ((line, opened), truth) in lines.iter().zip(&opened).zip(&truths) {
         watcher(Progress { case: &line.plan.label, step: "preparing a client", done: 0, total: 0 });
         let image = line.encoded.image.as_ref();
-        let asking = Asking::begin(&line.plan, opened.server.as_ref(), image, &reader, truth)?;
+        let asking = Asking::begin(&line.plan, opened.held.server.as_ref(), image, &reader, truth)?;
         seats.push(Seat {
             plan: &line.plan,
-            table: table(&line.encoded),
+            table: opened.held.table(),
             asking,
             grown: Some(0),
             batches: Vec::new(),
@@ -42,9 +46,10 @@ pub(super) fn measure(
         });
     }
     let longest = seats.iter().map(|seat| seat.table.len()).max().unwrap_or_default();
-    let memory = HugeBuffer::new(read_buffer(options, longest))?;
+    let memory = touched(read_buffer(options, longest))?;
+    let memory_pages = pages_of(&memory).and_then(|pages| pages.kind()).map(|kind| kind.to_string());
     for &batch in &first.plan.case.batches {
-        turns(&mut seats, batch, &reader, memory.bytes(), watcher, &mut rng)?;
+        turns(&mut seats, batch, &reader, &memory, watcher, &mut rng)?;
     }
     for seat in &mut seats {
         seat.series = series::measure(seat.plan, &mut seat.asking, watcher, &mut rng)?;
@@ -52,51 +57,43 @@ pub(super) fn measure(
     }
     let mut measured = Vec::with_capacity(lines.len());
     for ((line, opened), seat) in lines.iter().zip(&opened).zip(seats) {
-        measured.push(seat.measured(line, opened, &reader, &mut rng));
+        measured.push(Measured {
+            memory_pages: memory_pages.clone(),
+            ..seat.measured(line, opened, &reader, &mut rng)
+        });
     }
     Ok(measured)
-}
-
-/// The part of an image that is scanned, or whose rows are.
-fn table(encoded: &Encoded) -> &[u8] {
-    let sections = [Section::Resident, Section::Public(Artifact::Rows)];
-    sections
-        .into_iter()
-        .find_map(|section| encoded.image.section(section))
-        .sure("a server answers from one of the two")
 }
 
 /// Large enough not to lie in a cache, no larger than the table when that is larger than any cache.
 fn read_buffer(options: &Options, table: usize) -> usize {
     let least: u64 = if options.quick { 64 << 20 } else { 256 << 20 };
     let wish = (table as u64).clamp(least, 1 << 30);
-    wish.min(available_memory().map_or(u64::MAX, |free| free / 2)) as usize
+    wish.min(memory::available().map_or(u64::MAX, |free| free / 2)) as usize
 }
 
 /// A server that has its image open.
 struct Opened {
-    server: Box<dyn AnyServer>,
+    held: Held,
     open_ms: f64,
     /// Memory it took, the whole image read once.
     grown: Option<u64>,
 }
 
 impl Opened {
-    fn open(line: &Line<'_>, reader: &Reader, watcher: Watcher<'_>) -> Result<Self, BenchError> {
+    fn open(
+        line: &Line<'_>,
+        room: &Arc<Room>,
+        reader: &Reader,
+        watcher: Watcher<'_>,
+    ) -> Result<Self, BenchError> {
         let plan = &line.plan;
         watcher(Progress { case: &plan.label, step: "opening", done: 0, total: 0 });
-        let before = resident_memory();
-        let image = InMemory::of(line.encoded.image.clone())?;
-        let start = Instant::now();
-        let server = (plan.entry.server.open)(&plan.params, image).map_err(|why| BenchError::Scheme {
-            case: plan.label.clone(),
-            step: "opening",
-            why,
-        })?;
-        let open_ms = line.encoded.offline.open_ms + ms(start.elapsed());
-        reader.pass(table(&line.encoded));
-        let grown = before.zip(resident_memory()).map(|(before, after)| after.saturating_sub(before));
-        Ok(Opened { server, open_ms, grown })
+        let before = memory::resident();
+        let held = Held::open(plan, &line.encoded.image, room, reader)?;
+        let open_ms = line.encoded.offline.open_ms + ms(held.opening);
+        let grown = before.zip(memory::resident()).map(|(before, after)| after.saturating_sub(before));
+        Ok(Opened { held, open_ms, grown })
     }
 }
 
@@ -116,7 +113,7 @@ struct Seat<'a> {
 #[derive(Default)]
 struct Times {
     server: Samples,
-    mapped: Samples,
+    held: Samples,
     plain: Samples,
 }
 
@@ -143,7 +140,7 @@ fn turns(
             let (done, total) = (done as u64, total as u64);
             watcher(Progress { case: &seat.plan.label, step: &step, done, total });
             times.server.push(seat.pass(batch, rng)?);
-            times.mapped.push(reader.pass(seat.table));
+            times.held.push(reader.pass(seat.table));
             times.plain.push(reader.pass(memory));
         }
     }
@@ -168,8 +165,8 @@ impl Seat<'_> {
         let (own, aggregate) = (rate(scanned, pass), rate(scanned * batch as f64, pass));
         let single = self.batches.first().map_or(aggregate, |first| first.aggregate_gb_per_s);
         let table = self.table.len() as f64;
-        let (mapped, plain) =
-            (rate(table, times.mapped.median()), rate(memory_bytes as f64, times.plain.median()));
+        let (held, plain) =
+            (rate(table, times.held.median()), rate(memory_bytes as f64, times.plain.median()));
         let of = |read: f64| if read > 0.0 { own / read } else { f64::NAN };
         Batch {
             batch_count: batch,
@@ -179,10 +176,10 @@ impl Seat<'_> {
             per_lookup_ms: ms(pass) / batch as f64,
             aggregate_gb_per_s: aggregate,
             batching_ratio: aggregate / single,
-            read_mapped_gb_per_s: mapped,
-            read_mapped_best_gb_per_s: rate(table, times.mapped.least()),
+            read_held_gb_per_s: held,
+            read_held_best_gb_per_s: rate(table, times.held.least()),
             read_memory_gb_per_s: plain,
-            of_read_mapped_ratio: of(mapped),
+            of_read_held_ratio: of(held),
             of_read_memory_ratio: of(plain),
         }
     }
@@ -214,7 +211,11 @@ impl Seat<'_> {
                 prepare_ms: ms(asking.prepared),
                 keygen_ms: ms(asking.keygen),
                 admit_ms: ms(asking.admitted),
-                session_bytes: if asking.keys_bytes > 0 { opened.server.session_bytes() as u64 } else { 0 },
+                session_bytes: if asking.keys_bytes > 0 {
+                    opened.held.server.session_bytes() as u64
+                } else {
+                    0
+                },
             },
             client_query_ms: ms(tally.query.median()),
             client_recover_ms: ms(tally.recover.median()),
@@ -230,6 +231,8 @@ impl Seat<'_> {
             series,
             steps,
             break_even: break_even.filter(|_| plan.case.break_even),
+            held: opened.held.figures(),
+            memory_pages: None,
             update: None,
         }
     }

@@ -20,12 +20,12 @@ mod tests;
 
 use crate::definition::{Case, Measure, TreeCase, Way};
 use crate::error::BenchError;
-use crate::machine::available_memory;
 use crate::options::{Options, Watcher};
 use crate::published::tree as published;
 use crate::report::{self, Tree, TreeMeasured, TreeSkipped, Trees};
 use nodes::Nodes;
 use sotto_core::SchemeEntry;
+use sotto_pages::memory;
 use sotto_prg::PublicSeed;
 use sotto_tree::Shape;
 use stack::Stack;
@@ -132,7 +132,7 @@ impl Run<'_> {
     /// The words for a tree that memory does not hold.
     fn too_large(&self, needed: u64) -> Option<String> {
         let needed = needed.saturating_add(MARGIN_BYTES);
-        let available = available_memory().filter(|free| *free < needed)?;
+        let available = memory::available().filter(|free| *free < needed)?;
         let (needs, has) = (report::bytes(needed), report::bytes(available));
         Some(format!("does not fit: needs {needs} of memory, {has} are available"))
     }

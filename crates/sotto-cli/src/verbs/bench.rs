@@ -1,6 +1,7 @@
-//! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory, or how many
-//! lookups a server gives.
+//! `sotto bench`: runs benchmark definitions, or measures how fast this machine reads memory, or whether
+//! anything has become slower, or how many lookups a server gives.
 
+mod guard;
 mod load;
 
 use crate::blame;
@@ -21,14 +22,16 @@ Example:
   sotto bench rows-256b rows-64b --threads 1 --json > rows.json
   sotto bench all-schemes --svg schemes.svg
   sotto bench machine
+  sotto bench guard
   sotto bench server tables/people --clients 8";
 
 /// Arguments of `sotto bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(crate) struct Bench {
-    /// Definitions: files or shipped names; or `machine`, the memory read probe; or `server DIR`, lookups a
-    /// second from a server of that table on loopback, alone and with strangers' queries in shared passes
+    /// Definitions: files or shipped names; or `machine`, the memory read probe; or `guard`, ratios that fall
+    /// when something has become slower; or `server DIR`, lookups a second from a server of that table on
+    /// loopback, alone and with strangers' queries in shared passes
     #[arg(value_name = "DEFS", default_value = "quick")]
     definitions: Vec<String>,
     /// List the definitions that ship with sotto
@@ -77,8 +80,13 @@ impl Bench {
                 return Err(Failure::usage("there is no drawing of `bench machine`").fix("leave --svg out"));
             }
             let report = machine::probe(&options).map_err(blame::bench)?;
+            super::kernels::keep(&report.shapes);
             return self.print(screen, &report.table(), &report, &report.json());
         }
+        if self.definitions == ["guard"] {
+            return guard::run(&self, &options, screen);
+        }
+        super::kernels::ready();
         if let [first, dir] = self.definitions.as_slice()
             && first == "server"
         {

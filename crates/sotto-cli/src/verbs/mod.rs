@@ -15,6 +15,7 @@
 //! | [`tree`] | proofs from transparency logs |
 //! | [`demo`] | all of it in one go, on real data |
 //! | `download` | static files of a server, each chunk compared with its digest |
+//! | `kernels` | how kernels go through memory on this machine, remembered |
 //! | `openly` | the arguments of every verb that publishes: a log, and a lifetime |
 //! | `remote` | the arguments of every verb that opens a table |
 //! | `signal` | what a command takes along when it is asked to end |
@@ -30,6 +31,7 @@ mod download;
 pub(crate) mod encode;
 pub(crate) mod get;
 pub(crate) mod inspect;
+mod kernels;
 pub(crate) mod log;
 mod openly;
 pub(crate) mod prepare;

@@ -9,7 +9,7 @@ use announced::{Announced, certificate};
 use serde_json::json;
 use sotto_catalog::{PublicKey, Stack};
 use sotto_db::{StackDir, logged};
-use sotto_server::{Config, Server, TableConfig, TlsConfig};
+use sotto_server::{Config, Residency, Server, TableConfig, TlsConfig};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tracing_subscriber::EnvFilter;
@@ -26,6 +26,10 @@ mv), never by \
 writing into the file. A table whose file is written to or cut short is refused (503) until a look at the files \
 finds a good one: \
 every --reload-seconds, or after `curl -X POST http://127.0.0.1:8081/reload`.
+
+A pass over a table is quickest on huge pages (2 MiB). Mapped files have them on some file systems. Where they have not, a \
+table is copied to memory that has, as long as copies take no more than half of the memory there is (--residency, \
+--max-copies-mib). What became of each table is said at start, in the log and in the metric sotto_table_bytes.
 
 A scheme such as dpf asks two servers, and hides a row from each of them as long as they do not put together what \
 they see. So they are for two operators: serve the same image under --role 0 and, elsewhere, by somebody else, \
@@ -134,6 +138,13 @@ pub(crate) struct Serve {
     /// written into on this machine are served without being named
     #[arg(long = "catalog-log", value_name = "DIR")]
     catalog_logs: Vec<PathBuf>,
+    /// Where answers are made from: the mapped file (map), a copy on huge pages (copy), or a copy where the file's pages
+    /// are small and it fits (auto) [default: auto]
+    #[arg(long, value_name = "WHERE", value_parser = residency)]
+    residency: Option<Residency>,
+    /// Memory that copies may take with --residency auto, over all tables, in MiB [default: half of what there is]
+    #[arg(long, value_name = "MIB")]
+    max_copies_mib: Option<u64>,
     /// Serve images without reading them through first: at once, and damaged ones too
     #[arg(long)]
     trust_image: bool,
@@ -148,6 +159,7 @@ impl Serve {
         let config = self.settings()?;
         let stacks = config.stacks.iter().map(|path| stacked(path)).collect::<Result<Vec<_>>>()?;
         room_for_connections();
+        let kernels = super::kernels::ready();
         let running = Server::start(&config).map_err(blame::start)?;
         let scheme = if running.is_https { "https" } else { "http" };
         let (public, admin) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
@@ -157,6 +169,9 @@ impl Serve {
         let (own, shards) = announced.split_at(config.tables.len().min(announced.len()));
         for table in own.iter().chain(shards.iter().filter(|table| table.live().is_none())) {
             screen.say(table.line())?;
+            if let Some(lies) = table.lies() {
+                screen.say(lies)?;
+            }
         }
         for (stack, key) in &stacks {
             let (name, tables) = (&stack.stack, stack.shards.len());
@@ -178,6 +193,7 @@ impl Serve {
             "event": "serving",
             "public": public,
             "admin": admin,
+            "kernels": kernels,
             "tables": own.iter().map(Announced::json).collect::<Vec<_>>(),
             "stacks": stacks.iter().map(|(stack, key)| stack_json(stack, key)).collect::<Vec<_>>(),
             "certificate": running.own.as_ref().map(|own| &own.pem),
@@ -219,6 +235,8 @@ impl Serve {
             config.tls = None;
         }
         config.trust_images |= self.trust_image;
+        config.residency = self.residency.unwrap_or(config.residency);
+        config.max_copies_mib = self.max_copies_mib.unwrap_or(config.max_copies_mib);
         config.state = self.state.clone().or(config.state);
         config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);
@@ -233,6 +251,15 @@ impl Serve {
         config.reload_seconds = self.reload_seconds.unwrap_or(config.reload_seconds);
         config.keep_deltas = self.keep_deltas.unwrap_or(config.keep_deltas);
         Ok(config)
+    }
+}
+
+fn residency(text: &str) -> Result<Residency, String> {
+    match text {
+        "auto" => Ok(Residency::Auto),
+        "copy" => Ok(Residency::Copy),
+        "map" => Ok(Residency::Map),
+        _ => Err("it is auto, copy or map".to_owned()),
     }
 }
 

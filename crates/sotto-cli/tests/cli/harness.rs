@@ -116,6 +116,8 @@ pub(crate) struct Served {
     pub(crate) child: Child,
     pub(crate) url: String,
     pub(crate) admin: String,
+    /// What it said of its tables when it began.
+    pub(crate) tables: Value,
     lines: BufReader<std::process::ChildStdout>,
 }
 
@@ -147,7 +149,8 @@ impl Served {
         let hello: Value = serde_json::from_str(&first).unwrap_or_else(|error| panic!("{error}: {first:?}"));
         assert_eq!(hello["event"], "serving");
         let address = |name: &str| hello[name].as_str().unwrap().to_owned();
-        Served { url: address("public"), admin: address("admin"), child, lines }
+        let (url, admin, tables) = (address("public"), address("admin"), hello["tables"].clone());
+        Served { url, admin, tables, child, lines }
     }
 
     /// Makes it look for new epochs now.

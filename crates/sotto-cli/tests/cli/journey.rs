@@ -4,6 +4,43 @@ use crate::first_lookup;
 use crate::harness::{Folder, Served, images, sotto};
 
 #[test]
+fn answers_are_the_same_wherever_a_table_lies() {
+    let folder = Folder::new();
+    let (dir, cache) = (folder.words(500), folder.text("cache"));
+    let places = [
+        ("copy", "memory", "as asked"),
+        ("map", "file", "as asked"),
+        ("auto", "file", "a copy of so few bytes gains nothing"),
+    ];
+    for (residency, place, why) in places {
+        let server = Served::start(&[&dir, "--residency", residency, "--max-copies-mib", "64"]);
+        let lies = &server.tables[0]["resident"];
+        assert_eq!((lies["place"].as_str(), lies["why"].as_str()), (Some(place), Some(why)), "{lies}");
+        assert!(lies["bytes"].as_u64() > Some(0));
+        let args = [
+            "get",
+            "--server",
+            &server.url,
+            "--table",
+            "words",
+            "--cache",
+            &cache,
+            "--json",
+            "--row",
+            "7,499",
+        ];
+        let answers = sotto(&args).json();
+        assert_eq!(answers["answers"][0]["value"], "row 7", "{residency}");
+        assert_eq!(answers["answers"][1]["value"], "row 499", "{residency}");
+    }
+    sotto(&["serve", &dir, "--residency", "swap"]).fails(2, &["auto, copy or map"]);
+    if let Some(share) = sotto(&["inspect", &dir, "--json"]).json()["huge_share"].as_f64() {
+        assert!((0.0..=1.0).contains(&share));
+        sotto(&["inspect", &dir]).says("pages when mapped here: ");
+    }
+}
+
+#[test]
 fn encode_serve_get_update_get_inspect() {
     let folder = Folder::new();
     let lines: String = (0..3000).map(|row| format!("{row};meaning {row}\n")).collect();

@@ -123,6 +123,15 @@ fn bench_machine_is_json_too() {
 }
 
 #[test]
+fn bench_guard_shows_its_ratios_and_draws_none() {
+    let report = sotto(&["bench", "guard", "--quick", "--json"]).json();
+    assert_eq!(report["format"], "sotto-guard/1");
+    let ratios = report["ratios"].as_array().unwrap();
+    assert!(ratios.len() >= 20 && ratios.iter().all(|ratio| ratio["verdict"] == "not-judged"), "{report}");
+    sotto(&["bench", "guard", "--svg", "x.svg"]).fails(2, &["guard", "--svg"]);
+}
+
+#[test]
 fn bench_server_checks_every_answer_and_names_a_table_that_is_missing() {
     let folder = Folder::new();
     let rows: String = (0..2000).map(|i| format!("{i}\n")).collect();

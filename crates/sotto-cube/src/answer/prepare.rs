@@ -130,7 +130,7 @@ impl<F> Cube<F> {
         }
         let mut scratch = Scratch::new(ring);
         let mut lowered = |high: &Cipher| {
-            let mut low = Cipher::zero(ring, Level::Main, high.rank());
+            let mut low = Cipher::room(ring, Level::Main, high.rank());
             lower(ring, high, &mut low, &mut scratch);
             low
         };

@@ -101,10 +101,9 @@ impl ImageFile {
         &self.catalog
     }
 
-    /// The digest of the rows a server answers from, if the image has them: an artifact, or else the resident section.
+    /// The digest of what answers are made from, if the image has it.
     pub fn rows_digest(&self) -> Option<Hex32> {
-        let found = ANSWERED_FROM.into_iter().find_map(|section| self.header.entry(Part::Scheme(section)));
-        found.map(|entry| entry.digest.into())
+        self.scanned().map(|entry| entry.digest.into())
     }
 
     /// What tells this file from another, and from itself once it is written to.
@@ -167,13 +166,28 @@ impl ImageFile {
         DbError::Image { path: self.path.clone(), problem }
     }
 
-    /// Asks the system to read in what a server answers from, the resident section or else the rows, so that the first
-    /// answers are not slow.
+    /// The section that answers are made from, if the image has it: the rows, or else the resident section.
+    pub fn answered_from(&self) -> Option<Section> {
+        ANSWERED_FROM.into_iter().find(|section| self.header.entry(Part::Scheme(*section)).is_some())
+    }
+
+    /// Asks the system to read in what answers are made from, on huge pages, so that the first answers are not slow.
     pub fn warm(&self) {
-        let found = ANSWERED_FROM.into_iter().find_map(|section| self.header.entry(Part::Scheme(section)));
-        if let Some(entry) = found {
+        self.wants_huge_pages();
+        if let Some(entry) = self.scanned() {
             self.map.will_need(entry.offset as usize, entry.bytes as usize);
         }
+    }
+
+    /// Asks for huge pages where answers are made from, once somebody reads there.
+    pub(super) fn wants_huge_pages(&self) {
+        if let Some(entry) = self.scanned() {
+            self.map.wants_huge_pages(entry.offset as usize, entry.bytes as usize);
+        }
+    }
+
+    fn scanned(&self) -> Option<&Entry> {
+        self.header.entry(Part::Scheme(self.answered_from()?))
     }
 
     /// A part's bytes. The header was checked against the file's length.

@@ -48,10 +48,14 @@ impl Map {
         !self.place.cut.load(SeqCst)
     }
 
-    /// Asks the kernel to read a part in, and to use large pages for it. Only hints: refusals are ignored.
-    pub(crate) fn will_need(&self, offset: usize, bytes: usize) {
+    /// Asks the kernel to use large pages for a part. Only a hint: refusals are ignored.
+    pub(crate) fn wants_huge_pages(&self, offset: usize, bytes: usize) {
         #[cfg(target_os = "linux")]
         let _ = self.mmap.advise_range(Advice::HugePage, offset, bytes);
+    }
+
+    /// Asks the kernel to read a part in. Only a hint, as well.
+    pub(crate) fn will_need(&self, offset: usize, bytes: usize) {
         #[cfg(unix)]
         let _ = self.mmap.advise_range(Advice::WillNeed, offset, bytes);
     }

@@ -18,6 +18,7 @@ mod keyword;
 mod logged;
 mod masks;
 mod ranges;
+mod residency;
 mod rows;
 mod update;
 mod verified;

@@ -49,8 +49,7 @@ impl Room {
 /// Appends offsets of so many bits each, which may be none.
 pub fn put_offsets(offsets: &[u16], bits: u32, out: &mut Vec<u8>) {
     if bits > 0 {
-        let offsets: Vec<u64> = offsets.iter().map(|offset| u64::from(*offset)).collect();
-        bits::pack_words(&offsets, bits, out);
+        bits::pack16(offsets, bits, out);
     }
 }
 
@@ -59,6 +58,5 @@ pub fn take_offsets(bytes: &[u8], bits: u32, count: usize) -> Option<Vec<u16>> {
     if bits == 0 {
         return Some(vec![0; count]);
     }
-    // At most 16 bits each.
-    Some(bits::unpack_words(bytes, bits, count)?.into_iter().map(|offset| offset as u16).collect())
+    bits::unpack16(bytes, bits, count)
 }

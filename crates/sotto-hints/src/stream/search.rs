@@ -6,18 +6,12 @@
 
 use super::hints::{Hint, Hints};
 use super::place::{Place, equal, pick};
-use super::prf::lanes;
 use super::{Family, Params, Prf};
-use sotto_math::find::{Found, either16};
+use sotto_math::find::Found;
 use zeroize::Zeroizing;
-
-/// Blocks of eight ids that are looked at together: they and their tags stay in the first cache.
-const STRETCH: usize = 256;
 
 /// What a search needs room for. It is kept from one query to the next, and wiped on drop.
 pub struct Search<F: Family> {
-    blocks: Zeroizing<Vec<[u8; 16]>>,
-    offsets: Zeroizing<Vec<u16>>,
     found: Found,
     candidates: Zeroizing<Vec<u32>>,
     /// What is kept of them.
@@ -31,8 +25,6 @@ impl<F: Family> Search<F> {
     /// Room for the searches of a client.
     pub(super) fn new(params: &Params<F>) -> Self {
         Search {
-            blocks: Zeroizing::new(vec![[0; 16]; STRETCH]),
-            offsets: Zeroizing::new(vec![0; 8 * STRETCH]),
             found: Found::new(params.candidates()),
             candidates: Zeroizing::new(vec![0; params.candidates()]),
             kept: Zeroizing::new(vec![Hint::default(); params.candidates()]),
@@ -61,19 +53,10 @@ impl<F: Family> Search<F> {
     /// The ids whose offset in the row's partition is the row's, or whose tag is, and as many times none as there is room.
     fn find(&mut self, prf: &Prf<F>, hints: &Hints<F>, row: Place) {
         self.found.clear();
-        let tag = prf.tag(row);
         let tags = hints.tags.get(..F::searched(hints)).unwrap_or_default();
-        for (first, tags) in (0..).step_by(8 * STRETCH).zip(tags.chunks(8 * STRETCH)) {
-            let blocks = self.blocks.get_mut(..tags.len().div_ceil(8)).unwrap_or_default();
-            let x = F::OFFSET + u64::from(row.partition);
-            prf.aes().grid(x, 1, u64::from(first) / 8, blocks.len(), blocks);
-            self.offsets.iter_mut().zip(lanes(blocks)).for_each(|(to, offset)| *to = offset);
-            let offsets = self.offsets.get(..tags.len()).unwrap_or_default();
-            either16(offsets, prf.mask(), row.offset, tags, tag, first, &mut self.found);
-        }
-        // As many writes whatever was found.
-        let found = self.found.as_slice().iter().copied().chain(std::iter::repeat(hints.none()));
-        self.candidates.iter_mut().zip(found).for_each(|(candidate, id)| *candidate = id);
+        let from = [F::OFFSET + u64::from(row.partition), 0];
+        prf.aes().find(from, (row.offset, prf.mask()), (tags, prf.tag(row)), 0, &mut self.found);
+        self.found.positions(hints.none(), &mut self.candidates);
     }
 
     /// Which candidates contain the row.

@@ -25,6 +25,14 @@ proptest! {
             let kept = kept.iter().map(|&word| word as u64).collect();
             prop_assert_eq!(unpack_words(&bytes[1..], width, words.len()), Some(kept));
         }
+        if width <= 16 {
+            let words: Vec<u16> = words.iter().map(|&word| word as u16).collect();
+            let mut same = vec![9];
+            pack16(&words, width, &mut same);
+            prop_assert_eq!(&same, &bytes);
+            let kept = kept.iter().map(|&word| word as u16).collect();
+            prop_assert_eq!(unpack16(&bytes[1..], width, words.len()), Some(kept));
+        }
     }
 
     #[test]
@@ -34,6 +42,10 @@ proptest! {
         }
         if let Some(words) = unpack_words(&bytes, width, count) {
             let words: Vec<u128> = words.into_iter().map(u128::from).collect();
+            prop_assert_eq!(by_bits(&words, width), bytes.clone());
+        }
+        if let Some(words) = unpack16(&bytes, width, count) {
+            let words: Vec<u128> = words.into_iter().map(u128::from).collect();
             prop_assert_eq!(by_bits(&words, width), bytes);
         }
     }
@@ -41,9 +53,11 @@ proptest! {
 
 #[test]
 fn refuses_other_lengths_and_padding() {
-    for unpacks in
-        [|b: &[u8], w, c| unpack(b, w, c).is_some(), |b: &[u8], w, c| unpack_words(b, w, c).is_some()]
-    {
+    for unpacks in [
+        |b: &[u8], w, c| unpack(b, w, c).is_some(),
+        |b: &[u8], w, c| unpack_words(b, w, c).is_some(),
+        |b: &[u8], w, c| unpack16(b, w, c).is_some(),
+    ] {
         assert!(unpacks(&[0xff, 0x03], 5, 2));
         assert!(!unpacks(&[0xff, 0x04], 5, 2));
         assert!(!unpacks(&[0xff, 0x83], 5, 2));

@@ -1,32 +1,76 @@
 use super::*;
 use crate::matrix::mix;
-use crate::simd::available;
+use crate::simd::{Kernels, available};
 
 fn words(n: usize, seed: u64, bits: u32) -> Vec<u16> {
     (0..n as u64).map(|i| (mix(i + seed) >> 7) as u16 & ((1u32 << bits) - 1) as u16).collect()
 }
 
-fn expected(sought: &Either<'_>, base: u32) -> Vec<u32> {
-    let hit = |i: &usize| sought.a[*i] & sought.mask == sought.x || sought.b[*i] == sought.y;
-    (0..sought.a.len()).filter(hit).map(|i| base.wrapping_add(i as u32)).collect()
+/// Stands for none: no position of these tests.
+const NONE: u32 = 1 << 30;
+
+/// The first so many positions, and what stands behind the last.
+fn first(found: &Found, len: usize) -> Vec<u32> {
+    let mut out = vec![7; len];
+    found.positions(NONE, &mut out);
+    out
+}
+
+/// So many of these positions, with none behind the last.
+fn padded(positions: &[u32], len: usize) -> Vec<u32> {
+    positions.iter().copied().chain(std::iter::repeat(NONE)).take(len).collect()
+}
+
+/// What is sought among words that are told, and among those of blocks.
+struct Case {
+    words: Vec<u16>,
+    tags: Vec<u16>,
+    sought: Sought,
+}
+
+const FROM: [u64; 2] = [3 << 56, u64::MAX - 5];
+
+fn key() -> Aes {
+    Aes::new(&[7; 16])
+}
+
+impl Case {
+    /// Words are those of the blocks from [`FROM`] on.
+    fn of_blocks(n: usize, tags: Vec<u16>, sought: Sought) -> Self {
+        let mut blocks = vec![[0; 16]; n.div_ceil(8)];
+        key().grid(FROM[0], 1, FROM[1], blocks.len(), &mut blocks);
+        let pairs = blocks.as_flattened().as_chunks().0;
+        Case { words: pairs.iter().take(n).map(|pair| u16::from_le_bytes(*pair)).collect(), tags, sought }
+    }
+
+    fn hit(&self, i: usize) -> bool {
+        self.words[i] & self.sought.mask == self.sought.word || self.tags[i] == self.sought.tag
+    }
+
+    fn expected(&self, base: u32) -> Vec<u32> {
+        (0..self.tags.len()).filter(|i| self.hit(*i)).map(|i| base.wrapping_add(i as u32)).collect()
+    }
+
+    fn find(&self, kernels: &dyn Kernels, base: u32, found: &mut Found) {
+        find_with(kernels.aes(), &key(), FROM, &self.tags, self.sought, base, found);
+    }
 }
 
 #[test]
 fn every_backend_finds_all_and_nothing_else() {
-    for n in (0..70).chain([127, 128, 1000, 4096 + 17]) {
-        // From nothing but hits to hardly one, and masks that hide what would not be hits.
-        for (bits, mask) in [(1, 1), (1, 0), (3, 7), (4, 3), (9, 0x1FF), (16, u16::MAX), (16, 0x3FF)] {
-            let (a, b) = (words(n, 5, bits), words(n, 9000, bits));
-            for (x, y, base) in [(0, 0, 0), (1, 1, 77), (mask, u16::MAX, u32::MAX - 40), (0x8000, 0x8000, 3)]
-            {
-                let sought = Either { a: &a, mask, x, b: &b, y };
-                let expected = expected(&sought, base);
+    for n in (0..70).chain([127, 128, 129, 255, 256, 257, 300, 1000, 4096 + 17, 2 * 4096]) {
+        for (bits, mask) in [(1, 0), (1, 1), (4, 15), (9, 0x1FF), (16, 0xFFF)] {
+            let sought = Sought { word: mask & 0x555, mask, tag: 1 };
+            let case = Case::of_blocks(n, words(n, 9000, bits), sought);
+            for base in [0, u32::MAX - 40] {
+                let expected = case.expected(base);
                 for k in available() {
                     let mut found = Found::new(n);
-                    either16_with(k, &sought, base, &mut found);
-                    assert_eq!(found.as_slice(), expected, "{n} words of {bits} bits by {}", k.name());
-                    assert_eq!((found.len(), found.is_empty()), (expected.len(), expected.is_empty()));
-                    assert!(!found.overflowed());
+                    case.find(k, base, &mut found);
+                    for len in [expected.len() / 2, expected.len(), expected.len() + 3] {
+                        let got = first(&found, len);
+                        assert_eq!(got, padded(&expected, len), "{n} words of {bits} bits by {}", k.name());
+                    }
                 }
             }
         }
@@ -34,23 +78,25 @@ fn every_backend_finds_all_and_nothing_else() {
 }
 
 #[test]
-fn what_does_not_fit_is_counted_and_dropped() {
-    let (a, b) = (words(500, 1, 3), words(500, 2, 3));
-    let sought = Either { a: &a, mask: 7, x: 2, b: &b, y: 6 };
-    let all = expected(&sought, 0);
-    assert!(all.len() > 40);
-    for capacity in [0, 1, 15, 16, 17, all.len() - 1, all.len(), all.len() + 1] {
+fn what_does_not_fit_is_dropped() {
+    let case = Case::of_blocks(500, words(500, 2, 3), Sought { word: 2, mask: 7, tag: 6 });
+    let all = case.expected(0);
+    // One word of bits holds some positions each, so these are fewer than there are.
+    for capacity in 0..20 {
         for k in available() {
             let mut found = Found::new(capacity);
-            either16_with(k, &sought, 0, &mut found);
-            assert_eq!(found.as_slice(), &all[..capacity.min(all.len())], "{capacity} by {}", k.name());
-            assert_eq!(found.overflowed(), capacity < all.len(), "{capacity} by {}", k.name());
-            // More of the same stays dropped, and does not unseat what was there.
-            either16_with(k, &sought, 1 << 20, &mut found);
-            let twice: Vec<u32> = all.iter().copied().chain(all.iter().map(|p| p + (1 << 20))).collect();
-            assert_eq!(found.as_slice(), &twice[..capacity.min(twice.len())], "{capacity} by {}", k.name());
+            case.find(k, 0, &mut found);
+            let fit = |word: u32| word < capacity as u32;
+            let once: Vec<u32> = all.iter().copied().filter(|at| fit(at / 64)).collect();
+            assert_eq!(first(&found, all.len()), padded(&once, all.len()), "{capacity} by {}", k.name());
+            // More of the same does not unseat what was there.
+            case.find(k, 1 << 20, &mut found);
+            let more = all.iter().filter(|at| fit(8 + **at / 64)).map(|at| at + (1 << 20));
+            let twice: Vec<u32> = once.iter().copied().chain(more).collect();
+            let len = 2 * all.len();
+            assert_eq!(first(&found, len), padded(&twice, len), "{capacity} by {}", k.name());
             found.clear();
-            assert!(found.is_empty() && !found.overflowed());
+            assert_eq!(first(&found, 5), [NONE; 5]);
         }
     }
 }
@@ -58,14 +104,8 @@ fn what_does_not_fit_is_counted_and_dropped() {
 #[test]
 fn the_backend_in_use_appends() {
     let mut found = Found::new(4);
-    either16(&[0x1234, 5, 6], 0x00FF, 0x34, &[9, 9, 7], 7, 10, &mut found);
-    either16(&[1], u16::MAX, 1, &[2], 2, 99, &mut found);
-    assert_eq!(found.as_slice(), [10, 12, 99]);
-    assert!(!format!("{found:?}").contains("10"));
-}
-
-#[test]
-#[should_panic = "as many words in both lists"]
-fn lists_of_two_lengths_are_refused() {
-    either16(&[1], 1, 1, &[], 1, 0, &mut Found::new(1));
+    key().find([1, 2], (1, 0), (&[9, 7, 7], 7), 10, &mut found);
+    key().find([1, 2], (0, 0), (&[9], 2), 99, &mut found);
+    assert_eq!(first(&found, 4), [11, 12, 99, NONE]);
+    assert!(!format!("{found:?}").contains("11"));
 }

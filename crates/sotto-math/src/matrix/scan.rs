@@ -7,6 +7,7 @@
 
 use super::layout::{GROUP_BYTES, PANEL_ROWS, PanelLayout};
 use super::query::QueryPlanes;
+use crate::simd::shapes::ScanShape;
 use crate::simd::{self, Kernels, Planes};
 
 /// Groups after which 32-bit sums of scan_planes move to 64 bits. A column adds at most
@@ -23,7 +24,7 @@ const EXACT_GROUPS: usize = (1 << 15) / 4;
 /// If `panels` is not whole panels, an `out[i]` is not 64 words per panel, there are not
 /// as many outputs as queries, or a query is for another number of columns.
 pub fn scan_u32(panels: &[u8], layout: &PanelLayout, queries: &[&QueryPlanes], out: &mut [&mut [u32]]) {
-    scan_u32_with(simd::kernels(), panels, layout, queries, out);
+    scan_u32_with(simd::kernels(), &simd::shapes::shapes().scan, panels, layout, queries, out);
 }
 
 /// Multiplies panels by queries, in exact integers, one sum per byte plane.
@@ -35,11 +36,12 @@ pub fn scan_u32(panels: &[u8], layout: &PanelLayout, queries: &[&QueryPlanes], o
 /// # Panics
 /// As [`scan_u32`], with `64 K` sums per panel in `out[i]`.
 pub fn scan_planes(panels: &[u8], layout: &PanelLayout, queries: &[&QueryPlanes], out: &mut [&mut [i64]]) {
-    scan_planes_with(simd::kernels(), panels, layout, queries, out);
+    scan_planes_with(simd::kernels(), &simd::shapes::shapes().scan, panels, layout, queries, out);
 }
 
 pub(crate) fn scan_u32_with(
     kernels: &dyn Kernels,
+    shape: &ScanShape,
     panels: &[u8],
     layout: &PanelLayout,
     queries: &[&QueryPlanes],
@@ -55,7 +57,7 @@ pub(crate) fn scan_u32_with(
     for (p, panel) in panels.chunks_exact(layout.panel_bytes()).enumerate() {
         // Lanes wrap modulo 2^32, which is what is wanted, so there is nothing to flush.
         sums.fill(0);
-        kernels.scan(panel, &views, &mut sums);
+        kernels.scan(shape, panel, &views, &mut sums);
         let mut rest = &sums[..];
         for (query, out) in queries.iter().zip(out.iter_mut()) {
             let (mine, others) = rest.split_at(query.planes() * PANEL_ROWS);
@@ -73,6 +75,7 @@ pub(crate) fn scan_u32_with(
 
 pub(crate) fn scan_planes_with(
     kernels: &dyn Kernels,
+    shape: &ScanShape,
     panels: &[u8],
     layout: &PanelLayout,
     queries: &[&QueryPlanes],
@@ -89,7 +92,7 @@ pub(crate) fn scan_planes_with(
             let count = segment.len() / GROUP_BYTES;
             let views: Vec<Planes<'_>> = queries.iter().map(|q| view(q, s * EXACT_GROUPS, count)).collect();
             sums.fill(0);
-            kernels.scan(segment, &views, &mut sums);
+            kernels.scan(shape, segment, &views, &mut sums);
             let mut rest = &sums[..];
             for (query, out) in queries.iter().zip(out.iter_mut()) {
                 let planes = query.planes();

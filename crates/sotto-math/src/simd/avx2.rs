@@ -4,6 +4,7 @@ pub(super) mod aes;
 mod bytes;
 mod cyclic;
 mod digits;
+mod find;
 mod gauss;
 mod generic;
 mod lanes;
@@ -15,6 +16,7 @@ mod select;
 mod slots;
 mod tiles;
 
+use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
 use crate::fold::{LANES, Sources};
@@ -56,15 +58,25 @@ macro_rules! kernels {
                 $name
             }
 
-            fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+            fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
                 // SAFETY: self proves the features.
                 unsafe { $scan(groups, queries, sums) }
             }
 
+            fn select(
+                &self,
+                _: &SelectShape,
+                blocks: &[[u8; 64]],
+                queries: usize,
+                selections: &[Matrices],
+                sums: &mut [[u8; 64]],
+            ) {
+                // SAFETY: self proves the features.
+                unsafe { select::select(blocks, queries, selections, sums) }
+            }
+
             compiled_by_all!();
             compiled! {
-                select::select as
-                    select(blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
             }
 

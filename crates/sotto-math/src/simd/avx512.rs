@@ -19,9 +19,9 @@ mod slots;
 mod tiles;
 
 use super::avx2::aes::AesNi;
+use super::shapes::{ScanShape, SelectShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
-use crate::find::Either;
 use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
@@ -54,10 +54,9 @@ impl Kernels for Avx512 {
 
     compiled_by_all!();
     compiled! {
-        scan::scan as scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+        scan::scan as scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
         ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
         products::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
-        find::either16 as either16(sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize;
         sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
         fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);
         select::matrices as matrices(shares: &[Share<'_>], step: usize, out: &mut [Matrices]);
@@ -74,10 +73,17 @@ impl Kernels for Avx512 {
         unsafe { products::mul_acc_wide(a, b, sum.cells) }
     }
 
-    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]) {
+    fn select(
+        &self,
+        shape: &SelectShape,
+        blocks: &[[u8; 64]],
+        queries: usize,
+        selections: &[Matrices],
+        sums: &mut [[u8; 64]],
+    ) {
         if is_x86_feature_detected!("gfni") {
             // SAFETY: self proves AVX-512, and GFNI was asked for.
-            unsafe { select::select(blocks, queries, selections, sums) }
+            unsafe { select::select(shape, blocks, queries, selections, sums) }
         } else {
             scalar::select(blocks, queries, selections, sums);
         }

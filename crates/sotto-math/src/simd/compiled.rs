@@ -67,6 +67,11 @@ macro_rules! compiled_aes {
                 // SAFETY: self proves the features.
                 unsafe { descend(keys, turns, seeds) }
             }
+
+            fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+                // SAFETY: self proves the features.
+                unsafe { find(key, from, tags, sought, hits) }
+            }
         }
     };
 }

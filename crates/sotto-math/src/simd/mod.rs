@@ -23,13 +23,14 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod generic;
 mod scalar;
+pub(crate) mod shapes;
 
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
 
 use crate::aes::Aes;
 use crate::basis::Pair;
-use crate::find::Either;
+use crate::find::Sought;
 use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
@@ -37,6 +38,7 @@ use crate::ntt::{Automorphism, Room, Tables};
 use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
+use shapes::{ScanShape, SelectShape};
 use std::sync::OnceLock;
 
 /// Byte planes of one query for a run of column groups.
@@ -56,7 +58,7 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
     /// sums per plane, query after query, wrapping modulo 2^32.
-    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
+    fn scan(&self, shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
 
     /// Reduced coefficients to reduced slots.
     fn ntt_forward(&self, t: &Tables, x: &mut [u64]);
@@ -86,7 +88,14 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds the records in bit slices that each query selects to its bits of the sums: one block of sums for each
     /// eight queries.
-    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]);
+    fn select(
+        &self,
+        shape: &SelectShape,
+        blocks: &[[u8; 64]],
+        queries: usize,
+        selections: &[Matrices],
+        sums: &mut [[u8; 64]],
+    );
 
     /// The exclusive or of all 64-bit words.
     fn read(&self, bytes: &[u8]) -> u64;
@@ -112,12 +121,6 @@ pub(crate) trait Kernels: Sync {
     /// AES, as fast as the processor has it: its instructions come apart from those of the backend.
     fn aes(&self) -> &'static dyn Blocks {
         &scalar::Plain
-    }
-
-    /// Writes positions from `room[count]` on, and returns the new count. `room` has
-    /// [`SPARE`](crate::find::SPARE) words more than are kept.
-    fn either16(&self, sought: &Either<'_>, base: u32, room: &mut [u32], count: usize) -> usize {
-        scalar::either16(sought, base, room, count)
     }
 
     /// The selections of up to eight queries as matrices, one in every `step` places.
@@ -209,6 +212,10 @@ pub(crate) trait Blocks: Sync {
 
     /// `mmo` of each seed under its own key, for each turn with that added to its first byte without carry.
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]);
+
+    /// A bit for each word that is sought or has the tag that is, sixty-four to each of `hits`. Words are those of blocks from
+    /// `from` on, as many as there are tags, which are not more than [`PART`](crate::find::PART).
+    fn find(&self, key: &Aes, from: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]);
 }
 
 type Probe = fn() -> Option<&'static dyn Kernels>;

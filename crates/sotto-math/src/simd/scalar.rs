@@ -17,6 +17,7 @@ pub(super) mod sha256;
 mod slots;
 mod tiles;
 
+use super::shapes::{ScanShape, SelectShape};
 use super::{Kernels, Planes};
 use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
@@ -64,7 +65,7 @@ impl Kernels for Scalar {
         "scalar"
     }
 
-    fn scan(&self, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+    fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
         scan::scan(groups, queries, sums);
     }
 
@@ -101,7 +102,14 @@ impl Kernels for Scalar {
         tiles::tiles(form, block, sums);
     }
 
-    fn select(&self, blocks: &[[u8; 64]], queries: usize, selections: &[Matrices], sums: &mut [[u8; 64]]) {
+    fn select(
+        &self,
+        _: &SelectShape,
+        blocks: &[[u8; 64]],
+        queries: usize,
+        selections: &[Matrices],
+        sums: &mut [[u8; 64]],
+    ) {
         select::select(blocks, queries, selections, sums);
     }
 

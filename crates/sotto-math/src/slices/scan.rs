@@ -1,6 +1,7 @@
 //! Blocks times selections, in one pass over the blocks.
 
 use super::selection::Matrices;
+use crate::simd::shapes::SelectShape;
 use crate::simd::{self, Kernels};
 
 /// Bytes of a line: what the widest backend multiplies at once, and what records are padded to in blocks.
@@ -17,11 +18,20 @@ const LINE: usize = 64;
 /// If `record_bytes` is not a positive multiple of 8, `blocks` is not whole blocks, `sums` is not one block per
 /// group for `queries` queries, or there are not as many matrices as groups and blocks say.
 pub fn scan(blocks: &[u8], record_bytes: usize, queries: usize, selections: &[Matrices], sums: &mut [u8]) {
-    scan_with(simd::kernels(), blocks, record_bytes, queries, selections, sums);
+    scan_with(
+        simd::kernels(),
+        &simd::shapes::shapes().select,
+        blocks,
+        record_bytes,
+        queries,
+        selections,
+        sums,
+    );
 }
 
 pub(crate) fn scan_with(
     kernels: &dyn Kernels,
+    shape: &SelectShape,
     blocks: &[u8],
     record_bytes: usize,
     queries: usize,
@@ -36,7 +46,8 @@ pub(crate) fn scan_with(
     let runs = (blocks.len() / block_bytes).div_ceil(64);
     assert_eq!(selections.len(), groups * runs, "matrices for all blocks and groups");
     if groups > 0 {
-        kernels.select(blocks.as_chunks::<LINE>().0, queries, selections, sums.as_chunks_mut::<LINE>().0);
+        let (blocks, sums) = (blocks.as_chunks::<LINE>().0, sums.as_chunks_mut::<LINE>().0);
+        kernels.select(shape, blocks, queries, selections, sums);
     }
 }
 
@@ -44,6 +55,7 @@ pub(crate) fn scan_with(
 mod tests {
     use super::*;
     use crate::simd::available;
+    use crate::simd::shapes::SELECT;
     use crate::slices::{slice, unslice};
 
     fn mix(i: u64) -> u64 {
@@ -76,7 +88,12 @@ mod tests {
         let mut of_scalar = None;
         for kernels in available().collect::<Vec<_>>().into_iter().rev() {
             let mut sums = start.clone();
-            scan_with(kernels, &sliced, record_bytes, queries, &selections, &mut sums);
+            scan_with(kernels, &SELECT[0].1, &sliced, record_bytes, queries, &selections, &mut sums);
+            for (name, shape) in SELECT {
+                let mut again = start.clone();
+                scan_with(kernels, shape, &sliced, record_bytes, queries, &selections, &mut again);
+                assert!(again == sums, "{name}, by {}", kernels.name());
+            }
             for q in 0..queries {
                 let mut expected = vec![0; record_bytes];
                 unslice(&start[q / 8 * block_bytes..][..block_bytes], q % 8, &mut expected);

@@ -8,7 +8,11 @@ use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::scan::Block;
 use super::selectors::{Line, Selectors};
 use super::words::Words;
+use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
+
+/// What a piece holds is in a cache already, and nothing that comes after it is needed next.
+const PLAIN: TilesShape = TilesShape { pairs: true, lone: false, runs: 0, second: false };
 
 /// Queries that one call of a kernel is given.
 const QUERIES: usize = 4;
@@ -108,7 +112,7 @@ impl Piece {
                 let selectors = &selectors[..queries.len()];
                 kernels.tiles(
                     &self.form,
-                    Block { layout, lines, selectors, comps },
+                    Block { layout, lines, selectors, comps, shape: PLAIN },
                     &mut sums[..queries.len()],
                 );
             }

@@ -8,6 +8,7 @@
 use super::layout::{LINE, LINE_BYTES, TileLayout};
 use super::selectors::{Line, Selectors};
 use super::words::Words;
+use crate::simd::shapes::TilesShape;
 use crate::simd::{self, Kernels};
 use std::ops::Range;
 
@@ -19,6 +20,7 @@ pub(crate) struct Block<'a> {
     /// The lines of each query's selectors: row after row, component after component.
     pub(crate) selectors: &'a [&'a [Line]],
     pub(crate) comps: usize,
+    pub(crate) shape: TilesShape,
 }
 
 /// Multiplies some blocks of a table by the selectors of any number of queries, in one pass.
@@ -39,11 +41,11 @@ pub fn scan(
     queries: &[&Selectors],
     out: &mut [&mut [u64]],
 ) {
-    scan_with(simd::kernels(), form, layout, tiles, blocks, queries, out);
+    scan_with((simd::kernels(), simd::shapes::shapes().tiles), form, layout, tiles, blocks, queries, out);
 }
 
 pub(crate) fn scan_with(
-    kernels: &dyn Kernels,
+    (kernels, shape): (&dyn Kernels, TilesShape),
     form: &Words,
     layout: &TileLayout,
     tiles: &[u8],
@@ -67,7 +69,7 @@ pub(crate) fn scan_with(
         let selectors: Vec<_> = queries.iter().map(|query| query.block(block)).collect();
         let mut sums: Vec<_> =
             out.iter_mut().map(|out| &mut out.as_chunks_mut::<LINE>().0[i * sums..(i + 1) * sums]).collect();
-        kernels.tiles(form, Block { layout, lines, selectors: &selectors, comps }, &mut sums);
+        kernels.tiles(form, Block { layout, lines, selectors: &selectors, comps, shape }, &mut sums);
     }
 }
 

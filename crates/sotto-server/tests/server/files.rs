@@ -6,7 +6,7 @@ use sotto_core::{AnyClient, Epoch, ParamsDigest, Record, SchemeEntry, Section, S
 use sotto_db::image::header::Part;
 use sotto_db::table::RawFile;
 use sotto_db::{EncodeOptions, ImageFile, TableDir, encode_table, progress::silent};
-use sotto_server::{Config, Load, Running, Server, Standing, StartError, TableConfig};
+use sotto_server::{Config, Residency, Running, Server, Standing, StartError, TableConfig};
 use sotto_testkit::rng::seeded;
 use sotto_wire::{Code, Pin, SessionId, Sizes, answer, ask, keys, routes};
 use std::fs::{self, File};
@@ -62,8 +62,8 @@ fn reloaded(running: &Running) -> String {
     request(running.admin, "POST", "/reload", &[], b"").text()
 }
 
-fn serve(dir: &Path, load: Load) -> Running {
-    Server::start(&Config { tables: vec![TableConfig::dir(dir)], load, ..config() }).unwrap()
+fn serve(dir: &Path, residency: Residency) -> Running {
+    Server::start(&Config { tables: vec![TableConfig::dir(dir)], residency, ..config() }).unwrap()
 }
 
 /// A client of the newest epoch, prepared with what the server gives out.
@@ -113,12 +113,39 @@ fn row(salt: u8, row: u64) -> Vec<u8> {
 fn rows_come_back_mapped_or_copied() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
-    for load in [Load::Map, Load::Copy] {
-        let running = serve(dir.path(), load);
+    for residency in [Residency::Auto, Residency::Copy, Residency::Map] {
+        let running = serve(dir.path(), residency);
         let mut asker = prepare(&running);
         for at in [0, 1, 350, ROWS - 1] {
-            assert_eq!(asker.get(&running, at), row(0, at), "row {at}, {load:?}");
+            assert_eq!(asker.get(&running, at), row(0, at), "row {at}, {residency:?}");
         }
+    }
+}
+
+#[test]
+fn metrics_say_where_tables_lie() {
+    let dir = tempfile::tempdir().unwrap();
+    encode(dir.path(), 0);
+    let bytes = |running: &Running, place: &str| -> u64 {
+        let text = get(running.admin, "/metrics").text();
+        let start = format!("sotto_table_bytes{{table=\"real\",place=\"{place}\",");
+        let values = text.lines().filter_map(|line| line.strip_prefix(&start)?.rsplit(' ').next());
+        values.map(|value| value.parse::<u64>().unwrap()).sum()
+    };
+    let table = ImageFile::open(&dir.path().join("epoch-00000001.sotto")).unwrap();
+    let table = table.header().entry(Part::Scheme(Section::Resident)).unwrap().bytes;
+    let copied = serve(dir.path(), Residency::Copy);
+    assert_eq!((bytes(&copied, "memory"), bytes(&copied, "file")), (table, 0));
+    // The next epoch is copied too, and the one after takes the place of the first.
+    for epochs in [2, 2] {
+        encode(dir.path(), 1);
+        copied.reload();
+        assert_eq!((bytes(&copied, "memory"), bytes(&copied, "file")), (epochs * table, 0));
+    }
+    // So small a table stays where it is.
+    for residency in [Residency::Auto, Residency::Map] {
+        let mapped = serve(dir.path(), residency);
+        assert_eq!((bytes(&mapped, "memory"), bytes(&mapped, "file")), (0, 2 * table), "{residency:?}");
     }
 }
 
@@ -126,7 +153,7 @@ fn rows_come_back_mapped_or_copied() {
 fn new_images_go_live_and_damaged_ones_do_not() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
-    let running = serve(dir.path(), Load::Map);
+    let running = serve(dir.path(), Residency::Auto);
     let mut old = prepare(&running);
     encode(dir.path(), 9);
     assert!(running.reload());
@@ -248,7 +275,7 @@ fn a_single_image_file_is_served_too() {
 fn damaged_real_queries_never_stop_the_server() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
-    let running = serve(dir.path(), Load::Map);
+    let running = serve(dir.path(), Residency::Auto);
     let mut asker = prepare(&running);
     let (queries, _) = asker.client.query(sotto_core::RecordIndex(0), &mut seeded("query")).unwrap();
     let frame = ask::encode(&asker.pin, &SessionId::NONE, &queries).unwrap();
@@ -276,7 +303,7 @@ fn mutated_keys_of_every_scheme_reach_its_parser() {
     for scheme in keyed {
         let dir = tempfile::tempdir().unwrap();
         encode_with(scheme, dir.path(), "real", 0);
-        let running = serve(dir.path(), Load::Map);
+        let running = serve(dir.path(), Residency::Auto);
         let Standing::Live(table) = running.tables().remove(0).1 else { panic!("not served") };
         let params = table.catalog().params.to_string();
         let prepare = (scheme.prepare)(params.as_bytes(), &mut seeded("client")).unwrap();
@@ -309,7 +336,7 @@ fn mutated_keys_of_every_scheme_reach_its_parser() {
 fn a_client_that_hangs_up_in_the_middle_of_a_download_does_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     encode(dir.path(), 0);
-    let running = serve(dir.path(), Load::Map);
+    let running = serve(dir.path(), Residency::Auto);
     let mut asker = prepare(&running);
     let entry = asker.catalog.artifacts[0].clone();
     for _ in 0..20 {

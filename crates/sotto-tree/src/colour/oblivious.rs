@@ -13,8 +13,8 @@ const LAYERS: usize = Shape::MOST_LAYERS;
 /// A walk of which everything is secret.
 struct Secret {
     state: u32,
-    colours: [u8; LAYERS],
-    counts: [u64; LAYERS],
+    /// Of each place the nodes of its colour to the left, above the lowest byte, which is the colour.
+    words: [u64; LAYERS],
 }
 
 /// What masks keep of one layer's branches.
@@ -22,27 +22,24 @@ struct Kept {
     state: u32,
     /// The node's place.
     place: u8,
-    order: [u8; LAYERS],
-    /// What is to be counted before the node's row is read off.
-    before: [u64; LAYERS],
+    /// Of each place in the next list the place in this one, in the lowest byte, and above it what is
+    /// to be counted of each place in this list before the node's row is read off.
+    words: [u64; LAYERS],
     /// What is added to that row.
     ahead: u64,
 }
 
 impl Kept {
     fn nothing() -> Self {
-        Kept { state: 0, place: 0, order: [0; LAYERS], before: [0; LAYERS], ahead: 0 }
+        Kept { state: 0, place: 0, words: [0; LAYERS], ahead: 0 }
     }
 
     /// Takes a branch over where the mask is all ones.
     fn keep(&mut self, mask: u64, branch: &Branch) {
         self.state |= mask as u32 & branch.state;
         self.place |= mask as u8 & branch.place;
-        for (kept, place) in self.order.iter_mut().zip(&branch.order) {
-            *kept |= mask as u8 & place;
-        }
-        for (kept, before) in self.before.iter_mut().zip(&branch.before) {
-            *kept |= mask & before;
+        for (kept, word) in self.words.iter_mut().zip(&branch.words) {
+            *kept |= mask & word;
         }
     }
 }
@@ -85,7 +82,7 @@ impl Colouring {
                 let own = usize::from(left.place);
                 kept.ahead |= to_left & (state.sizes[own] - 1);
                 // As in `descend`: the left child's own row comes after all that is under its sibling.
-                kept.before[own] = kept.before[own].wrapping_sub(to_right & 1);
+                kept.words[own] = kept.words[own].wrapping_sub((to_right & 1) << 8);
             }
             Ok(())
         })
@@ -97,8 +94,7 @@ impl Colouring {
         layer: impl Fn(&States, usize, &Secret, u64, &mut Kept) -> Result<()>,
     ) -> Result<Vec<Place>> {
         self.shape.check_leaf(leaf)?;
-        let mut walk =
-            Secret { state: self.root, colours: std::array::from_fn(|i| i as u8), counts: [0; LAYERS] };
+        let mut walk = Secret { state: self.root, words: std::array::from_fn(|i| i as u64) };
         let mut places = Vec::with_capacity(self.shape.height());
         for height in (1..=self.shape.height()).rev() {
             let mut kept = Kept::nothing();
@@ -112,30 +108,28 @@ impl Colouring {
 impl Secret {
     /// Counts, reads off the node's place, and goes on in its list.
     fn step(&mut self, height: usize, kept: &Kept) -> Place {
-        for (count, before) in self.counts.iter_mut().zip(&kept.before) {
-            *count = count.wrapping_add(*before);
+        for (word, before) in self.words.iter_mut().zip(&kept.words) {
+            *word = word.wrapping_add(before & !0xFF);
         }
-        let (colour, row) = self.at(height, kept.place);
-        let (mut colours, mut counts) = ([0; LAYERS], [0; LAYERS]);
-        for ((next_colour, next_count), place) in
-            colours.iter_mut().zip(&mut counts).zip(kept.order).take(height - 1)
-        {
-            (*next_colour, *next_count) = self.at(height, place);
-        }
-        *self = Secret { state: kept.state, colours, counts };
-        Place { colour, row: row + kept.ahead }
+        let mut here = [kept.place.into()];
+        self.take(height, &mut here);
+        let [here] = here;
+        let mut words = kept.words.map(|word| word & 0xFF);
+        self.take(height, words.get_mut(..height - 1).unwrap_or_default());
+        *self = Secret { state: kept.state, words };
+        Place { colour: here as u8, row: (here >> 8) + kept.ahead }
     }
 
-    /// The colour and the count of a secret place, among the `height` there are.
-    fn at(&self, height: usize, place: u8) -> (u8, u64) {
-        let (mut colour, mut count) = (0, 0);
-        for (p, (c, n)) in (0u64..).zip(self.colours.iter().zip(&self.counts)).take(height) {
-            // All ones where the difference is zero: the only one whose predecessor has the top bit.
-            let mask = 0u64.wrapping_sub((p ^ u64::from(place)).wrapping_sub(1) >> 63);
-            colour |= mask as u8 & c;
-            count |= mask & n;
+    /// Puts the word of each of these secret places, among the `height` there are, in its stead.
+    fn take(&self, height: usize, places: &mut [u64]) {
+        let mut sums = [0u64; LAYERS];
+        for (p, word) in (0u64..).zip(&self.words).take(height) {
+            for (sum, place) in sums.iter_mut().zip(&*places) {
+                // All ones where the difference is zero: the only one whose predecessor has the top bit.
+                *sum |= word & 0u64.wrapping_sub((p ^ place).wrapping_sub(1) >> 63);
+            }
         }
-        (colour, count)
+        places.iter_mut().zip(sums).for_each(|(place, sum)| *place = sum);
     }
 }
 

@@ -29,6 +29,9 @@ pub(crate) struct Branch {
     pub(crate) order: Vec<u8>,
     /// Nodes of each place's colour among the children to the left, and below them.
     pub(crate) before: Vec<u64>,
+    /// The two in one word for each place, so that whoever reads all branches reads it once: `before` above the lowest byte,
+    /// which is of `order`.
+    pub(crate) words: Vec<u64>,
 }
 
 /// How a rule colours the children of a node.
@@ -79,7 +82,10 @@ impl States {
                 for (place, size) in order.iter().zip(&self.get(state).sizes) {
                     sizes[usize::from(*place)] += size;
                 }
-                Branch { place, state, order, before }
+                let orders = order.iter().copied().chain(std::iter::repeat(0));
+                let words =
+                    before.iter().zip(orders).map(|(before, place)| before << 8 | u64::from(place)).collect();
+                Branch { place, state, order, before, words }
             })
             .collect();
         self.all.push(State { sizes, branches });

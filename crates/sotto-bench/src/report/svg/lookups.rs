@@ -29,9 +29,9 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 
         canvas.anchored(LEFT - 10.0, y + 17.0, Anchor::End, "#222", &label(case));
         let Some(batch) = case.batches.first() else { continue };
         canvas.bar(LEFT, y + 4.0, x(batch.server_ms) - LEFT, ROW - 10.0, colour(i));
-        let floor = x(batch.server_ms * batch.of_read_mapped_ratio);
+        let floor = x(batch.server_ms * batch.of_read_held_ratio);
         canvas.line((floor, y + 1.0), (floor, y + ROW - 3.0), "#111", 2.0, false);
-        let share = batch.of_read_mapped_ratio * 100.0;
+        let share = batch.of_read_held_ratio * 100.0;
         let text = format!("{}, {share:.0} %", time(batch.server_ms));
         canvas.anchored(x(batch.server_ms).max(floor) + 8.0, y + 18.0, Anchor::Start, "#222", &text);
     }
@@ -41,7 +41,7 @@ pub(super) fn draw(canvas: &mut Canvas, measured: &[Measured], top: f64) -> f64 
 fn longest(measured: &[Measured]) -> f64 {
     let batches = measured.iter().filter_map(|m| m.batches.first());
     batches
-        .map(|b| b.server_ms * b.of_read_mapped_ratio.max(1.0))
+        .map(|b| b.server_ms * b.of_read_held_ratio.max(1.0))
         .filter(|ms| ms.is_finite())
         .fold(1e-3, f64::max)
 }

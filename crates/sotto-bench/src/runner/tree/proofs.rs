@@ -13,8 +13,10 @@ use crate::options::Progress;
 use crate::plan::{self, Plan, Ready};
 use crate::report::TreeMeasured;
 use crate::runner::asking::Asking;
-use crate::runner::offline::{self, Encoded};
-use sotto_core::{AnyServer, CryptoRng, Sure};
+use crate::runner::held::Held;
+use crate::runner::offline;
+use sotto_core::{CryptoRng, Sure};
+use sotto_db::Room;
 use std::time::{Duration, Instant};
 
 /// A client of the tables of a group.
@@ -24,9 +26,9 @@ struct Seat<'g, 'a> {
 }
 
 /// A table that lies in memory.
-struct Held<'a>(&'a [u8]);
+struct Rows<'a>(&'a [u8]);
 
-impl RowBytes for Held<'_> {
+impl RowBytes for Rows<'_> {
     fn fill(&self, at: u64, out: &mut [u8]) {
         let from = self.0.get(at as usize..).unwrap_or_default();
         let (inside, beyond) = out.split_at_mut(from.len().min(out.len()));
@@ -74,14 +76,15 @@ pub(super) fn measure(
         (run.watcher)(Progress { case: &name, step: "encoding", done: i as u64, total });
         let folder = folder.path().join(i.to_string());
         std::fs::create_dir(&folder)?;
-        encoded.push(offline::encode(plan, &Held(&group.rows), &folder, &|_| ())?);
+        encoded.push(offline::encode(plan, &Rows(&group.rows), &folder, &|_| ())?);
     }
     let threads = plans.first().map_or(1, |plan| plan.threads);
     let reader = Reader::new(threads)?;
+    let room = Room::new(None);
     let servers = plans
         .iter()
         .zip(&encoded)
-        .map(|(plan, encoded)| open(plan, encoded))
+        .map(|(plan, encoded)| Held::open(plan, &encoded.image, &room, &reader))
         .collect::<Result<Vec<_>, _>>()?;
     let truths: Vec<_> = groups.0.iter().map(|group| truth(&group.rows)).collect();
     let mut seats = Vec::with_capacity(plans.len());
@@ -89,7 +92,7 @@ pub(super) fn measure(
         plans.iter().zip(&encoded).zip(&servers).zip(&truths).enumerate()
     {
         (run.watcher)(Progress { case: &name, step: "preparing clients", done: i as u64, total });
-        seats.push(Asking::begin(plan, server.as_ref(), encoded.image.as_ref(), &reader, truth)?);
+        seats.push(Asking::begin(plan, server.server.as_ref(), encoded.image.as_ref(), &reader, truth)?);
     }
     let mut seats: Vec<Seat<'_, '_>> =
         groups.0.iter().zip(seats).map(|(group, asking)| Seat { group, asking }).collect();
@@ -135,15 +138,6 @@ pub(super) fn measure(
     figures.up_bytes = sum(&|queries, seat| seat.tally.up * queries);
     figures.down_bytes = sum(&|queries, seat| seat.tally.down * queries);
     Ok(Ok(found))
-}
-
-/// A server that has its image open.
-fn open(plan: &Plan<'_>, encoded: &Encoded) -> Result<Box<dyn AnyServer>, BenchError> {
-    (plan.entry.server.open)(&plan.params, encoded.image.clone()).map_err(|why| BenchError::Scheme {
-        case: plan.label.clone(),
-        step: "opening",
-        why,
-    })
 }
 
 /// What a row of a table must be.

@@ -7,6 +7,7 @@ use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use sotto_catalog::CatalogError;
 use sotto_core::Epoch;
+use sotto_db::residency::Kind;
 use sotto_db::{ImageFile, Inspection, StackDir, TableDir};
 use std::path::Path;
 use std::sync::Arc;
@@ -71,6 +72,10 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
         vec![section.name.to_owned(), offset, bytes, section.digest.clone()]
     });
     screen.say(grid::grid(&columns, rows))?;
+    if let Some(share) = found.huge_share {
+        let pages = Kind::of(share);
+        screen.say(format!("\npages when mapped here: {pages}"))?;
+    }
     screen.say(match verified {
         true => "\nverified: every section matches its digest, and the catalog its signature",
         false => "\nheader, catalog and signature are good; --verify compares every section with its digest",

@@ -3,6 +3,7 @@
 use crate::screen::units;
 use serde_json::json;
 use sotto_catalog::{Catalog, TableKind};
+use sotto_db::Residence;
 use sotto_server::{LiveTable, OwnCertificate, Standing};
 
 /// A table as it is announced.
@@ -46,6 +47,12 @@ impl Announced {
         }
     }
 
+    /// Where it lies and on which pages, once that is known.
+    pub(super) fn lies(&self) -> Option<String> {
+        let (live, residence) = self.live().and_then(|live| Some((live, live.residence()?)))?;
+        Some(format!("table {}: {} {residence}", live.catalog().table, units::bytes(residence.bytes)))
+    }
+
     pub(super) fn next(&self, public: &str, own: Option<&OwnCertificate>) -> Option<String> {
         let live = self.live()?;
         let (catalog, role) = (live.catalog(), u32::from(live.pin().server));
@@ -82,9 +89,19 @@ impl Announced {
             "scheme": catalog.scheme,
             "servers": catalog.servers,
             "role": live.pin().server,
+            "resident": live.residence().map(resident_json),
             "public_key": live.public_key().to_string(),
         })
     }
+}
+
+fn resident_json(residence: Residence) -> serde_json::Value {
+    json!({
+        "bytes": residence.bytes,
+        "place": if residence.is_copy { "memory" } else { "file" },
+        "huge_share": residence.huge_share,
+        "why": residence.why.to_string(),
+    })
 }
 
 fn is_symmetric(catalog: &Catalog) -> bool {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::simd::available;
+use crate::simd::shapes::SCAN;
 
 /// Numbers that look random: the 64-bit mixer of splitmix.
 pub(crate) fn mix(i: u64) -> u64 {
@@ -53,22 +54,30 @@ impl Case {
         let queries: Vec<_> = queries.iter().collect();
         let exact: Vec<Vec<i128>> = words.iter().map(|w| self.exact(w)).collect();
         let rows = self.layout.padded_rows();
-        for kernels in available() {
+        for (kernels, (name, shape)) in
+            available().flat_map(|kernels| SCAN.iter().map(move |shape| (kernels, shape)))
+        {
             let mut out = vec![vec![0xAAAA_AAAAu32; rows]; planes.len()];
             let mut views: Vec<&mut [u32]> = out.iter_mut().map(|o| &mut o[..]).collect();
-            scan_u32_with(kernels, &self.matrix, &self.layout, &queries, &mut views);
+            scan_u32_with(kernels, shape, &self.matrix, &self.layout, &queries, &mut views);
             for (out, exact) in out.iter().zip(&exact) {
                 let expected: Vec<u32> = exact.iter().map(|&e| e as u32).collect();
-                assert_eq!(out[..exact.len()], expected, "{} {:?} {planes:?}", kernels.name(), self.layout);
+                assert_eq!(
+                    out[..exact.len()],
+                    expected,
+                    "{} {name} {:?} {planes:?}",
+                    kernels.name(),
+                    self.layout
+                );
             }
 
             let mut out: Vec<Vec<i64>> = planes.iter().map(|&k| vec![-7; rows * k]).collect();
             let mut views: Vec<&mut [i64]> = out.iter_mut().map(|o| &mut o[..]).collect();
-            scan_planes_with(kernels, &self.matrix, &self.layout, &queries, &mut views);
+            scan_planes_with(kernels, shape, &self.matrix, &self.layout, &queries, &mut views);
             for ((out, exact), &k) in out.iter().zip(&exact).zip(planes) {
                 let join = |sums: &[i64]| sums.iter().zip(0..).map(|(&s, k)| i128::from(s) << (8 * k)).sum();
                 let joined: Vec<i128> = out.chunks(k).map(join).take(exact.len()).collect();
-                assert_eq!(&joined, exact, "{} {:?} {planes:?}", kernels.name(), self.layout);
+                assert_eq!(&joined, exact, "{} {name} {:?} {planes:?}", kernels.name(), self.layout);
             }
         }
     }

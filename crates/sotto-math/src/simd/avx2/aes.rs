@@ -1,12 +1,15 @@
 //! AES by its instructions, eight blocks in flight.
 
+use super::find::either16;
 use super::registers::Xmm;
 use crate::aes::Aes;
+use crate::find::{PART, Sought};
 use crate::simd::Blocks;
 use crate::simd::generic::Register;
 use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};
 use crate::simd::scalar::Pairs;
 use core::arch::x86_64::*;
+use zeroize::Zeroizing;
 
 /// Blocks in flight: a round takes some four cycles, and two can begin in each.
 const FLIGHT: usize = 8;
@@ -26,6 +29,15 @@ compiled_aes!(AesNi);
 #[target_feature(enable = "avx2,aes")]
 fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
     encrypt_pairs(key, Pairs { x, b: 0, y, ny }, out);
+}
+
+/// Of blocks that are made first, and stay in the nearest cache.
+#[target_feature(enable = "avx2,aes")]
+fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    let mut made = Zeroizing::new([[0; 16]; PART / 8]);
+    let made = &mut made[..tags.len().div_ceil(8)];
+    encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
+    either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, sought, hits);
 }
 
 /// Encrypts pairs from wherever the walk stands.

@@ -1,13 +1,16 @@
 //! AES by instructions on four blocks (VAES), eight registers in flight.
 
+use super::find::{Pattern, either16};
 use super::lanes::{load, store};
 use super::registers::Zmm;
 use crate::aes::Aes;
+use crate::find::Sought;
 use crate::simd::Blocks;
 use crate::simd::avx2::aes as single;
 use crate::simd::generic::aes::{encrypt, hash, load_all, paths, store_all};
 use crate::simd::scalar::Pairs;
 use core::arch::x86_64::*;
+use zeroize::Zeroizing;
 
 /// Registers in flight: a round takes some four cycles, and on Zen 5 two can begin in each. Of registers alone, 12 give
 /// 3.2 G blocks/s and 8 give 2.9; with counters, keys and stores 8 give 2.7, and 12 and 16 give 2.6 and 2.4.
@@ -19,13 +22,14 @@ const BLOCKS: usize = 4 * FLIGHT;
 /// Registers in flight where each lane has a key of its own, and so eleven registers more.
 const PATHS: usize = 4;
 
-/// Proof that this processor has AVX-512 F, VAES, AVX2 and AES. Only the probe makes one.
+/// Proof that this processor has AVX-512 F and BW, VAES, AVX2 and AES. Only the probe makes one.
 pub(super) struct Vaes(());
 
 impl Vaes {
     pub(super) fn probe() -> Option<&'static dyn Blocks> {
         static PROVEN: Vaes = Vaes(());
         let has = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("vaes")
             && is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("aes");
@@ -37,39 +41,83 @@ compiled_aes!(Vaes);
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]
 fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+    let count = out.len() as u64;
+    // Runs along which one number grows by one and the other stays: all that begin with the same first number, or all there are.
+    let (step, run) = if ny == 1 { ([1, 0], count) } else { ([0, 1], ny) };
+    if run < BLOCKS as u64 {
+        return single::encrypt_pairs(key, Pairs { x, b: 0, y, ny }, out);
+    }
     let r = Zmm::with_aes();
     let keys = keys(key);
-    let (groups, rest) = out.as_chunks_mut::<BLOCKS>();
-    // Lanes of each register are four pairs; second numbers are counted from y, and so stay below ny.
-    let mut ahead = Pairs { x, b: 0, y: 0, ny };
-    let mut first = [[0u64; 8]; FLIGHT];
-    for lanes in first.as_flattened_mut().as_chunks_mut::<2>().0 {
-        *lanes = ahead.next_pair();
-    }
-    let mut pairs = [_mm512_setzero_si512(); FLIGHT];
-    for (pair, first) in pairs.iter_mut().zip(&first) {
-        *pair = load(first);
-    }
-    // What the walk came to is how far each pair is from its successor a flight later. It is less than a row
-    // in the second number, so at most one row ends between them.
-    let flight = pairs_of(ahead.x.wrapping_sub(x), ahead.b);
-    let row = pairs_of(1, ny.wrapping_neg());
-    let (from, ny8) = (pairs_of(0, y), _mm512_set1_epi64(ny as i64));
-    for out in groups.iter_mut() {
-        let mut blocks = pairs;
-        for block in &mut blocks {
-            *block = _mm512_add_epi64(*block, from);
+    let count_by = Counter::of(step);
+    // A run is no longer than all there are.
+    for (a, run) in (0..).zip(out.chunks_mut(run.min(count) as usize)) {
+        let x = x.wrapping_add(a);
+        let (groups, rest) = run.as_chunks_mut::<BLOCKS>();
+        let done = (groups.len() * BLOCKS) as u64;
+        let mut from = pairs_of(x, y);
+        for out in groups {
+            store_all(r, out, encrypt(r, &keys, count_by.next(&mut from)));
         }
-        store_all(r, out, encrypt(r, &keys, blocks));
-        for pair in &mut pairs {
-            let next = _mm512_add_epi64(*pair, flight);
-            let ended = _mm512_cmpge_epu64_mask(_mm512_unpackhi_epi64(next, next), ny8);
-            *pair = _mm512_mask_add_epi64(next, ended, next, row);
+        if !rest.is_empty() {
+            let x = x.wrapping_add(step[0] * done);
+            single::encrypt_pairs(key, Pairs { x, b: step[1] * done, y, ny }, rest);
         }
     }
-    let mut next = [0u64; 8];
-    store(&mut next, pairs[0]);
-    single::encrypt_pairs(key, Pairs { x: next[0], b: next[1], y, ny }, rest);
+}
+
+/// Compares a flight of blocks while the next is on its way: they are never stored.
+#[target_feature(enable = "avx512f,avx512bw,avx2,vaes,aes")]
+fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    let r = Zmm::with_aes();
+    let pattern = Pattern::of(sought);
+    let (flights, rest) = tags.as_chunks::<{ 8 * BLOCKS }>();
+    let (flights_hits, rest_hits) = hits.split_at_mut(flights.len() * FLIGHT / 2);
+    let (keys, count_by, mut from) = (keys(key), Counter::of([0, 1]), pairs_of(x, y));
+    for (tags, hits) in flights.iter().zip(flights_hits.as_chunks_mut::<{ FLIGHT / 2 }>().0) {
+        let blocks = encrypt(r, &keys, count_by.next(&mut from));
+        for ((blocks, tags), hits) in blocks.as_chunks::<2>().0.iter().zip(tags.as_chunks().0).zip(hits) {
+            *hits = pattern.hits(*blocks, tags);
+        }
+    }
+    let mut made = Zeroizing::new([[0; 16]; BLOCKS]);
+    let made = &mut made[..rest.len().div_ceil(8)];
+    let y = y.wrapping_add((flights.len() * BLOCKS) as u64);
+    single::encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
+    either16(&made.as_flattened().as_chunks().0[..rest.len()], rest, sought, rest_hits);
+}
+
+/// Pairs of numbers of which one grows by one and the other stays.
+struct Counter {
+    /// How far each pair of a flight is from the first.
+    steps: [[u64; 8]; FLIGHT],
+    /// How far flights are from each other.
+    flight: __m512i,
+}
+
+impl Counter {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn of(step: [u64; 2]) -> Self {
+        let mut steps = [[0u64; 8]; FLIGHT];
+        for (i, pair) in (0..).zip(steps.as_flattened_mut().as_chunks_mut::<2>().0) {
+            *pair = step.map(|step: u64| step * i);
+        }
+        let [x, y] = step.map(|step| step * BLOCKS as u64);
+        Counter { steps, flight: pairs_of(x, y) }
+    }
+
+    /// The pairs of a flight, given its first one four times, which then is the next flight's.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn next(&self, from: &mut __m512i) -> [__m512i; FLIGHT] {
+        let mut pairs = [*from; FLIGHT];
+        for (pair, step) in pairs.iter_mut().zip(&self.steps) {
+            *pair = _mm512_add_epi64(*pair, load(step));
+        }
+        *from = _mm512_add_epi64(*from, self.flight);
+        pairs
+    }
 }
 
 #[target_feature(enable = "avx512f,avx2,vaes,aes")]

@@ -1,34 +1,57 @@
-//! A search, 16 words at a time.
-//!
-//! As many positions fill a register. Comparing 32 words and cutting the mask in two is slower: the compiler sends the
-//! mask through memory and reads it back in another width, which takes longer than all the rest.
+//! A search, 32 words at a time, straight into masks.
 
-use super::lanes::{load_half, store};
-use crate::find::{Either, SPARE};
+use super::lanes::load;
+use super::registers::Zmm;
+use crate::find::Sought;
+use crate::simd::generic::Register;
 use core::arch::x86_64::*;
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(super) fn either16(sought: &Either<'_>, base: u32, room: &mut [u32], mut count: usize) -> usize {
-    let (a, a_tail) = sought.a.as_chunks::<SPARE>();
-    let (b, b_tail) = sought.b.as_chunks::<SPARE>();
-    let mask = _mm256_set1_epi16(sought.mask as i16);
-    let (x, y) = (_mm256_set1_epi16(sought.x as i16), _mm256_set1_epi16(sought.y as i16));
-    let step = _mm512_set1_epi32(SPARE as i32);
-    let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    let mut positions = _mm512_add_epi32(lanes, _mm512_set1_epi32(base as i32));
-    let capacity = room.len() - SPARE;
-    for (a, b) in a.iter().zip(b) {
-        let hits = _mm256_cmpeq_epi16_mask(_mm256_and_si256(load_half(a), mask), x)
-            | _mm256_cmpeq_epi16_mask(load_half(b), y);
-        // All sixteen positions are written, hits first; the next write covers those that are none.
-        let at = count.min(capacity);
-        let mut sixteen = [0u32; SPARE];
-        store(&mut sixteen, _mm512_maskz_compress_epi32(hits, positions));
-        room[at..at + SPARE].copy_from_slice(&sixteen);
-        count += hits.count_ones() as usize;
-        positions = _mm512_add_epi32(positions, step);
+#[target_feature(enable = "avx512f,avx512bw")]
+pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    let r = Zmm::new();
+    let pattern = Pattern::of(sought);
+    let (words, words_rest) = words.as_chunks::<64>();
+    let (tags, tags_rest) = tags.as_chunks::<64>();
+    let (whole, last) = hits.split_at_mut(tags.len());
+    for ((words, tags), hits) in words.iter().zip(tags).zip(whole) {
+        let (lower, upper) = words.as_flattened().split_at(64);
+        *hits = pattern.hits([r.load(lower), r.load(upper)], tags);
     }
-    let tail = Either { a: a_tail, b: b_tail, ..*sought };
-    let done = sought.a.len() - a_tail.len();
-    crate::simd::scalar::either16(&tail, base.wrapping_add(done as u32), room, count)
+    crate::simd::scalar::either16(words_rest, tags_rest, sought, last);
+}
+
+/// What is sought, in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Pattern {
+    word: __m512i,
+    mask: __m512i,
+    tag: __m512i,
+}
+
+impl Pattern {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn of(sought: Sought) -> Self {
+        let [word, mask, tag] = [sought.word as i16, sought.mask as i16, sought.tag as i16];
+        Pattern { word: _mm512_set1_epi16(word), mask: _mm512_set1_epi16(mask), tag: _mm512_set1_epi16(tag) }
+    }
+
+    /// A bit for each of 32 words that is sought or has the tag that is.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn half(self, words: __m512i, tags: &[u16; 32]) -> u32 {
+        _mm512_cmpeq_epi16_mask(_mm512_and_si512(words, self.mask), self.word)
+            | _mm512_cmpeq_epi16_mask(load(tags), self.tag)
+    }
+
+    /// The same for sixty-four words in two registers.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    pub(super) fn hits(self, words: [__m512i; 2], tags: &[u16; 64]) -> u64 {
+        let mut hits = 0;
+        for ((words, tags), at) in words.into_iter().zip(tags.as_chunks::<32>().0).zip([0, 32]) {
+            hits |= u64::from(self.half(words, tags)) << at;
+        }
+        hits
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::registers::Zmm;
 use crate::simd::generic::{Number, Register};
+use core::arch::asm;
 use core::arch::x86_64::*;
 
 /// Sixteen 32-bit or eight 64-bit lanes from 64 bytes.
@@ -20,18 +21,33 @@ pub(super) fn store<T: Number, const N: usize>(to: &mut [T; N], value: __m512i) 
     Zmm::new().store(to, value);
 }
 
-/// Sixteen 16-bit lanes.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn load_half(from: &[u16; 16]) -> __m256i {
-    // SAFETY: the array is the 32 bytes that this load reads, and it needs no alignment.
-    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
-}
-
 /// Eight signed bytes as 64-bit lanes.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn widen(from: &[i8; 8]) -> __m512i {
     // SAFETY: the array is the 8 bytes that this load reads, and it needs no alignment.
     _mm512_cvtepi8_epi64(unsafe { _mm_loadl_epi64(from.as_ptr().cast()) })
+}
+
+/// `sum`, plus the products of four bytes with those of each lane of the tile.
+///
+/// Written out, since the compiler would load the bytes once that are needed for four tiles, and keep them: where all
+/// registers are taken by sums, it then moves these to memory and back.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vnni")]
+pub(super) fn add_products(sum: __m512i, bytes: &u32, tile: __m512i) -> __m512i {
+    let mut sum = sum;
+    // SAFETY: two instructions on registers, the first of which reads the four bytes of the reference.
+    unsafe {
+        asm!(
+            "vpbroadcastd {x}, dword ptr [{bytes}]",
+            "vpdpbusd {sum}, {x}, {tile}",
+            x = out(zmm_reg) _,
+            bytes = in(reg) bytes,
+            sum = inout(zmm_reg) sum,
+            tile = in(zmm_reg) tile,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    sum
 }

@@ -5,13 +5,14 @@
 //! which leaves room for the eight lines of a turn. The products of two blocks are added with one three-way
 //! exclusive or.
 //!
-//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. One group goes
-//! through wide blocks in order as well, with its sums in a cache. Otherwise tiles take turns on a few blocks, which
+//! **In memory.** Where a tile is a whole block for all groups, it goes through all of memory in order. Few groups go through
+//! wider blocks in order as well, with their sums in a cache. Otherwise tiles take turns on a few blocks, which
 //! the caches hold, and the first of them fetches what is needed next: so memory is read once however many queries
 //! there are.
 
 use super::lanes::{load, store};
-use crate::simd::generic::prefetch;
+use crate::simd::generic::{prefetch, prefetch_second};
+use crate::simd::shapes::SelectShape;
 use crate::slices::{Matrices, Share};
 use core::arch::x86_64::*;
 
@@ -25,26 +26,32 @@ const GROUPS: usize = 6;
 const STRIP: usize = 256;
 /// Lines on which tiles take turns, if eight blocks have no more.
 const PART: usize = 256;
-/// Lines of a block from which one group goes without tiles.
-const ALONE: usize = 16;
-/// How many bytes ahead a tile fetches that goes through memory in order.
-const AHEAD: usize = 8192;
-/// The same for one or two groups. On Zen 5 nothing told was best alone and worst with neighbours; this is good in both.
-const NEAR: usize = 4096;
-/// The same where eight wide blocks are read in turn, each in order.
+/// Lines of sums that stay in the first cache while memory passes by.
+const NEAR_LINES: usize = 256;
+/// How many bytes ahead a tile fetches where eight wide blocks are read in turn, each in order.
 const ALONG: usize = 1024;
 
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], sums: &mut [Line]) {
+pub(super) fn select(
+    shape: &SelectShape,
+    blocks: &[Line],
+    queries: usize,
+    selections: &[Matrices],
+    sums: &mut [Line],
+) {
     let groups = queries.div_ceil(8);
     let lines = sums.len() / groups;
     if lines <= TILE && groups <= GROUPS {
-        let ahead = if groups <= 2 { NEAR } else { AHEAD };
-        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead };
+        let ahead = if groups <= 2 { shape.near } else { shape.far };
+        let at = Place { lines, line: 0, groups, group: 0, first: 0, ahead, second: false };
         return shaped(blocks, at, lines, groups, selections, sums);
     }
-    if groups == 1 && lines >= ALONE {
-        return along(blocks, lines, selections, sums);
+    match groups {
+        1 => return along::<1>(blocks, lines, selections, sums),
+        2 => return along::<2>(blocks, lines, selections, sums),
+        3 => return along::<3>(blocks, lines, selections, sums),
+        4 => return along::<4>(blocks, lines, selections, sums),
+        _ => (),
     }
     let depth = (PART / lines).next_power_of_two().clamp(8, 64);
     let ahead = if depth * lines <= PART { depth * lines * 64 } else { ALONG };
@@ -55,7 +62,7 @@ pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], s
                 for line in (strip..end).step_by(TILE) {
                     for group in (0..groups).step_by(GROUPS) {
                         let ahead = if group == 0 { ahead } else { 0 };
-                        let at = Place { lines, line, groups, group, first, ahead };
+                        let at = Place { lines, line, groups, group, first, ahead, second: shape.second };
                         shaped(part, at, TILE.min(end - line), GROUPS.min(groups - group), selections, sums);
                     }
                 }
@@ -64,27 +71,40 @@ pub(super) fn select(blocks: &[Line], queries: usize, selections: &[Matrices], s
     }
 }
 
-/// Wide blocks for one group: two blocks side by side, each from its start to its end, and sums that stay in a cache.
-/// A line has its turn once in a pair of blocks, which is time enough for the sum it was last added to.
+/// The sums of a line for some groups, each a line of the cache: a store over two of them takes twice as long.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Near<const G: usize>([Line; G]);
+
+/// All blocks in the order of memory, as many lines of each as leave the sums of all groups in the first cache; then the next
+/// lines of all blocks.
+///
+/// Nothing is loaded before its turn, not even two blocks side by side: a processor that follows one stream by itself loses
+/// two of them. On Zen 4 pairs of blocks took three times as long.
 #[target_feature(enable = "avx512f,avx512bw,gfni")]
-fn along(blocks: &[Line], lines: usize, selections: &[Matrices], sums: &mut [Line]) {
-    for (run, matrices) in blocks.chunks(64 * lines).zip(selections) {
-        let pairs = run.chunks_exact(2 * lines);
-        let last = pairs.remainder();
-        for (pair, m) in pairs.zip(matrices.as_chunks::<2>().0) {
-            let m = m.map(|m| _mm512_set1_epi64(m as i64));
-            let (a, b) = pair.split_at(lines);
-            for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-                let x = _mm512_gf2p8affine_epi64_epi8::<0>(load(a), m[0]);
-                let y = _mm512_gf2p8affine_epi64_epi8::<0>(load(b), m[1]);
-                store(sum, _mm512_ternarylogic_epi64::<0x96>(load(sum), x, y));
+fn along<const G: usize>(blocks: &[Line], lines: usize, selections: &[Matrices], sums: &mut [Line]) {
+    let strip = NEAR_LINES / G;
+    let mut near = vec![Near([[0; 64]; G]); strip.min(lines)];
+    for first in (0..lines).step_by(strip) {
+        let near = &mut near[..strip.min(lines - first)];
+        for (i, near) in near.iter_mut().enumerate() {
+            near.0 = std::array::from_fn(|g| sums[g * lines + first + i]);
+        }
+        for (run, selections) in blocks.chunks(64 * lines).zip(selections.as_chunks::<G>().0) {
+            for (k, block) in run.chunks_exact(lines).enumerate() {
+                // Always below 64, which is to be seen here.
+                let matrices = selections.each_ref().map(|m| _mm512_set1_epi64(m[k & 63] as i64));
+                for (near, line) in near.iter_mut().zip(&block[first..]) {
+                    let line = load(line);
+                    for (sum, matrix) in near.0.iter_mut().zip(matrices) {
+                        let x = _mm512_gf2p8affine_epi64_epi8::<0>(line, matrix);
+                        store(sum, _mm512_xor_si512(load(sum), x));
+                    }
+                }
             }
         }
-        if !last.is_empty() {
-            let m = _mm512_set1_epi64(matrices[run.len() / lines - 1] as i64);
-            for (sum, line) in sums.iter_mut().zip(last) {
-                store(sum, _mm512_xor_si512(load(sum), _mm512_gf2p8affine_epi64_epi8::<0>(load(line), m)));
-            }
+        for (i, near) in near.iter().enumerate() {
+            near.0.iter().enumerate().for_each(|(g, sum)| sums[g * lines + first + i] = *sum);
         }
     }
 }
@@ -104,6 +124,8 @@ struct Place {
     first: usize,
     /// How many bytes ahead it fetches; 0 if another tile does.
     ahead: usize,
+    /// Whether it fetches into the second cache instead of the first.
+    second: bool,
 }
 
 /// One tile, with every shape a loop of its own.
@@ -169,7 +191,8 @@ fn tile<const T: usize, const P: usize, const G: usize>(
             if at.ahead > 0 {
                 for b in 0..2 * P {
                     for t in 0..T {
-                        prefetch(turn[b * at.lines + at.line + t].as_ptr().wrapping_add(at.ahead));
+                        let next = turn[b * at.lines + at.line + t].as_ptr().wrapping_add(at.ahead);
+                        if at.second { prefetch_second(next) } else { prefetch(next) }
                     }
                 }
             }

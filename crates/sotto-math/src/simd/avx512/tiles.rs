@@ -6,15 +6,16 @@
 //! are at most 16 sums, which is enough to hide the latency of the product; of 24 the
 //! compiler keeps some in memory.
 //!
-//! **In memory.** The bundles take turns on one run of the table, 8 KiB, while the next is
+//! **In memory.** The bundles take turns on one run of the table, 8 KiB, while another is
 //! fetched, a share by each: so memory is read once however many queries there are, and is
-//! busy all the time. Fetching has to be even: bursts of 16 lines gave 22 GB/s, and the same
-//! lines, four with each row, 34.
+//! busy all the time. Fetching has to be even: bursts of 16 lines gave 22 GB/s on Zen 5, and the same
+//! lines, four with each row, 34. On Zen 4 a lone query that fetches nothing is as fast as the read, and
+//! bundles of one query, which read a run in order, are faster than of two.
 
 mod sums;
 
 use super::lanes::{load, store};
-use crate::simd::generic::prefetch;
+use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::scalar;
 use crate::tiles::{Block, Form, Line, Run, TileLayout, Words};
 use core::arch::x86_64::*;
@@ -38,16 +39,29 @@ pub(super) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn runs<const PAIR: bool, const K: usize>(s: &Sums, block: Block<'_>, sums: &mut [&mut [Slots]]) {
-    let queries = block.selectors.len();
+    let (shape, queries) = (block.shape, block.selectors.len());
+    let fetches = shape.runs > 0 && (shape.lone || queries > 1);
+    // One component leaves room for all columns of a run whatever the shape.
+    let bundle = if shape.pairs || K == 1 { 2 } else { 1 };
     let mut lines = block.lines;
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        fetch_selectors(&block, &run);
         let width = run.cols.len();
-        let pieces = queries / 2 * width.div_ceil(at_once(2 * K)) + queries % 2 * width.div_ceil(at_once(K));
-        let mut fetch = Fetch { at: rest.as_ptr().cast(), due: 0, lines: width, pieces };
-        for (selectors, sums) in block.selectors.chunks(2).zip(sums.chunks_mut(2)) {
+        let pieces = queries / bundle * width.div_ceil(at_once(bundle * K))
+            + queries % bundle * width.div_ceil(at_once(K));
+        let beyond = shape.runs.saturating_sub(1) * run.lines();
+        let mut fetch = Fetch {
+            at: rest.as_ptr().wrapping_add(beyond).cast(),
+            due: 0,
+            lines: if fetches { width } else { 0 },
+            pieces,
+            second: shape.second,
+        };
+        if fetches && !shape.second {
+            fetch_selectors(&block, &run);
+        }
+        for (selectors, sums) in block.selectors.chunks(bundle).zip(sums.chunks_mut(bundle)) {
             match (selectors, sums) {
                 ([a], [x]) => {
                     let selectors = [rows(a, &run)];
@@ -102,6 +116,8 @@ struct Fetch {
     due: usize,
     lines: usize,
     pieces: usize,
+    /// Into the second cache.
+    second: bool,
 }
 
 impl Fetch {
@@ -110,7 +126,11 @@ impl Fetch {
         self.due += self.lines;
         while self.due >= self.pieces {
             self.due -= self.pieces;
-            prefetch(self.at);
+            if self.second {
+                prefetch_second(self.at);
+            } else {
+                prefetch(self.at);
+            }
             self.at = self.at.wrapping_add(64);
         }
     }

@@ -1,10 +1,11 @@
 //! The gather: some registers of each row at a time, fetched ahead.
 
-use super::{Register, Word, prefetch};
+use super::{Register, Word, prefetch_second};
 use crate::gather::{Picks, Rows};
 
-/// How many partitions ahead rows are fetched. Measured on Zen 5 with rows of 32 bytes, of 32 MiB to 8 GiB: 64 to 128 take
-/// the same time, and a third to a half less than 16 or 32.
+/// How many partitions ahead rows are fetched. Measured on Zen 5 with rows of 32 bytes, of 32 MiB to 8 GiB, fetched into the
+/// first cache: 64 to 128 take the same time, and a third to a half less than 16 or 32. On Zen 4, of 512 MiB: into the second
+/// cache 64 to 512 take the same time, and less than half of what they take into the first.
 const AHEAD: usize = 96;
 
 /// The same for wider rows, of which fewer fit the nearest cache.
@@ -54,10 +55,10 @@ fn fetch(k: usize, at: usize, bytes: usize, rows: &Rows<'_>, picks: &Picks<'_>) 
     if let Some(&offset) = picks.offsets.get(k) {
         let from = rows.bytes.as_ptr().wrapping_add(rows.at(k, offset) + at);
         for line in (0..bytes).step_by(64) {
-            prefetch(from.wrapping_add(line));
+            prefetch_second(from.wrapping_add(line));
         }
         if !rows.row_bytes.is_multiple_of(bytes) || bytes > 64 {
-            prefetch(from.wrapping_add(bytes - 1));
+            prefetch_second(from.wrapping_add(bytes - 1));
         }
     }
 }

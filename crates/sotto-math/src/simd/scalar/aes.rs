@@ -1,10 +1,11 @@
 //! AES by the crate `aes`: its own instructions where a processor has them, bit-sliced where not.
 
 use crate::aes::Aes;
+use crate::find::{PART, Sought};
 use crate::simd::Blocks;
 use ::aes::cipher::BlockCipherEncrypt;
 use ::aes::cipher::array::Array;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Outputs at a time where what is encrypted does not lie side by side in the output.
 const BATCH: usize = 32;
@@ -52,6 +53,13 @@ impl Blocks for Plain {
             self.mmo(key, inputs, out);
         }
         inputs.zeroize();
+    }
+
+    fn find(&self, key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+        let mut made = Zeroizing::new([[0; 16]; PART / 8]);
+        let made = &mut made[..tags.len().div_ceil(8)];
+        self.grid(key, [x, y], u64::MAX, made);
+        super::either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, sought, hits);
     }
 
     fn descend(&self, keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {

@@ -1,15 +1,14 @@
 //! A search, one word at a time.
 
-use crate::find::{Either, SPARE};
+use crate::find::Sought;
 
-pub(in crate::simd) fn either16(sought: &Either<'_>, base: u32, room: &mut [u32], mut count: usize) -> usize {
-    let capacity = room.len() - SPARE;
-    for ((&a, &b), i) in sought.a.iter().zip(sought.b).zip(0u32..) {
-        let (a, b) = (u32::from((a & sought.mask) ^ sought.x), u32::from(b ^ sought.y));
-        // Of 17 bits and less, only zero borrows from the upper half: no branch, and always a write.
-        let hit = (a.wrapping_sub(1) | b.wrapping_sub(1)) >> 31;
-        room[count.min(capacity)] = base.wrapping_add(i);
-        count += hit as usize;
+pub(in crate::simd) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    for ((words, tags), hits) in words.chunks(64).zip(tags.chunks(64)).zip(hits) {
+        *hits = words.iter().zip(tags).zip(0..).fold(0, |hits, ((&word, &tag), i)| {
+            let word = u32::from((u16::from_le_bytes(word) & sought.mask) ^ sought.word);
+            let tag = u32::from(tag ^ sought.tag);
+            // Of 17 bits and less, only zero borrows from the upper half: no branch.
+            hits | u64::from((word.wrapping_sub(1) | tag.wrapping_sub(1)) >> 31) << i
+        });
     }
-    count
 }

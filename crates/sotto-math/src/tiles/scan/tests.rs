@@ -2,6 +2,7 @@ use super::*;
 use crate::matrix::mix;
 use crate::modulus::Modulus;
 use crate::simd::available;
+use crate::simd::shapes::TILES;
 
 const NARROW: [u64; 4] = [1125899904679937, 1125899903827969, 268369921, 12289];
 
@@ -71,7 +72,7 @@ impl Case {
     }
 
     /// The words that one backend gives for each query, all queries sharing one pass, the blocks cut in two.
-    fn sums(&self, kernels: &dyn Kernels, queries: &[Selectors]) -> Vec<Vec<u64>> {
+    fn sums(&self, kernels: &dyn Kernels, shape: TilesShape, queries: &[Selectors]) -> Vec<Vec<u64>> {
         let layout = &self.layout;
         let cut = layout.blocks() / 3;
         let (above, below) = self.tiles.split_at(cut * layout.block_bytes());
@@ -79,8 +80,8 @@ impl Case {
         let mut out = vec![vec![0xAAAA; layout.n() * layout.cols() * self.comps]; queries.len()];
         let at = cut * LINE * layout.cols() * self.comps;
         let (mut left, mut right): (Vec<_>, Vec<_>) = out.iter_mut().map(|o| o.split_at_mut(at)).unzip();
-        scan_with(kernels, &self.form, layout, above, 0..cut, &queries, &mut left);
-        scan_with(kernels, &self.form, layout, below, cut..layout.blocks(), &queries, &mut right);
+        scan_with((kernels, shape), &self.form, layout, above, 0..cut, &queries, &mut left);
+        scan_with((kernels, shape), &self.form, layout, below, cut..layout.blocks(), &queries, &mut right);
         out
     }
 
@@ -97,7 +98,7 @@ impl Case {
             })
             .collect();
         let shape = (self.layout, self.comps, selectors.len(), self.q);
-        let scalar = self.sums(&simd::Scalar, &selectors);
+        let scalar = self.sums(&simd::Scalar, TILES[0].1, &selectors);
         for (query, sums) in scalar.iter().enumerate() {
             let (cols, comps) = (self.layout.cols(), self.comps);
             // Some columns together, in groups that divide nothing.
@@ -112,8 +113,10 @@ impl Case {
                 }
             }
         }
-        for kernels in available() {
-            assert_eq!(self.sums(kernels, &selectors), scalar, "{shape:?} {}", kernels.name());
+        for (kernels, (name, how)) in
+            available().flat_map(|kernels| TILES.iter().map(move |how| (kernels, how)))
+        {
+            assert_eq!(self.sums(kernels, *how, &selectors), scalar, "{shape:?} {} {name}", kernels.name());
         }
     }
 }

@@ -1,0 +1,89 @@
+//! Kernels on what lies in the caches, each in turns with a plain read of as many bytes there, or with another kernel.
+
+use super::memory::{PRIME, quotient};
+use crate::median::{in_turns, timed};
+use sotto_math::aes::{Aes, double};
+use sotto_math::machine::read_pass;
+use sotto_math::modulus::Modulus;
+use sotto_math::ntt::NttPlan;
+use sotto_math::rader::{DEGREE, RaderPlan, WORDS};
+use std::hint::black_box;
+
+/// A kernel in the caches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Kernel {
+    /// The transform of `n` values, modulo a prime of 50 bits.
+    Forward { n: usize },
+    /// The way back.
+    Inverse { n: usize },
+    /// The transform of 8191, against that of 16384 modulo the same prime.
+    Rader,
+    /// AES under one key, of a counter.
+    Aes,
+    /// A level of a tree of seeds.
+    Double,
+}
+
+/// Blocks of AES: 16 KiB.
+const BLOCKS: usize = 1024;
+
+/// A prime that is 1 modulo 8191 and 32768.
+const BOTH: u64 = 1115595642470401;
+
+/// How many times faster than its reference the kernel is; `None` if it has no tables for its numbers.
+pub(super) fn ratio(kernel: Kernel, quick: bool) -> Option<f64> {
+    let against = Against { turns: if quick { 3 } else { 41 }, repeat: if quick { 20 } else { 200 } };
+    match kernel {
+        Kernel::Forward { n } | Kernel::Inverse { n } => {
+            let plan = NttPlan::new(n, Modulus::new(PRIME)?)?;
+            let mut x: Vec<u64> = (0..n as u64).map(|i| i * i % PRIME).collect();
+            Some(match kernel {
+                Kernel::Forward { .. } => against.read(n * 8, || plan.forward(black_box(&mut x))),
+                _ => against.read(n * 8, || plan.inverse(black_box(&mut x))),
+            })
+        }
+        Kernel::Rader => {
+            let q = Modulus::new(BOTH)?;
+            let (plan, long) = (RaderPlan::new(q)?, NttPlan::new(16384, q)?);
+            let mut x: Vec<u64> =
+                (0..WORDS as u64).map(|i| if i < DEGREE as u64 { i * i } else { 0 }).collect();
+            let mut y = vec![1; 16384];
+            Some(against.other(|| plan.forward(black_box(&mut x)), || long.forward(black_box(&mut y))))
+        }
+        Kernel::Aes => {
+            let (key, mut out) = (Aes::new(&[1; 16]), vec![[0; 16]; BLOCKS]);
+            let mut at = 0;
+            Some(against.read(BLOCKS * 16, || {
+                key.grid(at, BLOCKS, 0, 1, black_box(&mut out));
+                at += BLOCKS as u64;
+            }))
+        }
+        Kernel::Double => {
+            let (keys, seeds) = ([Aes::new(&[1; 16]), Aes::new(&[2; 16])], vec![[3; 16]; BLOCKS / 2]);
+            let mut out = vec![[0; 16]; BLOCKS];
+            let [left, right] = &keys;
+            Some(against.read(BLOCKS * 16, || double(left, right, black_box(&seeds), black_box(&mut out))))
+        }
+    }
+}
+
+/// How often is measured, and how many runs lie between two looks at the clock.
+struct Against {
+    turns: usize,
+    repeat: usize,
+}
+
+impl Against {
+    /// Against a read of so many bytes, which lie where the kernel's own do.
+    fn read(&self, bytes: usize, work: impl FnMut()) -> f64 {
+        let bytes = vec![1u8; bytes];
+        self.other(work, || _ = black_box(read_pass(black_box(&bytes))))
+    }
+
+    fn other(&self, mut work: impl FnMut(), mut other: impl FnMut()) -> f64 {
+        let works = || (0..self.repeat).for_each(|_| work());
+        let others = || timed(|| (0..self.repeat).for_each(|_| other()));
+        let (work, other) = in_turns(self.turns, works, others);
+        quotient(other, work)
+    }
+}

@@ -1,0 +1,41 @@
+//! `sotto bench guard`: whether anything has become slower than it was.
+
+use super::Bench;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use crate::screen::bars::Unit;
+use sotto_bench::Options;
+use sotto_bench::guard::{GuardReport, guard};
+
+/// Measures and prints all ratios. That one has fallen is an error, of which nobody but sotto is to blame.
+pub(super) fn run(bench: &Bench, options: &Options, screen: Screen) -> Result<()> {
+    if bench.svg.is_some() || options.threads.is_some() {
+        let said = "`bench guard` is on one thread, and there is no drawing of it";
+        return Err(Failure::usage(said).fix("leave --svg and --threads out"));
+    }
+    let bars = screen.bars();
+    let report = guard(options, &|at| {
+        bars.at(&format!("{}: {}", at.case, at.step), at.done, at.total, Unit::Share);
+    });
+    let report = report.map_err(blame::bench)?;
+    bars.finish();
+    bench.print(screen, &report.table(), &report, &report.json())?;
+    verdict(&report)
+}
+
+fn verdict(report: &GuardReport) -> Result<()> {
+    let fallen = report.fallen().map(|ratio| {
+        let figure = |ratio: Option<f64>| ratio.unwrap_or(f64::NAN);
+        let (measured, least) = (figure(ratio.measured_ratio), figure(ratio.least_ratio));
+        format!("{} is {measured:.3} times {}, and was to be at least {least:.3}", ratio.name, ratio.against)
+    });
+    let fallen: Vec<String> = fallen.collect();
+    if fallen.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::internal(format!("slower than it was: {}", fallen.join("; "))).fix(
+        "see with `sotto bench machine` whether this machine reads memory as it should, and try again when it is idle; \
+         then `git bisect run make bench-guard` finds the commit",
+    ))
+}

@@ -1,0 +1,161 @@
+//! Whether answers are made from the mapped file, or from a copy on huge pages.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `choice` | whether a copy pays, as a function of what is known |
+//! | `room` | memory that copies may take |
+//!
+//! A file's pages are what its file system gives: huge on some, small on others, and small of whatever was written in small
+//! pieces. A pass over small ones is slower, and picking single rows is slower still, a miss of the translation tables for each.
+//! Anonymous memory has huge pages on every file system, and is not paged out to make room for files.
+
+mod choice;
+mod room;
+
+use crate::ImageFile;
+pub use choice::Why;
+use choice::{Facts, choose};
+pub use room::Room;
+use room::Taken;
+use serde::{Deserialize, Serialize};
+use sotto_core::{Image, Section};
+pub use sotto_pages::Kind;
+use sotto_pages::{HugeBuffer, memory, pages_of};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{fmt, io};
+
+/// Where the bytes that answers are made from lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Residency {
+    /// In the mapped file; in a copy where the file's pages are small, and a copy is on huge ones and fits.
+    #[default]
+    Auto,
+    /// In memory of the process, on huge pages where the system gives any.
+    Copy,
+    /// In the mapped file: opens at once, shares the page cache, may be paged out.
+    Map,
+}
+
+/// Where a table lies, on which pages, and why.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Residence {
+    /// Bytes that answers are made from.
+    pub bytes: u64,
+    /// Whether they are a copy in memory, or the mapped file.
+    pub is_copy: bool,
+    /// The share of them on huge pages, if the system says so.
+    pub huge_share: Option<f64>,
+    /// Why they lie there.
+    pub why: Why,
+}
+
+impl Residence {
+    /// The kind of its pages, if the system says so.
+    pub fn kind(&self) -> Option<Kind> {
+        self.huge_share.map(Kind::of)
+    }
+}
+
+impl fmt::Display for Residence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_copy { "in memory" } else { "in the mapped file" })?;
+        match self.kind() {
+            Some(Kind::Huge) => f.write_str(" on huge pages")?,
+            Some(Kind::Small) => f.write_str(" on small pages")?,
+            Some(Kind::Mixed(percent)) => write!(f, " on pages of which {percent} % are huge")?,
+            None => {}
+        }
+        write!(f, "{}: {}", if self.is_copy { ", copied" } else { "" }, self.why)
+    }
+}
+
+/// An image of which what answers are made from lies where that is best.
+pub struct ResidentImage {
+    file: Arc<ImageFile>,
+    residency: Residency,
+    room: Arc<Room>,
+    copy: OnceLock<Copied>,
+    settled: Mutex<Option<Residence>>,
+}
+
+struct Copied {
+    section: Section,
+    bytes: HugeBuffer,
+    _taken: Taken,
+}
+
+impl ResidentImage {
+    /// The image, mapped for now. [`ResidentImage::settle`] comes once it was read through, or is to be served without that.
+    pub fn of(file: Arc<ImageFile>, residency: Residency, room: &Arc<Room>) -> Arc<Self> {
+        file.warm();
+        let room = room.clone();
+        Arc::new(ResidentImage { file, residency, room, copy: OnceLock::new(), settled: Mutex::default() })
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Arc<ImageFile> {
+        &self.file
+    }
+
+    /// Where it lies, once that is settled.
+    pub fn residence(&self) -> Option<Residence> {
+        *self.settled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at what pages the file got, and copies what answers are made from if that pays. Answers may be made meanwhile. Done
+    /// once; again only if there was no room. Whoever answers asks [`ImageFile::check`] afterwards, as ever: what was copied
+    /// of a file that was cut short is no better than the file.
+    ///
+    /// # Errors
+    /// If there is no memory for a copy that was asked for.
+    pub fn settle(&self) -> io::Result<Residence> {
+        if let Some(residence) = self.residence().filter(|residence| residence.why != Why::NoRoom) {
+            return Ok(residence);
+        }
+        let residence = self.decide()?;
+        *self.settled.lock().unwrap_or_else(PoisonError::into_inner) = Some(residence);
+        Ok(residence)
+    }
+
+    fn decide(&self) -> io::Result<Residence> {
+        let section = self.file.answered_from();
+        let from = section.and_then(|section| self.file.section(section)).unwrap_or_default();
+        let bytes = from.len() as u64;
+        let _turn = self.room.turn();
+        let facts = Facts {
+            bytes,
+            huge_share: self.file.huge_share(),
+            has_huge_pages: memory::has_huge_pages(),
+            room: self.room.left(),
+        };
+        let mapped = |why| Residence { bytes, is_copy: false, huge_share: facts.huge_share, why };
+        let (section, why) = match (choose(self.residency, &facts), section) {
+            ((true, why), Some(section)) if bytes > 0 => (section, why),
+            ((_, why), _) => return Ok(mapped(why)),
+        };
+        let taken = self.room.take(bytes);
+        let copy = match HugeBuffer::of(from) {
+            Ok(copy) => copy,
+            // It was only an offer.
+            Err(_) if self.residency == Residency::Auto => return Ok(mapped(Why::NoRoom)),
+            Err(error) => return Err(error),
+        };
+        let huge_share = pages_of(&copy).and_then(|pages| pages.huge_share());
+        if self.residency == Residency::Auto && Kind::of(huge_share.unwrap_or(0.0)) == Kind::Small {
+            // All that it would do is to take memory.
+            return Ok(mapped(Why::NoHugePages));
+        }
+        let _ = self.copy.set(Copied { section, bytes: copy, _taken: taken });
+        Ok(Residence { bytes, is_copy: true, huge_share, why })
+    }
+}
+
+impl Image for ResidentImage {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        match self.copy.get() {
+            Some(copy) if copy.section == section => Some(&copy.bytes),
+            _ => self.file.section(section),
+        }
+    }
+}

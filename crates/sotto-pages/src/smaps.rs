@@ -1,0 +1,192 @@
+//! Which pages memory lies on, as Linux tells it in `/proc/self/smaps`.
+
+use std::fmt;
+use std::fs;
+
+/// What stands behind a piece of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pages {
+    /// Bytes of it.
+    pub bytes: u64,
+    /// Of those, bytes that are in memory and mapped here: what nobody has touched yet is not.
+    pub resident: u64,
+    /// Of those, bytes on huge pages.
+    pub huge: u64,
+}
+
+/// The kind of pages that memory lies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nine tenths of it or more are on huge pages.
+    Huge,
+    /// So much of it is, in percent.
+    Mixed(u8),
+    /// At most a tenth of it is.
+    Small,
+}
+
+impl Pages {
+    /// The share of what is in memory that is on huge pages, if anything of it is in memory.
+    pub fn huge_share(&self) -> Option<f64> {
+        (self.resident > 0).then(|| self.huge.min(self.resident) as f64 / self.resident as f64)
+    }
+
+    /// What kind of pages that is.
+    pub fn kind(&self) -> Option<Kind> {
+        self.huge_share().map(Kind::of)
+    }
+}
+
+impl Kind {
+    /// That of memory of which so much is on huge pages.
+    pub fn of(share: f64) -> Self {
+        match share {
+            share if share >= 0.9 => Kind::Huge,
+            share if share > 0.1 => Kind::Mixed((share * 100.0) as u8),
+            _ => Kind::Small,
+        }
+    }
+}
+
+impl Kind {
+    /// A word for columns: `huge`, `small`, or the share that is huge.
+    pub fn word(&self) -> String {
+        match self {
+            Kind::Mixed(percent) => format!("{percent} %"),
+            kind => kind.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Huge => f.pad("huge"),
+            Kind::Mixed(percent) => f.pad(&format!("{percent} % huge")),
+            Kind::Small => f.pad("small"),
+        }
+    }
+}
+
+/// The pages behind these bytes; `None` where the system does not say.
+pub fn pages_of(bytes: &[u8]) -> Option<Pages> {
+    let text = fs::read("/proc/self/smaps").ok()?;
+    read(&String::from_utf8_lossy(&text), bytes.as_ptr().addr() as u64, bytes.len() as u64)
+}
+
+/// The pages behind `bytes` bytes from an address on, read out of a text in the form of `smaps`. Of a mapping that has other
+/// bytes too it is the share in proportion. `None` if no mapping there has any of them.
+pub fn read(text: &str, start: u64, bytes: u64) -> Option<Pages> {
+    let end = start.checked_add(bytes)?;
+    let mut found: Option<Pages> = None;
+    // Of the mapping that the lines are about: its bytes, and how many of them are asked about.
+    let (mut all, mut asked) = (0, 0);
+    for line in text.lines() {
+        if let Some((from, to)) = mapping(line) {
+            all = to - from;
+            asked = to.min(end).saturating_sub(from.max(start));
+            if asked > 0 {
+                found.get_or_insert(Pages { bytes, ..Pages::default() });
+            }
+            continue;
+        }
+        let Some(pages) = found.as_mut().filter(|_| asked > 0) else { continue };
+        let Some((name, held)) = field(line) else { continue };
+        let held = (u128::from(held) * u128::from(asked) / u128::from(all)) as u64;
+        match name {
+            "Rss" => pages.resident = pages.resident.saturating_add(held),
+            "AnonHugePages" | "ShmemPmdMapped" | "FilePmdMapped" => {
+                pages.huge = pages.huge.saturating_add(held);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Where a mapping lies, if the line begins one: `7f00-8f00 r--s ...`. It is not empty.
+fn mapping(line: &str) -> Option<(u64, u64)> {
+    let (from, to) = line.split_whitespace().next()?.split_once('-')?;
+    let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
+    (from < to).then_some((from, to))
+}
+
+/// Name and bytes, if the line has some: `Rss:   12 kB`. Never more than there are addresses for.
+fn field(line: &str) -> Option<(&str, u64)> {
+    let (name, rest) = line.split_once(':')?;
+    let (number, unit) = rest.trim().split_once(' ')?;
+    let bytes = number.parse::<u64>().ok()?.saturating_mul(1024);
+    (unit.trim() == "kB").then_some((name, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[cfg(target_os = "linux")]
+    use crate::HugeBuffer;
+
+    const TEXT: &str = "\
+        10000-20000 r--s 00000000 fe:00 12 /a/table.sotto\nSize: 64 kB\nRss:                  32 kB\nPss: 9 kB\n\
+        AnonHugePages:         0 kB\nShmemPmdMapped: 0 kB\nFilePmdMapped:        16 kB\nVmFlags: rd sh\n\
+        20000-40000 rw-p 00000000 00:00 0\nRss: 128 kB\nAnonHugePages: 128 kB\nFilePmdMapped: 0 kB\n";
+
+    #[test]
+    fn mappings_are_found_and_shared_out() {
+        let kib = |bytes: u64, resident: u64, huge: u64| {
+            Some(Pages { bytes: bytes << 10, resident: resident << 10, huge: huge << 10 })
+        };
+        assert_eq!(read(TEXT, 0x10000, 64 << 10), kib(64, 32, 16));
+        assert_eq!(read(TEXT, 0x20000, 128 << 10), kib(128, 128, 128));
+        // Half of a mapping, and what goes over two.
+        assert_eq!(read(TEXT, 0x18000, 32 << 10), kib(32, 16, 8));
+        assert_eq!(read(TEXT, 0x18000, 64 << 10), kib(64, 48, 40));
+        for (start, bytes) in [(0, 0x10000), (0x40000, 1), (0x10000, 0), (u64::MAX, 1)] {
+            assert_eq!(read(TEXT, start, bytes), None, "{start:x}");
+        }
+    }
+
+    #[test]
+    fn hostile_texts_are_read_to_the_end() {
+        let wild = [
+            "",
+            "\n\n:::\n-",
+            "Rss: 12 kB\n",
+            "0-10 r\nRss: 99999999999999999999999 kB\nRss: -1 kB\nRss: 4 MB\nRss: 4kB\nRss:\nRss",
+            "20-10 backwards\nRss: 4 kB",
+            "10-10 empty\nRss: 4 kB",
+            "zz-10 r\nRss: 4 kB\n0-zz r\n0-\n-0\n0-10-20 r",
+            "0-fffffffffffffffffffff too long\nRss: 1 kB",
+        ];
+        for text in wild {
+            let pages = read(text, 0, 16).unwrap_or_default();
+            assert_eq!((pages.resident, pages.huge, pages.huge_share()), (0, 0, None), "{text}");
+        }
+        // As much as there can be, over and over.
+        let most = format!("0-ffffffffffffffff r\n{}", "Rss: 18446744073709551615 kB\n".repeat(9));
+        assert_eq!(read(&most, 0, u64::MAX).unwrap().resident, u64::MAX);
+        // More huge pages than pages is still no more than all of them.
+        let odd = Pages { bytes: 9, resident: 4096, huge: 8192 };
+        assert_eq!((odd.huge_share(), odd.kind()), (Some(1.0), Some(Kind::Huge)));
+    }
+
+    #[test]
+    fn kinds_have_names() {
+        let names = [(0.0, "small"), (0.1, "small"), (0.375, "37 % huge"), (0.9, "huge"), (1.0, "huge")];
+        for (share, name) in names {
+            assert_eq!(Kind::of(share).to_string(), name);
+            assert!(Kind::of(share).word().len() <= 5 && name.starts_with(&Kind::of(share).word()));
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_that_was_written_to_is_resident() {
+        let bytes = 8 << 20;
+        let mut buffer = HugeBuffer::zeroed(bytes).unwrap();
+        buffer.fill(1);
+        let Some(pages) = pages_of(&buffer) else { return };
+        assert_eq!(pages.bytes, bytes as u64);
+        assert!(pages.resident >= bytes as u64 * 9 / 10 && pages.huge <= pages.resident, "{pages:?}");
+        assert!(pages.huge == 0 || crate::memory::has_huge_pages());
+    }
+}
