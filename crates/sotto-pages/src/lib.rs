@@ -3,6 +3,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`buffer`] | anonymous memory that asks for huge pages |
+//! | [`words`] | a list of words in such memory |
 //! | [`smaps`] | which pages memory lies on, as Linux tells it |
 //! | [`memory`] | how much memory there is, and whether it comes in huge pages |
 //!
@@ -13,9 +14,11 @@
 pub mod buffer;
 pub mod memory;
 pub mod smaps;
+pub mod words;
 
 pub use buffer::HugeBuffer;
 pub use smaps::{Kind, Pages, pages_of};
+pub use words::HugeWords;
 
 /// Bytes of a huge page, on x86-64 and on most others.
 pub const HUGE_PAGE: u64 = 2 << 20;

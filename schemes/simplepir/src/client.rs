@@ -10,20 +10,26 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use crate::ring::{self, Ring};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_pages::HugeWords;
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.
 pub struct Prepare {
     params: Params,
     ring: Ring,
-    hint: Vec<u32>,
+    hint: HugeWords,
     /// Bytes of a word that a chunk boundary cut.
     cut: Vec<u8>,
 }
 
 impl sotto_core::Prepare<SimplePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare { params: params.clone(), ring: Ring::new()?, hint: Vec::new(), cut: Vec::new() })
+        Ok(Prepare {
+            params: params.clone(),
+            ring: Ring::new()?,
+            hint: HugeWords::default(),
+            cut: Vec::new(),
+        })
     }
 
     fn needs(&self) -> Vec<ArtifactNeed> {
@@ -34,7 +40,7 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
         if from != Artifact::Hint || chunk.len() as u64 > self.params.hint_bytes() - self.absorbed() {
             return Err(Misuse::UnexpectedArtifact(from.name()).into());
         }
-        if self.hint.capacity() == 0 {
+        if !self.hint.has_room() {
             self.hint = hint::room(self.params.hint_bytes())?;
         }
         let missing = if self.cut.is_empty() { 0 } else { 4 - self.cut.len() };
@@ -71,7 +77,7 @@ pub struct Client {
     params: Params,
     encryption: Encryption,
     /// H, l rows of n words.
-    hint: Vec<u32>,
+    hint: HugeWords,
 }
 
 /// The secret of one query: the mask H s, switched to modulus 2^32. The key s itself is already gone.

@@ -6,7 +6,7 @@ use sotto_core::{Result, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::Accumulator;
-use std::io;
+use sotto_pages::HugeWords;
 
 /// Ring blocks taken from a panel at once: the piece they make stays in a core's second-level cache while
 /// its 64 rows are read out of it.
@@ -66,9 +66,7 @@ impl PanelHint {
 ///
 /// # Errors
 /// If there is no memory for it.
-pub(crate) fn room(bytes: u64) -> Result<Vec<u32>> {
-    let mut hint = Vec::new();
+pub(crate) fn room(bytes: u64) -> Result<HugeWords> {
     let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
-    hint.try_reserve_exact(words).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-    Ok(hint)
+    Ok(HugeWords::with_room(words)?)
 }

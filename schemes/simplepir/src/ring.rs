@@ -165,10 +165,10 @@ impl Products {
 }
 
 /// Appends words that came from a peer, each of which must be below Q. `what` is what they are of.
-pub(crate) fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut Vec<u32>) -> Result<()> {
-    into.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
-    let fresh = into.iter().rev().take(words.len());
-    if fresh.fold(false, |bad, word| bad | (*word >= Q)) {
+pub(crate) fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut impl Extend<u32>) -> Result<()> {
+    let words = words.iter().map(|word| u32::from_le_bytes(*word));
+    into.extend(words.clone());
+    if words.fold(false, |bad, word| bad | (word >= Q)) {
         return Err(PeerMisbehaved::NotCanonical(what).into());
     }
     Ok(())

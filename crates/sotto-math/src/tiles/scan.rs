@@ -20,6 +20,8 @@ pub(crate) struct Block<'a> {
     /// The lines of each query's selectors: row after row, component after component.
     pub(crate) selectors: &'a [&'a [Line]],
     pub(crate) comps: usize,
+    /// Of interest to the widest backend alone.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(crate) shape: TilesShape,
 }
 

@@ -11,6 +11,7 @@ use super::pass::{Pass, Passed};
 use crate::encrypt::{Encryption, mask};
 use crate::ring;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
+use sotto_pages::HugeWords;
 use zeroize::Zeroizing;
 
 /// A client that is taking in the table.
@@ -63,7 +64,7 @@ pub struct Client {
     params: Params,
     encryption: Encryption,
     /// H, l rows of n words, of its own making.
-    hint: Vec<u32>,
+    hint: HugeWords,
     /// C.
     combinations: Combinations,
     /// Z = C D.

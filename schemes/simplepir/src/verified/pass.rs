@@ -11,6 +11,7 @@ use crate::ring::Ring;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_pages::HugeWords;
 
 /// A table that is coming in.
 pub(crate) struct Pass {
@@ -26,7 +27,7 @@ pub(crate) struct Pass {
     /// Bytes of whole strips that were taken.
     taken: u64,
     sums: PanelHint,
-    hint: Vec<u32>,
+    hint: HugeWords,
     combining: Combining,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct Pass {
 pub(crate) struct Passed {
     pub(crate) ring: Ring,
     /// H, l rows of n words.
-    pub(crate) hint: Vec<u32>,
+    pub(crate) hint: HugeWords,
     pub(crate) digest: Digest,
 }
 
@@ -173,7 +174,7 @@ mod tests {
                     }
                     assert_eq!(pass.absorbed(), panels.len() as u64);
                     let Passed { hint, digest, .. } = pass.finish();
-                    let got = (hint, digest.words().to_vec());
+                    let got = (hint.to_vec(), digest.words().to_vec());
                     assert!(first.get_or_insert_with(|| got.clone()) == &got, "{l} x {m} in {chunk}");
                 }
                 let (hint, z) = first.unwrap();
