@@ -64,7 +64,7 @@ impl GuardReport {
     }
 }
 
-/// Measures all ratios on one thread, those that are too low twice. Takes about a minute.
+/// Measures all ratios on one thread, those that are too low twice. Takes half a minute, or a whole one.
 ///
 /// # Errors
 /// [`BenchError`]: without memory, without the schemes, and of one wrong answer. A ratio that has fallen is no error here.
