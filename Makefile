@@ -60,7 +60,7 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)
 
-bench-guard: toolchain ## has anything become slower than it was? 20 seconds, once it is built
+bench-guard: toolchain ## has anything become slower than it was? half a minute, once it is built
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench guard $(ARGS)
 
 fuzz-smoke: toolchain ## each fuzz target without libFuzzer; make fuzz-smoke SECONDS=60

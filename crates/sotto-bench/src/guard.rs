@@ -1,8 +1,8 @@
 //! A guard against rot: ratios that should stay what they are, and that fall when somebody makes something slower.
 //!
 //! Times say little on a shared machine, and nothing about another one. Quotients of two times that were taken in turns say
-//! more: of a kernel to a plain read of the same memory, of one kernel or scheme to another. Each is held against what it once was,
-//! and a ratio has fallen only if it is far below that twice.
+//! more: of a kernel to a plain read of the same memory, of one kernel or scheme to another. Each is held against what it
+//! once was, and a ratio has fallen only if it is far below that twice.
 
 mod cached;
 mod judge;
@@ -64,7 +64,7 @@ impl GuardReport {
     }
 }
 
-/// Measures all ratios on one thread, those that are too low twice. Takes about a minute.
+/// Measures all ratios on one thread, those that are too low twice. Takes half a minute, or a whole one.
 ///
 /// # Errors
 /// [`BenchError`]: without memory, without the schemes, and of one wrong answer. A ratio that has fallen is no error here.
@@ -131,7 +131,9 @@ fn attempt(
         watcher(Progress { case: "guard", step: ratio.name, done, total });
         *found = match &ratio.probe {
             Probe::Memory(kernel) => memory.ratio(*kernel, defaults),
-            Probe::Cached(kernel) => memory.reader.install(|| cached::ratio(*kernel, options.quick)),
+            Probe::Cached(kernel) => {
+                memory.reader.install(|| cached::ratio(*kernel, memory.bytes(), options.quick))
+            }
             Probe::Scheme(_) => None,
         };
     }

@@ -6,7 +6,7 @@ use sotto_math::aes::{Aes, double};
 use sotto_math::machine::read_pass;
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
-use sotto_math::rader::{DEGREE, RaderPlan, WORDS};
+use sotto_math::rader::{RaderPlan, WORDS};
 use std::hint::black_box;
 
 /// A kernel in the caches.
@@ -31,53 +31,66 @@ const BLOCKS: usize = 1024;
 const BOTH: u64 = 1115595642470401;
 
 /// How many times faster than its reference the kernel is; `None` if it has no tables for its numbers.
-pub(super) fn ratio(kernel: Kernel, quick: bool) -> Option<f64> {
-    let against = Against { turns: if quick { 3 } else { 41 }, repeat: if quick { 20 } else { 200 } };
+///
+/// `bytes` are what is read, whose first ones soon lie in the cache.
+pub(super) fn ratio(kernel: Kernel, bytes: &[u8], quick: bool) -> Option<f64> {
+    let (turns, repeat) = if quick { (3, 20) } else { (41, 200) };
+    let against = Against { bytes, turns, repeat };
     match kernel {
         Kernel::Forward { n } | Kernel::Inverse { n } => {
             let plan = NttPlan::new(n, Modulus::new(PRIME)?)?;
-            let mut x: Vec<u64> = (0..n as u64).map(|i| i * i % PRIME).collect();
-            Some(match kernel {
-                Kernel::Forward { .. } => against.read(n * 8, || plan.forward(black_box(&mut x))),
-                _ => against.read(n * 8, || plan.inverse(black_box(&mut x))),
-            })
+            let mut room = vec![0; n + LINE_WORDS];
+            let x = aligned(&mut room, n)?;
+            match kernel {
+                Kernel::Forward { .. } => against.read(n * 8, || plan.forward(black_box(&mut *x))),
+                _ => against.read(n * 8, || plan.inverse(black_box(&mut *x))),
+            }
         }
         Kernel::Rader => {
             let q = Modulus::new(BOTH)?;
             let (plan, long) = (RaderPlan::new(q)?, NttPlan::new(16384, q)?);
-            let mut x: Vec<u64> =
-                (0..WORDS as u64).map(|i| if i < DEGREE as u64 { i * i } else { 0 }).collect();
-            let mut y = vec![1; 16384];
-            Some(against.other(|| plan.forward(black_box(&mut x)), || long.forward(black_box(&mut y))))
+            let (mut room, mut rooms) = (vec![0; WORDS + LINE_WORDS], vec![0; 16384 + LINE_WORDS]);
+            let (x, y) = (aligned(&mut room, WORDS)?, aligned(&mut rooms, 16384)?);
+            Some(against.other(|| plan.forward(black_box(&mut *x)), || long.forward(black_box(&mut *y))))
         }
         Kernel::Aes => {
             let (key, mut out) = (Aes::new(&[1; 16]), vec![[0; 16]; BLOCKS]);
             let mut at = 0;
-            Some(against.read(BLOCKS * 16, || {
+            against.read(BLOCKS * 16, || {
                 key.grid(at, BLOCKS, 0, 1, black_box(&mut out));
                 at += BLOCKS as u64;
-            }))
+            })
         }
         Kernel::Double => {
             let (keys, seeds) = ([Aes::new(&[1; 16]), Aes::new(&[2; 16])], vec![[3; 16]; BLOCKS / 2]);
             let mut out = vec![[0; 16]; BLOCKS];
             let [left, right] = &keys;
-            Some(against.read(BLOCKS * 16, || double(left, right, black_box(&seeds), black_box(&mut out))))
+            against.read(BLOCKS * 16, || double(left, right, black_box(&seeds), black_box(&mut out)))
         }
     }
 }
 
-/// How often is measured, and how many runs lie between two looks at the clock.
-struct Against {
+/// Words of a line of the cache.
+const LINE_WORDS: usize = 8;
+
+/// Words that begin with a line: whether they do is up to the allocator otherwise, and another ratio in the next run.
+fn aligned(room: &mut [u64], words: usize) -> Option<&mut [u64]> {
+    let at = room.as_ptr().align_offset(8 * LINE_WORDS);
+    room.get_mut(at..)?.get_mut(..words)
+}
+
+/// What is read, how often is measured, and how many runs lie between two looks at the clock.
+struct Against<'a> {
+    bytes: &'a [u8],
     turns: usize,
     repeat: usize,
 }
 
-impl Against {
-    /// Against a read of so many bytes, which lie where the kernel's own do.
-    fn read(&self, bytes: usize, work: impl FnMut()) -> f64 {
-        let bytes = vec![1u8; bytes];
-        self.other(work, || _ = black_box(read_pass(black_box(&bytes))))
+impl Against<'_> {
+    /// Against a read of so many bytes, as many as the kernel goes over.
+    fn read(&self, bytes: usize, work: impl FnMut()) -> Option<f64> {
+        let bytes = self.bytes.get(..bytes)?;
+        Some(self.other(work, || _ = black_box(read_pass(black_box(bytes)))))
     }
 
     fn other(&self, mut work: impl FnMut(), mut other: impl FnMut()) -> f64 {

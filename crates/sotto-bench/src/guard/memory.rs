@@ -49,6 +49,10 @@ impl Memory {
         Ok(Memory { reader: Reader::new(1)?, bytes, turns: if options.quick { 3 } else { 11 } })
     }
 
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub(super) fn huge_pages(&self) -> bool {
         pages_of(&self.bytes).and_then(|pages| pages.kind()) == Some(Kind::Huge)
     }
