@@ -23,6 +23,12 @@ pub fn shapes() -> Vec<Shape> {
     places.filter_map(|(kernel, place)| all_shapes(kernel).get(place).copied()).collect()
 }
 
+/// The [`processor`]'s own, one for each kernel that has any.
+pub fn default_shapes() -> Vec<Shape> {
+    let places = shapes::KERNELS.iter().zip(shapes::processor().places);
+    places.filter_map(|(kernel, place)| all_shapes(kernel).get(place).copied()).collect()
+}
+
 /// All shapes of a kernel.
 pub fn all_shapes(kernel: &str) -> Vec<Shape> {
     let Some(kernel) = shapes::KERNELS.iter().find(|known| **known == kernel) else { return Vec::new() };

@@ -8,7 +8,7 @@ use super::MachineFacts;
 use crate::median::ms;
 use crate::{BenchError, Options};
 use serde::{Deserialize, Serialize};
-use sotto_math::machine::{all_shapes, choose_shape, processor, shapes, try_shape};
+use sotto_math::machine::{all_shapes, choose_shape, default_shapes, processor, try_shape};
 use sotto_pages::HugeBuffer;
 use std::hint::black_box;
 use std::path::Path;
@@ -64,7 +64,7 @@ impl Shapes {
         let mut buffer = HugeBuffer::zeroed(BUFFER)?;
         // Written to, since pages that never were are all the one zero page.
         buffer.fill(0);
-        let kernels = shapes().into_iter().map(|default| {
+        let kernels = default_shapes().into_iter().map(|default| {
             let candidates = all_shapes(default.kernel);
             let mut least = vec![Duration::MAX; candidates.len()];
             for _ in 0..ROUNDS {

@@ -160,7 +160,8 @@ pub(crate) struct Processor {
     pub(crate) name: &'static str,
     /// Whether its places come from a measurement; otherwise from what is known of the processor.
     pub(crate) measured: bool,
-    places: [usize; 3],
+    /// Of the default in each kernel's table.
+    pub(crate) places: [usize; 3],
 }
 
 /// Zen 4, measured on a guest of an EPYC: nothing that fetches is as fast as what does not.
