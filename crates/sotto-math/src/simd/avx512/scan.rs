@@ -29,9 +29,11 @@ const WHOLE: usize = 7;
 pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     let groups = groups.as_chunks::<GROUP_BYTES>().0;
     let sums = sums.as_chunks_mut::<PANEL_ROWS>().0;
-    let (count, turns) = Bundles { left: queries, first: 0, widest: shape.planes }
-        .fold((0, 0), |(count, turns), bundle| (count + 1, turns + bundle.turns()));
-    let bundles = || Bundles { left: queries, first: 0, widest: shape.planes };
+    // Two turns of one bundle keep up with memory; of many, they are slower than bundles of one turn.
+    let planes: usize = queries.iter().map(|q| q.planes).sum();
+    let widest = if planes > 8 { shape.planes.min(WHOLE) } else { shape.planes };
+    let bundles = || Bundles { left: queries, first: 0, widest };
+    let (count, turns) = bundles().fold((0, 0), |(count, turns), bundle| (count + 1, turns + bundle.turns()));
     if let (1, 1, Some(bundle)) = (count, turns, bundles().next()) {
         let [few, four, many] = shape.ahead;
         let ahead = match bundle.planes() {
@@ -45,9 +47,10 @@ pub(super) fn scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sum
     }
     // What is due in one turn, so that all turns together have fetched a whole block.
     let share = TILES.div_ceil(turns.max(1)).next_power_of_two();
+    let skew = if turns > count { 0 } else { shape.skew };
     for (i, block) in groups.chunks(shape.block).enumerate() {
         let mut fetch =
-            Fetch { from: block.as_ptr_range().end.cast::<u8>().wrapping_add(shape.skew), lines: share };
+            Fetch { from: block.as_ptr_range().end.cast::<u8>().wrapping_add(skew), lines: share };
         let (mut left, mut rest) = (TILES, &mut *sums);
         for bundle in bundles() {
             let (mine, others) = rest.split_at_mut(bundle.planes());
