@@ -122,8 +122,6 @@ fn field(line: &str) -> Option<(&str, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[cfg(target_os = "linux")]
-    use crate::HugeBuffer;
 
     const TEXT: &str = "\
         10000-20000 r--s 00000000 fe:00 12 /a/table.sotto\nSize: 64 kB\nRss:                  32 kB\nPss: 9 kB\n\
@@ -176,17 +174,5 @@ mod tests {
             assert_eq!(Kind::of(share).to_string(), name);
             assert!(Kind::of(share).word().len() <= 5 && name.starts_with(&Kind::of(share).word()));
         }
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn memory_that_was_written_to_is_resident() {
-        let bytes = 8 << 20;
-        let mut buffer = HugeBuffer::zeroed(bytes).unwrap();
-        buffer.fill(1);
-        let Some(pages) = pages_of(&buffer) else { return };
-        assert_eq!(pages.bytes, bytes as u64);
-        assert!(pages.resident >= bytes as u64 * 9 / 10 && pages.huge <= pages.resident, "{pages:?}");
-        assert!(pages.huge == 0 || crate::memory::has_huge_pages());
     }
 }
