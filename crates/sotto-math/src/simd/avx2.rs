@@ -16,7 +16,7 @@ mod select;
 mod slots;
 mod tiles;
 
-use super::shapes::{ScanShape, SelectShape};
+use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
 use crate::fold::{LANES, Sources};

@@ -19,7 +19,7 @@ mod slots;
 mod tiles;
 
 use super::avx2::aes::AesNi;
-use super::shapes::{ScanShape, SelectShape};
+use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
 use crate::basis::Pair;
 use crate::fold::{LANES, Lanes, Sources};

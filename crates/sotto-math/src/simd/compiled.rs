@@ -18,7 +18,7 @@ macro_rules! compiled_by_all {
             ntt::forward as ntt_forward(t: &Tables, x: &mut [u64]);
             ntt::inverse as ntt_inverse(t: &Tables, x: &mut [u64]);
             ntt::forward_i8 as ntt_forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]);
-            tiles::tiles as tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
+            tiles::tiles as tiles(shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
             gauss::gauss as gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
             rank::tally as tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
             rank::compare as compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);

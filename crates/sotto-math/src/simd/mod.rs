@@ -38,7 +38,7 @@ use crate::ntt::{Automorphism, Room, Tables};
 use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
-use shapes::{ScanShape, SelectShape};
+use shapes::{ScanShape, SelectShape, TilesShape};
 use std::sync::OnceLock;
 
 /// Byte planes of one query for a run of column groups.
@@ -84,7 +84,7 @@ pub(crate) trait Kernels: Sync {
 
     /// Adds a block's products to each query's sums: a line for each column and component, reduced
     /// before and after.
-    fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
+    fn tiles(&self, shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]);
 
     /// Adds the records in bit slices that each query selects to its bits of the sums: one block of sums for each
     /// eight queries.

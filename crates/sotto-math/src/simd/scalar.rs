@@ -17,7 +17,7 @@ pub(super) mod sha256;
 mod slots;
 mod tiles;
 
-use super::shapes::{ScanShape, SelectShape};
+use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Kernels, Planes};
 use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
@@ -98,7 +98,7 @@ impl Kernels for Scalar {
         dot::dot(h, n, s, y);
     }
 
-    fn tiles(&self, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
+    fn tiles(&self, _: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [[u64; 8]]]) {
         tiles::tiles(form, block, sums);
     }
 

@@ -178,14 +178,10 @@ const UNKNOWN: Processor = Processor { name: "unknown", measured: false, places:
 
 /// The processor this runs on.
 pub(crate) fn processor() -> Processor {
-    #[cfg(target_arch = "x86_64")]
-    return known(vendor_family_model());
-    #[cfg(not(target_arch = "x86_64"))]
-    UNKNOWN
+    known(vendor_family_model())
 }
 
 /// Families and models as Intel's and AMD's manuals number them.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 fn known((vendor, family, model): (&[u8], u32, u32)) -> Processor {
     match (vendor, family, model) {
         (b"AuthenticAMD", 0x19, 0x10..=0x1F | 0x60..=0xAF) => ZEN_4,
@@ -210,6 +206,11 @@ fn vendor_family_model() -> (&'static [u8], u32, u32) {
     let signature = if first.eax > 0 { __cpuid(1).eax } else { 0 };
     let family = (signature >> 8 & 0xF) + (signature >> 20 & 0xFF);
     (vendor, family, (signature >> 4 & 0xF) | (signature >> 12 & 0xF0))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn vendor_family_model() -> (&'static [u8], u32, u32) {
+    (b"", 0, 0)
 }
 
 #[cfg(test)]

@@ -111,8 +111,9 @@ impl Piece {
                 }
                 let selectors = &selectors[..queries.len()];
                 kernels.tiles(
+                    &PLAIN,
                     &self.form,
-                    Block { layout, lines, selectors, comps, shape: PLAIN },
+                    Block { layout, lines, selectors, comps },
                     &mut sums[..queries.len()],
                 );
             }

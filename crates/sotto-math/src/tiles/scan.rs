@@ -20,9 +20,6 @@ pub(crate) struct Block<'a> {
     /// The lines of each query's selectors: row after row, component after component.
     pub(crate) selectors: &'a [&'a [Line]],
     pub(crate) comps: usize,
-    /// Of interest to the widest backend alone.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-    pub(crate) shape: TilesShape,
 }
 
 /// Multiplies some blocks of a table by the selectors of any number of queries, in one pass.
@@ -71,7 +68,7 @@ pub(crate) fn scan_with(
         let selectors: Vec<_> = queries.iter().map(|query| query.block(block)).collect();
         let mut sums: Vec<_> =
             out.iter_mut().map(|out| &mut out.as_chunks_mut::<LINE>().0[i * sums..(i + 1) * sums]).collect();
-        kernels.tiles(form, Block { layout, lines, selectors: &selectors, comps, shape }, &mut sums);
+        kernels.tiles(&shape, form, Block { layout, lines, selectors: &selectors, comps }, &mut sums);
     }
 }
 

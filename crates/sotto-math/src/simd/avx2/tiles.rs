@@ -9,6 +9,7 @@ mod residues;
 use super::lanes::{load, store};
 use crate::simd::generic::prefetch;
 use crate::simd::scalar;
+use crate::simd::shapes::TilesShape;
 use crate::tiles::{Block, Form, Line, Pair, Run, Words};
 use core::arch::x86_64::*;
 
@@ -16,7 +17,7 @@ type Bytes = [u8; 64];
 type Slots = [u64; 8];
 
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+pub(super) fn tiles(_: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match (form.form(), block.comps) {
         (Form::Pair(pair), 1) => runs::<1>(pair, block, sums),
         (Form::Pair(pair), 2) => runs::<2>(pair, block, sums),

@@ -17,6 +17,7 @@ mod sums;
 use super::lanes::{load, store};
 use crate::simd::generic::{prefetch, prefetch_second};
 use crate::simd::scalar;
+use crate::simd::shapes::TilesShape;
 use crate::tiles::{Block, Form, Line, Run, TileLayout, Words};
 use core::arch::x86_64::*;
 use sums::Sums;
@@ -25,21 +26,26 @@ type Bytes = [u8; 64];
 type Slots = [u64; 8];
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+pub(super) fn tiles(shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match (form.form(), block.comps) {
-        (Form::Residue(form), 1) => runs::<false, 1>(&Sums::residue(form), block, sums),
-        (Form::Residue(form), 2) => runs::<false, 2>(&Sums::residue(form), block, sums),
-        (Form::Residue(form), 3) => runs::<false, 3>(&Sums::residue(form), block, sums),
-        (Form::Pair(form), 1) => runs::<true, 1>(&Sums::pair(form), block, sums),
-        (Form::Pair(form), 2) => runs::<true, 2>(&Sums::pair(form), block, sums),
-        (Form::Pair(form), 3) => runs::<true, 3>(&Sums::pair(form), block, sums),
+        (Form::Residue(form), 1) => runs::<false, 1>(shape, &Sums::residue(form), block, sums),
+        (Form::Residue(form), 2) => runs::<false, 2>(shape, &Sums::residue(form), block, sums),
+        (Form::Residue(form), 3) => runs::<false, 3>(shape, &Sums::residue(form), block, sums),
+        (Form::Pair(form), 1) => runs::<true, 1>(shape, &Sums::pair(form), block, sums),
+        (Form::Pair(form), 2) => runs::<true, 2>(shape, &Sums::pair(form), block, sums),
+        (Form::Pair(form), 3) => runs::<true, 3>(shape, &Sums::pair(form), block, sums),
         _ => scalar::tiles(form, block, sums),
     }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn runs<const PAIR: bool, const K: usize>(s: &Sums, block: Block<'_>, sums: &mut [&mut [Slots]]) {
-    let (shape, queries) = (block.shape, block.selectors.len());
+fn runs<const PAIR: bool, const K: usize>(
+    shape: &TilesShape,
+    s: &Sums,
+    block: Block<'_>,
+    sums: &mut [&mut [Slots]],
+) {
+    let queries = block.selectors.len();
     let fetches = shape.runs > 0 && (shape.lone || queries > 1);
     // One component leaves room for all columns of a run whatever the shape.
     let bundle = if shape.pairs || K == 1 { 2 } else { 1 };
