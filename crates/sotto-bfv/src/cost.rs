@@ -5,6 +5,7 @@ use crate::layout::Layout;
 use crate::rings::RingSet;
 use sotto_core::work;
 use sotto_math::bits::packed_len;
+use sotto_math::tiles::Packing;
 
 /// Bytes of the seed that stands for all masks of a message.
 pub const SEED_BYTES: usize = 32;
@@ -44,8 +45,8 @@ pub(crate) fn session_bytes(ring: &RingSet, keys: Keyring) -> usize {
 
 /// Bytes of the image.
 pub(crate) fn image_bytes(layout: &Layout) -> u64 {
-    let cells =
-        (layout.tables() as u64).saturating_mul(layout.rows as u64).saturating_mul(layout.cols() as u64);
+    let lines = Packing::Residues.lines_of_table(layout.rows) as u64;
+    let cells = (layout.tables() as u64).saturating_mul(lines).saturating_mul(layout.cols() as u64);
     cells.saturating_mul(8 * (layout.n * layout.primes) as u64)
 }
 

@@ -50,7 +50,7 @@ impl Writer<'_> {
     fn write(&self, buffer: &mut Vec<u8>) -> Result<()> {
         let (layout, strip) = (self.params.grid.layout(), self.strip);
         buffer.clear();
-        buffer.resize(strip.block_bytes() * layout.blocks(), 0);
+        buffer.resize(strip.block_bytes(layout) * layout.blocks(), 0);
         let mut polynomial = Polynomial::new(self.params);
         let mut some = Vec::with_capacity(TOGETHER);
         for (row, col) in strip.polynomials() {
@@ -64,7 +64,7 @@ impl Writer<'_> {
         }
         strip.put(layout, &some, buffer);
         let region = self.params.grid.region(self.unit);
-        for (block, bytes) in buffer.chunks_exact(strip.block_bytes()).enumerate() {
+        for (block, bytes) in buffer.chunks_exact(strip.block_bytes(layout)).enumerate() {
             self.out.write_at(Section::Resident, region + strip.offset(layout, block), bytes)?;
         }
         Ok(())

@@ -116,7 +116,7 @@ impl Inner {
     fn check(literal: Literal) -> Result<Self> {
         let set = rings::find(&literal.ring)?;
         let gadgets = in_range(&literal, set)?;
-        let grid = Grid::new(&literal, set.n)?;
+        let grid = Grid::new(&literal, set)?;
         let security = set.security()?;
         let noise = Noise::of(&literal, set);
         let failure_log2 = noise.failure_log2(&literal, set);

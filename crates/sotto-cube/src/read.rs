@@ -9,33 +9,21 @@ use sotto_math::bits;
 use sotto_math::tiles::Words;
 use std::sync::Arc;
 
-/// Bytes of a line of slots.
-pub(crate) const LINE_BYTES: usize = 64;
-
-/// Where the lines of a part of a record lie.
-pub(crate) fn lines(params: &Inner, record: u64, part: u64) -> impl Iterator<Item = u64> {
-    let grid = &params.grid;
-    let side = grid.polynomials() as u64;
-    let (row, column) = grid.place(record);
-    let cell = grid.cell(row, column, (part % side) as usize);
-    let (region, layout) = (grid.region(part / side), *grid.layout());
-    (0..layout.blocks()).map(move |block| region + layout.line(block, cell.row, cell.col))
-}
-
-/// The bytes of a part of a record, without the mask. `line` reads one line of the image.
+/// The bytes of a part of a record, without the mask. `at` reads bytes of the image.
 pub(crate) fn read(
     params: &Inner,
     words: &Words,
     record: u64,
     part: u64,
-    line: impl Fn(u64, &mut [u8; LINE_BYTES]) -> Result<()>,
+    at: impl Fn(u64, &mut [u8]) -> Result<()>,
 ) -> Result<Vec<u8>> {
-    let (ring, p) = (&params.ring, params.literal.p_log2);
+    let (ring, grid, p) = (&params.ring, &params.grid, params.literal.p_log2);
+    let (cell, region) = (grid.cell_of(record, part), grid.region(part / grid.polynomials() as u64));
     let mut slots = Vec::with_capacity(params.n());
-    let mut bytes = [0; LINE_BYTES];
-    for offset in lines(params, record, part) {
-        line(offset, &mut bytes)?;
-        slots.extend(bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)));
+    for block in 0..grid.layout().blocks() {
+        let words =
+            grid.layout().read(block, (cell.row, cell.col), |offset, out| at(region + offset, out))?;
+        slots.extend(words);
     }
     words.restore(&mut slots);
     // A damaged image gives other bytes, but no panic.
@@ -67,9 +55,10 @@ impl<F> Records<F> {
         Ok(Records { params: params.clone(), table, words: stored(params)? })
     }
 
-    fn line(&self, offset: u64, out: &mut [u8; LINE_BYTES]) -> Result<()> {
-        let line = usize::try_from(offset).ok().and_then(|at| self.table.bytes().get(at..)?.first_chunk());
-        *out = *line.ok_or(Misuse::Rule("an image has every line of its layout"))?;
+    fn bytes(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let start = usize::try_from(offset).ok();
+        let bytes = start.and_then(|start| self.table.bytes().get(start..)?.get(..out.len()));
+        out.copy_from_slice(bytes.ok_or(Misuse::Rule("an image has every line of its layout"))?);
         Ok(())
     }
 }
@@ -104,7 +93,7 @@ impl<F: Send + Sync + 'static> Rows for Records<F> {
         let each = self.params.grid.part_bytes() as u64;
         let (mut at, mut rest) = (offset, out);
         while !rest.is_empty() {
-            let part = read(&self.params, &self.words, record, at / each, |at, line| self.line(at, line))?;
+            let part = read(&self.params, &self.words, record, at / each, |at, out| self.bytes(at, out))?;
             let inside = part.get((at % each) as usize..).unwrap_or_default();
             let (now, after) = rest.split_at_mut(inside.len().min(rest.len()));
             now.iter_mut().zip(inside).for_each(|(out, byte)| *out = *byte);

@@ -3,7 +3,7 @@
 use crate::answer::stored;
 use crate::encode::stored_words;
 use crate::params::Inner;
-use crate::read::{LINE_BYTES, lines, read};
+use crate::read::read;
 use crate::whiten::whiten;
 use rayon::prelude::*;
 use sotto_core::{Change, Misuse, Result, Section, Sink};
@@ -20,7 +20,8 @@ type Edits<'a> = Vec<(usize, &'a [u8])>;
 /// [`Misuse::IndexPastEnd`] for a change outside the records; storage errors.
 pub fn revise(params: &Inner, changes: &[Change], out: &dyn Sink) -> Result<()> {
     let grid = &params.grid;
-    let mut parts: BTreeMap<(u64, u64), Edits<'_>> = BTreeMap::new();
+    // In the order of the lines that they share.
+    let mut parts: BTreeMap<_, Edits<'_>> = BTreeMap::new();
     for change in changes {
         let end = change.offset.saturating_add(change.bytes.len() as u64);
         let (records, len) = (grid.records(), params.literal.record_bytes);
@@ -34,16 +35,20 @@ pub fn revise(params: &Inner, changes: &[Change], out: &dyn Sink) -> Result<()> 
         while !bytes.is_empty() {
             let (part, inside) = (at / grid.part_bytes(), at % grid.part_bytes());
             let (now, rest) = bytes.split_at(bytes.len().min(grid.part_bytes() - inside));
-            parts.entry((change.record, part as u64)).or_default().push((inside, now));
+            let (record, part) = (change.record, part as u64);
+            parts.entry((grid.bunch(record, part), record, part)).or_default().push((inside, now));
             (at, bytes) = (at + now.len(), rest);
         }
     }
     out.reserve(Section::Resident, grid.bytes())?;
     let words = stored(params)?;
     let parts: Vec<_> = parts.into_iter().collect();
-    parts.par_iter().try_for_each(|((record, part), edits)| {
+    // Who shares lines takes turns.
+    let bunches: Vec<_> = parts.chunk_by(|((a, ..), _), ((b, ..), _)| a == b).collect();
+    let part = |((_, record, part), edits): &(_, Edits<'_>)| {
         Part { params, words: &words, out, record: *record, part: *part }.apply(edits)
-    })
+    };
+    bunches.into_par_iter().try_for_each(|bunch| bunch.iter().try_for_each(part))
 }
 
 /// One part of one record in an image.
@@ -70,19 +75,22 @@ impl Part<'_> {
 
     /// The bytes of the polynomial, without the mask.
     fn read(&self) -> Result<Vec<u8>> {
-        read(self.params, self.words, self.record, self.part, |offset, line| {
-            self.out.read_at(Section::Resident, offset, line)
-        })
+        read(self.params, self.words, self.record, self.part, |at, out| self.at(at, out))
     }
 
     fn write(&self, words: &[u64]) -> Result<()> {
-        for (offset, line) in lines(self.params, self.record, self.part).zip(words.as_chunks::<8>().0) {
-            let mut bytes = [0; LINE_BYTES];
-            for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(line) {
-                *bytes = word.to_le_bytes();
-            }
-            self.out.write_at(Section::Resident, offset, &bytes)?;
+        let grid = &self.params.grid;
+        let cell = grid.cell_of(self.record, self.part);
+        let region = grid.region(self.part / grid.polynomials() as u64);
+        let put = |offset, bytes: &[u8]| self.out.write_at(Section::Resident, region + offset, bytes);
+        for (block, line) in words.as_chunks::<8>().0.iter().enumerate() {
+            let at = |offset, out: &mut [u8]| self.at(region + offset, out);
+            grid.layout().write(block, (cell.row, cell.col), line, at, put)?;
         }
         Ok(())
+    }
+
+    fn at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.out.read_at(Section::Resident, offset, out)
     }
 }

@@ -8,6 +8,7 @@ use sotto_lattice::ring::Ring;
 use sotto_lattice::secret::Law;
 use sotto_lattice::security;
 use sotto_math::modulus::Modulus;
+use sotto_math::tiles::Packing;
 use std::sync::OnceLock;
 
 /// A ring, and what is known of it before its transforms are made.
@@ -59,6 +60,11 @@ impl RingSet {
             Ring::new(self.n, q, special)
         };
         self.ring.get_or_init(make).as_ref()
+    }
+
+    /// How an image's words of slots modulo q share lines.
+    pub fn packing(&self) -> Packing {
+        if self.q.len() == 1 { Packing::Residues } else { Packing::Pairs }
     }
 
     /// log2 q.

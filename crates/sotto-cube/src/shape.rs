@@ -10,6 +10,7 @@
 
 use crate::literal::{Form, Literal};
 use crate::params::units_of;
+use crate::rings::RingSet;
 use sotto_core::{ParamsError, Result};
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
@@ -41,9 +42,9 @@ pub struct Cell {
 const MOST_BYTES: u64 = 1 << 46;
 
 impl Grid {
-    pub(crate) fn new(literal: &Literal, degree: usize) -> Result<Self> {
+    pub(crate) fn new(literal: &Literal, set: &RingSet) -> Result<Self> {
         let bad = |field, why: &str| ParamsError::Field { field, why: why.into() };
-        let n = usize::from(literal.n);
+        let (degree, n) = (set.n, usize::from(literal.n));
         let (records, record_bytes) = (literal.records, literal.record_bytes);
         if records == 0 || records.div_ceil(1 << literal.nu2) != u64::from(literal.rows) {
             return Err(bad("records", "fill the rows, and not one row less").into());
@@ -62,7 +63,7 @@ impl Grid {
             Form::Matrix => (literal.rows as usize * n, n),
         };
         let units = units_of(literal, degree);
-        let layout = TileLayout::new(degree, rows, cols << literal.nu2)
+        let layout = TileLayout::new(set.packing(), degree, rows, cols << literal.nu2)
             .filter(|layout| layout.bytes().checked_mul(units).is_some_and(|bytes| bytes <= MOST_BYTES))
             .ok_or_else(|| bad("records, record_bytes", "the encoded table has at most 2^46 bytes"))?;
         Ok(Grid {
@@ -156,6 +157,18 @@ impl Grid {
     /// The record at a place; past the end where the last row is not full.
     pub fn record(&self, row: usize, column: usize) -> u64 {
         ((row as u64) << self.nu2) | column as u64
+    }
+
+    /// Where parts share lines: those of one unit's region, first row and column that are equal.
+    pub fn bunch(&self, record: u64, part: u64) -> (u64, usize, usize) {
+        let cell = self.cell_of(record, part);
+        (part / self.polynomials() as u64, self.layout.sharing(cell.row).start, cell.col)
+    }
+
+    /// Where a part of a record lies in its unit's region.
+    pub fn cell_of(&self, record: u64, part: u64) -> Cell {
+        let (row, column) = self.place(record);
+        self.cell(row, column, (part % self.polynomials() as u64) as usize)
     }
 
     /// The record and the polynomial of its unit that a cell of a region holds. The record may be past the end.

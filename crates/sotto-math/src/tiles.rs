@@ -9,13 +9,17 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`layout`] | where each polynomial's slots lie |
+//! | [`packing`] | how words that need fewer than 64 bits share lines |
+//! | `cells` | one polynomial in a table, read and written |
 //! | [`words`] | one slot as one stored word |
 //! | [`selectors`] | a query, in the order the pass reads it |
 //! | [`scan`](mod@scan) | the pass, and the answer's polynomials out of its sums |
 //! | [`strip`] | how threads fill a table |
 //! | [`piece`] | a few polynomials in memory, for passes that make slots as they go |
 
+mod cells;
 pub mod layout;
+pub mod packing;
 pub mod piece;
 pub mod scan;
 pub mod selectors;
@@ -23,10 +27,10 @@ pub mod strip;
 pub mod words;
 
 pub use layout::{Run, TileLayout};
+pub use packing::Packing;
 pub use piece::Piece;
 pub(crate) use scan::Block;
 pub use scan::{gather, scan};
-#[cfg(target_arch = "x86_64")]
 pub(crate) use selectors::Line;
 pub use selectors::{Room, Selectors};
 pub use strip::{Strip, strips};

@@ -7,6 +7,7 @@ use crate::tree::{Side, Tree};
 use sotto_core::work;
 use sotto_lattice::bgv::Stored;
 use sotto_math::bits::packed_len;
+use sotto_math::tiles::Packing;
 
 /// Bytes of a ciphertext of two parts modulo so many primes.
 #[cfg(feature = "server")]
@@ -58,13 +59,12 @@ pub(crate) fn columns(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
     literal.layout(ring).rows(literal.records).div_ceil(tree.length(Side::Right))
 }
 
-/// Plaintexts of the image: every row of every layer, with the rows that there are not in its last column.
-fn cells(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
-    let cells = columns(literal, ring, tree).saturating_mul(tree.length(Side::Right));
-    cells.saturating_mul(literal.layers.into())
+/// Plaintexts of so many rows of every column of every layer, with the rows that there are not in its last column.
+fn cells(literal: &Literal, ring: &RingSet, tree: &Tree, rows: u64) -> u64 {
+    columns(literal, ring, tree).saturating_mul(rows).saturating_mul(literal.layers.into())
 }
 
-/// Bytes of a plaintext as values modulo the primes it is multiplied at.
+/// Bytes of a plaintext as values modulo the primes it is multiplied at, with lines of its own.
 fn values_bytes(literal: &Literal) -> u64 {
     u64::from(literal.scan_primes) * 8 * LIMB as u64
 }
@@ -76,10 +76,12 @@ pub(crate) fn stored_bytes(ring: &RingSet) -> u64 {
 
 /// Bytes of the image.
 pub(crate) fn image_bytes(literal: &Literal, ring: &RingSet, tree: &Tree) -> u64 {
-    cells(literal, ring, tree).saturating_mul(match literal.form {
-        Form::Values => values_bytes(literal),
-        Form::Coefficients => stored_bytes(ring),
-    })
+    let rows = tree.length(Side::Right);
+    let (rows, each) = match literal.form {
+        Form::Values => (Packing::Residues.lines_of_table(rows as usize) as u64, values_bytes(literal)),
+        Form::Coefficients => (rows, stored_bytes(ring)),
+    };
+    cells(literal, ring, tree, rows).saturating_mul(each)
 }
 
 /// Products of polynomials, modulo all primes of the table, from u, v and the table to the sum: in one order or the other.
@@ -130,7 +132,7 @@ pub(crate) fn nanoseconds(literal: &Literal, ring: &RingSet, tree: &Tree) -> f64
         down(all.0, all.1, literal.scan_primes.into());
         unfolding += products;
     }
-    let cells = cells(literal, ring, tree) as f64;
+    let cells = cells(literal, ring, tree, tree.length(Side::Right)) as f64;
     let values = cells * values_bytes(literal) as f64 / SCAN_BYTES_PER_NANOSECOND;
     let scanned = values
         + match literal.form {

@@ -81,8 +81,10 @@ impl Memory {
     fn tiles(&self, queries: usize) -> Option<f64> {
         // Two polynomials to a ciphertext: what the fastest sets of Spiral's family have.
         let (rows, cols, comps) = (512, 64, 2);
-        let lines = self.bytes.len() / (rows * cols * 8) / 64 * 64;
-        let (form, layout) = (Words::new(&Modulus::new(PRIME)?)?, TileLayout::new(lines, rows, cols)?);
+        let form = Words::new(&Modulus::new(PRIME)?)?;
+        let least = TileLayout::new(form.packing(), 64, rows, cols)?;
+        let lines = self.bytes.len() / usize::try_from(least.bytes()).ok()? * 64;
+        let layout = TileLayout::new(form.packing(), lines, rows, cols)?;
         let bytes = self.bytes.get(..usize::try_from(layout.bytes()).ok()?)?;
         let selectors = Selectors::new(&form, &layout, comps);
         let mut sums = vec![vec![0; lines * cols * comps]; queries];

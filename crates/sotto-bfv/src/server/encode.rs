@@ -48,7 +48,7 @@ impl<F: Family> Writer<'_, F> {
     fn write(&self, table: usize, strip: &Strip) -> Result<()> {
         let (layout, tiles) = (&self.params.layout, self.shape.layout());
         let primes = self.params.layout.primes;
-        let mut buffers = vec![vec![0u8; strip.block_bytes() * tiles.blocks()]; primes];
+        let mut buffers = vec![vec![0u8; strip.block_bytes(tiles) * tiles.blocks()]; primes];
         for row in strip.rows.clone() {
             for block in strip.cols.start / layout.width..strip.cols.end.div_ceil(layout.width) {
                 let first = block * layout.width;
@@ -66,7 +66,7 @@ impl<F: Family> Writer<'_, F> {
         }
         for (prime, buffer) in buffers.iter().enumerate() {
             let region = table as u64 * self.shape.bytes() + prime as u64 * tiles.bytes();
-            for (block, bytes) in buffer.chunks_exact(strip.block_bytes()).enumerate() {
+            for (block, bytes) in buffer.chunks_exact(strip.block_bytes(tiles)).enumerate() {
                 self.out.write_at(Section::Resident, region + strip.offset(tiles, block), bytes)?;
             }
         }

@@ -31,8 +31,12 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[Change], out: &dyn Sink)
     }
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;
-    let groups: Vec<_> = groups.into_iter().collect();
-    groups.par_iter().try_for_each(|(group, changes)| {
+    // Groups whose rows share lines follow each other, and take turns.
+    let bunch = |group: &Group| (group.table, group.block, shape.layout().sharing(group.row).start);
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(group, _)| bunch(group));
+    let bunches: Vec<_> = groups.chunk_by(|(a, _), (b, _)| bunch(a) == bunch(b)).collect();
+    let apply = |(group, changes): &(Group, Vec<(usize, usize, &Change)>)| {
         let at = |offset, bytes: &mut [u8]| out.read_at(Section::Resident, offset, bytes);
         let mut numbers = read(params, &shape, *group, at)?;
         for (bucket, position, change) in changes {
@@ -45,14 +49,17 @@ pub fn revise<F: Family>(params: &Params<F>, changes: &[Change], out: &dyn Sink)
         }
         let region = group.table as u64 * shape.bytes();
         for (k, numbers) in numbers.iter().enumerate() {
+            let at = |offset, bytes: &mut [u8]| at(region + offset, bytes);
             let put = |offset, bytes: &[u8]| out.write_at(Section::Resident, region + offset, bytes);
             shape.write_cell(
                 &params.ring,
                 group.cell(&params.layout, k),
                 &coefficients(params, numbers),
+                at,
                 put,
             )?;
         }
         Ok(())
-    })
+    };
+    bunches.into_par_iter().try_for_each(|groups| groups.iter().try_for_each(apply))
 }

@@ -70,8 +70,10 @@ pub struct Table {
 impl Table {
     /// A table of `rows` by `cols` plaintexts; `None` if there is no such layout.
     pub fn new<R: SlotRing>(rns: &Rns<R>, level: Level, rows: usize, cols: usize) -> Option<Self> {
-        let layout = TileLayout::new(rns.ring().words(), rows, cols)?;
-        let forms = rns.plans(level).map(|plan| Words::new(plan.modulus())).collect::<Option<_>>()?;
+        let forms: Vec<Words> =
+            rns.plans(level).map(|plan| Words::new(plan.modulus())).collect::<Option<_>>()?;
+        // All primes are below 2^50, so that words of all lie alike.
+        let layout = TileLayout::new(forms.first()?.packing(), rns.ring().words(), rows, cols)?;
         Some(Table { level, layout, forms })
     }
 
@@ -224,7 +226,7 @@ impl Table {
         assert_eq!(sums.len(), self.forms.len(), "the sums modulo each prime");
         let cols = first..first + out.len();
         // A layout of any rows: sums have none.
-        let Some(layout) = TileLayout::new(self.layout.n(), 1, width) else { return };
+        let Some(layout) = TileLayout::new(self.layout.packing(), self.layout.n(), 1, width) else { return };
         for (limb, (form, sums)) in self.forms.iter().zip(sums).enumerate() {
             let mut parts: Vec<&mut [u64]> = out.iter_mut().flat_map(|c| c.limbs_mut(limb)).collect();
             tiles::gather(form, &layout, PARTS, sums, cols.clone(), &mut parts);

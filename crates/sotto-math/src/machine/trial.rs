@@ -40,9 +40,10 @@ fn scans(shape: &shapes::ScanShape, bytes: &[u8], queries: usize) -> u64 {
 fn tiles(shape: shapes::TilesShape, bytes: &[u8], queries: usize) -> u64 {
     // A modulus of 50 bits, two polynomials to a ciphertext: what the fastest sets of Spiral's family have.
     let (rows, cols, comps) = (512, 64, 2);
-    let lines = bytes.len() / (rows * cols * 8) / 64 * 64;
-    let form = Modulus::new(Q).and_then(|q| Words::new(&q));
-    let (Some(layout), Some(form)) = (TileLayout::new(lines, rows, cols), form) else { return 0 };
+    let Some(form) = Modulus::new(Q).and_then(|q| Words::new(&q)) else { return 0 };
+    let Some(least) = TileLayout::new(form.packing(), 64, rows, cols) else { return 0 };
+    let lines = bytes.len() / least.bytes() as usize * 64;
+    let Some(layout) = TileLayout::new(form.packing(), lines, rows, cols) else { return 0 };
     let bytes = &bytes[..layout.bytes() as usize];
     let selectors = Selectors::new(&form, &layout, comps);
     let mut sums = vec![vec![0; lines * cols * comps]; queries];

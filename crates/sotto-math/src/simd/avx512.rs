@@ -30,7 +30,7 @@ use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::{Matrices, Share};
 use crate::tiles::{Block, Words};
 
-/// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT. Only the probe makes one.
+/// Proof that this processor has AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT. Only the probe makes one.
 pub(crate) struct Avx512(());
 
 impl Avx512 {
@@ -42,6 +42,7 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512vnni")
             && is_x86_feature_detected!("avx512ifma")
+            && is_x86_feature_detected!("avx512vbmi2")
             && is_x86_feature_detected!("popcnt");
         has.then_some(&PROVEN)
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `scalar` | nothing; it is what the others are tested against |
 //! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
-//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI and IFMA, and POPCNT |
+//! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
 //! Each folder has the same files: `scan`, `ntt`, `gauss`, `rank`, `tiles`, `select`, `aes`, and
 //! `slots`, `digits`, `cyclic`, `find` and `sha256` where it has something faster than scalar code. What is the same for

@@ -41,7 +41,7 @@ pub(crate) struct TilesShape {
     pub(crate) pairs: bool,
     /// Whether a lone query fetches ahead of itself. Several always do.
     pub(crate) lone: bool,
-    /// How many runs ahead is fetched: of 8 KiB each.
+    /// How many runs ahead is fetched: of 7 KiB each.
     pub(crate) runs: usize,
     /// Whether into the second cache, not the first.
     pub(crate) second: bool,
@@ -77,7 +77,7 @@ pub(crate) const SCAN: &Named<ScanShape> = &[
 
 pub(crate) const TILES: &Named<TilesShape> = &[
     ("plain", TilesShape { pairs: false, lone: false, runs: 2, second: true }),
-    ("fetched", TilesShape { pairs: true, lone: true, runs: 1, second: false }),
+    ("fetched", TilesShape { pairs: true, lone: true, runs: 2, second: false }),
 ];
 
 pub(crate) const SELECT: &Named<SelectShape> = &[

@@ -7,18 +7,18 @@
 //!
 //! ```text
 //! block:  | rows 0..32, columns 0..4 | rows 0..32, columns 4..8 | ... | rows 32..64, columns 0..4 | ...
-//! group:  | row 0: c c+1 c+2 c+3 | row 1: c c+1 c+2 c+3 | ...                    8 KiB, less at the edges
+//! group:  | row 0: c c+1 c+2 c+3 | row 1: c c+1 c+2 c+3 | ...         6.5 or 7 KiB, less at the edges
 //! line:   | slots 8 b .. 8 b + 8, little-endian words |                          64 bytes
 //! ```
+//!
+//! The last row of each *bunch* of rows has no lines: its words lie in bits that the others leave free ([`packing`](super::packing)).
 //!
 //! A pass reads all of this in order. Four columns at once, because each selector line is
 //! then loaded once for four products; 32 rows at once, because the selectors of that many rows
 //! stay in the first cache while all columns pass by. With 64 rows four queries were a tenth
 //! slower, and one too, which we cannot explain.
-//!
-//! Words of 50 bits could lie in 50 bytes instead of 64. Unpacking eats up what is saved: one
-//! thread took as long for the fewer bytes, so words stay whole.
 
+use super::packing::{Cell, Packing};
 use std::ops::Range;
 
 /// Slots in a block: words in a line.
@@ -29,14 +29,16 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// The shape of a table of polynomials in tiles. Nothing is padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileLayout {
+    packing: Packing,
     n: usize,
     rows: usize,
     cols: usize,
 }
 
-/// Lines that lie together: some rows by at most four columns, row after row.
+/// Lines that lie together: those of some rows by at most four columns, row after row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
+    packing: Packing,
     /// The rows of this run.
     pub rows: Range<usize>,
     /// The columns of this run.
@@ -46,7 +48,7 @@ pub struct Run {
 impl Run {
     /// How many lines there are.
     pub fn lines(&self) -> usize {
-        self.rows.len() * self.cols.len()
+        self.packing.lines_of(self.rows.len()) * self.cols.len()
     }
 }
 
@@ -55,15 +57,22 @@ impl TileLayout {
     pub const TILE_ROWS: usize = 32;
     /// Columns in a group.
     pub const GROUP_COLS: usize = 4;
+    /// Polynomials of a run at most.
+    pub(crate) const RUN: usize = Self::TILE_ROWS * Self::GROUP_COLS;
 
-    /// The layout of `rows` by `cols` polynomials of `n` slots.
+    /// The layout of `rows` by `cols` polynomials of `n` slots, whose words share lines in this way.
     ///
     /// `None` unless `n` is a positive multiple of 64, there is a polynomial, and the table's
     /// bytes can be counted in an `isize`, as those of a slice are.
-    pub fn new(n: usize, rows: usize, cols: usize) -> Option<Self> {
+    pub fn new(packing: Packing, n: usize, rows: usize, cols: usize) -> Option<Self> {
         let words = n.checked_mul(rows)?.checked_mul(cols)?;
         let bytes = isize::try_from(words.checked_mul(size_of::<u64>())?);
-        (n.is_multiple_of(64) && words > 0 && bytes.is_ok()).then_some(TileLayout { n, rows, cols })
+        (n.is_multiple_of(64) && words > 0 && bytes.is_ok()).then_some(TileLayout { packing, n, rows, cols })
+    }
+
+    /// How words share lines.
+    pub fn packing(&self) -> Packing {
+        self.packing
     }
 
     /// Slots of a polynomial.
@@ -93,31 +102,56 @@ impl TileLayout {
 
     /// Bytes of one block.
     pub fn block_bytes(&self) -> usize {
-        self.rows * self.cols * LINE_BYTES
+        self.block_lines() * LINE_BYTES
     }
 
-    /// Where slots `8 block .. 8 block + 8` of polynomial `(row, col)` lie: 64 bytes from here.
-    pub fn line(&self, block: usize, row: usize, col: usize) -> u64 {
-        let (first_row, first_col) = (row - row % Self::TILE_ROWS, col - col % Self::GROUP_COLS);
-        let tile_rows = Self::TILE_ROWS.min(self.rows - first_row);
-        let group_cols = Self::GROUP_COLS.min(self.cols - first_col);
-        let before = first_row * self.cols + first_col * tile_rows;
-        let inside = (row - first_row) * group_cols + (col - first_col);
-        block as u64 * self.block_bytes() as u64 + ((before + inside) * LINE_BYTES) as u64
+    /// Lines of one block.
+    pub(crate) fn block_lines(&self) -> usize {
+        self.packing.lines_of_table(self.rows) * self.cols
+    }
+
+    /// The lines of a block before those of a tile of rows and a group of columns, which begin at this row and column.
+    pub(crate) fn lines_before(&self, row: usize, col: usize) -> usize {
+        let tile_rows = Self::TILE_ROWS.min(self.rows - row);
+        self.packing.lines_of_table(row) * self.cols + col * self.packing.lines_of(tile_rows)
+    }
+
+    /// Where polynomial `(row, col)` lies in a block.
+    pub(crate) fn cell(&self, row: usize, col: usize) -> Cell {
+        let packing = self.packing;
+        let (in_tile, in_group) = (row % Self::TILE_ROWS, col % Self::GROUP_COLS);
+        let (first_row, first_col) = (row - in_tile, col - in_group);
+        let bunch = self.sharing(row);
+        let shared = bunch.len() == packing.rows() && row + 1 == bunch.end;
+        // The last row of a bunch lies in all of the bunch's lines.
+        let line = packing.lines_of(if shared { bunch.start - first_row } else { in_tile });
+        let step = Self::GROUP_COLS.min(self.cols - first_col);
+        let first = self.lines_before(first_row, first_col) + line * step + in_group;
+        Cell { packing, first, step, shared }
+    }
+
+    /// The rows that share lines with this row: whoever changes two of them in one column does it one after the other.
+    pub fn sharing(&self, row: usize) -> Range<usize> {
+        let in_tile = row % Self::TILE_ROWS;
+        let tile = row - in_tile;
+        let first = tile + in_tile - in_tile % self.packing.rows();
+        let end = first + self.packing.rows();
+        if end > self.rows.min(tile + Self::TILE_ROWS) { row..row + 1 } else { first..end }
     }
 
     /// The runs of a block, in the order in which they lie. All blocks have the same.
     ///
-    /// A run's lines are contiguous, so that an encoder can fill and write it as a whole:
-    /// 8 KiB from `line(block, run.rows.start, run.cols.start)`, less at the edges.
+    /// A run's lines are contiguous, so that an encoder can fill and write it as a whole.
     pub fn runs(&self) -> impl Iterator<Item = Run> {
-        let (all_rows, all_cols) = (self.rows, self.cols);
+        let (all_rows, all_cols, packing) = (self.rows, self.cols, self.packing);
         let span = |first: usize, step: usize, end: usize| first..end.min(first + step);
         (0..all_rows).step_by(Self::TILE_ROWS).flat_map(move |row| {
             let rows = span(row, Self::TILE_ROWS, all_rows);
-            (0..all_cols)
-                .step_by(Self::GROUP_COLS)
-                .map(move |col| Run { rows: rows.clone(), cols: span(col, Self::GROUP_COLS, all_cols) })
+            (0..all_cols).step_by(Self::GROUP_COLS).map(move |col| Run {
+                packing,
+                rows: rows.clone(),
+                cols: span(col, Self::GROUP_COLS, all_cols),
+            })
         })
     }
 }
@@ -128,22 +162,41 @@ mod tests {
 
     #[test]
     fn runs_lie_in_order_and_hold_every_line_where_it_is_said_to_be() {
-        for (n, rows, cols) in [(64, 1, 1), (64, 64, 4), (128, 65, 5), (64, 130, 9), (192, 7, 3), (64, 64, 6)]
+        let shapes =
+            [(64, 1, 1), (64, 64, 4), (128, 65, 5), (64, 130, 9), (192, 7, 3), (64, 64, 6), (64, 45, 2)];
+        for (packing, (n, rows, cols)) in [Packing::Residues, Packing::Pairs]
+            .into_iter()
+            .flat_map(|packing| shapes.map(|shape| (packing, shape)))
         {
-            let layout = TileLayout::new(n, rows, cols).unwrap();
-            assert_eq!(layout.bytes(), (n * rows * cols * 8) as u64);
+            let layout = TileLayout::new(packing, n, rows, cols).unwrap();
             let mut at = 0;
-            for block in 0..layout.blocks() {
-                for run in layout.runs() {
-                    for row in run.rows.clone() {
-                        for col in run.cols.clone() {
-                            assert_eq!(layout.line(block, row, col), at, "({block}, {row}, {col})");
-                            at += LINE_BYTES as u64;
+            for run in layout.runs() {
+                assert_eq!(layout.lines_before(run.rows.start, run.cols.start), at);
+                let first = at;
+                let mut shared = Vec::new();
+                for row in run.rows.clone() {
+                    for col in run.cols.clone() {
+                        let cell = layout.cell(row, col);
+                        let bunch = layout.sharing(row);
+                        assert!(bunch.contains(&row) && run.rows.contains(&(bunch.end - 1)));
+                        if cell.shared {
+                            assert_eq!((bunch.end, bunch.len()), (row + 1, packing.rows()));
+                            let lines = bunch.clone().take(packing.lines()).map(|row| layout.cell(row, col));
+                            let lines: Vec<usize> = lines.map(|cell| cell.first * LINE_BYTES).collect();
+                            assert_eq!(cell.offsets().collect::<Vec<_>>(), lines, "({row}, {col})");
+                            shared.push((row, col));
+                        } else {
+                            assert_eq!(cell.first, at, "({row}, {col})");
+                            assert_eq!(cell.offsets().collect::<Vec<_>>(), [at * LINE_BYTES]);
+                            at += 1;
                         }
                     }
                 }
+                assert_eq!(run.lines(), at - first);
+                assert_eq!(shared.len(), run.rows.len() / packing.rows() * run.cols.len());
             }
-            assert_eq!(at, layout.bytes());
+            assert_eq!(at, layout.block_lines());
+            assert_eq!(layout.bytes(), (layout.blocks() * at * LINE_BYTES) as u64);
         }
     }
 
@@ -158,7 +211,7 @@ mod tests {
             (64, 1 << 40, 1 << 40),
             (64, 1 << 54, 1),
         ] {
-            assert_eq!(TileLayout::new(n, rows, cols), None, "{n} {rows} {cols}");
+            assert_eq!(TileLayout::new(Packing::Pairs, n, rows, cols), None, "{n} {rows} {cols}");
         }
     }
 }

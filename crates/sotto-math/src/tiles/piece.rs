@@ -30,7 +30,7 @@ pub struct Piece {
 impl Piece {
     /// Room for `rows` by `cols` polynomials of `n` slots; `None` if there is no such layout, or it is more than a run.
     pub fn new(form: &Words, n: usize, rows: usize, cols: usize) -> Option<Self> {
-        let layout = TileLayout::new(n, rows, cols)?;
+        let layout = TileLayout::new(form.packing(), n, rows, cols)?;
         if rows > TileLayout::TILE_ROWS || cols > TileLayout::GROUP_COLS {
             return None;
         }
@@ -53,18 +53,15 @@ impl Piece {
         let layout = self.layout;
         assert!(row < layout.rows() && polynomials.len() == layout.cols(), "a row of this piece");
         assert!(polynomials.iter().all(|slots| slots.len() == layout.n()), "polynomials of n slots");
+        let cell = layout.cell(row, 0);
         let lines = self.bytes[self.start..].as_chunks_mut::<LINE_BYTES>().0;
-        for (i, block) in
-            lines.chunks_exact_mut(layout.rows() * layout.cols()).take(layout.blocks()).enumerate()
-        {
-            for (line, slots) in block[row * layout.cols()..].iter_mut().zip(polynomials) {
+        for (i, block) in lines.chunks_exact_mut(layout.block_lines()).take(layout.blocks()).enumerate() {
+            for (col, slots) in polynomials.iter().enumerate() {
                 let mut words = slots.as_chunks::<LINE>().0[i];
                 self.form.store(&mut words);
-                line.as_chunks_mut::<8>()
-                    .0
-                    .iter_mut()
-                    .zip(words)
-                    .for_each(|(out, word)| *out = word.to_le_bytes());
+                for (part, at) in cell.offsets().enumerate() {
+                    cell.put(part, &words, &mut block[at / LINE_BYTES + col]);
+                }
             }
         }
     }
@@ -99,9 +96,7 @@ impl Piece {
         for (queries, out) in queries.chunks(QUERIES).zip(out.chunks_mut(QUERIES)) {
             let mut left: [&mut [[u64; LINE]]; QUERIES] = Default::default();
             left.iter_mut().zip(out).for_each(|(left, out)| *left = out.as_chunks_mut::<LINE>().0);
-            for (block, lines) in
-                lines.chunks_exact(layout.rows() * layout.cols()).take(layout.blocks()).enumerate()
-            {
+            for (block, lines) in lines.chunks_exact(layout.block_lines()).take(layout.blocks()).enumerate() {
                 let mut selectors: [&[Line]; QUERIES] = Default::default();
                 let mut sums: [&mut [[u64; LINE]]; QUERIES] = Default::default();
                 for (i, query) in queries.iter().enumerate() {
@@ -127,6 +122,7 @@ mod tests {
     use crate::matrix::mix;
     use crate::modulus::Modulus;
     use crate::tiles::scan;
+    use crate::tiles::strip::filled;
 
     /// Piece by piece it is the pass over the whole table, with every backend: more queries than one call takes, and edges of
     /// rows and columns.
@@ -135,16 +131,11 @@ mod tests {
         let (n, rows, cols, comps) = (64, 37, 6, 2);
         for q in [1125899904679937, 268369921] {
             let form = Words::new(&Modulus::new(q).unwrap()).unwrap();
-            let layout = TileLayout::new(n, rows, cols).unwrap();
+            let layout = TileLayout::new(form.packing(), n, rows, cols).unwrap();
             let slots = |seed: u64| -> Vec<u64> { (0..n as u64).map(|i| mix(seed << 20 | i) % q).collect() };
             let polynomial = |row: usize, col: usize| slots((row * cols + col) as u64);
-            let mut tiles = vec![0; layout.bytes() as usize];
-            for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
-                for (block, line) in polynomial(row, col).as_chunks::<LINE>().0.iter().enumerate() {
-                    let at = layout.line(block, row, col) as usize;
-                    tiles[at..at + LINE_BYTES].copy_from_slice(line.map(u64::to_le_bytes).as_flattened());
-                }
-            }
+            let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
+            let tiles = filled(&form, &layout, cells.map(|(row, col)| ((row, col), polynomial(row, col))));
             let queries: Vec<Selectors> = (0..5)
                 .map(|query| {
                     let mut selectors = Selectors::new(&form, &layout, comps);

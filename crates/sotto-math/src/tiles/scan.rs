@@ -29,7 +29,7 @@ pub(crate) struct Block<'a> {
 /// eight: `[block][col][comp][8]`. Those of all blocks together are what [`gather`] takes.
 ///
 /// # Panics
-/// If `tiles` is not as long as those blocks or there are no such blocks, a query has
+/// If the layout is for another form, `tiles` is not as long as those blocks or there are no such blocks, a query has
 /// another form, shape or number of components than the others, there are not as many
 /// outputs as queries, or an output is not `8 cols comps` words for each block.
 pub fn scan(
@@ -55,6 +55,7 @@ pub(crate) fn scan_with(
     let comps = queries.first().map_or(1, |q| q.comps());
     let sums = layout.cols() * comps;
     assert!(blocks.end <= layout.blocks(), "blocks of this table");
+    assert_eq!(layout.packing(), form.packing(), "a layout for words of this form");
     assert_eq!(tiles.len(), blocks.len() * layout.block_bytes(), "the bytes of these blocks");
     assert_eq!(queries.len(), out.len(), "one output per query");
     for (query, out) in queries.iter().zip(out.iter_mut()) {
@@ -64,7 +65,7 @@ pub(crate) fn scan_with(
         out.fill(0);
     }
     let lines = tiles.as_chunks::<LINE_BYTES>().0;
-    for ((i, block), lines) in blocks.enumerate().zip(lines.chunks_exact(layout.rows() * layout.cols())) {
+    for ((i, block), lines) in blocks.enumerate().zip(lines.chunks_exact(layout.block_lines())) {
         let selectors: Vec<_> = queries.iter().map(|query| query.block(block)).collect();
         let mut sums: Vec<_> =
             out.iter_mut().map(|out| &mut out.as_chunks_mut::<LINE>().0[i * sums..(i + 1) * sums]).collect();

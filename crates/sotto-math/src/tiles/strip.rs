@@ -33,13 +33,18 @@ pub fn strips(layout: &TileLayout) -> impl Iterator<Item = Strip> + '_ {
 
 impl Strip {
     /// Bytes of the strip in one block.
-    pub fn block_bytes(&self) -> usize {
-        self.rows.len() * self.cols.len() * LINE_BYTES
+    pub fn block_bytes(&self, layout: &TileLayout) -> usize {
+        layout.packing().lines_of(self.rows.len()) * self.cols.len() * LINE_BYTES
     }
 
     /// Where the strip's bytes of a block lie in the table.
     pub fn offset(&self, layout: &TileLayout, block: usize) -> u64 {
-        layout.line(block, self.rows.start, self.cols.start)
+        (block * layout.block_bytes() + self.start(layout)) as u64
+    }
+
+    /// Where the strip's bytes lie in a block.
+    fn start(&self, layout: &TileLayout) -> usize {
+        layout.lines_before(self.rows.start, self.cols.start) * LINE_BYTES
     }
 
     /// Its polynomials, in the order of their lines.
@@ -59,39 +64,76 @@ impl Strip {
     /// # Panics
     /// If `strip` is not [`block_bytes`](Self::block_bytes) for each block, or a polynomial is not in it or not `n` words.
     pub fn put(&self, layout: &TileLayout, polynomials: &[((usize, usize), Vec<u64>)], strip: &mut [u8]) {
-        assert_eq!(strip.len(), self.block_bytes() * layout.blocks(), "a strip's bytes of every block");
-        let start = self.offset(layout, 0);
-        let inside = |(row, col)| (layout.line(0, row, col) - start) as usize;
-        for (i, block) in strip.chunks_exact_mut(self.block_bytes()).enumerate() {
-            for (cell, words) in polynomials {
-                assert_eq!(words.len(), layout.n(), "polynomials of n words");
-                let room = block[inside(*cell)..][..LINE_BYTES].as_chunks_mut::<8>().0;
-                room.iter_mut().zip(&words[i * LINE..]).for_each(|(room, word)| *room = word.to_le_bytes());
+        assert_eq!(strip.len(), self.block_bytes(layout) * layout.blocks(), "a strip's bytes of every block");
+        assert!(polynomials.iter().all(|(_, words)| words.len() == layout.n()), "polynomials of n words");
+        let start = self.start(layout);
+        let cells: Vec<_> = polynomials.iter().map(|((row, col), _)| layout.cell(*row, *col)).collect();
+        for (i, block) in strip.chunks_exact_mut(self.block_bytes(layout)).enumerate() {
+            for (cell, (_, words)) in cells.iter().zip(polynomials) {
+                let words = &words.as_chunks::<LINE>().0[i];
+                for (part, at) in cell.offsets().enumerate() {
+                    cell.put(part, words, &mut block[at - start..].as_chunks_mut().0[0]);
+                }
             }
         }
     }
 }
 
+/// A table with these polynomials, given as reduced slots, for tests.
+#[cfg(test)]
+pub(crate) fn filled(
+    form: &super::Words,
+    layout: &TileLayout,
+    polynomials: impl Iterator<Item = ((usize, usize), Vec<u64>)>,
+) -> Vec<u8> {
+    let mut table = vec![0xEE; layout.bytes() as usize];
+    for ((row, col), mut slots) in polynomials {
+        form.store(&mut slots);
+        let cell = layout.cell(row, col);
+        for (block, words) in table.chunks_exact_mut(layout.block_bytes()).zip(slots.as_chunks::<LINE>().0) {
+            for (i, at) in cell.offsets().enumerate() {
+                cell.put(i, words, &mut block[at..].as_chunks_mut().0[0]);
+            }
+        }
+    }
+    // Lines that no bunch shares have free bits of zero.
+    for block in table.chunks_exact_mut(layout.block_bytes()) {
+        let cells = (0..layout.rows()).flat_map(|row| (0..layout.cols()).map(move |col| (row, col)));
+        for (row, col) in cells.filter(|(row, _)| layout.sharing(*row).len() == 1) {
+            let at = layout.cell(row, col).first * LINE_BYTES;
+            for word in block[at..].as_chunks_mut::<LINE_BYTES>().0[0].as_chunks_mut::<8>().0 {
+                *word = (u64::from_le_bytes(*word) & layout.packing().own()).to_le_bytes();
+            }
+        }
+    }
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tiles::Packing;
 
     #[test]
     fn strips_are_the_table() {
-        for (n, rows, cols) in [(64, 1, 1), (64, 33, 6), (4096, 70, 80)] {
-            let layout = TileLayout::new(n, rows, cols).unwrap();
-            let word = |row: usize, col: usize, i: usize| (row * 1000 + col) as u64 * 10_000 + i as u64;
+        let shapes = [(64, 1, 1), (64, 33, 6), (4096, 70, 80)];
+        for (packing, (n, rows, cols)) in [Packing::Residues, Packing::Pairs]
+            .into_iter()
+            .flat_map(|packing| shapes.map(|shape| (packing, shape)))
+        {
+            let layout = TileLayout::new(packing, n, rows, cols).unwrap();
+            let word = |row: usize, col: usize, i: usize| ((row * 100 + col) * 4096 + i) as u64;
             let mut table = vec![0u8; layout.bytes() as usize];
             let mut count = 0;
             for strip in strips(&layout) {
-                let mut bytes = vec![0; strip.block_bytes() * layout.blocks()];
+                let mut bytes = vec![0; strip.block_bytes(&layout) * layout.blocks()];
                 let all: Vec<_> = strip
                     .polynomials()
                     .map(|(row, col)| ((row, col), (0..n).map(|i| word(row, col, i)).collect()))
                     .collect();
                 count += all.len();
                 all.chunks(8).for_each(|some| strip.put(&layout, some, &mut bytes));
-                for (block, bytes) in bytes.chunks_exact(strip.block_bytes()).enumerate() {
+                for (block, bytes) in bytes.chunks_exact(strip.block_bytes(&layout)).enumerate() {
                     let offset = strip.offset(&layout, block) as usize;
                     table[offset..offset + bytes.len()].copy_from_slice(bytes);
                 }
@@ -100,8 +142,11 @@ mod tests {
             for (row, col, i) in
                 [(0, 0, 0), (rows - 1, cols - 1, n - 1), (rows / 2, cols / 2, 9), (0, cols - 1, 63)]
             {
-                let at = layout.line(i / 8, row, col) as usize + i % 8 * 8;
-                assert_eq!(u64::from_le_bytes(table[at..at + 8].try_into().unwrap()), word(row, col, i));
+                let words = layout.read(i / 8, (row, col), |at, line| {
+                    line.copy_from_slice(&table[at as usize..][..line.len()]);
+                    Ok::<_, ()>(())
+                });
+                assert_eq!(words.unwrap()[i % 8], word(row, col, i));
             }
         }
     }

@@ -5,6 +5,7 @@
 //! is then two 32-bit multiplications, and 32 such products are summed before anything is
 //! reduced.
 
+use super::packing::Packing;
 use crate::modulus::Modulus;
 
 /// How slots modulo some number are stored. A number that has no form has no value of this type.
@@ -63,6 +64,14 @@ impl Words {
                 form: Form::Pair(Pair { moduli, quotients: moduli.map(|q| u64::MAX / q.value()), inverse }),
             }
         })
+    }
+
+    /// How such words share lines.
+    pub fn packing(&self) -> Packing {
+        match self.form {
+            Form::Residue(_) => Packing::Residues,
+            Form::Pair(_) => Packing::Pairs,
+        }
     }
 
     pub(crate) fn form(&self) -> &Form {

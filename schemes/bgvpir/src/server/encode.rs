@@ -86,7 +86,7 @@ impl<R: SlotRing> Writer<'_, R> {
 
     /// Fills the strip modulo every prime, and writes each block's part, which is contiguous.
     fn write(&self, strip: &Strip) -> Result<()> {
-        let bytes = strip.block_bytes() * self.layout.blocks();
+        let bytes = strip.block_bytes(self.layout) * self.layout.blocks();
         let primes = usize::from(self.params.literal.scan_primes);
         let mut buffers = vec![vec![0u8; bytes]; primes];
         let mut some: Vec<Vec<Limb>> = (0..primes).map(|_| Vec::with_capacity(TOGETHER)).collect();
@@ -108,7 +108,7 @@ impl<R: SlotRing> Writer<'_, R> {
         }
         put(&mut some);
         for (prime, buffer) in buffers.iter().enumerate() {
-            for (block, bytes) in buffer.chunks_exact(strip.block_bytes()).enumerate() {
+            for (block, bytes) in buffer.chunks_exact(strip.block_bytes(self.layout)).enumerate() {
                 let offset = prime as u64 * self.layout.bytes() + strip.offset(self.layout, block);
                 self.out.write_at(Section::Resident, offset, bytes)?;
             }

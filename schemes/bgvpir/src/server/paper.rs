@@ -79,12 +79,13 @@ fn gather(table: &Table, bytes: &[u8], rows: Range<usize>, col: usize, out: &mut
     let layout = table.shape.layout();
     for block in 0..layout.blocks() {
         for (row, out) in rows.clone().zip(&mut *out) {
-            let at = layout.line(block, row, col) as usize;
-            let line = bytes.get(at..).and_then(<[u8]>::first_chunk::<64>);
-            if let (Some(line), Some(to)) = (line, out.as_chunks_mut::<8>().0.get_mut(block)) {
-                to.iter_mut()
-                    .zip(line.as_chunks::<8>().0)
-                    .for_each(|(to, word)| *to = u64::from_le_bytes(*word));
+            let at = |offset: u64, line: &mut [u8]| {
+                let bytes = bytes.get(offset as usize..).and_then(|bytes| bytes.get(..line.len()));
+                bytes.map(|bytes| line.copy_from_slice(bytes)).ok_or(())
+            };
+            let words = layout.read(block, (row, col), at);
+            if let (Ok(words), Some(to)) = (words, out.as_chunks_mut::<8>().0.get_mut(block)) {
+                *to = words;
             }
         }
     }

@@ -37,9 +37,16 @@ pub(super) fn revise<R: SlotRing>(
     let shape = shape(params)?;
     out.reserve(Section::Resident, bytes(params))?;
     let rows: Vec<_> = rows.into_iter().collect();
-    rows.par_iter().try_for_each(|(alpha, changes)| {
+    // Rows that share lines follow each other in one column, and take turns.
+    let bunch = |alpha| {
+        let (row, col) = cell(params, alpha, 0);
+        (col, shape.layout().sharing(row))
+    };
+    let bunches: Vec<_> = rows.chunk_by(|(a, _), (b, _)| bunch(*a) == bunch(*b)).collect();
+    let apply = |(alpha, changes): &(u64, Vec<&Change>)| {
         Row { params, rns, shape: &shape, out, alpha: *alpha }.apply(changes)
-    })
+    };
+    bunches.into_par_iter().try_for_each(|rows| rows.iter().try_for_each(apply))
 }
 
 /// One row in an image.
@@ -71,9 +78,10 @@ impl<R: SlotRing> Row<'_, R> {
         for (layer, slots) in layers.into_iter().enumerate() {
             let cell = cell(params, self.alpha, layer);
             let coefficients = coefficients(params, self.rns, self.alpha, layer, slots);
+            let at = |offset, bytes: &mut [u8]| self.out.read_at(Section::Resident, offset, bytes);
             let put = |offset, bytes: &[u8]| self.out.write_at(Section::Resident, offset, bytes);
             match params.literal.form {
-                Form::Values => self.shape.write_cell(self.rns, cell, &coefficients, put)?,
+                Form::Values => self.shape.write_cell(self.rns, cell, &coefficients, at, put)?,
                 Form::Coefficients => {
                     let mut bytes = Vec::new();
                     stored(params).put(&coefficients, &mut bytes);

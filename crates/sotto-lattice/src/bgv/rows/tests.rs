@@ -1,5 +1,6 @@
 use super::*;
 use crate::bgv::fixture::{encrypted, levels, on_every_ring, opened, plaintexts, secret, slots, slotwise};
+use sotto_math::tiles::strips;
 
 on_every_ring!(columns_are_sums_of_rows);
 
@@ -15,12 +16,18 @@ fn columns_are_sums_of_rows<R: SlotRing>(rns: &Rns<R>) {
         let table = Table::new(rns, level, rows, cols).unwrap();
         let bytes = table.layout().bytes() as usize;
         let mut tiles = vec![0; table.bytes() as usize];
-        for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
-            let values = &all_values[plain(row, col)];
-            for (tiles, limb) in tiles.chunks_mut(bytes).zip(values.chunks(rns.ring().words())) {
-                for (block, line) in limb.as_chunks::<8>().0.iter().enumerate() {
-                    let at = table.layout().line(block, row, col) as usize;
-                    tiles[at..at + 64].copy_from_slice(line.map(u64::to_le_bytes).as_flattened());
+        for (limb, tiles) in tiles.chunks_mut(bytes).enumerate() {
+            let words = |(row, col)| {
+                let values = &all_values[plain(row, col)];
+                ((row, col), values[limb * rns.ring().words()..][..rns.ring().words()].to_vec())
+            };
+            for strip in strips(table.layout()) {
+                let polynomials: Vec<_> = strip.polynomials().map(words).collect();
+                let mut filled = vec![0; strip.block_bytes(table.layout()) * table.layout().blocks()];
+                strip.put(table.layout(), &polynomials, &mut filled);
+                for (block, bytes) in filled.chunks(strip.block_bytes(table.layout())).enumerate() {
+                    let at = strip.offset(table.layout(), block) as usize;
+                    tiles[at..at + bytes.len()].copy_from_slice(bytes);
                 }
             }
         }

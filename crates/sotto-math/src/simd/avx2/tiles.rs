@@ -10,10 +10,9 @@ use super::lanes::{load, store};
 use crate::simd::generic::prefetch;
 use crate::simd::scalar;
 use crate::simd::shapes::TilesShape;
-use crate::tiles::{Block, Form, Line, Pair, Run, Words};
+use crate::tiles::{Block, Form, Line, Packing, Pair, Run, TileLayout, Words};
 use core::arch::x86_64::*;
 
-type Bytes = [u8; 64];
 type Slots = [u64; 8];
 
 #[target_feature(enable = "avx2,fma")]
@@ -32,16 +31,20 @@ pub(super) fn tiles(_: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [
 #[target_feature(enable = "avx2")]
 fn runs<const K: usize>(pair: &Pair, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     let mut lines = block.lines;
+    let mut room = [Line([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        // The first pass over a run fetches the next one.
-        let mut fetch = Some(rest.as_ptr().cast::<u8>());
+        // One run is unpacked for all queries, and the next one fetched meanwhile.
+        let next = rest.as_ptr().cast::<u8>();
+        let words = &mut room[..run.rows.len() * run.cols.len()];
+        Packing::Pairs.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
+        let words = &*words;
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
             let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
             let sums = &mut sums.as_chunks_mut::<K>().0[run.cols.clone()];
             for half in 0..2 {
-                let piece = Piece { pair, run: &run, lines: mine, selectors, half, fetch };
+                let piece = Piece { pair, run: &run, words, selectors, half };
                 let mut col = 0;
                 while col < sums.len() {
                     col += if K < 3 && col + 2 <= sums.len() {
@@ -50,7 +53,6 @@ fn runs<const K: usize>(pair: &Pair, block: Block<'_>, sums: &mut [&mut [Slots]]
                         piece.add::<1>(col, sums)
                     };
                 }
-                fetch = None;
             }
         }
     }
@@ -60,10 +62,9 @@ fn runs<const K: usize>(pair: &Pair, block: Block<'_>, sums: &mut [&mut [Slots]]
 struct Piece<'a, const K: usize> {
     pair: &'a Pair,
     run: &'a Run,
-    lines: &'a [Bytes],
+    words: &'a [Line],
     selectors: &'a [[Line; K]],
     half: usize,
-    fetch: Option<*const u8>,
 }
 
 impl<const K: usize> Piece<'_, K> {
@@ -73,16 +74,11 @@ impl<const K: usize> Piece<'_, K> {
         let (half, width) = (self.half, self.run.cols.len());
         let sums = &mut sums[col..col + C];
         let mut acc = [[[_mm256_setzero_si256(); 2]; K]; C];
-        let rows = self.lines.chunks_exact(width).zip(self.selectors);
-        for (row, (lines, selectors)) in rows.enumerate() {
-            if let Some(from) = self.fetch {
-                let first = col * self.selectors.len() + row * C;
-                (first..first + C).for_each(|line| prefetch(from.wrapping_add(line * 64)));
-            }
+        for (lines, selectors) in self.words.chunks_exact(width).zip(self.selectors) {
             let lines = &lines[col..col + C];
             let mut words = [[_mm256_setzero_si256(); 2]; C];
             for (words, line) in words.iter_mut().zip(lines) {
-                *words = halves(load(&line.as_chunks::<32>().0[half]));
+                *words = halves(load(&line.0.as_chunks::<4>().0[half]));
             }
             for (k, selector) in selectors.iter().enumerate() {
                 let selector = halves(load(&selector.0.as_chunks::<4>().0[half]));

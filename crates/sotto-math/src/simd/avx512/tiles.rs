@@ -6,7 +6,9 @@
 //! are at most 16 sums, which is enough to hide the latency of the product; of 24 the
 //! compiler keeps some in memory.
 //!
-//! **In memory.** The bundles take turns on one run of the table, 8 KiB, while another is
+//! A word that several lines share is gathered by a concatenating shift of each of them, between their products.
+//!
+//! **In memory.** The bundles take turns on one run of the table, 7 KiB, while another is
 //! fetched, a share by each: so memory is read once however many queries there are, and is
 //! busy all the time. Fetching has to be even: bursts of 16 lines gave 22 GB/s on Zen 5, and the same
 //! lines, four with each row, 34. On Zen 4 a lone query that fetches nothing is as fast as the read, and
@@ -20,12 +22,12 @@ use crate::simd::scalar;
 use crate::simd::shapes::TilesShape;
 use crate::tiles::{Block, Form, Line, Run, TileLayout, Words};
 use core::arch::x86_64::*;
-use sums::Sums;
+use sums::{Sums, packing};
 
 type Bytes = [u8; 64];
 type Slots = [u64; 8];
 
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
 pub(super) fn tiles(shape: &TilesShape, form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match (form.form(), block.comps) {
         (Form::Residue(form), 1) => runs::<false, 1>(shape, &Sums::residue(form), block, sums),
@@ -38,7 +40,7 @@ pub(super) fn tiles(shape: &TilesShape, form: &Words, block: Block<'_>, sums: &m
     }
 }
 
-#[target_feature(enable = "avx512f,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
 fn runs<const PAIR: bool, const K: usize>(
     shape: &TilesShape,
     s: &Sums,
@@ -60,8 +62,8 @@ fn runs<const PAIR: bool, const K: usize>(
         let mut fetch = Fetch {
             at: rest.as_ptr().wrapping_add(beyond).cast(),
             due: 0,
-            lines: if fetches { width } else { 0 },
-            pieces,
+            lines: if fetches { run.lines() } else { 0 },
+            steps: pieces * mine.len() / width,
             second: shape.second,
         };
         if fetches && !shape.second {
@@ -116,12 +118,12 @@ fn fetch_selectors(block: &Block<'_>, run: &Run) {
     }
 }
 
-/// What is fetched while a run is worked on: `lines / pieces` lines for each row of each piece.
+/// What is fetched while a run is worked on: so many lines in so many steps, which are the rows of lines of each piece.
 struct Fetch {
     at: *const u8,
     due: usize,
     lines: usize,
-    pieces: usize,
+    steps: usize,
     /// Into the second cache.
     second: bool,
 }
@@ -130,8 +132,8 @@ impl Fetch {
     #[inline]
     fn row(&mut self) {
         self.due += self.lines;
-        while self.due >= self.pieces {
-            self.due -= self.pieces;
+        while self.due >= self.steps {
+            self.due -= self.steps;
             if self.second {
                 prefetch_second(self.at);
             } else {
@@ -156,7 +158,7 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
     /// Takes as many columns at once as have room in registers; each number of them is a piece
     /// of code of its own.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
     fn run(&mut self, fetch: &mut Fetch) {
         let most = const { at_once(Q * K) };
         let mut col = 0;
@@ -174,7 +176,7 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
     }
 
     /// Adds the products of `C` columns, and returns `C`.
-    #[target_feature(enable = "avx512f,avx512ifma")]
+    #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
     fn piece<const C: usize>(&mut self, col: usize, fetch: &mut Fetch) -> usize {
         let mut acc = [[[[_mm512_setzero_si512(); 2]; K]; C]; Q];
         for (acc, sums) in acc.iter_mut().zip(&self.sums) {
@@ -184,23 +186,39 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
                 }
             }
         }
-        let count = self.lines.len() / self.width;
+        let (held, bunch) = const { (packing::<PAIR>().lines(), packing::<PAIR>().rows()) };
+        let (count, width) = (self.selectors[0].len(), self.width);
         let selectors = self.selectors.each_ref().map(|s| &s[..count]);
-        for (row, line) in self.lines.chunks_exact(self.width).enumerate() {
-            fetch.row();
-            let line = &line[col..col + C];
-            let mut words = [[_mm512_setzero_si512(); 2]; C];
-            for (words, line) in words.iter_mut().zip(line) {
-                *words = Sums::halves::<PAIR>(load(line));
-            }
-            for (acc, selectors) in acc.iter_mut().zip(&selectors) {
-                for (k, selector) in selectors[row].iter().enumerate() {
-                    let selector = Sums::halves::<PAIR>(load(&selector.0));
-                    for (acc, words) in acc.iter_mut().zip(words) {
-                        acc[k] = Sums::add::<PAIR>(acc[k], words, selector);
-                    }
+        let bunches = count / bunch;
+        let (bunched, single) = self.lines.split_at(bunches * held * width);
+        for (i, lines) in bunched.chunks_exact(held * width).enumerate() {
+            let mut shared = [_mm512_setzero_si512(); C];
+            let (first, end) = lines.split_at((held - 1) * width);
+            for (j, line) in first.chunks_exact(width).enumerate() {
+                fetch.row();
+                let mut words = [_mm512_setzero_si512(); C];
+                for ((word, shared), line) in words.iter_mut().zip(&mut shared).zip(&line[col..col + C]) {
+                    *word = load(line);
+                    *shared = Sums::gather::<PAIR, false>(*shared, *word);
+                    *word = Sums::own::<PAIR, false>(*word);
                 }
+                Self::multiply(&mut acc, words, &selectors, i * bunch + j);
             }
+            fetch.row();
+            let mut words = [_mm512_setzero_si512(); C];
+            for ((word, shared), line) in words.iter_mut().zip(&mut shared).zip(&end[col..col + C]) {
+                *word = load(line);
+                *shared = Sums::gather::<PAIR, true>(*shared, *word);
+                *word = Sums::own::<PAIR, true>(*word);
+            }
+            Self::multiply(&mut acc, words, &selectors, i * bunch + held - 1);
+            Self::multiply(&mut acc, shared, &selectors, i * bunch + held);
+        }
+        for (i, line) in single.chunks_exact(width).enumerate() {
+            fetch.row();
+            let mut words = [_mm512_setzero_si512(); C];
+            words.iter_mut().zip(&line[col..col + C]).for_each(|(word, line)| *word = load(line));
+            Self::multiply(&mut acc, words, &selectors, bunches * bunch + i);
         }
         for (acc, sums) in acc.into_iter().zip(&mut self.sums) {
             for (acc, sums) in acc.into_iter().zip(&mut sums[col..col + C]) {
@@ -210,5 +228,25 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
             }
         }
         C
+    }
+
+    /// Adds the products of words with the selectors of a row.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma,avx512vbmi2")]
+    fn multiply<const C: usize>(
+        acc: &mut [[[[__m512i; 2]; K]; C]; Q],
+        words: [__m512i; C],
+        selectors: &[&[[Line; K]]; Q],
+        row: usize,
+    ) {
+        let words = words.map(|word| Sums::halves::<PAIR>(word));
+        for (acc, selectors) in acc.iter_mut().zip(selectors) {
+            for (k, selector) in selectors[row].iter().enumerate() {
+                let selector = Sums::halves::<PAIR>(load(&selector.0));
+                for (acc, words) in acc.iter_mut().zip(words) {
+                    acc[k] = Sums::add::<PAIR>(acc[k], words, selector);
+                }
+            }
+        }
     }
 }

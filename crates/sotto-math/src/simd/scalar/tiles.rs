@@ -1,10 +1,10 @@
 //! The pass over tiles, one slot at a time.
 
-use crate::tiles::{Block, Form, Pair, Residue, Words};
+use crate::tiles::{Block, Form, Line, Pair, Residue, TileLayout, Words};
 
-type Line = [u64; 8];
+type Slots = [u64; 8];
 
-pub(in crate::simd) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Line]]) {
+pub(in crate::simd) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [Slots]]) {
     match form.form() {
         Form::Residue(form) => add_runs(block, sums, |sum, products| residue(form, sum, products)),
         Form::Pair(form) => add_runs(block, sums, |sum, products| pair(form, sum, products)),
@@ -14,20 +14,23 @@ pub(in crate::simd) fn tiles(form: &Words, block: Block<'_>, sums: &mut [&mut [L
 /// For each line of sums and each run, calls `add` with the line and the factors of the run's rows.
 fn add_runs(
     block: Block<'_>,
-    sums: &mut [&mut [Line]],
-    add: impl Fn(&mut Line, &mut dyn Iterator<Item = [Line; 2]>),
+    sums: &mut [&mut [Slots]],
+    add: impl Fn(&mut Slots, &mut dyn Iterator<Item = [Slots; 2]>),
 ) {
     let mut lines = block.lines;
+    let mut room = [Line([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
+        let words = &mut room[..run.rows.len() * run.cols.len()];
+        block.layout.packing().unpack(run.cols.len(), mine, words, |_| ());
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
             let selectors = &selectors[run.rows.start * block.comps..];
             for (i, col) in run.cols.clone().enumerate() {
                 for comp in 0..block.comps {
-                    let words = mine[i..].iter().step_by(run.cols.len());
+                    let words = words[i..].iter().step_by(run.cols.len());
                     let selectors = selectors[comp..].iter().step_by(block.comps);
-                    let mut factors = words.zip(selectors).map(|(words, selector)| [line(words), selector.0]);
+                    let mut factors = words.zip(selectors).map(|(words, selector)| [words.0, selector.0]);
                     add(&mut sums[col * block.comps + comp], &mut factors);
                 }
             }
@@ -36,7 +39,7 @@ fn add_runs(
 }
 
 /// At most 32 products below 2^100, so that nothing but the end needs a reduction.
-fn residue(form: &Residue, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
+fn residue(form: &Residue, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
     let mut wide = sum.map(u128::from);
     for [a, b] in factors {
         for ((wide, a), b) in wide.iter_mut().zip(a).zip(b) {
@@ -47,7 +50,7 @@ fn residue(form: &Residue, sum: &mut Line, factors: &mut dyn Iterator<Item = [Li
 }
 
 /// At most 32 products below 2^56, for each half.
-fn pair(form: &Pair, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]>) {
+fn pair(form: &Pair, sum: &mut Slots, factors: &mut dyn Iterator<Item = [Slots; 2]>) {
     let (mut low, mut high) = ([0; 8], [0; 8]);
     for [a, b] in factors {
         for (((low, high), a), b) in low.iter_mut().zip(&mut high).zip(a).zip(b) {
@@ -62,12 +65,4 @@ fn pair(form: &Pair, sum: &mut Line, factors: &mut dyn Iterator<Item = [Line; 2]
 
 fn lower(x: u64) -> u64 {
     x & u64::from(u32::MAX)
-}
-
-fn line(bytes: &[u8; 64]) -> Line {
-    let mut line = [0; 8];
-    for (word, bytes) in line.iter_mut().zip(bytes.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
-    line
 }

@@ -3,6 +3,7 @@ use crate::matrix::mix;
 use crate::modulus::Modulus;
 use crate::simd::available;
 use crate::simd::shapes::TILES;
+use crate::tiles::strip::filled;
 
 const NARROW: [u64; 4] = [1125899904679937, 1125899903827969, 268369921, 12289];
 
@@ -35,7 +36,7 @@ impl Case {
         (count, comps): (usize, usize),
         word: impl Fn(u64) -> u64,
     ) -> Self {
-        let layout = TileLayout::new(n, rows, cols).unwrap();
+        let layout = TileLayout::new(form.packing(), n, rows, cols).unwrap();
         let next = std::cell::Cell::new(0);
         let slots = || {
             next.set(next.get() + n as u64);
@@ -43,18 +44,10 @@ impl Case {
         };
         let many = |count: usize| (0..count).map(|_| slots()).collect::<Vec<_>>();
         let table: Vec<_> = (0..rows).map(|_| many(cols)).collect();
-        let mut tiles = vec![0xEE; layout.bytes() as usize];
-        for (row, polynomials) in table.iter().enumerate() {
-            for (col, slots) in polynomials.iter().enumerate() {
-                let mut words = slots.clone();
-                form.store(&mut words);
-                for (block, line) in words.chunks(LINE).enumerate() {
-                    let at = layout.line(block, row, col) as usize;
-                    let bytes: Vec<u8> = line.iter().flat_map(|w| w.to_le_bytes()).collect();
-                    tiles[at..at + LINE_BYTES].copy_from_slice(&bytes);
-                }
-            }
-        }
+        let cells = table.iter().enumerate().flat_map(|(row, polynomials)| {
+            polynomials.iter().enumerate().map(move |(col, slots)| ((row, col), slots.clone()))
+        });
+        let tiles = filled(&form, &layout, cells);
         let queries = (0..count).map(|_| (0..rows).map(|_| many(comps)).collect()).collect();
         Case { form, q, layout, comps, table, tiles, queries }
     }
@@ -171,8 +164,8 @@ fn words_of_every_pattern_at_the_edges_of_the_halves() {
 #[test]
 fn a_query_for_another_table_is_refused() {
     let form = pair();
-    let layout = TileLayout::new(64, 3, 2).unwrap();
-    let other = TileLayout::new(64, 4, 2).unwrap();
+    let layout = TileLayout::new(form.packing(), 64, 3, 2).unwrap();
+    let other = TileLayout::new(form.packing(), 64, 4, 2).unwrap();
     let selectors = Selectors::new(&form, &other, 2);
     let tiles = vec![0; layout.bytes() as usize];
     let mut out = vec![0; 64 * 2 * 2];

@@ -8,9 +8,9 @@
 
 use super::super::lanes::{load, store};
 use super::super::ntt::{Constants, Factors, from_integers, to_integers};
-use super::{Bytes, Slots};
+use super::Slots;
 use crate::simd::generic::prefetch;
-use crate::tiles::{Block, Line, Residue, Run, TileLayout};
+use crate::tiles::{Block, Line, Packing, Residue, Run, TileLayout};
 use core::arch::x86_64::*;
 
 /// log2 of what the last bit of a double from 2^101 on counts.
@@ -24,16 +24,20 @@ pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &m
     const { assert!(TileLayout::TILE_ROWS <= 32, "rests of a run are at most 2^53") }
     let fold = Fold::new(residue);
     let mut lines = block.lines;
+    let mut room = [Line([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
         let (mine, rest) = lines.split_at(run.lines());
         lines = rest;
-        // The first pass over a run fetches the next one.
-        let mut fetch = Some(rest.as_ptr().cast::<u8>());
+        // One run is unpacked for all queries, and the next one fetched meanwhile.
+        let next = rest.as_ptr().cast::<u8>();
+        let words = &mut room[..run.rows.len() * run.cols.len()];
+        Packing::Residues.unpack(run.cols.len(), mine, words, |line| prefetch(next.wrapping_add(line * 64)));
+        let words = &*words;
         for (selectors, sums) in block.selectors.iter().zip(sums.iter_mut()) {
             let selectors = &selectors.as_chunks::<K>().0[run.rows.clone()];
             let sums = &mut sums.as_chunks_mut::<K>().0[run.cols.clone()];
             for half in 0..2 {
-                let piece = Piece { fold, run: &run, lines: mine, selectors, half, fetch };
+                let piece = Piece { fold, run: &run, words, selectors, half };
                 let mut col = 0;
                 while col < sums.len() {
                     col += if K < 3 && col + 2 <= sums.len() {
@@ -42,7 +46,6 @@ pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &m
                         piece.add::<1>(col, sums)
                     };
                 }
-                fetch = None;
             }
         }
     }
@@ -52,10 +55,9 @@ pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &m
 struct Piece<'a, const K: usize> {
     fold: Fold,
     run: &'a Run,
-    lines: &'a [Bytes],
+    words: &'a [Line],
     selectors: &'a [[Line; K]],
     half: usize,
-    fetch: Option<*const u8>,
 }
 
 impl<const K: usize> Piece<'_, K> {
@@ -66,16 +68,11 @@ impl<const K: usize> Piece<'_, K> {
         let sums = &mut sums[col..col + C];
         let large = _mm256_set1_pd(LARGE);
         let mut acc = [[Sums { multiples: _mm256_setzero_si256(), rests: _mm256_setzero_pd() }; K]; C];
-        let rows = self.lines.chunks_exact(width).zip(self.selectors);
-        for (row, (lines, selectors)) in rows.enumerate() {
-            if let Some(from) = self.fetch {
-                let first = col * self.selectors.len() + row * C;
-                (first..first + C).for_each(|line| prefetch(from.wrapping_add(line * 64)));
-            }
+        for (lines, selectors) in self.words.chunks_exact(width).zip(self.selectors) {
             let lines = &lines[col..col + C];
             let mut words = [_mm256_setzero_pd(); C];
             for (word, line) in words.iter_mut().zip(lines) {
-                *word = from_integers(load(&line.as_chunks::<32>().0[half]));
+                *word = from_integers(load(&line.0.as_chunks::<4>().0[half]));
             }
             for (k, selector) in selectors.iter().enumerate() {
                 let selector = from_integers(load(&selector.0.as_chunks::<4>().0[half]));

@@ -2,8 +2,13 @@
 
 use crate::simd::avx512::lanes::load;
 use crate::simd::avx512::products::below;
-use crate::tiles::{Pair, Residue};
+use crate::tiles::{Packing, Pair, Residue};
 use core::arch::x86_64::*;
+
+/// How words of a form share lines.
+pub(super) const fn packing<const PAIR: bool>() -> Packing {
+    if PAIR { Packing::Pairs } else { Packing::Residues }
+}
 
 /// What reductions need, in every lane.
 #[derive(Clone, Copy)]
@@ -76,6 +81,25 @@ impl Sums {
     #[target_feature(enable = "avx512f")]
     pub(super) fn halves<const PAIR: bool>(word: __m512i) -> [__m512i; 2] {
         if PAIR { [word, _mm512_srli_epi64::<32>(word)] } else { [word, word] }
+    }
+
+    /// What a line of a bunch holds of the shared word, below what the lines before it held: the free bits are the highest. `LAST`
+    /// is of the bunch's last line.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vbmi2")]
+    pub(super) fn gather<const PAIR: bool, const LAST: bool>(word: __m512i, line: __m512i) -> __m512i {
+        match (PAIR, LAST) {
+            (true, _) => _mm512_shldi_epi32::<4>(word, line),
+            (false, false) => _mm512_shldi_epi64::<12>(word, line),
+            (false, true) => _mm512_shldi_epi64::<14>(word, line),
+        }
+    }
+
+    /// A line's own word, as a factor. The multiplication of residues ignores the bits from the 52nd on.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn own<const PAIR: bool, const LAST: bool>(line: __m512i) -> __m512i {
+        if PAIR || LAST { _mm512_and_si512(line, every(packing::<PAIR>().own())) } else { line }
     }
 
     /// Adds a product.
