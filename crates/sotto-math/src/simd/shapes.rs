@@ -56,6 +56,8 @@ pub(crate) struct SelectShape {
     pub(crate) far: usize,
     /// Whether what tiles that take turns need next is fetched into the second cache, not the first.
     pub(crate) second: bool,
+    /// Lines of sums while wide blocks pass by: of one group, and of two to four together.
+    pub(crate) sums: [usize; 2],
 }
 
 /// One of each.
@@ -81,8 +83,8 @@ pub(crate) const TILES: &Named<TilesShape> = &[
 ];
 
 pub(crate) const SELECT: &Named<SelectShape> = &[
-    ("plain", SelectShape { near: 0, far: 8192, second: true }),
-    ("near", SelectShape { near: 4096, far: 8192, second: false }),
+    ("plain", SelectShape { near: 0, far: 8192, second: true, sums: [256; 2] }),
+    ("near", SelectShape { near: 4096, far: 8192, second: false, sums: [1024, 512] }),
 ];
 
 /// Kernels that have shapes, and the names of these.

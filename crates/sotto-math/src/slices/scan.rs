@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn wide_records_in_strips_are_the_sum_of_selected_records() {
         for (record_bytes, blocks, queries) in
-            [(4096, 9, 1), (4104, 9, 9), (2048 + 8, 17, 2), (10_000, 3, 50)]
+            [(4096, 9, 1), (4104, 9, 9), (2048 + 8, 17, 2), (10_000, 3, 50), (8200, 3, 1), (2048 + 8, 9, 32)]
         {
             check(record_bytes, blocks, queries);
         }
