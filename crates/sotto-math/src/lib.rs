@@ -15,6 +15,7 @@
 //! | [`fold`] | the rows of a few partitions, added to many parities |
 //! | [`rank`] | which of many bytes are the smaller half |
 //! | [`tiles`] | a table of polynomials, and the one pass that answers queries |
+//! | [`affine`](mod@affine) | many lines at one point |
 //! | [`find`] | where a word lies in a list, in constant time |
 //! | [`slices`] | records in bit slices, and the one pass that adds up the selected ones |
 //! | [`sha256`] | the nodes of hash trees, many at a time |
@@ -28,6 +29,7 @@
 #![deny(unsafe_code)]
 
 pub mod aes;
+pub mod affine;
 pub mod basis;
 pub mod bits;
 pub mod divide;

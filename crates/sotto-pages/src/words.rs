@@ -3,10 +3,16 @@
 use std::io;
 use std::ops::Deref;
 
+/// Bytes from which on a list has huge pages: one of them is there sooner than so many small ones.
 #[cfg(unix)]
-type Memory = crate::HugeBuffer;
-#[cfg(not(unix))]
-type Memory = Vec<u32>;
+const LEAST: u64 = crate::HUGE_PAGE / 16;
+
+/// Where the words are.
+enum Memory {
+    #[cfg(unix)]
+    Huge(crate::HugeBuffer),
+    Small(Vec<u32>),
+}
 
 /// Words on huge pages where the system grants them. Its room is not touched before words come.
 #[derive(Default)]
@@ -30,6 +36,17 @@ impl HugeWords {
     }
 }
 
+impl HugeWords {
+    /// The next words, to be written: zero until then. As many as there is room for, if that is less.
+    pub fn next(&mut self, words: usize) -> &mut [u32] {
+        let first = self.len;
+        let free = self.memory.as_mut().map(all_mut).and_then(|all| all.get_mut(first..)).unwrap_or_default();
+        let words = words.min(free.len());
+        self.len += words;
+        free.get_mut(..words).unwrap_or_default()
+    }
+}
+
 /// What does not fit is left out: who makes the room knows how many words there will be.
 impl Extend<u32> for HugeWords {
     fn extend<T: IntoIterator<Item = u32>>(&mut self, words: T) {
@@ -49,38 +66,32 @@ impl Deref for HugeWords {
     }
 }
 
-#[cfg(unix)]
 fn room(words: usize) -> io::Result<Memory> {
-    crate::HugeBuffer::zeroed(words.checked_mul(4).ok_or(io::ErrorKind::OutOfMemory)?)
+    let bytes = words.checked_mul(4).ok_or(io::ErrorKind::OutOfMemory)?;
+    #[cfg(unix)]
+    if bytes as u64 >= LEAST {
+        return Ok(Memory::Huge(crate::HugeBuffer::zeroed(bytes)?));
+    }
+    // An attempt, since elsewhere than on Unix they may be many.
+    Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    Ok(Memory::Small(vec![0; words]))
 }
 
 /// Mapped memory begins with a page, so it always is words.
-#[cfg(unix)]
 fn all(memory: &Memory) -> &[u32] {
-    zerocopy::FromBytes::ref_from_bytes(memory).unwrap_or_default()
+    match memory {
+        #[cfg(unix)]
+        Memory::Huge(memory) => zerocopy::FromBytes::ref_from_bytes(memory).unwrap_or_default(),
+        Memory::Small(memory) => memory,
+    }
 }
 
-#[cfg(unix)]
 fn all_mut(memory: &mut Memory) -> &mut [u32] {
-    zerocopy::FromBytes::mut_from_bytes(memory).unwrap_or_default()
-}
-
-#[cfg(not(unix))]
-fn room(words: usize) -> io::Result<Memory> {
-    let mut memory = Vec::new();
-    memory.try_reserve_exact(words).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    memory.resize(words, 0);
-    Ok(memory)
-}
-
-#[cfg(not(unix))]
-fn all(memory: &Memory) -> &[u32] {
-    memory
-}
-
-#[cfg(not(unix))]
-fn all_mut(memory: &mut Memory) -> &mut [u32] {
-    memory
+    match memory {
+        #[cfg(unix)]
+        Memory::Huge(memory) => zerocopy::FromBytes::mut_from_bytes(memory).unwrap_or_default(),
+        Memory::Small(memory) => memory,
+    }
 }
 
 #[cfg(test)]
@@ -95,7 +106,14 @@ mod tests {
             words.extend(part);
         }
         assert!(words.iter().copied().eq(0..1_000_003));
+        let mut parts = HugeWords::with_room(5).unwrap();
+        parts.next(3).copy_from_slice(&[1, 2, 3]);
+        parts.extend([4]);
+        assert_eq!(parts.next(9), [0]);
+        assert_eq!((&*parts, parts.len()), (&[1, 2, 3, 4, 0][..], 5));
+        assert!(parts.next(1).is_empty());
         let mut none = HugeWords::default();
+        assert!(none.next(1).is_empty());
         none.extend([1]);
         assert!(!none.has_room() && none.is_empty());
         assert!(HugeWords::with_room(usize::MAX).is_err());

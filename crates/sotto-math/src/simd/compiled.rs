@@ -22,6 +22,7 @@ macro_rules! compiled_by_all {
             gauss::gauss as gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]);
             rank::tally as tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2];
             rank::compare as compare(values: &[[u8; 16]], bounds: &[u8], less: &mut [u16], equal: &mut [u16]);
+            generic::affine as affine(factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]);
             generic::read as read(bytes: &[u8]) -> u64;
             generic::dot as dot(h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);
             generic::gather as gather(rows: Rows<'_>, picks: Picks<'_>, parities: [&mut [u8]; 2]);
@@ -79,6 +80,11 @@ macro_rules! compiled_aes {
 /// What is [generic](super::generic) in registers, compiled with features that the registers prove.
 macro_rules! compiled_generic {
     ($features:literal, $whole:expr, $half:expr, $quarter:expr) => {
+        #[target_feature(enable = $features)]
+        pub(super) fn affine(factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]) {
+            scalar::affine(factors, terms, x, out);
+        }
+
         #[target_feature(enable = $features)]
         pub(super) fn read(bytes: &[u8]) -> u64 {
             generic::read::read($whole, bytes)

@@ -97,6 +97,9 @@ pub(crate) trait Kernels: Sync {
         sums: &mut [[u8; 64]],
     );
 
+    /// Lines at a point, modulo 2^32; all lists are of one length.
+    fn affine(&self, factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]);
+
     /// The exclusive or of all 64-bit words.
     fn read(&self, bytes: &[u8]) -> u64;
 

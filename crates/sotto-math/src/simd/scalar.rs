@@ -1,6 +1,7 @@
 //! Plain Rust: the definition of every kernel, and the fallback everywhere.
 
 mod aes;
+mod affine;
 mod cyclic;
 mod digits;
 mod dot;
@@ -30,6 +31,8 @@ use crate::tiles::{Block, Words};
 #[cfg(target_arch = "x86_64")]
 pub(super) use aes::Pairs;
 pub(super) use aes::Plain;
+#[cfg(target_arch = "x86_64")]
+pub(super) use affine::affine;
 pub(super) use cyclic::cyclic;
 pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
@@ -42,7 +45,6 @@ pub(super) use gauss::gauss;
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};
 #[cfg(target_arch = "x86_64")]
 pub(super) use rank::tally;
-#[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
 pub(super) use select::matrices;
 #[cfg(target_arch = "x86_64")]
@@ -111,6 +113,10 @@ impl Kernels for Scalar {
         sums: &mut [[u8; 64]],
     ) {
         select::select(blocks, queries, selections, sums);
+    }
+
+    fn affine(&self, factors: &[u32], terms: &[u32], x: u32, out: &mut [u32]) {
+        affine::affine(factors, terms, x, out);
     }
 
     fn read(&self, bytes: &[u8]) -> u64 {

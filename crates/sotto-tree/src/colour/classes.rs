@@ -10,6 +10,8 @@
 use super::Colouring;
 use super::states::States;
 use sotto_core::{ParamsError, Result};
+use sotto_math::affine::affine;
+use sotto_pages::HugeWords;
 
 /// About so many nodes are in a template.
 const TEMPLATE: u64 = 1 << 11;
@@ -22,11 +24,11 @@ struct Template {
 }
 
 impl Colouring {
-    /// The nodes of every colour.
+    /// The nodes of every colour, on huge pages where the system grants them.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] if numbers of nodes have more than 32 bits.
-    pub fn classes(&self) -> Result<Vec<Vec<u32>>> {
+    /// [`ParamsError::Field`] if numbers of nodes have more than 32 bits; if the system refuses the memory.
+    pub fn classes(&self) -> Result<Vec<HugeWords>> {
         if self.shape.nodes() >= u32::MAX.into() {
             let why = "the nodes of a tree that is written down have numbers below 2^32";
             return Err(ParamsError::Field { field: "height", why: why.into() }.into());
@@ -35,8 +37,8 @@ impl Colouring {
         let low =
             (1..self.shape.height()).take_while(|h| crate::shape::below(q.into(), *h) <= TEMPLATE).count();
         let templates = templates(&self.states, q, low);
-        let mut classes: Vec<Vec<u32>> =
-            self.sizes().iter().map(|size| Vec::with_capacity(*size as usize)).collect();
+        let room = |size: &u64| HugeWords::with_room(*size as usize);
+        let mut classes: Vec<HugeWords> = self.sizes().iter().map(room).collect::<Result<_, _>>()?;
         let colours: Vec<u8> = (0..classes.len() as u8).collect();
         Writer { states: &self.states, q, low, templates: &templates }.node(
             self.root,
@@ -81,17 +83,17 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Writes what is below node `r`, whose list has these colours.
-    fn node(&self, state: u32, r: u32, colours: &[u8], classes: &mut [Vec<u32>]) {
+    fn node(&self, state: u32, r: u32, colours: &[u8], classes: &mut [HugeWords]) {
         if colours.len() <= self.low {
             for (colour, template) in colours.iter().zip(&self.templates[state as usize]) {
-                let nodes = template.factors.iter().zip(&template.terms);
-                classes[usize::from(*colour)].extend(nodes.map(|(f, t)| f.wrapping_mul(r).wrapping_add(*t)));
+                let nodes = classes[usize::from(*colour)].next(template.factors.len());
+                affine(&template.factors, &template.terms, r, nodes);
             }
             return;
         }
         for (s, branch) in (0u32..).zip(&self.states.get(state).branches) {
             let child = (self.q.wrapping_mul(r)).wrapping_add(2 + s).wrapping_sub(self.q);
-            classes[usize::from(colours[usize::from(branch.place)])].push(child);
+            classes[usize::from(colours[usize::from(branch.place)])].extend([child]);
             let below: Vec<u8> = branch.order.iter().map(|place| colours[usize::from(*place)]).collect();
             self.node(branch.state, child, &below, classes);
         }

@@ -7,6 +7,7 @@ use sotto_core::{CryptoRng, Layer, Misuse, ParamsError, Result, Row, Sure};
 use sotto_layers::pbc::code::Sizes;
 use sotto_layers::pbc::place::Placement;
 use sotto_layers::{Colour, Pbc, colour, pbc};
+use sotto_pages::HugeWords;
 use sotto_prg::PublicSeed;
 use sotto_tree::colour::written::Destinations;
 use sotto_tree::log::{Hash, Node, Peaks, proof};
@@ -67,7 +68,7 @@ impl Stack {
                 let classes = colouring.classes()?;
                 // Nodes are numbered from the root on, which is 1.
                 let of =
-                    |class: &Vec<u32>| class.iter().flat_map(|id| nodes.node(u64::from(*id) - 2)).collect();
+                    |class: &HugeWords| class.iter().flat_map(|id| nodes.node(u64::from(*id) - 2)).collect();
                 let tables = classes.iter().map(of).collect();
                 (By::Path(colouring), tables)
             }

@@ -3,6 +3,6 @@
 use super::registers::{Xmm, Ymm};
 use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
-use crate::simd::generic;
+use crate::simd::{generic, scalar};
 
 compiled_generic!("avx2", Ymm::new(), Ymm::new(), Xmm(()));

@@ -4,6 +4,6 @@ use super::registers::Zmm;
 use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
 use crate::simd::avx2::registers::{Xmm, Ymm};
-use crate::simd::generic;
+use crate::simd::{generic, scalar};
 
 compiled_generic!("avx512f,avx512vl", Zmm::new(), Ymm::new(), Xmm(()));
