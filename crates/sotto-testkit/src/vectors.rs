@@ -1,8 +1,8 @@
 //! Known answers: digests of every byte that a lookup makes, compared with a file of them.
 //!
-//! A file is the format of a scheme's id, and may never change under it. Whatever computes it differently (another
-//! kernel backend, another order of drawing randomness, another layout) shows itself here, where a lookup
-//! that fits only itself would not.
+//! A file is the format of a scheme's id, and what the two ends exchange may never change under it. (A table is read by its
+//! server alone, which tells an older one by its length.) Whatever computes it differently (another kernel backend, another
+//! order of drawing randomness, another layout) shows itself here, where a lookup that fits only itself would not.
 
 use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;

@@ -11,7 +11,8 @@
 //! line:   | slots 8 b .. 8 b + 8, little-endian words |                          64 bytes
 //! ```
 //!
-//! The last row of each *bunch* of rows has no lines: its words lie in bits that the others leave free ([`packing`](super::packing)).
+//! The last row of each *bunch* of rows has no lines: its words lie in bits that the others leave free
+//! ([`packing`](super::packing)).
 //!
 //! A pass reads all of this in order. Four columns at once, because each selector line is
 //! then loaded once for four products; 32 rows at once, because the selectors of that many rows

@@ -19,10 +19,27 @@ pub(crate) fn record(numbers: &Numbers, image: &[u8], index: u64) -> Vec<u8> {
     let polynomial = |unit: usize, (r, c): (usize, usize)| -> Vec<u64> {
         let (tile, group) = (r - r % 32, c - c % 4);
         let (tile_rows, group_cols) = (32.min(rows - tile), 4.min(cols - group));
-        let line = tile * cols + group * tile_rows + (r - tile) * group_cols + (c - group);
-        let at =
-            |slot: usize| unit * rows * cols * n * 8 + (slot / 8 * rows * cols + line) * 64 + slot % 8 * 8;
-        (0..n).map(|slot| u64::from_le_bytes(image[at(slot)..][..8].try_into().unwrap())).collect()
+        let b = if primes.len() == 1 { 5 } else { 8 };
+        let h = |rows: usize| rows - rows / b;
+        let lines = cols * (rows / 32 * h(32) + h(rows % 32));
+        let word = |row: usize, slot: usize| {
+            let line = tile / 32 * h(32) * cols + group * h(tile_rows) + h(row) * group_cols + (c - group);
+            let at = unit * lines * n * 8 + (slot / 8 * lines + line) * 64 + slot % 8 * 8;
+            u64::from_le_bytes(image[at..][..8].try_into().unwrap())
+        };
+        let row = r - tile;
+        let first = row - row % b;
+        let shared = row % b == b - 1;
+        let own = |word: u64| if b == 5 { word & 0x3_FFFF_FFFF_FFFF } else { word & 0xFFF_FFFF_0FFF_FFFF };
+        let last = |slot: usize| {
+            let free = (0..b - 1).map(|i| (i as u32, word(first + i, slot)));
+            free.fold(0, |last, (i, word)| match (b, i) {
+                (5, 3) => last | word >> 50,
+                (5, _) => last | word >> 52 << (38 - 12 * i),
+                _ => last | (word >> 28 & 0xF) << (24 - 4 * i) | (word >> 60) << (56 - 4 * i),
+            })
+        };
+        (0..n).map(|slot| if shared { last(slot) } else { own(word(row, slot)) }).collect()
     };
     let residue = |word: u64| match primes.len() {
         1 => word,

@@ -83,8 +83,8 @@ impl Sums {
         if PAIR { [word, _mm512_srli_epi64::<32>(word)] } else { [word, word] }
     }
 
-    /// What a line of a bunch holds of the shared word, below what the lines before it held: the free bits are the highest. `LAST`
-    /// is of the bunch's last line.
+    /// What a line of a bunch holds of the last row's word, below what the lines before it held: the free bits are the
+    /// highest. `LAST` is of the bunch's last line.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vbmi2")]
     pub(super) fn gather<const PAIR: bool, const LAST: bool>(word: __m512i, line: __m512i) -> __m512i {

@@ -1,0 +1,108 @@
+//! One polynomial in a table, read and written a block at a time.
+
+use super::layout::{LINE, LINE_BYTES, TileLayout};
+
+impl TileLayout {
+    /// The stored words of slots `8 block .. 8 block + 8` of polynomial `(row, col)`. `at` reads bytes of the table.
+    ///
+    /// # Errors
+    /// Those of `at`.
+    ///
+    /// # Panics
+    /// If there is no such polynomial.
+    pub fn read<E>(
+        &self,
+        block: usize,
+        (row, col): (usize, usize),
+        at: impl Fn(u64, &mut [u8]) -> Result<(), E>,
+    ) -> Result<[u64; LINE], E> {
+        let cell = self.checked(row, col);
+        let (mut words, mut line) = ([0; LINE], [0; LINE_BYTES]);
+        for (i, offset) in cell.offsets().enumerate() {
+            at(self.place(block, offset), &mut line)?;
+            cell.take(i, &line, &mut words);
+        }
+        Ok(words)
+    }
+
+    /// Replaces those words. What the same lines hold of other rows is read and stays, so two rows that
+    /// [share](Self::sharing) lines are not written at the same time.
+    ///
+    /// # Errors
+    /// Those of `at` and `put`.
+    ///
+    /// # Panics
+    /// If there is no such polynomial.
+    pub fn write<E>(
+        &self,
+        block: usize,
+        (row, col): (usize, usize),
+        words: &[u64; LINE],
+        at: impl Fn(u64, &mut [u8]) -> Result<(), E>,
+        put: impl Fn(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let cell = self.checked(row, col);
+        let mut line = [0; LINE_BYTES];
+        for (i, offset) in cell.offsets().enumerate() {
+            let offset = self.place(block, offset);
+            at(offset, &mut line)?;
+            cell.put(i, words, &mut line);
+            put(offset, &line)?;
+        }
+        Ok(())
+    }
+
+    fn checked(&self, row: usize, col: usize) -> super::packing::Cell {
+        assert!(row < self.rows() && col < self.cols(), "a polynomial of this table");
+        self.cell(row, col)
+    }
+
+    fn place(&self, block: usize, offset: usize) -> u64 {
+        block as u64 * self.block_bytes() as u64 + offset as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::mix;
+    use crate::tiles::Packing;
+    use std::cell::RefCell;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_changes() {
+        for packing in [Packing::Residues, Packing::Pairs] {
+            let (rows, cols) = (41, 6);
+            let layout = TileLayout::new(packing, 64, rows, cols).unwrap();
+            let table = RefCell::new(vec![0; layout.bytes() as usize]);
+            let at = |from: u64, out: &mut [u8]| {
+                out.copy_from_slice(&table.borrow()[from as usize..][..out.len()]);
+                Ok::<_, ()>(())
+            };
+            let put = |from: u64, bytes: &[u8]| {
+                table.borrow_mut()[from as usize..][..bytes.len()].copy_from_slice(bytes);
+                Ok(())
+            };
+            let words = |time: u64, block: usize, row: usize, col: usize| -> [u64; LINE] {
+                let seed = mix(time << 40 | (block * 10_000 + row * 100 + col) as u64);
+                std::array::from_fn(|i| mix(seed + i as u64) & packing.own())
+            };
+            let all = || {
+                let cells = (0..rows).flat_map(move |row| (0..cols).map(move |col| (row, col)));
+                (0..layout.blocks()).flat_map(move |block| cells.clone().map(move |cell| (block, cell)))
+            };
+            for (block, (row, col)) in all() {
+                layout.write(block, (row, col), &words(0, block, row, col), at, put).unwrap();
+            }
+            // Some again, every third.
+            let again = |(i, _): &(usize, _)| i % 3 == 0;
+            for (_, (block, (row, col))) in all().enumerate().filter(again) {
+                layout.write(block, (row, col), &words(1, block, row, col), at, put).unwrap();
+            }
+            for (i, (block, (row, col))) in all().enumerate() {
+                let time = u64::from(i % 3 == 0);
+                assert_eq!(layout.read(block, (row, col), at).unwrap(), words(time, block, row, col));
+            }
+        }
+    }
+}
