@@ -45,6 +45,7 @@ pub(super) use gauss::gauss;
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};
 #[cfg(target_arch = "x86_64")]
 pub(super) use rank::tally;
+#[cfg(target_arch = "x86_64")]
 pub(super) use read::read;
 pub(super) use select::matrices;
 #[cfg(target_arch = "x86_64")]
