@@ -11,6 +11,7 @@
 //! | [`lower`](mod@lower) | from `q q'` down to `q` |
 //! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
+//! | [`inspiring`] | many LWE samples packed into one ciphertext, by digits that are known beforehand |
 //! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, coefficients that expand |
 //! | [`scratch`] | the working memory of all these |
 //! | [`spare`] | memory from one answer to the next |
@@ -29,6 +30,7 @@ pub mod expand;
 #[cfg(test)]
 mod fixture;
 pub mod gsw;
+pub mod inspiring;
 pub mod keyswitch;
 pub mod lower;
 pub mod noise;

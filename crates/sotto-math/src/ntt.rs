@@ -62,6 +62,21 @@ impl NttPlan {
         2 * self.tables.brev(transpose(slot)) + 1
     }
 
+    /// Slots in the order of two cycles: for each place, cycle after cycle, the slot that comes there.
+    ///
+    /// The odd numbers modulo `2n` are the powers of 5 and their negatives. Place `i` of the first cycle has the value at
+    /// `psi^(5^i)`, place `i` of the second that at `psi^(-5^i)`. Under `X -> X^(5^k)` place `i` takes what place
+    /// `i + k` had, in both; `X -> X^-1` swaps them (Gentry, Halevi and Smart, EUROCRYPT 2012).
+    pub fn cycles(&self) -> Vec<usize> {
+        let order = 2 * self.n();
+        let mut slot_of = vec![0; order];
+        (0..self.n()).for_each(|slot| slot_of[self.exponent(slot)] = slot);
+        let powers = std::iter::successors(Some(1), |power| Some(power * 5 % order)).take(self.n() / 2);
+        let powers: Vec<usize> = powers.collect();
+        let negatives = powers.iter().map(|power| order - power);
+        powers.iter().copied().chain(negatives).map(|exponent| slot_of[exponent]).collect()
+    }
+
     /// Turns reduced coefficients into reduced slots, in place.
     ///
     /// # Panics

@@ -52,12 +52,7 @@ impl Pow2 {
             return None;
         }
         let plain = NttPlan::new(n, t)?;
-        let mut place_of = vec![0; 2 * n];
-        (0..n).for_each(|place| place_of[plain.exponent(place)] = place);
-        let powers = std::iter::successors(Some(1), |power| Some(power * GENERATOR % (2 * n))).take(n / 2);
-        let powers: Vec<usize> = powers.collect();
-        let negatives = powers.iter().map(|power| 2 * n - power);
-        let places = powers.iter().copied().chain(negatives).map(|exponent| place_of[exponent]).collect();
+        let places = plain.cycles();
         Self::with(n, t.value(), primes, Some((plain, places)))
     }
 

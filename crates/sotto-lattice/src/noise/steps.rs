@@ -95,3 +95,8 @@ pub fn first_dimension(n: usize, rows: u64, p_log2: u32, selector: f64) -> f64 {
 pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
     f64::from(k) * key_switch(n, digits, log2_modulus, key_error, 0.0) + h * digits.dropped()
 }
+
+/// What packing `n` samples by InspiRING adds to each: the errors of `n - 1` key switches, which no step multiplies.
+pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
+    (n - 1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
+}
