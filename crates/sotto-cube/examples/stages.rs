@@ -77,8 +77,8 @@ fn stages<F: Family>(bytes: u64, set: Option<String>, rounds: u64) {
         lap(2);
         let unit = cube.respond(folded, &query);
         lap(3);
-        let queries: Vec<Prepared> =
-            asked.iter().map(|(query, _)| cube.prepare(&session, &query.0).unwrap()).collect();
+        let asks: Vec<_> = asked.iter().map(|(query, _)| (&session, &query.0)).collect();
+        let queries: Vec<Prepared> = cube.prepare_all(&asks).into_iter().map(Result::unwrap).collect();
         lap(4);
         let columns = cube.first_dimension(0, &queries.iter().collect::<Vec<_>>());
         lap(5);

@@ -66,12 +66,21 @@ impl<F> Cube<F> {
         let room = self.spare.selectors.take().unwrap_or_default();
         let mut laid = Selectors::in_room(&self.words, layout, self.params.rank() + 1, room);
         let selectors: Vec<&Cipher> = selectors.iter().flatten().collect();
-        for (i, some) in selectors.chunks(TOGETHER).enumerate() {
-            let polynomials: Vec<&[u64]> = some.iter().flat_map(|selector| selector.components()).collect();
-            laid.set_rows(i * TOGETHER, &polynomials);
-        }
+        let parts: Vec<_> = laid.parts(rayon::current_num_threads()).collect();
+        parts.into_par_iter().for_each(|mut part| {
+            for (i, some) in selectors.chunks(TOGETHER).enumerate() {
+                let polynomials: Vec<&[u64]> =
+                    some.iter().flat_map(|selector| selector.components()).collect();
+                part.set_rows(i * TOGETHER, &polynomials);
+            }
+        });
         let bits = self.bits(session, rows)?;
         Ok(Prepared { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
+    }
+
+    /// Expansion of several queries; threads of the current pool share them, and each of them.
+    pub fn prepare_all(&self, asks: &[(&Session, &Query)]) -> Vec<Result<Prepared>> {
+        asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect()
     }
 
     /// The query's one ciphertext, coefficient by coefficient.

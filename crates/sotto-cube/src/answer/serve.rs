@@ -34,8 +34,8 @@ impl<F: Family> Server<Cubed<F>> for Cube<F> {
     /// Answer: expand each query into selectors and bits; then, for each unit of a record, multiply the table by the
     /// selectors of up to four queries in one pass, fold what comes out by the bits, and switch to the bits that are sent.
     fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
-        let prepared = asks.iter().map(|(session, query)| self.prepare(session, query)).collect();
-        together(prepared, |queries: Vec<Prepared>| {
+        let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
+        together(self.prepare_all(&asks), |queries: Vec<Prepared>| {
             let queries: Vec<&Prepared> = queries.iter().collect();
             queries.chunks(BATCH).flat_map(|some| self.units(some)).map(Ok).collect()
         })

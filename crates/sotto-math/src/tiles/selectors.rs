@@ -75,20 +75,19 @@ impl Selectors {
     /// # Panics
     /// If there are no such rows, or a polynomial is not `n` long.
     pub fn set_rows(&mut self, first: usize, polynomials: &[&[u64]]) {
-        let end = first * self.comps + polynomials.len();
-        assert!(end <= self.rows * self.comps, "polynomials of these selectors");
-        self.put(first * self.comps, polynomials);
+        self.parts(1).for_each(|mut part| part.set_rows(first, polynomials));
+    }
+
+    /// Some blocks each, about as many parts as that, so that threads can set them.
+    pub fn parts(&mut self, parts: usize) -> impl Iterator<Item = Part<'_>> {
+        let (form, n, rows, comps) = (self.form, self.n, self.rows, self.comps);
+        let stretch = (n / LINE).div_ceil(parts.max(1)).max(1);
+        let parts = self.lines.chunks_mut(stretch * rows * comps).enumerate();
+        parts.map(move |(i, lines)| Part { form, n, rows, comps, first_block: i * stretch, lines })
     }
 
     fn put(&mut self, first: usize, polynomials: &[&[u64]]) {
-        assert!(polynomials.iter().all(|slots| slots.len() == self.n), "polynomials of n slots");
-        let form = self.form;
-        for (block, lines) in self.lines.chunks_exact_mut(self.rows * self.comps).enumerate() {
-            for (line, slots) in lines[first..].iter_mut().zip(polynomials) {
-                line.0 = slots.as_chunks::<LINE>().0[block];
-                form.store(&mut line.0);
-            }
-        }
+        self.parts(1).for_each(|mut part| part.put(first, polynomials));
     }
 
     /// Polynomials in each ciphertext.
@@ -110,5 +109,39 @@ impl Selectors {
     pub(crate) fn block(&self, block: usize) -> &[Line] {
         let lines = self.rows * self.comps;
         &self.lines[block * lines..(block + 1) * lines]
+    }
+}
+
+/// Some blocks of selectors.
+#[derive(Debug)]
+pub struct Part<'a> {
+    form: Words,
+    n: usize,
+    rows: usize,
+    comps: usize,
+    first_block: usize,
+    lines: &'a mut [Line],
+}
+
+impl Part<'_> {
+    /// As [`Selectors::set_rows`], in these blocks alone: polynomials are given whole.
+    ///
+    /// # Panics
+    /// As [`Selectors::set_rows`].
+    pub fn set_rows(&mut self, first: usize, polynomials: &[&[u64]]) {
+        let end = first * self.comps + polynomials.len();
+        assert!(end <= self.rows * self.comps, "polynomials of these selectors");
+        self.put(first * self.comps, polynomials);
+    }
+
+    fn put(&mut self, first: usize, polynomials: &[&[u64]]) {
+        assert!(polynomials.iter().all(|slots| slots.len() == self.n), "polynomials of n slots");
+        let form = self.form;
+        for (block, lines) in (self.first_block..).zip(self.lines.chunks_exact_mut(self.rows * self.comps)) {
+            for (line, slots) in lines[first..].iter_mut().zip(polynomials) {
+                line.0 = slots.as_chunks::<LINE>().0[block];
+                form.store(&mut line.0);
+            }
+        }
     }
 }
