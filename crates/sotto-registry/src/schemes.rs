@@ -9,6 +9,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &simplepir::ENTRY,
     #[cfg(feature = "simplepir")]
     &simplepir::VERIFIED,
+    #[cfg(feature = "ypir-sp")]
+    &ypir_sp::ENTRY,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

@@ -18,6 +18,7 @@
 use crate::params::Params;
 use crate::ring::{N, Q};
 use sotto_core::{PeerMisbehaved, Result, wire};
+pub use sotto_silent::matrix::Entry;
 
 const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
@@ -30,31 +31,19 @@ const ROW: usize = 4 + ROW_WORDS;
 /// Most entries by which a row's change is shorter than the row.
 pub const MOST_ENTRIES: usize = ROW / ENTRY;
 
-/// One changed byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
-    /// Row of the matrix: offset in the record.
-    pub row: u32,
-    /// Column of the matrix: the record.
-    pub column: u32,
-    /// New value less old, as signed bytes.
-    pub change: i16,
+/// Appends a changed byte.
+#[cfg(feature = "server")]
+pub(crate) fn put_entry(entry: &Entry, out: &mut Vec<u8>) {
+    out.extend_from_slice(&entry.row.to_le_bytes());
+    out.extend_from_slice(&entry.column.to_le_bytes());
+    out.extend_from_slice(&entry.change.to_le_bytes());
 }
 
-impl Entry {
-    #[cfg(feature = "server")]
-    pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.row.to_le_bytes());
-        out.extend_from_slice(&self.column.to_le_bytes());
-        out.extend_from_slice(&self.change.to_le_bytes());
-    }
-
-    fn take([r0, r1, r2, r3, c0, c1, c2, c3, d0, d1]: [u8; ENTRY]) -> Self {
-        Entry {
-            row: u32::from_le_bytes([r0, r1, r2, r3]),
-            column: u32::from_le_bytes([c0, c1, c2, c3]),
-            change: i16::from_le_bytes([d0, d1]),
-        }
+fn entry([r0, r1, r2, r3, c0, c1, c2, c3, d0, d1]: [u8; ENTRY]) -> Entry {
+    Entry {
+        row: u32::from_le_bytes([r0, r1, r2, r3]),
+        column: u32::from_le_bytes([c0, c1, c2, c3]),
+        change: i16::from_le_bytes([d0, d1]),
     }
 }
 
@@ -109,7 +98,7 @@ impl<'a> Delta<'a> {
 
     /// The changed bytes, ascending by (row, column).
     pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
-        self.entries.iter().map(|bytes| Entry::take(*bytes))
+        self.entries.iter().map(|bytes| entry(*bytes))
     }
 
     /// The rows that are sent anew, ascending, with their words as bytes.
@@ -143,7 +132,7 @@ impl<'a> Delta<'a> {
             if words.as_chunks().0.iter().any(|word| u32::from_le_bytes(*word) >= Q) {
                 return Err(PeerMisbehaved::NotCanonical("hint delta").into());
             }
-            let same = |bytes: &[u8; ENTRY]| Entry::take(*bytes).row.cmp(&row);
+            let same = |bytes: &[u8; ENTRY]| entry(*bytes).row.cmp(&row);
             if self.entries.binary_search_by(same).is_ok() {
                 return Err(malformed("a row is sent anew and has entries too"));
             }

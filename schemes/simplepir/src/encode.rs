@@ -6,16 +6,11 @@ use crate::params::Params;
 use crate::ring::Ring;
 use crate::server::HINT;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink, Sure};
+use sotto_core::{Result, Rows, Section, Sink};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_silent::matrix::write_matrix;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Bytes of records that are in memory at once. Each thread adds a piece of one panel.
-const SLAB: usize = 32 << 20;
-
-/// Most columns in a slab, so that small records do not make pieces of panels large.
-const MOST_COLUMNS: usize = 1 << 14;
 
 /// Writes both sections of an image.
 ///
@@ -26,36 +21,6 @@ pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     out.reserve(HINT, params.hint_bytes())?;
     write_matrix(params.layout(), Section::Resident, rows, out)?;
     write_hint(params, out)
-}
-
-/// Turns records, which are columns, into panels of 64 rows, and fills a reserved section with them.
-pub(crate) fn write_matrix(
-    layout: PanelLayout,
-    section: Section,
-    rows: &dyn Rows,
-    out: &dyn Sink,
-) -> Result<()> {
-    let (l, m) = (layout.rows(), layout.cols());
-    if rows.records() != m as u64 || rows.record_bytes() != l {
-        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
-    }
-    // Whole groups of four columns, since those are contiguous in a panel.
-    let width = (SLAB / l / 4 * 4).clamp(4, MOST_COLUMNS);
-    let mut slab = vec![0; width.min(m) * l];
-    for first in (0..m).step_by(width) {
-        let k = width.min(m - first);
-        let columns = slab.get_mut(..k * l).sure("a slab holds this many columns");
-        rows.read(first as u64, columns)?;
-        let columns = &*columns;
-        (0..layout.panels()).into_par_iter().try_for_each_init(Vec::new, |piece, panel| {
-            piece.resize(k.next_multiple_of(4) * PANEL_ROWS, 0);
-            layout.gather_panel(panel, columns, k, piece);
-            let offset = panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
-            out.write_at(section, offset, piece)
-        })?;
-        out.progress("matrix", (first + k) as u64, m as u64);
-    }
-    Ok(())
 }
 
 /// H = D A modulo Q, exactly: panel by panel, reading the matrix back.

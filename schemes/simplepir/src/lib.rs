@@ -18,7 +18,6 @@
 //! | [`client`] | prepare, query, recover |
 //! | [`delta`] | the bytes that move a hint to the next epoch |
 //! | [`update`] | applying them |
-//! | `matrix` | the matrix in an image, times many queries (feature `server`) |
 //! | `server` | open, answer (feature `server`) |
 //! | `encode` | the matrix and its hint (feature `server`) |
 //! | `revise` | changed bytes, in matrix and hint (feature `server`) |
@@ -33,8 +32,6 @@ pub mod delta;
 pub mod encode;
 mod encrypt;
 mod hint;
-#[cfg(feature = "server")]
-mod matrix;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

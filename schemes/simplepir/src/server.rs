@@ -1,11 +1,11 @@
 //! The server: one pass over the matrix for up to eight queries at once.
 
 use crate::SimplePir;
-use crate::matrix::{BATCH, Matrix};
 use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{Artifact, Held, Image, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
+use sotto_silent::matrix::{BATCH, Matrix};
 use std::sync::Arc;
 
 /// Where a client's hint lies in an image.
@@ -27,12 +27,12 @@ impl sotto_core::Server<SimplePir> for Server {
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         // Clients fetch the hint, and none of it is needed here.
         Held::open(image.clone(), HINT, "hint", params.hint_bytes())?;
-        let matrix = Matrix::open(params.layout(), Section::Resident, image)?;
+        let matrix = Matrix::open(params.layout(), 0, Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        Ok(Matrix::open(params.layout(), Section::Resident, image)?.records())
+        Ok(Matrix::open(params.layout(), 0, Section::Resident, image)?.records())
     }
 
     fn admit(&self, (): ()) -> Result<()> {
@@ -50,7 +50,7 @@ impl Server {
     fn answers(&self, queries: &[Query]) -> Vec<Answer> {
         let planes: Vec<QueryPlanes> = queries
             .iter()
-            .map(|Query(c)| QueryPlanes::from_u32(c, self.params.planes(), &self.matrix.layout))
+            .map(|Query(c)| QueryPlanes::from_u32(c, self.params.planes(), self.matrix.layout()))
             .collect();
         let mut y = self.matrix.times(&planes, 1, scan_u32);
         for words in &mut y {

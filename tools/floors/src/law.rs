@@ -16,6 +16,7 @@ const TABLE: &[Line] = &[
     ("1", "encryption", &["sotto-lattice"]),
     ("1", "the hypercube", &["sotto-cube"]),
     ("1", "slots", &["sotto-bfv"]),
+    ("1", "silent preprocessing", &["sotto-silent"]),
     ("1", "masks", &["sotto-oprf"]),
     ("1", "hints", &["sotto-hints"]),
     ("2", "schemes", &["schemes/*"]),

@@ -42,6 +42,7 @@ const DECODING_CRATES: &[&str] = &[
     "sotto-oprf",
     "sotto-pages",
     "sotto-server",
+    "sotto-silent",
     "sotto-wire",
 ];
 

@@ -5,11 +5,17 @@
 //! polynomial, whose transform has at `psi^e` what `A_h` has there for `h = r / e`. So the matrix of the samples' slots is
 //! transposed, and each row of that is transformed.
 
-use super::{Inspiring, Step, ordered};
+use super::{Inspiring, Step};
 use crate::ring::Level;
 
 /// Slots that are transposed together: eight lines of each row.
 const TOGETHER: usize = 64;
+
+/// Masks that are collected together: so many neighbours share the lines that they lie in.
+const AHEAD: usize = 8;
+
+/// Words between two rows' ends and starts: rows of a power of two would all fall into the same few places of a cache.
+const GAP: usize = 8;
 
 /// The way down of the `n` samples of one packed ciphertext. The digits of one switch follow from those before.
 #[derive(Debug)]
@@ -17,11 +23,14 @@ pub struct Descent<'a> {
     packing: &'a Inspiring,
     /// A row for each place of a mask's slot, a column for each place in the transform of that row.
     values: Vec<u64>,
+    /// Of each list, the masks that come next, in the order of cycles.
+    ahead: [Vec<u64>; 2],
     /// What the next switch of each list takes, in the order of cycles.
     masks: [Vec<u64>; 2],
     step: usize,
-    /// A turned key mask.
+    /// A turned key mask, and a polynomial in the order of its transform.
     turned: Vec<u64>,
+    slots: Vec<u64>,
 }
 
 impl<'a> Descent<'a> {
@@ -36,38 +45,61 @@ impl<'a> Descent<'a> {
         packing.cycles.iter().zip(0..).for_each(|(slot, place)| place_of[*slot] = place);
         let plan = packing.ring.plan();
         let inverse = vec![plan.modulus().inv(n as u64); n];
-        let mut values = vec![0; n * n];
-        let mut rows = vec![0; TOGETHER * n];
+        let mut values = vec![0; n * (n + GAP)];
+        let mut rows = vec![0; TOGETHER * (n + GAP)];
         for first in (0..n).step_by(TOGETHER) {
             for (j, sample) in samples.chunks_exact(n).enumerate() {
-                for (i, x) in sample[first..first + TOGETHER].iter().enumerate() {
-                    rows[i * n + j] = *x;
+                for (row, x) in rows.chunks_exact_mut(n + GAP).zip(&sample[first..first + TOGETHER]) {
+                    row[j] = *x;
                 }
             }
-            for (row, place) in rows.chunks_exact_mut(n).zip(&place_of[first..]) {
+            for (row, place) in rows.chunks_exact_mut(n + GAP).zip(&place_of[first..]) {
+                let row = &mut row[..n];
                 plan.forward(row);
                 plan.mul(row, &inverse);
-                let out = &mut values[place * n..][..n];
+                let out = &mut values[place * (n + GAP)..][..n];
                 out.iter_mut().zip(&packing.cycles).for_each(|(out, slot)| *out = row[*slot]);
             }
         }
-        let mut descent =
-            Descent { packing, values, masks: [vec![0; n], vec![0; n]], step: 0, turned: vec![0; n] };
+        let zero = || vec![0; n];
+        let ahead = [vec![0; AHEAD * n], vec![0; AHEAD * n]];
+        let mut descent = Descent {
+            packing,
+            values,
+            ahead,
+            masks: [zero(), zero()],
+            step: 0,
+            turned: zero(),
+            slots: zero(),
+        };
         for swapped in [false, true] {
             descent.masks[usize::from(swapped)] = descent.mask(swapped, n / 2 - 1);
         }
         descent
     }
 
-    /// The mask of `h = 5^i`, or of `-5^i` where cycles are swapped.
-    fn mask(&self, swapped: bool, i: usize) -> Vec<u64> {
+    /// The mask of `h = 5^i`, or of `-5^i` where cycles are swapped. Those of one list are asked for from the last on.
+    fn mask(&mut self, swapped: bool, i: usize) -> Vec<u64> {
+        let n = self.packing.ring.n();
+        let (list, within) = (usize::from(swapped), i % AHEAD);
+        if within == AHEAD - 1 {
+            self.collect(swapped, i - within);
+        }
+        self.ahead[list][within * n..][..n].to_vec()
+    }
+
+    /// Collects the masks from `first` on.
+    fn collect(&mut self, swapped: bool, first: usize) {
         let n = self.packing.ring.n();
         let half = n / 2;
-        let value = |place: usize| {
-            let row = (place / half ^ usize::from(swapped)) * half + (place + i) % half;
-            self.values[row * n + place]
-        };
-        (0..n).map(value).collect()
+        let ahead = &mut self.ahead[usize::from(swapped)];
+        for place in 0..n {
+            let cycle = (place / half ^ usize::from(swapped)) * half;
+            for i in 0..AHEAD {
+                let row = cycle + (place + first + i) % half;
+                ahead[i * n + place] = self.values[row * (n + GAP) + place];
+            }
+        }
     }
 
     /// Puts the digits of the next switch, in the order of cycles, one after the other; false once there is none left.
@@ -83,7 +115,7 @@ impl<'a> Descent<'a> {
         match Step::of(n, self.step) {
             Step::Fold { swapped, to } => {
                 let list = usize::from(swapped);
-                packing.split(&self.masks[list], digits);
+                packing.split(&self.masks[list], &mut self.slots, digits);
                 let mut next = self.mask(swapped, to);
                 for (digit, mask) in digits.chunks_exact(n).zip(&packing.masks[0]) {
                     let (first, second) = mask.split_at(n);
@@ -96,7 +128,7 @@ impl<'a> Descent<'a> {
             }
             Step::Join => {
                 let [joined, last] = &mut self.masks;
-                packing.split(last, digits);
+                packing.split(last, &mut self.slots, digits);
                 for (digit, mask) in digits.chunks_exact(n).zip(&packing.masks[1]) {
                     packing.ring.plan().mul_acc(joined, digit, mask);
                 }
@@ -117,14 +149,15 @@ impl<'a> Descent<'a> {
 }
 
 impl Inspiring {
-    /// The digits of a mask, both in the order of cycles.
-    fn split(&self, mask: &[u64], digits: &mut [u64]) {
-        let mut poly = self.slots(mask);
-        self.ring.inverse(Level::Main, &mut poly);
-        self.gadget.decompose(self.ring.q(), &poly, digits);
-        for digit in digits.chunks_exact_mut(poly.len()) {
-            self.ring.forward(Level::Main, digit);
-            digit.copy_from_slice(&ordered(&self.cycles, digit));
+    /// The digits of a mask, both in the order of cycles. `slots` is room for one polynomial.
+    fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64]) {
+        self.cycles.iter().zip(mask).for_each(|(slot, x)| slots[*slot] = *x);
+        self.ring.inverse(Level::Main, slots);
+        self.gadget.decompose(self.ring.q(), slots, digits);
+        for digit in digits.chunks_exact_mut(slots.len()) {
+            slots.copy_from_slice(digit);
+            self.ring.forward(Level::Main, slots);
+            digit.iter_mut().zip(&self.cycles).for_each(|(x, slot)| *x = slots[*slot]);
         }
     }
 }

@@ -63,14 +63,22 @@ impl Strip {
     ///
     /// # Panics
     /// If `strip` is not [`block_bytes`](Self::block_bytes) for each block, or a polynomial is not in it or not `n` words.
-    pub fn put(&self, layout: &TileLayout, polynomials: &[((usize, usize), Vec<u64>)], strip: &mut [u8]) {
+    pub fn put<W: AsRef<[u64]>>(
+        &self,
+        layout: &TileLayout,
+        polynomials: &[((usize, usize), W)],
+        strip: &mut [u8],
+    ) {
         assert_eq!(strip.len(), self.block_bytes(layout) * layout.blocks(), "a strip's bytes of every block");
-        assert!(polynomials.iter().all(|(_, words)| words.len() == layout.n()), "polynomials of n words");
+        assert!(
+            polynomials.iter().all(|(_, words)| words.as_ref().len() == layout.n()),
+            "polynomials of n words"
+        );
         let start = self.start(layout);
         let cells: Vec<_> = polynomials.iter().map(|((row, col), _)| layout.cell(*row, *col)).collect();
         for (i, block) in strip.chunks_exact_mut(self.block_bytes(layout)).enumerate() {
             for (cell, (_, words)) in cells.iter().zip(polynomials) {
-                let words = &words.as_chunks::<LINE>().0[i];
+                let words = &words.as_ref().as_chunks::<LINE>().0[i];
                 for (part, at) in cell.offsets().enumerate() {
                     cell.put(part, words, &mut block[at - start..].as_chunks_mut().0[0]);
                 }

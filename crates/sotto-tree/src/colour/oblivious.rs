@@ -6,6 +6,7 @@ use super::states::{Branch, States};
 use super::{Colouring, Place};
 use crate::shape::Shape;
 use sotto_core::{Misuse, Result};
+use std::hint::black_box;
 use subtle::ConstantTimeEq;
 
 const LAYERS: usize = Shape::MOST_LAYERS;
@@ -122,6 +123,8 @@ impl Secret {
 
     /// Puts the word of each of these secret places, among the `height` there are, in its stead.
     fn take(&self, height: usize, places: &mut [u64]) {
+        // What the compiler knows of a place's size would tell it that the mask below is a comparison, which it makes a branch of.
+        let places = black_box(places);
         let mut sums = [0u64; LAYERS];
         for (p, word) in (0u64..).zip(&self.words).take(height) {
             for (sum, place) in sums.iter_mut().zip(&*places) {

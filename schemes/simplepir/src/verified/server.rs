@@ -4,11 +4,10 @@
 use super::VeriSimplePir;
 use super::message::{Answer, Query};
 use super::params::Params;
-use crate::encode::write_matrix;
-use crate::matrix::{BATCH, Matrix};
-use crate::{revise, ring};
+use crate::ring;
 use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_silent::matrix::{BATCH, Matrix, write_changes, write_matrix};
 use std::sync::Arc;
 
 /// Where the table lies in an image.
@@ -32,11 +31,11 @@ impl sotto_core::Server<VeriSimplePir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        Ok(Server { params: params.clone(), matrix: Matrix::open(params.layout(), ROWS, image)? })
+        Ok(Server { params: params.clone(), matrix: Matrix::open(params.layout(), 0, ROWS, image)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        Ok(Matrix::open(params.layout(), ROWS, image)?.records())
+        Ok(Matrix::open(params.layout(), 0, ROWS, image)?.records())
     }
 
     fn admit(&self, (): ()) -> Result<()> {
@@ -53,7 +52,7 @@ impl sotto_core::Server<VeriSimplePir> for Server {
 impl Server {
     fn answers(&self, queries: &[Query]) -> Vec<Answer> {
         let planes: Vec<QueryPlanes> =
-            queries.iter().map(|Query(c)| QueryPlanes::from_u32(c, PLANES, &self.matrix.layout)).collect();
+            queries.iter().map(|Query(c)| QueryPlanes::from_u32(c, PLANES, self.matrix.layout())).collect();
         let sums = self.matrix.times(&planes, PLANES, scan_planes);
         sums.iter().map(|sums| Answer(self.put_together(sums))).collect()
     }
@@ -73,6 +72,6 @@ impl Revise for VeriSimplePir {
     /// change is not kept.
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
         out.reserve(ROWS, params.table_bytes())?;
-        revise::write_matrix(params.layout(), ROWS, changes, out).map(drop)
+        write_changes(params.layout(), ROWS, changes, out).map(drop)
     }
 }

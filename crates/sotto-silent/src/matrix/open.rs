@@ -1,4 +1,4 @@
-//! The matrix D in an image: opened, read back, and multiplied by many queries in one pass.
+//! The matrix of an open image.
 
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Result, Rows, Section, Stored};
@@ -7,26 +7,40 @@ use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::sync::Arc;
 
 /// Queries in one pass. More would not be faster: eight already keep the multipliers busy, not the memory.
-pub(crate) const BATCH: usize = 8;
+pub const BATCH: usize = 8;
 
 /// A kernel that multiplies panels by queries: panels, their layout, the queries, and an output for each of them.
-pub(crate) type Scan<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]]);
+pub type Scan<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]]);
 
-/// The matrix of an open image.
-pub(crate) struct Matrix {
-    pub(crate) layout: PanelLayout,
+/// The matrix of an open image, at the start of a section.
+pub struct Matrix {
+    layout: PanelLayout,
     held: Held,
 }
 
 impl Matrix {
-    /// Looks up the section that holds it.
-    pub(crate) fn open(layout: PanelLayout, section: Section, image: Arc<dyn Image>) -> Result<Self> {
-        let held = Held::open(image, section, "matrix", layout.bytes() as u64)?;
+    /// Looks up the section that holds it, and `beyond` bytes of other things after it.
+    ///
+    /// # Errors
+    /// As [`Held::open`].
+    pub fn open(layout: PanelLayout, beyond: u64, section: Section, image: Arc<dyn Image>) -> Result<Self> {
+        let held = Held::open(image, section, "matrix", layout.bytes() as u64 + beyond)?;
         Ok(Matrix { layout, held })
     }
 
+    /// Where its bytes lie.
+    pub fn layout(&self) -> &PanelLayout {
+        &self.layout
+    }
+
+    /// The matrix, and what is beyond it.
+    pub fn parts(&self) -> (&[u8], &[u8]) {
+        // The section was found to be at least as long.
+        self.held.bytes().split_at(self.layout.bytes())
+    }
+
     /// The records, which are the columns.
-    pub(crate) fn records(self) -> Box<dyn Rows> {
+    pub fn records(self) -> Box<dyn Rows> {
         let Matrix { layout, held } = self;
         let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
             for (row, byte) in (offset..).zip(out) {
@@ -39,7 +53,7 @@ impl Matrix {
 
     /// D times several queries, each thread of the pool reading one stretch of panels: `width` numbers for each row,
     /// padding included, and each query.
-    pub(crate) fn times<W: Copy + Default + Send + Sync>(
+    pub fn times<W: Copy + Default + Send + Sync>(
         &self,
         queries: &[QueryPlanes],
         width: usize,
@@ -49,8 +63,8 @@ impl Matrix {
         // One stretch per thread: more streams at once than that slow the memory down.
         let stretch = self.layout.panels().div_ceil(rayon::current_num_threads()).max(1);
         let parts: Vec<Vec<Vec<W>>> = self
-            .held
-            .bytes()
+            .parts()
+            .0
             .par_chunks(stretch * self.layout.panel_bytes())
             .map(|part| {
                 let rows = part.len() / self.layout.panel_bytes() * PANEL_ROWS;

@@ -1,0 +1,121 @@
+//! The ring of silent schemes, and what is public in it: the polynomials that queries are encrypted under, and those of packing
+//! keys. They are the same for every table and client, so that whatever follows from them alone is worked out beforehand;
+//! every query has a secret and errors of its own.
+
+use sotto_core::{Misuse, Result, Security};
+use sotto_lattice::encrypt::{Masks, mask};
+use sotto_lattice::inspiring::Inspiring;
+use sotto_lattice::noise::steps::Digits;
+use sotto_lattice::ring::{Level, Ring};
+use sotto_lattice::secret::Law;
+use sotto_lattice::security;
+use sotto_math::gadget::Gadget;
+use sotto_math::modulus::Modulus;
+use sotto_prg::PublicSeed;
+
+/// The name of the ring, for literals.
+pub const SET: &str = "n2048-q50";
+
+/// The degree, d: samples in a packed ciphertext.
+pub const N: usize = 2048;
+
+/// The modulus: a prime that is 1 modulo 2^14, just below 2^50, where products of 52 bits end.
+pub const Q: u64 = 1_125_899_904_679_937;
+
+/// Bits of the modulus.
+pub const Q_BITS: u32 = 50;
+
+/// Standard deviation of errors.
+pub const SIGMA: f64 = 3.2;
+
+/// The law of secrets.
+pub const LAW: Law = Law::Ternary;
+
+/// Mean squared norm of a secret.
+pub const NORM: f64 = N as f64 * 2.0 / 3.0;
+
+/// Digits of a switch when products are packed: two of 16 bits, and the 18 lowest bits are dropped. What that costs in noise
+/// is as much as the digits' own part.
+pub const DIGITS: Digits = Digits { count: 2, base_log2: 16, drop_log2: 18 };
+
+/// Log2 of the plain modulus: two bytes of a record are one number.
+pub const P_LOG2: u32 = 16;
+
+/// Bytes of a record in one packed ciphertext.
+pub const GROUP_BYTES: usize = 2 * N;
+
+/// Seed of all that is public: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose it.
+pub const PUBLIC_SEED: PublicSeed = PublicSeed([
+    0x03, 0x99, 0x36, 0xfb, 0xd0, 0x4b, 0x1d, 0xfc, //
+    0x1d, 0xb3, 0x36, 0x9e, 0xe6, 0x71, 0xe0, 0x3d, //
+    0xac, 0x1b, 0x64, 0x7d, 0xf7, 0xe5, 0x62, 0x25, //
+    0xff, 0x84, 0x9a, 0x27, 0x63, 0xa9, 0x5b, 0x73, //
+]);
+
+/// What [`PUBLIC_SEED`] is the digest of.
+pub const PUBLIC_SENTENCE: &str = "sotto silent/1: the public polynomials are the same for everyone";
+
+/// Masks of packing keys.
+pub(crate) const KEY_MASKS: Masks<'static> = Masks { seed: &PUBLIC_SEED, label: "silent keys", first: 0 };
+
+/// The ring.
+///
+/// # Errors
+/// None: its numbers are constants.
+pub fn ring() -> Result<Ring> {
+    let ring = Modulus::new(Q).and_then(|q| Ring::new(N, q, None));
+    Ok(ring.ok_or(Misuse::Rule("the ring of silent schemes has transforms"))?)
+}
+
+/// How switches are cut into digits.
+///
+/// # Errors
+/// None, as [`ring`].
+pub fn gadget() -> Result<Gadget> {
+    let gadget = Gadget::new(DIGITS.count, DIGITS.base_log2, DIGITS.drop_log2);
+    Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
+}
+
+/// Packing under the public masks.
+///
+/// # Errors
+/// None, as [`ring`].
+pub fn packing() -> Result<Inspiring> {
+    let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS);
+    Ok(packing.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
+}
+
+/// The public polynomial `a_k` of block k of a query, in slots.
+pub fn block(ring: &Ring, k: usize) -> Vec<u64> {
+    mask(ring, Level::Main, &PUBLIC_SEED, "silent query", k as u64)
+}
+
+/// What an attacker who sees a query is up against: ring-LWE with a ternary secret, of which queries and keys are samples. That
+/// keys may encrypt images of the secret they are under is the usual assumption of circular security.
+///
+/// # Errors
+/// [`sotto_core::ParamsError::Insecure`] if the gate says so.
+pub fn security() -> Result<Security> {
+    Ok(security::gate(N, (Q as f64).log2(), &LAW.into(), SIGMA)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_is_the_digest_of_a_sentence() {
+        assert_eq!(PUBLIC_SEED.0, *blake3::hash(PUBLIC_SENTENCE.as_bytes()).as_bytes());
+    }
+
+    #[test]
+    fn the_constants_are_those_of_the_ring() {
+        let ring = ring().unwrap();
+        assert_eq!((ring.n(), ring.q().value(), ring.bits(Level::Main)), (N, Q, Q_BITS));
+        let gadget = gadget().unwrap();
+        assert_eq!((gadget.digits(), gadget.base_log2(), gadget.drop_log2()), (2, 16, 18));
+        assert!(gadget.fits(Q_BITS));
+        assert!(security().unwrap().bits >= 128.0);
+        assert!((NORM - N as f64 * LAW.variance()).abs() < 1e-9);
+    }
+}

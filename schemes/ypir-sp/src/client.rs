@@ -1,0 +1,70 @@
+//! The client: ask, read the answer. It holds nothing but what is public, and every query has a secret of its own.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
+//! index past the end.
+
+use crate::YpirSp;
+use crate::message::{Answer, Query};
+use crate::params::Params;
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_lattice::secret::Secret;
+use sotto_silent::vector::{Encryption, bytes_of};
+
+/// A client to be: there is nothing to take in.
+pub struct Prepare {
+    params: Params,
+}
+
+impl sotto_core::Prepare<YpirSp> for Prepare {
+    fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { params: params.clone() })
+    }
+
+    fn finish(self) -> Result<Client> {
+        let encryption = Encryption::new(self.params.m())?;
+        Ok(Client { params: self.params, encryption })
+    }
+}
+
+/// A client.
+pub struct Client {
+    params: Params,
+    encryption: Encryption,
+}
+
+/// The secret of one query, which is wiped when dropped.
+pub struct Pending {
+    secret: Secret,
+}
+
+impl sotto_core::Client<YpirSp> for Client {
+    type Pending = Pending;
+
+    fn keys(&self) {}
+
+    /// The paper's Query: an encrypted unit vector under a fresh secret, and the packing keys of that secret.
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let m = self.params.m();
+        if index.0 >= m as u64 {
+            return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
+        }
+        let (encrypted, secret) = self.encryption.unit(m, index.0 as u32, self.params.bits(), rng);
+        Ok((One(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
+    }
+
+    /// The paper's Extract: decrypt each packed ciphertext, and round to the nearest number.
+    fn recover(&mut self, pending: Pending, One(Answer(groups)): One<Answer>) -> Result<Record> {
+        if groups.len() != self.params.groups() {
+            return Err(Misuse::Foreign("ticket").into());
+        }
+        let (bits, l) = (self.params.bits(), self.params.l());
+        let mut record = Vec::with_capacity(l.next_multiple_of(2));
+        for [mask, body] in &groups {
+            let numbers = self.encryption.numbers(&pending.secret, bits, mask, body);
+            let missing = l.saturating_sub(record.len()).div_ceil(2);
+            record.extend(numbers.iter().take(missing).flat_map(|number| bytes_of(*number)));
+        }
+        record.truncate(l);
+        Ok(Record::new(record))
+    }
+}

@@ -1,0 +1,48 @@
+//! YPIR+SP (Menon and Wu, USENIX Security 2024), with the products packed by InspiRING (InsPIRe, eprint 2025/1352).
+//!
+//! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client that has never been seen
+//! before sends an encrypted unit vector and the keys that pack the products: nothing is downloaded first, and nothing is kept.
+//! README.md has the symbol table, the deviations from the papers, and what is heuristic.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | choosing a matrix shape and word sizes for a table |
+//! | [`message`] | query and answer, and their bits on the wire |
+//! | [`client`] | query, recover |
+//! | `server` | encode, open, answer (feature `server`) |
+//! | `revise` | changed bytes, and the groups they touch (feature `server`) |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod client;
+pub mod message;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct YpirSp;
+
+impl Scheme for YpirSp {
+    const ID: SchemeId = SchemeId("ypir-sp/1");
+    const TITLE: &'static str = "YPIR+SP (USENIX Security 2024), packed by InspiRING";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<YpirSp>();

@@ -1,0 +1,230 @@
+//! Parameters: `l` bytes in a record, `m` records, and the bits of everything that is sent.
+
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_math::matrix::PanelLayout;
+use sotto_prg::PublicSeed;
+use sotto_silent::lattice::{self, DIGITS, GROUP_BYTES, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET};
+use sotto_silent::vector::Bits;
+use sotto_silent::{bound, lattice::SIGMA};
+use std::ops::RangeInclusive;
+
+/// Most bytes in a record: 256 packed ciphertexts.
+pub const MAX_RECORD_BYTES: u64 = 1 << 20;
+
+/// Most records. Their noise alone stops a little above, by the bits of a query's words.
+pub const MAX_RECORDS: u64 = 1 << 20;
+
+/// Bits of a query's word.
+pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
+
+/// Bits of a key's coefficient.
+pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
+
+/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
+pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
+
+/// Work of drawing an error and of the transforms for one query word, by measurement.
+const WORD_OPS: u64 = 14_000;
+
+/// Work of a client's keys, by measurement.
+const KEYS_OPS: u64 = 400_000_000;
+
+/// Work of a packed coefficient: what is done once the passes are through.
+const PACKED_OPS: u64 = 6000;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Name of the ring: [`SET`].
+    pub set: String,
+    /// Bytes in a record: rows of the matrix, `l`.
+    pub record_bytes: u64,
+    /// How many records: columns of the matrix, `m`.
+    pub records: u64,
+    /// Bits of a query's word that are sent.
+    pub query_bits: u8,
+    /// Bits of a key's coefficient that are sent.
+    pub key_bits: u8,
+    /// Bits of a coefficient of an answer: of masks, of bodies.
+    pub answer_bits: [u8; 2],
+    /// Seed of the public polynomials: [`PUBLIC_SEED`].
+    pub seed: PublicSeed,
+}
+
+impl ParamsLiteral {
+    /// The bits of all messages.
+    pub fn bits(&self) -> Bits {
+        let [mask, body] = self.answer_bits.map(u32::from);
+        Bits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
+    }
+
+    /// Packed ciphertexts of a record.
+    pub fn groups(&self) -> u64 {
+        self.record_bytes.div_ceil(GROUP_BYTES as u64)
+    }
+
+    /// Bytes of a query: its words, and the bodies of two keys.
+    pub fn query_bytes(&self) -> u64 {
+        packed(self.records, self.query_bits) + KEY_BODIES as u64 * packed(N as u64, self.key_bits)
+    }
+
+    /// Bytes of an answer: a mask and a body for each group.
+    pub fn answer_bytes(&self) -> u64 {
+        let [mask, body] = self.answer_bits.map(|bits| packed(N as u64, bits));
+        self.groups() * (mask + body)
+    }
+
+    /// Bytes of the matrix in an image: rows padded to 64, columns to 4.
+    pub fn matrix_bytes(&self) -> u64 {
+        self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
+    }
+
+    /// Bytes of the digits beside it.
+    pub fn digit_bytes(&self) -> u64 {
+        let rows = (N - 1) as u64 * u64::from(DIGITS.count);
+        // Of five words in four lines each; the rows of a tile that make no bunch of five have lines of their own.
+        let lines = rows / 32 * 26 + (rows % 32 - rows % 32 / 5);
+        self.groups() * (lines * N as u64 * 8 + packed(N as u64, self.bits().mask as u8))
+    }
+
+    /// Bound on log2 of the probability that a byte of a record comes out wrong.
+    pub fn failure_log2(&self) -> f64 {
+        bound::number_failure_log2(self.record_bytes.div_ceil(2), self.records, self.bits())
+    }
+}
+
+/// Bodies of both keys of a query.
+pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
+
+/// Bytes that hold `words` words of `bits` bits.
+fn packed(words: u64, bits: u8) -> u64 {
+    (words * u64::from(bits)).div_ceil(8)
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    l: usize,
+    m: usize,
+    security: Security,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// Rows of the matrix: bytes in a record.
+    pub fn l(&self) -> usize {
+        self.l
+    }
+    /// Columns of the matrix: records.
+    pub fn m(&self) -> usize {
+        self.m
+    }
+    /// Packed ciphertexts of a record.
+    pub fn groups(&self) -> usize {
+        self.l.div_ceil(GROUP_BYTES)
+    }
+    /// The bits of all messages.
+    pub fn bits(&self) -> Bits {
+        self.literal.bits()
+    }
+    /// Byte planes the server cuts a query word into.
+    pub fn planes(&self) -> usize {
+        usize::from(self.literal.query_bits.div_ceil(8))
+    }
+    /// Where the bytes of the matrix lie.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.l, self.m)
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        if literal.set != SET {
+            return Err(field("set", format!("must be \"{SET}\"")));
+        }
+        // A server that chose the public polynomials could try some until it liked them: the seed is fixed for everyone.
+        if literal.seed != PUBLIC_SEED {
+            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+        }
+        let l = in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
+        let m = in_range("records", literal.records, MAX_RECORDS)?;
+        within("query_bits", literal.query_bits, QUERY_BITS)?;
+        within("key_bits", literal.key_bits, KEY_BITS)?;
+        let [mask, body] = literal.answer_bits;
+        within("answer_bits", mask, MASK_BITS)?;
+        within("answer_bits", body, *MASK_BITS.start()..=mask)?;
+        let security = lattice::security()?;
+        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
+        if failure_log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        Ok(Params { literal, l, m, security, failure_log2 })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let literal = &self.literal;
+        let (variance, margin) = bound::variance_and_margin(literal.records, literal.bits());
+        let resident = literal.matrix_bytes() + literal.digit_bytes();
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: literal.records,
+            record_bytes: literal.record_bytes,
+            costs: Costs {
+                query_bytes: literal.query_bytes(),
+                answer_bytes: literal.answer_bytes(),
+                server_ops: server_ops(literal),
+                client_ops: KEYS_OPS + literal.records * WORD_OPS,
+                resident_bytes: resident,
+                ..Costs::default()
+            },
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("l", literal.record_bytes.to_string()),
+                ("m", literal.records.to_string()),
+                ("d", N.to_string()),
+                ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+                ("sigma", SIGMA.to_string()),
+                ("packed ciphertexts", literal.groups().to_string()),
+                ("byte planes", self.planes().to_string()),
+                ("bytes of digits", literal.digit_bytes().to_string()),
+                ("noise", format!("2^{:.1} of a margin of 2^{:.1}", variance.log2() / 2.0, margin.log2())),
+            ],
+        }
+    }
+}
+
+/// Work of an answer: both passes read their tables once, and each coefficient is packed.
+pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
+    (literal.matrix_bytes() + literal.digit_bytes()) * work::READ_BYTE
+        + literal.groups() * N as u64 * PACKED_OPS
+}
+
+fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
+    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
+    usize::try_from(value)
+        .ok()
+        .filter(|_| (1..=most).contains(&value))
+        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}

@@ -1,0 +1,104 @@
+//! The server: one pass over the matrix, and one over the digits, for a few queries at once.
+
+use crate::YpirSp;
+use crate::message::{Answer, Query};
+use crate::params::Params;
+use sotto_core::server::together;
+use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::tiles::Turned;
+use sotto_silent::matrix::{Matrix, write_matrix};
+use sotto_silent::packed::Packed;
+use sotto_silent::samples::Samples;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
+const BATCH: usize = 4;
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    matrix: Matrix,
+    packed: Packed,
+}
+
+/// A query as both passes take it.
+struct Prepared {
+    planes: QueryPlanes,
+    keys: Turned,
+}
+
+impl sotto_core::Server<YpirSp> for Server {
+    type Session = ();
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        let packed = Packed::new(params.groups(), params.bits())?;
+        out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
+        write_matrix(params.layout(), Section::Resident, rows, out)?;
+        write_digits(params, &packed, packed.together(0..params.groups()), out)
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        let packed = Packed::new(params.groups(), params.bits())?;
+        let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
+        Ok(Server { params: params.clone(), matrix, packed })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let packed = Packed::new(params.groups(), params.bits())?;
+        Ok(Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?.records())
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    /// Answer: multiply the matrix by the words of a few queries in one pass; then pack what came of it, in one pass over the
+    /// digits, with the keys of each.
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
+        together(prepared, |queries: Vec<Prepared>| {
+            queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
+        })
+    }
+}
+
+impl Server {
+    fn prepare(&self, query: &Query) -> Result<Prepared> {
+        let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
+        let bad = || PeerMisbehaved::NotCanonical("query");
+        Ok(Prepared { planes, keys: self.packed.keys(&query.keys).ok_or_else(bad)? })
+    }
+
+    fn answers(&self, queries: &[Prepared]) -> Vec<Answer> {
+        let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
+        let keys: Vec<&Turned> = queries.iter().map(|query| &query.keys).collect();
+        let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
+        let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
+        let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
+        let (_, digits) = self.matrix.parts();
+        self.packed.pack(digits, &keys, &products).into_iter().map(Answer).collect()
+    }
+}
+
+/// Writes the digits of some groups, which the matrix has already.
+pub(crate) fn write_digits(
+    params: &Params,
+    packed: &Packed,
+    groups: Vec<Range<usize>>,
+    out: &dyn Sink,
+) -> Result<()> {
+    let samples = Samples::new(params.layout())?;
+    let start = params.literal().matrix_bytes();
+    let total = groups.iter().map(|groups| groups.len() as u64).sum();
+    let mut done = 0;
+    for groups in groups {
+        let count = groups.len() as u64;
+        let of_group = |group| samples.of_group(group, |at, bytes| out.read_at(Section::Resident, at, bytes));
+        packed.write(groups, of_group, (out, Section::Resident, start))?;
+        done += count;
+        out.progress("digits", done, total);
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! A small table, and lookups in it.
