@@ -11,9 +11,9 @@
 //! ```
 //!
 //! and a number is read right if that stays below q / 2^17. Proxies of variance add as in `sotto_lattice::noise`. Errors are
-//! drawn by the client after the table is there, and a rounded mask meets a fresh secret, for which a ternary number's proxy is its
-//! variance: these hold for every table. Two things are heuristic, as in the works this follows: that roundings of
-//! words and digits of switches are independent and uniform. Both are functions of the table and of public numbers, so the
+//! drawn by the client after the table is there, and a rounded mask meets a fresh secret, for which a ternary number's proxy
+//! is its variance: these hold for every table. Two things are heuristic, as in the works this follows: that roundings of
+//! words and digits of switches are independent and uniform. Digits are functions of the table and of public numbers, so the
 //! bound is for tables that were not made against those.
 
 use crate::lattice::{DIGITS, N, NORM, P_LOG2, Q, Q_BITS, SIGMA};

@@ -11,6 +11,7 @@ use sotto_lattice::secret::Law;
 use sotto_lattice::security;
 use sotto_math::gadget::Gadget;
 use sotto_math::modulus::Modulus;
+use sotto_math::tiles::Packing;
 use sotto_prg::PublicSeed;
 
 /// The name of the ring, for literals.
@@ -43,6 +44,22 @@ pub const P_LOG2: u32 = 16;
 
 /// Bytes of a record in one packed ciphertext.
 pub const GROUP_BYTES: usize = 2 * N;
+
+/// Groups of numbers, each a packed ciphertext, in records of so many bytes.
+pub const fn groups(record_bytes: u64) -> u64 {
+    record_bytes.div_ceil(GROUP_BYTES as u64)
+}
+
+/// Bytes of the digits and masks of so many groups in an image.
+pub const fn digit_bytes(groups: u64, mask_bits: u32) -> u64 {
+    let lines = Packing::Residues.lines_of_table((N - 1) * DIGITS.count as usize) as u64;
+    groups * (lines * N as u64 * 8 + mask_bytes(mask_bits))
+}
+
+/// Bytes of a mask.
+pub(crate) const fn mask_bytes(mask_bits: u32) -> u64 {
+    (N as u64 * mask_bits as u64).div_ceil(8)
+}
 
 /// Seed of all that is public: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose it.
 pub const PUBLIC_SEED: PublicSeed = PublicSeed([

@@ -5,7 +5,7 @@
 //! masks  | for each group the packed ciphertext's mask, `mask_bits` a coefficient, in whole bytes
 //! ```
 
-use crate::lattice::{self, GROUP_BYTES, N};
+use crate::lattice::{self, N, digit_bytes, mask_bytes};
 use crate::vector::Bits;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Section, Sink};
@@ -25,23 +25,6 @@ pub struct Packed {
     bits: Bits,
 }
 
-/// Groups of numbers in records of so many bytes.
-pub fn groups(record_bytes: u64) -> u64 {
-    record_bytes.div_ceil(GROUP_BYTES as u64)
-}
-
-/// Bytes of the digits and masks of so many groups.
-pub fn bytes(groups: u64, mask_bits: u32) -> u64 {
-    let rows = (N - 1) * lattice::DIGITS.count as usize;
-    let lines = sotto_math::tiles::Packing::Residues.lines_of_table(rows) as u64;
-    groups * (lines * N as u64 * 8 + mask_bytes(mask_bits))
-}
-
-/// Bytes of a mask.
-fn mask_bytes(mask_bits: u32) -> u64 {
-    (N as u64 * u64::from(mask_bits)).div_ceil(8)
-}
-
 /// Groups whose digits share lines of the image, and are made together.
 const TOGETHER: usize = TileLayout::GROUP_COLS;
 
@@ -59,7 +42,7 @@ impl Packed {
 
     /// Bytes in an image.
     pub fn bytes(&self) -> u64 {
-        bytes(self.groups as u64, self.bits.mask)
+        digit_bytes(self.groups as u64, self.bits.mask)
     }
 
     /// Groups that are written together with any of these, each once.
@@ -135,8 +118,8 @@ impl Packed {
             .map(|bodies| self.packing.keys(&bodies))
     }
 
-    /// Packs the products of many queries: one pass over the digits, of which threads of the current pool take stretches. For each
-    /// query and group, mask and body of the packed ciphertext, in the bits that are sent.
+    /// Packs the products of many queries: one pass over the digits, of which threads of the current pool take stretches.
+    /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent.
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long, or there is not a number of N products for each group and query.

@@ -1,8 +1,8 @@
 //! The masks of products: for each number of a record, the polynomial whose product with the secret has in its constant
 //! coefficient what the secret adds to that number's product with a query.
 //!
-//! Word i of block k of a query is coefficient i of `a_k s + e_k`. So a row `d` of the matrix adds up to the constant coefficient of
-//! `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one transform for each N numbers of the table.
+//! Word i of block k of a query is coefficient i of `a_k s + e_k`. So a row `d` of the matrix adds up to the constant
+//! coefficient of `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one transform for each N numbers of the table.
 
 use crate::lattice::{self, GROUP_BYTES, N};
 use rayon::prelude::*;

@@ -5,7 +5,7 @@ use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::lattice::{self, DIGITS, GROUP_BYTES, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET};
+use sotto_silent::lattice::{self, DIGITS, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET};
 use sotto_silent::vector::Bits;
 use sotto_silent::{bound, lattice::SIGMA};
 use std::ops::RangeInclusive;
@@ -63,7 +63,7 @@ impl ParamsLiteral {
 
     /// Packed ciphertexts of a record.
     pub fn groups(&self) -> u64 {
-        self.record_bytes.div_ceil(GROUP_BYTES as u64)
+        lattice::groups(self.record_bytes)
     }
 
     /// Bytes of a query: its words, and the bodies of two keys.
@@ -82,12 +82,9 @@ impl ParamsLiteral {
         self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
     }
 
-    /// Bytes of the digits beside it.
+    /// Bytes of the digits and masks beside it.
     pub fn digit_bytes(&self) -> u64 {
-        let rows = (N - 1) as u64 * u64::from(DIGITS.count);
-        // Of five words in four lines each; the rows of a tile that make no bunch of five have lines of their own.
-        let lines = rows / 32 * 26 + (rows % 32 - rows % 32 / 5);
-        self.groups() * (lines * N as u64 * 8 + packed(N as u64, self.bits().mask as u8))
+        lattice::digit_bytes(self.groups(), self.bits().mask)
     }
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
@@ -125,7 +122,7 @@ impl Params {
     }
     /// Packed ciphertexts of a record.
     pub fn groups(&self) -> usize {
-        self.l.div_ceil(GROUP_BYTES)
+        lattice::groups(self.l as u64) as usize
     }
     /// The bits of all messages.
     pub fn bits(&self) -> Bits {

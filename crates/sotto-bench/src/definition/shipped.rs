@@ -31,6 +31,8 @@ pub fn shipped() -> &'static [Shipped] {
         "rows-32kib",
         "rows-100kb",
         "narrow-rows",
+        "keyless",
+        "wallet",
         "bfv-family",
         "grid",
         "chain-state",

@@ -94,7 +94,7 @@ impl<'a> Descent<'a> {
         let half = n / 2;
         let ahead = &mut self.ahead[usize::from(swapped)];
         for place in 0..n {
-            let cycle = (place / half ^ usize::from(swapped)) * half;
+            let cycle = ((place / half) ^ usize::from(swapped)) * half;
             for i in 0..AHEAD {
                 let row = cycle + (place + first + i) % half;
                 ahead[i * n + place] = self.values[row * (n + GAP) + place];

@@ -137,7 +137,7 @@ mod tests {
                 let mut bytes = vec![0; strip.block_bytes(&layout) * layout.blocks()];
                 let all: Vec<_> = strip
                     .polynomials()
-                    .map(|(row, col)| ((row, col), (0..n).map(|i| word(row, col, i)).collect()))
+                    .map(|(row, col)| ((row, col), (0..n).map(|i| word(row, col, i)).collect::<Vec<_>>()))
                     .collect();
                 count += all.len();
                 all.chunks(8).for_each(|some| strip.put(&layout, some, &mut bytes));

@@ -183,7 +183,7 @@ mod tests {
             let turned = |polynomials: &[u64], turn: Turn| -> Vec<u64> {
                 let half = n / 2;
                 let from = |slot: usize| {
-                    let cycle = slot / half ^ usize::from(turn.swapped);
+                    let cycle = (slot / half) ^ usize::from(turn.swapped);
                     polynomials[cycle * half + (slot % half + turn.by) % half]
                 };
                 (0..n).map(from).collect()

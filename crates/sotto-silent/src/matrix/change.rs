@@ -30,8 +30,8 @@ mod writing {
         byte: u8,
     }
 
-    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). The matrix is at the start of its
-    /// section. Memory is about 40 bytes per changed byte.
+    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). The matrix is at the start of
+    /// its section. Memory is about 40 bytes per changed byte.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors.

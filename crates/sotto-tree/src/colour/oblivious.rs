@@ -123,7 +123,7 @@ impl Secret {
 
     /// Puts the word of each of these secret places, among the `height` there are, in its stead.
     fn take(&self, height: usize, places: &mut [u64]) {
-        // What the compiler knows of a place's size would tell it that the mask below is a comparison, which it makes a branch of.
+        // If the compiler knew how small a place is, it would know the mask below for a comparison, and make a branch of it.
         let places = black_box(places);
         let mut sums = [0u64; LAYERS];
         for (p, word) in (0u64..).zip(&self.words).take(height) {

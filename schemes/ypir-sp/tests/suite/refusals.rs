@@ -1,0 +1,115 @@
+//! What a server and a client refuse, and whose fault it is.
+
+use crate::setup::{Table, bytes, literal};
+use sotto_core::{
+    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section,
+    Server as _, Wire,
+};
+use sotto_math::bits::pack_words;
+use sotto_silent::lattice::N;
+use sotto_silent::vector::largest;
+use sotto_testkit::memory::MemorySink;
+use std::sync::Arc;
+use ypir_sp::YpirSp;
+use ypir_sp::message::{Answer, Query};
+use ypir_sp::params::Params;
+use ypir_sp::server::Server;
+
+fn table() -> Table {
+    Table::new(literal(5000, 9, [50, 50], [37, 30]), bytes(5000 * 9))
+}
+
+#[test]
+fn words_that_no_residue_is_cut_to_are_refused() {
+    let table = table();
+    let params = &table.params;
+    let (asked, answer, _) = table.lookup(&mut table.client(), 3, "query");
+    assert!(Query::take(params, &asked).is_ok());
+    let mut word = Vec::new();
+    pack_words(&[largest(50) + 1], 50, &mut word);
+    let refused = |bytes: &[u8]| {
+        matches!(Query::take(params, bytes), Err(Error::Peer(PeerMisbehaved::NotCanonical(_))))
+    };
+    // The first word of the vector, and the first coefficient of a key.
+    for at in [0, asked.len() - N * 50 / 8] {
+        let mut bad = asked.clone();
+        bad[at..at + word.len() - 1].copy_from_slice(&word[..word.len() - 1]);
+        bad[at + word.len() - 1] |= word[word.len() - 1];
+        assert!(refused(&bad), "{at}");
+    }
+    // Nine words of 50 bits leave six bits of their last byte.
+    let mut bad = asked.clone();
+    bad[(9usize * 50).div_ceil(8) - 1] |= 0x80;
+    assert!(refused(&bad));
+    for len in [0, asked.len() - 1, asked.len() + 1] {
+        let mut bad = asked.clone();
+        bad.resize(len, 0);
+        assert!(matches!(Query::take(params, &bad), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
+    }
+    let mut sent = Vec::new();
+    answer.put(params, &mut sent);
+    assert_eq!(Answer::take(params, &sent).unwrap(), answer);
+    assert!(matches!(Answer::take(params, &sent[1..]), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
+}
+
+#[test]
+fn literals_that_promise_too_much_are_refused() {
+    let refused = |literal| match Params::check(literal) {
+        Err(Error::Params(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let good = || literal(4096, 1000, [42, 46], [26, 18]);
+    assert!(Params::check(good()).is_ok());
+    let wide = literal(4096, 1 << 20, [42, 46], [26, 18]);
+    assert!(matches!(refused(wide), ParamsError::Unreliable { .. }));
+    for (name, bad) in [
+        ("set", ypir_sp::params::ParamsLiteral { set: "n1024".into(), ..good() }),
+        ("seed", ypir_sp::params::ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
+        ("record_bytes", literal(0, 10, [42, 46], [26, 18])),
+        ("record_bytes", literal((1 << 20) + 1, 10, [42, 46], [26, 18])),
+        ("records", literal(4096, (1 << 20) + 1, [42, 46], [26, 18])),
+        ("query_bits", literal(4096, 10, [51, 46], [26, 18])),
+        ("key_bits", literal(4096, 10, [42, 39], [26, 18])),
+        ("answer_bits", literal(4096, 10, [42, 46], [38, 18])),
+        ("answer_bits", literal(4096, 10, [42, 46], [26, 27])),
+        ("answer_bits", literal(4096, 10, [42, 46], [26, 17])),
+    ] {
+        match refused(bad) {
+            ParamsError::Field { field, .. } => assert_eq!(field, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+/// One byte changes the digits of its group, and of those that share lines with it; no others.
+#[test]
+fn a_change_touches_the_groups_that_are_written_together() {
+    let literal = literal(5 * 4096, 3, [50, 50], [37, 30]);
+    let table = Table::new(literal, bytes(5 * 4096 * 3));
+    let matrix = table.params.literal().matrix_bytes() as usize;
+    let mut first = table.records[..5 * 4096].to_vec();
+    first[4 * 4096 + 7] ^= 1;
+    let change = Change { record: 0, offset: 4 * 4096 + 7, bytes: vec![first[4 * 4096 + 7]] };
+    let sink = MemorySink::holding(table.image.clone());
+    YpirSp::revise(&table.params, &[change], &sink).unwrap();
+    let revised = sink.into_image();
+    let (old, new) = (&table.image, &revised);
+    let of = |image: &sotto_testkit::memory::MemoryImage| {
+        image.section(Section::Resident).unwrap()[matrix..].to_vec()
+    };
+    let (old, new) = (of(old), of(new));
+    // A run of four columns, and then one of the fifth: 26 lines of each column to a tile of 32 rows.
+    let run = 26 * 64;
+    assert_eq!(old[..4 * run], new[..4 * run]);
+    assert_ne!(old[4 * run..5 * run], new[4 * run..5 * run]);
+    let server = Server::open(&table.params, Arc::new(revised)).unwrap();
+    let changed = Table { server, records: [first, table.records[5 * 4096..].to_vec()].concat(), ..table };
+    for index in 0..3 {
+        let (_, _, record) = changed.lookup(&mut changed.client(), index, "changed");
+        assert_eq!(record, changed.record(index));
+    }
+    let past = Change { record: 3, offset: 0, bytes: vec![0] };
+    let sink = MemorySink::holding(changed.image.clone());
+    let refused = YpirSp::revise(&changed.params, &[past], &sink);
+    assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));
+}
