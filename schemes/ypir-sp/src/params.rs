@@ -174,7 +174,7 @@ impl sotto_core::Params for Params {
 
     fn report(&self) -> ParamsReport {
         let literal = &self.literal;
-        let (variance, margin) = bound::variance_and_margin(literal.records, literal.bits());
+        let ([errors, roundings], margin) = bound::variances_and_margin(literal.records, literal.bits());
         let resident = literal.matrix_bytes() + literal.digit_bytes();
         ParamsReport {
             digest: ParamsDigest([0; 32]),
@@ -199,7 +199,8 @@ impl sotto_core::Params for Params {
                 ("packed ciphertexts", literal.groups().to_string()),
                 ("byte planes", self.planes().to_string()),
                 ("bytes of digits", literal.digit_bytes().to_string()),
-                ("noise", format!("2^{:.1} of a margin of 2^{:.1}", variance.log2() / 2.0, margin.log2())),
+                ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
+                ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
             ],
         }
     }
