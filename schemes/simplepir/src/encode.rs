@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Writes both sections of an image.
 ///
 /// # Errors
-/// [`Misuse::Rule`] if `rows` has another shape than `params`; storage errors.
+/// As [`write_matrix`].
 pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     out.reserve(Section::Resident, params.matrix_bytes())?;
     out.reserve(HINT, params.hint_bytes())?;
