@@ -11,7 +11,8 @@ use crate::ring::Level;
 /// Slots that are transposed together: eight lines of each row.
 const TOGETHER: usize = 64;
 
-/// Masks that are collected together: so many neighbours share the lines that they lie in.
+/// Masks that are collected together, and the side of the squares in which values lie: a mask is a diagonal, and eight of them
+/// side by side go through two squares at a time.
 const AHEAD: usize = 8;
 
 /// Words between two rows' ends and starts: rows of a power of two would all fall into the same few places of a cache.
@@ -21,7 +22,7 @@ const GAP: usize = 8;
 #[derive(Debug)]
 pub struct Descent<'a> {
     packing: &'a Inspiring,
-    /// A row for each place of a mask's slot, a column for each place in the transform of that row.
+    /// A row for each place of a mask's slot, a column for each place in the transform of that row; see [`square`].
     values: Vec<u64>,
     /// Of each list, the masks that come next, in the order of cycles.
     ahead: [Vec<u64>; 2],
@@ -45,7 +46,7 @@ impl<'a> Descent<'a> {
         packing.cycles.iter().zip(0..).for_each(|(slot, place)| place_of[*slot] = place);
         let plan = packing.ring.plan();
         let inverse = vec![plan.modulus().inv(n as u64); n];
-        let mut values = vec![0; n * (n + GAP)];
+        let mut values = vec![0; n * n];
         let mut rows = vec![0; TOGETHER * (n + GAP)];
         for first in (0..n).step_by(TOGETHER) {
             for (j, sample) in samples.chunks_exact(n).enumerate() {
@@ -57,8 +58,10 @@ impl<'a> Descent<'a> {
                 let row = &mut row[..n];
                 plan.forward(row);
                 plan.mul(row, &inverse);
-                let out = &mut values[place * (n + GAP)..][..n];
-                out.iter_mut().zip(&packing.cycles).for_each(|(out, slot)| *out = row[*slot]);
+                for (col, slots) in packing.cycles.chunks_exact(AHEAD).enumerate() {
+                    let out = &mut values[square(n, *place, AHEAD * col)..][..AHEAD];
+                    out.iter_mut().zip(slots).for_each(|(out, slot)| *out = row[*slot]);
+                }
             }
         }
         let zero = || vec![0; n];
@@ -93,11 +96,14 @@ impl<'a> Descent<'a> {
         let n = self.packing.ring.n();
         let half = n / 2;
         let ahead = &mut self.ahead[usize::from(swapped)];
-        for place in 0..n {
-            let cycle = ((place / half) ^ usize::from(swapped)) * half;
-            for i in 0..AHEAD {
-                let row = cycle + (place + first + i) % half;
-                ahead[i * n + place] = self.values[row * (n + GAP) + place];
+        for cycle in [0, half] {
+            let other = if swapped { half - cycle } else { cycle };
+            for k in 0..half {
+                for i in 0..AHEAD {
+                    // The length of a cycle is a power of two, and a mask is no division.
+                    let row = other + ((k + first + i) & (half - 1));
+                    ahead[i * n + cycle + k] = self.values[square(n, row, cycle + k)];
+                }
             }
         }
     }
@@ -146,6 +152,11 @@ impl<'a> Descent<'a> {
         assert_eq!(self.step, self.packing.steps(), "the end of the way");
         self.packing.slots(&self.masks[0])
     }
+}
+
+/// Where a value lies: in a square of eight rows and columns, and these one row of squares after the other.
+fn square(n: usize, row: usize, col: usize) -> usize {
+    ((row / AHEAD) * (n / AHEAD) + col / AHEAD) * (AHEAD * AHEAD) + row % AHEAD * AHEAD + col % AHEAD
 }
 
 impl Inspiring {
