@@ -258,13 +258,13 @@ fn both<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
 
 /// Whether half of a node's leaves are enough work for another thread, and the others have not enough yet.
 ///
-/// Sharing costs working memory of a few megabytes, so it stops at some four branches per thread.
+/// Sharing costs working memory of a few megabytes, so it stops at some eight branches per thread.
 fn worth_sharing(j: usize, leaves: usize) -> bool {
     #[cfg(feature = "server")]
     let threads = rayon::current_num_threads();
     #[cfg(not(feature = "server"))]
     let threads = 1;
-    threads > 1 && leaves >= 16 && 1usize << j < 4 * threads
+    threads > 1 && leaves >= 8 && 1usize << j < 8 * threads
 }
 
 /// The levels below a node of `count` leaves.
