@@ -53,8 +53,14 @@ impl Packed {
         firsts.into_iter().map(|first| first..self.groups.min(first + TOGETHER)).collect()
     }
 
+    /// Steps of writing groups together, besides those of their samples.
+    pub fn steps(&self) -> usize {
+        self.layout.rows().div_ceil(TileLayout::TILE_ROWS)
+    }
+
     /// Writes the digits and masks of groups that are written [`together`](Self::together), from `start` of a section on.
-    /// `samples` makes the masks of a group's numbers. Memory is 64 MiB for each of these groups.
+    /// `samples` makes the masks of a group's numbers, and `step` hears of [`steps`](Self::steps) steps. Memory is 64 MiB for
+    /// each of these groups.
     ///
     /// # Errors
     /// Those of `samples`; storage errors.
@@ -62,6 +68,7 @@ impl Packed {
         &self,
         groups: Range<usize>,
         samples: impl Fn(usize) -> Result<Vec<u64>> + Sync,
+        step: impl Fn(),
         (out, section, start): (&dyn Sink, Section, u64),
     ) -> Result<()> {
         let (layout, digits) = (&self.layout, self.packing.digits());
@@ -91,6 +98,7 @@ impl Packed {
             for (block, bytes) in bytes.chunks_exact(strip.block_bytes(layout)).enumerate() {
                 out.write_at(section, start + strip.offset(layout, block), bytes)?;
             }
+            step();
         }
         for (descent, group) in descents.into_iter().zip(groups) {
             let mut mask = descent.finish();

@@ -6,7 +6,7 @@
 
 use crate::lattice::{self, GROUP_BYTES, N};
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Sure};
+use sotto_core::{Error, Misuse, Result, Sure};
 use sotto_lattice::ring::Ring;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -20,6 +20,9 @@ const STRIP_COLUMNS: usize = STRIP * N;
 
 /// Numbers in a panel: each is two rows of bytes.
 const NUMBERS: usize = PANEL_ROWS / 2;
+
+/// Steps of one group's masks.
+pub const STEPS: usize = GROUP_BYTES / PANEL_ROWS;
 
 /// What makes the masks of a table.
 pub struct Samples {
@@ -49,7 +52,7 @@ impl Samples {
     }
 
     /// The masks of a group's numbers, in slots, one after the other; numbers past the end of a record have none, that is zero.
-    /// `read` fills a piece of the matrix from some byte on.
+    /// `read` fills a piece of the matrix from some byte on, and `step` hears of [`STEPS`] steps.
     ///
     /// # Errors
     /// Those of `read`.
@@ -57,12 +60,17 @@ impl Samples {
         &self,
         group: usize,
         read: impl Fn(u64, &mut [u8]) -> Result<()> + Sync,
+        step: impl Fn() + Sync,
     ) -> Result<Vec<u64>> {
         let mut masks = vec![0; N * N];
-        let first = group * (GROUP_BYTES / PANEL_ROWS);
-        let panels = masks.par_chunks_exact_mut(NUMBERS * N).enumerate().take(self.layout.panels() - first);
+        let first = group * STEPS;
+        let panels = masks.par_chunks_exact_mut(NUMBERS * N).enumerate();
         panels.try_for_each_init(Workspace::default, |space, (panel, masks)| {
-            self.of_panel(space, first + panel, &read, masks)
+            if first + panel < self.layout.panels() {
+                self.of_panel(space, first + panel, &read, masks)?;
+            }
+            step();
+            Ok::<_, Error>(())
         })?;
         Ok(masks)
     }

@@ -9,9 +9,10 @@ use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::tiles::Turned;
 use sotto_silent::matrix::{Matrix, write_matrix};
 use sotto_silent::packed::Packed;
-use sotto_silent::samples::Samples;
+use sotto_silent::samples::{self, Samples};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
@@ -91,14 +92,15 @@ pub(crate) fn write_digits(
 ) -> Result<()> {
     let samples = Samples::new(params.layout())?;
     let start = params.literal().matrix_bytes();
-    let total = groups.iter().map(|groups| groups.len() as u64).sum();
-    let mut done = 0;
+    let total =
+        groups.iter().map(|groups| groups.len() * samples::STEPS + packed.steps()).sum::<usize>() as u64;
+    let done = AtomicU64::new(0);
+    let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+    out.progress("digits", 0, total);
     for groups in groups {
-        let count = groups.len() as u64;
-        let of_group = |group| samples.of_group(group, |at, bytes| out.read_at(Section::Resident, at, bytes));
-        packed.write(groups, of_group, (out, Section::Resident, start))?;
-        done += count;
-        out.progress("digits", done, total);
+        let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
+        let of_group = |group| samples.of_group(group, read, step);
+        packed.write(groups, of_group, step, (out, Section::Resident, start))?;
     }
     Ok(())
 }
