@@ -32,6 +32,7 @@ pub fn shipped() -> &'static [Shipped] {
         "rows-100kb",
         "narrow-rows",
         "keyless",
+        "keyless-growth",
         "wallet",
         "bfv-family",
         "grid",
