@@ -8,6 +8,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
+//! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
@@ -18,6 +19,7 @@
 
 pub mod bound;
 pub mod lattice;
+pub mod lwe;
 pub mod matrix;
 #[cfg(feature = "server")]
 pub mod packed;
