@@ -10,6 +10,7 @@
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
+//! | [`plain`] | the plain modulus, a value that schemes choose |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
@@ -23,6 +24,7 @@ pub mod lwe;
 pub mod matrix;
 #[cfg(feature = "server")]
 pub mod packed;
+pub mod plain;
 #[cfg(feature = "server")]
 pub mod samples;
 pub mod vector;

@@ -72,17 +72,18 @@ pub fn lowered(before: f64, log2_divisor: f64, h: f64) -> f64 {
 }
 
 /// One external product at rank `k`: digits of the mask times the rows of -s m, digits of the `k` other
-/// components times the rows of m; and for an approximate gadget what was dropped, times a bit m.
+/// components times the rows of m; and for approximate gadgets what was dropped, times a bit m.
 pub fn external_product(
     n: usize,
     k: u32,
-    digits: &Digits,
+    [mask, bodies]: [&Digits; 2],
     log2_modulus: f64,
     [secret_row, message_row]: [f64; 2],
     h: f64,
 ) -> f64 {
-    let rows = secret_row + f64::from(k) * message_row;
-    n as f64 * digits.second_moment(log2_modulus) * rows + (h + 1.0) * digits.dropped()
+    let rows = |digits: &Digits, row: f64| key_switch(n, digits, log2_modulus, row, 0.0);
+    let dropped = h * mask.dropped() + bodies.dropped();
+    rows(mask, secret_row) + f64::from(k) * rows(bodies, message_row) + dropped
 }
 
 /// The first dimension: `rows` products with polynomials of uniform coefficients in [-p/2, p/2).
