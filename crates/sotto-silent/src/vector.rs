@@ -125,6 +125,7 @@ impl Encryption {
 }
 
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
+#[inline]
 pub fn bytes_of(number: u16) -> [u8; 2] {
     let first = number as u8;
     [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8]

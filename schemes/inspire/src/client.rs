@@ -1,0 +1,84 @@
+//! The client: ask, read the answer. It holds nothing but what is public, and every query has a secret of its own.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
+//! index past the end. Column and place are bits of the index, since there is a power of two of places.
+
+use crate::Inspire;
+use crate::message::{Answer, Query};
+use crate::numbers::{NUMBER_BITS, PLAIN};
+use crate::params::Params;
+use crate::selector::Selector;
+use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_lattice::secret::Secret;
+use sotto_math::bits::pack16;
+use sotto_silent::lattice::N;
+use sotto_silent::vector::Encryption;
+use zeroize::Zeroizing;
+
+/// A client to be: there is nothing to take in.
+pub struct Prepare {
+    params: Params,
+}
+
+impl sotto_core::Prepare<Inspire> for Prepare {
+    fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { params: params.clone() })
+    }
+
+    fn finish(self) -> Result<Client> {
+        let encryption = Encryption::new(self.params.m(), PLAIN)?;
+        let selector = Selector::new(self.params.places())?;
+        Ok(Client { params: self.params, encryption, selector })
+    }
+}
+
+/// A client.
+pub struct Client {
+    params: Params,
+    encryption: Encryption,
+    selector: Selector,
+}
+
+/// The secret of one query, which is wiped when dropped.
+pub struct Pending {
+    secret: Secret,
+}
+
+impl sotto_core::Client<Inspire> for Client {
+    type Pending = Pending;
+
+    fn keys(&self) {}
+
+    /// The paper's Query: an encrypted unit vector under a fresh secret with the packing keys of that secret, and the root of the
+    /// place wanted under the same secret.
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let (params, records) = (&self.params, self.params.literal().records);
+        if index.0 >= records {
+            return Err(Misuse::IndexPastEnd { index: index.0, len: records }.into());
+        }
+        let places = params.places();
+        let column = (index.0 >> places.ilog2()) as u32;
+        let place = index.0 as u32 & (places as u32 - 1);
+        let (encrypted, secret) = self.encryption.unit(params.m(), column, params.bits(), rng);
+        let ring = self.encryption.ring();
+        let selector = self.selector.encrypt(ring, &secret, place, params.selector_bits(), rng);
+        Ok((One(Query { words: encrypted.words, keys: encrypted.keys, selector }), Pending { secret }))
+    }
+
+    /// The paper's Extract: decrypt each ciphertext, and round to the nearest number.
+    fn recover(&mut self, pending: Pending, One(Answer(groups)): One<Answer>) -> Result<Record> {
+        let params = &self.params;
+        if groups.len() != params.groups() {
+            return Err(Misuse::Foreign("ticket").into());
+        }
+        let mut numbers = Zeroizing::new(Vec::with_capacity(groups.len() * N));
+        for [mask, body] in &groups {
+            let group = self.encryption.numbers(&pending.secret, params.bits(), mask, body);
+            numbers.extend_from_slice(&group);
+        }
+        let mut record = Vec::new();
+        pack16(&numbers, NUMBER_BITS, &mut record);
+        record.truncate(params.literal().record_bytes as usize);
+        Ok(Record::new(record))
+    }
+}

@@ -1,0 +1,156 @@
+//! Records as columns of the matrix, and columns as records.
+//!
+//! Column j has records t j to t j + t - 1. Of each group of N numbers of theirs it has the t coefficients of the polynomial
+//! that takes their values, one after the other: N numbers of two signed bytes, the residues nearest to zero.
+
+use crate::interpolate::{Way, evaluate_at, transform};
+use crate::numbers::{GROUP_BYTES, NUMBER_BITS, place};
+use crate::params::Params;
+use rayon::prelude::*;
+use sotto_core::{Misuse, Result, Rows, Sure};
+use sotto_math::bits::{pack16, unpack16};
+use sotto_math::matrix::PanelLayout;
+use sotto_silent::lattice::N;
+use sotto_silent::vector::bytes_of;
+
+/// Bytes of a polynomial in the matrix.
+pub(crate) const POLYNOMIAL_BYTES: usize = 2 * N;
+
+/// The columns of a table's records.
+pub struct Columns<'a> {
+    params: &'a Params,
+    rows: &'a dyn Rows,
+}
+
+impl<'a> Columns<'a> {
+    /// Of these records.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if they have another shape than the parameters.
+    pub fn new(params: &'a Params, rows: &'a dyn Rows) -> Result<Self> {
+        let literal = sotto_core::Params::literal(params);
+        if rows.records() != literal.records || rows.record_bytes() as u64 != literal.record_bytes {
+            return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+        }
+        Ok(Columns { params, rows })
+    }
+}
+
+impl Rows for Columns<'_> {
+    fn records(&self) -> u64 {
+        self.params.m() as u64
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.params.l()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (t, bytes) = (self.params.places(), self.rows.record_bytes());
+        let count = out.len() / self.params.l() * t;
+        let start = first * t as u64;
+        let there = (self.rows.records().saturating_sub(start) as usize).min(count);
+        // Places past the last record hold zeroes.
+        let mut records = vec![0; count * bytes];
+        self.rows.read(start, records.get_mut(..there * bytes).sure("no more than there is room for"))?;
+        let columns = records.par_chunks_exact(t * bytes).zip(out.par_chunks_exact_mut(self.params.l()));
+        columns.for_each_init(Vec::new, |room, (records, column)| {
+            let groups = column.chunks_exact_mut(t * POLYNOMIAL_BYTES);
+            for (group, column) in groups.enumerate() {
+                let mut polynomials = Vec::with_capacity(t * N);
+                records.chunks_exact(bytes).for_each(|record| numbers(record, group, &mut polynomials));
+                put(&mut polynomials, room, column);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Interpolates the polynomials of one group, and puts the coefficients.
+pub(crate) fn put(polynomials: &mut [i32], room: &mut Vec<i32>, out: &mut [u8]) {
+    room.resize(N, 0);
+    transform(Way::Interpolate, polynomials, room);
+    for (x, pair) in polynomials.iter().zip(out.as_chunks_mut::<2>().0) {
+        *pair = bytes_of(*x as u16);
+    }
+}
+
+/// The polynomials whose coefficients a group of a column has.
+pub(crate) fn take(column: &[u8], room: &mut Vec<i32>) -> Vec<i32> {
+    room.resize(N, 0);
+    let mut polynomials: Vec<i32> = column.as_chunks::<2>().0.iter().map(|pair| number(*pair)).collect();
+    transform(Way::Evaluate, &mut polynomials, room);
+    polynomials
+}
+
+/// The number of two signed bytes.
+fn number([low, high]: [u8; 2]) -> i32 {
+    i32::from(low as i8) + 256 * i32::from(high as i8)
+}
+
+/// Appends the N numbers of a record in one group; past its end they are zero.
+fn numbers(record: &[u8], group: usize, out: &mut Vec<i32>) {
+    let first = group * GROUP_BYTES as usize;
+    let mut bytes = [0; GROUP_BYTES as usize];
+    let there = record.get(first..).unwrap_or_default();
+    bytes.iter_mut().zip(there).for_each(|(byte, there)| *byte = *there);
+    let numbers = unpack16(&bytes, NUMBER_BITS, N).sure("a group is whole bytes");
+    out.extend(numbers.into_iter().map(i32::from));
+}
+
+/// Puts byte `offset` of a group into its numbers.
+pub(crate) fn put_byte(numbers: &mut [i32], offset: u64, byte: u8) {
+    let (number, before) = place(offset);
+    let (low, bits, mask) = ((1 << NUMBER_BITS) - 1, i32::from(byte) << before, 0xff << before);
+    let parts = [(bits, mask), (bits >> NUMBER_BITS, mask >> NUMBER_BITS)];
+    for (x, (bits, mask)) in numbers.iter_mut().skip(number as usize).zip(parts) {
+        *x = *x & !(mask & low) | bits & low;
+    }
+}
+
+/// Bytes of a record from `offset` on, out of a matrix; `None` if it does not have them.
+pub(crate) fn read_record(
+    (layout, t): (&PanelLayout, usize),
+    matrix: &[u8],
+    record: u64,
+    offset: usize,
+    out: &mut [u8],
+) -> Option<()> {
+    // Eight numbers are fifteen bytes.
+    let (start, end) = (offset / 15 * 15, offset + out.len());
+    let first = start / 15 * 8;
+    let count = (end - start).div_ceil(15) * 8;
+    let (column, k) = ((record / t as u64) as usize, (record % t as u64) as usize);
+    let one = |number: usize| {
+        let group = number / N;
+        evaluate_at(t, k, number % N, |i, at| {
+            let row = ((group * t + i) * N + at) * 2;
+            let byte = |row| matrix.get(layout.offset(row, column)).copied();
+            Some(self::number([byte(row)?, byte(row + 1)?]))
+        })
+    };
+    let numbers: Option<Vec<u16>> = (first..first + count).map(one).collect();
+    let mut bytes = Vec::new();
+    pack16(&numbers?, NUMBER_BITS, &mut bytes);
+    out.copy_from_slice(bytes.get(offset - start..end - start)?);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_put_where_they_are_read() {
+        let record: Vec<u8> = (0..2 * GROUP_BYTES - 100).map(|i| (i * i + 7 * i) as u8).collect();
+        for (group, bytes) in record.chunks(GROUP_BYTES as usize).enumerate() {
+            let (mut expected, mut made) = (Vec::new(), vec![0; N]);
+            numbers(&record, group, &mut expected);
+            for byte in [0xff, 0x00] {
+                (0..bytes.len() as u64).for_each(|offset| put_byte(&mut made, offset, byte));
+            }
+            (0..).zip(bytes).for_each(|(offset, byte)| put_byte(&mut made, offset, *byte));
+            assert_eq!(made, expected);
+        }
+    }
+}

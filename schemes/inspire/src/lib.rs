@@ -1,0 +1,62 @@
+//! InsPIRe (Google, 2025, eprint 2025/1352) with polynomial evaluation: two dimensions, of which the second costs one RGSW
+//! encryption of a monomial.
+//!
+//! Records lie in m columns, t to each. The table has, in the place of a column's t polynomials, the polynomial that takes their
+//! values at t roots of unity: its coefficients are t times as many rows. One pass multiplies all columns by an encrypted unit
+//! vector; the products are packed; and what is left is evaluated at the root that the client encrypted, by Horner's rule.
+//! README.md has the symbol table, the deviations from the paper, and what is heuristic.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`bound`] | the noise bound: products by the selector on top of what `sotto-silent` counts |
+//! | [`select`] | choosing columns, places and word sizes for a table |
+//! | [`message`] | query and answer, and their bits on the wire |
+//! | [`numbers`] | records as numbers of 15 bits |
+//! | [`selector`] | the RGSW encryption of a root of unity |
+//! | [`client`] | query, recover |
+//! | `interpolate` | from the polynomials of a column to the one that takes their values, and back (feature `server`) |
+//! | `columns` | records as columns of the matrix, and columns as records (feature `server`) |
+//! | `server` | encode, open, answer (feature `server`) |
+//! | `revise` | changed bytes, and the groups they touch (feature `server`) |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod bound;
+pub mod client;
+#[cfg(feature = "server")]
+pub mod columns;
+#[cfg(feature = "server")]
+pub mod interpolate;
+pub mod message;
+pub mod numbers;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod select;
+pub mod selector;
+#[cfg(feature = "server")]
+pub mod server;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct Inspire;
+
+impl Scheme for Inspire {
+    const ID: SchemeId = SchemeId("inspire/1");
+    const TITLE: &'static str = "InsPIRe with polynomial evaluation (eprint 2025/1352)";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Inspire>();

@@ -1,0 +1,259 @@
+//! Parameters: bytes in a record, `records` of them, `t` to a column, and the bits of everything that is sent.
+
+use crate::bound;
+use crate::numbers::{self, PLAIN};
+use crate::selector::{BODY_DIGITS, MASK_DIGITS};
+use serde::{Deserialize, Serialize};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
+use sotto_math::matrix::PanelLayout;
+use sotto_prg::PublicSeed;
+use sotto_silent::lattice::{self, DIGITS, GROUP_BYTES, N, Q_BITS, SIGMA};
+use sotto_silent::limits::{self, field, in_range, within};
+use sotto_silent::message::packed_bytes;
+use sotto_silent::vector::Bits;
+use std::ops::RangeInclusive;
+
+/// Most bytes in a record: 274 ciphertexts.
+pub const MAX_RECORD_BYTES: u64 = 1 << 20;
+
+/// Most columns.
+pub const MAX_COLUMNS: u64 = 1 << 20;
+
+/// How many records may share a column. With 16 the digits of packing alone may fill the margin.
+pub const PLACES: [u64; 3] = [2, 4, 8];
+
+/// Bits of a query's word.
+pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
+
+/// Bits of a key's coefficient.
+pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
+
+/// Bits of a coefficient of the selector.
+pub const SELECTOR_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
+
+/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
+pub const MASK_BITS: RangeInclusive<u8> = 17..=37;
+
+/// Work of drawing an error and of the transforms for one query word, by measurement.
+const WORD_OPS: u64 = 14_000;
+
+/// Work of a client's keys and of its selector, by measurement.
+const KEYS_OPS: u64 = 300_000_000;
+
+/// Work of a packed coefficient: what is done once the passes are through.
+const PACKED_OPS: u64 = 6000;
+
+/// Work of a product with the selector, by measurement.
+const PRODUCT_OPS: u64 = 10_500_000;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Name of the ring: [`SET`](lattice::SET).
+    pub set: String,
+    /// Bytes in a record.
+    pub record_bytes: u64,
+    /// How many records.
+    pub records: u64,
+    /// How many records share a column, `t`: a power of two.
+    pub places: u64,
+    /// Bits of a query's word that are sent.
+    pub query_bits: u8,
+    /// Bits of a key's coefficient that are sent.
+    pub key_bits: u8,
+    /// Bits of a coefficient of the selector: of its rows for masks, and for bodies.
+    pub selector_bits: [u8; 2],
+    /// Bits of a coefficient of an answer: of masks, of bodies.
+    pub answer_bits: [u8; 2],
+    /// Seed of the public polynomials: [`PUBLIC_SEED`](lattice::PUBLIC_SEED).
+    pub seed: PublicSeed,
+}
+
+impl ParamsLiteral {
+    /// The bits of all messages but for the selector's.
+    pub fn bits(&self) -> Bits {
+        let [mask, body] = self.answer_bits.map(u32::from);
+        Bits { query: self.query_bits.into(), keys: self.key_bits.into(), mask, body }
+    }
+
+    /// Columns of the matrix, `m`.
+    pub fn columns(&self) -> u64 {
+        self.records.div_ceil(self.places.max(1))
+    }
+
+    /// Groups of a record's numbers, `G`: ciphertexts of an answer.
+    pub fn groups(&self) -> u64 {
+        numbers::groups(self.record_bytes)
+    }
+
+    /// Groups of a column's numbers: packed ciphertexts.
+    pub fn packed(&self) -> u64 {
+        self.groups() * self.places
+    }
+
+    /// Bytes of a query: its words, the bodies of two keys, and those of the selector.
+    pub fn query_bytes(&self) -> u64 {
+        let polynomials = |count: u64, bits| count * packed_bytes(N as u64, bits);
+        let [masks, bodies] = self.selector_bits;
+        packed_bytes(self.columns(), self.query_bits)
+            + polynomials(KEY_BODIES as u64, self.key_bits)
+            + polynomials(MASK_DIGITS.count.into(), masks)
+            + polynomials(BODY_DIGITS.count.into(), bodies)
+    }
+
+    /// Bytes of an answer: a mask and a body for each group.
+    pub fn answer_bytes(&self) -> u64 {
+        let [mask, body] = self.answer_bits.map(|bits| packed_bytes(N as u64, bits));
+        self.groups() * (mask + body)
+    }
+
+    /// Bytes of the matrix in an image: columns padded to 4.
+    pub fn matrix_bytes(&self) -> u64 {
+        self.packed() * GROUP_BYTES as u64 * self.columns().next_multiple_of(4)
+    }
+
+    /// Bytes of the digits and masks beside it.
+    pub fn digit_bytes(&self) -> u64 {
+        lattice::digit_bytes(self.packed(), Q_BITS)
+    }
+
+    /// Bound on log2 of the probability that a byte of a record comes out wrong.
+    pub fn failure_log2(&self) -> f64 {
+        let numbers = numbers::numbers(self.record_bytes);
+        let selector = self.selector_bits.map(u32::from);
+        bound::failure_log2(numbers, self.columns(), self.places, self.bits(), selector)
+    }
+}
+
+/// Bodies of both keys of a query.
+pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    m: usize,
+    places: usize,
+    security: Security,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// Rows of the matrix: bytes of a column.
+    pub fn l(&self) -> usize {
+        self.packed() * GROUP_BYTES
+    }
+    /// Columns of the matrix.
+    pub fn m(&self) -> usize {
+        self.m
+    }
+    /// Records in a column, `t`.
+    pub fn places(&self) -> usize {
+        self.places
+    }
+    /// Groups of a record's numbers: ciphertexts of an answer.
+    pub fn groups(&self) -> usize {
+        self.literal.groups() as usize
+    }
+    /// Groups of a column's numbers: packed ciphertexts.
+    pub fn packed(&self) -> usize {
+        self.groups() * self.places
+    }
+    /// The bits of all messages but for the selector's.
+    pub fn bits(&self) -> Bits {
+        self.literal.bits()
+    }
+    /// Bits of the selector's coefficients.
+    pub fn selector_bits(&self) -> [u32; 2] {
+        self.literal.selector_bits.map(u32::from)
+    }
+    /// Byte planes the server cuts a query word into.
+    pub fn planes(&self) -> usize {
+        usize::from(self.literal.query_bits.div_ceil(8))
+    }
+    /// Where the bytes of the matrix lie.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.l(), self.m)
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        limits::public(&literal.set, &literal.seed)?;
+        if !PLACES.contains(&literal.places) {
+            return Err(field("places", format!("must be one of {PLACES:?}")));
+        }
+        in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
+        in_range("records", literal.records, MAX_COLUMNS * literal.places)?;
+        within("query_bits", literal.query_bits, QUERY_BITS)?;
+        within("key_bits", literal.key_bits, KEY_BITS)?;
+        literal
+            .selector_bits
+            .into_iter()
+            .try_for_each(|bits| within("selector_bits", bits, SELECTOR_BITS))?;
+        let [mask, body] = literal.answer_bits;
+        within("answer_bits", mask, MASK_BITS)?;
+        within("answer_bits", body, *MASK_BITS.start()..=mask)?;
+        let security = lattice::security()?;
+        let failure_log2 = literal.failure_log2();
+        limits::reliable(failure_log2)?;
+        let (m, places) = (literal.columns() as usize, literal.places as usize);
+        Ok(Params { literal, m, places, security, failure_log2 })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let literal = &self.literal;
+        let ([errors, roundings], margin) = bound::variances_and_margin(
+            literal.columns(),
+            literal.places,
+            literal.bits(),
+            self.selector_bits(),
+        );
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: literal.records,
+            record_bytes: literal.record_bytes,
+            costs: Costs {
+                query_bytes: literal.query_bytes(),
+                answer_bytes: literal.answer_bytes(),
+                server_ops: server_ops(literal),
+                client_ops: KEYS_OPS + literal.columns() * WORD_OPS,
+                resident_bytes: literal.matrix_bytes() + literal.digit_bytes(),
+                ..Costs::default()
+            },
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("t", literal.places.to_string()),
+                ("m", literal.columns().to_string()),
+                ("d", N.to_string()),
+                ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+                ("p", PLAIN.modulus().to_string()),
+                ("sigma", SIGMA.to_string()),
+                ("groups of a record", literal.groups().to_string()),
+                ("byte planes", self.planes().to_string()),
+                ("bytes of digits", literal.digit_bytes().to_string()),
+                ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
+                ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
+            ],
+        }
+    }
+}
+
+/// Work of an answer: both passes read their tables once, each coefficient is packed, and each group evaluated.
+pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
+    (literal.matrix_bytes() + literal.digit_bytes()) * work::READ_BYTE
+        + literal.packed() * N as u64 * PACKED_OPS
+        + literal.groups() * literal.places.saturating_sub(1) * PRODUCT_OPS
+}

@@ -1,0 +1,150 @@
+//! The server: one pass over the matrix, and one over the digits, for a few queries at once; then each group of each is
+//! evaluated at the root that its client encrypted.
+
+use crate::Inspire;
+use crate::columns::{Columns, read_record};
+use crate::message::{Answer, Query};
+use crate::params::Params;
+use crate::selector::{MASKS, ROWS, gadgets};
+use rayon::prelude::*;
+use sotto_core::server::together;
+use sotto_core::{Held, Image, Misuse, Params as _, PeerMisbehaved, Result, Rows, Section, Sink, Stored};
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::encrypt::restore;
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::ring::Level;
+use sotto_lattice::scratch::Scratch;
+use sotto_math::gadget::Gadget;
+use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_math::tiles::Turned;
+use sotto_silent::digits::write_digits;
+use sotto_silent::matrix::{Matrix, write_matrix};
+use sotto_silent::packed::{Masks, Packed};
+use std::sync::Arc;
+
+/// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
+const BATCH: usize = 4;
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    matrix: Matrix,
+    packed: Packed,
+    gadgets: [Gadget; 2],
+    /// Masks of a selector's rows, which are the same for everyone.
+    masks: Vec<Vec<u64>>,
+}
+
+/// A query as its steps take it.
+struct Prepared {
+    planes: QueryPlanes,
+    keys: Turned,
+    selector: Gsw,
+}
+
+impl sotto_core::Server<Inspire> for Server {
+    type Session = ();
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let layout = params.layout();
+        out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
+        write_matrix(layout, Section::Resident, &Columns::new(params, rows)?, out)?;
+        let groups = packed.together(0..params.packed());
+        write_digits(layout, &packed, groups, (out, Section::Resident))
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
+        let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), Level::Main, row)).collect();
+        Ok(Server { params: params.clone(), matrix, packed, gadgets: gadgets()?, masks })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let (layout, t) = (params.layout(), params.places());
+        let bytes = layout.bytes() as u64 + packed.bytes();
+        let held = Held::open(image, Section::Resident, "matrix", bytes)?;
+        let literal = params.literal();
+        let (records, record_bytes) = (literal.records, literal.record_bytes as usize);
+        let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            read_record((&layout, t), matrix, record, offset, out)
+        };
+        Ok(Box::new(Stored { held, records, record_bytes, read }))
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    /// The paper's Respond: multiply the matrix by the words of a few queries in one pass; pack what came of it, in one pass over
+    /// the digits, with the keys of each; and evaluate the polynomials that are left.
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
+        together(prepared, |queries: Vec<Prepared>| {
+            queries.chunks(BATCH).flat_map(|some| self.answers(some)).collect()
+        })
+    }
+}
+
+impl Server {
+    fn prepare(&self, query: &Query) -> Result<Prepared> {
+        let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
+        let bad = || PeerMisbehaved::NotCanonical("query");
+        let keys = self.packed.keys(&query.keys).ok_or_else(bad)?;
+        Ok(Prepared { planes, keys, selector: self.selector(query).ok_or_else(bad)? })
+    }
+
+    /// A query's selector under the public masks; `None` if it is none.
+    fn selector(&self, query: &Query) -> Option<Gsw> {
+        let ring = self.packed.ring();
+        let widths = query.selector.iter().zip(self.params.selector_bits());
+        let bodies = widths.flat_map(|(rows, bits)| rows.iter().map(move |row| (row, bits)));
+        let row = |(mask, (body, bits)): (&Vec<u64>, (&Vec<u128>, u32))| {
+            let body = restore(ring, Level::Main, body, bits)?;
+            Some(Cipher::new(ring, Level::Main, mask, std::iter::once(body.as_slice())))
+        };
+        let rows: Option<Vec<Cipher>> = self.masks.iter().zip(bodies).map(row).collect();
+        let [mask, body] = &self.gadgets;
+        Gsw::from_rows([mask, body], rows?)
+    }
+
+    fn answers(&self, queries: &[Prepared]) -> Vec<Result<Answer>> {
+        let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
+        let keys: Vec<&Turned> = queries.iter().map(|query| &query.keys).collect();
+        let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
+        let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
+        let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
+        let (_, digits) = self.matrix.parts();
+        let ciphers = self.packed.ciphers(digits, &keys, &products);
+        let of_query = |(query, ciphers): (&Prepared, Vec<Cipher>)| {
+            let groups = ciphers.par_chunks_exact(self.params.places());
+            let ring = self.packed.ring();
+            let evaluated = groups.map_init(
+                || Scratch::new(ring),
+                |scratch, coefficients| self.evaluated(&query.selector, coefficients, scratch),
+            );
+            Ok(Answer(evaluated.collect::<Option<_>>().ok_or(Misuse::Rule("a polynomial has coefficients"))?))
+        };
+        queries.iter().zip(ciphers).map(of_query).collect()
+    }
+
+    /// Horner's rule: the polynomial with these coefficients at the root that was encrypted, in the bits that are sent.
+    fn evaluated(&self, root: &Gsw, coefficients: &[Cipher], scratch: &mut Scratch) -> Option<[Vec<u64>; 2]> {
+        let (ring, bits) = (self.packed.ring(), self.params.bits());
+        let (last, others) = coefficients.split_last()?;
+        let (mut sum, mut product) = (last.clone(), Cipher::room(ring, Level::Main, 1));
+        for coefficient in others.iter().rev() {
+            root.external_product(ring, &sum, &mut product, scratch);
+            product.add(ring, coefficient);
+            std::mem::swap(&mut sum, &mut product);
+        }
+        let mut sent = |component, bits| {
+            let polynomial = sum.comp_mut(component);
+            ring.inverse(Level::Main, polynomial);
+            self.packed.rounded(polynomial, bits)
+        };
+        Some([sent(0, bits.mask), sent(1, bits.body)])
+    }
+}
