@@ -34,7 +34,7 @@ pub fn variances_and_margin(words: u64, bits: Bits) -> ([f64; 2], f64) {
     let q = Q as f64;
     let unit = |kept: u32| q * (-f64::from(kept)).exp2();
     let vector = words as f64 * MOST * MOST;
-    let switches = |key_error: f64, norm: f64| steps::inspiring(N, &DIGITS, q.log2(), key_error, norm);
+    let switches = |key_error: f64, norm: f64| steps::inspiring(N, N, &DIGITS, q.log2(), key_error, norm);
     let mask = unit(bits.mask).powi(2) * NORM / 4.0;
     let errors = vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM) + mask;
     let lost = |dropped| steps::truncated(0.0, dropped);

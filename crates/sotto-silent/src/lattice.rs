@@ -98,7 +98,7 @@ pub fn gadget() -> Result<Gadget> {
 /// # Errors
 /// None, as [`ring`].
 pub fn packing() -> Result<Inspiring> {
-    let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS);
+    let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS, N);
     Ok(packing.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
 }
 

@@ -97,7 +97,7 @@ impl Encryption {
             out.extend(block.take(words - out.len()));
         }
         let mut errors = Errors { law: &self.gaussian, rng };
-        let keys = Inspiring::generate(ring, &self.gadget, &secret, KEY_MASKS, &mut errors);
+        let keys = Inspiring::generate(ring, &self.gadget, &secret, KEY_MASKS, &mut errors, N);
         let keys = keys.iter().map(|body| truncate(ring, Level::Main, body, bits.keys)).collect();
         (Encrypted { words: out, keys }, secret)
     }

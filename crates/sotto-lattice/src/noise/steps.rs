@@ -96,7 +96,14 @@ pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: 
     f64::from(k) * key_switch(n, digits, log2_modulus, key_error, 0.0) + h * digits.dropped()
 }
 
-/// What packing `n` samples by InspiRING adds to each: the errors of `n - 1` key switches, which no step multiplies.
-pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
-    (n - 1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
+/// What packing so many samples by InspiRING adds to each: the errors of as many key switches less one, which no step multiplies.
+pub fn inspiring(
+    n: usize,
+    samples: usize,
+    digits: &Digits,
+    log2_modulus: f64,
+    key_error: f64,
+    h: f64,
+) -> f64 {
+    samples.saturating_sub(1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
 }
