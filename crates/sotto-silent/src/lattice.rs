@@ -39,7 +39,7 @@ pub const NORM: f64 = N as f64 * 2.0 / 3.0;
 /// is as much as the digits' own part.
 pub const DIGITS: Digits = Digits { count: 2, base_log2: 16, drop_log2: 18 };
 
-/// Log2 of the plain modulus: two bytes of a record are one number.
+/// Log2 of the largest plain modulus: two bytes of the matrix are one number.
 pub const P_LOG2: u32 = 16;
 
 /// Bytes of a record in one packed ciphertext.

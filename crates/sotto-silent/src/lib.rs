@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
+//! | [`plain`] | the plain modulus, a value that schemes choose |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
@@ -21,6 +22,7 @@ pub mod lattice;
 pub mod matrix;
 #[cfg(feature = "server")]
 pub mod packed;
+pub mod plain;
 #[cfg(feature = "server")]
 pub mod samples;
 pub mod vector;

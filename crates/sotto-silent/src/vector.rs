@@ -2,7 +2,8 @@
 //!
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
-use crate::lattice::{self, KEY_MASKS, LAW, N, P_LOG2, Q_BITS, SIGMA};
+use crate::lattice::{self, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
+use crate::plain::Plain;
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::encrypt::{Errors, truncate};
 use sotto_lattice::inspiring::Inspiring;
@@ -49,20 +50,21 @@ pub struct Encrypted {
 /// What encrypts: transforms, the sampler, and the public polynomials.
 pub struct Encryption {
     ring: Ring,
+    plain: Plain,
     gadget: Gadget,
     gaussian: Gaussian,
     blocks: Vec<Vec<u64>>,
 }
 
 impl Encryption {
-    /// For vectors of so many words.
+    /// For vectors of so many words, which select numbers modulo p.
     ///
     /// # Errors
     /// None, as [`lattice::ring`].
-    pub fn new(words: usize) -> Result<Self> {
+    pub fn new(words: usize, plain: Plain) -> Result<Self> {
         let ring = lattice::ring()?;
         let blocks = (0..words.div_ceil(N)).map(|k| lattice::block(&ring, k)).collect();
-        Ok(Encryption { ring, gadget: lattice::gadget()?, gaussian: Gaussian::new(SIGMA), blocks })
+        Ok(Encryption { ring, plain, gadget: lattice::gadget()?, gaussian: Gaussian::new(SIGMA), blocks })
     }
 
     /// The ring.
@@ -76,7 +78,7 @@ impl Encryption {
     pub fn unit(&self, words: usize, index: u32, bits: Bits, rng: &mut dyn CryptoRng) -> (Encrypted, Secret) {
         let (ring, q) = (&self.ring, self.ring.q());
         let secret = Secret::sample(ring, LAW, rng);
-        let (step, dropped) = (step(), bits.dropped());
+        let (step, dropped) = (self.plain.step(), bits.dropped());
         let half = (1 << dropped) >> 1;
         let mut out = Vec::with_capacity(words);
         let mut c = Zeroizing::new(vec![0; N]);
@@ -102,7 +104,7 @@ impl Encryption {
         (Encrypted { words: out, keys }, secret)
     }
 
-    /// The numbers of one packed ciphertext, 16 bits each: `p (b / 2^body - a s / 2^mask)` to the nearest integer.
+    /// The numbers of one packed ciphertext, residues modulo p: `p (b / 2^body - a s / 2^mask)` to the nearest integer.
     ///
     /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 37 bits.
     ///
@@ -114,18 +116,12 @@ impl Encryption {
         ring.forward(Level::Main, &mut product);
         ring.mul(Level::Main, &mut product, secret.slots(ring, Level::Main));
         ring.inverse(Level::Main, &mut product);
-        let half = 1u64 << (bits.mask - P_LOG2 - 1);
         let numbers = body.iter().zip(product.iter()).map(|(body, product)| {
             let phase = (body << (bits.mask - bits.body)).wrapping_sub(ring.q().centred(*product) as u64);
-            (phase.wrapping_add(half) >> (bits.mask - P_LOG2)) as u16
+            self.plain.nearest(phase, bits.mask)
         });
         Zeroizing::new(numbers.collect())
     }
-}
-
-/// q / p, to the nearest integer.
-pub(crate) fn step() -> u64 {
-    (lattice::Q + (1 << (P_LOG2 - 1))) >> P_LOG2
 }
 
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
@@ -149,8 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_a_65536th_of_the_modulus() {
-        assert!((step() as f64 * 65536.0 - lattice::Q as f64).abs() <= 32768.0);
+    fn the_largest_word_is_what_the_largest_residue_is_cut_to() {
         assert_eq!(largest(Q_BITS), lattice::Q - 1);
         assert_eq!(largest(40), (lattice::Q - 1) >> 10);
     }

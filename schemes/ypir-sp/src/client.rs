@@ -8,6 +8,7 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
 use sotto_lattice::secret::Secret;
+use sotto_silent::plain::Plain;
 use sotto_silent::vector::{Encryption, bytes_of};
 
 /// A client to be: there is nothing to take in.
@@ -21,7 +22,7 @@ impl sotto_core::Prepare<YpirSp> for Prepare {
     }
 
     fn finish(self) -> Result<Client> {
-        let encryption = Encryption::new(self.params.m())?;
+        let encryption = Encryption::new(self.params.m(), Plain::BYTES)?;
         Ok(Client { params: self.params, encryption })
     }
 }

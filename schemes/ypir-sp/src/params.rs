@@ -6,6 +6,7 @@ use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Securit
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::lattice::{self, DIGITS, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET};
+use sotto_silent::plain::Plain;
 use sotto_silent::vector::Bits;
 use sotto_silent::{bound, lattice::SIGMA};
 use std::ops::RangeInclusive;
@@ -89,7 +90,7 @@ impl ParamsLiteral {
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
     pub fn failure_log2(&self) -> f64 {
-        bound::number_failure_log2(self.record_bytes.div_ceil(2), self.records, self.bits())
+        bound::number_failure_log2(self.record_bytes.div_ceil(2), self.records, Plain::BYTES, self.bits())
     }
 }
 
@@ -174,7 +175,8 @@ impl sotto_core::Params for Params {
 
     fn report(&self) -> ParamsReport {
         let literal = &self.literal;
-        let ([errors, roundings], margin) = bound::variances_and_margin(literal.records, literal.bits());
+        let ([errors, roundings], margin) =
+            bound::variances_and_margin(literal.records, Plain::BYTES, literal.bits());
         let resident = literal.matrix_bytes() + literal.digit_bytes();
         ParamsReport {
             digest: ParamsDigest([0; 32]),

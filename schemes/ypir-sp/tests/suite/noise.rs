@@ -10,6 +10,7 @@ use sotto_lattice::secret::Secret;
 use sotto_math::bits::unpack_words;
 use sotto_silent::bound::variances_and_margin;
 use sotto_silent::lattice::{DIGITS, LAW, N, NORM, Q, Q_BITS, SIGMA, ring};
+use sotto_silent::plain::Plain;
 use sotto_silent::vector::Bits;
 use sotto_testkit::rng::seeded;
 
@@ -74,7 +75,8 @@ fn noise_is_what_the_formulas_say() {
         let predicted = predicted(table.params.m() as u64, square, table.params.bits());
         let apart = (measured.log2() - predicted.log2()) / 2.0;
         assert!(apart.abs() < 0.3, "{name}: {apart} bits");
-        let (variances, margin) = variances_and_margin(table.params.m() as u64, table.params.bits());
+        let (variances, margin) =
+            variances_and_margin(table.params.m() as u64, Plain::BYTES, table.params.bits());
         let variance: f64 = variances.iter().sum();
         assert!(measured < variance * 1.2 || table.params.literal().answer_bits[1] < 30, "{name}");
         assert!(largest < margin + Q as f64 / 2f64.powi(19), "{name}: {largest} {margin}");
@@ -88,7 +90,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal(64, records, bits, [37, 37]);
     let table = Table::new(literal, vec![0x80; 64 * records as usize]);
     let (measured, largest) = noise(&table, 40);
-    let (variances, margin) = variances_and_margin(records, table.params.bits());
+    let (variances, margin) = variances_and_margin(records, Plain::BYTES, table.params.bits());
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(measured / variance)), "{}", measured / variance);
