@@ -11,6 +11,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &simplepir::VERIFIED,
     #[cfg(feature = "ypir-sp")]
     &ypir_sp::ENTRY,
+    #[cfg(feature = "inspire-two")]
+    &inspire_two::ENTRY,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!   sum_j D_j (e_j + rho_j)      e_j: error, rho_j: rounding of query word j, |D_j| <= Plain::most
-//! + sum of n - 1 key switches    (of n samples packed together) digits times errors of keys and what of them was not sent; dropped bits times the secret
+//! + sum of n - 1 key switches    of n numbers packed together: digits times errors of keys and what of them was not sent;
+//!                                dropped bits times the secret
 //! + mask rounding                (q / 2^mask) s r, |r| <= 1/2
 //! + body rounding                at most q / 2^(body + 1)
 //! + step rounding                at most |D_j| / 2

@@ -14,6 +14,7 @@
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | `packed` | digits for packing in an image, and the pass over them (feature `server`) |
+//! | `weights` | the same for small groups, of which there are many: weights of the key's coefficients (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -26,3 +27,5 @@ pub mod plain;
 #[cfg(feature = "server")]
 pub mod samples;
 pub mod vector;
+#[cfg(feature = "server")]
+pub mod weights;

@@ -5,13 +5,13 @@
 //! masks  | for each group the packed ciphertext's mask, `mask_bits` a coefficient, in whole bytes
 //! ```
 
-use crate::lattice::{self, N, digit_bytes, mask_bytes};
+use crate::lattice::{self, N, few_digit_bytes, mask_bytes};
 use crate::vector::Bits;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Section, Sink};
 use sotto_lattice::encrypt::restore;
 use sotto_lattice::inspiring::{Descent, Inspiring};
-use sotto_lattice::ring::Level;
+use sotto_lattice::ring::{Level, Ring};
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
 use sotto_math::tiles::{Strip, TileLayout, Turned, gather, scan_turned};
@@ -34,7 +34,15 @@ impl Packed {
     /// # Errors
     /// [`Misuse::Rule`] for more than can be laid out.
     pub fn new(groups: usize, bits: Bits) -> Result<Self> {
-        let packing = lattice::packing()?;
+        Self::few(N, groups, bits)
+    }
+
+    /// For groups of so many numbers: N, or a power of two from 2 to N / 2.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn few(samples: usize, groups: usize, bits: Bits) -> Result<Self> {
+        let packing = lattice::packing(samples)?;
         let layout =
             packing.layout(groups).ok_or(Misuse::Rule("digits of checked parameters can be laid out"))?;
         Ok(Packed { packing, layout, groups, bits })
@@ -42,7 +50,7 @@ impl Packed {
 
     /// Bytes in an image.
     pub fn bytes(&self) -> u64 {
-        digit_bytes(self.groups as u64, self.bits.mask)
+        few_digit_bytes(self.packing.samples(), self.groups as u64, self.bits.mask)
     }
 
     /// Groups that are written together with any of these, each once.
@@ -121,20 +129,27 @@ impl Packed {
         let ring = self.packing.ring();
         let bodies: Option<Vec<Vec<u64>>> =
             keys.iter().map(|body| restore(ring, Level::Main, body, self.bits.keys)).collect();
-        bodies
-            .filter(|bodies| bodies.len() == 2 * self.packing.digits())
-            .map(|bodies| self.packing.keys(&bodies))
+        bodies.filter(|bodies| bodies.len() == 2 * self.packing.digits()).map(|bodies| self.turned(&bodies))
+    }
+
+    /// Keys that are slots already.
+    ///
+    /// # Panics
+    /// As [`Inspiring::keys`].
+    pub fn turned(&self, bodies: &[Vec<u64>]) -> Turned {
+        self.packing.keys(bodies)
     }
 
     /// Packs the products of many queries: one pass over the digits, of which threads of the current pool take stretches.
     /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent.
     ///
     /// # Panics
-    /// If `image` is not [`bytes`](Self::bytes) long, or there is not a number of N products for each group and query.
+    /// If `image` is not [`bytes`](Self::bytes) long, or there are not as many products for each query as all groups have numbers.
     pub fn pack(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<[Vec<u64>; 2]>> {
         let layout = &self.layout;
         let (digits, masks) = image.split_at(layout.bytes() as usize);
-        let words = N * self.groups;
+        let samples = self.packing.samples();
+        let words = samples * self.groups;
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let parts: Vec<Vec<Vec<u64>>> = digits
             .par_chunks(stretch * layout.block_bytes())
@@ -152,12 +167,12 @@ impl Packed {
             assert_eq!(products.len(), words, "a number of each group");
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
             let groups =
-                products.chunks_exact(N).zip(masks.chunks_exact(mask_bytes(self.bits.mask) as usize));
+                products.chunks_exact(samples).zip(masks.chunks_exact(mask_bytes(self.bits.mask) as usize));
             let packed = groups.enumerate().map(|(group, (products, mask))| {
                 let mut sum = vec![0; N];
                 gather(self.packing.words(), layout, 1, &sums, group..group + 1, &mut [&mut sum]);
                 let body = self.packing.body(products, &sum);
-                let mut rounded = vec![0; N];
+                let mut rounded = vec![0; samples];
                 round_to_bits(self.packing.ring().q(), &body, self.bits.body, &mut rounded);
                 // Bytes of a damaged image are no words, and then no answer is right.
                 let mask = bits::unpack_words(mask, self.bits.mask, N).unwrap_or_else(|| vec![0; N]);
@@ -170,19 +185,23 @@ impl Packed {
 
     /// The products of a record's numbers, modulo q: of each of its bytes there are the sums of all planes of a query's words.
     pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
-        let (q, dropped) = (self.packing.ring().q(), self.bits.dropped());
-        let byte = |sums: &[i64]| sums.iter().rev().fold(0i128, |x, sum| (x << 8) + i128::from(*sum));
-        let number = |[low, high]: [i128; 2]| {
-            // Below 2^(50 + 8 + 16 + 20) in absolute value.
-            let x = (low + (high << 8)) << dropped;
-            q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
-        };
-        let numbers = sums.chunks(2 * planes).map(|pair| {
-            let (low, high) = pair.split_at(planes.min(pair.len()));
-            number([byte(low), byte(high)])
-        });
-        let mut numbers: Vec<u64> = numbers.take(N * self.groups).collect();
-        numbers.resize(N * self.groups, 0);
+        let words = self.packing.samples() * self.groups;
+        let mut numbers = residues(self.packing.ring(), sums, [2, planes], self.bits.dropped());
+        numbers.resize(words, 0);
         numbers
     }
+}
+
+/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each byte
+/// there are the sums of all planes.
+pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
+    let q = ring.q();
+    let horner = |x: i128, next: i128| (x << 8) + next;
+    let byte = |sums: &[i64]| sums.iter().rev().fold(0, |x, sum| horner(x, i128::from(*sum)));
+    let number = |sums: &[i64]| {
+        // Below 2^(50 + 8 + 24 + 20) in absolute value.
+        let x = sums.chunks(planes).rev().fold(0, |x, sums| horner(x, byte(sums))) << dropped;
+        q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
+    };
+    sums.chunks(bytes * planes).map(number).collect()
 }

@@ -7,6 +7,7 @@ use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::tiles::Turned;
+use sotto_silent::lattice::VECTORS;
 use sotto_silent::matrix::{Matrix, write_matrix};
 use sotto_silent::packed::Packed;
 use sotto_silent::samples::{self, Samples};
@@ -90,7 +91,7 @@ pub(crate) fn write_digits(
     groups: Vec<Range<usize>>,
     out: &dyn Sink,
 ) -> Result<()> {
-    let samples = Samples::new(params.layout())?;
+    let samples = Samples::new(params.layout(), VECTORS[0])?;
     let start = params.literal().matrix_bytes();
     let total =
         groups.iter().map(|groups| groups.len() * samples::STEPS + packed.steps()).sum::<usize>() as u64;

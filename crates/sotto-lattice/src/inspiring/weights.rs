@@ -8,8 +8,12 @@
 //! T_jl[m] = sum_i what d_il(X) X^(m 5^i) has at X^(j D) = sum_i what tau_-i(d_il) X^m has at X^(j D / 5^i)
 //! ```
 //!
-//! a sum of images of the digits, turned. It has the `g l n` numbers of as many digits in slots, but they are sums of less than
+//! a sum of turned images of the digits. It has the `g l n` numbers of as many digits in slots, but they are sums of less than
 //! `g` digits, three bytes in the place of 6.4; and the product gives the bodies themselves, without any transform.
+//!
+//! Half a list further on, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is turned by the same there where j is even, and by `n` more,
+//! which changes its sign, where it is odd. For odd `j` differences of two images are added, and for even ones it is the same again
+//! with sums of two: `g^2 / 3` images are added in the place of `g^2`.
 
 use super::{Descent, Inspiring};
 
@@ -34,66 +38,62 @@ impl Weights {
         let (n, l) = (packing.ring.n(), packing.digits());
         assert!(count <= packing.samples && packing.samples < n, "samples that are packed with one key");
         let mut descent = Descent::new(packing, samples);
-        let mut rows = vec![0; count * l * n];
         let mut digits = vec![0; l * n];
-        let inverse = inverse_of_5(n);
-        let powers: Vec<usize> =
-            std::iter::successors(Some(1), |k| Some(k * inverse % (2 * n))).take(packing.samples).collect();
-        let mut images = Images { n, l, stride: packing.stride(), held: Vec::with_capacity(TOGETHER) };
+        let powers = powers(n, packing.samples);
+        let mut images = vec![0; packing.samples * l * n];
         let half = packing.ring.q().value() / 2;
         let centred = |x: u64| if x > half { -((packing.ring.q().value() - x) as i32) } else { x as i32 };
-        while descent.next_seen(&mut digits, |by, digits| {
-            images.hold(powers[by], digits.iter().map(|x| centred(*x)));
-        }) {
-            if images.held.len() == TOGETHER {
-                images.add(&mut rows);
+        while descent.next_seen(&mut digits, |i, digits| {
+            let images = images[i * l * n..][..l * n].chunks_exact_mut(n);
+            images.zip(digits.chunks_exact(n)).for_each(|(image, digits)| {
+                // A power of two, and a mask is no division.
+                let minus = 2 * n - powers[i];
+                for (power, x) in digits.iter().enumerate() {
+                    let (at, x) = (power * minus & (2 * n - 1), centred(*x));
+                    image[at & (n - 1)] = if at < n { x } else { -x };
+                }
+            });
+        }) {}
+        let mut rows = vec![0; count * l * n];
+        let (mut left, mut apart) = (packing.samples, 1);
+        while left > 1 {
+            left /= 2;
+            let (sums, differences) = images[..2 * left * l * n].split_at_mut(left * l * n);
+            sums.iter_mut().zip(differences.iter_mut()).for_each(|(x, y)| (*x, *y) = (*x + *y, *x - *y));
+            for (differences, powers) in differences.chunks(TOGETHER * l * n).zip(powers.chunks(TOGETHER)) {
+                let over: Vec<i32> = differences.chunks_exact(n).flat_map(thrice).collect();
+                for j in (apart..count).step_by(2 * apart) {
+                    let row = &mut rows[j * l * n..][..l * n];
+                    let by = |power: &usize| j * packing.stride() * power;
+                    over.chunks_exact(3 * l * n)
+                        .zip(powers)
+                        .for_each(|(over, power)| add(n, row, over, by(power)));
+                }
             }
+            apart *= 2;
         }
-        images.add(&mut rows);
+        if let Some(first) = rows.get_mut(..l * n) {
+            first.copy_from_slice(&images[..l * n]);
+        }
         Weights { rows, mask: descent.finish() }
     }
 }
 
-/// Digits of some switches, ready to be added: what `tau(d)` for `X -> X^k` has at minus each power of X, over three halves of
-/// the powers' period `2n`, in which signs change.
-struct Images {
-    n: usize,
-    l: usize,
-    stride: usize,
-    held: Vec<(usize, Vec<i32>)>,
+/// The powers of the inverse of 5 modulo `2n`, which is 5 to the power of the order of its group, less one.
+fn powers(n: usize, count: usize) -> Vec<usize> {
+    let inverse = (1..n / 2).fold(1, |power, _| power * 5 % (2 * n));
+    std::iter::successors(Some(1), |k| Some(k * inverse % (2 * n))).take(count).collect()
 }
 
-impl Images {
-    fn hold(&mut self, k: usize, digits: impl Iterator<Item = i32>) {
-        let (n, period) = (self.n, 2 * self.n);
-        let mut image = vec![0; 3 * n * self.l];
-        for (i, x) in digits.enumerate() {
-            let (digit, power) = (i / n, i % n);
-            let image = &mut image[digit * 3 * n..][..3 * n];
-            // A power of two, and a mask is no division.
-            let at = (power * (period - k)) & (period - 1);
-            image[at] = x;
-            image[at ^ n] = -x;
-        }
-        image.chunks_exact_mut(3 * n).for_each(|image| image.copy_within(..n, period));
-        self.held.push((k, image));
-    }
-
-    fn add(&mut self, rows: &mut [i32]) {
-        let (n, period) = (self.n, 2 * self.n);
-        for (j, row) in rows.chunks_exact_mut(self.l * n).enumerate() {
-            for (k, image) in &self.held {
-                let start = (period - (j * self.stride * k) % period) % period;
-                for (row, image) in row.chunks_exact_mut(n).zip(image.chunks_exact(3 * n)) {
-                    row.iter_mut().zip(&image[start..start + n]).for_each(|(sum, x)| *sum += x);
-                }
-            }
-        }
-        self.held.clear();
-    }
+/// What a polynomial has at minus each power of X, over three halves of the powers' period `2n`.
+fn thrice(image: &[i32]) -> impl Iterator<Item = i32> {
+    image.iter().copied().chain(image.iter().map(|x| -x)).chain(image.iter().copied())
 }
 
-/// The inverse of 5 modulo `2n`, a power of two: 5 to the power of the order of the group, less one.
-fn inverse_of_5(n: usize) -> usize {
-    (1..n / 2).fold(1, |power, _| power * 5 % (2 * n))
+/// Adds images of polynomials of `n` coefficients, digit by digit, turned by a power of X.
+fn add(n: usize, row: &mut [i32], over: &[i32], power: usize) {
+    let start = power.wrapping_neg() & (2 * n - 1);
+    for (row, over) in row.chunks_exact_mut(n).zip(over.chunks_exact(3 * n)) {
+        row.iter_mut().zip(&over[start..start + n]).for_each(|(sum, x)| *sum += x);
+    }
 }

@@ -1,0 +1,77 @@
+//! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
+//! last byte of a part are zero.
+
+use crate::params::Params;
+use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
+use sotto_math::bits;
+use sotto_silent::lattice::{KEY_WORDS, N};
+use sotto_silent::vector::largest;
+
+/// Two encrypted unit vectors, and the bodies of the key that packs what comes of them, coefficient by coefficient.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    pub(crate) vectors: [Vec<u64>; 2],
+    pub(crate) key: Vec<u64>,
+}
+
+/// Mask and body of each packed ciphertext.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer(pub(crate) Vec<[Vec<u64>; 2]>);
+
+/// Takes words off the front of bytes.
+fn words(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
+    let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
+    *bytes = rest;
+    bits::unpack_words(words, width, count)
+}
+
+impl Wire<Params> for Query {
+    fn size(params: &Params) -> usize {
+        params.literal().query_bytes() as usize
+    }
+
+    fn put(&self, params: &Params, out: &mut Vec<u8>) {
+        let widths = params.bits();
+        self.vectors.iter().zip(widths).for_each(|(words, bits)| bits::pack_words(words, bits.query, out));
+        bits::pack_words(&self.key, widths[0].keys, out);
+    }
+
+    fn take(params: &Params, mut bytes: &[u8]) -> Result<Self> {
+        wire::exact("query", bytes, Self::size(params))?;
+        let [first, second] = params.bits();
+        let mut reduced = |width, count| {
+            let words = words(&mut bytes, width, count)?;
+            words.iter().all(|word| *word <= largest(width)).then_some(words)
+        };
+        let mut query = || {
+            let vectors = [reduced(first.query, params.columns())?, reduced(second.query, params.blocks())?];
+            Some(Query { vectors, key: reduced(first.keys, KEY_WORDS)? })
+        };
+        Ok(query().ok_or(PeerMisbehaved::NotCanonical("query"))?)
+    }
+}
+
+impl Wire<Params> for Answer {
+    fn size(params: &Params) -> usize {
+        params.literal().answer_bytes() as usize
+    }
+
+    fn put(&self, params: &Params, out: &mut Vec<u8>) {
+        let [_, widths] = params.bits();
+        for [mask, body] in &self.0 {
+            bits::pack_words(mask, widths.mask, out);
+            bits::pack_words(body, widths.body, out);
+        }
+    }
+
+    fn take(params: &Params, mut bytes: &[u8]) -> Result<Self> {
+        wire::exact("answer", bytes, Self::size(params))?;
+        let [_, widths] = params.bits();
+        let mut group = |numbers: &usize| {
+            let mask = words(&mut bytes, widths.mask, N)?;
+            Some([mask, words(&mut bytes, widths.body, *numbers)?])
+        };
+        let groups: Option<Vec<_>> = params.groups().iter().flatten().map(&mut group).collect();
+        Ok(Answer(groups.ok_or(PeerMisbehaved::NotCanonical("answer"))?))
+    }
+}

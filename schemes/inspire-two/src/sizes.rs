@@ -1,0 +1,91 @@
+//! How large everything is, by the literal.
+
+use crate::params::ParamsLiteral;
+use sotto_math::matrix::PanelLayout;
+use sotto_silent::lattice::{KEY_WORDS, N, few_digit_bytes, weight_layout};
+use sotto_silent::vector::Bits;
+
+/// Numbers of a packed ciphertext of the second layer, the most that one key packs.
+pub const GROUP: usize = N / 2;
+
+impl ParamsLiteral {
+    /// Columns of the grid: words of the first vector.
+    pub fn columns(&self) -> u64 {
+        self.records.div_ceil(self.blocks.max(1))
+    }
+
+    /// Numbers of a record: two bytes each.
+    pub fn numbers(&self) -> usize {
+        self.record_bytes.div_ceil(2) as usize
+    }
+
+    /// The bits of both layers' messages. What the first one's answer would be is not sent: the second layer picks of it.
+    pub fn bits(&self) -> [Bits; 2] {
+        let [first, second] = self.query_bits.map(u32::from);
+        let keys = self.key_bits.into();
+        let [inner_mask, inner_body] = self.inner_bits.map(u32::from);
+        let [mask, body] = self.answer_bits.map(u32::from);
+        [
+            Bits { query: first, keys, mask: inner_mask, body: inner_body },
+            Bits { query: second, keys, mask, body },
+        ]
+    }
+
+    /// The matrix of all records: a column for each column of the grid, block under block.
+    pub fn matrix(&self) -> PanelLayout {
+        PanelLayout::new(2 * self.numbers() * self.blocks as usize, self.columns() as usize)
+    }
+
+    /// The weights of packing each block.
+    pub fn weights(&self) -> PanelLayout {
+        weight_layout(self.numbers(), self.blocks as usize)
+    }
+
+    /// The second matrix: a column for each block, with the bytes of its ciphertext's mask.
+    pub fn masks(&self) -> PanelLayout {
+        PanelLayout::new(N / 8 * usize::from(self.inner_bits[0]), self.blocks as usize)
+    }
+
+    /// Packed ciphertexts of masks.
+    pub fn mask_groups(&self) -> usize {
+        (self.masks().rows() / 2).div_ceil(GROUP)
+    }
+
+    /// Bytes of a block's bodies.
+    pub fn body_bytes(&self) -> usize {
+        (self.numbers() * usize::from(self.inner_bits[1])).div_ceil(8)
+    }
+
+    /// Numbers of each packed ciphertext of an answer: first those of masks, then those of bodies.
+    pub fn groups(&self) -> [Vec<usize>; 2] {
+        let of =
+            |numbers: usize| (0..numbers).step_by(GROUP).map(|first| GROUP.min(numbers - first)).collect();
+        [of(self.masks().rows() / 2), of(self.body_bytes().div_ceil(2))]
+    }
+
+    /// Where the parts of the section begin, and where it ends: matrix, weights, masks, digits.
+    pub fn starts(&self) -> [u64; 5] {
+        let digits = few_digit_bytes(GROUP, self.mask_groups() as u64, self.bits()[1].mask);
+        let parts = [self.matrix(), self.weights(), self.masks()].map(|layout| layout.bytes() as u64);
+        let [matrix, weights, masks] = parts;
+        [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + digits]
+    }
+
+    /// Bytes of a query: both vectors, and the bodies of one key.
+    pub fn query_bytes(&self) -> u64 {
+        let [first, second] = self.query_bits;
+        packed(self.columns(), first) + packed(self.blocks, second) + packed(KEY_WORDS as u64, self.key_bits)
+    }
+
+    /// Bytes of an answer: mask and bodies of each packed ciphertext.
+    pub fn answer_bytes(&self) -> u64 {
+        let [mask, body] = self.answer_bits;
+        let group = |numbers: &usize| packed(N as u64, mask) + packed(*numbers as u64, body);
+        self.groups().iter().flatten().map(group).sum()
+    }
+}
+
+/// Bytes that hold `words` words of `bits` bits.
+fn packed(words: u64, bits: u8) -> u64 {
+    (words * u64::from(bits)).div_ceil(8)
+}
