@@ -8,4 +8,6 @@
 )]
 
 mod noise;
+mod refusals;
 mod setup;
+mod vectors;

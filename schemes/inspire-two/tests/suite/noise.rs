@@ -4,7 +4,7 @@
 use crate::setup::{Table, bytes, literal};
 use inspire_two::params::ParamsLiteral;
 use inspire_two::sizes::GROUP;
-use sotto_core::{Params as _, Wire};
+use sotto_core::Wire;
 use sotto_lattice::encrypt::phase;
 use sotto_lattice::noise::steps;
 use sotto_lattice::ring::{Level, Ring};
@@ -117,7 +117,7 @@ fn noise_is_what_the_formulas_say() {
     let many = [256, 24_000, 8];
     let cases: [(&str, ParamsLiteral, u64); 5] = [
         ("packing", literal(sizes, [50, 50], 48, [37, 37], [37, 37]), 2),
-        ("short keys", literal(sizes, [50, 50], 42, [37, 37], [37, 37]), 2),
+        ("short keys", literal(sizes, [50, 50], 44, [37, 37], [37, 37]), 2),
         ("short words", literal(many, [42, 36], 48, [37, 37], [37, 37]), 4),
         ("short masks", literal(sizes, [50, 50], 48, [26, 26], [25, 25]), 2),
         ("short bodies", literal(sizes, [50, 50], 48, [37, 18], [37, 18]), 2),
@@ -132,12 +132,12 @@ fn noise_is_what_the_formulas_say() {
             (GROUP, params.blocks(), second),
             (fresh, params.blocks(), second),
         ];
-        for (layer, (errors, (samples, words, bits))) in noise(&table, queries).iter().zip(layers).enumerate() {
+        for (layer, (errors, (samples, words, bits))) in noise(&table, queries).iter().zip(layers).enumerate()
+        {
             let predicted = predicted(samples, words, uniform, bits);
             let apart = (errors.mean().log2() - predicted.log2()) / 2.0;
             assert!(apart.abs() < 0.3, "{name}, layer {layer}: {apart} bits");
-            let (variances, margin) =
-                few_variances_and_margin(samples, words as u64, Plain::BYTES, bits);
+            let (variances, margin) = few_variances_and_margin(samples, words as u64, Plain::BYTES, bits);
             let variance: f64 = variances.iter().sum();
             assert!(errors.mean() < variance * 1.2 || bits.body < 30, "{name}, layer {layer}");
             assert!(errors.largest < margin + Q as f64 / 2f64.powi(19), "{name}, layer {layer}");
@@ -151,8 +151,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal([64, 3000, 1], [41, 50], 48, [37, 37], [37, 37]);
     let table = Table::new(literal, vec![0x80; 64 * 3000]);
     let [errors, ..] = noise(&table, 40);
-    let (variances, margin) =
-        few_variances_and_margin(32, 3000, Plain::BYTES, table.params.bits()[0]);
+    let (variances, margin) = few_variances_and_margin(32, 3000, Plain::BYTES, table.params.bits()[0]);
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(errors.mean() / variance)), "{}", errors.mean() / variance);

@@ -77,9 +77,7 @@ pub(crate) fn bytes(count: usize) -> Vec<u8> {
 /// Records of even and odd sizes, a grid that is not full, one and several packed ciphertexts of bodies.
 #[test]
 fn every_record_comes_back() {
-    for (sizes, lookups) in
-        [([64, 100, 8], 5), ([5, 23, 4], 23), ([1, 3, 1], 3), ([2, 2, 2], 2), ([1500, 9, 2], 3)]
-    {
+    for (sizes, lookups) in [([5, 23, 4], 23), ([1, 3, 1], 3), ([1500, 9, 2], 3)] {
         let literal = literal(sizes, [45, 45], 46, [26, 20], [28, 19]);
         let table = Table::new(literal, bytes((sizes[0] * sizes[1]) as usize));
         let mut client = table.client();
