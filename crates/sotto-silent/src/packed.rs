@@ -132,7 +132,7 @@ impl Packed {
         bodies.filter(|bodies| bodies.len() == 2 * self.packing.digits()).map(|bodies| self.turned(&bodies))
     }
 
-    /// Keys that are slots already.
+    /// The bodies of keys in slots, as the pass takes them.
     ///
     /// # Panics
     /// As [`Inspiring::keys`].

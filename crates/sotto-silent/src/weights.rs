@@ -29,11 +29,6 @@ impl Weighing {
         Ok(Weighing { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 
-    /// Where the weights lie.
-    pub fn layout(&self) -> &PanelLayout {
-        &self.layout
-    }
-
     /// Packs a group whose numbers have these masks: its rows, one after the other, and the mask of the packed ciphertext,
     /// coefficient by coefficient.
     ///

@@ -4,7 +4,7 @@
 
 use crate::InspireTwo;
 use crate::params::Params;
-use crate::sizes::GROUP;
+use crate::second::packings;
 use rayon::prelude::*;
 use sotto_core::{Change, Misuse, Params as _, Result, Revise, Rows, Section, Sink};
 use sotto_math::basis::round_to_bits;
@@ -12,7 +12,7 @@ use sotto_math::bits;
 use sotto_silent::lattice::{self, N, VECTORS};
 use sotto_silent::matrix::{write_changes, write_matrix, write_part};
 use sotto_silent::packed::Packed;
-use sotto_silent::samples::{STEPS, Samples};
+use sotto_silent::samples::Samples;
 use sotto_silent::weights::Weighing;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,18 +64,18 @@ fn placed(params: &Params, change: &Change) -> Result<Change> {
 struct Layers<'a> {
     params: &'a Params,
     weighing: Weighing,
-    packed: Packed,
+    packed: Vec<Packed>,
     samples: [Samples; 2],
 }
 
 impl<'a> Layers<'a> {
     fn new(params: &'a Params) -> Result<Self> {
-        let (literal, [first, second]) = (params.literal(), params.bits());
+        let (literal, [first, _]) = (params.literal(), params.bits());
         let [of_records, of_masks] = VECTORS;
         Ok(Layers {
             params,
             weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
-            packed: Packed::few(GROUP, literal.mask_groups(), second)?,
+            packed: packings(params)?,
             samples: [Samples::new(literal.matrix(), of_records)?, Samples::new(literal.masks(), of_masks)?],
         })
     }
@@ -104,7 +104,7 @@ impl<'a> Layers<'a> {
             self.first(blocks, out)?;
             out.progress("packing", done, total);
         }
-        self.second(out)
+        if self.packed.is_empty() { Ok(()) } else { self.second(out) }
     }
 
     /// The weights of some blocks, and their masks in the second matrix.
@@ -134,17 +134,24 @@ impl<'a> Layers<'a> {
     /// The digits that pack all masks.
     fn second(&self, out: &dyn Sink) -> Result<()> {
         let [_, samples] = &self.samples;
-        let [_, _, masks, digits, _] = self.params.literal().starts();
-        let groups = self.packed.together(0..self.params.literal().mask_groups());
-        let steps = STEPS * GROUP / N;
-        let total = groups.iter().map(|groups| groups.len() * steps + self.packed.steps()).sum::<usize>();
+        let [_, _, masks, mut start, _] = self.params.literal().starts();
+        let steps = |(packed, (_, groups)): (&Packed, (usize, usize))| {
+            packed.together(0..groups).len() * packed.steps()
+        };
+        let packings = self.packed.iter().zip(self.params.literal().packings());
+        let total = packings.clone().map(steps).sum::<usize>() as u64;
         let done = AtomicU64::new(0);
-        let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total as u64);
-        out.progress("digits", 0, total as u64);
-        for groups in groups {
+        let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        out.progress("digits", 0, total);
+        let mut first = 0;
+        for (packed, (count, groups)) in packings {
             let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, masks + at, bytes);
-            let of_group = |group| samples.of_numbers(group * GROUP..(group + 1) * GROUP, read, step);
-            self.packed.write(groups, of_group, step, (out, Section::Resident, digits))?;
+            let numbers = |group| first + group * count..first + (group + 1) * count;
+            let of_group = |group| samples.of_numbers(numbers(group), read, || ());
+            for together in packed.together(0..groups) {
+                packed.write(together, of_group, step, (out, Section::Resident, start))?;
+            }
+            (first, start) = (first + groups * count, start + packed.bytes());
         }
         Ok(())
     }

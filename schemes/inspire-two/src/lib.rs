@@ -11,7 +11,8 @@
 //! | [`select`] | choosing a grid and word sizes for a table |
 //! | [`message`] | query and answer, and their bits on the wire |
 //! | [`client`] | query, recover |
-//! | `server` | open, answer (feature `server`) |
+//! | `server` | open, answer: the first layer (feature `server`) |
+//! | `second` | the second layer of an answer (feature `server`) |
 //! | `encode` | both layers are written, and written anew where bytes changed (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -21,6 +22,8 @@ pub mod client;
 pub mod encode;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod second;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;

@@ -5,7 +5,7 @@ use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::lattice::{KEY_WORDS, N};
-use sotto_silent::vector::largest;
+use sotto_silent::vector::{Bits, largest};
 
 /// Two encrypted unit vectors, and the bodies of the key that packs what comes of them, coefficient by coefficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Wire<Params> for Query {
             words.iter().all(|word| *word <= largest(width)).then_some(words)
         };
         let mut query = || {
-            let vectors = [reduced(first.query, params.columns())?, reduced(second.query, params.blocks())?];
+            let vectors = [reduced(first.query, params.columns())?, reduced(second.query, params.picks())?];
             Some(Query { vectors, key: reduced(first.keys, KEY_WORDS)? })
         };
         Ok(query().ok_or(PeerMisbehaved::NotCanonical("query"))?)
@@ -57,8 +57,7 @@ impl Wire<Params> for Answer {
     }
 
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        let [_, widths] = params.bits();
-        for [mask, body] in &self.0 {
+        for ([mask, body], (_, widths)) in self.0.iter().zip(params.literal().parts()) {
             bits::pack_words(mask, widths.mask, out);
             bits::pack_words(body, widths.body, out);
         }
@@ -66,12 +65,10 @@ impl Wire<Params> for Answer {
 
     fn take(params: &Params, mut bytes: &[u8]) -> Result<Self> {
         wire::exact("answer", bytes, Self::size(params))?;
-        let [_, widths] = params.bits();
-        let mut group = |numbers: &usize| {
-            let mask = words(&mut bytes, widths.mask, N)?;
-            Some([mask, words(&mut bytes, widths.body, *numbers)?])
+        let mut part = |(numbers, widths): (usize, Bits)| {
+            Some([words(&mut bytes, widths.mask, N)?, words(&mut bytes, widths.body, numbers)?])
         };
-        let groups: Option<Vec<_>> = params.groups().iter().flatten().map(&mut group).collect();
-        Ok(Answer(groups.ok_or(PeerMisbehaved::NotCanonical("answer"))?))
+        let parts: Option<Vec<_>> = params.literal().parts().into_iter().map(&mut part).collect();
+        Ok(Answer(parts.ok_or(PeerMisbehaved::NotCanonical("answer"))?))
     }
 }

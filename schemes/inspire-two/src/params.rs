@@ -70,7 +70,7 @@ pub struct ParamsLiteral {
 }
 
 impl ParamsLiteral {
-    /// Bounds on log2 of the probability that something of the first layer comes out wrong, and of the second.
+    /// Bounds on log2 of the probability that something of the first layer comes out wrong, and of the second, if there is one.
     pub fn failures_log2(&self) -> [f64; 2] {
         let [first, second] = self.bits();
         let numbers = self.numbers();
@@ -80,7 +80,7 @@ impl ParamsLiteral {
         };
         [
             few(numbers.next_power_of_two(), numbers as u64, self.columns(), first),
-            few(GROUP, sent, self.blocks, second),
+            few(GROUP, sent, self.picks(), second),
         ]
     }
 
@@ -120,6 +120,10 @@ impl Params {
     pub fn numbers(&self) -> usize {
         self.literal.numbers()
     }
+    /// Words of the second vector: none if there is one block.
+    pub fn picks(&self) -> usize {
+        self.literal.picks() as usize
+    }
     /// The bits of both layers' messages.
     pub fn bits(&self) -> [Bits; 2] {
         self.literal.bits()
@@ -128,7 +132,7 @@ impl Params {
     pub fn body_bytes(&self) -> usize {
         self.literal.body_bytes()
     }
-    /// Numbers of each packed ciphertext of an answer.
+    /// Numbers of each packed ciphertext of the second layer.
     pub fn groups(&self) -> [Vec<usize>; 2] {
         self.literal.groups()
     }
@@ -209,7 +213,7 @@ impl sotto_core::Params for Params {
                 ("d", N.to_string()),
                 ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
                 ("sigma", SIGMA.to_string()),
-                ("packed ciphertexts", literal.groups().iter().flatten().count().to_string()),
+                ("packed ciphertexts", literal.parts().len().to_string()),
                 ("bytes of weights", (masks - weights).to_string()),
                 ("bytes of masks", (digits - masks).to_string()),
                 ("bytes of digits", (end - digits).to_string()),
@@ -222,10 +226,10 @@ impl sotto_core::Params for Params {
 /// Work of an answer: every part of the image is read once, and coefficients, numbers and bodies are packed.
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
     let [_, _, _, _, read] = literal.starts();
-    let [masks, bodies] = literal.groups();
+    let [_, bodies] = literal.groups();
     let switches: usize = bodies.iter().map(|numbers| numbers.next_power_of_two()).sum();
     read * work::READ_BYTE
-        + ((masks.len() + bodies.len()) * N) as u64 * PACKED_OPS
+        + (literal.parts().len() * N) as u64 * PACKED_OPS
         + literal.blocks * literal.numbers() as u64 * NUMBER_OPS
         + switches as u64 * SWITCH_OPS
 }

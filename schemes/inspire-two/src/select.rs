@@ -95,15 +95,24 @@ fn word_sizes(record_bytes: u64, records: u64, blocks: u64, required: f64) -> Op
             |literal| literal.failures_log2()[0] <= required - 1.0,
         )
     });
-    let both = first.flat_map(|literal| {
-        let answers = (22..=30).flat_map(|mask| [18, 19, 20].map(move |body| [mask, body]));
-        answers.filter_map(move |answer_bits| {
+    // Of one block there is no second layer, and its bits are those of the first.
+    let alone = |literal: ParamsLiteral| {
+        let [bits, _] = literal.query_bits;
+        ParamsLiteral { query_bits: [bits; 2], answer_bits: literal.inner_bits, ..literal }
+    };
+    let answers = (22..=30).flat_map(|mask| [18, 19, 20].map(move |body| [mask, body]));
+    let both = first.flat_map(|literal| -> Vec<ParamsLiteral> {
+        if literal.picks() == 0 {
+            return vec![alone(literal)];
+        }
+        let answers = answers.clone().filter_map(|answer_bits| {
             let with = |bits| {
                 let [first, _] = literal.query_bits;
                 ParamsLiteral { query_bits: [first, bits], answer_bits, ..literal.clone() }
             };
             narrowest(QUERY_BITS, with, |literal| literal.failures_log2()[1] <= required - 1.0)
-        })
+        });
+        answers.collect()
     });
     both.min_by_key(|literal| (literal.query_bytes() + literal.answer_bytes(), literal.query_bits))
 }

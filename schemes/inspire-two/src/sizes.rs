@@ -46,26 +46,51 @@ impl ParamsLiteral {
         PanelLayout::new(N / 8 * usize::from(self.inner_bits[0]), self.blocks as usize)
     }
 
-    /// Packed ciphertexts of masks.
-    pub fn mask_groups(&self) -> usize {
-        (self.masks().rows() / 2).div_ceil(GROUP)
-    }
-
     /// Bytes of a block's bodies.
     pub fn body_bytes(&self) -> usize {
         (self.numbers() * usize::from(self.inner_bits[1])).div_ceil(8)
     }
 
-    /// Numbers of each packed ciphertext of an answer: first those of masks, then those of bodies.
+    /// Words of the second vector: of one block there is nothing to pick, and its ciphertext is the answer.
+    pub fn picks(&self) -> u64 {
+        if self.blocks > 1 { self.blocks } else { 0 }
+    }
+
+    /// Numbers of each packed ciphertext of the second layer: first those of masks, then those of bodies. As many are packed
+    /// together as the next power of two.
     pub fn groups(&self) -> [Vec<usize>; 2] {
         let of =
             |numbers: usize| (0..numbers).step_by(GROUP).map(|first| GROUP.min(numbers - first)).collect();
-        [of(self.masks().rows() / 2), of(self.body_bytes().div_ceil(2))]
+        let numbers = [self.masks().rows() / 2, self.body_bytes().div_ceil(2)];
+        if self.picks() > 0 { numbers.map(of) } else { [Vec::new(), Vec::new()] }
+    }
+
+    /// The packed ciphertexts of an answer: how many numbers each has, and in which bits.
+    pub fn parts(&self) -> Vec<(usize, Bits)> {
+        let [first, second] = self.bits();
+        let picked = self.groups().into_iter().flatten().map(|numbers| (numbers, second));
+        if self.picks() > 0 { picked.collect() } else { vec![(self.numbers(), first)] }
+    }
+
+    /// How the masks' numbers are packed: how many together, and how many groups of that.
+    pub fn packings(&self) -> Vec<(usize, usize)> {
+        let [masks, _] = self.groups();
+        let mut packings: Vec<(usize, usize)> = Vec::new();
+        for samples in masks.iter().map(|numbers| numbers.next_power_of_two()) {
+            match packings.last_mut() {
+                Some((last, groups)) if *last == samples => *groups += 1,
+                _ => packings.push((samples, 1)),
+            }
+        }
+        packings
     }
 
     /// Where the parts of the section begin, and where it ends: matrix, weights, masks, digits.
     pub fn starts(&self) -> [u64; 5] {
-        let digits = few_digit_bytes(GROUP, self.mask_groups() as u64, self.bits()[1].mask);
+        let [_, bits] = self.bits();
+        let packings = self.packings().into_iter();
+        let digits = packings.map(|(samples, groups)| few_digit_bytes(samples, groups as u64, bits.mask));
+        let digits = digits.sum::<u64>();
         let parts = [self.matrix(), self.weights(), self.masks()].map(|layout| layout.bytes() as u64);
         let [matrix, weights, masks] = parts;
         [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + digits]
@@ -74,14 +99,15 @@ impl ParamsLiteral {
     /// Bytes of a query: both vectors, and the bodies of one key.
     pub fn query_bytes(&self) -> u64 {
         let [first, second] = self.query_bits;
-        packed(self.columns(), first) + packed(self.blocks, second) + packed(KEY_WORDS as u64, self.key_bits)
+        packed(self.columns(), first) + packed(self.picks(), second) + packed(KEY_WORDS as u64, self.key_bits)
     }
 
     /// Bytes of an answer: mask and bodies of each packed ciphertext.
     pub fn answer_bytes(&self) -> u64 {
-        let [mask, body] = self.answer_bits;
-        let group = |numbers: &usize| packed(N as u64, mask) + packed(*numbers as u64, body);
-        self.groups().iter().flatten().map(group).sum()
+        let part = |(numbers, bits): (usize, Bits)| {
+            packed(N as u64, bits.mask as u8) + packed(numbers as u64, bits.body as u8)
+        };
+        self.parts().into_iter().map(part).sum()
     }
 }
 

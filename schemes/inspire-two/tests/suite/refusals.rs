@@ -103,7 +103,7 @@ fn records_past_the_end_are_refused() {
     assert!(matches!(past, Some(Error::Misuse(Misuse::IndexPastEnd { index: 30, len: 30 }))));
     let (One(query), pending) = table.client().query(RecordIndex(29), &mut seeded("foreign")).unwrap();
     // A table with one more packed ciphertext.
-    let other = Params::check(literal([2000, 3, 1], [45, 44], 46, [26, 19], [27, 19])).unwrap();
+    let other = Params::check(literal([2000, 3, 2], [45, 44], 46, [26, 19], [27, 19])).unwrap();
     let answer = table.server.answer(&(), query).unwrap();
     let mut other = Prepare::begin(&other, &mut seeded("prepare")).unwrap().finish().unwrap();
     let foreign = other.recover(pending, One(answer)).err();
