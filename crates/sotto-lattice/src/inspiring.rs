@@ -23,10 +23,10 @@
 //! `2 l` polynomials ([`sotto_math::tiles::turned`]).
 //!
 //! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` of them, a power of two up to `n / 2`,
-//! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of
-//! `sum_j b_j Y^j - sum_i A_i tau_h(s)` at `Y^0, ..., Y^(g-1)` are the messages: projecting onto `Z[Y]` commutes with automorphisms,
-//! and the sum of `g` images of an element of `Z[Y]` leaves its constant coefficient and that at `Y^g`, `g` times. So there is one
-//! list of `g` masks, `g - 1` switches of the key of `X -> X^5` fold it, and all other coefficients are nobody's business.
+//! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i
+//! A_i tau_h(s)` at `Y^0, ..., Y^(g-1)` are the messages: projecting onto `Z[Y]` commutes with automorphisms, and the sum of `g`
+//! images of an element of `Z[Y]` leaves its constant coefficient and that at `Y^g`, `g` times. So there is one list of `g`
+//! masks, `g - 1` switches of the key of `X -> X^5` fold it, and all other coefficients are nobody's business.
 //!
 //! Masks that depend on a query are [packed](Inspiring::pack) when it comes, at a few transforms for each sample.
 //!
@@ -136,8 +136,8 @@ impl Inspiring {
         self.gadget.digits() as usize
     }
 
-    /// Makes a client's keys for packing so many samples: the bodies of the key of `X -> X^5`, and then, if they are `n`, those of
-    /// `X -> X^-1`, in slots.
+    /// Makes a client's keys for packing so many samples: the bodies of the key of `X -> X^5`, and then, if they are `n`, those
+    /// of `X -> X^-1`, in slots.
     pub fn generate(
         ring: &Ring,
         gadget: &Gadget,

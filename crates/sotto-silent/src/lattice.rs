@@ -62,8 +62,8 @@ pub const fn few_digit_bytes(samples: usize, groups: u64, mask_bits: u32) -> u64
     groups * (lines * N as u64 * 8 + mask_bytes(mask_bits))
 }
 
-/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 1024 uniform ones do not either: that is
-/// fourteen standard deviations.
+/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 1024 uniform ones do not either: that
+/// is fourteen standard deviations.
 pub const WEIGHT_BYTES: usize = 3;
 
 /// Coefficients of the key that packs few numbers.

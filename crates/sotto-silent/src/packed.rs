@@ -144,7 +144,8 @@ impl Packed {
     /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent.
     ///
     /// # Panics
-    /// If `image` is not [`bytes`](Self::bytes) long, or there are not as many products for each query as all groups have numbers.
+    /// If `image` is not [`bytes`](Self::bytes) long, or there are not as many products for each query as all groups have
+    /// numbers.
     pub fn pack(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<[Vec<u64>; 2]>> {
         let layout = &self.layout;
         let (digits, masks) = image.split_at(layout.bytes() as usize);
@@ -192,8 +193,8 @@ impl Packed {
     }
 }
 
-/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each byte
-/// there are the sums of all planes.
+/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each
+/// byte there are the sums of all planes.
 pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
     let q = ring.q();
     let horner = |x: i128, next: i128| (x << 8) + next;

@@ -1,6 +1,6 @@
 //! Weights of packing in an image, where groups are small and many: what the coefficients of a query's key add to the bodies of
-//! every group, as one more matrix. A number of a group is three rows of signed bytes of it, from the lowest on, and a coefficient of
-//! the key a column.
+//! every group, as one more matrix. A number of a group is three rows of signed bytes of it, from the lowest on, and a
+//! coefficient of the key a column.
 
 use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
 use crate::matrix::{times, write_part};

@@ -1,8 +1,8 @@
 //! InsPIRe^(2) (Google, 2025, eprint 2025/1352): short records for clients that were never seen before.
 //!
 //! Records lie in a grid of columns and blocks. A first encrypted unit vector picks a column, and the products with it are packed
-//! into a small ciphertext for each block; a second one picks the block's ciphertext, whose packed copy comes back. README.md has the
-//! symbol table, the deviations from the paper, and what is heuristic.
+//! into a small ciphertext for each block; a second one picks the block's ciphertext, whose packed copy comes back. README.md has
+//! the symbol table, the deviations from the paper, and what is heuristic.
 //!
 //! | module | what lives there |
 //! |---|---|

@@ -124,8 +124,8 @@ impl<'a> Descent<'a> {
         self.next_seen(digits, |_, _| ())
     }
 
-    /// [`next`](Self::next), where `see` sees the digits before they are transformed, as residues, and by how much a key is turned
-    /// for them.
+    /// [`next`](Self::next), where `see` sees the digits before they are transformed, as residues, and by how much a key is
+    /// turned for them.
     pub(super) fn next_seen(&mut self, digits: &mut [u64], see: impl FnOnce(usize, &[u64])) -> bool {
         let (packing, n) = (self.packing, self.packing.ring.n());
         assert_eq!(digits.len(), n * packing.digits(), "room for the digits of a switch");

@@ -11,9 +11,9 @@
 //! a sum of turned images of the digits. It has the `g l n` numbers of as many digits in slots, but they are sums of less than
 //! `g` digits, three bytes in the place of 6.4; and the product gives the bodies themselves, without any transform.
 //!
-//! Half a list further on, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is turned by the same there where j is even, and by `n` more,
-//! which changes its sign, where it is odd. For odd `j` differences of two images are added, and for even ones it is the same again
-//! with sums of two: `g^2 / 3` images are added in the place of `g^2`.
+//! Half a list further on, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is turned by the same there where j is even, and by `n`
+//! more, which changes its sign, where it is odd. For odd `j` differences of two images are added, and for even ones it is the
+//! same again with sums of two: `g^2 / 3` images are added in the place of `g^2`.
 
 use super::{Descent, Inspiring};
 
@@ -49,7 +49,7 @@ impl Weights {
                 // A power of two, and a mask is no division.
                 let minus = 2 * n - powers[i];
                 for (power, x) in digits.iter().enumerate() {
-                    let (at, x) = (power * minus & (2 * n - 1), centred(*x));
+                    let (at, x) = ((power * minus) & (2 * n - 1), centred(*x));
                     image[at & (n - 1)] = if at < n { x } else { -x };
                 }
             });

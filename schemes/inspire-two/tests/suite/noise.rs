@@ -1,5 +1,5 @@
-//! Measured noise of both layers against the formulas. The key is known to this test alone: it draws the secret a second time from
-//! the generator the client was given.
+//! Measured noise of both layers against the formulas. The key is known to this test alone: it draws the secret a second time
+//! from the generator the client was given.
 
 use crate::setup::{Table, bytes, literal};
 use inspire_two::params::ParamsLiteral;
