@@ -140,7 +140,15 @@ impl<F> Client<F> {
                 }
             } else {
                 let mut errors = Errors { law: &self.error, rng };
-                send(Gsw::generate(ring, level, gadget, &[&self.secret], &bit, masks(first), &mut errors));
+                send(Gsw::generate(
+                    ring,
+                    level,
+                    [gadget; 2],
+                    &[&self.secret],
+                    &bit,
+                    masks(first),
+                    &mut errors,
+                ));
                 first += 2 * u64::from(gadget.digits());
             }
         }

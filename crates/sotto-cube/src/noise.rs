@@ -71,8 +71,8 @@ impl Noise {
         // A matrix ciphertext multiplies a whole column of the unit's matrix.
         let rows = u64::from(literal.rows) * u64::from(rank);
         let first = steps::first_dimension(n, rows, literal.p_log2.into(), selector);
-        let product =
-            steps::external_product(n, rank, &digits(literal.fold), log2_q, [secret_row, message_row], h);
+        let fold = &digits(literal.fold);
+        let product = steps::external_product(n, rank, [fold; 2], log2_q, [secret_row, message_row], h);
         let folded = first + f64::from(literal.nu2) * product;
         let packed = match literal.form {
             Form::Packed => folded + f64::from(literal.n) * pack_switch,

@@ -90,7 +90,7 @@ impl ConversionKey {
                 lower(ring, row, &mut rows[place * l + j], scratch);
             }
         }
-        Gsw::from_rows(gadget, rows)
+        Gsw::from_rows([gadget; 2], rows)
     }
 
     /// Row `(0, j)`, modulo `Q`. It leaves the digits of the mask in the scratch memory.

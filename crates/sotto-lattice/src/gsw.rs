@@ -1,6 +1,7 @@
 //! RGSW encryptions of a bit or a small polynomial, and what they are for: products with ciphertexts.
 //!
-//! An RGSW encryption of `m` has a row for each component `i = 0..=k` of a ciphertext and each gadget digit `j`. Row `(0, j)`
+//! An RGSW encryption of `m` has a row for each component `i = 0..=k` of a ciphertext and each gadget digit `j`. Masks and bodies
+//! may have gadgets of their own: what is dropped of a mask meets a secret, and what is dropped of a body does not. Row `(0, j)`
 //! has the phases `-s_1 m g_j, ..., -s_k m g_j`; row `(i, j)` has the phase `m g_j` at place `i` and zero elsewhere. The
 //! digits of all components of a ciphertext times these rows then have the phases `m (b_i - a s_i)`: the message times
 //! `m`, with only the rows' errors multiplied, by digits (Gentry, Sahai, Waters, CRYPTO 2013, in its ring form).
@@ -17,19 +18,24 @@ use zeroize::Zeroizing;
 #[derive(Debug, Clone)]
 pub struct Gsw {
     level: Level,
-    gadget: Gadget,
+    /// Of masks and of bodies.
+    gadgets: [Gadget; 2],
     rank: usize,
-    /// Row `(i, j)` at `i l + j`.
+    /// Component by component, digit by digit.
     rows: Vec<Cipher>,
 }
 
 impl Gsw {
-    /// An RGSW encryption from its rows, row `(i, j)` at `i l + j`; `None` unless there are `(k + 1) l` of one shape.
-    pub fn from_rows(gadget: &Gadget, rows: Vec<Cipher>) -> Option<Self> {
+    /// An RGSW encryption from its rows, component by component and digit by digit; `None` unless there are all, of one shape.
+    pub fn from_rows(gadgets: [&Gadget; 2], rows: Vec<Cipher>) -> Option<Self> {
         let (level, rank) = rows.first().map(|row| (row.level(), row.rank()))?;
         let alike = rows.iter().all(|row| (row.level(), row.rank()) == (level, rank));
-        let complete = rows.len() == (rank + 1) * gadget.digits() as usize;
-        (alike && complete).then_some(Gsw { level, gadget: *gadget, rank, rows })
+        (alike && rows.len() == count(gadgets, rank)).then_some(Gsw {
+            level,
+            gadgets: gadgets.map(|gadget| *gadget),
+            rank,
+            rows,
+        })
     }
 
     /// Encrypts a message given in slots: the bodies of the rows, row by row, secret by secret.
@@ -41,16 +47,17 @@ impl Gsw {
     pub fn generate(
         ring: &Ring,
         level: Level,
-        gadget: &Gadget,
+        gadgets: [&Gadget; 2],
         secrets: &[&Secret],
         message: &[u64],
         masks: Masks<'_>,
         errors: &mut Errors<'_>,
     ) -> Vec<Vec<u64>> {
         let zero = vec![0; message.len()];
-        let mut bodies = Vec::with_capacity((secrets.len() + 1) * secrets.len() * gadget.digits() as usize);
+        let mut bodies = Vec::with_capacity(count(gadgets, secrets.len()) * secrets.len());
+        let mut rows = 0..;
         for i in 0..=secrets.len() {
-            for (j, power) in gadget.powers().into_iter().enumerate() {
+            for (power, row) in gadgets[i.min(1)].powers().into_iter().zip(rows.by_ref()) {
                 let mut scaled = Zeroizing::new(message.to_vec());
                 ring.scale(level, &mut scaled, power);
                 let products: Vec<Zeroizing<Vec<u64>>> =
@@ -60,7 +67,7 @@ impl Gsw {
                     0 => products.iter().map(|product| product.as_slice()).collect(),
                     _ => (0..secrets.len()).map(place).collect(),
                 };
-                let a = masks.mask(ring, level, (i * gadget.digits() as usize + j) as u64);
+                let a = masks.mask(ring, level, row);
                 bodies.extend(encrypt(ring, level, secrets, &a, &messages, errors.law, errors.rng));
             }
         }
@@ -70,21 +77,21 @@ impl Gsw {
     /// Puts an encryption together from the bodies that [`generate`](Self::generate) made.
     ///
     /// # Panics
-    /// If there are not `k (k + 1) l` bodies of the level's length.
+    /// If there is not a body of the level's length for each row and secret.
     pub fn assemble(
         ring: &Ring,
         level: Level,
-        gadget: &Gadget,
+        gadgets: [&Gadget; 2],
         rank: usize,
         bodies: &[Vec<u64>],
         masks: Masks<'_>,
     ) -> Self {
-        assert_eq!(bodies.len(), rank * (rank + 1) * gadget.digits() as usize, "one body per row and secret");
+        assert_eq!(bodies.len(), rank * count(gadgets, rank), "one body per row and secret");
         let rows = Cipher::rows(ring, level, rank, bodies, masks);
-        Gsw { level, gadget: *gadget, rank, rows }
+        Gsw { level, gadgets: gadgets.map(|gadget| *gadget), rank, rows }
     }
 
-    /// The rows, row `(i, j)` at `i l + j`.
+    /// The rows, component by component and digit by digit.
     pub fn rows(&self) -> &[Cipher] {
         &self.rows
     }
@@ -118,17 +125,24 @@ impl Gsw {
 
     /// Splits all components of a ciphertext, which `fill` writes one at a time.
     fn split(&self, ring: &Ring, scratch: &mut Scratch, mut fill: impl FnMut(usize, &mut [u64])) {
-        let digits = self.gadget.digits() as usize;
-        scratch.reserve(ring, self.level, (self.rank + 1) * digits);
+        scratch.reserve(ring, self.level, self.rows.len());
+        let mut first = 0;
         for comp in 0..=self.rank {
+            let gadget = &self.gadgets[comp.min(1)];
             fill(comp, scratch.poly(ring, self.level));
-            scratch.split(ring, self.level, &self.gadget, comp * digits);
+            scratch.split(ring, self.level, gadget, first);
+            first += gadget.digits() as usize;
         }
     }
 
     fn check(&self, c: &Cipher) {
         assert_eq!((c.level(), c.rank()), (self.level, self.rank), "a ciphertext of the encryption's shape");
     }
+}
+
+/// How many rows there are at a rank.
+fn count([mask, bodies]: [&Gadget; 2], rank: usize) -> usize {
+    (mask.digits() + bodies.digits() * rank as u32) as usize
 }
 
 /// `-s m`, in slots.

@@ -201,7 +201,7 @@ impl Inspiring {
     }
 
     /// From the order of cycles to that of the transform.
-    fn slots(&self, places: &[u64]) -> Vec<u64> {
+    pub fn slots(&self, places: &[u64]) -> Vec<u64> {
         let mut slots = vec![0; places.len()];
         self.cycles.iter().zip(places).for_each(|(slot, x)| slots[*slot] = *x);
         slots

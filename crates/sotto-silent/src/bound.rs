@@ -6,12 +6,16 @@
 //!   sum_j D_j (e_j + rho_j)      e_j: error, rho_j: rounding of query word j, |D_j| <= Plain::most
 //! + sum of n - 1 key switches    of n numbers packed together: digits times errors of keys and what of them was not sent;
 //!                                dropped bits times the secret
+//! + step rounding                at most |D_j| / 2
 //! + mask rounding                (q / 2^mask) s r, |r| <= 1/2
 //! + body rounding                at most q / 2^(body + 1)
-//! + step rounding                at most |D_j| / 2
 //! ```
 //!
 //! and a number is read right if that stays below q / 2 p. Proxies of variance add as in `sotto_lattice::noise`.
+//!
+//! Where several packed ciphertexts, the *terms*, are turned and added up to one, all but the last two lines are there once for
+//! each. Their words and keys are the same, and a table may have the same digits in all of them: so deviations add, and not
+//! variances.
 //!
 //! **For any table.** Errors are drawn by the client after the table is there, and a rounded mask meets a fresh secret, for
 //! which a ternary number's proxy is its variance. What was rounded away of words and keys follows from ring-LWE samples: it is
@@ -28,22 +32,28 @@ use crate::vector::Bits;
 use sotto_lattice::noise::{failure_apart_log2, steps};
 
 /// Variance proxies of errors with what comes of secrets, and of what was rounded away of words and keys; and the margin that
-/// is left to both by what is merely bounded. Of numbers of which N are packed together.
-pub fn variances_and_margin(words: u64, plain: Plain, bits: Bits) -> ([f64; 2], f64) {
-    few_variances_and_margin(N, words, plain, bits)
+/// is left to both by what is merely bounded.
+pub fn variances_and_margin(words: u64, plain: Plain, terms: u64, bits: Bits) -> ([f64; 2], f64) {
+    of_samples(N, words, plain, terms, bits)
 }
 
-/// [`variances_and_margin`] of numbers of which so many are packed together.
+/// [`variances_and_margin`] of numbers of which so many are packed together, and nothing is added up.
 pub fn few_variances_and_margin(samples: usize, words: u64, plain: Plain, bits: Bits) -> ([f64; 2], f64) {
+    of_samples(samples, words, plain, 1, bits)
+}
+
+fn of_samples(samples: usize, words: u64, plain: Plain, terms: u64, bits: Bits) -> ([f64; 2], f64) {
     let q = Q as f64;
     let unit = |kept: u32| q * (-f64::from(kept)).exp2();
+    let terms = terms as f64;
     let vector = words as f64 * plain.most() * plain.most();
-    let switches = |error: f64, norm: f64| steps::inspiring(N, samples, &DIGITS, q.log2(), error, norm);
+    let switches = |error: f64, norm: f64| steps::inspiring_few(N, samples, &DIGITS, q.log2(), error, norm);
     let mask = unit(bits.mask).powi(2) * NORM / 4.0;
-    let errors = vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM) + mask;
+    let errors = terms * terms * (vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM)) + mask;
     let lost = |dropped| steps::truncated(0.0, dropped);
     let roundings = vector * lost(bits.dropped()) + switches(lost(Q_BITS.saturating_sub(bits.keys)), 0.0);
-    let margin = q / (2 * plain.modulus()) as f64 - unit(bits.body + 1) - plain.most() / 2.0;
+    let roundings = terms * terms * roundings;
+    let margin = q / (2 * plain.modulus()) as f64 - unit(bits.body + 1) - terms * plain.most() / 2.0;
     ([errors, roundings], margin)
 }
 

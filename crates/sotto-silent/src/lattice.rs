@@ -111,11 +111,19 @@ pub fn gadget() -> Result<Gadget> {
     Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
 }
 
-/// Packing under the public masks of N numbers, or of a power of two up to N / 2.
+/// Packing of N numbers under the public masks.
+///
+/// # Errors
+/// None, as [`ring`].
+pub fn packing() -> Result<Inspiring> {
+    few_packing(N)
+}
+
+/// Packing of so many numbers: N, or a power of two up to N / 2.
 ///
 /// # Errors
 /// [`Misuse::Rule`] for another number.
-pub fn packing(samples: usize) -> Result<Inspiring> {
+pub fn few_packing(samples: usize) -> Result<Inspiring> {
     let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS, samples);
     Ok(packing.ok_or(Misuse::Rule("N numbers are packed together, or a power of two below"))?)
 }

@@ -11,16 +11,24 @@
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`plain`] | the plain modulus, a value that schemes choose |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
+//! | [`message`] | parts of messages, taken by total decoders |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
+//! | [`limits`] | what literals are refused for |
+//! | [`cut`] | how a table is cut into records, and what a lookup is worth |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
-//! | `packed` | digits for packing in an image, and the pass over them (feature `server`) |
-//! | `weights` | the same for small groups, of which there are many: weights of the key's coefficients (feature `server`) |
+//! | `packed`, `digits` | digits for packing in an image, how they are written, and the pass over them (feature `server`) |
+//! | `weights` | the same for small groups, of which there are many: weights of the key\'s coefficients (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod bound;
+pub mod cut;
+#[cfg(feature = "server")]
+pub mod digits;
 pub mod lattice;
+pub mod limits;
 pub mod matrix;
+pub mod message;
 #[cfg(feature = "server")]
 pub mod packed;
 pub mod plain;

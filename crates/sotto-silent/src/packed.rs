@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! digits | a table of tiles: a row for each digit of each switch, a column for each group of 2048 numbers of a record
-//! masks  | for each group the packed ciphertext's mask, `mask_bits` a coefficient, in whole bytes
+//! masks  | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent, or its slots
 //! ```
 
-use crate::lattice::{self, N, few_digit_bytes, mask_bytes};
+use crate::lattice::{self, N, Q_BITS, few_digit_bytes, mask_bytes};
 use crate::vector::Bits;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Section, Sink};
+use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::restore;
 use sotto_lattice::inspiring::{Descent, Inspiring};
 use sotto_lattice::ring::{Level, Ring};
@@ -23,6 +24,16 @@ pub struct Packed {
     layout: TileLayout,
     groups: usize,
     bits: Bits,
+    masks: Masks,
+}
+
+/// How the masks of packed ciphertexts lie in an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Masks {
+    /// As answers have them: coefficients, rounded.
+    Sent,
+    /// For ciphertexts that are computed with: slots, with all their bits.
+    Whole,
 }
 
 /// Groups whose digits share lines of the image, and are made together.
@@ -33,24 +44,32 @@ impl Packed {
     ///
     /// # Errors
     /// [`Misuse::Rule`] for more than can be laid out.
-    pub fn new(groups: usize, bits: Bits) -> Result<Self> {
-        Self::few(N, groups, bits)
+    pub fn new(groups: usize, bits: Bits, masks: Masks) -> Result<Self> {
+        Self::few(N, groups, bits, masks)
     }
 
     /// For groups of so many numbers: N, or a power of two from 2 to N / 2.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn few(samples: usize, groups: usize, bits: Bits) -> Result<Self> {
-        let packing = lattice::packing(samples)?;
+    pub fn few(samples: usize, groups: usize, bits: Bits, masks: Masks) -> Result<Self> {
+        let packing = lattice::few_packing(samples)?;
         let layout =
             packing.layout(groups).ok_or(Misuse::Rule("digits of checked parameters can be laid out"))?;
-        Ok(Packed { packing, layout, groups, bits })
+        Ok(Packed { packing, layout, groups, bits, masks })
     }
 
     /// Bytes in an image.
     pub fn bytes(&self) -> u64 {
-        few_digit_bytes(self.packing.samples(), self.groups as u64, self.bits.mask)
+        few_digit_bytes(self.packing.samples(), self.groups as u64, self.mask_bits())
+    }
+
+    /// Bits of a mask's word in an image.
+    fn mask_bits(&self) -> u32 {
+        match self.masks {
+            Masks::Sent => self.bits.mask,
+            Masks::Whole => Q_BITS,
+        }
     }
 
     /// Groups that are written together with any of these, each once.
@@ -109,17 +128,14 @@ impl Packed {
             step();
         }
         for (descent, group) in descents.into_iter().zip(groups) {
-            let mut mask = descent.finish();
-            let ring = self.packing.ring();
-            ring.inverse(Level::Main, &mut mask);
-            let (mut rounded, mut packed) = (vec![0; N], Vec::new());
-            round_to_bits(ring.q(), &mask, self.bits.mask, &mut rounded);
-            bits::pack_words(&rounded, self.bits.mask, &mut packed);
-            out.write_at(
-                section,
-                start + layout.bytes() + group as u64 * mask_bytes(self.bits.mask),
-                &packed,
-            )?;
+            let (mut mask, mut packed) = (descent.finish(), Vec::new());
+            if self.masks == Masks::Sent {
+                self.ring().inverse(Level::Main, &mut mask);
+                mask = self.rounded(&mask, self.bits.mask);
+            }
+            bits::pack_words(&mask, self.mask_bits(), &mut packed);
+            let at = start + layout.bytes() + group as u64 * mask_bytes(self.mask_bits());
+            out.write_at(section, at, &packed)?;
         }
         Ok(())
     }
@@ -141,16 +157,47 @@ impl Packed {
     }
 
     /// Packs the products of many queries: one pass over the digits, of which threads of the current pool take stretches.
-    /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent.
+    /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent: for masks that lie there
+    /// as they are sent.
     ///
     /// # Panics
     /// If `image` is not [`bytes`](Self::bytes) long, or there are not as many products for each query as all groups have
     /// numbers.
     pub fn pack(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<[Vec<u64>; 2]>> {
+        self.each_group(image, keys, products, |products, mask, sum| {
+            let body = self.packing.body(products, &sum);
+            [mask, self.rounded(&body, self.bits.body)]
+        })
+    }
+
+    /// The same, but for each query and group the ciphertext itself: for masks that are there whole.
+    ///
+    /// # Panics
+    /// As [`pack`](Self::pack).
+    pub fn ciphers(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<Cipher>> {
+        let ring = self.ring();
+        self.each_group(image, keys, products, |products, mut mask, sum| {
+            let q = ring.q().value();
+            mask.iter_mut().for_each(|word| *word -= if *word < q { 0 } else { q });
+            let mut body = vec![0; N];
+            body.iter_mut().step_by(self.packing.stride()).zip(products).for_each(|(x, product)| *x = *product);
+            ring.forward(Level::Main, &mut body);
+            ring.add(Level::Main, &mut body, &self.packing.slots(&sum));
+            Cipher::new(ring, Level::Main, &mask, std::iter::once(body.as_slice()))
+        })
+    }
+
+    /// For each query and group, what `make` makes of its products, its mask, and its sum over the digits in the order of cycles.
+    fn each_group<T: Send>(
+        &self,
+        image: &[u8],
+        keys: &[&Turned],
+        products: &[Vec<u64>],
+        make: impl Fn(&[u64], Vec<u64>, Vec<u64>) -> T + Sync,
+    ) -> Vec<Vec<T>> {
         let layout = &self.layout;
         let (digits, masks) = image.split_at(layout.bytes() as usize);
         let samples = self.packing.samples();
-        let words = samples * self.groups;
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let parts: Vec<Vec<Vec<u64>>> = digits
             .par_chunks(stretch * layout.block_bytes())
@@ -165,23 +212,32 @@ impl Packed {
             })
             .collect();
         let of_query = |(i, products): (usize, &Vec<u64>)| {
-            assert_eq!(products.len(), words, "a number of each group");
+            assert_eq!(products.len(), samples * self.groups, "a number of each group");
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
-            let groups =
-                products.chunks_exact(samples).zip(masks.chunks_exact(mask_bytes(self.bits.mask) as usize));
-            let packed = groups.enumerate().map(|(group, (products, mask))| {
+            let masks = masks.par_chunks_exact(mask_bytes(self.mask_bits()) as usize);
+            let groups = products.par_chunks_exact(samples).zip(masks).enumerate();
+            let made = groups.map(|(group, (products, mask))| {
                 let mut sum = vec![0; N];
                 gather(self.packing.words(), layout, 1, &sums, group..group + 1, &mut [&mut sum]);
-                let body = self.packing.body(products, &sum);
-                let mut rounded = vec![0; samples];
-                round_to_bits(self.packing.ring().q(), &body, self.bits.body, &mut rounded);
                 // Bytes of a damaged image are no words, and then no answer is right.
-                let mask = bits::unpack_words(mask, self.bits.mask, N).unwrap_or_else(|| vec![0; N]);
-                [mask, rounded]
+                let mask = bits::unpack_words(mask, self.mask_bits(), N).unwrap_or_else(|| vec![0; N]);
+                make(products, mask, sum)
             });
-            packed.collect()
+            made.collect()
         };
         products.par_iter().enumerate().map(of_query).collect()
+    }
+
+    /// Residues in the bits that are sent of them.
+    pub fn rounded(&self, residues: &[u64], bits: u32) -> Vec<u64> {
+        let mut rounded = vec![0; residues.len()];
+        round_to_bits(self.ring().q(), residues, bits, &mut rounded);
+        rounded
+    }
+
+    /// The ring of packed ciphertexts.
+    pub fn ring(&self) -> &Ring {
+        self.packing.ring()
     }
 
     /// The products of a record's numbers, modulo q: of each of its bytes there are the sums of all planes of a query's words.

@@ -35,11 +35,20 @@ pub struct Samples {
 }
 
 impl Samples {
+    /// For the matrix of this layout.
+    ///
+    /// # Errors
+    /// None, as [`lattice::ring`].
+    pub fn new(layout: PanelLayout) -> Result<Self> {
+        let [vector, _] = lattice::VECTORS;
+        Self::under(layout, vector)
+    }
+
     /// For the matrix of this layout, which is multiplied by [one of a query's vectors](lattice::VECTORS).
     ///
     /// # Errors
     /// None, as [`lattice::ring`].
-    pub fn new(layout: PanelLayout, vector: &'static str) -> Result<Self> {
+    pub fn under(layout: PanelLayout, vector: &'static str) -> Result<Self> {
         let ring = lattice::ring()?;
         let inverse = ring.plan().automorphism(2 * N - 1);
         let inverse = inverse.ok_or(Misuse::Rule("the ring of silent schemes has every automorphism"))?;

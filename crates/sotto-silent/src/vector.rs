@@ -58,11 +58,19 @@ pub struct Encryption {
 }
 
 impl Encryption {
-    /// For queries of a vector of so many words, which selects numbers modulo p, or of [two](lattice::VECTORS) at most.
+    /// For vectors of so many words, which select numbers modulo p.
     ///
     /// # Errors
     /// None, as [`lattice::ring`].
-    pub fn new(words: &[usize], plain: Plain) -> Result<Self> {
+    pub fn new(words: usize, plain: Plain) -> Result<Self> {
+        Self::several(&[words], plain)
+    }
+
+    /// For queries of [two vectors](lattice::VECTORS) at most, of so many words.
+    ///
+    /// # Errors
+    /// None, as [`lattice::ring`].
+    pub fn several(words: &[usize], plain: Plain) -> Result<Self> {
         let ring = lattice::ring()?;
         let vectors = words.iter().zip(lattice::VECTORS);
         let vectors = vectors.map(|(words, vector)| {
@@ -177,6 +185,7 @@ impl Encryption {
 }
 
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
+#[inline]
 pub fn bytes_of(number: u16) -> [u8; 2] {
     let first = number as u8;
     [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8]

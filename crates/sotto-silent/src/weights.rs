@@ -25,7 +25,7 @@ impl Weighing {
     /// # Errors
     /// [`Misuse::Rule`] for more numbers.
     pub fn new(numbers: usize, groups: usize, bits: Bits) -> Result<Self> {
-        let packing = lattice::packing(numbers.next_power_of_two())?;
+        let packing = lattice::few_packing(numbers.next_power_of_two())?;
         Ok(Weighing { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 

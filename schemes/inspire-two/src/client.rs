@@ -25,7 +25,7 @@ impl sotto_core::Prepare<InspireTwo> for Prepare {
     }
 
     fn finish(self) -> Result<Client> {
-        let encryption = Encryption::new(&[self.params.columns(), self.params.picks()], Plain::BYTES)?;
+        let encryption = Encryption::several(&[self.params.columns(), self.params.picks()], Plain::BYTES)?;
         Ok(Client { params: self.params, encryption })
     }
 }

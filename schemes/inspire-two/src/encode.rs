@@ -76,7 +76,7 @@ impl<'a> Layers<'a> {
             params,
             weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
             packed: packings(params)?,
-            samples: [Samples::new(literal.matrix(), of_records)?, Samples::new(literal.masks(), of_masks)?],
+            samples: [Samples::under(literal.matrix(), of_records)?, Samples::under(literal.masks(), of_masks)?],
         })
     }
 

@@ -5,7 +5,8 @@ use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::lattice::{KEY_WORDS, N};
-use sotto_silent::vector::{Bits, largest};
+use sotto_silent::message::take_words;
+use sotto_silent::vector::Bits;
 
 /// Two encrypted unit vectors, and the bodies of the key that packs what comes of them, coefficient by coefficient.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer(pub(crate) Vec<[Vec<u64>; 2]>);
 
-/// Takes words off the front of bytes.
+/// Takes words of a packed ciphertext off the front of bytes. Any words are some.
 fn words(bytes: &mut &[u8], width: u32, count: usize) -> Option<Vec<u64>> {
     let (words, rest) = bytes.split_at_checked(bits::packed_len(width, count)?)?;
     *bytes = rest;
@@ -39,13 +40,12 @@ impl Wire<Params> for Query {
     fn take(params: &Params, mut bytes: &[u8]) -> Result<Self> {
         wire::exact("query", bytes, Self::size(params))?;
         let [first, second] = params.bits();
-        let mut reduced = |width, count| {
-            let words = words(&mut bytes, width, count)?;
-            words.iter().all(|word| *word <= largest(width)).then_some(words)
-        };
         let mut query = || {
-            let vectors = [reduced(first.query, params.columns())?, reduced(second.query, params.picks())?];
-            Some(Query { vectors, key: reduced(first.keys, KEY_WORDS)? })
+            let vectors = [
+                take_words(&mut bytes, first.query, params.columns())?,
+                take_words(&mut bytes, second.query, params.picks())?,
+            ];
+            Some(Query { vectors, key: take_words(&mut bytes, first.keys, KEY_WORDS)? })
         };
         Ok(query().ok_or(PeerMisbehaved::NotCanonical("query"))?)
     }

@@ -2,14 +2,14 @@
 
 use crate::sizes::GROUP;
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_lattice::noise::log2_sum;
 use sotto_prg::PublicSeed;
-use sotto_silent::bound;
-use sotto_silent::lattice::{self, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET, SIGMA};
+use sotto_silent::lattice::{self, N, P_LOG2, Q_BITS, SIGMA};
+use sotto_silent::limits::{self, field, in_range, within};
 use sotto_silent::plain::Plain;
 use sotto_silent::vector::Bits;
+use sotto_silent::bound;
 use std::ops::RangeInclusive;
 
 /// Most bytes in a record: as many numbers as one key packs.
@@ -49,7 +49,7 @@ const SWITCH_OPS: u64 = 14_000_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the ring: [`SET`].
+    /// Name of the ring: [`SET`](lattice::SET).
     pub set: String,
     /// Bytes in a record, `w`.
     pub record_bytes: u64,
@@ -65,7 +65,7 @@ pub struct ParamsLiteral {
     pub inner_bits: [u8; 2],
     /// Bits of a coefficient of an answer: of masks, of bodies.
     pub answer_bits: [u8; 2],
-    /// Seed of the public polynomials: [`PUBLIC_SEED`].
+    /// Seed of the public polynomials: [`PUBLIC_SEED`](lattice::PUBLIC_SEED).
     pub seed: PublicSeed,
 }
 
@@ -155,19 +155,13 @@ impl sotto_core::Params for Params {
     }
 
     fn check(literal: ParamsLiteral) -> Result<Self> {
-        if literal.set != SET {
-            return Err(field("set", format!("must be \"{SET}\"")));
-        }
-        // A server that chose the public polynomials could try some until it liked them: the seed is fixed for everyone.
-        if literal.seed != PUBLIC_SEED {
-            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
-        }
-        within("record_bytes", literal.record_bytes, 1..=MAX_RECORD_BYTES)?;
-        within("blocks", literal.blocks, 1..=MAX_BLOCKS)?;
+        limits::public(&literal.set, &literal.seed)?;
+        in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
+        in_range("blocks", literal.blocks, MAX_BLOCKS)?;
         if !literal.blocks.is_power_of_two() {
             return Err(field("blocks", "must be a power of two".into()));
         }
-        within("records", literal.records, 1..=literal.blocks * MAX_COLUMNS)?;
+        in_range("records", literal.records, literal.blocks * MAX_COLUMNS)?;
         for bits in literal.query_bits {
             within("query_bits", bits, QUERY_BITS)?;
         }
@@ -178,10 +172,8 @@ impl sotto_core::Params for Params {
             within(name, body, *MASK_BITS.start()..=mask)?;
         }
         let security = lattice::security()?;
-        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
-        if failure_log2 > f64::from(required) {
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
+        let failure_log2 = literal.failure_log2();
+        limits::reliable(failure_log2)?;
         Ok(Params { literal, security, failure_log2 })
     }
 
@@ -232,16 +224,4 @@ pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
         + (literal.parts().len() * N) as u64 * PACKED_OPS
         + literal.blocks * literal.numbers() as u64 * NUMBER_OPS
         + switches as u64 * SWITCH_OPS
-}
-
-fn within<T: PartialOrd + std::fmt::Debug>(
-    name: &'static str,
-    value: T,
-    range: RangeInclusive<T>,
-) -> Result<()> {
-    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
 }

@@ -13,7 +13,7 @@ use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::tiles::Turned;
 use sotto_silent::lattice::{self, N, VECTORS};
 use sotto_silent::matrix::times;
-use sotto_silent::packed::{Packed, residues};
+use sotto_silent::packed::{Masks, Packed, residues};
 use sotto_silent::samples::Samples;
 
 /// What picks.
@@ -42,18 +42,18 @@ type Cipher = [Vec<u64>; 2];
 pub(crate) fn packings(params: &Params) -> Result<Vec<Packed>> {
     let [_, bits] = params.bits();
     let packings = params.literal().packings().into_iter();
-    packings.map(|(samples, groups)| Packed::few(samples, groups, bits)).collect()
+    packings.map(|(samples, groups)| Packed::few(samples, groups, bits, Masks::Sent)).collect()
 }
 
 impl Second {
     pub(crate) fn new(params: &Params) -> Result<Self> {
         let ([_, groups], [_, of_masks]) = (params.groups(), VECTORS);
-        let packing = |numbers: &usize| lattice::packing(numbers.next_power_of_two());
+        let packing = |numbers: &usize| lattice::few_packing(numbers.next_power_of_two());
         Ok(Second {
             params: params.clone(),
             ring: lattice::ring()?,
             packed: packings(params)?,
-            fresh: Samples::new(params.literal().masks(), of_masks)?,
+            fresh: Samples::under(params.literal().masks(), of_masks)?,
             packings: groups.iter().map(packing).collect::<Result<_>>()?,
         })
     }

@@ -3,7 +3,8 @@
 use crate::params::{
     KEY_BITS, MASK_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, QUERY_BITS, server_ops,
 };
-use sotto_core::{Goal, ParamsError, Result, Shape, work};
+use sotto_core::{ParamsError, Result, Shape};
+use sotto_silent::cut::price;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
 use std::ops::RangeInclusive;
 
@@ -21,25 +22,15 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     let priced = priced.filter_map(|((record_bytes, records, lookups), blocks)| {
         let required = shape.required_failure_log2() - (lookups as f64).log2();
         let literal = word_sizes(record_bytes, records, blocks, required)?;
-        Some((price(shape.goal, &literal) * lookups as f64, literal))
+        // Where rows are short, bytes are what they are fetched so for: they weigh twice.
+        let sent = [literal.query_bytes(), literal.answer_bytes()].map(|bytes| 2 * bytes);
+        let price = price(shape.goal, server_ops(&literal), sent, literal.record_bytes);
+        Some((price * lookups as f64, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
     let none =
         || no_fit("it needs more than 2^36 records of at most 2048 bytes, or their noise leaves no margin");
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
-}
-
-/// Nanoseconds of the server and of a link.
-fn price(goal: Goal, literal: &ParamsLiteral) -> f64 {
-    let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
-    let (up, down) = (sent(literal.query_bytes()), sent(literal.answer_bytes()));
-    let time = server_ops(literal) as f64 / work::OPS_PER_NANOSECOND as f64;
-    match goal {
-        Goal::ServerTime => time + (up + down) / 2.0,
-        Goal::QueryBytes => up + (time + down) / 1024.0,
-        Goal::TotalBytes => up + down + time / 1024.0,
-        Goal::Rate => down / literal.record_bytes as f64 + (time + up) / 1e12,
-    }
 }
 
 /// How rows are cut into records: bytes in a record, how many there are, and how many hold one row.
@@ -138,7 +129,7 @@ fn narrowest(
 mod tests {
     use super::*;
     use crate::params::Params;
-    use sotto_core::Params as _;
+    use sotto_core::{Goal, Params as _};
 
     #[test]
     fn limits_are_refused_not_wrapped() {

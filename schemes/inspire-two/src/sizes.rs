@@ -3,6 +3,7 @@
 use crate::params::ParamsLiteral;
 use sotto_math::matrix::PanelLayout;
 use sotto_silent::lattice::{KEY_WORDS, N, few_digit_bytes, weight_layout};
+use sotto_silent::message::packed_bytes;
 use sotto_silent::vector::Bits;
 
 /// Numbers of a packed ciphertext of the second layer, the most that one key packs.
@@ -99,19 +100,14 @@ impl ParamsLiteral {
     /// Bytes of a query: both vectors, and the bodies of one key.
     pub fn query_bytes(&self) -> u64 {
         let [first, second] = self.query_bits;
-        packed(self.columns(), first) + packed(self.picks(), second) + packed(KEY_WORDS as u64, self.key_bits)
+        packed_bytes(self.columns(), first) + packed_bytes(self.picks(), second) + packed_bytes(KEY_WORDS as u64, self.key_bits)
     }
 
     /// Bytes of an answer: mask and bodies of each packed ciphertext.
     pub fn answer_bytes(&self) -> u64 {
         let part = |(numbers, bits): (usize, Bits)| {
-            packed(N as u64, bits.mask as u8) + packed(numbers as u64, bits.body as u8)
+            packed_bytes(N as u64, bits.mask as u8) + packed_bytes(numbers as u64, bits.body as u8)
         };
         self.parts().into_iter().map(part).sum()
     }
-}
-
-/// Bytes that hold `words` words of `bits` bits.
-fn packed(words: u64, bits: u8) -> u64 {
-    (words * u64::from(bits)).div_ceil(8)
 }

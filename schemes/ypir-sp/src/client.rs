@@ -22,7 +22,7 @@ impl sotto_core::Prepare<YpirSp> for Prepare {
     }
 
     fn finish(self) -> Result<Client> {
-        let encryption = Encryption::new(&[self.params.m()], Plain::BYTES)?;
+        let encryption = Encryption::new(self.params.m(), Plain::BYTES)?;
         Ok(Client { params: self.params, encryption })
     }
 }

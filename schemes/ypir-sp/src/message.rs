@@ -4,8 +4,7 @@
 use crate::params::{KEY_BODIES, Params};
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
-use sotto_silent::lattice::N;
-use sotto_silent::vector::largest;
+use sotto_silent::message;
 
 /// An encrypted unit vector, and the bodies of the keys that pack what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,22 +25,16 @@ impl Wire<Params> for Query {
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
         let widths = params.bits();
         bits::pack_words(&self.words, widths.query, out);
-        self.keys.iter().for_each(|body| bits::pack(body, widths.keys, out));
+        message::put_bodies(&self.keys, widths.keys, out);
     }
 
     fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
         wire::exact("query", bytes, Self::size(params))?;
-        let bad = || PeerMisbehaved::NotCanonical("query");
-        let widths = params.bits();
-        let vector = bits::packed_len(widths.query, params.m()).and_then(|len| bytes.split_at_checked(len));
-        let (vector, keys) = vector.ok_or_else(bad)?;
-        let words = bits::unpack_words(vector, widths.query, params.m());
-        let words = words.filter(|words| words.iter().all(|word| *word <= largest(widths.query)));
-        // As many as there are, since the length was right.
-        let keys = keys.chunks(keys.len() / KEY_BODIES).map(|body| bits::unpack(body, widths.keys, N));
-        let reduced = |body: &Vec<u128>| body.iter().all(|word| *word <= u128::from(largest(widths.keys)));
-        let keys: Option<Vec<Vec<u128>>> = keys.map(|body| body.filter(reduced)).collect();
-        Ok(Query { words: words.ok_or_else(bad)?, keys: keys.ok_or_else(bad)? })
+        let (widths, rest) = (params.bits(), &mut &*bytes);
+        let words = message::take_words(rest, widths.query, params.m());
+        let keys = message::take_bodies(rest, widths.keys, KEY_BODIES);
+        let query = words.zip(keys).map(|(words, keys)| Query { words, keys });
+        Ok(query.ok_or(PeerMisbehaved::NotCanonical("query"))?)
     }
 }
 
@@ -51,22 +44,12 @@ impl Wire<Params> for Answer {
     }
 
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        let widths = params.bits();
-        for [mask, body] in &self.0 {
-            bits::pack_words(mask, widths.mask, out);
-            bits::pack_words(body, widths.body, out);
-        }
+        message::put_groups(&self.0, params.bits(), out);
     }
 
     fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
         wire::exact("answer", bytes, Self::size(params))?;
-        let widths = params.bits();
-        let bad = || PeerMisbehaved::NotCanonical("answer");
-        let group = |bytes: &[u8]| {
-            let (mask, body) = bytes.split_at_checked(bits::packed_len(widths.mask, N)?)?;
-            Some([bits::unpack_words(mask, widths.mask, N)?, bits::unpack_words(body, widths.body, N)?])
-        };
-        let groups: Option<Vec<_>> = bytes.chunks(bytes.len() / params.groups()).map(group).collect();
-        Ok(Answer(groups.ok_or_else(bad)?))
+        let groups = message::take_groups(&mut &*bytes, params.bits(), params.groups());
+        Ok(Answer(groups.ok_or(PeerMisbehaved::NotCanonical("answer"))?))
     }
 }

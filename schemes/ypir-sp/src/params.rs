@@ -1,11 +1,12 @@
 //! Parameters: `l` bytes in a record, `m` records, and the bits of everything that is sent.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::lattice::{self, DIGITS, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET};
+use sotto_silent::lattice::{self, DIGITS, N, P_LOG2, Q_BITS};
+use sotto_silent::limits::{self, in_range, within};
+use sotto_silent::message::packed_bytes;
 use sotto_silent::plain::Plain;
 use sotto_silent::vector::Bits;
 use sotto_silent::{bound, lattice::SIGMA};
@@ -39,7 +40,7 @@ const PACKED_OPS: u64 = 6000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the ring: [`SET`].
+    /// Name of the ring: [`SET`](lattice::SET).
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
@@ -51,7 +52,7 @@ pub struct ParamsLiteral {
     pub key_bits: u8,
     /// Bits of a coefficient of an answer: of masks, of bodies.
     pub answer_bits: [u8; 2],
-    /// Seed of the public polynomials: [`PUBLIC_SEED`].
+    /// Seed of the public polynomials: [`PUBLIC_SEED`](lattice::PUBLIC_SEED).
     pub seed: PublicSeed,
 }
 
@@ -69,12 +70,13 @@ impl ParamsLiteral {
 
     /// Bytes of a query: its words, and the bodies of two keys.
     pub fn query_bytes(&self) -> u64 {
-        packed(self.records, self.query_bits) + KEY_BODIES as u64 * packed(N as u64, self.key_bits)
+        packed_bytes(self.records, self.query_bits)
+            + KEY_BODIES as u64 * packed_bytes(N as u64, self.key_bits)
     }
 
     /// Bytes of an answer: a mask and a body for each group.
     pub fn answer_bytes(&self) -> u64 {
-        let [mask, body] = self.answer_bits.map(|bits| packed(N as u64, bits));
+        let [mask, body] = self.answer_bits.map(|bits| packed_bytes(N as u64, bits));
         self.groups() * (mask + body)
     }
 
@@ -96,11 +98,6 @@ impl ParamsLiteral {
 
 /// Bodies of both keys of a query.
 pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
-
-/// Bytes that hold `words` words of `bits` bits.
-fn packed(words: u64, bits: u8) -> u64 {
-    (words * u64::from(bits)).div_ceil(8)
-}
 
 /// Checked parameters.
 #[derive(Debug, Clone)]
@@ -147,13 +144,7 @@ impl sotto_core::Params for Params {
     }
 
     fn check(literal: ParamsLiteral) -> Result<Self> {
-        if literal.set != SET {
-            return Err(field("set", format!("must be \"{SET}\"")));
-        }
-        // A server that chose the public polynomials could try some until it liked them: the seed is fixed for everyone.
-        if literal.seed != PUBLIC_SEED {
-            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
-        }
+        limits::public(&literal.set, &literal.seed)?;
         let l = in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
         let m = in_range("records", literal.records, MAX_RECORDS)?;
         within("query_bits", literal.query_bits, QUERY_BITS)?;
@@ -162,10 +153,8 @@ impl sotto_core::Params for Params {
         within("answer_bits", mask, MASK_BITS)?;
         within("answer_bits", body, *MASK_BITS.start()..=mask)?;
         let security = lattice::security()?;
-        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
-        if failure_log2 > f64::from(required) {
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
+        let failure_log2 = literal.failure_log2();
+        limits::reliable(failure_log2)?;
         Ok(Params { literal, l, m, security, failure_log2 })
     }
 
@@ -176,7 +165,7 @@ impl sotto_core::Params for Params {
     fn report(&self) -> ParamsReport {
         let literal = &self.literal;
         let ([errors, roundings], margin) =
-            bound::variances_and_margin(literal.records, Plain::BYTES, literal.bits());
+            bound::variances_and_margin(literal.records, Plain::BYTES, 1, literal.bits());
         let resident = literal.matrix_bytes() + literal.digit_bytes();
         ParamsReport {
             digest: ParamsDigest([0; 32]),
@@ -212,19 +201,4 @@ impl sotto_core::Params for Params {
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
     (literal.matrix_bytes() + literal.digit_bytes()) * work::READ_BYTE
         + literal.groups() * N as u64 * PACKED_OPS
-}
-
-fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
-    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
-}
-
-fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
-    usize::try_from(value)
-        .ok()
-        .filter(|_| (1..=most).contains(&value))
-        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
 }

@@ -3,18 +3,18 @@
 
 use crate::YpirSp;
 use crate::params::Params;
-use crate::server::write_digits;
 use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
+use sotto_silent::digits::write_digits;
 use sotto_silent::lattice::GROUP_BYTES;
 use sotto_silent::matrix::write_changes;
-use sotto_silent::packed::Packed;
+use sotto_silent::packed::{Masks, Packed};
 
 impl Revise for YpirSp {
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
-        let packed = Packed::new(params.groups(), params.bits())?;
+        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         let entries = write_changes(params.layout(), Section::Resident, changes, out)?;
         let touched = entries.iter().map(|entry| entry.row as usize / GROUP_BYTES);
-        write_digits(params, &packed, packed.together(touched), out)
+        write_digits(params.layout(), &packed, packed.together(touched), (out, Section::Resident))
     }
 }

@@ -7,13 +7,10 @@ use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::tiles::Turned;
-use sotto_silent::lattice::VECTORS;
+use sotto_silent::digits::write_digits;
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed::Packed;
-use sotto_silent::samples::{self, Samples};
-use std::ops::Range;
+use sotto_silent::packed::{Masks, Packed};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
@@ -35,20 +32,21 @@ impl sotto_core::Server<YpirSp> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        let packed = Packed::new(params.groups(), params.bits())?;
+        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
-        write_digits(params, &packed, packed.together(0..params.groups()), out)
+        let groups = packed.together(0..params.groups());
+        write_digits(params.layout(), &packed, groups, (out, Section::Resident))
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let packed = Packed::new(params.groups(), params.bits())?;
+        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
         let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix, packed })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        let packed = Packed::new(params.groups(), params.bits())?;
+        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
         Ok(Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?.records())
     }
 
@@ -82,26 +80,4 @@ impl Server {
         let (_, digits) = self.matrix.parts();
         self.packed.pack(digits, &keys, &products).into_iter().map(Answer).collect()
     }
-}
-
-/// Writes the digits of some groups, which the matrix has already.
-pub(crate) fn write_digits(
-    params: &Params,
-    packed: &Packed,
-    groups: Vec<Range<usize>>,
-    out: &dyn Sink,
-) -> Result<()> {
-    let samples = Samples::new(params.layout(), VECTORS[0])?;
-    let start = params.literal().matrix_bytes();
-    let total =
-        groups.iter().map(|groups| groups.len() * samples::STEPS + packed.steps()).sum::<usize>() as u64;
-    let done = AtomicU64::new(0);
-    let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-    out.progress("digits", 0, total);
-    for groups in groups {
-        let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
-        let of_group = |group| samples.of_group(group, read, step);
-        packed.write(groups, of_group, step, (out, Section::Resident, start))?;
-    }
-    Ok(())
 }

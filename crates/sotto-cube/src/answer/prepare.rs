@@ -167,7 +167,7 @@ impl<F> Cube<F> {
                 .collect(),
             None => rows
                 .par_chunks(2 * l)
-                .map(|rows| Gsw::from_rows(gadget, rows.to_vec()).ok_or_else(incomplete))
+                .map(|rows| Gsw::from_rows([gadget; 2], rows.to_vec()).ok_or_else(incomplete))
                 .collect(),
         }
     }

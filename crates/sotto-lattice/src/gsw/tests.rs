@@ -9,13 +9,13 @@ use sotto_math::sample::Gaussian;
 
 const N: usize = 256;
 
-fn bit(ring: &Ring, level: Level, gadget: &Gadget, secrets: &[&Secret], bit: i32) -> Gsw {
+fn bit(ring: &Ring, level: Level, gadgets: [&Gadget; 2], secrets: &[&Secret], bit: i32) -> Gsw {
     let mut one = vec![0; N];
     one[0] = bit;
     let slots = ring.from_small(level, &one);
     let bodies =
-        with_errors(9, |errors| Gsw::generate(ring, level, gadget, secrets, &slots, masks(0), errors));
-    Gsw::assemble(ring, level, gadget, secrets.len(), &bodies, masks(0))
+        with_errors(9, |errors| Gsw::generate(ring, level, gadgets, secrets, &slots, masks(0), errors));
+    Gsw::assemble(ring, level, gadgets, secrets.len(), &bodies, masks(0))
 }
 
 /// A ciphertext of one message per secret, and the messages.
@@ -36,23 +36,27 @@ fn products_and_choices() {
         for rank in [1u32, 2, 3] {
             let secrets: Vec<&Secret> = s.iter().take(rank as usize).collect();
             let level = Level::Main;
-            for gadget in [exact(&ring, level, 5), approximate(&ring, level, 2), exact(&ring, level, 18)] {
+            let [five, two, many] =
+                [exact(&ring, level, 5), approximate(&ring, level, 2), exact(&ring, level, 18)];
+            for gadgets in [[&five; 2], [&two; 2], [&many; 2], [&five, &two]] {
                 let norm = norm(N);
                 let rows = [SIGMA * SIGMA; 2];
-                let product =
-                    steps::external_product(N, rank, &digits(&gadget), ring.log2_q(level), rows, norm);
+                let laws = gadgets.map(digits);
+                let laws = [&laws[0], &laws[1]];
+                let product = steps::external_product(N, rank, laws, ring.log2_q(level), rows, norm);
                 let mut scratch = Scratch::new(&ring);
                 let (zero, zero_cipher) = cipher(&ring, level, &secrets, 0);
                 let (one, one_cipher) = cipher(&ring, level, &secrets, 1);
                 for (choice, chosen) in [(0, &zero), (1, &one)] {
-                    let c = bit(&ring, level, &gadget, &secrets, choice);
+                    let c = bit(&ring, level, gadgets, &secrets, choice);
                     let mut out = zero_cipher.clone();
                     c.external_product(&ring, &one_cipher, &mut out, &mut scratch);
                     let mut picked = zero_cipher.clone();
                     c.cmux(&ring, &mut picked, &one_cipher, &mut scratch);
                     let (out, picked) = (phases(&ring, &secrets, &out), phases(&ring, &secrets, &picked));
                     // Residuals are only there where the message is not zero.
-                    let residual = (norm + 1.0) * digits(&gadget).dropped() * f64::from(1 - choice);
+                    let residual = norm * laws[0].dropped() + laws[1].dropped();
+                    let residual = residual * f64::from(1 - choice);
                     let fresh = SIGMA * SIGMA;
                     for i in 0..secrets.len() {
                         let scaled: Vec<i128> = one[i].iter().map(|x| x * i128::from(choice)).collect();
@@ -74,11 +78,14 @@ fn rows_that_do_not_fit_are_refused() {
     let ring = &rings(64)[0];
     let gadget = exact(ring, Level::Main, 2);
     let row = |level, rank| Cipher::zero(ring, level, rank);
-    assert!(Gsw::from_rows(&gadget, vec![row(Level::Main, 1); 4]).is_some());
-    assert!(Gsw::from_rows(&gadget, vec![row(Level::Main, 2); 6]).is_some());
-    assert!(Gsw::from_rows(&gadget, vec![row(Level::Main, 1); 3]).is_none());
-    assert!(Gsw::from_rows(&gadget, vec![]).is_none());
+    assert!(Gsw::from_rows([&gadget; 2], vec![row(Level::Main, 1); 4]).is_some());
+    assert!(Gsw::from_rows([&gadget; 2], vec![row(Level::Main, 2); 6]).is_some());
+    assert!(Gsw::from_rows([&gadget; 2], vec![row(Level::Main, 1); 3]).is_none());
+    assert!(Gsw::from_rows([&gadget; 2], vec![]).is_none());
+    let wide = exact(ring, Level::Main, 3);
+    assert!(Gsw::from_rows([&wide, &gadget], vec![row(Level::Main, 1); 5]).is_some());
+    assert!(Gsw::from_rows([&wide, &gadget], vec![row(Level::Main, 1); 4]).is_none());
     let mut mixed = vec![row(Level::Main, 1); 4];
     mixed[2] = row(Level::Full, 1);
-    assert!(Gsw::from_rows(&gadget, mixed).is_none());
+    assert!(Gsw::from_rows([&gadget; 2], mixed).is_none());
 }

@@ -72,17 +72,18 @@ pub fn lowered(before: f64, log2_divisor: f64, h: f64) -> f64 {
 }
 
 /// One external product at rank `k`: digits of the mask times the rows of -s m, digits of the `k` other
-/// components times the rows of m; and for an approximate gadget what was dropped, times a bit m.
+/// components times the rows of m; and for approximate gadgets what was dropped, times a bit m.
 pub fn external_product(
     n: usize,
     k: u32,
-    digits: &Digits,
+    [mask, bodies]: [&Digits; 2],
     log2_modulus: f64,
     [secret_row, message_row]: [f64; 2],
     h: f64,
 ) -> f64 {
-    let rows = secret_row + f64::from(k) * message_row;
-    n as f64 * digits.second_moment(log2_modulus) * rows + (h + 1.0) * digits.dropped()
+    let rows = |digits: &Digits, row: f64| key_switch(n, digits, log2_modulus, row, 0.0);
+    let dropped = h * mask.dropped() + bodies.dropped();
+    rows(mask, secret_row) + f64::from(k) * rows(bodies, message_row) + dropped
 }
 
 /// The first dimension: `rows` products with polynomials of uniform coefficients in [-p/2, p/2).
@@ -96,8 +97,13 @@ pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: 
     f64::from(k) * key_switch(n, digits, log2_modulus, key_error, 0.0) + h * digits.dropped()
 }
 
-/// What packing so many samples by InspiRING adds to each: the errors of as many key switches less one, which no step multiplies.
-pub fn inspiring(
+/// What packing `n` samples by InspiRING adds to each: the errors of `n - 1` key switches, which no step multiplies.
+pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
+    inspiring_few(n, n, digits, log2_modulus, key_error, h)
+}
+
+/// The same for as many samples as are packed, and as many switches less one.
+pub fn inspiring_few(
     n: usize,
     samples: usize,
     digits: &Digits,

@@ -126,7 +126,8 @@ fn conversion_folding_and_packing() {
         let mut zero = setting.encrypt(level, &setting.constant(level, 0), 20);
         let one = setting.encrypt(level, &message, 21);
         gsw.cmux(&setting.ring, &mut zero, &one, &mut scratch);
-        let product = steps::external_product(n, 1, &digits(&setting.fold), log2_q, predicted, setting.norm);
+        let product =
+            steps::external_product(n, 1, [&digits(&setting.fold); 2], log2_q, predicted, setting.norm);
         check(name, "choice", setting.measured(&zero, &message), SIGMA * SIGMA + product);
     }
 }
@@ -138,14 +139,15 @@ fn uploaded_rows() {
         let masks = Masks { seed: &SEED, label: "gsw", first: 0 };
         let (ring, fold, bit) = (setting.ring.clone(), setting.fold, setting.constant(level, 1));
         let mut errors = Errors { law: &Gaussian::new(SIGMA), rng: &mut setting.rng };
-        let b = Gsw::generate(&ring, level, &fold, &[&setting.secret], &bit, masks, &mut errors);
-        let gsw = Gsw::assemble(&ring, level, &fold, 1, &b, masks);
+        let b = Gsw::generate(&ring, level, [&fold; 2], &[&setting.secret], &bit, masks, &mut errors);
+        let gsw = Gsw::assemble(&ring, level, [&fold; 2], 1, &b, masks);
         let message = setting.constant(level, 77);
         let c = setting.encrypt(level, &message, 0);
         let mut out = Cipher::zero(&ring, level, 1);
         gsw.external_product(&ring, &c, &mut out, &mut Scratch::new(&ring));
         let rows = [SIGMA * SIGMA; 2];
-        let product = steps::external_product(n, 1, &digits(&fold), ring.log2_q(level), rows, setting.norm);
+        let product =
+            steps::external_product(n, 1, [&digits(&fold); 2], ring.log2_q(level), rows, setting.norm);
         check(name, "external product", setting.measured(&out, &message), SIGMA * SIGMA + product);
     }
 }

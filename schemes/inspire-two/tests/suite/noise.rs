@@ -104,7 +104,7 @@ fn predicted(samples: usize, words: usize, square: f64, bits: Bits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
     words as f64 * square * steps::truncated(SIGMA, bits.dropped())
-        + steps::inspiring(N, samples, &DIGITS, (Q as f64).log2(), keys, NORM)
+        + steps::inspiring_few(N, samples, &DIGITS, (Q as f64).log2(), keys, NORM)
         + unit(bits.mask).powi(2) * NORM / 12.0
         + unit(bits.body).powi(2) / 12.0
 }

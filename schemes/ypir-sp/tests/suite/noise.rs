@@ -54,7 +54,7 @@ fn predicted(words: u64, square: f64, bits: Bits) -> f64 {
     let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let keys = steps::truncated(SIGMA, Q_BITS - bits.keys);
     words as f64 * square * steps::truncated(SIGMA, bits.dropped())
-        + steps::inspiring(N, N, &DIGITS, (Q as f64).log2(), keys, NORM)
+        + steps::inspiring(N, &DIGITS, (Q as f64).log2(), keys, NORM)
         + unit(bits.mask).powi(2) * NORM / 12.0
         + unit(bits.body).powi(2) / 12.0
 }
@@ -76,7 +76,7 @@ fn noise_is_what_the_formulas_say() {
         let apart = (measured.log2() - predicted.log2()) / 2.0;
         assert!(apart.abs() < 0.3, "{name}: {apart} bits");
         let (variances, margin) =
-            variances_and_margin(table.params.m() as u64, Plain::BYTES, table.params.bits());
+            variances_and_margin(table.params.m() as u64, Plain::BYTES, 1, table.params.bits());
         let variance: f64 = variances.iter().sum();
         assert!(measured < variance * 1.2 || table.params.literal().answer_bits[1] < 30, "{name}");
         assert!(largest < margin + Q as f64 / 2f64.powi(19), "{name}: {largest} {margin}");
@@ -90,7 +90,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal(64, records, bits, [37, 37]);
     let table = Table::new(literal, vec![0x80; 64 * records as usize]);
     let (measured, largest) = noise(&table, 40);
-    let (variances, margin) = variances_and_margin(records, Plain::BYTES, table.params.bits());
+    let (variances, margin) = variances_and_margin(records, Plain::BYTES, 1, table.params.bits());
     let variance: f64 = variances.iter().sum();
     // All numbers of a record have the same noise of words, so that 40 of them are measured, no more.
     assert!((0.5..1.6).contains(&(measured / variance)), "{}", measured / variance);

@@ -68,7 +68,7 @@ fn predicted(setting: &Setting) -> f64 {
     let bit = rounds(switches[1], BITS as usize * setting.fold.digits() as usize);
     let square = setting.predicted_switch(&setting.right, steps::squared(setting.norm));
     let rows = [steps::conversion(setting.norm, bit, square), bit].map(|variance| setting.lowered(variance));
-    let choice = steps::external_product(n, 1, &digits(&setting.fold), log2_q, rows, setting.norm);
+    let choice = steps::external_product(n, 1, [&digits(&setting.fold); 2], log2_q, rows, setting.norm);
     steps::first_dimension(n, ROWS as u64, P_LOG2, selector) + f64::from(BITS) * choice
 }
 

@@ -1,0 +1,58 @@
+//! What literals of silent schemes are refused for.
+
+use crate::lattice::{PUBLIC_SEED, SET};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{ParamsError, Result};
+use sotto_prg::PublicSeed;
+use std::ops::RangeInclusive;
+
+/// Refuses another ring or other public polynomials. A server that chose those could try some until it liked them: the seed is
+/// fixed for everyone.
+///
+/// # Errors
+/// [`ParamsError::Field`].
+pub fn public(set: &str, seed: &PublicSeed) -> Result<()> {
+    if set != SET {
+        return Err(field("set", format!("must be \"{SET}\"")));
+    }
+    if *seed != PUBLIC_SEED {
+        return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+    }
+    Ok(())
+}
+
+/// Refuses a number of bits outside its range.
+///
+/// # Errors
+/// [`ParamsError::Field`].
+pub fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
+    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
+}
+
+/// Refuses none, and more than the most.
+///
+/// # Errors
+/// [`ParamsError::Field`].
+pub fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
+    usize::try_from(value)
+        .ok()
+        .filter(|_| (1..=most).contains(&value))
+        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
+}
+
+/// Refuses more failures than sotto allows.
+///
+/// # Errors
+/// [`ParamsError::Unreliable`].
+pub fn reliable(failure_log2: f64) -> Result<()> {
+    let required = REQUIRED_FAILURE_LOG2;
+    if failure_log2 > f64::from(required) {
+        return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+    }
+    Ok(())
+}
+
+/// A field that is refused.
+pub fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}
