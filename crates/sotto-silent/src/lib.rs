@@ -8,6 +8,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
+//! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`plain`] | the plain modulus, a value that schemes choose |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
@@ -17,7 +18,7 @@
 //! | [`cut`] | how a table is cut into records, and what a lookup is worth |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | `packed`, `digits` | digits for packing in an image, how they are written, and the pass over them (feature `server`) |
-//! | `weights` | the same for small groups, of which there are many: weights of the key\'s coefficients (feature `server`) |
+//! | `weights` | the same for small groups, of which there are many: weights of the key's coefficients (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -27,6 +28,7 @@ pub mod cut;
 pub mod digits;
 pub mod lattice;
 pub mod limits;
+pub mod lwe;
 pub mod matrix;
 pub mod message;
 #[cfg(feature = "server")]

@@ -180,7 +180,10 @@ impl Packed {
             let q = ring.q().value();
             mask.iter_mut().for_each(|word| *word -= if *word < q { 0 } else { q });
             let mut body = vec![0; N];
-            body.iter_mut().step_by(self.packing.stride()).zip(products).for_each(|(x, product)| *x = *product);
+            body.iter_mut()
+                .step_by(self.packing.stride())
+                .zip(products)
+                .for_each(|(x, product)| *x = *product);
             ring.forward(Level::Main, &mut body);
             ring.add(Level::Main, &mut body, &self.packing.slots(&sum));
             Cipher::new(ring, Level::Main, &mask, std::iter::once(body.as_slice()))

@@ -76,7 +76,10 @@ impl<'a> Layers<'a> {
             params,
             weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
             packed: packings(params)?,
-            samples: [Samples::under(literal.matrix(), of_records)?, Samples::under(literal.masks(), of_masks)?],
+            samples: [
+                Samples::under(literal.matrix(), of_records)?,
+                Samples::under(literal.masks(), of_masks)?,
+            ],
         })
     }
 

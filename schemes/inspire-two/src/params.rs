@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_lattice::noise::log2_sum;
 use sotto_prg::PublicSeed;
+use sotto_silent::bound;
 use sotto_silent::lattice::{self, N, P_LOG2, Q_BITS, SIGMA};
 use sotto_silent::limits::{self, field, in_range, within};
 use sotto_silent::plain::Plain;
 use sotto_silent::vector::Bits;
-use sotto_silent::bound;
 use std::ops::RangeInclusive;
 
 /// Most bytes in a record: as many numbers as one key packs.

@@ -100,7 +100,9 @@ impl ParamsLiteral {
     /// Bytes of a query: both vectors, and the bodies of one key.
     pub fn query_bytes(&self) -> u64 {
         let [first, second] = self.query_bits;
-        packed_bytes(self.columns(), first) + packed_bytes(self.picks(), second) + packed_bytes(KEY_WORDS as u64, self.key_bits)
+        packed_bytes(self.columns(), first)
+            + packed_bytes(self.picks(), second)
+            + packed_bytes(KEY_WORDS as u64, self.key_bits)
     }
 
     /// Bytes of an answer: mask and bodies of each packed ciphertext.

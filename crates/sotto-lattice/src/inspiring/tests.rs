@@ -42,7 +42,14 @@ fn noise(packing: &Inspiring, secret: &Secret, mask: &[u64], body: &[u64], messa
 
 fn predicted(packing: &Inspiring, gadget: &Gadget) -> f64 {
     let (ring, n) = (packing.ring(), packing.ring().n());
-    steps::inspiring_few(n, packing.samples(), &digits(gadget), ring.log2_q(Level::Main), SIGMA * SIGMA, norm(n))
+    steps::inspiring_few(
+        n,
+        packing.samples(),
+        &digits(gadget),
+        ring.log2_q(Level::Main),
+        SIGMA * SIGMA,
+        norm(n),
+    )
 }
 
 fn keys(packing: &Inspiring, gadget: &Gadget, secret: &Secret, seed: u8) -> Vec<Vec<u64>> {
