@@ -22,10 +22,20 @@
 //! with the bodies `y_l` of the keys. That is one pass over a table of the digits `d_il`, in slots, whose selectors are turns of
 //! `2 l` polynomials ([`sotto_math::tiles::turned`]).
 //!
-//! Two things differ from the paper. All `A_h` at once are `2 n` transforms (see [`Descent`]) and no `n^3` products; and slots
-//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down.
+//! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` of them, a power of two up to `n / 2`,
+//! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i
+//! A_i tau_h(s)` at `Y^0, ..., Y^(g-1)` are the messages: projecting onto `Z[Y]` commutes with automorphisms, and the sum of `g`
+//! images of an element of `Z[Y]` leaves its constant coefficient and that at `Y^g`, `g` times. So there is one list of `g`
+//! masks, `g - 1` switches of the key of `X -> X^5` fold it, and all other coefficients are nobody's business.
+//!
+//! Masks that depend on a query are [packed](Inspiring::pack) when it comes, at a few transforms for each sample.
+//!
+//! Three things differ from the paper. All `A_h` at once are `2 n` transforms (see [`Descent`]) and no `n^3` products; slots
+//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and what many
+//! small groups add to their bodies is a product of integers (see [`Weights`]).
 
 mod descent;
+mod weights;
 
 use crate::automorphism::AutomorphismKey;
 use crate::encrypt::{Errors, Masks};
@@ -33,46 +43,54 @@ use crate::ring::{Level, Ring};
 use crate::secret::Secret;
 pub use descent::Descent;
 use sotto_math::gadget::Gadget;
+use sotto_math::ntt::NttPlan;
 use sotto_math::tiles::{TileLayout, Turn, Turned, Turns, Words};
+pub use weights::Weights;
 
-/// Packing for one ring and gadget, under one seed of key masks.
+/// Packing of so many samples, for one ring and gadget, under one seed of key masks.
 #[derive(Debug, Clone)]
 pub struct Inspiring {
     ring: Ring,
     gadget: Gadget,
+    samples: usize,
+    /// Transforms along the samples.
+    along: NttPlan,
     words: Words,
     turns: Turns,
     /// Place by place, which slot comes there.
     cycles: Vec<usize>,
-    /// The masks of both keys in the order of cycles, digit by digit; of the first key each cycle is there twice.
-    masks: [Vec<Vec<u64>>; 2],
+    /// The masks of the keys in the order of cycles, digit by digit. Each cycle is there twice.
+    masks: Vec<Vec<u64>>,
 }
 
 impl Inspiring {
-    /// Packing in a ring, level `Main`, with keys whose masks are these.
+    /// Packing of so many samples in a ring, level `Main`, with keys whose masks are these.
     ///
-    /// `None` if the gadget does not reach the modulus, or its words have no stored form.
-    pub fn new(ring: &Ring, gadget: &Gadget, masks: Masks<'_>) -> Option<Self> {
+    /// `None` if the gadget does not reach the modulus, its words have no stored form, or `samples` is neither `n` nor a power of
+    /// two up to `n / 2`.
+    pub fn new(ring: &Ring, gadget: &Gadget, masks: Masks<'_>, samples: usize) -> Option<Self> {
         let (n, digits) = (ring.n(), gadget.digits() as usize);
         let words = Words::new(ring.q()).filter(|_| gadget.fits(ring.q().bits()))?;
+        let full = samples == n;
+        (full || samples.is_power_of_two() && samples <= n / 2).then_some(())?;
+        // The shortest transform there is has 64 places. Its root is the power of the ring's that its points are counted in.
+        let along = NttPlan::new(if full { n } else { (2 * samples).max(SHORTEST) }, *ring.q())?;
+        (ring.q().pow(ring.plan().root(), (n / along.n()) as u64) == along.root()).then_some(())?;
         let cycles = ring.plan().cycles();
-        let mask = |j: usize| ordered(&cycles, &masks.mask(ring, Level::Main, j as u64));
-        let turns = (0..n - 1).flat_map(|step| {
-            let (polynomial, swapped, by) = match Step::of(n, step) {
-                Step::Fold { swapped, to } => (0, swapped, to),
-                Step::Join => (digits, false, 0),
-            };
-            (0..digits).map(move |digit| Turn { polynomial: polynomial + digit, swapped, by })
+        let polynomials = automorphisms(n, samples).count() * digits;
+        let mask = |j| doubled(&ordered(&cycles, &masks.mask(ring, Level::Main, j as u64)));
+        let turns = (0..samples - 1).flat_map(|step| {
+            let step = Step::of(n, samples, step);
+            (0..digits).map(move |digit| step.turn(digits, digit))
         });
         Some(Inspiring {
             ring: ring.clone(),
             gadget: *gadget,
+            samples,
+            along,
             words,
-            turns: Turns::new(n, 2 * digits, turns)?,
-            masks: [
-                (0..digits).map(|j| doubled(&mask(j))).collect(),
-                (digits..2 * digits).map(mask).collect(),
-            ],
+            turns: Turns::new(n, polynomials, turns)?,
+            masks: (0..polynomials).map(mask).collect(),
             cycles,
         })
     }
@@ -93,14 +111,24 @@ impl Inspiring {
     }
 
     /// The digits of so many packed ciphertexts as a table: a row for each digit of each switch, a column for each ciphertext.
-    /// `None` if there is no such layout.
+    /// `None` if there is no such layout, as of a single sample, which takes no switch.
     pub fn layout(&self, ciphertexts: usize) -> Option<TileLayout> {
         TileLayout::new(self.words.packing(), self.ring.n(), self.steps() * self.digits(), ciphertexts)
     }
 
+    /// Samples of one packed ciphertext.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
     /// Switches of one packed ciphertext.
     pub fn steps(&self) -> usize {
-        self.ring.n() - 1
+        self.samples - 1
+    }
+
+    /// Where the messages lie: at multiples of so many coefficients.
+    pub fn stride(&self) -> usize {
+        if self.samples == self.ring.n() { 1 } else { self.ring.n() / 2 / self.samples }
     }
 
     /// Digits of a switch.
@@ -108,16 +136,18 @@ impl Inspiring {
         self.gadget.digits() as usize
     }
 
-    /// Makes a client's keys: the bodies of the key of `X -> X^5`, then those of `X -> X^-1`, in slots.
+    /// Makes a client's keys for packing so many samples: the bodies of the key of `X -> X^5`, and then, if they are `n`, those
+    /// of `X -> X^-1`, in slots.
     pub fn generate(
         ring: &Ring,
         gadget: &Gadget,
         secret: &Secret,
         masks: Masks<'_>,
         errors: &mut Errors<'_>,
+        samples: usize,
     ) -> Vec<Vec<u64>> {
         let mut bodies = Vec::new();
-        for k in [5, 2 * ring.n() - 1] {
+        for k in automorphisms(ring.n(), samples) {
             let masks = Masks { first: masks.first + bodies.len() as u64, ..masks };
             bodies.extend(AutomorphismKey::generate(ring, Level::Main, gadget, k, secret, masks, errors));
         }
@@ -129,23 +159,45 @@ impl Inspiring {
     /// # Panics
     /// Unless these are as many bodies as [`generate`](Self::generate) makes, each in `n` slots.
     pub fn keys(&self, bodies: &[Vec<u64>]) -> Turned {
-        assert_eq!(bodies.len(), 2 * self.digits(), "the bodies of both keys");
+        assert_eq!(bodies.len(), self.masks.len(), "the bodies of all keys");
         let bodies: Vec<Vec<u64>> = bodies.iter().map(|body| ordered(&self.cycles, body)).collect();
         Turned::new(&self.words, &bodies.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
-    /// The body of a packed ciphertext, coefficient by coefficient: the bodies of its samples, plus what the pass over the
+    /// The body of a packed ciphertext at the places of its messages: the bodies of its samples, plus what the pass over the
     /// digits gave for it, in the order of cycles.
     ///
     /// # Panics
-    /// If either is not `n` long.
-    pub fn body(&self, samples: &[u64], sums: &[u64]) -> Vec<u64> {
+    /// If there is not a body for each sample, or `sums` is not `n` long.
+    pub fn body(&self, bodies: &[u64], sums: &[u64]) -> Vec<u64> {
         let q = self.ring.q();
-        assert_eq!((samples.len(), sums.len()), (self.ring.n(), self.ring.n()), "a body of n coefficients");
-        let mut body = self.slots(sums);
-        self.ring.inverse(Level::Main, &mut body);
-        body.iter_mut().zip(samples).for_each(|(x, b)| *x = q.add(*x, *b));
-        body
+        assert_eq!((bodies.len(), sums.len()), (self.samples, self.ring.n()), "a body for each sample");
+        let mut sums = self.slots(sums);
+        self.ring.inverse(Level::Main, &mut sums);
+        sums.iter().step_by(self.stride()).zip(bodies).map(|(x, b)| q.add(*x, *b)).collect()
+    }
+
+    /// Packs samples whose masks are known only now: mask, in slots, and [body](Self::body).
+    ///
+    /// # Panics
+    /// As [`Descent::new`], [`keys`](Self::keys) and [`body`](Self::body).
+    pub fn pack(&self, masks: &[u64], bodies: &[u64], keys: &[Vec<u64>]) -> [Vec<u64>; 2] {
+        let n = self.ring.n();
+        assert_eq!(keys.len(), self.masks.len(), "the bodies of all keys");
+        let keys: Vec<Vec<u64>> = keys.iter().map(|body| doubled(&ordered(&self.cycles, body))).collect();
+        let mut descent = Descent::new(self, masks);
+        let (mut digits, mut turned, mut sums) =
+            (vec![0; n * self.digits()], vec![0; n], self.ring.plan().accumulator());
+        for step in 0..self.steps() {
+            descent.next(&mut digits);
+            for (i, digit) in digits.chunks_exact(n).enumerate() {
+                let turn = Step::of(n, self.samples, step).turn(self.digits(), i);
+                put_turned(&keys, turn, &mut turned);
+                self.ring.plan().mul_acc_wide(&mut sums, digit, &turned);
+            }
+        }
+        self.ring.plan().take(&mut sums, &mut turned);
+        [descent.finish(), self.body(bodies, &turned)]
     }
 
     /// From the order of cycles to that of the transform.
@@ -154,6 +206,15 @@ impl Inspiring {
         self.cycles.iter().zip(places).for_each(|(slot, x)| slots[*slot] = *x);
         slots
     }
+}
+
+/// Places of the shortest transform.
+const SHORTEST: usize = 64;
+
+/// The automorphisms that packing of so many samples has keys for.
+fn automorphisms(n: usize, samples: usize) -> impl Iterator<Item = usize> {
+    let inverse = (samples == n).then_some(2 * n - 1);
+    std::iter::once(5).chain(inverse)
 }
 
 /// One switch of the way down to one mask, in the order in which they are made.
@@ -166,13 +227,33 @@ enum Step {
 }
 
 impl Step {
-    /// Both lists take turns.
-    fn of(n: usize, step: usize) -> Self {
+    /// Where there are two lists, they take turns.
+    fn of(n: usize, samples: usize, step: usize) -> Self {
+        if samples < n {
+            return Step::Fold { swapped: false, to: samples - 2 - step };
+        }
         match (n / 2 - 1).checked_sub(step / 2 + 1) {
             Some(to) => Step::Fold { swapped: step % 2 == 1, to },
             None => Step::Join,
         }
     }
+
+    /// Which polynomial of the keys a digit is multiplied by, out of so many digits.
+    fn turn(self, digits: usize, digit: usize) -> Turn {
+        match self {
+            Step::Fold { swapped, to } => Turn { polynomial: digit, swapped, by: to },
+            Step::Join => Turn { polynomial: digits + digit, swapped: false, by: 0 },
+        }
+    }
+}
+
+/// Puts a turned polynomial, of those whose cycles are there twice.
+fn put_turned(doubled: &[Vec<u64>], turn: Turn, out: &mut [u64]) {
+    let (n, half) = (out.len(), out.len() / 2);
+    let (first, second) = doubled[turn.polynomial].split_at(n);
+    let [first, second] = if turn.swapped { [second, first] } else { [first, second] };
+    out[..half].copy_from_slice(&first[turn.by..turn.by + half]);
+    out[half..].copy_from_slice(&second[turn.by..turn.by + half]);
 }
 
 /// Slots in the order of cycles.

@@ -13,6 +13,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &ypir_sp::ENTRY,
     #[cfg(feature = "inspire")]
     &inspire::ENTRY,
+    #[cfg(feature = "inspire-two")]
+    &inspire_two::ENTRY,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

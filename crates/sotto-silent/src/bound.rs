@@ -4,7 +4,8 @@
 //!
 //! ```text
 //!   sum_j D_j (e_j + rho_j)      e_j: error, rho_j: rounding of query word j, |D_j| <= Plain::most
-//! + sum of n - 1 key switches    digits times errors of keys and what of them was not sent; dropped bits times the secret
+//! + sum of n - 1 key switches    of n numbers packed together: digits times errors of keys and what of them was not sent;
+//!                                dropped bits times the secret
 //! + step rounding                at most |D_j| / 2
 //! + mask rounding                (q / 2^mask) s r, |r| <= 1/2
 //! + body rounding                at most q / 2^(body + 1)
@@ -33,11 +34,20 @@ use sotto_lattice::noise::{failure_apart_log2, steps};
 /// Variance proxies of errors with what comes of secrets, and of what was rounded away of words and keys; and the margin that
 /// is left to both by what is merely bounded.
 pub fn variances_and_margin(words: u64, plain: Plain, terms: u64, bits: Bits) -> ([f64; 2], f64) {
+    of_samples(N, words, plain, terms, bits)
+}
+
+/// [`variances_and_margin`] of numbers of which so many are packed together, and nothing is added up.
+pub fn few_variances_and_margin(samples: usize, words: u64, plain: Plain, bits: Bits) -> ([f64; 2], f64) {
+    of_samples(samples, words, plain, 1, bits)
+}
+
+fn of_samples(samples: usize, words: u64, plain: Plain, terms: u64, bits: Bits) -> ([f64; 2], f64) {
     let q = Q as f64;
     let unit = |kept: u32| q * (-f64::from(kept)).exp2();
     let terms = terms as f64;
     let vector = words as f64 * plain.most() * plain.most();
-    let switches = |key_error: f64, norm: f64| steps::inspiring(N, &DIGITS, q.log2(), key_error, norm);
+    let switches = |error: f64, norm: f64| steps::inspiring_few(N, samples, &DIGITS, q.log2(), error, norm);
     let mask = unit(bits.mask).powi(2) * NORM / 4.0;
     let errors = terms * terms * (vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM)) + mask;
     let lost = |dropped| steps::truncated(0.0, dropped);
@@ -49,6 +59,11 @@ pub fn variances_and_margin(words: u64, plain: Plain, terms: u64, bits: Bits) ->
 
 /// Bound on log2 of the probability that any of `numbers` numbers comes out wrong.
 pub fn number_failure_log2(numbers: u64, words: u64, plain: Plain, bits: Bits) -> f64 {
-    let (variances, margin) = variances_and_margin(words, plain, 1, bits);
+    few_failure_log2(N, numbers, words, plain, bits)
+}
+
+/// [`number_failure_log2`] of numbers of which so many are packed together.
+pub fn few_failure_log2(samples: usize, numbers: u64, words: u64, plain: Plain, bits: Bits) -> f64 {
+    let (variances, margin) = few_variances_and_margin(samples, words, plain, bits);
     if margin > 0.0 { failure_apart_log2(margin, variances, numbers as f64) } else { 0.0 }
 }

@@ -10,6 +10,7 @@ use sotto_lattice::ring::{Level, Ring};
 use sotto_lattice::secret::Law;
 use sotto_lattice::security;
 use sotto_math::gadget::Gadget;
+use sotto_math::matrix::PanelLayout;
 use sotto_math::modulus::Modulus;
 use sotto_math::tiles::Packing;
 use sotto_prg::PublicSeed;
@@ -52,8 +53,25 @@ pub const fn groups(record_bytes: u64) -> u64 {
 
 /// Bytes of the digits and masks of so many groups in an image.
 pub const fn digit_bytes(groups: u64, mask_bits: u32) -> u64 {
-    let lines = Packing::Residues.lines_of_table((N - 1) * DIGITS.count as usize) as u64;
+    few_digit_bytes(N, groups, mask_bits)
+}
+
+/// [`digit_bytes`] of groups of so many numbers.
+pub const fn few_digit_bytes(samples: usize, groups: u64, mask_bits: u32) -> u64 {
+    let lines = Packing::Residues.lines_of_table((samples - 1) * DIGITS.count as usize) as u64;
     groups * (lines * N as u64 * 8 + mask_bytes(mask_bits))
+}
+
+/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 1024 uniform ones do not either: that
+/// is fourteen standard deviations.
+pub const WEIGHT_BYTES: usize = 3;
+
+/// Coefficients of the key that packs few numbers.
+pub const KEY_WORDS: usize = DIGITS.count as usize * N;
+
+/// The layout of the weights of so many groups of so many numbers, at most N / 2.
+pub fn weight_layout(numbers: usize, groups: usize) -> PanelLayout {
+    PanelLayout::new(WEIGHT_BYTES * numbers * groups, KEY_WORDS)
 }
 
 /// Bytes of a mask.
@@ -93,18 +111,29 @@ pub fn gadget() -> Result<Gadget> {
     Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
 }
 
-/// Packing under the public masks.
+/// Packing of N numbers under the public masks.
 ///
 /// # Errors
 /// None, as [`ring`].
 pub fn packing() -> Result<Inspiring> {
-    let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS);
-    Ok(packing.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
+    few_packing(N)
 }
 
-/// The public polynomial `a_k` of block k of a query, in slots.
-pub fn block(ring: &Ring, k: usize) -> Vec<u64> {
-    mask(ring, Level::Main, &PUBLIC_SEED, "silent query", k as u64)
+/// Packing of so many numbers: N, or a power of two up to N / 2.
+///
+/// # Errors
+/// [`Misuse::Rule`] for another number.
+pub fn few_packing(samples: usize) -> Result<Inspiring> {
+    let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS, samples);
+    Ok(packing.ok_or(Misuse::Rule("N numbers are packed together, or a power of two below"))?)
+}
+
+/// What a query's vectors are under: two of one secret must not share a polynomial.
+pub const VECTORS: [&str; 2] = ["silent query", "silent query, second vector"];
+
+/// The public polynomial `a_k` of block k of one of a query's vectors, in slots.
+pub fn block(ring: &Ring, vector: &'static str, k: usize) -> Vec<u64> {
+    mask(ring, Level::Main, &PUBLIC_SEED, vector, k as u64)
 }
 
 /// What an attacker who sees a query is up against: ring-LWE with a ternary secret, of which queries and keys are samples. That

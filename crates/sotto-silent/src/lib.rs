@@ -18,6 +18,7 @@
 //! | [`cut`] | how a table is cut into records, and what a lookup is worth |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | `packed`, `digits` | digits for packing in an image, how they are written, and the pass over them (feature `server`) |
+//! | `weights` | the same for small groups, of which there are many: weights of the key's coefficients (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -36,3 +37,5 @@ pub mod plain;
 #[cfg(feature = "server")]
 pub mod samples;
 pub mod vector;
+#[cfg(feature = "server")]
+pub mod weights;

@@ -5,12 +5,15 @@
 //! | `write` | records become the matrix (feature `server`) |
 //! | `column` | a stretch of one column changes (feature `server`) |
 //! | `change` | bytes of an image's matrix change, and how it says so |
+//! | `part` | a rectangle of a matrix is written, wherever in its section the matrix begins (feature `server`) |
 
 mod change;
 #[cfg(feature = "server")]
 mod column;
 #[cfg(feature = "server")]
 mod open;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 mod write;
 
@@ -20,6 +23,8 @@ pub use change::write_changes;
 #[cfg(feature = "server")]
 pub use column::change_column;
 #[cfg(feature = "server")]
-pub use open::{BATCH, Matrix, Scan};
+pub use open::{BATCH, Matrix, Scan, times};
+#[cfg(feature = "server")]
+pub use part::write_part;
 #[cfg(feature = "server")]
 pub use write::write_matrix;

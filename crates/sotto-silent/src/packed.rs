@@ -5,7 +5,7 @@
 //! masks  | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent, or its slots
 //! ```
 
-use crate::lattice::{self, N, Q_BITS, digit_bytes, mask_bytes};
+use crate::lattice::{self, N, Q_BITS, few_digit_bytes, mask_bytes};
 use crate::vector::Bits;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Section, Sink};
@@ -45,7 +45,15 @@ impl Packed {
     /// # Errors
     /// [`Misuse::Rule`] for more than can be laid out.
     pub fn new(groups: usize, bits: Bits, masks: Masks) -> Result<Self> {
-        let packing = lattice::packing()?;
+        Self::few(N, groups, bits, masks)
+    }
+
+    /// For groups of so many numbers: N, or a power of two from 2 to N / 2.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn few(samples: usize, groups: usize, bits: Bits, masks: Masks) -> Result<Self> {
+        let packing = lattice::few_packing(samples)?;
         let layout =
             packing.layout(groups).ok_or(Misuse::Rule("digits of checked parameters can be laid out"))?;
         Ok(Packed { packing, layout, groups, bits, masks })
@@ -53,7 +61,7 @@ impl Packed {
 
     /// Bytes in an image.
     pub fn bytes(&self) -> u64 {
-        digit_bytes(self.groups as u64, self.mask_bits())
+        few_digit_bytes(self.packing.samples(), self.groups as u64, self.mask_bits())
     }
 
     /// Bits of a mask's word in an image.
@@ -137,9 +145,15 @@ impl Packed {
         let ring = self.packing.ring();
         let bodies: Option<Vec<Vec<u64>>> =
             keys.iter().map(|body| restore(ring, Level::Main, body, self.bits.keys)).collect();
-        bodies
-            .filter(|bodies| bodies.len() == 2 * self.packing.digits())
-            .map(|bodies| self.packing.keys(&bodies))
+        bodies.filter(|bodies| bodies.len() == 2 * self.packing.digits()).map(|bodies| self.turned(&bodies))
+    }
+
+    /// The bodies of keys in slots, as the pass takes them.
+    ///
+    /// # Panics
+    /// As [`Inspiring::keys`].
+    pub fn turned(&self, bodies: &[Vec<u64>]) -> Turned {
+        self.packing.keys(bodies)
     }
 
     /// Packs the products of many queries: one pass over the digits, of which threads of the current pool take stretches.
@@ -147,7 +161,8 @@ impl Packed {
     /// as they are sent.
     ///
     /// # Panics
-    /// If `image` is not [`bytes`](Self::bytes) long, or there is not a number of N products for each group and query.
+    /// If `image` is not [`bytes`](Self::bytes) long, or there are not as many products for each query as all groups have
+    /// numbers.
     pub fn pack(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<[Vec<u64>; 2]>> {
         self.each_group(image, keys, products, |products, mask, sum| {
             let body = self.packing.body(products, &sum);
@@ -164,7 +179,11 @@ impl Packed {
         self.each_group(image, keys, products, |products, mut mask, sum| {
             let q = ring.q().value();
             mask.iter_mut().for_each(|word| *word -= if *word < q { 0 } else { q });
-            let mut body = products.to_vec();
+            let mut body = vec![0; N];
+            body.iter_mut()
+                .step_by(self.packing.stride())
+                .zip(products)
+                .for_each(|(x, product)| *x = *product);
             ring.forward(Level::Main, &mut body);
             ring.add(Level::Main, &mut body, &self.packing.slots(&sum));
             Cipher::new(ring, Level::Main, &mask, std::iter::once(body.as_slice()))
@@ -181,6 +200,7 @@ impl Packed {
     ) -> Vec<Vec<T>> {
         let layout = &self.layout;
         let (digits, masks) = image.split_at(layout.bytes() as usize);
+        let samples = self.packing.samples();
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
         let parts: Vec<Vec<Vec<u64>>> = digits
             .par_chunks(stretch * layout.block_bytes())
@@ -195,10 +215,10 @@ impl Packed {
             })
             .collect();
         let of_query = |(i, products): (usize, &Vec<u64>)| {
-            assert_eq!(products.len(), N * self.groups, "a number of each group");
+            assert_eq!(products.len(), samples * self.groups, "a number of each group");
             let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
             let masks = masks.par_chunks_exact(mask_bytes(self.mask_bits()) as usize);
-            let groups = products.par_chunks_exact(N).zip(masks).enumerate();
+            let groups = products.par_chunks_exact(samples).zip(masks).enumerate();
             let made = groups.map(|(group, (products, mask))| {
                 let mut sum = vec![0; N];
                 gather(self.packing.words(), layout, 1, &sums, group..group + 1, &mut [&mut sum]);
@@ -225,19 +245,23 @@ impl Packed {
 
     /// The products of a record's numbers, modulo q: of each of its bytes there are the sums of all planes of a query's words.
     pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
-        let (q, dropped) = (self.packing.ring().q(), self.bits.dropped());
-        let byte = |sums: &[i64]| sums.iter().rev().fold(0i128, |x, sum| (x << 8) + i128::from(*sum));
-        let number = |[low, high]: [i128; 2]| {
-            // Below 2^(50 + 8 + 16 + 20) in absolute value.
-            let x = (low + (high << 8)) << dropped;
-            q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
-        };
-        let numbers = sums.chunks(2 * planes).map(|pair| {
-            let (low, high) = pair.split_at(planes.min(pair.len()));
-            number([byte(low), byte(high)])
-        });
-        let mut numbers: Vec<u64> = numbers.take(N * self.groups).collect();
-        numbers.resize(N * self.groups, 0);
+        let words = self.packing.samples() * self.groups;
+        let mut numbers = residues(self.packing.ring(), sums, [2, planes], self.bits.dropped());
+        numbers.resize(words, 0);
         numbers
     }
+}
+
+/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each
+/// byte there are the sums of all planes.
+pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
+    let q = ring.q();
+    let horner = |x: i128, next: i128| (x << 8) + next;
+    let byte = |sums: &[i64]| sums.iter().rev().fold(0, |x, sum| horner(x, i128::from(*sum)));
+    let number = |sums: &[i64]| {
+        // Below 2^(50 + 8 + 24 + 20) in absolute value.
+        let x = sums.chunks(planes).rev().fold(0, |x, sums| horner(x, byte(sums))) << dropped;
+        q.reduce_u128((x + (i128::from(q.value()) << 64)) as u128)
+    };
+    sums.chunks(bytes * planes).map(number).collect()
 }

@@ -11,6 +11,7 @@ use sotto_lattice::ring::Ring;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::{Accumulator, Automorphism};
+use std::ops::Range;
 
 /// Blocks taken from a panel at once: that piece of it stays in the second cache while its rows are read out of it.
 const STRIP: usize = 2;
@@ -39,12 +40,21 @@ impl Samples {
     /// # Errors
     /// None, as [`lattice::ring`].
     pub fn new(layout: PanelLayout) -> Result<Self> {
+        let [vector, _] = lattice::VECTORS;
+        Self::under(layout, vector)
+    }
+
+    /// For the matrix of this layout, which is multiplied by [one of a query's vectors](lattice::VECTORS).
+    ///
+    /// # Errors
+    /// None, as [`lattice::ring`].
+    pub fn under(layout: PanelLayout, vector: &'static str) -> Result<Self> {
         let ring = lattice::ring()?;
         let inverse = ring.plan().automorphism(2 * N - 1);
         let inverse = inverse.ok_or(Misuse::Rule("the ring of silent schemes has every automorphism"))?;
         let block = |k| {
             let mut reversed = vec![0; N];
-            inverse.apply(&lattice::block(&ring, k), &mut reversed);
+            inverse.apply(&lattice::block(&ring, vector, k), &mut reversed);
             reversed
         };
         let blocks = (0..layout.cols().div_ceil(N)).into_par_iter().map(block).collect();
@@ -62,12 +72,30 @@ impl Samples {
         read: impl Fn(u64, &mut [u8]) -> Result<()> + Sync,
         step: impl Fn() + Sync,
     ) -> Result<Vec<u64>> {
-        let mut masks = vec![0; N * N];
-        let first = group * STEPS;
-        let panels = masks.par_chunks_exact_mut(NUMBERS * N).enumerate();
-        panels.try_for_each_init(Workspace::default, |space, (panel, masks)| {
-            if first + panel < self.layout.panels() {
-                self.of_panel(space, first + panel, &read, masks)?;
+        self.of_numbers(group * N..(group + 1) * N, read, step)
+    }
+
+    /// The same for some numbers of all records. `step` hears of a step for each panel that has some of them.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn of_numbers(
+        &self,
+        numbers: Range<usize>,
+        read: impl Fn(u64, &mut [u8]) -> Result<()> + Sync,
+        step: impl Fn() + Sync,
+    ) -> Result<Vec<u64>> {
+        let mut masks = vec![0; numbers.len() * N];
+        let (mut rest, mut first, mut pieces) = (masks.as_mut_slice(), numbers.start, Vec::new());
+        while first < numbers.end {
+            let end = numbers.end.min((first / NUMBERS + 1) * NUMBERS);
+            let (piece, after) = std::mem::take(&mut rest).split_at_mut((end - first) * N);
+            pieces.push((first, piece));
+            (rest, first) = (after, end);
+        }
+        pieces.into_par_iter().try_for_each_init(Workspace::default, |space, (first, masks)| {
+            if first / NUMBERS < self.layout.panels() {
+                self.of_panel(space, first, &read, masks)?;
             }
             step();
             Ok::<_, Error>(())
@@ -75,22 +103,42 @@ impl Samples {
         Ok(masks)
     }
 
+    /// The masks of numbers that are no part of the matrix, but meet the same vector: of each its value in every record.
+    pub fn of_fresh(&self, numbers: &[Vec<i16>]) -> Vec<u64> {
+        let plan = self.ring.plan();
+        let mask = |values: &Vec<i16>| {
+            let (mut sum, mut slots, mut mask) = (plan.accumulator(), vec![0; N], vec![0; N]);
+            for (values, block) in values.chunks(N).zip(&self.blocks) {
+                slots.fill(0);
+                slots.iter_mut().zip(values).for_each(|(slot, value)| *slot = number(i64::from(*value)));
+                plan.forward(&mut slots);
+                plan.mul_acc_wide(&mut sum, &slots, block);
+            }
+            plan.take(&mut sum, &mut slots);
+            self.inverse.apply(&slots, &mut mask);
+            mask
+        };
+        numbers.par_iter().flat_map_iter(mask).collect()
+    }
+
     fn of_panel(
         &self,
         space: &mut Workspace,
-        panel: usize,
+        first_number: usize,
         read: &impl Fn(u64, &mut [u8]) -> Result<()>,
         masks: &mut [u64],
     ) -> Result<()> {
         let plan = self.ring.plan();
-        space.sums.resize_with(NUMBERS, || plan.accumulator());
+        let (panel, in_panel) = (first_number / NUMBERS, first_number % NUMBERS);
+        space.sums.resize_with(masks.len() / N, || plan.accumulator());
         for (strip, blocks) in self.blocks.chunks(STRIP).enumerate() {
             let first = strip * STRIP_COLUMNS;
             let columns = STRIP_COLUMNS.min(self.layout.padded_cols() - first);
             space.piece.resize(columns * PANEL_ROWS, 0);
             read((panel * self.layout.panel_bytes() + first * PANEL_ROWS) as u64, &mut space.piece)?;
             for (i, sum) in space.sums.iter_mut().enumerate() {
-                for (row, bytes) in [2 * i, 2 * i + 1].into_iter().zip(&mut space.rows) {
+                let row = 2 * (in_panel + i);
+                for (row, bytes) in [row, row + 1].into_iter().zip(&mut space.rows) {
                     bytes.clear();
                     bytes.resize(blocks.len() * N, 0);
                     let bytes = bytes.get_mut(..columns).sure("a strip has no more columns than blocks");
@@ -117,7 +165,11 @@ impl Samples {
 
 /// A number modulo q: the first byte and 256 times the second, both signed.
 fn residue(low: i8, high: i8) -> u64 {
-    let number = i64::from(low) + 256 * i64::from(high);
+    number(i64::from(low) + 256 * i64::from(high))
+}
+
+/// A small number modulo q.
+fn number(number: i64) -> u64 {
     (number as u64).wrapping_add(lattice::Q & (number >> 63) as u64)
 }
 

@@ -53,7 +53,8 @@ pub struct Encryption {
     plain: Plain,
     gadget: Gadget,
     gaussian: Gaussian,
-    blocks: Vec<Vec<u64>>,
+    /// Of each vector, the polynomials of its blocks.
+    vectors: Vec<Vec<Vec<u64>>>,
 }
 
 impl Encryption {
@@ -62,9 +63,21 @@ impl Encryption {
     /// # Errors
     /// None, as [`lattice::ring`].
     pub fn new(words: usize, plain: Plain) -> Result<Self> {
+        Self::several(&[words], plain)
+    }
+
+    /// For queries of [two vectors](lattice::VECTORS) at most, of so many words.
+    ///
+    /// # Errors
+    /// None, as [`lattice::ring`].
+    pub fn several(words: &[usize], plain: Plain) -> Result<Self> {
         let ring = lattice::ring()?;
-        let blocks = (0..words.div_ceil(N)).map(|k| lattice::block(&ring, k)).collect();
-        Ok(Encryption { ring, plain, gadget: lattice::gadget()?, gaussian: Gaussian::new(SIGMA), blocks })
+        let vectors = words.iter().zip(lattice::VECTORS);
+        let vectors = vectors.map(|(words, vector)| {
+            (0..words.div_ceil(N)).map(|k| lattice::block(&ring, vector, k)).collect()
+        });
+        let (vectors, gadget) = (vectors.collect(), lattice::gadget()?);
+        Ok(Encryption { ring, plain, gadget, gaussian: Gaussian::new(SIGMA), vectors })
     }
 
     /// The ring.
@@ -72,19 +85,41 @@ impl Encryption {
         &self.ring
     }
 
-    /// A fresh secret s, `A s + e` plus q/p times a unit vector in the top bits of `words` words, and the keys that go with it.
+    /// The secret of a query.
+    pub fn secret(&self, rng: &mut dyn CryptoRng) -> Secret {
+        Secret::sample(&self.ring, LAW, rng)
+    }
+
+    /// A fresh secret s, [a vector](Self::vector) of `words` words, and the keys that go with it.
+    pub fn unit(&self, words: usize, index: u32, bits: Bits, rng: &mut dyn CryptoRng) -> (Encrypted, Secret) {
+        let secret = self.secret(rng);
+        let words = self.vector(0, words, index, bits, &secret, rng);
+        let mut errors = Errors { law: &self.gaussian, rng };
+        let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, N);
+        let keys = keys.iter().map(|body| truncate(&self.ring, Level::Main, body, bits.keys)).collect();
+        (Encrypted { words, keys }, secret)
+    }
+
+    /// `A s + e` plus q/p times a unit vector in the top bits of words, for one of a query's vectors.
     ///
     /// Words are rounded to nearest modulo q, after the unit vector went in: so every one of them is as uniform as the others.
-    pub fn unit(&self, words: usize, index: u32, bits: Bits, rng: &mut dyn CryptoRng) -> (Encrypted, Secret) {
+    pub fn vector(
+        &self,
+        which: usize,
+        words: usize,
+        index: u32,
+        bits: Bits,
+        secret: &Secret,
+        rng: &mut dyn CryptoRng,
+    ) -> Vec<u64> {
         let (ring, q) = (&self.ring, self.ring.q());
-        let secret = Secret::sample(ring, LAW, rng);
         let (step, dropped) = (self.plain.step(), bits.dropped());
         let half = (1 << dropped) >> 1;
         let mut out = Vec::with_capacity(words);
         let mut c = Zeroizing::new(vec![0; N]);
         let mut small = Zeroizing::new(vec![0; N]);
         let mut places = 0u32..;
-        for a in &self.blocks {
+        for a in self.vectors.get(which).into_iter().flatten() {
             c.copy_from_slice(a);
             ring.mul(Level::Main, &mut c, secret.slots(ring, Level::Main));
             ring.inverse(Level::Main, &mut c);
@@ -98,25 +133,50 @@ impl Encryption {
             });
             out.extend(block.take(words - out.len()));
         }
+        out
+    }
+
+    /// The bodies of the key that packs [few](Inspiring) numbers, coefficient by coefficient: their top bits, rounded to nearest
+    /// as a vector's words are. So they are factors in a product of integers.
+    pub fn key(&self, secret: &Secret, bits: Bits, rng: &mut dyn CryptoRng) -> Vec<u64> {
+        let (ring, dropped) = (&self.ring, Q_BITS.saturating_sub(bits.keys));
+        let half = (1 << dropped) >> 1;
         let mut errors = Errors { law: &self.gaussian, rng };
-        let keys = Inspiring::generate(ring, &self.gadget, &secret, KEY_MASKS, &mut errors);
-        let keys = keys.iter().map(|body| truncate(ring, Level::Main, body, bits.keys)).collect();
-        (Encrypted { words: out, keys }, secret)
+        let mut bodies = Inspiring::generate(ring, &self.gadget, secret, KEY_MASKS, &mut errors, 1).concat();
+        bodies.chunks_exact_mut(N).for_each(|body| ring.inverse(Level::Main, body));
+        bodies.iter().map(|x| ring.q().add(*x, half) >> dropped).collect()
     }
 
     /// The numbers of one packed ciphertext, residues modulo p: `p (b / 2^body - a s / 2^mask)` to the nearest integer.
     ///
-    /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 37 bits.
-    ///
     /// # Panics
     /// If either polynomial is not `N` long.
     pub fn numbers(&self, secret: &Secret, bits: Bits, mask: &[u64], body: &[u64]) -> Zeroizing<Vec<u16>> {
+        assert_eq!(body.len(), N, "a number at every place");
+        self.few_numbers(secret, bits, N, mask, body)
+    }
+
+    /// The first of so many numbers that are packed together, as many as there are bodies: few of them lie apart.
+    ///
+    /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 37 bits.
+    ///
+    /// # Panics
+    /// If the mask is not `N` long.
+    pub fn few_numbers(
+        &self,
+        secret: &Secret,
+        bits: Bits,
+        samples: usize,
+        mask: &[u64],
+        body: &[u64],
+    ) -> Zeroizing<Vec<u16>> {
         let ring = &self.ring;
         let mut product = Zeroizing::new(mask.to_vec());
         ring.forward(Level::Main, &mut product);
         ring.mul(Level::Main, &mut product, secret.slots(ring, Level::Main));
         ring.inverse(Level::Main, &mut product);
-        let numbers = body.iter().zip(product.iter()).map(|(body, product)| {
+        let apart = (N / 2 / samples).max(1);
+        let numbers = body.iter().zip(product.iter().step_by(apart)).map(|(body, product)| {
             let phase = (body << (bits.mask - bits.body)).wrapping_sub(ring.q().centred(*product) as u64);
             self.plain.nearest(phase, bits.mask)
         });

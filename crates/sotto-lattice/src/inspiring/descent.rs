@@ -3,9 +3,10 @@
 //! The masks `A_h = n^-1 sum_j X^j tau_h(a_j)` come all at once. In the slot of `psi^e` the mask is
 //! `sum_j a_j(psi^(e h)) psi^(e j)` over `n`. For each exponent `r`, the numbers `a_j(psi^r)` are the coefficients of a
 //! polynomial, whose transform has at `psi^e` what `A_h` has there for `h = r / e`. So the matrix of the samples' slots is
-//! transposed, and each row of that is transformed.
+//! transposed, and each row of that is transformed. Of fewer than `n` samples, `X` is `Y` and there are as many points as powers
+//! of `Y`: a row has the samples and zeros, and half of its transform, that at powers of one sign, is used.
 
-use super::{Inspiring, Step};
+use super::{Inspiring, Step, put_turned};
 use crate::ring::Level;
 
 /// Slots that are transposed together: eight lines of each row.
@@ -18,7 +19,7 @@ const AHEAD: usize = 8;
 /// Words between two rows' ends and starts: rows of a power of two would all fall into the same few places of a cache.
 const GAP: usize = 8;
 
-/// The way down of the `n` samples of one packed ciphertext. The digits of one switch follow from those before.
+/// The way down of the samples of one packed ciphertext. The digits of one switch follow from those before.
 #[derive(Debug)]
 pub struct Descent<'a> {
     packing: &'a Inspiring,
@@ -38,28 +39,31 @@ impl<'a> Descent<'a> {
     /// From the masks of samples, in slots, one after the other.
     ///
     /// # Panics
-    /// Unless these are `n` polynomials of `n` reduced slots.
+    /// Unless these are as many polynomials as are packed, of `n` reduced slots.
     pub fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
-        let n = packing.ring.n();
-        assert_eq!(samples.len(), n * n, "a sample for each coefficient");
+        let (n, along) = (packing.ring.n(), &packing.along);
+        assert_eq!(samples.len(), packing.samples * n, "the samples of one packed ciphertext");
         let mut place_of = vec![0; n];
         packing.cycles.iter().zip(0..).for_each(|(slot, place)| place_of[*slot] = place);
-        let plan = packing.ring.plan();
-        let inverse = vec![plan.modulus().inv(n as u64); n];
-        let mut values = vec![0; n * n];
-        let mut rows = vec![0; TOGETHER * (n + GAP)];
+        let points = along.cycles();
+        let inverse = vec![along.modulus().inv(packing.samples as u64); along.n()];
+        // With fewer samples than half the places, powers of Y are powers of what the places are the powers of.
+        let apart = (along.n() / 2 / packing.samples).max(1);
+        let mut values = vec![0; n * along.n()];
+        let mut rows = vec![0; TOGETHER * (along.n() + GAP)];
         for first in (0..n).step_by(TOGETHER) {
+            rows.fill(0);
             for (j, sample) in samples.chunks_exact(n).enumerate() {
-                for (row, x) in rows.chunks_exact_mut(n + GAP).zip(&sample[first..first + TOGETHER]) {
-                    row[j] = *x;
+                for (row, x) in rows.chunks_exact_mut(along.n() + GAP).zip(&sample[first..first + TOGETHER]) {
+                    row[j * apart] = *x;
                 }
             }
-            for (row, place) in rows.chunks_exact_mut(n + GAP).zip(&place_of[first..]) {
-                let row = &mut row[..n];
-                plan.forward(row);
-                plan.mul(row, &inverse);
-                for (col, slots) in packing.cycles.chunks_exact(AHEAD).enumerate() {
-                    let out = &mut values[square(n, *place, AHEAD * col)..][..AHEAD];
+            for (row, place) in rows.chunks_exact_mut(along.n() + GAP).zip(&place_of[first..]) {
+                let row = &mut row[..along.n()];
+                along.forward(row);
+                along.mul(row, &inverse);
+                for (col, slots) in points.chunks_exact(AHEAD).enumerate() {
+                    let out = &mut values[square(along.n(), *place, AHEAD * col)..][..AHEAD];
                     out.iter_mut().zip(slots).for_each(|(out, slot)| *out = row[*slot]);
                 }
             }
@@ -75,8 +79,11 @@ impl<'a> Descent<'a> {
             turned: zero(),
             slots: zero(),
         };
-        for swapped in [false, true] {
-            descent.masks[usize::from(swapped)] = descent.mask(swapped, n / 2 - 1);
+        let full = packing.samples == n;
+        let last = if full { n / 2 } else { packing.samples } - 1;
+        for swapped in [false, true].into_iter().take(1 + usize::from(full)) {
+            descent.collect(swapped, last / AHEAD * AHEAD);
+            descent.masks[usize::from(swapped)] = descent.mask(swapped, last);
         }
         descent
     }
@@ -93,16 +100,17 @@ impl<'a> Descent<'a> {
 
     /// Collects the masks from `first` on.
     fn collect(&mut self, swapped: bool, first: usize) {
-        let n = self.packing.ring.n();
+        let (n, points) = (self.packing.ring.n(), self.packing.along.n());
         let half = n / 2;
         let ahead = &mut self.ahead[usize::from(swapped)];
-        for cycle in [0, half] {
+        for (cycle, point) in [(0, 0), (half, points / 2)] {
             let other = if swapped { half - cycle } else { cycle };
             for k in 0..half {
                 for i in 0..AHEAD {
                     // The length of a cycle is a power of two, and a mask is no division.
                     let row = other + ((k + first + i) & (half - 1));
-                    ahead[i * n + cycle + k] = self.values[square(n, row, cycle + k)];
+                    let col = point + (k & (points / 2 - 1));
+                    ahead[i * n + cycle + k] = self.values[square(points, row, col)];
                 }
             }
         }
@@ -113,33 +121,31 @@ impl<'a> Descent<'a> {
     /// # Panics
     /// If there is not room for exactly these digits.
     pub fn next(&mut self, digits: &mut [u64]) -> bool {
+        self.next_seen(digits, |_, _| ())
+    }
+
+    /// [`next`](Self::next), where `see` sees the digits before they are transformed, as residues, and by how much a key is
+    /// turned for them.
+    pub(super) fn next_seen(&mut self, digits: &mut [u64], see: impl FnOnce(usize, &[u64])) -> bool {
         let (packing, n) = (self.packing, self.packing.ring.n());
         assert_eq!(digits.len(), n * packing.digits(), "room for the digits of a switch");
         if self.step == packing.steps() {
             return false;
         }
-        match Step::of(n, self.step) {
+        let step = Step::of(n, packing.samples, self.step);
+        let (from, onto, mut next) = match step {
             Step::Fold { swapped, to } => {
-                let list = usize::from(swapped);
-                packing.split(&self.masks[list], &mut self.slots, digits);
-                let mut next = self.mask(swapped, to);
-                for (digit, mask) in digits.chunks_exact(n).zip(&packing.masks[0]) {
-                    let (first, second) = mask.split_at(n);
-                    let [first, second] = if swapped { [second, first] } else { [first, second] };
-                    self.turned[..n / 2].copy_from_slice(&first[to..to + n / 2]);
-                    self.turned[n / 2..].copy_from_slice(&second[to..to + n / 2]);
-                    packing.ring.plan().mul_acc(&mut next, digit, &self.turned);
-                }
-                self.masks[list] = next;
+                (usize::from(swapped), usize::from(swapped), self.mask(swapped, to))
             }
-            Step::Join => {
-                let [joined, last] = &mut self.masks;
-                packing.split(last, &mut self.slots, digits);
-                for (digit, mask) in digits.chunks_exact(n).zip(&packing.masks[1]) {
-                    packing.ring.plan().mul_acc(joined, digit, mask);
-                }
-            }
+            Step::Join => (1, 0, std::mem::take(&mut self.masks[0])),
+        };
+        let turn = |digit| step.turn(packing.digits(), digit);
+        packing.split(&self.masks[from], &mut self.slots, digits, |digits| see(turn(0).by, digits));
+        for (i, digit) in digits.chunks_exact(n).enumerate() {
+            put_turned(&packing.masks, turn(i), &mut self.turned);
+            packing.ring.plan().mul_acc(&mut next, digit, &self.turned);
         }
+        self.masks[onto] = next;
         self.step += 1;
         true
     }
@@ -155,16 +161,17 @@ impl<'a> Descent<'a> {
 }
 
 /// Where a value lies: in a square of eight rows and columns, and these one row of squares after the other.
-fn square(n: usize, row: usize, col: usize) -> usize {
-    ((row / AHEAD) * (n / AHEAD) + col / AHEAD) * (AHEAD * AHEAD) + row % AHEAD * AHEAD + col % AHEAD
+fn square(cols: usize, row: usize, col: usize) -> usize {
+    ((row / AHEAD) * (cols / AHEAD) + col / AHEAD) * (AHEAD * AHEAD) + row % AHEAD * AHEAD + col % AHEAD
 }
 
 impl Inspiring {
-    /// The digits of a mask, both in the order of cycles. `slots` is room for one polynomial.
-    fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64]) {
+    /// The digits of a mask, both in the order of cycles. `slots` is room for one polynomial, and `see` sees digits as residues.
+    fn split(&self, mask: &[u64], slots: &mut [u64], digits: &mut [u64], see: impl FnOnce(&[u64])) {
         self.cycles.iter().zip(mask).for_each(|(slot, x)| slots[*slot] = *x);
         self.ring.inverse(Level::Main, slots);
         self.gadget.decompose(self.ring.q(), slots, digits);
+        see(digits);
         for digit in digits.chunks_exact_mut(slots.len()) {
             slots.copy_from_slice(digit);
             self.ring.forward(Level::Main, slots);

@@ -6,11 +6,17 @@ use crate::fixture::{
 use crate::noise::steps;
 use sotto_math::tiles::{Strip, gather, scan_turned, strips};
 
-/// Samples of small messages: masks in slots, and bodies.
-fn samples(ring: &Ring, secret: &Secret, first: u64, scale: u64) -> (Vec<u64>, Vec<u64>, Vec<i128>) {
-    let (n, q) = (ring.n(), ring.q());
+/// So many samples of small messages: masks in slots, bodies, and the messages.
+fn samples(
+    ring: &Ring,
+    secret: &Secret,
+    first: u64,
+    count: usize,
+    scale: u64,
+) -> (Vec<u64>, Vec<u64>, Vec<i128>) {
+    let q = ring.q();
     let (mut all, mut bodies, mut messages) = (Vec::new(), Vec::new(), Vec::new());
-    for j in 0..n as u64 {
+    for j in 0..count as u64 {
         let a = mask(ring, Level::Main, &SEED, "sample", first + j);
         let mut product = secret.slots(ring, Level::Main).to_vec();
         ring.mul(Level::Main, &mut product, &a);
@@ -21,6 +27,36 @@ fn samples(ring: &Ring, secret: &Secret, first: u64, scale: u64) -> (Vec<u64>, V
         all.extend(a);
     }
     (all, bodies, messages)
+}
+
+/// The square of the noise at the places of the messages, on average.
+fn noise(packing: &Inspiring, secret: &Secret, mask: &[u64], body: &[u64], messages: &[i128]) -> f64 {
+    let (ring, stride) = (packing.ring(), packing.stride());
+    let mut all = vec![0; ring.n()];
+    all.iter_mut().step_by(stride).zip(body).for_each(|(x, b)| *x = *b);
+    ring.forward(Level::Main, &mut all);
+    let phase = phase(ring, Level::Main, secret, mask, &all);
+    let phase: Vec<i128> = phase.iter().step_by(stride).copied().take(messages.len()).collect();
+    (2.0 * noise_log2(ring, Level::Main, &phase, messages)).exp2()
+}
+
+fn predicted(packing: &Inspiring, gadget: &Gadget) -> f64 {
+    let (ring, n) = (packing.ring(), packing.ring().n());
+    steps::inspiring_few(
+        n,
+        packing.samples(),
+        &digits(gadget),
+        ring.log2_q(Level::Main),
+        SIGMA * SIGMA,
+        norm(n),
+    )
+}
+
+fn keys(packing: &Inspiring, gadget: &Gadget, secret: &Secret, seed: u8) -> Vec<Vec<u64>> {
+    let make = |errors: &mut Errors<'_>| {
+        Inspiring::generate(packing.ring(), gadget, secret, masks(7), errors, packing.samples())
+    };
+    with_errors(seed, make)
 }
 
 /// The table of the digits of some packed ciphertexts, and their masks.
@@ -60,52 +96,88 @@ fn put(layout: &TileLayout, strip: &Strip, polynomials: &[Vec<Vec<u64>>], table:
 /// Samples of two groups, packed for two clients in one pass: the messages come back, and the noise is what the formula says.
 #[test]
 fn packed_samples_are_the_coefficients() {
-    for n in [256, 1024] {
+    for (n, count) in [(256, 256), (1024, 1024), (256, 128), (1024, 32)] {
         let ring = &rings(n)[2];
         for gadget in [approximate(ring, Level::Main, 2), exact(ring, Level::Main, 3)] {
-            let packing = Inspiring::new(ring, &gadget, masks(7)).unwrap();
+            let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
             let layout = packing.layout(2).unwrap();
             let clients: Vec<Secret> = [1, 2].map(|seed| secret(ring, seed)).into();
             let scale = 1 << 44;
-            let groups: Vec<_> = [0, 10_000].map(|first| samples(ring, &clients[0], first, scale)).into();
-            let (table, ends) =
-                table(&packing, &layout, &groups.iter().map(|group| group.0.clone()).collect::<Vec<_>>());
+            let firsts = [0, 10_000];
+            let groups = firsts.map(|first| samples(ring, &clients[0], first, count, scale).0);
+            let (table, ends) = table(&packing, &layout, &groups);
             let keys: Vec<Turned> = clients
                 .iter()
                 .zip(5..)
-                .map(|(secret, seed)| {
-                    let make = |errors: &mut Errors<'_>| {
-                        Inspiring::generate(ring, &gadget, secret, masks(7), errors)
-                    };
-                    packing.keys(&with_errors(seed, make))
-                })
+                .map(|(secret, seed)| packing.keys(&keys(&packing, &gadget, secret, seed)))
                 .collect();
             let mut sums = vec![vec![0; n * 2]; 2];
             let mut views: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
             let queries: Vec<&Turned> = keys.iter().collect();
             let what = (&layout, packing.turns());
             scan_turned(packing.words(), what, &table, 0..layout.blocks(), &queries, &mut views);
+            let mut squares = Vec::new();
             for (client, sums) in clients.iter().zip(&sums) {
-                for (col, (first, end)) in [0, 10_000].into_iter().zip(&ends).enumerate() {
-                    let (_, bodies, messages) = samples(ring, client, first, scale);
+                for (col, (first, end)) in firsts.into_iter().zip(&ends).enumerate() {
+                    let (_, bodies, messages) = samples(ring, client, first, count, scale);
                     let mut sum = vec![0; n];
                     gather(packing.words(), &layout, 1, sums, col..col + 1, &mut [&mut sum]);
-                    let mut body = packing.body(&bodies, &sum);
-                    ring.forward(Level::Main, &mut body);
-                    let phase = phase(ring, Level::Main, client, end, &body);
-                    let noise = noise_log2(ring, Level::Main, &phase, &messages);
-                    let law = (digits(&gadget), ring.log2_q(Level::Main), SIGMA * SIGMA, norm(n));
-                    let predicted = steps::inspiring(n, &law.0, law.1, law.2, law.3).log2() / 2.0;
-                    assert!((noise - predicted).abs() < 0.3, "{n}: {noise} {predicted}");
+                    squares.push(noise(&packing, client, end, &packing.body(&bodies, &sum), &messages));
                 }
             }
+            let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+            let apart = (mean / predicted(&packing, &gadget)).log2() / 2.0;
+            assert!(apart.abs() < 0.3, "{n} {count}: {apart} bits");
+        }
+    }
+}
+
+/// Few samples: by digits at once, and by weights.
+#[test]
+fn few_samples_are_packed_at_once_and_by_weights() {
+    let n = 512;
+    let ring = &rings(n)[2];
+    let gadget = approximate(ring, Level::Main, 2);
+    for count in [1, 2, 8, 64, 256] {
+        let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
+        let (client, scale) = (secret(ring, 1), 1 << 44);
+        let keys = keys(&packing, &gadget, &client, 5);
+        let mut squares = Vec::new();
+        for first in 0..(64 / count as u64).max(1) {
+            let (all, bodies, messages) = samples(ring, &client, first * 1000, count, scale);
+            let [end, body] = packing.pack(&all, &bodies, &keys);
+            squares.push(noise(&packing, &client, &end, &body, &messages));
+            // The same, but for as many samples as are wanted.
+            let wanted = count - count / 3;
+            let weights = Weights::new(&packing, &all, wanted);
+            assert_eq!(weights.mask, end, "{count}");
+            let mut coefficients = keys.concat();
+            coefficients.chunks_exact_mut(n).for_each(|body| ring.inverse(Level::Main, body));
+            let q = i128::from(ring.q().value());
+            for (row, (number, body)) in
+                weights.rows.chunks_exact(coefficients.len()).zip(bodies.iter().zip(&body))
+            {
+                let products =
+                    row.iter().zip(&coefficients).map(|(weight, y)| i128::from(*weight) * i128::from(*y));
+                assert_eq!((i128::from(*number) + products.sum::<i128>()).rem_euclid(q), i128::from(*body));
+            }
+        }
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        if count == 1 {
+            assert!(mean < 1e-9, "nothing is switched");
+        } else {
+            let apart = (mean / predicted(&packing, &gadget)).log2() / 2.0;
+            assert!(apart.abs() < 0.3, "{count}: {apart} bits");
         }
     }
 }
 
 #[test]
-fn gadgets_that_fall_short_are_refused() {
+fn packings_that_cannot_be_are_refused() {
     let ring = &rings(64)[2];
-    let short = Gadget::new(2, 10, 10).unwrap();
-    assert!(Inspiring::new(ring, &short, masks(0)).is_none());
+    let [short, long] = [(2, 10, 10), (2, 20, 10)].map(|(l, b, a)| Gadget::new(l, b, a).unwrap());
+    assert!(Inspiring::new(ring, &short, masks(0), 64).is_none());
+    for (count, there_is) in [(64, true), (32, true), (1, true), (0, false), (3, false), (128, false)] {
+        assert_eq!(Inspiring::new(ring, &long, masks(0), count).is_some(), there_is, "{count}");
+    }
 }

@@ -99,5 +99,17 @@ pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: 
 
 /// What packing `n` samples by InspiRING adds to each: the errors of `n - 1` key switches, which no step multiplies.
 pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
-    (n - 1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
+    inspiring_few(n, n, digits, log2_modulus, key_error, h)
+}
+
+/// The same for as many samples as are packed, and as many switches less one.
+pub fn inspiring_few(
+    n: usize,
+    samples: usize,
+    digits: &Digits,
+    log2_modulus: f64,
+    key_error: f64,
+    h: f64,
+) -> f64 {
+    samples.saturating_sub(1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
 }

@@ -59,23 +59,32 @@ impl Matrix {
         width: usize,
         scan: Scan<W>,
     ) -> Vec<Vec<W>> {
-        let queries: Vec<&QueryPlanes> = queries.iter().collect();
-        // One stretch per thread: more streams at once than that slow the memory down.
-        let stretch = self.layout.panels().div_ceil(rayon::current_num_threads()).max(1);
-        let parts: Vec<Vec<Vec<W>>> = self
-            .parts()
-            .0
-            .par_chunks(stretch * self.layout.panel_bytes())
-            .map(|part| {
-                let rows = part.len() / self.layout.panel_bytes() * PANEL_ROWS;
-                let mut out = vec![vec![W::default(); rows * width]; queries.len()];
-                let mut slices: Vec<&mut [W]> = out.iter_mut().map(Vec::as_mut_slice).collect();
-                scan(part, &self.layout, &queries, &mut slices);
-                out
-            })
-            .collect();
-        (0..queries.len())
-            .map(|i| parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect())
-            .collect()
+        times(self.parts().0, &self.layout, queries, width, scan)
     }
+}
+
+/// [`Matrix::times`] for the panels of any matrix.
+pub fn times<W: Copy + Default + Send + Sync>(
+    panels: &[u8],
+    layout: &PanelLayout,
+    queries: &[QueryPlanes],
+    width: usize,
+    scan: Scan<W>,
+) -> Vec<Vec<W>> {
+    let queries: Vec<&QueryPlanes> = queries.iter().collect();
+    // One stretch per thread: more streams at once than that slow the memory down.
+    let stretch = layout.panels().div_ceil(rayon::current_num_threads()).max(1);
+    let parts: Vec<Vec<Vec<W>>> = panels
+        .par_chunks(stretch * layout.panel_bytes())
+        .map(|part| {
+            let rows = part.len() / layout.panel_bytes() * PANEL_ROWS;
+            let mut out = vec![vec![W::default(); rows * width]; queries.len()];
+            let mut slices: Vec<&mut [W]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+            scan(part, layout, &queries, &mut slices);
+            out
+        })
+        .collect();
+    (0..queries.len())
+        .map(|i| parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect())
+        .collect()
 }

@@ -1,0 +1,99 @@
+//! What keys add to the bodies of few samples, as a product of integers.
+//!
+//! The body at `Y^j` is `b_j` plus a sum over switches of what `tau_i(y_l) d_il` has there, which is a linear function of the
+//! coefficients of `y_l`: all switches together are one row of integers for each sample and digit. In the terms of
+//! [`super`], with `D = n / 2g`, what `X^m` of a key counts at `Y^j` is
+//!
+//! ```text
+//! T_jl[m] = sum_i what d_il(X) X^(m 5^i) has at X^(j D) = sum_i what tau_-i(d_il) X^m has at X^(j D / 5^i)
+//! ```
+//!
+//! a sum of turned images of the digits. It has the `g l n` numbers of as many digits in slots, but they are sums of less than
+//! `g` digits, three bytes in the place of 6.4; and the product gives the bodies themselves, without any transform.
+//!
+//! Half a list further on, `5^(g/2) = 1 + 2g` modulo `4g`. So an image is turned by the same there where j is even, and by `n`
+//! more, which changes its sign, where it is odd. For odd `j` differences of two images are added, and for even ones it is the
+//! same again with sums of two: `g^2 / 3` images are added in the place of `g^2`.
+
+use super::{Descent, Inspiring};
+
+/// Switches whose digits are added together: what they add lies in the second cache, and a row in the first.
+const TOGETHER: usize = 4;
+
+/// The weights of one packed ciphertext.
+#[derive(Debug)]
+pub struct Weights {
+    /// For each sample, digit by digit, what each coefficient of a key counts.
+    pub rows: Vec<i32>,
+    /// The mask of the packed ciphertext, in slots.
+    pub mask: Vec<u64>,
+}
+
+impl Weights {
+    /// Weights of the first `count` samples. Only packing with one key has any.
+    ///
+    /// # Panics
+    /// As [`Descent::new`]; if there are not so many samples, or as many as coefficients.
+    pub fn new(packing: &Inspiring, samples: &[u64], count: usize) -> Self {
+        let (n, l) = (packing.ring.n(), packing.digits());
+        assert!(count <= packing.samples && packing.samples < n, "samples that are packed with one key");
+        let mut descent = Descent::new(packing, samples);
+        let mut digits = vec![0; l * n];
+        let powers = powers(n, packing.samples);
+        let mut images = vec![0; packing.samples * l * n];
+        let half = packing.ring.q().value() / 2;
+        let centred = |x: u64| if x > half { -((packing.ring.q().value() - x) as i32) } else { x as i32 };
+        while descent.next_seen(&mut digits, |i, digits| {
+            let images = images[i * l * n..][..l * n].chunks_exact_mut(n);
+            images.zip(digits.chunks_exact(n)).for_each(|(image, digits)| {
+                // A power of two, and a mask is no division.
+                let minus = 2 * n - powers[i];
+                for (power, x) in digits.iter().enumerate() {
+                    let (at, x) = ((power * minus) & (2 * n - 1), centred(*x));
+                    image[at & (n - 1)] = if at < n { x } else { -x };
+                }
+            });
+        }) {}
+        let mut rows = vec![0; count * l * n];
+        let (mut left, mut apart) = (packing.samples, 1);
+        while left > 1 {
+            left /= 2;
+            let (sums, differences) = images[..2 * left * l * n].split_at_mut(left * l * n);
+            sums.iter_mut().zip(differences.iter_mut()).for_each(|(x, y)| (*x, *y) = (*x + *y, *x - *y));
+            for (differences, powers) in differences.chunks(TOGETHER * l * n).zip(powers.chunks(TOGETHER)) {
+                let over: Vec<i32> = differences.chunks_exact(n).flat_map(thrice).collect();
+                for j in (apart..count).step_by(2 * apart) {
+                    let row = &mut rows[j * l * n..][..l * n];
+                    let by = |power: &usize| j * packing.stride() * power;
+                    over.chunks_exact(3 * l * n)
+                        .zip(powers)
+                        .for_each(|(over, power)| add(n, row, over, by(power)));
+                }
+            }
+            apart *= 2;
+        }
+        if let Some(first) = rows.get_mut(..l * n) {
+            first.copy_from_slice(&images[..l * n]);
+        }
+        Weights { rows, mask: descent.finish() }
+    }
+}
+
+/// The powers of the inverse of 5 modulo `2n`, which is 5 to the power of the order of its group, less one.
+fn powers(n: usize, count: usize) -> Vec<usize> {
+    let inverse = (1..n / 2).fold(1, |power, _| power * 5 % (2 * n));
+    std::iter::successors(Some(1), |k| Some(k * inverse % (2 * n))).take(count).collect()
+}
+
+/// What a polynomial has at minus each power of X, over three halves of the powers' period `2n`.
+fn thrice(image: &[i32]) -> impl Iterator<Item = i32> {
+    image.iter().copied().chain(image.iter().map(|x| -x)).chain(image.iter().copied())
+}
+
+/// Adds images of polynomials of `n` coefficients, digit by digit, turned by a power of X.
+fn add(n: usize, row: &mut [i32], over: &[i32], power: usize) {
+    let start = power.wrapping_neg() & (2 * n - 1);
+    for (row, over) in row.chunks_exact_mut(n).zip(over.chunks_exact(3 * n)) {
+        row.iter_mut().zip(&over[start..start + n]).for_each(|(sum, x)| *sum += x);
+    }
+}

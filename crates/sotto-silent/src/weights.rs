@@ -1,0 +1,93 @@
+//! Weights of packing in an image, where groups are small and many: what the coefficients of a query's key add to the bodies of
+//! every group, as one more matrix. A number of a group is three rows of signed bytes of it, from the lowest on, and a
+//! coefficient of the key a column.
+
+use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
+use crate::matrix::{times, write_part};
+use crate::packed::residues;
+use crate::vector::Bits;
+use sotto_core::{Misuse, Result, Section, Sink};
+use sotto_lattice::inspiring::{Inspiring, Weights};
+use sotto_lattice::ring::Level;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
+
+/// Where the weights of groups of some numbers lie, and what packs with them.
+pub struct Weighing {
+    packing: Inspiring,
+    layout: PanelLayout,
+    numbers: usize,
+    bits: Bits,
+}
+
+impl Weighing {
+    /// For so many groups of at most N / 2 numbers each.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for more numbers.
+    pub fn new(numbers: usize, groups: usize, bits: Bits) -> Result<Self> {
+        let packing = lattice::few_packing(numbers.next_power_of_two())?;
+        Ok(Weighing { packing, layout: weight_layout(numbers, groups), numbers, bits })
+    }
+
+    /// Packs a group whose numbers have these masks: its rows, one after the other, and the mask of the packed ciphertext,
+    /// coefficient by coefficient.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] if a weight needs more than three bytes, which is no more likely than that digits were guessed.
+    pub fn rows(&self, mut masks: Vec<u64>) -> Result<(Vec<u8>, Vec<u64>)> {
+        masks.resize(self.packing.samples() * N, 0);
+        let Weights { rows, mut mask } = Weights::new(&self.packing, &masks, self.numbers);
+        let mut bytes = Vec::with_capacity(WEIGHT_BYTES * rows.len());
+        for row in rows.chunks(KEY_WORDS) {
+            let mut rest = row.to_vec();
+            for _ in 0..WEIGHT_BYTES {
+                bytes.extend(rest.iter().map(|x| *x as u8));
+                rest.iter_mut().for_each(|x| *x = (*x - i32::from(*x as i8)) >> 8);
+            }
+            if rest.iter().any(|x| *x != 0) {
+                return Err(Misuse::Rule("weights of packing are sums of uniform digits").into());
+            }
+        }
+        self.packing.ring().inverse(Level::Main, &mut mask);
+        Ok((bytes, mask))
+    }
+
+    /// Writes the rows of some groups that follow each other, from `start` of a section on.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub fn write(&self, first: usize, rows: &[Vec<u8>], to: (&dyn Sink, Section, u64)) -> Result<()> {
+        let height = WEIGHT_BYTES * self.numbers;
+        let first = first * height;
+        write_part(self.layout, to, first..first + rows.len() * height, 0..KEY_WORDS, |row, col| {
+            let (group, row) = ((row - first) / height, (row - first) % height);
+            rows.get(group).and_then(|rows| rows.get(row * KEY_WORDS + col)).copied().unwrap_or(0)
+        })
+    }
+
+    /// A client's key, as the pass takes it: [words](crate::vector::Encryption::key), as they are sent.
+    pub fn planes(&self, key: &[u64]) -> QueryPlanes {
+        QueryPlanes::from_u64(key, self.count(), &self.layout)
+    }
+
+    /// What many queries' keys add to the bodies of all groups' numbers, in one pass over the weights.
+    pub fn bodies(&self, image: &[u8], keys: &[QueryPlanes]) -> Vec<Vec<u64>> {
+        let planes = self.count();
+        let sums = times(image, &self.layout, keys, planes, scan_planes);
+        let dropped = lattice::Q_BITS.saturating_sub(self.bits.keys);
+        let rows = self.layout.rows() * planes;
+        let of_query = |sums: &Vec<i64>| {
+            residues(
+                self.packing.ring(),
+                sums.get(..rows).unwrap_or_default(),
+                [WEIGHT_BYTES, planes],
+                dropped,
+            )
+        };
+        sums.iter().map(of_query).collect()
+    }
+
+    fn count(&self) -> usize {
+        self.bits.keys.div_ceil(8) as usize
+    }
+}

@@ -1,0 +1,196 @@
+//! Both layers are written: the records, what packs each block, and what packs the masks of that. Where bytes change, so do the
+//! weights and the mask of their block, and all digits of the second layer. Queries do not depend on the table, so clients notice
+//! nothing.
+
+use crate::InspireTwo;
+use crate::params::Params;
+use crate::second::packings;
+use rayon::prelude::*;
+use sotto_core::{Change, Misuse, Params as _, Result, Revise, Rows, Section, Sink};
+use sotto_math::basis::round_to_bits;
+use sotto_math::bits;
+use sotto_silent::lattice::{self, N, VECTORS};
+use sotto_silent::matrix::{write_changes, write_matrix, write_part};
+use sotto_silent::packed::Packed;
+use sotto_silent::samples::Samples;
+use sotto_silent::weights::Weighing;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Numbers whose masks and weights are in memory at once: of 28 KiB each.
+const TOGETHER: usize = 2048;
+
+/// Writes a table.
+pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    let layers = Layers::new(params)?;
+    out.reserve(Section::Resident, layers.end())?;
+    if rows.records() != params.records() || rows.record_bytes() != params.record_bytes() {
+        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+    }
+    write_matrix(params.literal().matrix(), Section::Resident, &Columns { params, rows }, out)?;
+    layers.write(std::iter::once(0..params.blocks()), out)
+}
+
+impl Revise for InspireTwo {
+    fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
+        let layers = Layers::new(params)?;
+        out.reserve(Section::Resident, layers.end())?;
+        let changes: Vec<Change> =
+            changes.iter().map(|change| placed(params, change)).collect::<Result<_>>()?;
+        let entries = write_changes(params.literal().matrix(), Section::Resident, &changes, out)?;
+        let mut blocks: Vec<usize> =
+            entries.iter().map(|entry| entry.row as usize / (2 * params.numbers())).collect();
+        blocks.dedup();
+        let runs = blocks.chunk_by(|a, b| a + 1 == *b);
+        layers.write(runs.filter_map(|run| Some(*run.first()?..run.last()? + 1)), out)
+    }
+}
+
+/// Where in the matrix a changed record lies.
+fn placed(params: &Params, change: &Change) -> Result<Change> {
+    let (records, len) = (params.records(), params.record_bytes() as u64);
+    if change.record >= records {
+        return Err(Misuse::IndexPastEnd { index: change.record, len: records }.into());
+    }
+    let end = change.offset.saturating_add(change.bytes.len() as u64);
+    if end > len {
+        return Err(Misuse::IndexPastEnd { index: end, len }.into());
+    }
+    let (column, row) = params.place(change.record);
+    Ok(Change { record: column, offset: row + change.offset, bytes: change.bytes.clone() })
+}
+
+/// What writes both layers.
+struct Layers<'a> {
+    params: &'a Params,
+    weighing: Weighing,
+    packed: Vec<Packed>,
+    samples: [Samples; 2],
+}
+
+impl<'a> Layers<'a> {
+    fn new(params: &'a Params) -> Result<Self> {
+        let (literal, [first, _]) = (params.literal(), params.bits());
+        let [of_records, of_masks] = VECTORS;
+        Ok(Layers {
+            params,
+            weighing: Weighing::new(params.numbers(), params.blocks(), first)?,
+            packed: packings(params)?,
+            samples: [
+                Samples::under(literal.matrix(), of_records)?,
+                Samples::under(literal.masks(), of_masks)?,
+            ],
+        })
+    }
+
+    fn end(&self) -> u64 {
+        let [_, _, _, _, end] = self.params.literal().starts();
+        end
+    }
+
+    /// Writes some blocks, whose records the matrix has already, and then, if there are any, the second layer's digits.
+    fn write(&self, blocks: impl Iterator<Item = Range<usize>>, out: &dyn Sink) -> Result<()> {
+        let together = (TOGETHER / self.params.numbers()).max(1);
+        let cut = |blocks: Range<usize>| {
+            let end = blocks.end;
+            blocks.step_by(together).map(move |first| first..end.min(first + together))
+        };
+        let blocks: Vec<Range<usize>> = blocks.flat_map(cut).collect();
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let total = blocks.iter().map(Range::len).sum::<usize>() as u64;
+        let mut done = 0;
+        out.progress("packing", 0, total);
+        for blocks in blocks {
+            done += blocks.len() as u64;
+            self.first(blocks, out)?;
+            out.progress("packing", done, total);
+        }
+        if self.packed.is_empty() { Ok(()) } else { self.second(out) }
+    }
+
+    /// The weights of some blocks, and their masks in the second matrix.
+    fn first(&self, blocks: Range<usize>, out: &dyn Sink) -> Result<()> {
+        let ([samples, _], [bits, _]) = (&self.samples, self.params.bits());
+        let [_, weights, masks, ..] = self.params.literal().starts();
+        let (numbers, q) = (self.params.numbers(), lattice::ring()?);
+        let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
+        let all = samples.of_numbers(blocks.start * numbers..blocks.end * numbers, read, || ())?;
+        let packed = all.par_chunks(numbers * N).map(|masks| {
+            let (rows, mask) = self.weighing.rows(masks.to_vec())?;
+            let (mut rounded, mut bytes) = (vec![0; N], Vec::new());
+            round_to_bits(q.q(), &mask, bits.mask, &mut rounded);
+            bits::pack_words(&rounded, bits.mask, &mut bytes);
+            Ok((rows, bytes))
+        });
+        let packed: Vec<(Vec<u8>, Vec<u8>)> = packed.collect::<Result<_>>()?;
+        let (rows, columns): (Vec<_>, Vec<_>) = packed.into_iter().unzip();
+        self.weighing.write(blocks.start, &rows, (out, Section::Resident, weights))?;
+        let layout = self.params.literal().masks();
+        let byte = |row: usize, col: usize| {
+            columns.get(col - blocks.start).and_then(|column| column.get(row)).copied().unwrap_or(0)
+        };
+        write_part(layout, (out, Section::Resident, masks), 0..layout.rows(), blocks.clone(), byte)
+    }
+
+    /// The digits that pack all masks.
+    fn second(&self, out: &dyn Sink) -> Result<()> {
+        let [_, samples] = &self.samples;
+        let [_, _, masks, mut start, _] = self.params.literal().starts();
+        let steps = |(packed, (_, groups)): (&Packed, (usize, usize))| {
+            packed.together(0..groups).len() * packed.steps()
+        };
+        let packings = self.packed.iter().zip(self.params.literal().packings());
+        let total = packings.clone().map(steps).sum::<usize>() as u64;
+        let done = AtomicU64::new(0);
+        let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        out.progress("digits", 0, total);
+        let mut first = 0;
+        for (packed, (count, groups)) in packings {
+            let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, masks + at, bytes);
+            let numbers = |group| first + group * count..first + (group + 1) * count;
+            let of_group = |group| samples.of_numbers(numbers(group), read, || ());
+            for together in packed.together(0..groups) {
+                packed.write(together, of_group, step, (out, Section::Resident, start))?;
+            }
+            (first, start) = (first + groups * count, start + packed.bytes());
+        }
+        Ok(())
+    }
+}
+
+/// The columns of the matrix, each the records of all blocks, one after the other.
+struct Columns<'a> {
+    params: &'a Params,
+    rows: &'a dyn Rows,
+}
+
+impl Rows for Columns<'_> {
+    fn records(&self) -> u64 {
+        self.params.columns() as u64
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.params.literal().matrix().rows()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (bytes, padded) = (self.params.record_bytes(), 2 * self.params.numbers());
+        let first = first * self.params.blocks() as u64;
+        // Past the last record there are zeros.
+        let there = self.params.records().saturating_sub(first).min((out.len() / padded) as u64) as usize;
+        let (records, past) = out.split_at_mut(there * padded);
+        past.fill(0);
+        if bytes == padded {
+            return self.rows.read(first, records);
+        }
+        let mut tight = vec![0; there * bytes];
+        self.rows.read(first, &mut tight)?;
+        for (record, bytes) in records.chunks_exact_mut(padded).zip(tight.chunks_exact(bytes)) {
+            record.fill(0);
+            record.iter_mut().zip(bytes).for_each(|(out, byte)| *out = *byte);
+        }
+        Ok(())
+    }
+}

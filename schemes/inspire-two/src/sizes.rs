@@ -1,0 +1,115 @@
+//! How large everything is, by the literal.
+
+use crate::params::ParamsLiteral;
+use sotto_math::matrix::PanelLayout;
+use sotto_silent::lattice::{KEY_WORDS, N, few_digit_bytes, weight_layout};
+use sotto_silent::message::packed_bytes;
+use sotto_silent::vector::Bits;
+
+/// Numbers of a packed ciphertext of the second layer, the most that one key packs.
+pub const GROUP: usize = N / 2;
+
+impl ParamsLiteral {
+    /// Columns of the grid: words of the first vector.
+    pub fn columns(&self) -> u64 {
+        self.records.div_ceil(self.blocks.max(1))
+    }
+
+    /// Numbers of a record: two bytes each.
+    pub fn numbers(&self) -> usize {
+        self.record_bytes.div_ceil(2) as usize
+    }
+
+    /// The bits of both layers' messages. What the first one's answer would be is not sent: the second layer picks of it.
+    pub fn bits(&self) -> [Bits; 2] {
+        let [first, second] = self.query_bits.map(u32::from);
+        let keys = self.key_bits.into();
+        let [inner_mask, inner_body] = self.inner_bits.map(u32::from);
+        let [mask, body] = self.answer_bits.map(u32::from);
+        [
+            Bits { query: first, keys, mask: inner_mask, body: inner_body },
+            Bits { query: second, keys, mask, body },
+        ]
+    }
+
+    /// The matrix of all records: a column for each column of the grid, block under block.
+    pub fn matrix(&self) -> PanelLayout {
+        PanelLayout::new(2 * self.numbers() * self.blocks as usize, self.columns() as usize)
+    }
+
+    /// The weights of packing each block.
+    pub fn weights(&self) -> PanelLayout {
+        weight_layout(self.numbers(), self.blocks as usize)
+    }
+
+    /// The second matrix: a column for each block, with the bytes of its ciphertext's mask.
+    pub fn masks(&self) -> PanelLayout {
+        PanelLayout::new(N / 8 * usize::from(self.inner_bits[0]), self.blocks as usize)
+    }
+
+    /// Bytes of a block's bodies.
+    pub fn body_bytes(&self) -> usize {
+        (self.numbers() * usize::from(self.inner_bits[1])).div_ceil(8)
+    }
+
+    /// Words of the second vector: of one block there is nothing to pick, and its ciphertext is the answer.
+    pub fn picks(&self) -> u64 {
+        if self.blocks > 1 { self.blocks } else { 0 }
+    }
+
+    /// Numbers of each packed ciphertext of the second layer: first those of masks, then those of bodies. As many are packed
+    /// together as the next power of two.
+    pub fn groups(&self) -> [Vec<usize>; 2] {
+        let of =
+            |numbers: usize| (0..numbers).step_by(GROUP).map(|first| GROUP.min(numbers - first)).collect();
+        let numbers = [self.masks().rows() / 2, self.body_bytes().div_ceil(2)];
+        if self.picks() > 0 { numbers.map(of) } else { [Vec::new(), Vec::new()] }
+    }
+
+    /// The packed ciphertexts of an answer: how many numbers each has, and in which bits.
+    pub fn parts(&self) -> Vec<(usize, Bits)> {
+        let [first, second] = self.bits();
+        let picked = self.groups().into_iter().flatten().map(|numbers| (numbers, second));
+        if self.picks() > 0 { picked.collect() } else { vec![(self.numbers(), first)] }
+    }
+
+    /// How the masks' numbers are packed: how many together, and how many groups of that.
+    pub fn packings(&self) -> Vec<(usize, usize)> {
+        let [masks, _] = self.groups();
+        let mut packings: Vec<(usize, usize)> = Vec::new();
+        for samples in masks.iter().map(|numbers| numbers.next_power_of_two()) {
+            match packings.last_mut() {
+                Some((last, groups)) if *last == samples => *groups += 1,
+                _ => packings.push((samples, 1)),
+            }
+        }
+        packings
+    }
+
+    /// Where the parts of the section begin, and where it ends: matrix, weights, masks, digits.
+    pub fn starts(&self) -> [u64; 5] {
+        let [_, bits] = self.bits();
+        let packings = self.packings().into_iter();
+        let digits = packings.map(|(samples, groups)| few_digit_bytes(samples, groups as u64, bits.mask));
+        let digits = digits.sum::<u64>();
+        let parts = [self.matrix(), self.weights(), self.masks()].map(|layout| layout.bytes() as u64);
+        let [matrix, weights, masks] = parts;
+        [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + digits]
+    }
+
+    /// Bytes of a query: both vectors, and the bodies of one key.
+    pub fn query_bytes(&self) -> u64 {
+        let [first, second] = self.query_bits;
+        packed_bytes(self.columns(), first)
+            + packed_bytes(self.picks(), second)
+            + packed_bytes(KEY_WORDS as u64, self.key_bits)
+    }
+
+    /// Bytes of an answer: mask and bodies of each packed ciphertext.
+    pub fn answer_bytes(&self) -> u64 {
+        let part = |(numbers, bits): (usize, Bits)| {
+            packed_bytes(N as u64, bits.mask as u8) + packed_bytes(numbers as u64, bits.body as u8)
+        };
+        self.parts().into_iter().map(part).sum()
+    }
+}

@@ -1,0 +1,170 @@
+//! What a server and a client refuse, and whose fault it is.
+
+use crate::setup::{Table, bytes, literal};
+use inspire_two::InspireTwo;
+use inspire_two::client::Prepare;
+use inspire_two::message::{Answer, Query};
+use inspire_two::params::{Params, ParamsLiteral};
+use inspire_two::server::Server;
+use sotto_core::{
+    Change, Client as _, Error, Image as _, Misuse, One, Params as _, ParamsError, PeerMisbehaved,
+    Prepare as _, RecordIndex, Revise, Section, Server as _, Wire,
+};
+use sotto_math::bits::pack_words;
+use sotto_silent::vector::largest;
+use sotto_testkit::memory::MemorySink;
+use sotto_testkit::rng::seeded;
+use std::sync::Arc;
+
+fn table() -> Table {
+    // An odd number of bytes, and a column that is not full.
+    Table::new(literal([21, 30, 4], [45, 44], 46, [26, 19], [27, 19]), bytes(21 * 30))
+}
+
+#[test]
+fn words_that_no_residue_is_cut_to_are_refused() {
+    let table = table();
+    let params = &table.params;
+    let (asked, answer, _) = table.lookup(&mut table.client(), 3, "query");
+    assert!(Query::take(params, &asked).is_ok());
+    let refused = |bytes: &[u8]| {
+        matches!(Query::take(params, bytes), Err(Error::Peer(PeerMisbehaved::NotCanonical(_))))
+    };
+    // The first word of each vector and of the key. 45 bits of eight words, and 44 of four.
+    let (second, key) = (45, 45 + 22);
+    for (at, width) in [(0, 45), (second, 44), (key, 46)] {
+        let mut word = Vec::new();
+        pack_words(&[largest(width) + 1], width, &mut word);
+        let mut bad = asked.clone();
+        let whole = width as usize / 8;
+        bad[at..at + whole].copy_from_slice(&word[..whole]);
+        bad[at + whole] |= word[whole];
+        assert!(refused(&bad), "{at}");
+    }
+    for len in [0, asked.len() - 1, asked.len() + 1] {
+        let mut bad = asked.clone();
+        bad.resize(len, 0);
+        assert!(matches!(Query::take(params, &bad), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
+    }
+    let mut sent = Vec::new();
+    answer.put(params, &mut sent);
+    assert_eq!(Answer::take(params, &sent).unwrap(), answer);
+    assert!(matches!(Answer::take(params, &sent[1..]), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
+    // 14 bodies of 19 bits leave bits of the last byte.
+    *sent.last_mut().unwrap() |= 0x80;
+    assert!(matches!(Answer::take(params, &sent), Err(Error::Peer(PeerMisbehaved::NotCanonical(_)))));
+}
+
+#[test]
+fn literals_that_promise_too_much_are_refused() {
+    let refused = |literal| match Params::check(literal) {
+        Err(Error::Params(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let with = |sizes| literal(sizes, [43, 42], 46, [26, 19], [26, 19]);
+    let good = || with([64, 1 << 20, 64]);
+    assert!(Params::check(good()).is_ok());
+    for unreliable in [
+        with([64, 1 << 24, 64]),
+        ParamsLiteral { query_bits: [43, 33], ..good() },
+        ParamsLiteral { inner_bits: [23, 19], ..good() },
+        ParamsLiteral { answer_bits: [23, 19], ..good() },
+    ] {
+        assert!(matches!(refused(unreliable), ParamsError::Unreliable { .. }));
+    }
+    for (name, bad) in [
+        ("set", ParamsLiteral { set: "n1024".into(), ..good() }),
+        ("seed", ParamsLiteral { seed: sotto_prg::PublicSeed([1; 32]), ..good() }),
+        ("record_bytes", with([0, 10, 1])),
+        ("record_bytes", with([2049, 10, 1])),
+        ("records", with([64, 0, 1])),
+        ("records", with([64, (1 << 21) + 1, 2])),
+        ("blocks", with([64, 10, 0])),
+        ("blocks", with([64, 10, 3])),
+        ("blocks", with([64, 1 << 20, 1 << 17])),
+        ("query_bits", ParamsLiteral { query_bits: [51, 42], ..good() }),
+        ("query_bits", ParamsLiteral { query_bits: [43, 31], ..good() }),
+        ("key_bits", ParamsLiteral { key_bits: 49, ..good() }),
+        ("inner_bits", ParamsLiteral { inner_bits: [38, 19], ..good() }),
+        ("inner_bits", ParamsLiteral { inner_bits: [26, 27], ..good() }),
+        ("answer_bits", ParamsLiteral { answer_bits: [26, 17], ..good() }),
+    ] {
+        match refused(bad) {
+            ParamsError::Field { field, .. } => assert_eq!(field, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn records_past_the_end_are_refused() {
+    let table = table();
+    let past = table.client().query(RecordIndex(30), &mut seeded("past")).err();
+    assert!(matches!(past, Some(Error::Misuse(Misuse::IndexPastEnd { index: 30, len: 30 }))));
+    let (One(query), pending) = table.client().query(RecordIndex(29), &mut seeded("foreign")).unwrap();
+    // A table with one more packed ciphertext.
+    let other = Params::check(literal([2000, 3, 2], [45, 44], 46, [26, 19], [27, 19])).unwrap();
+    let answer = table.server.answer(&(), query).unwrap();
+    let mut other = Prepare::begin(&other, &mut seeded("prepare")).unwrap().finish().unwrap();
+    let foreign = other.recover(pending, One(answer)).err();
+    assert!(matches!(foreign, Some(Error::Misuse(Misuse::Foreign(_)))));
+}
+
+/// One byte changes the weights and the mask of its block, and all digits; no other block.
+#[test]
+fn a_change_touches_its_block_and_the_second_layer() {
+    let table = table();
+    let [_, weights, masks, digits, _] = table.params.literal().starts().map(|start| start as usize);
+    // Record 13 is block 1 of column 3.
+    let mut records = table.records.clone();
+    records[13 * 21 + 20] ^= 1;
+    let change = Change { record: 13, offset: 20, bytes: vec![records[13 * 21 + 20]] };
+    let sink = MemorySink::holding(table.image.clone());
+    InspireTwo::revise(&table.params, &[change], &sink).unwrap();
+    let revised = sink.into_image();
+    let [old, new] = [&table.image, &revised].map(|image| image.section(Section::Resident).unwrap());
+    let layout = table.params.literal().weights();
+    let height = layout.rows() / 4;
+    for row in 0..layout.rows() {
+        let differs = (0..layout.cols()).any(|col| {
+            [old, new].map(|x| x[weights + layout.offset(row, col)]).windows(2).any(|x| x[0] != x[1])
+        });
+        assert_eq!(differs, row / height == 1, "{row}");
+    }
+    let layout = table.params.literal().masks();
+    for col in 0..4 {
+        let differs = (0..layout.rows())
+            .any(|row| old[masks + layout.offset(row, col)] != new[masks + layout.offset(row, col)]);
+        assert_eq!(differs, col == 1, "{col}");
+    }
+    assert_ne!(old[digits..], new[digits..]);
+    let server = Server::open(&table.params, Arc::new(revised)).unwrap();
+    let changed = Table { server, records, ..table };
+    for index in [9, 12, 13, 29] {
+        let (_, _, record) = changed.lookup(&mut changed.client(), index, "changed");
+        assert_eq!(record, changed.record(index));
+    }
+    for (record, offset) in [(30, 0), (13, 21)] {
+        let past = Change { record, offset, bytes: vec![0] };
+        let refused =
+            InspireTwo::revise(&changed.params, &[past], &MemorySink::holding(changed.image.clone()));
+        assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));
+    }
+}
+
+/// The same image, with its answer for several strangers at once.
+#[test]
+fn strangers_share_the_passes() {
+    let table = table();
+    let mut client = table.client();
+    let asks: Vec<_> = (0..5u64)
+        .map(|i| client.query(RecordIndex(i * 7), &mut seeded(&format!("stranger {i}"))).unwrap())
+        .collect();
+    let (queries, pending): (Vec<_>, Vec<_>) =
+        asks.into_iter().map(|(One(query), pending)| (query, pending)).unzip();
+    let answers = table.server.answer_many(queries.into_iter().map(|query| (&(), query)).collect());
+    for ((i, pending), answer) in (0u64..).zip(pending).zip(answers) {
+        let record = client.recover(pending, One(answer.unwrap())).unwrap();
+        assert_eq!(record.bytes(), table.record(i * 7));
+    }
+}
