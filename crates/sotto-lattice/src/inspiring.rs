@@ -34,6 +34,7 @@
 //! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and what many
 //! small groups add to their bodies is a product of integers (see [`Weights`]).
 
+mod columns;
 mod descent;
 mod weights;
 
@@ -41,6 +42,7 @@ use crate::automorphism::AutomorphismKey;
 use crate::encrypt::{Errors, Masks};
 use crate::ring::{Level, Ring};
 use crate::secret::Secret;
+pub use columns::Columns;
 pub use descent::Descent;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;

@@ -51,7 +51,9 @@ fn of_samples(samples: usize, words: u64, plain: Plain, terms: u64, bits: Bits) 
     let mask = unit(bits.mask).powi(2) * NORM / 4.0;
     let errors = terms * terms * (vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM)) + mask;
     let lost = |dropped| steps::truncated(0.0, dropped);
-    let roundings = vector * lost(bits.dropped()) + switches(lost(Q_BITS.saturating_sub(bits.keys)), 0.0);
+    // A key's coefficient stands for a number that is half above the middle, which adds a quarter to the square of what was lost.
+    let cut = |dropped| lost(dropped) + if dropped == 0 { 0.0 } else { 0.25 };
+    let roundings = vector * lost(bits.dropped()) + switches(cut(Q_BITS.saturating_sub(bits.keys)), 0.0);
     let roundings = terms * terms * roundings;
     let margin = q / (2 * plain.modulus()) as f64 - unit(bits.body + 1) - terms * plain.most() / 2.0;
     ([errors, roundings], margin)

@@ -12,7 +12,6 @@ use sotto_lattice::security;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::Packing;
 use sotto_prg::PublicSeed;
 
 /// The name of the ring, for literals.
@@ -43,6 +42,9 @@ pub const DIGITS: Digits = Digits { count: 2, base_log2: 16, drop_log2: 18 };
 /// Log2 of the largest plain modulus: two bytes of the matrix are one number.
 pub const P_LOG2: u32 = 16;
 
+/// Work of a packed coefficient: what is done once the passes are through, by measurement.
+pub const PACKED_OPS: u64 = 6000;
+
 /// Bytes of a record in one packed ciphertext.
 pub const GROUP_BYTES: usize = 2 * N;
 
@@ -51,22 +53,11 @@ pub const fn groups(record_bytes: u64) -> u64 {
     record_bytes.div_ceil(GROUP_BYTES as u64)
 }
 
-/// Bytes of the digits and masks of so many groups in an image.
-pub const fn digit_bytes(groups: u64, mask_bits: u32) -> u64 {
-    few_digit_bytes(N, groups, mask_bits)
-}
-
-/// [`digit_bytes`] of groups of so many numbers.
-pub const fn few_digit_bytes(samples: usize, groups: u64, mask_bits: u32) -> u64 {
-    let lines = Packing::Residues.lines_of_table((samples - 1) * DIGITS.count as usize) as u64;
-    groups * (lines * N as u64 * 8 + mask_bytes(mask_bits))
-}
-
-/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 1024 uniform ones do not either: that
-/// is fourteen standard deviations.
+/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 2046 uniform ones do not either: that is
+/// nearly ten standard deviations.
 pub const WEIGHT_BYTES: usize = 3;
 
-/// Coefficients of the key that packs few numbers.
+/// Coefficients of a packing key.
 pub const KEY_WORDS: usize = DIGITS.count as usize * N;
 
 /// The layout of the weights of so many groups of so many numbers, at most N / 2.
@@ -111,19 +102,11 @@ pub fn gadget() -> Result<Gadget> {
     Ok(gadget.ok_or(Misuse::Rule("the digits of silent schemes reach the modulus"))?)
 }
 
-/// Packing of N numbers under the public masks.
-///
-/// # Errors
-/// None, as [`ring`].
-pub fn packing() -> Result<Inspiring> {
-    few_packing(N)
-}
-
-/// Packing of so many numbers: N, or a power of two up to N / 2.
+/// Packing under the public masks of so many numbers: N, or a power of two up to N / 2.
 ///
 /// # Errors
 /// [`Misuse::Rule`] for another number.
-pub fn few_packing(samples: usize) -> Result<Inspiring> {
+pub fn packing(samples: usize) -> Result<Inspiring> {
     let packing = Inspiring::new(&ring()?, &gadget()?, KEY_MASKS, samples);
     Ok(packing.ok_or(Misuse::Rule("N numbers are packed together, or a power of two below"))?)
 }

@@ -16,16 +16,19 @@
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | [`limits`] | what literals are refused for |
 //! | [`cut`] | how a table is cut into records, and what a lookup is worth |
+//! | [`second`] | two passes: rows of the hint are fetched like rows of a table |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
-//! | `packed`, `digits` | digits for packing in an image, how they are written, and the pass over them (feature `server`) |
-//! | `weights` | the same for small groups, of which there are many: weights of the key's coefficients (feature `server`) |
+//! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of what belongs to them |
+//! | `packed`, `behind` | weights for packing in an image, how they are written, and the pass over them (feature `server`) |
+//! | `weights` | the same for small groups, of which there are many: (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+#[cfg(feature = "server")]
+pub mod behind;
 pub mod bound;
 pub mod cut;
-#[cfg(feature = "server")]
-pub mod digits;
+pub mod groups;
 pub mod lattice;
 pub mod limits;
 pub mod lwe;
@@ -36,6 +39,12 @@ pub mod packed;
 pub mod plain;
 #[cfg(feature = "server")]
 pub mod samples;
+pub mod second;
 pub mod vector;
 #[cfg(feature = "server")]
 pub mod weights;
+
+/// log2 of a sum of probabilities that are given in log2, and at most 0.
+pub fn log2_sum(parts: impl IntoIterator<Item = f64>) -> f64 {
+    parts.into_iter().fold(f64::NEG_INFINITY, sotto_lattice::noise::log2_sum).min(0.0)
+}

@@ -1,10 +1,19 @@
 //! What literals of silent schemes are refused for.
 
-use crate::lattice::{PUBLIC_SEED, SET};
+use crate::lattice::{P_LOG2, PUBLIC_SEED, Q_BITS, SET};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{ParamsError, Result};
 use sotto_prg::PublicSeed;
 use std::ops::RangeInclusive;
+
+/// Bits of a vector's word.
+pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
+
+/// Bits of a key's coefficient.
+pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
+
+/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
+pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
 
 /// Refuses another ring or other public polynomials. A server that chose those could try some until it liked them: the seed is
 /// fixed for everyone.

@@ -1,28 +1,33 @@
-//! Digits for packing: written beside the matrix, and passed over with the keys of many queries.
+//! Packing of large groups: weights written beside the matrix, and passed over with the keys of many queries.
 //!
 //! ```text
-//! digits | a table of tiles: a row for each digit of each switch, a column for each group of 2048 numbers of a record
-//! masks  | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent, or its slots
+//! weights | a matrix of signed bytes: three rows for each number of each group, a column for each coefficient of the first key
+//! last    | for each full group the digits of its last switch: two polynomials in slots, 50 bits a word
+//! masks   | for each group the packed ciphertext's mask in whole bytes: its coefficients as they are sent, or its slots
 //! ```
 
-use crate::lattice::{self, N, Q_BITS, few_digit_bytes, mask_bytes};
+use crate::groups::Groups;
+use crate::lattice::{self, KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
 use crate::vector::Bits;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Section, Sink};
+use sotto_core::{Misuse, Result, Section, Sink, Sure};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::restore;
-use sotto_lattice::inspiring::{Descent, Inspiring};
+use sotto_lattice::inspiring::{Columns, Inspiring};
 use sotto_lattice::ring::{Level, Ring};
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
-use sotto_math::tiles::{Strip, TileLayout, Turned, gather, scan_turned};
+use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
 use std::ops::Range;
 
-/// Where digits and masks lie, and what packs with them.
+/// Columns of weights that are made together: a line of each of their rows.
+const TOGETHER: usize = 64;
+
+/// Where weights and masks lie, and what packs with them.
 pub struct Packed {
     packing: Inspiring,
-    layout: TileLayout,
-    groups: usize,
+    groups: Groups,
     bits: Bits,
     masks: Masks,
 }
@@ -36,32 +41,45 @@ pub enum Masks {
     Whole,
 }
 
-/// Groups whose digits share lines of the image, and are made together.
-const TOGETHER: usize = TileLayout::GROUP_COLS;
+/// A query's keys, as the pass takes them.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// The coefficients of the first key, without their lowest bits, and how many these are.
+    planes: QueryPlanes,
+    dropped: u32,
+    /// The second key in slots, if there is one.
+    last: Vec<Vec<u64>>,
+}
 
-impl Packed {
-    /// For records of so many groups.
+impl Keys {
+    /// A first key alone, whose coefficients are these words, of which low bits were dropped.
     ///
-    /// # Errors
-    /// [`Misuse::Rule`] for more than can be laid out.
-    pub fn new(groups: usize, bits: Bits, masks: Masks) -> Result<Self> {
-        Self::few(N, groups, bits, masks)
+    /// # Panics
+    /// If there are not [`KEY_WORDS`].
+    pub fn first(words: &[u64], dropped: u32) -> Self {
+        let planes = Q_BITS.saturating_sub(dropped).div_ceil(8) as usize;
+        let planes = QueryPlanes::from_u64(words, planes, &PanelLayout::new(1, KEY_WORDS));
+        Keys { planes, dropped, last: Vec::new() }
     }
 
-    /// For groups of so many numbers: N, or a power of two from 2 to N / 2.
+    /// The first key, as any pass over weights takes it.
+    pub fn planes(&self) -> &QueryPlanes {
+        &self.planes
+    }
+}
+
+impl Packed {
+    /// For these groups.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
-    pub fn few(samples: usize, groups: usize, bits: Bits, masks: Masks) -> Result<Self> {
-        let packing = lattice::few_packing(samples)?;
-        let layout =
-            packing.layout(groups).ok_or(Misuse::Rule("digits of checked parameters can be laid out"))?;
-        Ok(Packed { packing, layout, groups, bits, masks })
+    /// [`Misuse::Rule`] for groups that no packing has.
+    pub fn new(groups: Groups, bits: Bits, masks: Masks) -> Result<Self> {
+        Ok(Packed { packing: lattice::packing(groups.size())?, groups, bits, masks })
     }
 
     /// Bytes in an image.
     pub fn bytes(&self) -> u64 {
-        few_digit_bytes(self.packing.samples(), self.groups as u64, self.mask_bits())
+        self.groups.bytes(self.mask_bits())
     }
 
     /// Bits of a mask's word in an image.
@@ -72,163 +90,162 @@ impl Packed {
         }
     }
 
-    /// Groups that are written together with any of these, each once.
+    /// The groups, each once, cut so that threads have one each.
     pub fn together(&self, groups: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
-        let mut firsts: Vec<usize> = groups.map(|group| group / TOGETHER * TOGETHER).collect();
-        firsts.sort_unstable();
-        firsts.dedup();
-        firsts.into_iter().map(|first| first..self.groups.min(first + TOGETHER)).collect()
+        let mut groups: Vec<usize> = groups.collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let follow = groups.chunk_by(|a, b| a + 1 == *b);
+        let cut = follow.flat_map(|run| run.chunks(rayon::current_num_threads()));
+        cut.filter_map(|run| Some(*run.first()?..run.last()? + 1)).collect()
     }
 
-    /// Steps of writing groups together, besides those of their samples.
+    /// Steps of writing a group, besides those of its samples.
     pub fn steps(&self) -> usize {
-        self.layout.rows().div_ceil(TileLayout::TILE_ROWS)
+        KEY_WORDS / TOGETHER
     }
 
-    /// Writes the digits and masks of groups that are written [`together`](Self::together), from `start` of a section on.
-    /// `samples` makes the masks of a group's numbers, and `step` hears of [`steps`](Self::steps) steps. Memory is 64 MiB for
-    /// each of these groups.
+    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the masks of a group's numbers, and `step`
+    /// hears of [`steps`](Self::steps) steps. Memory is 140 MiB for each of these groups.
     ///
     /// # Errors
-    /// Those of `samples`; storage errors.
+    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no more likely than that digits were
+    /// guessed; storage errors.
     pub fn write(
         &self,
         groups: Range<usize>,
         samples: impl Fn(usize) -> Result<Vec<u64>> + Sync,
-        step: impl Fn(),
+        step: impl Fn() + Sync,
         (out, section, start): (&dyn Sink, Section, u64),
     ) -> Result<()> {
-        let (layout, digits) = (&self.layout, self.packing.digits());
-        let descents = groups.clone().into_par_iter();
-        let mut descents: Vec<Descent<'_>> =
-            descents.map(|group| Ok(Descent::new(&self.packing, &samples(group)?))).collect::<Result<_>>()?;
-        let mut bytes = Vec::new();
-        for first in (0..layout.rows()).step_by(TileLayout::TILE_ROWS) {
-            let rows = first..layout.rows().min(first + TileLayout::TILE_ROWS);
-            let strip = Strip { rows: rows.clone(), cols: groups.clone() };
-            let made: Vec<Vec<u64>> = descents
-                .par_iter_mut()
-                .map(|descent| {
-                    let mut made = vec![0; rows.len() * N];
-                    made.chunks_exact_mut(digits * N).for_each(|digits| {
-                        descent.next(digits);
-                    });
-                    made
-                })
-                .collect();
-            bytes.clear();
-            bytes.resize(strip.block_bytes(layout) * layout.blocks(), 0);
-            let polynomials = made.iter().zip(groups.clone()).flat_map(|(made, col)| {
-                made.chunks_exact(N).zip(rows.clone()).map(move |(digit, row)| ((row, col), digit))
-            });
-            strip.put(layout, &polynomials.collect::<Vec<_>>(), &mut bytes);
-            for (block, bytes) in bytes.chunks_exact(strip.block_bytes(layout)).enumerate() {
-                out.write_at(section, start + strip.offset(layout, block), bytes)?;
-            }
-            step();
-        }
-        for (descent, group) in descents.into_iter().zip(groups) {
-            let (mut mask, mut packed) = (descent.finish(), Vec::new());
+        groups.into_par_iter().try_for_each(|group| {
+            let columns = Columns::new(&self.packing, &samples(group)?);
+            self.write_weights(group, &columns, &step, (out, section, start))?;
+            let mut packed = Vec::new();
+            columns.last.iter().for_each(|digit| bits::pack_words(digit, Q_BITS, &mut packed));
+            let [last, masks] = self.beyond();
+            out.write_at(section, start + last + (group * packed.len()) as u64, &packed)?;
+            let mut mask = columns.mask;
             if self.masks == Masks::Sent {
                 self.ring().inverse(Level::Main, &mut mask);
                 mask = self.rounded(&mask, self.bits.mask);
             }
+            packed.clear();
             bits::pack_words(&mask, self.mask_bits(), &mut packed);
-            let at = start + layout.bytes() + group as u64 * mask_bytes(self.mask_bits());
-            out.write_at(section, at, &packed)?;
-        }
-        Ok(())
+            out.write_at(section, start + masks + (group * packed.len()) as u64, &packed)
+        })
     }
 
-    /// A client's keys, as the pass takes them; `None` if they are none.
-    pub fn keys(&self, keys: &[Vec<u128>]) -> Option<Turned> {
-        let ring = self.packing.ring();
-        let bodies: Option<Vec<Vec<u64>>> =
-            keys.iter().map(|body| restore(ring, Level::Main, body, self.bits.keys)).collect();
-        bodies.filter(|bodies| bodies.len() == 2 * self.packing.digits()).map(|bodies| self.turned(&bodies))
+    fn write_weights(
+        &self,
+        group: usize,
+        columns: &Columns<'_>,
+        step: &(impl Fn() + Sync),
+        (out, section, start): (&dyn Sink, Section, u64),
+    ) -> Result<()> {
+        let (first_row, numbers) = self.groups.place(group);
+        let layout = PanelLayout::new(WEIGHT_BYTES * numbers, KEY_WORDS);
+        let start = start + (first_row / PANEL_ROWS * layout.panel_bytes()) as u64;
+        (0..KEY_WORDS / TOGETHER).into_par_iter().try_for_each(|piece| {
+            let (digit, first) = (piece * TOGETHER / N, piece * TOGETHER % N);
+            let mut weights = vec![0; TOGETHER * self.packing.samples()];
+            columns.put(digit, first, &mut weights);
+            let mut bytes = Vec::with_capacity(TOGETHER * layout.rows());
+            for column in weights.chunks_exact(self.packing.samples()) {
+                for weight in column.iter().take(numbers) {
+                    bytes.extend(signed_bytes(*weight)?);
+                }
+            }
+            let mut panels = vec![0; TOGETHER * PANEL_ROWS];
+            for panel in 0..layout.panels() {
+                layout.gather_panel(panel, &bytes, TOGETHER, &mut panels);
+                let at = panel * layout.panel_bytes() + piece * panels.len();
+                out.write_at(section, start + at as u64, &panels)?;
+            }
+            step();
+            Ok(())
+        })
     }
 
-    /// The bodies of keys in slots, as the pass takes them.
-    ///
-    /// # Panics
-    /// As [`Inspiring::keys`].
-    pub fn turned(&self, bodies: &[Vec<u64>]) -> Turned {
-        self.packing.keys(bodies)
+    /// Where digits of last switches begin, and where masks do.
+    fn beyond(&self) -> [u64; 2] {
+        let weights = self.groups.layout().bytes() as u64;
+        [weights, weights + self.groups.last_bytes()]
     }
 
-    /// Packs the products of many queries: one pass over the digits, of which threads of the current pool take stretches.
+    /// Keys whose bodies were cut off: a coefficient stands for the middle of what it may have been, or half less. `None` if they are no
+    /// keys.
+    pub fn keys(&self, keys: &[Vec<u128>]) -> Option<Keys> {
+        let (ring, dropped) = (self.ring(), Q_BITS.saturating_sub(self.bits.keys));
+        let (first, last) = keys.split_at_checked(KEY_WORDS / N)?;
+        let slots = |body: &Vec<u128>| restore(ring, Level::Main, body, self.bits.keys);
+        let last: Vec<Vec<u64>> = last.iter().map(slots).collect::<Option<_>>()?;
+        let word = |word: &u128| if dropped == 0 { *word as u64 } else { 2 * *word as u64 + 1 };
+        let words: Vec<u64> = first.iter().flatten().map(word).collect();
+        let full = self.packing.samples() == N;
+        let complete = words.len() == KEY_WORDS && last.len() == usize::from(full) * KEY_WORDS / N;
+        complete.then(|| Keys { last, ..Keys::first(&words, dropped.saturating_sub(1)) })
+    }
+
+    /// Packs the products of many queries: one pass over the weights, of which threads of the current pool take stretches.
     /// For each query and group, mask and body of the packed ciphertext, in the bits that are sent: for masks that lie there
     /// as they are sent.
     ///
     /// # Panics
-    /// If `image` is not [`bytes`](Self::bytes) long, or there are not as many products for each query as all groups have
-    /// numbers.
-    pub fn pack(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<[Vec<u64>; 2]>> {
-        self.each_group(image, keys, products, |products, mask, sum| {
-            let body = self.packing.body(products, &sum);
-            [mask, self.rounded(&body, self.bits.body)]
-        })
+    /// If `image` is not [`bytes`](Self::bytes) long.
+    pub fn pack(&self, image: &[u8], keys: &[&Keys], products: &[Vec<u64>]) -> Vec<Vec<[Vec<u64>; 2]>> {
+        self.each_group(image, keys, products, |mask, body| [mask, self.rounded(&body, self.bits.body)])
     }
 
-    /// The same, but for each query and group the ciphertext itself: for masks that are there whole.
+    /// The same, but for each query and group the ciphertext itself: for full groups whose masks are there whole.
     ///
     /// # Panics
     /// As [`pack`](Self::pack).
-    pub fn ciphers(&self, image: &[u8], keys: &[&Turned], products: &[Vec<u64>]) -> Vec<Vec<Cipher>> {
+    pub fn ciphers(&self, image: &[u8], keys: &[&Keys], products: &[Vec<u64>]) -> Vec<Vec<Cipher>> {
         let ring = self.ring();
-        self.each_group(image, keys, products, |products, mut mask, sum| {
+        self.each_group(image, keys, products, |mut mask, mut body| {
             let q = ring.q().value();
             mask.iter_mut().for_each(|word| *word -= if *word < q { 0 } else { q });
-            let mut body = vec![0; N];
-            body.iter_mut()
-                .step_by(self.packing.stride())
-                .zip(products)
-                .for_each(|(x, product)| *x = *product);
             ring.forward(Level::Main, &mut body);
-            ring.add(Level::Main, &mut body, &self.packing.slots(&sum));
             Cipher::new(ring, Level::Main, &mask, std::iter::once(body.as_slice()))
         })
     }
 
-    /// For each query and group, what `make` makes of its products, its mask, and its sum over the digits in the order of cycles.
+    /// For each query and group, what `make` makes of the mask and the body of the packed ciphertext.
     fn each_group<T: Send>(
         &self,
         image: &[u8],
-        keys: &[&Turned],
+        keys: &[&Keys],
         products: &[Vec<u64>],
-        make: impl Fn(&[u64], Vec<u64>, Vec<u64>) -> T + Sync,
+        make: impl Fn(Vec<u64>, Vec<u64>) -> T + Sync,
     ) -> Vec<Vec<T>> {
-        let layout = &self.layout;
-        let (digits, masks) = image.split_at(layout.bytes() as usize);
-        let samples = self.packing.samples();
-        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
-        let parts: Vec<Vec<Vec<u64>>> = digits
-            .par_chunks(stretch * layout.block_bytes())
-            .enumerate()
-            .map(|(i, part)| {
-                let blocks = i * stretch..(i * stretch + part.len() / layout.block_bytes());
-                let mut sums = vec![vec![0; blocks.len() * layout.cols() * 8]; keys.len()];
-                let mut views: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
-                let what = (layout, self.packing.turns());
-                scan_turned(self.packing.words(), what, part, blocks, keys, &mut views);
-                sums
-            })
-            .collect();
-        let of_query = |(i, products): (usize, &Vec<u64>)| {
-            assert_eq!(products.len(), samples * self.groups, "a number of each group");
-            let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
-            let masks = masks.par_chunks_exact(mask_bytes(self.mask_bits()) as usize);
-            let groups = products.par_chunks_exact(samples).zip(masks).enumerate();
-            let made = groups.map(|(group, (products, mask))| {
-                let mut sum = vec![0; N];
-                gather(self.packing.words(), layout, 1, &sums, group..group + 1, &mut [&mut sum]);
-                // Bytes of a damaged image are no words, and then no answer is right.
-                let mask = bits::unpack_words(mask, self.mask_bits(), N).unwrap_or_else(|| vec![0; N]);
-                make(products, mask, sum)
-            });
-            made.collect()
+        let [last, masks] = self.beyond().map(|at| at as usize);
+        let (weights, beyond) = image.split_at(last);
+        let (last, masks) = beyond.split_at(masks - last);
+        let planes: Vec<QueryPlanes> = keys.iter().map(|keys| keys.planes.clone()).collect();
+        let width = planes.first().map_or(0, QueryPlanes::planes);
+        let sums = crate::matrix::times(weights, &self.groups.layout(), &planes, width, scan_planes);
+        let of_query = |((keys, sums), products): ((&&Keys, &Vec<i64>), &Vec<u64>)| {
+            let of_group = |group: usize| {
+                let (row, numbers) = self.groups.place(group);
+                let rows = row * width..(row + WEIGHT_BYTES * numbers) * width;
+                let sums = sums.get(rows).sure("a pass sums up each row");
+                let mut body = residues(self.ring(), sums, [WEIGHT_BYTES, width], keys.dropped);
+                body.resize(self.packing.samples(), 0);
+                let add = |body: &mut Vec<u64>, more: &[u64]| {
+                    body.iter_mut().zip(more).for_each(|(x, y)| *x = self.ring().q().add(*x, *y));
+                };
+                if !keys.last.is_empty() {
+                    let digits = words(last, group * keys.last.len(), keys.last.len(), Q_BITS);
+                    add(&mut body, &self.packing.last(&digits, &keys.last));
+                }
+                add(&mut body, products.chunks(self.packing.samples()).nth(group).unwrap_or(&[]));
+                let mask = words(masks, group, 1, self.mask_bits()).pop().unwrap_or_default();
+                make(mask, body)
+            };
+            (0..self.groups.count()).into_par_iter().map(of_group).collect()
         };
-        products.par_iter().enumerate().map(of_query).collect()
+        keys.par_iter().zip(&sums).zip(products).map(of_query).collect()
     }
 
     /// Residues in the bits that are sent of them.
@@ -245,15 +262,35 @@ impl Packed {
 
     /// The products of a record's numbers, modulo q: of each of its bytes there are the sums of all planes of a query's words.
     pub fn products(&self, sums: &[i64], planes: usize) -> Vec<u64> {
-        let words = self.packing.samples() * self.groups;
+        let words = self.packing.samples() * self.groups.count();
         let mut numbers = residues(self.packing.ring(), sums, [2, planes], self.bits.dropped());
         numbers.resize(words, 0);
         numbers
     }
 }
 
-/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each
-/// byte there are the sums of all planes.
+/// The three signed bytes of a weight, from the lowest on.
+fn signed_bytes(weight: i32) -> Result<[u8; WEIGHT_BYTES]> {
+    let mut rest = weight;
+    let bytes = [(); WEIGHT_BYTES].map(|()| {
+        let byte = rest as i8;
+        rest = (rest - i32::from(byte)) >> 8;
+        byte as u8
+    });
+    match rest {
+        0 => Ok(bytes),
+        _ => Err(Misuse::Rule("weights of packing are sums of uniform digits").into()),
+    }
+}
+
+/// Some polynomials of packed words, from one on. Bytes of a damaged image are no words, and then no answer is right.
+fn words(bytes: &[u8], first: usize, count: usize, width: u32) -> Vec<Vec<u64>> {
+    let polynomials = bytes.chunks(mask_bytes(width) as usize).skip(first).take(count);
+    polynomials.map(|bytes| bits::unpack_words(bytes, width, N).unwrap_or_else(|| vec![0; N])).collect()
+}
+
+/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each byte
+/// there are the sums of all planes.
 pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
     let q = ring.q();
     let horner = |x: i128, next: i128| (x << 8) + next;

@@ -4,7 +4,7 @@
 //! Word i of block k of a query is coefficient i of `a_k s + e_k`. So a row `d` of the matrix adds up to the constant
 //! coefficient of `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one transform for each N numbers of the table.
 
-use crate::lattice::{self, GROUP_BYTES, N};
+use crate::lattice::{self, GROUP_BYTES, N, Q_BITS};
 use rayon::prelude::*;
 use sotto_core::{Error, Misuse, Result, Sure};
 use sotto_lattice::ring::Ring;
@@ -21,6 +21,9 @@ const STRIP_COLUMNS: usize = STRIP * N;
 
 /// Numbers in a panel: each is two rows of bytes.
 const NUMBERS: usize = PANEL_ROWS / 2;
+
+/// Bits of the lower half of a word.
+const HALF: u32 = Q_BITS / 2;
 
 /// Steps of one group's masks.
 pub const STEPS: usize = GROUP_BYTES / PANEL_ROWS;
@@ -119,6 +122,18 @@ impl Samples {
             mask
         };
         numbers.par_iter().flat_map_iter(mask).collect()
+    }
+
+    /// The product of such a number's values with the words of a vector, of which low bits were dropped, modulo q.
+    pub fn fresh_product(&self, values: &[i16], words: &[u64], dropped: u32) -> u64 {
+        // Both halves of a word have 25 bits, and a value 16: sums of 2^20 products are below 2^61.
+        let [low, high] = words.iter().zip(values).fold([0i64; 2], |[low, high], (word, value)| {
+            let value = i64::from(*value);
+            [low + (word & ((1 << HALF) - 1)) as i64 * value, high + (word >> HALF) as i64 * value]
+        });
+        let product = (i128::from(low) + (i128::from(high) << HALF)) << dropped;
+        let q = self.ring.q();
+        q.reduce_u128((product + (i128::from(q.value()) << 64)) as u128)
     }
 
     fn of_panel(

@@ -2,7 +2,7 @@
 //!
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
-use crate::lattice::{self, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
+use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
 use crate::plain::Plain;
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::encrypt::{Errors, truncate};
@@ -27,6 +27,15 @@ pub struct Bits {
     pub body: u32,
 }
 
+/// Bodies of both keys that pack N numbers.
+pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
+
+/// Work of drawing an error and of the transforms for one word, by measurement.
+pub const WORD_OPS: u64 = 14_000;
+
+/// Work of a vector's keys, by measurement.
+pub const KEYS_OPS: u64 = 400_000_000;
+
 impl Bits {
     /// How many low bits of a vector's word are not sent.
     pub fn dropped(&self) -> u32 {
@@ -40,6 +49,7 @@ pub fn largest(kept_bits: u32) -> u64 {
 }
 
 /// An encrypted unit vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encrypted {
     /// The top bits of its words.
     pub words: Vec<u64>,

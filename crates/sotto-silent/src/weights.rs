@@ -25,7 +25,7 @@ impl Weighing {
     /// # Errors
     /// [`Misuse::Rule`] for more numbers.
     pub fn new(numbers: usize, groups: usize, bits: Bits) -> Result<Self> {
-        let packing = lattice::few_packing(numbers.next_power_of_two())?;
+        let packing = lattice::packing(numbers.next_power_of_two())?;
         Ok(Weighing { packing, layout: weight_layout(numbers, groups), numbers, bits })
     }
 
@@ -65,14 +65,9 @@ impl Weighing {
         })
     }
 
-    /// A client's key, as the pass takes it: [words](crate::vector::Encryption::key), as they are sent.
-    pub fn planes(&self, key: &[u64]) -> QueryPlanes {
-        QueryPlanes::from_u64(key, self.count(), &self.layout)
-    }
-
-    /// What many queries' keys add to the bodies of all groups' numbers, in one pass over the weights.
+    /// What many queries' keys, whose coefficients are [words](crate::vector::Encryption::key) as they are sent, add to the bodies of all groups' numbers, in one pass over the weights.
     pub fn bodies(&self, image: &[u8], keys: &[QueryPlanes]) -> Vec<Vec<u64>> {
-        let planes = self.count();
+        let planes = self.bits.keys.div_ceil(8) as usize;
         let sums = times(image, &self.layout, keys, planes, scan_planes);
         let dropped = lattice::Q_BITS.saturating_sub(self.bits.keys);
         let rows = self.layout.rows() * planes;
@@ -85,9 +80,5 @@ impl Weighing {
             )
         };
         sums.iter().map(of_query).collect()
-    }
-
-    fn count(&self) -> usize {
-        self.bits.keys.div_ceil(8) as usize
     }
 }

@@ -1,5 +1,5 @@
 //! Both layers are written: the records, what packs each block, and what packs the masks of that. Where bytes change, so do the
-//! weights and the mask of their block, and all digits of the second layer. Queries do not depend on the table, so clients notice
+//! weights and the mask of their block, and all weights of the second layer. Queries do not depend on the table, so clients notice
 //! nothing.
 
 use crate::InspireTwo;
@@ -88,7 +88,7 @@ impl<'a> Layers<'a> {
         end
     }
 
-    /// Writes some blocks, whose records the matrix has already, and then, if there are any, the second layer's digits.
+    /// Writes some blocks, whose records the matrix has already, and then, if there are any, the second layer's weights.
     fn write(&self, blocks: impl Iterator<Item = Range<usize>>, out: &dyn Sink) -> Result<()> {
         let together = (TOGETHER / self.params.numbers()).max(1);
         let cut = |blocks: Range<usize>| {
@@ -134,27 +134,24 @@ impl<'a> Layers<'a> {
         write_part(layout, (out, Section::Resident, masks), 0..layout.rows(), blocks.clone(), byte)
     }
 
-    /// The digits that pack all masks.
+    /// The weights that pack all masks.
     fn second(&self, out: &dyn Sink) -> Result<()> {
         let [_, samples] = &self.samples;
         let [_, _, masks, mut start, _] = self.params.literal().starts();
-        let steps = |(packed, (_, groups)): (&Packed, (usize, usize))| {
-            packed.together(0..groups).len() * packed.steps()
-        };
         let packings = self.packed.iter().zip(self.params.literal().packings());
-        let total = packings.clone().map(steps).sum::<usize>() as u64;
-        let done = AtomicU64::new(0);
-        let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-        out.progress("digits", 0, total);
+        let steps = packings.clone().map(|(packed, groups)| packed.steps() * groups.count());
+        let (done, total) = (AtomicU64::new(0), steps.sum::<usize>() as u64);
+        let step = || out.progress("weights", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        out.progress("weights", 0, total);
         let mut first = 0;
-        for (packed, (count, groups)) in packings {
+        for (packed, groups) in packings {
             let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, masks + at, bytes);
-            let numbers = |group| first + group * count..first + (group + 1) * count;
+            let numbers = |group| first + group * groups.size()..first + (group + 1) * groups.size();
             let of_group = |group| samples.of_numbers(numbers(group), read, || ());
-            for together in packed.together(0..groups) {
+            for together in packed.together(0..groups.count()) {
                 packed.write(together, of_group, step, (out, Section::Resident, start))?;
             }
-            (first, start) = (first + groups * count, start + packed.bytes());
+            (first, start) = (first + groups.numbers(), start + packed.bytes());
         }
         Ok(())
     }

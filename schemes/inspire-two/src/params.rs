@@ -6,10 +6,10 @@ use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, wor
 use sotto_lattice::noise::log2_sum;
 use sotto_prg::PublicSeed;
 use sotto_silent::bound;
-use sotto_silent::lattice::{self, N, P_LOG2, Q_BITS, SIGMA};
-use sotto_silent::limits::{self, field, in_range, within};
+use sotto_silent::lattice::{self, N, PACKED_OPS, SIGMA};
+use sotto_silent::limits::{self, MASK_BITS, QUERY_BITS, field, in_range, within};
 use sotto_silent::plain::Plain;
-use sotto_silent::vector::Bits;
+use sotto_silent::vector::{Bits, WORD_OPS};
 use std::ops::RangeInclusive;
 
 /// Most bytes in a record: as many numbers as one key packs.
@@ -21,23 +21,11 @@ pub const MAX_COLUMNS: u64 = 1 << 20;
 /// Most blocks, which are a power of two: words of the second vector.
 pub const MAX_BLOCKS: u64 = 1 << 16;
 
-/// Bits of a word of a vector.
-pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
-
 /// Bits of a key's coefficient: up to six byte planes.
 pub const KEY_BITS: RangeInclusive<u8> = 40..=48;
 
-/// Bits of a mask, between the layers and in an answer; up to 37 the client's product with it is exact.
-pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
-
-/// Work of drawing an error and of the transforms for one query word, by measurement.
-const WORD_OPS: u64 = 14_000;
-
 /// Work of a client's key.
 const KEY_OPS: u64 = 200_000_000;
-
-/// Work of a packed coefficient: what is done once the passes are through.
-const PACKED_OPS: u64 = 6000;
 
 /// Work of one number of the first layer: its products of all planes become a residue, and this is cut down.
 const NUMBER_OPS: u64 = 10_000;
@@ -183,7 +171,7 @@ impl sotto_core::Params for Params {
 
     fn report(&self) -> ParamsReport {
         let literal = &self.literal;
-        let [_, weights, masks, digits, end] = literal.starts();
+        let [_, weights, masks, packing, end] = literal.starts();
         let failures = literal.failures_log2();
         ParamsReport {
             digest: ParamsDigest([0; 32]),
@@ -207,8 +195,8 @@ impl sotto_core::Params for Params {
                 ("sigma", SIGMA.to_string()),
                 ("packed ciphertexts", literal.parts().len().to_string()),
                 ("bytes of weights", (masks - weights).to_string()),
-                ("bytes of masks", (digits - masks).to_string()),
-                ("bytes of digits", (end - digits).to_string()),
+                ("bytes of masks", (packing - masks).to_string()),
+                ("bytes of the masks' weights", (end - packing).to_string()),
                 ("failure of the layers", format!("2^{:.0}, 2^{:.0}", failures[0], failures[1])),
             ],
         }

@@ -10,10 +10,9 @@ use sotto_lattice::ring::{Level, Ring};
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_math::tiles::Turned;
 use sotto_silent::lattice::{self, N, VECTORS};
 use sotto_silent::matrix::times;
-use sotto_silent::packed::{Masks, Packed, residues};
+use sotto_silent::packed::{Keys, Masks, Packed, residues};
 use sotto_silent::samples::Samples;
 
 /// What picks.
@@ -31,8 +30,9 @@ pub(crate) struct Second {
 pub(crate) struct Pick {
     /// The words of the second vector.
     pub(crate) words: Vec<u64>,
-    /// The key's bodies, in slots.
+    /// The key's bodies, in slots, and as the pass over weights takes it.
     pub(crate) key: Vec<Vec<u64>>,
+    pub(crate) keys: Keys,
 }
 
 /// Mask and body of a packed ciphertext.
@@ -42,13 +42,13 @@ type Cipher = [Vec<u64>; 2];
 pub(crate) fn packings(params: &Params) -> Result<Vec<Packed>> {
     let [_, bits] = params.bits();
     let packings = params.literal().packings().into_iter();
-    packings.map(|(samples, groups)| Packed::few(samples, groups, bits, Masks::Sent)).collect()
+    packings.map(|groups| Packed::new(groups, bits, Masks::Sent)).collect()
 }
 
 impl Second {
     pub(crate) fn new(params: &Params) -> Result<Self> {
         let ([_, groups], [_, of_masks]) = (params.groups(), VECTORS);
-        let packing = |numbers: &usize| lattice::few_packing(numbers.next_power_of_two());
+        let packing = |numbers: &usize| lattice::packing(numbers.next_power_of_two());
         Ok(Second {
             params: params.clone(),
             ring: lattice::ring()?,
@@ -58,14 +58,14 @@ impl Second {
         })
     }
 
-    /// The answers to some queries: masks of all blocks, digits that pack them, and each query's bodies of all blocks.
+    /// The answers to some queries: masks of all blocks, weights that pack them, and each query's bodies of all blocks.
     pub(crate) fn answers(
         &self,
-        (masks, digits): (&[u8], &[u8]),
+        (masks, weights): (&[u8], &[u8]),
         picks: &[Pick],
         bodies: &[Vec<u64>],
     ) -> Vec<Answer> {
-        let masks = self.masks(masks, digits, picks);
+        let masks = self.masks(masks, weights, picks);
         let bodies: Vec<Vec<Cipher>> = picks
             .par_iter()
             .zip(bodies)
@@ -74,8 +74,8 @@ impl Second {
         masks.into_iter().zip(bodies).map(|(masks, bodies)| Answer([masks, bodies].concat())).collect()
     }
 
-    /// The masks that are picked: one pass over those of all blocks, and one over the digits.
-    fn masks(&self, masks: &[u8], mut digits: &[u8], picks: &[Pick]) -> Vec<Vec<Cipher>> {
+    /// The masks that are picked: one pass over those of all blocks, and one over the weights.
+    fn masks(&self, masks: &[u8], mut weights: &[u8], picks: &[Pick]) -> Vec<Vec<Cipher>> {
         let (literal, [_, planes], [_, bits]) =
             (self.params.literal(), self.params.planes(), self.params.bits());
         let layout = literal.masks();
@@ -84,19 +84,15 @@ impl Second {
         let sums = times(masks, &layout, &queries, planes, scan_planes);
         let products = |sums: &Vec<i64>| residues(&self.ring, sums, [2, planes], bits.dropped());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
+        let keys: Vec<&Keys> = picks.iter().map(|pick| &pick.keys).collect();
         let (mut all, mut first) = (vec![Vec::new(); picks.len()], 0);
-        for (packed, (samples, groups)) in self.packed.iter().zip(literal.packings()) {
-            let (these, rest) = digits.split_at(packed.bytes() as usize);
-            let of_these = |products: &Vec<u64>| {
-                let mut products: Vec<u64> = products.iter().skip(first).copied().collect();
-                products.resize(samples * groups, 0);
-                products
-            };
+        for (packed, groups) in self.packed.iter().zip(literal.packings()) {
+            let (these, rest) = weights.split_at(packed.bytes() as usize);
+            let of_these = |products: &Vec<u64>| products.iter().skip(first).copied().collect();
             let products: Vec<Vec<u64>> = products.iter().map(of_these).collect();
-            let keys: Vec<Turned> = picks.iter().map(|pick| packed.turned(&pick.key)).collect();
-            let ciphers = packed.pack(these, &keys.iter().collect::<Vec<_>>(), &products);
+            let ciphers = packed.pack(these, &keys, &products);
             all.iter_mut().zip(ciphers).for_each(|(all, ciphers)| all.extend(ciphers));
-            (digits, first) = (rest, first + samples * groups);
+            (weights, first) = (rest, first + groups.numbers());
         }
         // Of the last group only what there is.
         let [numbers, _] = self.params.groups();
@@ -124,12 +120,7 @@ impl Second {
     /// Multiplies numbers by the second vector, and packs the products, whose masks nobody could know before.
     fn pack(&self, pick: &Pick, numbers: &[Vec<i16>]) -> Vec<Cipher> {
         let (q, [_, bits]) = (self.ring.q(), self.params.bits());
-        let product = |row: &Vec<i16>| {
-            let terms = row.iter().zip(&pick.words).map(|(x, word)| i128::from(*x) * i128::from(*word));
-            // Below 2^(15 + 50 + 16) in absolute value.
-            let sum = terms.sum::<i128>() << bits.dropped();
-            q.reduce_u128((sum + (i128::from(q.value()) << 64)) as u128)
-        };
+        let product = |row: &Vec<i16>| self.fresh.fresh_product(row, &pick.words, bits.dropped());
         let group = |(rows, packing): (&[Vec<i16>], &Inspiring)| {
             let mut bodies: Vec<u64> = rows.iter().map(product).collect();
             let mut masks = self.fresh.of_fresh(rows);

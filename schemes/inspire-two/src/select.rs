@@ -1,11 +1,10 @@
 //! Choosing a grid for a table: many columns cost bytes up, many blocks cost weights to read.
 
-use crate::params::{
-    KEY_BITS, MASK_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, QUERY_BITS, server_ops,
-};
+use crate::params::{KEY_BITS, MAX_BLOCKS, MAX_COLUMNS, MAX_RECORD_BYTES, ParamsLiteral, server_ops};
 use sotto_core::{ParamsError, Result, Shape};
 use sotto_silent::cut::price;
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
+use sotto_silent::limits::{MASK_BITS, QUERY_BITS};
 use std::ops::RangeInclusive;
 
 /// The cheapest literal for a table.

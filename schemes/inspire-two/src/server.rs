@@ -1,4 +1,4 @@
-//! The server: one pass over the records, the weights and the masks each, and one over the digits, for a few queries at once.
+//! The server: one pass over the records, the weights and the masks each, for a few queries at once.
 
 use crate::InspireTwo;
 use crate::encode::encode;
@@ -14,7 +14,7 @@ use sotto_math::bits;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_silent::lattice::{self, N, Q_BITS};
 use sotto_silent::matrix::times;
-use sotto_silent::packed::residues;
+use sotto_silent::packed::{Keys, residues};
 use sotto_silent::weights::Weighing;
 use std::sync::Arc;
 
@@ -34,7 +34,6 @@ pub struct Server {
 /// A query as the passes take it.
 struct Prepared {
     words: QueryPlanes,
-    key: QueryPlanes,
     pick: Pick,
 }
 
@@ -104,26 +103,29 @@ impl Server {
         };
         Prepared {
             words: QueryPlanes::from_u64(&first, planes, &literal.matrix()),
-            key: self.weighing.planes(&key),
-            pick: Pick { words, key: key.chunks_exact(N).map(slots).collect() },
+            pick: Pick {
+                words,
+                keys: Keys::first(&key, dropped),
+                key: key.chunks_exact(N).map(slots).collect(),
+            },
         }
     }
 
     fn answers(&self, queries: Vec<Prepared>) -> Vec<Answer> {
         let (literal, [planes, _]) = (self.params.literal(), self.params.planes());
-        let [_, weights, masks, digits, end] = literal.starts();
+        let [_, weights, masks, packing, end] = literal.starts();
         let part = |start: u64, end: u64| self.held.bytes().get(start as usize..end as usize).unwrap_or(&[]);
-        let (mut words, mut keys, mut picks) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut words, mut picks) = (Vec::new(), Vec::new());
         for query in queries {
             words.push(query.words);
-            keys.push(query.key);
             picks.push(query.pick);
         }
         let sums = times(part(0, weights), &literal.matrix(), &words, planes, scan_planes);
+        let keys: Vec<QueryPlanes> = picks.iter().map(|pick: &Pick| pick.keys.planes().clone()).collect();
         let added = self.weighing.bodies(part(weights, masks), &keys);
         let bodies: Vec<Vec<u64>> =
             sums.par_iter().zip(&added).map(|(sums, added)| self.bodies(sums, added)).collect();
-        let masks = (part(masks, digits), part(digits, end));
+        let masks = (part(masks, packing), part(packing, end));
         match &self.second {
             Some(second) => second.answers(masks, &picks, &bodies),
             None => bodies.into_iter().map(|bodies| Answer(vec![[self.mask(masks.0), bodies]])).collect(),

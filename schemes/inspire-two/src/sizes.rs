@@ -2,7 +2,8 @@
 
 use crate::params::ParamsLiteral;
 use sotto_math::matrix::PanelLayout;
-use sotto_silent::lattice::{KEY_WORDS, N, few_digit_bytes, weight_layout};
+use sotto_silent::groups::Groups;
+use sotto_silent::lattice::{KEY_WORDS, N, weight_layout};
 use sotto_silent::message::packed_bytes;
 use sotto_silent::vector::Bits;
 
@@ -73,28 +74,21 @@ impl ParamsLiteral {
         if self.picks() > 0 { picked.collect() } else { vec![(self.numbers(), first)] }
     }
 
-    /// How the masks' numbers are packed: how many together, and how many groups of that.
-    pub fn packings(&self) -> Vec<(usize, usize)> {
+    /// How the masks' numbers are packed: groups of one size, and then smaller ones.
+    pub fn packings(&self) -> Vec<Groups> {
         let [masks, _] = self.groups();
-        let mut packings: Vec<(usize, usize)> = Vec::new();
-        for samples in masks.iter().map(|numbers| numbers.next_power_of_two()) {
-            match packings.last_mut() {
-                Some((last, groups)) if *last == samples => *groups += 1,
-                _ => packings.push((samples, 1)),
-            }
-        }
-        packings
+        let same = masks.chunk_by(|a, b| a.next_power_of_two() == b.next_power_of_two());
+        let groups = same.filter_map(|run| Some((run.first()?.next_power_of_two(), run.iter().sum())));
+        groups.map(|(size, numbers)| Groups::of(size, numbers, 1)).collect()
     }
 
-    /// Where the parts of the section begin, and where it ends: matrix, weights, masks, digits.
+    /// Where the parts of the section begin, and where it ends: matrix, weights, masks, weights of these.
     pub fn starts(&self) -> [u64; 5] {
         let [_, bits] = self.bits();
-        let packings = self.packings().into_iter();
-        let digits = packings.map(|(samples, groups)| few_digit_bytes(samples, groups as u64, bits.mask));
-        let digits = digits.sum::<u64>();
+        let packing = self.packings().iter().map(|groups| groups.bytes(bits.mask)).sum::<u64>();
         let parts = [self.matrix(), self.weights(), self.masks()].map(|layout| layout.bytes() as u64);
         let [matrix, weights, masks] = parts;
-        [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + digits]
+        [0, matrix, matrix + weights, matrix + weights + masks, matrix + weights + masks + packing]
     }
 
     /// Bytes of a query: both vectors, and the bodies of one key.

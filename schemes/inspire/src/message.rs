@@ -1,11 +1,12 @@
 //! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
 //! last byte of a part are zero.
 
-use crate::params::{KEY_BODIES, Params};
+use crate::params::Params;
 use crate::selector::{BODY_DIGITS, MASK_DIGITS};
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::message;
+use sotto_silent::vector::KEY_BODIES;
 
 /// An encrypted unit vector, the bodies of the keys that pack what comes of it, and those of the selector of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::lattice::{self, DIGITS, GROUP_BYTES, N, Q_BITS, SIGMA};
-use sotto_silent::limits::{self, field, in_range, within};
+use sotto_silent::groups::Groups;
+use sotto_silent::lattice::{self, GROUP_BYTES, N, PACKED_OPS, Q_BITS, SIGMA};
+use sotto_silent::limits::{self, KEY_BITS, QUERY_BITS, field, in_range, within};
 use sotto_silent::message::packed_bytes;
-use sotto_silent::vector::Bits;
+use sotto_silent::vector::{Bits, KEY_BODIES, WORD_OPS};
 use std::ops::RangeInclusive;
 
 /// Most bytes in a record: 274 ciphertexts.
@@ -22,26 +23,14 @@ pub const MAX_COLUMNS: u64 = 1 << 20;
 /// How many records may share a column. With 16 the digits of packing alone may fill the margin.
 pub const PLACES: [u64; 3] = [2, 4, 8];
 
-/// Bits of a query's word.
-pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
-
-/// Bits of a key's coefficient.
-pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
-
 /// Bits of a coefficient of the selector.
 pub const SELECTOR_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
 
 /// Bits of a mask in an answer; up to 37 the client's product with it is exact.
 pub const MASK_BITS: RangeInclusive<u8> = 17..=37;
 
-/// Work of drawing an error and of the transforms for one query word, by measurement.
-const WORD_OPS: u64 = 14_000;
-
 /// Work of a client's keys and of its selector, by measurement.
 const KEYS_OPS: u64 = 300_000_000;
-
-/// Work of a packed coefficient: what is done once the passes are through.
-const PACKED_OPS: u64 = 6000;
 
 /// Work of a product with the selector, by measurement.
 const PRODUCT_OPS: u64 = 10_500_000;
@@ -113,9 +102,14 @@ impl ParamsLiteral {
         self.packed() * GROUP_BYTES as u64 * self.columns().next_multiple_of(4)
     }
 
-    /// Bytes of the digits and masks beside it.
-    pub fn digit_bytes(&self) -> u64 {
-        lattice::digit_bytes(self.packed(), Q_BITS)
+    /// The numbers of all polynomials, as they are packed. Turns leave no place of one free.
+    pub fn packing(&self) -> Groups {
+        Groups::new(N * self.packed() as usize, 1)
+    }
+
+    /// Bytes of the weights and masks beside it.
+    pub fn weight_bytes(&self) -> u64 {
+        self.packing().bytes(Q_BITS)
     }
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
@@ -125,9 +119,6 @@ impl ParamsLiteral {
         bound::failure_log2(numbers, self.columns(), self.places, self.bits(), selector)
     }
 }
-
-/// Bodies of both keys of a query.
-pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
 
 /// Checked parameters.
 #[derive(Debug, Clone)]
@@ -229,7 +220,7 @@ impl sotto_core::Params for Params {
                 answer_bytes: literal.answer_bytes(),
                 server_ops: server_ops(literal),
                 client_ops: KEYS_OPS + literal.columns() * WORD_OPS,
-                resident_bytes: literal.matrix_bytes() + literal.digit_bytes(),
+                resident_bytes: literal.matrix_bytes() + literal.weight_bytes(),
                 ..Costs::default()
             },
             security: self.security.clone(),
@@ -243,7 +234,7 @@ impl sotto_core::Params for Params {
                 ("sigma", SIGMA.to_string()),
                 ("groups of a record", literal.groups().to_string()),
                 ("byte planes", self.planes().to_string()),
-                ("bytes of digits", literal.digit_bytes().to_string()),
+                ("bytes of weights", literal.weight_bytes().to_string()),
                 ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
                 ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
             ],
@@ -253,7 +244,7 @@ impl sotto_core::Params for Params {
 
 /// Work of an answer: both passes read their tables once, each coefficient is packed, and each group evaluated.
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
-    (literal.matrix_bytes() + literal.digit_bytes()) * work::READ_BYTE
+    (literal.matrix_bytes() + literal.weight_bytes()) * work::READ_BYTE
         + literal.packed() * N as u64 * PACKED_OPS
         + literal.groups() * literal.places.saturating_sub(1) * PRODUCT_OPS
 }

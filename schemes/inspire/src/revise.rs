@@ -1,20 +1,20 @@
 //! Moving an image to the next epoch: a changed number is in all t polynomials of its group, so that those are changed, and the
-//! digits of all t groups. Queries do not depend on the table, so clients notice nothing.
+//! weights of all t groups. Queries do not depend on the table, so clients notice nothing.
 
 use crate::Inspire;
 use crate::columns::{POLYNOMIAL_BYTES, put, put_byte, take};
 use crate::numbers::GROUP_BYTES;
 use crate::params::Params;
+use crate::server::packed;
 use sotto_core::{Change, Misuse, Params as _, Result, Revise, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
-use sotto_silent::digits::write_digits;
+use sotto_silent::behind::write_behind;
 use sotto_silent::lattice::N;
 use sotto_silent::matrix::change_column;
-use sotto_silent::packed::{Masks, Packed};
 
 impl Revise for Inspire {
     fn revise(params: &Params, changes: &[Change], out: &dyn Sink) -> Result<()> {
-        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let packed = packed(params)?;
         let layout = params.layout();
         out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
         changes.iter().try_for_each(|change| in_table(params, change))?;
@@ -40,7 +40,7 @@ impl Revise for Inspire {
                 touched.extend(changed.then_some(group * t..(group + 1) * t).into_iter().flatten());
             }
         }
-        write_digits(layout, &packed, packed.together(touched.into_iter()), (out, Section::Resident))
+        write_behind(layout, Section::Resident, &packed, packed.together(touched.into_iter()), out)
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::bound;
 use crate::numbers::GROUP_BYTES;
 use crate::params::{
-    KEY_BITS, MASK_BITS, MAX_COLUMNS, MAX_RECORD_BYTES, PLACES, ParamsLiteral, QUERY_BITS, SELECTOR_BITS,
-    server_ops,
+    MASK_BITS, MAX_COLUMNS, MAX_RECORD_BYTES, PLACES, ParamsLiteral, SELECTOR_BITS, server_ops,
 };
 use sotto_core::{ParamsError, Result, Shape};
 use sotto_silent::cut::{Cut, cuts, price};
 use sotto_silent::lattice::{PUBLIC_SEED, SET};
+use sotto_silent::limits::{KEY_BITS, QUERY_BITS};
 use std::ops::RangeInclusive;
 
 /// The cheapest literal for a table.

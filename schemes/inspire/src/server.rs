@@ -1,4 +1,4 @@
-//! The server: one pass over the matrix, and one over the digits, for a few queries at once; then each group of each is
+//! The server: one pass over the matrix, and one over the weights, for a few queries at once; then each group of each is
 //! evaluated at the root that its client encrypted.
 
 use crate::Inspire;
@@ -16,10 +16,9 @@ use sotto_lattice::ring::Level;
 use sotto_lattice::scratch::Scratch;
 use sotto_math::gadget::Gadget;
 use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_math::tiles::Turned;
-use sotto_silent::digits::write_digits;
+use sotto_silent::behind::write_behind;
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed::{Masks, Packed};
+use sotto_silent::packed::{Keys, Masks, Packed};
 use std::sync::Arc;
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
@@ -38,7 +37,7 @@ pub struct Server {
 /// A query as its steps take it.
 struct Prepared {
     planes: QueryPlanes,
-    keys: Turned,
+    keys: Keys,
     selector: Gsw,
 }
 
@@ -46,23 +45,23 @@ impl sotto_core::Server<Inspire> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let packed = packed(params)?;
         let layout = params.layout();
         out.reserve(Section::Resident, layout.bytes() as u64 + packed.bytes())?;
         write_matrix(layout, Section::Resident, &Columns::new(params, rows)?, out)?;
         let groups = packed.together(0..params.packed());
-        write_digits(layout, &packed, groups, (out, Section::Resident))
+        write_behind(layout, Section::Resident, &packed, groups, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let packed = packed(params)?;
         let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
         let masks = (0..ROWS as u64).map(|row| MASKS.mask(packed.ring(), Level::Main, row)).collect();
         Ok(Server { params: params.clone(), matrix, packed, gadgets: gadgets()?, masks })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        let packed = Packed::new(params.packed(), params.bits(), Masks::Whole)?;
+        let packed = packed(params)?;
         let (layout, t) = (params.layout(), params.places());
         let bytes = layout.bytes() as u64 + packed.bytes();
         let held = Held::open(image, Section::Resident, "matrix", bytes)?;
@@ -79,7 +78,7 @@ impl sotto_core::Server<Inspire> for Server {
     }
 
     /// The paper's Respond: multiply the matrix by the words of a few queries in one pass; pack what came of it, in one pass over
-    /// the digits, with the keys of each; and evaluate the polynomials that are left.
+    /// the weights, with the keys of each; and evaluate the polynomials that are left.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
         together(prepared, |queries: Vec<Prepared>| {
@@ -112,12 +111,12 @@ impl Server {
 
     fn answers(&self, queries: &[Prepared]) -> Vec<Result<Answer>> {
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
-        let keys: Vec<&Turned> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&Keys> = queries.iter().map(|query| &query.keys).collect();
         let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
         let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
-        let (_, digits) = self.matrix.parts();
-        let ciphers = self.packed.ciphers(digits, &keys, &products);
+        let (_, weights) = self.matrix.parts();
+        let ciphers = self.packed.ciphers(weights, &keys, &products);
         let of_query = |(query, ciphers): (&Prepared, Vec<Cipher>)| {
             let groups = ciphers.par_chunks_exact(self.params.places());
             let ring = self.packed.ring();
@@ -147,4 +146,9 @@ impl Server {
         };
         Some([sent(0, bits.mask), sent(1, bits.body)])
     }
+}
+
+/// Where weights lie, and what packs with them.
+pub(crate) fn packed(params: &Params) -> Result<Packed> {
+    Packed::new(params.literal().packing(), params.bits(), Masks::Whole)
 }

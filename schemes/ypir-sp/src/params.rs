@@ -4,37 +4,19 @@ use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::lattice::{self, DIGITS, N, P_LOG2, Q_BITS};
-use sotto_silent::limits::{self, in_range, within};
+use sotto_silent::groups::Groups;
+use sotto_silent::lattice::{self, N, PACKED_OPS};
+use sotto_silent::limits::{self, KEY_BITS, MASK_BITS, QUERY_BITS, in_range, within};
 use sotto_silent::message::packed_bytes;
 use sotto_silent::plain::Plain;
-use sotto_silent::vector::Bits;
+use sotto_silent::vector::{Bits, KEY_BODIES, KEYS_OPS, WORD_OPS};
 use sotto_silent::{bound, lattice::SIGMA};
-use std::ops::RangeInclusive;
 
 /// Most bytes in a record: 256 packed ciphertexts.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Most records. Their noise alone stops a little above, by the bits of a query's words.
 pub const MAX_RECORDS: u64 = 1 << 20;
-
-/// Bits of a query's word.
-pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
-
-/// Bits of a key's coefficient.
-pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
-
-/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
-pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
-
-/// Work of drawing an error and of the transforms for one query word, by measurement.
-const WORD_OPS: u64 = 14_000;
-
-/// Work of a client's keys, by measurement.
-const KEYS_OPS: u64 = 400_000_000;
-
-/// Work of a packed coefficient: what is done once the passes are through.
-const PACKED_OPS: u64 = 6000;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,9 +67,14 @@ impl ParamsLiteral {
         self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
     }
 
-    /// Bytes of the digits and masks beside it.
-    pub fn digit_bytes(&self) -> u64 {
-        lattice::digit_bytes(self.groups(), self.bits().mask)
+    /// The numbers of a record, as they are packed.
+    pub fn packing(&self) -> Groups {
+        Groups::new(self.record_bytes.div_ceil(2) as usize, 1)
+    }
+
+    /// Bytes of the weights and masks beside it.
+    pub fn weight_bytes(&self) -> u64 {
+        self.packing().bytes(self.bits().mask)
     }
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong.
@@ -95,9 +82,6 @@ impl ParamsLiteral {
         bound::number_failure_log2(self.record_bytes.div_ceil(2), self.records, Plain::BYTES, self.bits())
     }
 }
-
-/// Bodies of both keys of a query.
-pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
 
 /// Checked parameters.
 #[derive(Debug, Clone)]
@@ -166,7 +150,7 @@ impl sotto_core::Params for Params {
         let literal = &self.literal;
         let ([errors, roundings], margin) =
             bound::variances_and_margin(literal.records, Plain::BYTES, 1, literal.bits());
-        let resident = literal.matrix_bytes() + literal.digit_bytes();
+        let resident = literal.matrix_bytes() + literal.weight_bytes();
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records: literal.records,
@@ -189,7 +173,7 @@ impl sotto_core::Params for Params {
                 ("sigma", SIGMA.to_string()),
                 ("packed ciphertexts", literal.groups().to_string()),
                 ("byte planes", self.planes().to_string()),
-                ("bytes of digits", literal.digit_bytes().to_string()),
+                ("bytes of weights", literal.weight_bytes().to_string()),
                 ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
                 ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
             ],
@@ -199,6 +183,6 @@ impl sotto_core::Params for Params {
 
 /// Work of an answer: both passes read their tables once, and each coefficient is packed.
 pub(crate) fn server_ops(literal: &ParamsLiteral) -> u64 {
-    (literal.matrix_bytes() + literal.digit_bytes()) * work::READ_BYTE
+    (literal.matrix_bytes() + literal.weight_bytes()) * work::READ_BYTE
         + literal.groups() * N as u64 * PACKED_OPS
 }

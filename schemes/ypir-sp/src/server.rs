@@ -1,4 +1,4 @@
-//! The server: one pass over the matrix, and one over the digits, for a few queries at once.
+//! The server: one pass over the matrix, and one over the weights, for a few queries at once.
 
 use crate::YpirSp;
 use crate::message::{Answer, Query};
@@ -6,10 +6,9 @@ use crate::params::Params;
 use sotto_core::server::together;
 use sotto_core::{Image, Params as _, PeerMisbehaved, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
-use sotto_math::tiles::Turned;
-use sotto_silent::digits::write_digits;
+use sotto_silent::behind::write_behind;
 use sotto_silent::matrix::{Matrix, write_matrix};
-use sotto_silent::packed::{Masks, Packed};
+use sotto_silent::packed::{Keys, Masks, Packed};
 use std::sync::Arc;
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
@@ -25,28 +24,28 @@ pub struct Server {
 /// A query as both passes take it.
 struct Prepared {
     planes: QueryPlanes,
-    keys: Turned,
+    keys: Keys,
 }
 
 impl sotto_core::Server<YpirSp> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
+        let packed = packed(params)?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
         let groups = packed.together(0..params.groups());
-        write_digits(params.layout(), &packed, groups, (out, Section::Resident))
+        write_behind(params.layout(), Section::Resident, &packed, groups, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
+        let packed = packed(params)?;
         let matrix = Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?;
         Ok(Server { params: params.clone(), matrix, packed })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
-        let packed = Packed::new(params.groups(), params.bits(), Masks::Sent)?;
+        let packed = packed(params)?;
         Ok(Matrix::open(params.layout(), packed.bytes(), Section::Resident, image)?.records())
     }
 
@@ -55,7 +54,7 @@ impl sotto_core::Server<YpirSp> for Server {
     }
 
     /// Answer: multiply the matrix by the words of a few queries in one pass; then pack what came of it, in one pass over the
-    /// digits, with the keys of each.
+    /// weights, with the keys of each.
     fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
         let prepared = asks.iter().map(|(_, query)| self.prepare(query)).collect();
         together(prepared, |queries: Vec<Prepared>| {
@@ -73,11 +72,16 @@ impl Server {
 
     fn answers(&self, queries: &[Prepared]) -> Vec<Answer> {
         let planes: Vec<QueryPlanes> = queries.iter().map(|query| query.planes.clone()).collect();
-        let keys: Vec<&Turned> = queries.iter().map(|query| &query.keys).collect();
+        let keys: Vec<&Keys> = queries.iter().map(|query| &query.keys).collect();
         let sums = self.matrix.times(&planes, self.params.planes(), scan_planes);
         let products = |sums: &Vec<i64>| self.packed.products(sums, self.params.planes());
         let products: Vec<Vec<u64>> = sums.iter().map(products).collect();
-        let (_, digits) = self.matrix.parts();
-        self.packed.pack(digits, &keys, &products).into_iter().map(Answer).collect()
+        let (_, weights) = self.matrix.parts();
+        self.packed.pack(weights, &keys, &products).into_iter().map(Answer).collect()
     }
+}
+
+/// Where weights lie, and what packs with them.
+pub(crate) fn packed(params: &Params) -> Result<Packed> {
+    Packed::new(params.literal().packing(), params.bits(), Masks::Sent)
 }

@@ -181,3 +181,38 @@ fn packings_that_cannot_be_are_refused() {
         assert_eq!(Inspiring::new(ring, &long, masks(0), count).is_some(), there_is, "{count}");
     }
 }
+
+/// Bodies by columns of integers and the last switch are those by digits in slots.
+#[test]
+fn columns_add_what_digits_add() {
+    let n = 512;
+    let ring = &rings(n)[2];
+    let (q, gadget) = (*ring.q(), approximate(ring, Level::Main, 2));
+    for count in [512, 256, 32] {
+        let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
+        let client = secret(ring, 1);
+        let keys = keys(&packing, &gadget, &client, 5);
+        let (all, bodies, _) = samples(ring, &client, 0, count, 1 << 44);
+        let [mask, body] = packing.pack(&all, &bodies, &keys);
+        let columns = Columns::new(&packing, &all);
+        assert_eq!(columns.mask, mask);
+        let mut sums = packing.last(&columns.last, &keys[2..]);
+        sums.truncate(count);
+        for (digit, key) in keys[..2].iter().enumerate() {
+            let mut key = key.clone();
+            ring.inverse(Level::Main, &mut key);
+            let mut weights = vec![0; n * count];
+            let (first, rest) = weights.split_at_mut(count * 64);
+            columns.put(digit, 0, first);
+            columns.put(digit, 64, rest);
+            assert!(weights.iter().all(|x| x.unsigned_abs() < 1 << 23));
+            for (column, key) in weights.chunks_exact(count).zip(&key) {
+                for (sum, x) in sums.iter_mut().zip(column) {
+                    *sum = q.add(*sum, q.mul(q.reduce_i64(i64::from(*x)), *key));
+                }
+            }
+        }
+        sums.iter_mut().zip(&bodies).for_each(|(sum, b)| *sum = q.add(*sum, *b));
+        assert_eq!(sums, body, "{count}");
+    }
+}

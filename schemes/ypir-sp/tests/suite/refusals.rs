@@ -81,9 +81,9 @@ fn literals_that_promise_too_much_are_refused() {
     }
 }
 
-/// One byte changes the digits of its group, and of those that share lines with it; no others.
+/// One byte changes the weights of its group, and no others.
 #[test]
-fn a_change_touches_the_groups_that_are_written_together() {
+fn a_change_touches_its_group_alone() {
     let literal = literal(5 * 4096, 3, [50, 50], [37, 30]);
     let table = Table::new(literal, bytes(5 * 4096 * 3));
     let matrix = table.params.literal().matrix_bytes() as usize;
@@ -98,10 +98,10 @@ fn a_change_touches_the_groups_that_are_written_together() {
         image.section(Section::Resident).unwrap()[matrix..].to_vec()
     };
     let (old, new) = (of(old), of(new));
-    // A run of four columns, and then one of the fifth: 26 lines of each column to a tile of 32 rows.
-    let run = 26 * 64;
-    assert_eq!(old[..4 * run], new[..4 * run]);
-    assert_ne!(old[4 * run..5 * run], new[4 * run..5 * run]);
+    // Three rows for each of 2048 numbers, with a byte for each of 4096 coefficients of a key.
+    let group = 3 * 2048 * 4096;
+    assert!(old[..4 * group] == new[..4 * group]);
+    assert!(old[4 * group..5 * group] != new[4 * group..5 * group]);
     let server = Server::open(&table.params, Arc::new(revised)).unwrap();
     let changed = Table { server, records: [first, table.records[5 * 4096..].to_vec()].concat(), ..table };
     for index in 0..3 {

@@ -1,0 +1,101 @@
+//! Groups of numbers, each a packed ciphertext, and how large what belongs to them is in an image.
+
+use crate::lattice::{KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
+use sotto_math::matrix::PanelLayout;
+use sotto_math::matrix::layout::PANEL_ROWS;
+
+/// Records of so many numbers each, cut into groups of which the last of a record may not be full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Groups {
+    size: usize,
+    numbers: usize,
+    records: usize,
+}
+
+impl Groups {
+    /// Groups of up to N numbers.
+    pub const fn new(numbers: usize, records: usize) -> Self {
+        Self::of(N, numbers, records)
+    }
+
+    /// Groups of up to so many numbers, for which there is packing: N, or a power of two from 64 to N / 2.
+    pub const fn of(size: usize, numbers: usize, records: usize) -> Self {
+        Groups { size, numbers, records }
+    }
+
+    /// The most numbers in a group.
+    pub const fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many numbers a record has.
+    pub const fn numbers(&self) -> usize {
+        self.numbers
+    }
+
+    /// How many groups a record has.
+    const fn of_record(&self) -> usize {
+        self.numbers.div_ceil(self.size)
+    }
+
+    /// How many groups there are.
+    pub const fn count(&self) -> usize {
+        self.of_record() * self.records
+    }
+
+    /// The first row of a group's weights, at the start of a panel, and how many numbers it has.
+    pub fn place(&self, group: usize) -> (usize, usize) {
+        let (record, within) = (group / self.of_record(), group % self.of_record());
+        let first = within * self.size;
+        (record * self.rows() + rows(first), self.size.min(self.numbers - first))
+    }
+
+    /// Rows of a record's weights. All groups of one but the last are whole panels.
+    const fn rows(&self) -> usize {
+        rows(self.numbers)
+    }
+
+    /// Where all weights lie.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.records * self.rows(), KEY_WORDS)
+    }
+
+    /// Bytes of the digits of all last switches.
+    pub const fn last_bytes(&self) -> u64 {
+        if self.size == N { (KEY_WORDS / N * self.count()) as u64 * mask_bytes(Q_BITS) } else { 0 }
+    }
+
+    /// Bytes of weights, digits and masks together.
+    pub const fn bytes(&self, mask_bits: u32) -> u64 {
+        let weights = (self.records * self.rows() * KEY_WORDS) as u64;
+        weights + self.last_bytes() + self.count() as u64 * mask_bytes(mask_bits)
+    }
+}
+
+/// Rows of so many weights, in whole panels.
+const fn rows(numbers: usize) -> usize {
+    (WEIGHT_BYTES * numbers).next_multiple_of(PANEL_ROWS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_follow_each_other_in_whole_panels() {
+        for (size, numbers, records) in [(N, 5000, 3), (N, 1, 1), (1024, 3072, 1), (N, 2048, 4)] {
+            let groups = Groups::of(size, numbers, records);
+            let mut next = 0;
+            for group in 0..groups.count() {
+                let (row, count) = groups.place(group);
+                assert!(row == next && count > 0 && count <= size);
+                next = row + rows(count);
+            }
+            assert_eq!(next, groups.layout().rows());
+            let all = (0..groups.count()).map(|group| groups.place(group).1).sum::<usize>();
+            assert_eq!(all, numbers * records);
+            let rest = groups.last_bytes() + groups.count() as u64 * mask_bytes(20);
+            assert_eq!(groups.bytes(20), groups.layout().bytes() as u64 + rest);
+        }
+    }
+}
