@@ -101,3 +101,25 @@ pub(crate) fn digits(gadget: &Gadget) -> Digits {
 pub(crate) fn norm(n: usize) -> f64 {
     n as f64 * Law::Ternary.variance()
 }
+
+/// LWE samples of small messages: masks in slots, and bodies.
+pub(crate) fn samples(
+    ring: &Ring,
+    secret: &Secret,
+    first: u64,
+    scale: u64,
+) -> (Vec<u64>, Vec<u64>, Vec<i128>) {
+    let (n, q) = (ring.n(), ring.q());
+    let (mut all, mut bodies, mut messages) = (Vec::new(), Vec::new(), Vec::new());
+    for j in 0..n as u64 {
+        let a = mask(ring, Level::Main, &SEED, "sample", first + j);
+        let mut product = secret.slots(ring, Level::Main).to_vec();
+        ring.mul(Level::Main, &mut product, &a);
+        ring.inverse(Level::Main, &mut product);
+        let message = (j * 7 + first) % 11;
+        bodies.push(q.add(product[0], message * scale));
+        messages.push(i128::from(message * scale));
+        all.extend(a);
+    }
+    (all, bodies, messages)
+}

@@ -1,27 +1,10 @@
 use super::*;
-use crate::encrypt::{mask, phase};
+use crate::encrypt::phase;
 use crate::fixture::{
-    SEED, SIGMA, approximate, digits, exact, masks, noise_log2, norm, rings, secret, with_errors,
+    SIGMA, approximate, digits, exact, masks, noise_log2, norm, rings, samples, secret, with_errors,
 };
 use crate::noise::steps;
 use sotto_math::tiles::{Strip, gather, scan_turned, strips};
-
-/// Samples of small messages: masks in slots, and bodies.
-fn samples(ring: &Ring, secret: &Secret, first: u64, scale: u64) -> (Vec<u64>, Vec<u64>, Vec<i128>) {
-    let (n, q) = (ring.n(), ring.q());
-    let (mut all, mut bodies, mut messages) = (Vec::new(), Vec::new(), Vec::new());
-    for j in 0..n as u64 {
-        let a = mask(ring, Level::Main, &SEED, "sample", first + j);
-        let mut product = secret.slots(ring, Level::Main).to_vec();
-        ring.mul(Level::Main, &mut product, &a);
-        ring.inverse(Level::Main, &mut product);
-        let message = (j * 7 + first) % 11;
-        bodies.push(q.add(product[0], message * scale));
-        messages.push(i128::from(message * scale));
-        all.extend(a);
-    }
-    (all, bodies, messages)
-}
 
 /// The table of the digits of some packed ciphertexts, and their masks.
 fn table(packing: &Inspiring, layout: &TileLayout, groups: &[Vec<u64>]) -> (Vec<u8>, Vec<Vec<u64>>) {

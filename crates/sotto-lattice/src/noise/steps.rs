@@ -100,3 +100,9 @@ pub fn packing(n: usize, k: u32, digits: &Digits, log2_modulus: f64, key_error: 
 pub fn inspiring(n: usize, digits: &Digits, log2_modulus: f64, key_error: f64, h: f64) -> f64 {
     (n - 1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
 }
+
+/// What packing `n` samples by CDKS adds to each, from what a key switch of each level of merges adds: every merge doubles what
+/// is there. With the same switch in all levels that is (n² - 1) / 3 of them.
+pub fn cdks(switches: impl Iterator<Item = f64>) -> f64 {
+    switches.fold(0.0, |before, switch| 4.0 * before + switch)
+}
