@@ -11,9 +11,9 @@
 //! + body rounding      at most q / 2^(body + 1)
 //! ```
 //!
-//! and a word is read right if that stays below q / 2 t. **For any table**: a client draws secret, errors and the masks of its keys
-//! after the table is there, so that for given plaintexts the sum is linear in errors that know nothing of them. What is heuristic
-//! is that digits of masks are independent and uniform, as in the works this follows.
+//! and a word is read right if that stays below q / 2 t. **For any table**: a client draws secret, errors and the masks of its
+//! keys after the table is there, so that for given plaintexts the sum is linear in errors that know nothing of them. What is
+//! heuristic is that digits of masks are independent and uniform, as in the works this follows.
 
 use crate::grid::Grid;
 use crate::params::Literal;

@@ -49,7 +49,7 @@ pub struct Client {
     keys: Keys,
 }
 
-/// What one query leaves to be known: nothing but that it was made, since the record comes back at the same place whichever it is.
+/// What one query leaves to be known: nothing, since a record comes back at the same place whichever it is.
 pub struct Pending(());
 
 impl sotto_core::Client<KsPir> for Client {
@@ -105,23 +105,14 @@ impl Client {
         let secret = Secret::sample(ring, LAW, rng);
         let mut errors = Errors { law: &error, rng };
         let mut bodies: Vec<Vec<u64>> = Vec::new();
-        let steps = [(Level::Full, BABY, 1, params.grid.babies / 2), {
-            (Level::Main, GIANT, params.grid.babies, params.grid.giants() - 1)
-        }];
-        for (level, digits, by, count) in steps {
+        let babies = (Level::Full, BABY, 1, params.grid.babies / 2);
+        let giants = (Level::Main, GIANT, params.grid.babies, params.grid.giants() - 1);
+        for (level, digits, by, count) in [babies, giants] {
             let gadget = gadget(&digits)?;
             for step in 1..=count {
                 let masks = Masks { seed: &seed, label: KEY_MASKS, first: bodies.len() as u64 };
-                let k = rotation(by * step);
-                bodies.extend(AutomorphismKey::generate(
-                    ring,
-                    level,
-                    &gadget,
-                    k,
-                    &secret,
-                    masks,
-                    &mut errors,
-                ));
+                let (k, errors) = (rotation(by * step), &mut errors);
+                bodies.extend(AutomorphismKey::generate(ring, level, &gadget, k, &secret, masks, errors));
             }
         }
         let gadgets = vec![gadget(&PACK)?; params.grid.levels()];
@@ -135,7 +126,7 @@ impl Client {
     fn vector(&self, column: u64) -> Zeroizing<Vec<u64>> {
         let (ring, around) = (&self.params.ring, self.params.grid.columns as u64 - 1);
         let marks = (0..N as u64).map(|slot| {
-            let own = (slot % CYCLE as u64 & around).ct_eq(&column);
+            let own = ((slot % CYCLE as u64) & around).ct_eq(&column);
             u64::conditional_select(&0, &1, own)
         });
         let coefficients = Zeroizing::new(self.params.slots.encode(marks));

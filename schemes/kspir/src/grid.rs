@@ -11,9 +11,9 @@
 //! So every block holds an `r`th of each record, in coefficients that `r` divides once they are turned by X^-p; and packing
 //! puts those of block k at `j r + k`.
 //!
-//! **Rotations.** D divides the slots of a cycle, and the query is a unit vector repeated in all stretches of D slots. With `rot_b` the
-//! rotation that brings slot `i + b` to `i`, the product of a block and the vector is the sum over `b < D` of a diagonal times
-//! `rot_b` of it: slot `i` of the diagonal is in row `i` and column `i + b mod D`. With `b = g n1 + a` that is
+//! **Rotations.** D divides the slots of a cycle, and the query is a unit vector repeated in all stretches of D slots. With
+//! `rot_b` the rotation that brings slot `i + b` to `i`, the product of a block and the vector is the sum over `b < D` of a
+//! diagonal times `rot_b` of it: slot `i` of the diagonal is in row `i` and column `i + b mod D`. With `b = g n1 + a` that is
 //!
 //! ```text
 //! sum over g of rot_(g n1) ( sum over a < n1 of  P_(a, g)  times  rot_a (vector) )

@@ -1,8 +1,8 @@
 //! KsPIR (Luo, Liu and Wang: *Faster FHE-Based Single-Server Private Information Retrieval*, CCS 2024), as a baseline.
 //!
-//! A table is matrices of slots, and an encrypted unit vector is multiplied by all of them with rotations, by baby steps and giant
-//! steps; an external product picks among the records that share a column, and automorphisms pack what is left. README.md has
-//! the symbol table, the deviations from the paper, and figures.
+//! A table is matrices of slots, and an encrypted unit vector is multiplied by all of them with rotations, by baby steps and
+//! giant steps; an external product picks among the records that share a column, and automorphisms pack what is left. README.md
+//! has the symbol table, the deviations from the paper, and figures.
 //!
 //! | module | what lives there |
 //! |---|---|

@@ -7,4 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod noise;
+mod refusals;
 mod setup;
+mod vectors;

@@ -24,9 +24,14 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// A table of bytes that any language can make.
     pub(crate) fn new(literal: Literal) -> Self {
+        let count = literal.records as usize * literal.grid().unwrap().record_bytes();
+        Self::of(literal, bytes(count))
+    }
+
+    pub(crate) fn of(literal: Literal, records: Vec<u8>) -> Self {
         let params = Params::check(literal).unwrap();
-        let records = bytes(params.literal.records as usize * params.grid.record_bytes());
         let sink = MemorySink::new();
         let rows = MemoryRows::new(params.grid.record_bytes(), records.clone());
         <Server as sotto_core::Server<KsPir>>::encode(&params, &rows, &sink).unwrap();
@@ -56,7 +61,7 @@ impl Table {
     }
 }
 
-/// Bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
+/// Byte i is the top byte of i times 2654435761 modulo 2^32.
 pub(crate) fn bytes(count: usize) -> Vec<u8> {
     (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
