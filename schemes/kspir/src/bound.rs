@@ -12,8 +12,13 @@
 //! ```
 //!
 //! and a word is read right if that stays below q / 2 t. **For any table**: a client draws secret, errors and the masks of its
-//! keys after the table is there, so that for given plaintexts the sum is linear in errors that know nothing of them. What is
-//! heuristic is that digits of masks are independent and uniform, as in the works this follows.
+//! keys after the table is there, so that for given plaintexts the sum is linear in errors that know nothing of them. Rotations
+//! have errors in common: those of the vector, of what their gadgets drop, and of the key that the second half begins with.
+//! Plaintexts may be such that these add up and do not average out. So all that is there before the switch to q is counted D
+//! times as much as for plaintexts that are independent; the roundings of that switch are not, being of other masks each.
+//!
+//! What is heuristic is that digits of masks, and what is rounded off them, are independent and uniform, as in the works this
+//! follows.
 
 use crate::grid::Grid;
 use crate::params::Literal;
@@ -35,23 +40,29 @@ pub struct Variances {
 }
 
 impl Variances {
-    /// For a grid whose plaintexts have coefficients of this mean square.
-    pub fn of(grid: &Grid, square: f64) -> Self {
+    /// On average, for plaintexts whose coefficients are independent and of this mean square.
+    pub fn average(grid: &Grid, square: f64) -> Self {
+        Self::of(grid, square, grid.columns as f64)
+    }
+
+    /// At most, for any table.
+    pub fn most(grid: &Grid) -> Self {
+        Self::of(grid, (T as f64 / 2.0).powi(2), (grid.columns as f64).powi(2))
+    }
+
+    /// For plaintexts of this mean square, and so many times what rotations have in common.
+    fn of(grid: &Grid, square: f64, common: f64) -> Self {
         let key = SIGMA * SIGMA;
         let switch = |digits: &Digits| steps::key_switch(N, digits, log2_q(), key, NORM);
         let baby = steps::key_switch(N, &BABY, log2_q() + log2_special(), key, NORM);
         // The message is rounded to an integer. The second half of baby steps is two of them, one after the other.
-        let selector = steps::lowered(key + 1.0 / 12.0 + 2.0 * baby, log2_special(), NORM);
-        let giants = (grid.giants() - 1) as f64 * switch(&GIANT);
-        let product = (grid.columns * N) as f64 * square * selector + giants;
+        let carried = (key + 1.0 / 12.0 + 2.0 * baby) * (-2.0 * log2_special()).exp2();
+        let rounding = steps::lowered(0.0, log2_special(), NORM);
+        let sum = grid.columns as f64 * rounding + common * carried;
+        let product = N as f64 * square * sum + (grid.giants() - 1) as f64 * switch(&GIANT);
         let folded = product + steps::external_product(N, 1, &FOLD, log2_q(), [key; 2], NORM);
         let packed = folded + steps::cdks((0..grid.levels()).map(|_| switch(&PACK)));
-        Variances { selector, product, folded, packed }
-    }
-
-    /// For any table.
-    pub fn most(grid: &Grid) -> Self {
-        Self::of(grid, (T as f64 / 2.0).powi(2))
+        Variances { selector: carried + rounding, product, folded, packed }
     }
 }
 

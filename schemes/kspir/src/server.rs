@@ -10,6 +10,7 @@ use crate::session::Session;
 use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Held, Image, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::Masks;
@@ -86,7 +87,7 @@ impl Server {
         let masks = Masks { seed: &query.seed, label: QUERY_MASKS, first: 0 };
         let a = masks.mask(ring, Level::Full, 0);
         let vector = Cipher::new(ring, Level::Full, &a, std::iter::once(vector.as_slice()));
-        let rotated = self.rotated(session, vector);
+        let rotated = self.rotated(session, &vector);
         let mut selectors = Selectors::new(&self.words, &self.layout, COMPS);
         for (row, c) in rotated.iter().enumerate() {
             selectors.set_rows(row, &[c.comp(0), c.comp(1)]);
@@ -97,32 +98,28 @@ impl Server {
     }
 
     /// The vector in all baby steps, modulo q. The second half is the vector turned by half of them, and then as the first.
-    fn rotated(&self, session: &Session, vector: Cipher) -> Vec<Cipher> {
+    fn rotated(&self, session: &Session, vector: &Cipher) -> Vec<Cipher> {
         let ring = &self.params.ring;
         let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
-        let turned =
-            |key: &sotto_lattice::automorphism::AutomorphismKey, c: &Cipher, scratch: &mut Scratch| {
-                let mut out = Cipher::room(ring, Level::Full, 1);
-                key.apply(ring, c, &mut out, scratch);
-                out
-            };
-        let starts = [turned(middle, &vector, &mut Scratch::new(ring)), vector];
-        let all: Vec<_> = starts
-            .iter()
-            .rev()
-            .flat_map(|start| {
-                std::iter::once((start, None)).chain(first.iter().map(move |key| (start, Some(key))))
-            })
-            .collect();
-        let one = |scratch: &mut Scratch, (start, key): (&Cipher, Option<&_>)| {
+        let mut turned = Cipher::room(ring, Level::Full, 1);
+        middle.apply(ring, vector, &mut turned, &mut Scratch::new(ring));
+        let lowered = |c: &Cipher, scratch: &mut Scratch| {
             let mut out = Cipher::room(ring, Level::Main, 1);
-            match key {
-                None => lower(ring, start, &mut out, scratch),
-                Some(key) => lower(ring, &turned(key, start, scratch), &mut out, scratch),
-            }
+            lower(ring, c, &mut out, scratch);
             out
         };
-        all.into_par_iter().map_init(|| Scratch::new(ring), one).collect()
+        let mut all = Vec::with_capacity(self.params.grid.babies);
+        for start in [vector, &turned] {
+            let hoisted = middle.hoist(ring, start);
+            let one = |(scratch, image): &mut (Scratch, Cipher), key: &AutomorphismKey| {
+                key.apply_hoisted(ring, &hoisted, image, scratch);
+                lowered(image, scratch)
+            };
+            let room = || (Scratch::new(ring), Cipher::room(ring, Level::Full, 1));
+            all.push(lowered(start, &mut Scratch::new(ring)));
+            all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
+        }
+        all
     }
 
     /// One pass for a few queries, and what comes after.

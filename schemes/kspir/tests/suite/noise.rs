@@ -69,7 +69,7 @@ fn noise_is_what_the_formulas_say() {
         let measured = noise(&table, lookups).log2() / 2.0;
         let t = T as f64;
         let unit = (log2_q() - f64::from(WIDE)).exp2();
-        let steps = Variances::of(&table.params.grid, (t * t - 1.0) / 12.0).packed;
+        let steps = Variances::average(&table.params.grid, (t * t - 1.0) / 12.0).packed;
         let predicted = (steps + unit * unit * (NORM + 1.0) / 12.0).log2() / 2.0;
         println!("{grid:?}: 2^{measured:.2}, predicted 2^{predicted:.2}");
         assert!((measured - predicted).abs() < 0.3, "{grid:?}: 2^{measured:.2}, predicted 2^{predicted:.2}");
