@@ -9,7 +9,7 @@ use crate::ring::{FOLD, N, gadget};
 use crate::session::Session;
 use rayon::prelude::*;
 use sotto_core::server::together;
-use sotto_core::{Held, Image, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_core::{Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
 use sotto_lattice::automorphism::AutomorphismKey;
 use sotto_lattice::cdks;
 use sotto_lattice::cipher::Cipher;
@@ -84,6 +84,9 @@ impl Server {
         let ring = &self.params.ring;
         let bad = || PeerMisbehaved::NotCanonical("query");
         let (vector, rows) = query.bodies.split_first().ok_or_else(bad)?;
+        if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.params.grid) {
+            return Err(Misuse::Foreign("session").into());
+        }
         let masks = Masks { seed: &query.seed, label: QUERY_MASKS, first: 0 };
         let a = masks.mask(ring, Level::Full, 0);
         let vector = Cipher::new(ring, Level::Full, &a, std::iter::once(vector.as_slice()));

@@ -1,6 +1,7 @@
 //! A client's keys as the server holds them: every row in slots, masks made from the seed.
 
 use crate::client::KEY_MASKS;
+use crate::grid::Grid;
 use crate::message::Keys;
 use crate::params::Inner;
 use crate::ring::{BABY, GIANT, N, PACK, gadget, rotation};
@@ -21,6 +22,12 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether these are the keys of a grid.
+    pub(crate) fn fits(&self, grid: &Grid) -> bool {
+        let counts = [&self.babies, &self.giants, &self.packing].map(Vec::len);
+        counts == [grid.babies / 2, grid.giants() - 1, grid.levels()]
+    }
+
     /// Bytes of memory.
     pub(crate) fn bytes(params: &Inner) -> usize {
         params.key_bodies().map(|level| 2 * 8 * N * params.ring.limbs(level)).sum()

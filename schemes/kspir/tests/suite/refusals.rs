@@ -4,9 +4,12 @@ use crate::setup::{Table, literal};
 use kspir::message::{Answer, Keys, Query};
 use kspir::params::{Literal, Params};
 use kspir::ring::{N, PRIMES, ring};
-use sotto_core::{Client as _, Error, Params as _, ParamsError, PeerMisbehaved, Wire};
+use sotto_core::{
+    Client as _, Error, Misuse, One, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Server as _, Wire,
+};
 use sotto_lattice::ring::Level;
 use sotto_math::bits::pack;
+use sotto_testkit::rng::seeded;
 
 #[test]
 fn coefficients_that_are_not_reduced_are_refused() {
@@ -42,6 +45,15 @@ fn coefficients_that_are_not_reduced_are_refused() {
     for bytes in [&sent[1..], &[]] {
         assert!(matches!(Answer::take(params, bytes), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
     }
+}
+
+#[test]
+fn sessions_of_another_grid_are_refused() {
+    let [table, other] = [[1, 4, 2, 2], [1, 4, 4, 2]].map(|grid| Table::new(literal(3, grid)));
+    let (mut client, stranger) = (table.client("refusals"), other.client("refusals"));
+    let session = other.server.admit(stranger.keys()).unwrap();
+    let (One(query), _) = client.query(RecordIndex(1), &mut seeded("query")).unwrap();
+    assert!(matches!(table.server.answer(&session, query), Err(Error::Misuse(Misuse::Foreign(_)))));
 }
 
 #[test]
