@@ -21,6 +21,16 @@ pub struct AutomorphismKey {
     key: SwitchKey,
 }
 
+/// A ciphertext and the digits of its mask (hoisting: Halevi and Shoup, CRYPTO 2018).
+///
+/// The image of a digit is as small as the digit, and the images stand for the image of what the digits stand for.
+#[derive(Debug)]
+pub struct Hoisted<'a> {
+    c: &'a Cipher,
+    by: &'a SwitchKey,
+    digits: Scratch,
+}
+
 impl AutomorphismKey {
     /// Makes the key of `X -> X^k`: one body per digit.
     ///
@@ -68,6 +78,29 @@ impl AutomorphismKey {
         self.permute(ring, c.comp(0), scratch.poly(ring, level));
         self.permute(ring, c.comp(1), out.comp_mut(1));
         self.key.split(ring, scratch);
+        self.key.put_mask_add_bodies(ring, out, scratch);
+    }
+
+    /// Splits the mask of a ciphertext into digits, for several automorphisms of it by keys of this level and gadget.
+    ///
+    /// # Panics
+    /// If `c` is not of rank 1 and of the key's level.
+    pub fn hoist<'a>(&'a self, ring: &Ring, c: &'a Cipher) -> Hoisted<'a> {
+        self.key.check(c);
+        let mut digits = Scratch::new(ring);
+        digits.poly(ring, self.key.level()).copy_from_slice(c.comp(0));
+        self.key.split(ring, &mut digits);
+        Hoisted { c, by: &self.key, digits }
+    }
+
+    /// As [`apply`](Self::apply) to a ciphertext that is split already.
+    ///
+    /// # Panics
+    /// If it was split for keys of another level or gadget, or `out` is not of rank 1 and of the key's level.
+    pub fn apply_hoisted(&self, ring: &Ring, c: &Hoisted<'_>, out: &mut Cipher, scratch: &mut Scratch) {
+        assert!(self.key.splits_like(c.by), "digits of this key's gadget");
+        self.key.take(ring, scratch, &c.digits, |x, out| self.slots.apply(x, out));
+        self.permute(ring, c.c.comp(1), out.comp_mut(1));
         self.key.put_mask_add_bodies(ring, out, scratch);
     }
 

@@ -101,3 +101,26 @@ pub(crate) fn digits(gadget: &Gadget) -> Digits {
 pub(crate) fn norm(n: usize) -> f64 {
     n as f64 * Law::Ternary.variance()
 }
+
+/// So many LWE samples of small messages: masks in slots, bodies, and the messages.
+pub(crate) fn samples(
+    ring: &Ring,
+    secret: &Secret,
+    first: u64,
+    count: usize,
+    scale: u64,
+) -> (Vec<u64>, Vec<u64>, Vec<i128>) {
+    let q = ring.q();
+    let (mut all, mut bodies, mut messages) = (Vec::new(), Vec::new(), Vec::new());
+    for j in 0..count as u64 {
+        let a = mask(ring, Level::Main, &SEED, "sample", first + j);
+        let mut product = secret.slots(ring, Level::Main).to_vec();
+        ring.mul(Level::Main, &mut product, &a);
+        ring.inverse(Level::Main, &mut product);
+        let message = (j * 7 + first) % 11;
+        bodies.push(q.add(product[0], message * scale));
+        messages.push(i128::from(message * scale));
+        all.extend(a);
+    }
+    (all, bodies, messages)
+}

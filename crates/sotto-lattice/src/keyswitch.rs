@@ -97,6 +97,17 @@ impl SwitchKey {
         scratch.split(ring, self.level, &self.gadget, 0);
     }
 
+    /// Takes the images of digits that such a key has split into other scratch memory.
+    pub(crate) fn take(
+        &self,
+        ring: &Ring,
+        scratch: &mut Scratch,
+        from: &Scratch,
+        image: impl Fn(&[u64], &mut [u64]),
+    ) {
+        scratch.take(ring, self.level, self.gadget.digits() as usize, from, image);
+    }
+
     /// Adds the digits in the scratch memory times the rows.
     pub(crate) fn add_digits(&self, ring: &Ring, out: &mut Cipher, scratch: &Scratch) {
         self.check(out);

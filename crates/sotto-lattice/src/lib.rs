@@ -11,7 +11,8 @@
 //! | [`lower`](mod@lower) | from `q q'` down to `q` |
 //! | [`gsw`], [`convert`] | external products and choices; RGSW from ring-LWE |
 //! | [`pack`](mod@pack) | several ciphertexts under one mask |
-//! | [`inspiring`] | many LWE samples packed into one ciphertext, by digits that are known beforehand |
+//! | [`cdks`] | many LWE samples packed into one ciphertext, merge by merge, or by digits that are known beforehand |
+//! | [`inspiring`] | the same with two keys, by digits that are known beforehand |
 //! | [`bgv`] | BGV and BFV: several primes, levels, slots that multiply and rotate, coefficients that expand |
 //! | [`scratch`] | the working memory of all these |
 //! | [`spare`] | memory from one answer to the next |
@@ -23,6 +24,7 @@
 
 pub mod automorphism;
 pub mod bgv;
+pub mod cdks;
 pub mod cipher;
 pub mod convert;
 pub mod encrypt;

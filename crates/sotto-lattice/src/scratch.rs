@@ -60,6 +60,22 @@ impl Scratch {
         forward_all(ring.plan(), main);
     }
 
+    /// Takes the images of so many digits that other scratch memory has.
+    pub(crate) fn take(
+        &mut self,
+        ring: &Ring,
+        level: Level,
+        count: usize,
+        from: &Scratch,
+        image: impl Fn(&[u64], &mut [u64]),
+    ) {
+        self.reserve(ring, level, count);
+        for (out, x) in self.digits.iter_mut().zip(&from.digits).take(ring.limbs(level)) {
+            let digits = out.chunks_exact_mut(ring.n()).zip(x.chunks_exact(ring.n()));
+            digits.take(count).for_each(|(out, x)| image(x, out));
+        }
+    }
+
     /// Into every component of `out`, puts the sum over `j` of digit `j` times that component of row `j`. Components from
     /// `added` on keep what they had, and the sum is added.
     pub(crate) fn sum(&self, ring: &Ring, rows: &[Cipher], out: &mut Cipher, added: usize) {

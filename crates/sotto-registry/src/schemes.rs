@@ -19,6 +19,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &inspire::ENTRY,
     #[cfg(feature = "inspire-two")]
     &inspire_two::ENTRY,
+    #[cfg(feature = "kspir")]
+    &kspir::ENTRY,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

@@ -75,7 +75,8 @@ impl sotto_core::Client<Ypir> for Client {
             return Err(Misuse::Foreign("ticket").into());
         }
         let bits = self.params.bits();
-        let numbers = |[mask, body]: &[Vec<u64>; 2]| self.second.few_numbers(&pending.second, bits, N, mask, body);
+        let numbers =
+            |[mask, body]: &[Vec<u64>; 2]| self.second.few_numbers(&pending.second, bits, N, mask, body);
         let mut hint = Zeroizing::new(Vec::with_capacity(self.params.cut().second_rows() as usize));
         for part in &answer.packed {
             hint.extend(numbers(part).iter().flat_map(|number| bytes_of(*number)));

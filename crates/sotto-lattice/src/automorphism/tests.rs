@@ -26,16 +26,21 @@ fn an_automorphism_acts_on_the_message() {
                 let c = encrypted(&ring, level, &s, &slots, 0);
                 let mut out = Cipher::zero(&ring, level, 1);
                 key.apply(&ring, &c, &mut out, &mut Scratch::new(&ring));
+                let mut hoisted = Cipher::zero(&ring, level, 1);
+                let scratch = &mut Scratch::new(&ring);
+                key.apply_hoisted(&ring, &key.hoist(&ring, &c), &mut hoisted, scratch);
                 let mut expected = vec![0; n];
                 for (i, x) in coefficients.iter().enumerate() {
                     let place = i * k % (2 * n);
                     expected[place % n] = if place < n { *x } else { -x };
                 }
-                let noise = noise_log2(&ring, level, &phases(&ring, &[&s], &out)[0], &expected);
                 let norm = norm(n);
                 let switch = steps::key_switch(n, &digits(&gadget), ring.log2_q(level), SIGMA * SIGMA, norm);
                 let predicted = (SIGMA * SIGMA + switch).log2() / 2.0;
-                assert!((noise - predicted).abs() < 0.4, "{noise} {predicted} {k}");
+                for out in [out, hoisted] {
+                    let noise = noise_log2(&ring, level, &phases(&ring, &[&s], &out)[0], &expected);
+                    assert!((noise - predicted).abs() < 0.4, "{noise} {predicted} {k}");
+                }
             }
         }
     }

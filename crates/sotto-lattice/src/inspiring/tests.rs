@@ -1,33 +1,10 @@
 use super::*;
-use crate::encrypt::{mask, phase};
+use crate::encrypt::phase;
 use crate::fixture::{
-    SEED, SIGMA, approximate, digits, exact, masks, noise_log2, norm, rings, secret, with_errors,
+    SIGMA, approximate, digits, exact, masks, noise_log2, norm, rings, samples, secret, with_errors,
 };
 use crate::noise::steps;
 use sotto_math::tiles::{Strip, gather, scan_turned, strips};
-
-/// So many samples of small messages: masks in slots, bodies, and the messages.
-fn samples(
-    ring: &Ring,
-    secret: &Secret,
-    first: u64,
-    count: usize,
-    scale: u64,
-) -> (Vec<u64>, Vec<u64>, Vec<i128>) {
-    let q = ring.q();
-    let (mut all, mut bodies, mut messages) = (Vec::new(), Vec::new(), Vec::new());
-    for j in 0..count as u64 {
-        let a = mask(ring, Level::Main, &SEED, "sample", first + j);
-        let mut product = secret.slots(ring, Level::Main).to_vec();
-        ring.mul(Level::Main, &mut product, &a);
-        ring.inverse(Level::Main, &mut product);
-        let message = (j * 7 + first) % 11;
-        bodies.push(q.add(product[0], message * scale));
-        messages.push(i128::from(message * scale));
-        all.extend(a);
-    }
-    (all, bodies, messages)
-}
 
 /// The square of the noise at the places of the messages, on average.
 fn noise(packing: &Inspiring, secret: &Secret, mask: &[u64], body: &[u64], messages: &[i128]) -> f64 {

@@ -113,3 +113,9 @@ pub fn inspiring_few(
 ) -> f64 {
     samples.saturating_sub(1) as f64 * key_switch(n, digits, log2_modulus, key_error, h)
 }
+
+/// What packing `n` samples by CDKS adds to each, from what a key switch of each level of merges adds: every merge doubles what
+/// is there. With the same switch in all levels that is (n² - 1) / 3 of them.
+pub fn cdks(switches: impl Iterator<Item = f64>) -> f64 {
+    switches.fold(0.0, |before, switch| 4.0 * before + switch)
+}

@@ -1,0 +1,233 @@
+//! CDKS: `n` LWE samples become one ring-LWE ciphertext by merging pairs (Chen, Dai, Kim and Song, ACNS 2021, eprint 2020/015,
+//! algorithm 2), as YPIR packs. There are `log2 n` switching keys, one for each level of merges.
+//!
+//! A node of level `l` holds `2^l` messages, in the coefficients that `n / 2^l` divides. It is made of an even and an odd one:
+//!
+//! ```text
+//! c = (even + X^(n / 2^l) odd) + tau(even - X^(n / 2^l) odd)     tau: X -> X^(2^l + 1)
+//! ```
+//!
+//! Messages double, so that samples are divided by `n` beforehand; errors of switches double too, level by level.
+//!
+//! **With masks known beforehand**, as YPIR has it, all digits are known: they are written down, and only bodies go up the
+//! tree, with a product of a digit and a key's body for each digit of each of the `n - 1` nodes. Leaves' bodies are constants, of
+//! which the whole tree makes a sum of monomials, so that they are added at the end.
+
+use crate::automorphism::AutomorphismKey;
+use crate::cipher::Cipher;
+use crate::encrypt::{Errors, Masks};
+use crate::ring::{Level, Ring};
+use crate::scratch::Scratch;
+use crate::secret::Secret;
+use sotto_math::gadget::Gadget;
+use sotto_math::ntt::{Automorphism, NttPlan};
+
+/// Packing for one ring, under one seed of key masks. Every level of merges has a gadget of its own.
+#[derive(Debug, Clone)]
+pub struct Cdks {
+    ring: Ring,
+    levels: Vec<Merge>,
+}
+
+/// One level of merges.
+#[derive(Debug, Clone)]
+struct Merge {
+    gadget: Gadget,
+    automorphism: Automorphism,
+    /// The slots of `X^(n / 2^l)`.
+    monomial: Vec<u64>,
+    /// Masks of the key, digit by digit.
+    masks: Vec<Vec<u64>>,
+}
+
+/// What follows from the masks of `n` samples.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The mask of the packed ciphertext, in slots.
+    pub mask: Vec<u64>,
+    /// The digits of all switches in slots, node by node, each after the two that it is made of.
+    pub digits: Vec<Vec<u64>>,
+}
+
+/// The last so many levels of merges, which are by `X -> X^(2^l + 1)` for `l` up to log2 n.
+fn elements(ring: &Ring, levels: usize) -> impl Iterator<Item = usize> {
+    let top = ring.n().trailing_zeros() as usize;
+    (top.saturating_sub(levels) + 1..=top).map(|l| (1 << l) + 1)
+}
+
+/// Makes a client's keys, level `Main`: the bodies of all, level by level of merges. Fewer gadgets are those of the last levels,
+/// for [`pack`]ing fewer ciphertexts.
+pub fn generate(
+    ring: &Ring,
+    gadgets: &[Gadget],
+    secret: &Secret,
+    masks: Masks<'_>,
+    errors: &mut Errors<'_>,
+) -> Vec<Vec<u64>> {
+    let mut bodies = Vec::new();
+    for (gadget, k) in gadgets.iter().zip(elements(ring, gadgets.len())) {
+        let masks = Masks { first: masks.first + bodies.len() as u64, ..masks };
+        bodies.extend(AutomorphismKey::generate(ring, Level::Main, gadget, k, secret, masks, errors));
+    }
+    bodies
+}
+
+/// The keys put together, for [`pack`]; `None` unless there is a body for each digit.
+pub fn assemble(
+    ring: &Ring,
+    gadgets: &[Gadget],
+    mut bodies: &[Vec<u64>],
+    mut masks: Masks<'_>,
+) -> Option<Vec<AutomorphismKey>> {
+    let mut keys = Vec::new();
+    for (gadget, k) in gadgets.iter().zip(elements(ring, gadgets.len())) {
+        let (own, rest) = bodies.split_at_checked(gadget.digits() as usize)?;
+        keys.push(AutomorphismKey::assemble(ring, Level::Main, gadget, k, own, masks)?);
+        masks.first += own.len() as u64;
+        bodies = rest;
+    }
+    Some(keys)
+}
+
+/// Packs ciphertexts of rank 1 and level `Main`, merge by merge: what a server does that knows nothing beforehand.
+///
+/// Of `n` ciphertexts the constant coefficients become the coefficients of one. Of fewer, `r` of them, with the keys of the last
+/// levels, those are packed that `r` divides, and coefficient `i` of number `k` becomes coefficient `i + k` (algorithm 4).
+///
+/// # Panics
+/// Unless the ciphertexts are as many as merges make one, by so many keys.
+pub fn pack(
+    ring: &Ring,
+    keys: &[AutomorphismKey],
+    mut ciphers: Vec<Cipher>,
+    scratch: &mut Scratch,
+) -> Cipher {
+    assert_eq!(ciphers.len(), 1 << keys.len(), "a key for each level");
+    let inverse = u128::from(ring.q().inv(ciphers.len() as u64));
+    let scale = |x| ring.scale(Level::Main, x, inverse);
+    ciphers.iter_mut().for_each(|c| c.components_mut().for_each(scale));
+    let mut image = Cipher::room(ring, Level::Main, 1);
+    for key in keys {
+        let odds = ciphers.split_off(ciphers.len() / 2);
+        let monomial = ring.plan().monomial(odds.len() as i64);
+        for (even, mut odd) in ciphers.iter_mut().zip(odds) {
+            odd.mul(ring, &monomial);
+            let mut difference = even.clone();
+            difference.sub(ring, &odd);
+            even.add(ring, &odd);
+            key.apply(ring, &difference, &mut image, scratch);
+            even.add(ring, &image);
+        }
+    }
+    ciphers.swap_remove(0)
+}
+
+impl Cdks {
+    /// Packing in a ring, level `Main`, with keys whose masks are these. `None` unless there is a gadget for each level that
+    /// reaches the modulus.
+    pub fn new(ring: &Ring, gadgets: &[Gadget], mut masks: Masks<'_>) -> Option<Self> {
+        let (n, plan) = (ring.n(), ring.plan());
+        if 1 << gadgets.len() != n || gadgets.iter().any(|g| !g.fits(ring.q().bits())) {
+            return None;
+        }
+        let mut levels = Vec::new();
+        for (gadget, k) in gadgets.iter().zip(elements(ring, gadgets.len())) {
+            let digits = u64::from(gadget.digits());
+            levels.push(Merge {
+                gadget: *gadget,
+                automorphism: plan.automorphism(k)?,
+                monomial: plan.monomial((n / (k - 1)) as i64),
+                masks: (0..digits).map(|j| masks.mask(ring, Level::Main, j)).collect(),
+            });
+            masks.first += digits;
+        }
+        Some(Cdks { ring: ring.clone(), levels })
+    }
+
+    /// Goes up the tree with the masks of `n` samples alone, in slots and one after the other.
+    ///
+    /// # Panics
+    /// Unless these are `n` polynomials of `n` reduced slots.
+    pub fn known(&self, samples: &[u64]) -> Known {
+        let n = self.ring.n();
+        assert_eq!(samples.len(), n * n, "a sample for each coefficient");
+        let mut digits = Vec::new();
+        let mask = self.mask(self.levels.len(), 0, samples, &mut digits);
+        Known { mask, digits }
+    }
+
+    /// The mask of a node.
+    fn mask(&self, level: usize, node: usize, samples: &[u64], known: &mut Vec<Vec<u64>>) -> Vec<u64> {
+        let (n, plan) = (self.ring.n(), self.ring.plan());
+        let Some((below, merge)) =
+            level.checked_sub(1).and_then(|below| Some((below, self.levels.get(below)?)))
+        else {
+            let mut mask = samples[node * n..][..n].to_vec();
+            self.ring.scale(Level::Main, &mut mask, plan.modulus().inv(n as u64).into());
+            return mask;
+        };
+        let even = self.mask(below, node, samples, known);
+        let odd = self.mask(below, node + (n >> level), samples, known);
+        let [mut sum, mut image] = merge.pair(plan, even, odd);
+        plan.inverse(&mut image);
+        let mut digits = vec![0; merge.masks.len() * n];
+        merge.gadget.decompose(self.ring.q(), &image, &mut digits);
+        for (digit, mask) in digits.chunks_exact_mut(n).zip(&merge.masks) {
+            plan.forward(digit);
+            plan.mul_acc(&mut sum, digit, mask);
+            known.push(digit.to_vec());
+        }
+        sum
+    }
+
+    /// The body of the packed ciphertext, coefficient by coefficient, from a client's keys and the bodies of its samples.
+    ///
+    /// # Panics
+    /// Unless there is a body for each digit of each level, and a sample for each coefficient.
+    pub fn body(&self, known: &Known, keys: &[Vec<u64>], samples: &[u64]) -> Vec<u64> {
+        let plan = self.ring.plan();
+        let counts = self.levels.iter().map(|level| level.masks.len());
+        assert_eq!((keys.len(), samples.len()), (counts.clone().sum(), plan.n()), "all keys and samples");
+        let mut keys = keys.iter().map(Vec::as_slice);
+        let keys: Vec<Vec<&[u64]>> = counts.map(|count| keys.by_ref().take(count).collect()).collect();
+        let mut body = self.switched(&keys, &mut known.digits.iter().map(Vec::as_slice));
+        plan.inverse(&mut body);
+        body.iter_mut().zip(samples).for_each(|(x, b)| *x = plan.modulus().add(*x, *b));
+        body
+    }
+
+    /// What switches add to the body of a node: those below it, whose keys come first, and its own.
+    fn switched<'a>(&self, keys: &[Vec<&[u64]>], digits: &mut impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
+        let plan = self.ring.plan();
+        let Some((own, below)) = keys.split_last() else {
+            return vec![0; plan.n()];
+        };
+        // Leaves are zero, and so is what becomes of them.
+        let mut sum = vec![0; plan.n()];
+        if let Some(merge) = self.levels.get(below.len()).filter(|_| !below.is_empty()) {
+            let even = self.switched(below, digits);
+            let odd = self.switched(below, digits);
+            let [pair, image] = merge.pair(plan, even, odd);
+            sum = pair;
+            plan.add(&mut sum, &image);
+        }
+        let digits: Vec<&[u64]> = digits.by_ref().take(own.len()).collect();
+        plan.add_sum_of_products(&digits, own, &mut sum);
+        sum
+    }
+}
+
+impl Merge {
+    /// `even + X^(n / 2^l) odd`, and `tau` of the difference.
+    fn pair(&self, plan: &NttPlan, mut even: Vec<u64>, mut odd: Vec<u64>) -> [Vec<u64>; 2] {
+        plan.mul(&mut odd, &self.monomial);
+        let mut sum = even.clone();
+        plan.add(&mut sum, &odd);
+        plan.sub(&mut even, &odd);
+        self.automorphism.apply(&even, &mut odd);
+        [sum, odd]
+    }
+}
+
+#[cfg(test)]
+mod tests;

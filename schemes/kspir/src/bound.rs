@@ -1,0 +1,76 @@
+//! The noise bound, from a grid to a failure probability.
+//!
+//! In units of 1 modulo q the phase of a packed coefficient is off by
+//!
+//! ```text
+//!   sum over D of  plaintext times error of a selector      at most t / 2 a coefficient, whatever the table
+//! + D / n1 - 1 key switches of giant steps
+//! + an external product
+//! + packing: log2 r levels of merges, of which each doubles the errors of those before
+//! + mask rounding      (q / 2^mask) s r, |r| <= 1/2
+//! + body rounding      at most q / 2^(body + 1)
+//! ```
+//!
+//! and a word is read right if that stays below q / 2 t. **For any table**: a client draws secret, errors and the masks of its
+//! keys after the table is there, so that for given plaintexts the sum is linear in errors that know nothing of them. Rotations
+//! have errors in common: those of the vector, of what their gadgets drop, and of the key that the second half begins with.
+//! Plaintexts may be such that these add up and do not average out. So all that is there before the switch to q is counted D
+//! times as much as for plaintexts that are independent; the roundings of that switch are not, being of other masks each.
+//!
+//! What is heuristic is that digits of masks, and what is rounded off them, are independent and uniform, as in the works this
+//! follows.
+
+use crate::grid::Grid;
+use crate::params::Literal;
+use crate::ring::{BABY, FOLD, GIANT, N, NORM, PACK, SIGMA, T, log2_q, log2_special};
+use sotto_lattice::noise::failure_log2;
+use sotto_lattice::noise::steps::{self, Digits};
+
+/// The variances of the steps, each with those before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Variances {
+    /// Of a selector modulo q.
+    pub selector: f64,
+    /// Of a block's sum.
+    pub product: f64,
+    /// After the external product.
+    pub folded: f64,
+    /// After packing.
+    pub packed: f64,
+}
+
+impl Variances {
+    /// On average, for plaintexts whose coefficients are independent and of this mean square.
+    pub fn average(grid: &Grid, square: f64) -> Self {
+        Self::of(grid, square, grid.columns as f64)
+    }
+
+    /// At most, for any table.
+    pub fn most(grid: &Grid) -> Self {
+        Self::of(grid, (T as f64 / 2.0).powi(2), (grid.columns as f64).powi(2))
+    }
+
+    /// For plaintexts of this mean square, and so many times what rotations have in common.
+    fn of(grid: &Grid, square: f64, common: f64) -> Self {
+        let key = SIGMA * SIGMA;
+        let switch = |digits: &Digits| steps::key_switch(N, digits, log2_q(), key, NORM);
+        let baby = steps::key_switch(N, &BABY, log2_q() + log2_special(), key, NORM);
+        // The message is rounded to an integer. The second half of baby steps is two of them, one after the other.
+        let carried = (key + 1.0 / 12.0 + 2.0 * baby) * (-2.0 * log2_special()).exp2();
+        let rounding = steps::lowered(0.0, log2_special(), NORM);
+        let sum = grid.columns as f64 * rounding + common * carried;
+        let product = N as f64 * square * sum + (grid.giants() - 1) as f64 * switch(&GIANT);
+        let folded = product + steps::external_product(N, 1, [&FOLD; 2], log2_q(), [key; 2], NORM);
+        let packed = folded + steps::cdks((0..grid.levels()).map(|_| switch(&PACK)));
+        Variances { selector: carried + rounding, product, folded, packed }
+    }
+}
+
+/// Bound on log2 of the probability that any word of a record comes out wrong.
+pub fn record_failure_log2(grid: &Grid, literal: &Literal) -> f64 {
+    let unit = |kept: u8| (log2_q() - f64::from(kept)).exp2();
+    let [mask, body] = literal.answer_bits;
+    let variance = Variances::most(grid).packed + unit(mask).powi(2) * NORM / 4.0;
+    let margin = (log2_q() - 1.0).exp2() / T as f64 - unit(body) / 2.0;
+    if margin > 0.0 { failure_log2(margin, variance, (grid.pages * N) as f64) } else { 0.0 }
+}

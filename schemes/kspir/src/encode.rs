@@ -1,0 +1,186 @@
+//! Encoding: records into matrices, and their diagonals into plaintexts, written as the pass reads them. Records follow as they
+//! came, since every plaintext has a number of each of them.
+
+use crate::grid::Grid;
+use crate::params::Params;
+use crate::ring::{CYCLE, N, T};
+use rayon::prelude::*;
+use sotto_core::{Held, Misuse, Result, Rows, Section, Sink};
+use sotto_math::tiles::{Strip, TileLayout, Words, strips};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Records that are copied at a time.
+const TOGETHER: usize = 64;
+
+/// Plaintexts that are put into a strip together.
+const SOME: usize = 8;
+
+/// A column of a block: N numbers modulo t, cycle after cycle.
+type Column = Vec<u32>;
+
+/// Writes the image of a table.
+///
+/// # Errors
+/// [`Misuse::Rule`] if `rows` has another shape than the parameters; storage errors.
+pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    let grid = &params.grid;
+    if rows.records() != params.literal.records || rows.record_bytes() != grid.record_bytes() {
+        return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
+    }
+    out.reserve(Section::Resident, params.image_bytes())?;
+    let layout = layout(grid)?;
+    let words = words(params)?;
+    let mut strips: Vec<Strip> = strips(&layout).collect();
+    // One after the other those of the same columns, which are made of the same blocks.
+    strips.sort_by_key(|strip| strip.cols.start);
+    let (done, total) = (AtomicU64::new(0), strips.len() as u64);
+    for same in strips.chunk_by(|a, b| a.cols == b.cols) {
+        let Some(cols) = same.first().map(|strip| strip.cols.clone()) else { continue };
+        let blocks = cols.start / grid.giants()..cols.end.div_ceil(grid.giants());
+        let writer = Writer { params, layout: &layout, words: &words, matrices: read(params, rows, blocks)? };
+        same.par_iter().try_for_each(|strip| {
+            writer.write(strip, out)?;
+            out.progress("table", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            Ok::<_, sotto_core::Error>(())
+        })?;
+    }
+    copy(params, rows, out)
+}
+
+/// The table of plaintexts.
+///
+/// # Errors
+/// None for checked parameters.
+pub(crate) fn layout(grid: &Grid) -> Result<TileLayout> {
+    Ok(grid.layout().ok_or(Misuse::Rule("checked parameters have a table"))?)
+}
+
+/// How plaintexts are stored.
+///
+/// # Errors
+/// None: the modulus is a constant.
+pub(crate) fn words(params: &Params) -> Result<Words> {
+    Ok(Words::new(params.ring.q()).ok_or(Misuse::Rule("the modulus has a stored form"))?)
+}
+
+/// The matrices of some blocks of all layers, block by block and column by column.
+struct Matrices {
+    first: usize,
+    columns: Vec<Column>,
+}
+
+/// Reads the parts of records that some blocks have.
+fn read(params: &Params, rows: &dyn Rows, blocks: Range<usize>) -> Result<Matrices> {
+    let (grid, first) = (&params.grid, blocks.start);
+    let all: Vec<(usize, usize)> =
+        blocks.flat_map(|block| (0..grid.columns).map(move |column| (block, column))).collect();
+    let columns = all.into_par_iter().map(|(block, column)| read_column(params, rows, block, column));
+    Ok(Matrices { first, columns: columns.collect::<Result<_>>()? })
+}
+
+/// The slots of the polynomial that has the parts of a column's records.
+fn read_column(params: &Params, rows: &dyn Rows, block: usize, column: usize) -> Result<Column> {
+    let grid = &params.grid;
+    let (page, k) = (block / grid.blocks, block % grid.blocks);
+    let mut coefficients = vec![0; N];
+    let mut part = vec![0; grid.part_bytes()];
+    for p in 0..grid.blocks {
+        let record = (column * grid.blocks + p) as u64;
+        if record < params.literal.records {
+            let offset = page * crate::grid::PAGE_BYTES + k * grid.part_bytes();
+            rows.read_part(record, offset as u64, &mut part)?;
+            let own = coefficients.iter_mut().skip(p).step_by(grid.blocks);
+            let words = part.as_chunks::<2>().0;
+            own.zip(words).for_each(|(x, word)| *x = u64::from(u16::from_le_bytes(*word)));
+        }
+    }
+    Ok(params.slots.decode(&mut coefficients).map(|x| x as u32).collect())
+}
+
+/// What strips of the same columns need.
+struct Writer<'a> {
+    params: &'a Params,
+    layout: &'a TileLayout,
+    words: &'a Words,
+    matrices: Matrices,
+}
+
+impl Writer<'_> {
+    fn write(&self, strip: &Strip, out: &dyn Sink) -> Result<()> {
+        let layout = self.layout;
+        let mut buffer = vec![0; strip.block_bytes(layout) * layout.blocks()];
+        let cells: Vec<(usize, usize)> = strip.polynomials().collect();
+        for some in cells.chunks(SOME) {
+            let made: Vec<_> = some.iter().map(|cell| (*cell, self.plaintext(*cell))).collect();
+            strip.put(layout, &made, &mut buffer);
+        }
+        for (block, bytes) in buffer.chunks_exact(strip.block_bytes(layout)).enumerate() {
+            out.write_at(Section::Resident, strip.offset(layout, block), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The stored words of the plaintext of a baby step and a giant step: slot `i` is in row `i - g n1` and column `i + a mod D`.
+    fn plaintext(&self, (a, col): (usize, usize)) -> Vec<u64> {
+        let (grid, ring) = (&self.params.grid, &self.params.ring);
+        let (block, g) = (col / grid.giants(), col % grid.giants());
+        let first = (block - self.matrices.first) * grid.columns;
+        let columns = self.matrices.columns.get(first..first + grid.columns).unwrap_or_default();
+        let slots = (0..N).map(|slot| {
+            let (cycle, i) = (slot / CYCLE * CYCLE, slot % CYCLE);
+            let row = cycle + (i + CYCLE - g * grid.babies) % CYCLE;
+            columns
+                .get((i + a) % grid.columns)
+                .and_then(|column| column.get(row))
+                .copied()
+                .unwrap_or(0)
+                .into()
+        });
+        let mut out = self.params.slots.encode(slots);
+        let q = ring.q().value();
+        out.iter_mut().for_each(|x| *x += (q - T) * u64::from(*x > T / 2));
+        ring.plan().forward(&mut out);
+        self.words.store(&mut out);
+        out
+    }
+}
+
+/// Copies the records behind the table.
+fn copy(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+    let (records, each) = (params.literal.records, params.grid.record_bytes());
+    for first in (0..records).step_by(TOGETHER) {
+        let mut bytes = vec![0; each * (records - first).min(TOGETHER as u64) as usize];
+        rows.read(first, &mut bytes)?;
+        out.write_at(Section::Resident, params.grid.table_bytes() + first * each as u64, &bytes)?;
+    }
+    Ok(())
+}
+
+/// The records of an image.
+pub(crate) struct Records {
+    pub(crate) params: Params,
+    pub(crate) held: Held,
+}
+
+impl Rows for Records {
+    fn records(&self) -> u64 {
+        self.params.literal.records
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.params.grid.record_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> Result<()> {
+        let (each, len) = (self.record_bytes(), self.records());
+        if !out.len().is_multiple_of(each) {
+            return Err(Misuse::Rule("only whole records are read").into());
+        }
+        let end = first.saturating_add((out.len() / each) as u64);
+        let start = (first.min(len) as usize) * each + self.params.grid.table_bytes() as usize;
+        let bytes = self.held.bytes().get(start..start.saturating_add(out.len())).filter(|_| end <= len);
+        out.copy_from_slice(bytes.ok_or(Misuse::IndexPastEnd { index: end, len })?);
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Where records lie in matrices, and matrices in the image.
+//!
+//! A record is *pages* of N words of 16 bits; all records' pages of one number are a layer of their own, which one query is
+//! multiplied by as by the others. A layer is `r` *blocks*, matrices of N rows and D columns, and a column holds `r` records:
+//!
+//! ```text
+//! record i is number p = i mod r of column c = i div r
+//! word k N / r + j of its page is, in block k, coefficient j r + p of the polynomial whose slots are column c
+//! ```
+//!
+//! So every block holds an `r`th of each record, in coefficients that `r` divides once they are turned by X^-p; and packing
+//! puts those of block k at `j r + k`.
+//!
+//! **Rotations.** D divides the slots of a cycle, and the query is a unit vector repeated in all stretches of D slots. With
+//! `rot_b` the rotation that brings slot `i + b` to `i`, the product of a block and the vector is the sum over `b < D` of a
+//! diagonal times `rot_b` of it: slot `i` of the diagonal is in row `i` and column `i + b mod D`. With `b = g n1 + a` that is
+//!
+//! ```text
+//! sum over g of rot_(g n1) ( sum over a < n1 of  P_(a, g)  times  rot_a (vector) )
+//! ```
+//!
+//! where slot `i` of the plaintext `P_(a, g)` is in row `i - g n1` and column `i + a mod D`. Those are a table of `n1` rows and
+//! D / n1 columns for each block, and one pass over it makes all inner sums.
+
+use crate::ring::{CYCLE, N};
+use sotto_math::tiles::{Packing, TileLayout};
+
+/// Bytes of a page.
+pub const PAGE_BYTES: usize = 2 * N;
+
+/// Most pages of a record.
+pub const MOST_PAGES: u32 = 128;
+
+/// The shape of a table. All but pages are powers of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grid {
+    /// Pages of a record.
+    pub pages: usize,
+    /// D: columns of a block.
+    pub columns: usize,
+    /// r: blocks of a layer, and records of a column.
+    pub blocks: usize,
+    /// n1: baby steps.
+    pub babies: usize,
+}
+
+impl Grid {
+    /// A grid of powers of two; `None` for what has no room.
+    pub fn new(pages: u32, columns: u32, blocks: u32, babies: u32) -> Option<Self> {
+        let power = |x: u32, most: usize| x.is_power_of_two() && x as usize <= most;
+        let fits = (1..=MOST_PAGES).contains(&pages)
+            && power(columns, CYCLE)
+            && power(blocks, N)
+            && power(babies, columns as usize)
+            && babies > 1;
+        let [pages, columns, blocks, babies] = [pages, columns, blocks, babies].map(|x| x as usize);
+        fits.then_some(Grid { pages, columns, blocks, babies })
+    }
+
+    /// Records that it has room for.
+    pub fn room(&self) -> u64 {
+        (self.columns * self.blocks) as u64
+    }
+
+    /// Bytes of a record.
+    pub fn record_bytes(&self) -> usize {
+        self.pages * PAGE_BYTES
+    }
+
+    /// Bytes of a record's page in one block.
+    pub fn part_bytes(&self) -> usize {
+        PAGE_BYTES / self.blocks
+    }
+
+    /// Giant steps.
+    pub fn giants(&self) -> usize {
+        self.columns / self.babies
+    }
+
+    /// log2 of the blocks: levels of packing.
+    pub fn levels(&self) -> usize {
+        self.blocks.trailing_zeros() as usize
+    }
+
+    /// Where a record lies: its column, and its number there. In time that does not depend on it.
+    pub fn place(&self, record: u64) -> [u64; 2] {
+        [record >> self.levels(), record & (self.blocks as u64 - 1)]
+    }
+
+    /// Columns of plaintexts: a giant step each, block after block and layer after layer.
+    pub fn cols(&self) -> usize {
+        self.pages * self.blocks * self.giants()
+    }
+
+    /// The table of plaintexts; `None` if there is no such layout.
+    pub fn layout(&self) -> Option<TileLayout> {
+        TileLayout::new(Packing::Pairs, N, self.babies, self.cols())
+    }
+
+    /// Bytes of that table.
+    pub fn table_bytes(&self) -> u64 {
+        let lines = Packing::Pairs.lines_of_table(self.babies) as u64;
+        lines * self.cols() as u64 * 8 * N as u64
+    }
+}

@@ -1,0 +1,55 @@
+//! KsPIR (Luo, Liu and Wang: *Faster FHE-Based Single-Server Private Information Retrieval*, CCS 2024), as a baseline.
+//!
+//! A table is matrices of slots, and an encrypted unit vector is multiplied by all of them with rotations, by baby steps and
+//! giant steps; an external product picks among the records that share a column, and automorphisms pack what is left. README.md
+//! has the symbol table, the deviations from the paper, and figures.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`ring`] | the paper's moduli and gadgets, and slots |
+//! | [`grid`] | where records lie in matrices, and matrices in the image |
+//! | [`params`] | the literal, its check, its report |
+//! | [`bound`] | the noise bound |
+//! | [`select`](mod@select) | the grid for a table |
+//! | [`message`] | keys, query and answer, and their bits on the wire |
+//! | [`client`] | make keys, ask, recover |
+//! | `encode`, `session`, `server` | tables into images, admitted keys, the steps of an answer (feature `server`) |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod bound;
+pub mod client;
+#[cfg(feature = "server")]
+mod encode;
+pub mod grid;
+pub mod message;
+pub mod params;
+pub mod ring;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+#[cfg(feature = "server")]
+mod session;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct KsPir;
+
+impl Scheme for KsPir {
+    const ID: SchemeId = SchemeId("kspir/1");
+    const TITLE: &'static str = "KsPIR (CCS 2024), matrices times a vector by rotations, no hint";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = message::Keys;
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE;
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<KsPir>();

@@ -1,0 +1,169 @@
+//! The ring, the moduli and the gadgets of the authors' program; slots, and how they turn.
+
+use sotto_core::{Misuse, Result, Security};
+use sotto_lattice::noise::steps::Digits;
+use sotto_lattice::ring::Ring;
+use sotto_lattice::secret::Law;
+use sotto_lattice::security;
+use sotto_math::gadget::Gadget;
+use sotto_math::modulus::Modulus;
+use sotto_math::ntt::NttPlan;
+
+/// The name of the ring, for literals.
+pub const SET: &str = "n4096-t65537-q56";
+
+/// The degree, N.
+pub const N: usize = 4096;
+
+/// Slots of a cycle. Both cycles turn together.
+pub const CYCLE: usize = N / 2;
+
+/// The plain modulus, t: a prime that is 1 modulo 2 N.
+pub const T: u64 = 65537;
+
+/// The primes of the modulus q.
+pub const PRIMES: [u64; 2] = [268_369_921, 249_561_089];
+
+/// The special modulus, which queries and the keys of baby steps have too.
+pub const SPECIAL: u64 = 16_760_833;
+
+/// Standard deviation of errors.
+pub const SIGMA: f64 = 3.2;
+
+/// The law of secrets.
+pub const LAW: Law = Law::Ternary;
+
+/// Mean squared norm of a secret.
+pub const NORM: f64 = N as f64 * 2.0 / 3.0;
+
+/// Digits of baby steps, modulo q times the special modulus.
+pub const BABY: Digits = Digits { count: 3, base_log2: 20, drop_log2: 20 };
+
+/// Digits of giant steps.
+pub const GIANT: Digits = Digits { count: 2, base_log2: 18, drop_log2: 20 };
+
+/// Digits of the external product.
+pub const FOLD: Digits = Digits { count: 2, base_log2: 18, drop_log2: 20 };
+
+/// Digits of packing.
+pub const PACK: Digits = Digits { count: 4, base_log2: 14, drop_log2: 0 };
+
+/// log2 of q.
+pub fn log2_q() -> f64 {
+    PRIMES.iter().map(|q| (*q as f64).log2()).sum()
+}
+
+/// log2 of the special modulus.
+pub fn log2_special() -> f64 {
+    (SPECIAL as f64).log2()
+}
+
+/// The ring.
+///
+/// # Errors
+/// None: its numbers are constants.
+pub fn ring() -> Result<Ring> {
+    let [first, second] = PRIMES.map(Modulus::new);
+    let q = first.zip(second).and_then(|(first, second)| Modulus::composite(first, second));
+    let ring = q.and_then(|q| Ring::new(N, q, Some(Modulus::new(SPECIAL)?)));
+    Ok(ring.ok_or(Misuse::Rule("the ring of the paper has transforms"))?)
+}
+
+/// How a step cuts into digits.
+///
+/// # Errors
+/// None, as [`ring`].
+pub fn gadget(digits: &Digits) -> Result<Gadget> {
+    let gadget = Gadget::new(digits.count, digits.base_log2, digits.drop_log2);
+    Ok(gadget.ok_or(Misuse::Rule("the paper's digits are some"))?)
+}
+
+/// What an attacker is up against: ring-LWE modulo q times the special modulus. That keys encrypt images of the secret they
+/// are under is the usual assumption of circular security.
+///
+/// # Errors
+/// [`sotto_core::ParamsError::Insecure`] if the gate says so.
+pub fn security() -> Result<Security> {
+    Ok(security::gate(N, log2_q() + log2_special(), &LAW.into(), SIGMA)?)
+}
+
+/// The power of X that X becomes where slot `i` of each cycle takes what slot `i + by` had.
+pub fn rotation(by: usize) -> usize {
+    (0..by).fold(1, |power, _| power * 5 % (2 * N))
+}
+
+/// Plaintexts by their slots: cycle after cycle.
+#[derive(Debug, Clone)]
+pub struct Slots {
+    plan: NttPlan,
+    /// Slot by slot, its place in the transform.
+    places: Vec<usize>,
+}
+
+impl Slots {
+    /// The slots modulo [`T`].
+    ///
+    /// # Errors
+    /// None, as [`ring`].
+    pub fn new() -> Result<Self> {
+        let plan = Modulus::new(T).and_then(|t| NttPlan::new(N, t));
+        let plan = plan.ok_or(Misuse::Rule("the plain modulus splits the ring"))?;
+        Ok(Slots { places: plan.cycles(), plan })
+    }
+
+    /// The coefficients of the plaintext with these slots, in time that does not depend on them.
+    pub fn encode(&self, slots: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut out = vec![0; N];
+        for (place, slot) in self.places.iter().zip(slots) {
+            if let Some(out) = out.get_mut(*place) {
+                *out = slot;
+            }
+        }
+        self.plan.inverse(&mut out);
+        out
+    }
+
+    /// The slots of a plaintext with these coefficients, which are left transformed.
+    pub fn decode<'a>(&'a self, coefficients: &'a mut [u64]) -> impl Iterator<Item = u64> + 'a {
+        self.plan.forward(coefficients);
+        self.places.iter().filter_map(|place| coefficients.get(*place).copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sotto_lattice::ring::Level;
+
+    #[test]
+    fn the_constants_are_those_of_the_ring() {
+        let ring = ring().unwrap();
+        assert_eq!((ring.n(), ring.bits(Level::Main), ring.bits(Level::Full)), (N, 56, 80));
+        assert!((ring.log2_q(Level::Full) - log2_q() - log2_special()).abs() < 1e-9);
+        for (digits, level) in
+            [(BABY, Level::Full), (GIANT, Level::Main), (FOLD, Level::Main), (PACK, Level::Main)]
+        {
+            assert!(gadget(&digits).unwrap().fits(ring.bits(level)), "{digits:?}");
+        }
+        assert!(security().unwrap().bits >= 128.0);
+        assert!((NORM - N as f64 * LAW.variance()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slots_come_back_and_turn() {
+        let slots = Slots::new().unwrap();
+        let values: Vec<u64> = (0..N as u64).map(|i| i * i % T).collect();
+        let mut coefficients = slots.encode(values.iter().copied());
+        let mut turned = vec![0; N];
+        let power = rotation(3);
+        for (i, x) in coefficients.iter().enumerate() {
+            let place = i * power % (2 * N);
+            turned[place % N] = if place < N { *x } else { (T - x) % T };
+        }
+        let turned: Vec<u64> = slots.decode(&mut turned).collect();
+        assert!(slots.decode(&mut coefficients).eq(values.iter().copied()));
+        for (i, x) in turned.iter().enumerate() {
+            assert_eq!(*x, values[i / CYCLE * CYCLE + (i + 3) % CYCLE], "{i}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The server: rotations of the vector, one pass over the table for a few queries at once, and what becomes of each block.
+
+use crate::KsPir;
+use crate::client::QUERY_MASKS;
+use crate::encode::{self, Records};
+use crate::message::{Answer, Keys, Query};
+use crate::params::Params;
+use crate::ring::{FOLD, N, gadget};
+use crate::session::Session;
+use rayon::prelude::*;
+use sotto_core::server::together;
+use sotto_core::{Held, Image, Misuse, PeerMisbehaved, Result, Rows, Section, Sink};
+use sotto_lattice::automorphism::AutomorphismKey;
+use sotto_lattice::cdks;
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::encrypt::Masks;
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::lower::lower;
+use sotto_lattice::ring::Level;
+use sotto_lattice::scratch::Scratch;
+use sotto_math::basis::round_to_bits;
+use sotto_math::tiles::{Selectors, TileLayout, Words, gather, scan};
+use std::sync::Arc;
+
+/// Queries in one pass.
+const BATCH: usize = 4;
+
+/// Components of a ciphertext.
+const COMPS: usize = 2;
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    held: Held,
+    layout: TileLayout,
+    words: Words,
+}
+
+/// A query as the pass and the folding take it.
+struct Prepared<'a> {
+    session: &'a Session,
+    selectors: Selectors,
+    power: Gsw,
+}
+
+impl sotto_core::Server<KsPir> for Server {
+    type Session = Session;
+
+    fn session_bytes(params: &Params) -> usize {
+        Session::bytes(params)
+    }
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        encode::encode(params, rows, out)
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        let held = Held::open(image, Section::Resident, "table", params.image_bytes())?;
+        let (layout, words) = (encode::layout(&params.grid)?, encode::words(params)?);
+        Ok(Server { params: params.clone(), held, layout, words })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        let held = Held::open(image, Section::Resident, "table", params.image_bytes())?;
+        Ok(Box::new(Records { params: params.clone(), held }))
+    }
+
+    fn admit(&self, keys: Keys) -> Result<Session> {
+        Session::admit(&self.params, &keys)
+    }
+
+    /// Rotates each vector by baby steps; multiplies the table by a few of them in one pass; and of each block's sums makes giant
+    /// steps, brings the record to the front, and packs all blocks.
+    fn answer_many(&self, asks: Vec<(&Session, Query)>) -> Vec<Result<Answer>> {
+        let prepared = asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect();
+        together(prepared, |queries: Vec<Prepared<'_>>| {
+            queries.chunks(BATCH).flat_map(|some| self.answers(some)).map(Ok).collect()
+        })
+    }
+}
+
+impl Server {
+    fn prepare<'a>(&self, session: &'a Session, query: &Query) -> Result<Prepared<'a>> {
+        let ring = &self.params.ring;
+        let bad = || PeerMisbehaved::NotCanonical("query");
+        let (vector, rows) = query.bodies.split_first().ok_or_else(bad)?;
+        if rows.len() != 2 * FOLD.count as usize || !session.fits(&self.params.grid) {
+            return Err(Misuse::Foreign("session").into());
+        }
+        let masks = Masks { seed: &query.seed, label: QUERY_MASKS, first: 0 };
+        let a = masks.mask(ring, Level::Full, 0);
+        let vector = Cipher::new(ring, Level::Full, &a, std::iter::once(vector.as_slice()));
+        let rotated = self.rotated(session, &vector);
+        let mut selectors = Selectors::new(&self.words, &self.layout, COMPS);
+        for (row, c) in rotated.iter().enumerate() {
+            selectors.set_rows(row, &[c.comp(0), c.comp(1)]);
+        }
+        let masks = Masks { first: 1, ..masks };
+        let power = Gsw::assemble(ring, Level::Main, [&gadget(&FOLD)?; 2], 1, rows, masks);
+        Ok(Prepared { session, selectors, power })
+    }
+
+    /// The vector in all baby steps, modulo q. The second half is the vector turned by half of them, and then as the first.
+    fn rotated(&self, session: &Session, vector: &Cipher) -> Vec<Cipher> {
+        let ring = &self.params.ring;
+        let Some((middle, first)) = session.babies.split_last() else { return Vec::new() };
+        let mut turned = Cipher::room(ring, Level::Full, 1);
+        middle.apply(ring, vector, &mut turned, &mut Scratch::new(ring));
+        let lowered = |c: &Cipher, scratch: &mut Scratch| {
+            let mut out = Cipher::room(ring, Level::Main, 1);
+            lower(ring, c, &mut out, scratch);
+            out
+        };
+        let mut all = Vec::with_capacity(self.params.grid.babies);
+        for start in [vector, &turned] {
+            let hoisted = middle.hoist(ring, start);
+            let one = |(scratch, image): &mut (Scratch, Cipher), key: &AutomorphismKey| {
+                key.apply_hoisted(ring, &hoisted, image, scratch);
+                lowered(image, scratch)
+            };
+            let room = || (Scratch::new(ring), Cipher::room(ring, Level::Full, 1));
+            all.push(lowered(start, &mut Scratch::new(ring)));
+            all.extend(first.par_iter().map_init(room, one).collect::<Vec<_>>());
+        }
+        all
+    }
+
+    /// One pass for a few queries, and what comes after.
+    fn answers(&self, queries: &[Prepared<'_>]) -> Vec<Answer> {
+        let (layout, grid) = (&self.layout, &self.params.grid);
+        let selectors: Vec<&Selectors> = queries.iter().map(|query| &query.selectors).collect();
+        let (table, _) = self.held.bytes().split_at(layout.bytes() as usize);
+        // One stretch of blocks to a thread: more streams at once than that slow the memory down.
+        let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
+        let part = |(i, part): (usize, &[u8])| {
+            let blocks = i * stretch..i * stretch + part.len() / layout.block_bytes();
+            let mut sums = vec![vec![0; blocks.len() * layout.cols() * COMPS * 8]; queries.len()];
+            let mut views: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
+            scan(&self.words, layout, part, blocks, &selectors, &mut views);
+            sums
+        };
+        let parts = table.par_chunks(stretch * layout.block_bytes()).enumerate().map(part);
+        let parts: Vec<Vec<Vec<u64>>> = parts.collect();
+        let answer = |(i, query): (usize, &Prepared<'_>)| {
+            let sums: Vec<u64> = parts.iter().filter_map(|part| part.get(i)).flatten().copied().collect();
+            let blocks = (0..grid.pages * grid.blocks).into_par_iter();
+            let ring = &self.params.ring;
+            let folded = blocks
+                .map_init(|| Scratch::new(ring), |scratch, block| self.folded(query, &sums, block, scratch));
+            let mut folded: Vec<Cipher> = folded.collect();
+            let mut pages = Vec::new();
+            while !folded.is_empty() {
+                let rest = folded.split_off(grid.blocks);
+                let packed = cdks::pack(ring, &query.session.packing, folded, &mut Scratch::new(ring));
+                pages.push(self.rounded(packed));
+                folded = rest;
+            }
+            Answer(pages)
+        };
+        queries.par_iter().enumerate().map(answer).collect()
+    }
+
+    /// A block's product with the vector, times X^-p: its inner sums, each turned by its giant step.
+    fn folded(&self, query: &Prepared<'_>, sums: &[u64], block: usize, scratch: &mut Scratch) -> Cipher {
+        let (ring, giants) = (&self.params.ring, self.params.grid.giants());
+        let room = |_| Cipher::room(ring, Level::Main, 1);
+        let cols = block * giants..(block + 1) * giants;
+        let mut ciphers: Vec<Cipher> = cols.clone().map(room).collect();
+        let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Cipher::components_mut).collect();
+        gather(&self.words, &self.layout, COMPS, sums, cols, &mut out);
+        let mut ciphers = ciphers.into_iter();
+        let mut sum = ciphers.next().unwrap_or_else(|| Cipher::zero(ring, Level::Main, 1));
+        let mut turned = room(0);
+        for (key, c) in query.session.giants.iter().zip(ciphers) {
+            key.apply(ring, &c, &mut turned, scratch);
+            sum.add(ring, &turned);
+        }
+        query.power.external_product(ring, &sum, &mut turned, scratch);
+        turned
+    }
+
+    /// Mask and body in the bits that are sent.
+    fn rounded(&self, mut packed: Cipher) -> [Vec<u64>; 2] {
+        let ring = &self.params.ring;
+        let bits = self.params.literal.answer_bits;
+        [0, 1].map(|comp| {
+            let mut out = vec![0; N];
+            let slots = packed.comp_mut(comp);
+            ring.inverse(Level::Main, slots);
+            round_to_bits(ring.q(), slots, u32::from(if comp == 0 { bits[0] } else { bits[1] }), &mut out);
+            out
+        })
+    }
+}

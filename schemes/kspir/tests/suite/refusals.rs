@@ -1,0 +1,90 @@
+//! What a server and a client refuse, and whose fault it is.
+
+use crate::setup::{Table, literal};
+use kspir::message::{Answer, Keys, Query};
+use kspir::params::{Literal, Params};
+use kspir::ring::{N, PRIMES, ring};
+use sotto_core::{
+    Client as _, Error, Misuse, One, Params as _, ParamsError, PeerMisbehaved, RecordIndex, Server as _, Wire,
+};
+use sotto_lattice::ring::Level;
+use sotto_math::bits::pack;
+use sotto_testkit::rng::seeded;
+
+#[test]
+fn coefficients_that_are_not_reduced_are_refused() {
+    let table = Table::new(literal(3, [1, 4, 2, 2]));
+    let (params, mut client) = (&table.params, table.client("refusals"));
+    let (asked, answer, _) = table.lookup(&mut client, 2, "query");
+    let mut keys = Vec::new();
+    client.keys().put(params, &mut keys);
+    let refused = |error: Option<Error>| matches!(error, Some(Error::Peer(PeerMisbehaved::NotCanonical(_))));
+    let with = |bytes: &[u8], at: usize, width: u32, word: u128| {
+        let mut first = Vec::new();
+        pack(&[word], width, &mut first);
+        let mut bytes = bytes.to_vec();
+        bytes[at..at + first.len()].copy_from_slice(&first);
+        bytes
+    };
+    // The first coefficient of the vector's body, and of the first row's: as large as they may be, and one more.
+    let ring = ring().unwrap();
+    let main = u128::from(PRIMES[0]) * u128::from(PRIMES[1]);
+    assert_eq!(main, ring.modulus(Level::Main));
+    for (at, width, modulus) in [(32, 80, ring.modulus(Level::Full)), (32 + N * 10, 56, main)] {
+        assert!(Query::take(params, &with(&asked, at, width, modulus - 1)).is_ok(), "{at}");
+        assert!(refused(Query::take(params, &with(&asked, at, width, modulus)).err()), "{at}");
+    }
+    // The first body of a baby step, and the last one of packing.
+    for (at, width, modulus) in [(32, 80, ring.modulus(Level::Full)), (keys.len() - N * 7, 56, main)] {
+        assert!(Keys::take(params, &with(&keys, at, width, modulus - 1)).is_ok(), "{at}");
+        assert!(refused(Keys::take(params, &with(&keys, at, width, modulus)).err()), "{at}");
+    }
+    let mut sent = Vec::new();
+    answer.put(params, &mut sent);
+    assert_eq!(Answer::take(params, &sent).unwrap(), answer);
+    for bytes in [&sent[1..], &[]] {
+        assert!(matches!(Answer::take(params, bytes), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
+    }
+}
+
+#[test]
+fn sessions_of_another_grid_are_refused() {
+    let [table, other] = [[1, 4, 2, 2], [1, 4, 4, 2]].map(|grid| Table::new(literal(3, grid)));
+    let (mut client, stranger) = (table.client("refusals"), other.client("refusals"));
+    let session = other.server.admit(stranger.keys()).unwrap();
+    let (One(query), _) = client.query(RecordIndex(1), &mut seeded("query")).unwrap();
+    assert!(matches!(table.server.answer(&session, query), Err(Error::Misuse(Misuse::Foreign(_)))));
+}
+
+#[test]
+fn literals_that_promise_too_much_are_refused() {
+    let refused = |literal| match Params::check(literal) {
+        Err(Error::Params(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let good = || literal(2048 * 16, [1, 2048, 16, 128]);
+    assert!(Params::check(good()).is_ok());
+    let narrow = Literal { answer_bits: [18, 18], ..good() };
+    assert!(matches!(refused(narrow), ParamsError::Unreliable { .. }));
+    for (name, bad) in [
+        ("set", Literal { set: "n4096-q50".into(), ..good() }),
+        ("records", Literal { records: 0, ..good() }),
+        ("records", Literal { records: 2048 * 16 + 1, ..good() }),
+        ("columns", Literal { pages: 0, ..good() }),
+        ("columns", Literal { pages: 129, ..good() }),
+        ("columns", Literal { columns: 4096, ..good() }),
+        ("columns", Literal { columns: 1000, ..good() }),
+        ("columns", Literal { blocks: 0, ..good() }),
+        ("columns", Literal { blocks: 8192, ..good() }),
+        ("columns", Literal { babies: 1, ..good() }),
+        ("columns", Literal { babies: 4096, ..good() }),
+        ("answer_bits", Literal { answer_bits: [43, 20], ..good() }),
+        ("answer_bits", Literal { answer_bits: [26, 27], ..good() }),
+        ("answer_bits", Literal { answer_bits: [26, 17], ..good() }),
+    ] {
+        match refused(bad) {
+            ParamsError::Field { field, .. } => assert_eq!(field, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
