@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
+//! | [`cut`] | how a table is cut into records, and what a lookup is worth |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
@@ -18,6 +19,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod bound;
+pub mod cut;
 pub mod lattice;
 pub mod lwe;
 pub mod matrix;

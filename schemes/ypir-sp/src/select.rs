@@ -3,7 +3,8 @@
 use crate::params::{
     KEY_BITS, MASK_BITS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, QUERY_BITS, server_ops,
 };
-use sotto_core::{Goal, ParamsError, Result, Shape, work};
+use sotto_core::{ParamsError, Result, Shape};
+use sotto_silent::cut::{Cut, heights, price};
 use sotto_silent::lattice::{GROUP_BYTES, PUBLIC_SEED, SET};
 
 /// The cheapest literal for a table.
@@ -16,48 +17,18 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     if shape.rows == 0 || shape.row_bytes == 0 {
         return Err(no_fit("a table has at least one row of at least one byte").into());
     }
-    let cuts = heights(shape.row_bytes).filter_map(|height| cut(shape, height));
-    let priced = cuts.filter_map(|(record_bytes, records, lookups)| {
-        let required = shape.required_failure_log2() - f64::from(lookups.next_power_of_two().ilog2());
-        let literal = word_sizes(record_bytes, records, required)?;
-        Some((price(shape.goal, &literal) * lookups as f64, literal))
+    let heights = heights(GROUP_BYTES as u64, MAX_RECORD_BYTES, shape.row_bytes);
+    let cuts = heights.filter_map(|height| Cut::new(shape, height, MAX_RECORDS));
+    let priced = cuts.filter_map(|cut| {
+        let literal = word_sizes(cut.record_bytes, cut.records, cut.required_failure_log2(shape))?;
+        let sent = [literal.query_bytes(), literal.answer_bytes()];
+        let price = price(shape.goal, sent, server_ops(&literal), cut.record_bytes);
+        Some((price * cut.lookups as f64, literal))
     });
     let cheapest = priced.min_by(|(x, _), (y, _)| x.total_cmp(y));
     let none =
         || no_fit("it needs more than 2^20 records of at most 2^20 bytes, or their noise leaves no margin");
     Ok(cheapest.map(|(_, literal)| literal).ok_or_else(none)?)
-}
-
-/// Nanoseconds of the server and of a link.
-fn price(goal: Goal, literal: &ParamsLiteral) -> f64 {
-    let sent = |bytes: u64| (bytes * work::SENT_BYTE_NANOSECONDS) as f64;
-    let (up, down) = (sent(literal.query_bytes()), sent(literal.answer_bytes()));
-    let time = server_ops(literal) as f64 / work::OPS_PER_NANOSECOND as f64;
-    match goal {
-        Goal::ServerTime => time + (up + down) / 4.0,
-        Goal::QueryBytes => up + (time + down) / 1024.0,
-        Goal::TotalBytes => up + down + time / 1024.0,
-        Goal::Rate => down / literal.record_bytes as f64 + (time + up) / 1e12,
-    }
-}
-
-/// How a table is cut into records of about this height: bytes in a record, how many there are, and how many hold one row.
-fn cut(shape: &Shape, height: u64) -> Option<(u64, u64, u64)> {
-    let (record_bytes, records, lookups) = if shape.row_bytes <= height {
-        let rows = (height / shape.row_bytes).min(shape.rows);
-        (rows * shape.row_bytes, shape.rows.div_ceil(rows), 1)
-    } else {
-        let lookups = shape.row_bytes.div_ceil(height);
-        // Evened out, so that the last record of a row is not mostly padding.
-        (shape.row_bytes.div_ceil(lookups), shape.rows.checked_mul(lookups)?, lookups)
-    };
-    (records <= MAX_RECORDS).then_some((record_bytes, records, lookups))
-}
-
-/// Heights worth trying: whole packed ciphertexts, 2^i and 3 * 2^i of them, and the width of a row.
-fn heights(row_bytes: u64) -> impl Iterator<Item = u64> {
-    let steps = (0..).map(|i| (GROUP_BYTES as u64) << i).take_while(|height| *height <= MAX_RECORD_BYTES);
-    steps.flat_map(|height| [height, height / 2 * 3]).chain([row_bytes]).filter(|l| *l <= MAX_RECORD_BYTES)
 }
 
 /// The word sizes with the fewest bytes in query and answer together: they trade noise against each other.
@@ -91,7 +62,7 @@ fn word_sizes(record_bytes: u64, records: u64, required: f64) -> Option<ParamsLi
 mod tests {
     use super::*;
     use crate::params::Params;
-    use sotto_core::Params as _;
+    use sotto_core::{Goal, Params as _};
 
     #[test]
     fn limits_are_refused_not_wrapped() {
