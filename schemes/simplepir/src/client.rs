@@ -6,8 +6,9 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
+use sotto_silent::lwe::dense::Dense;
 use sotto_silent::lwe::encrypt::{Encryption, mask};
 use sotto_silent::lwe::hint;
 use sotto_silent::lwe::ring::{self, Ring};
@@ -16,7 +17,6 @@ use zeroize::Zeroizing;
 /// A client that is taking in its hint.
 pub struct Prepare {
     params: Params,
-    ring: Ring,
     hint: HugeWords,
     /// Bytes of a word that a chunk boundary cut.
     cut: Vec<u8>,
@@ -24,12 +24,7 @@ pub struct Prepare {
 
 impl sotto_core::Prepare<SimplePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare {
-            params: params.clone(),
-            ring: Ring::new()?,
-            hint: HugeWords::default(),
-            cut: Vec::new(),
-        })
+        Ok(Prepare { params: params.clone(), hint: HugeWords::default(), cut: Vec::new() })
     }
 
     fn needs(&self) -> Vec<ArtifactNeed> {
@@ -48,10 +43,10 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
         self.cut.extend_from_slice(head);
         if let Ok(word) = <[u8; 4]>::try_from(self.cut.as_slice()) {
             self.cut.clear();
-            ring::take_words("hint", &[word], &mut self.hint)?;
+            self.take_words(&[word])?;
         }
         let (words, tail) = rest.as_chunks::<4>();
-        ring::take_words("hint", words, &mut self.hint)?;
+        self.take_words(words)?;
         self.cut.extend_from_slice(tail);
         Ok(())
     }
@@ -61,12 +56,24 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
         if got != need {
             return Err(Misuse::NotPrepared { artifact: Artifact::Hint.name(), got, need }.into());
         }
-        let encryption = Encryption::new(self.ring, self.params.blocks());
-        Ok(Client { params: self.params, encryption, hint: self.hint })
+        let lattice = match self.params.dense() {
+            None => Lattice::Ring(Box::new(Encryption::new(Ring::new()?, self.params.blocks()))),
+            Some(dense) => Lattice::Dense(*dense),
+        };
+        Ok(Client { params: self.params, lattice, hint: self.hint })
     }
 }
 
 impl Prepare {
+    fn take_words(&mut self, words: &[[u8; 4]]) -> Result<()> {
+        if self.params.dense().is_some() {
+            // Every word is one modulo 2^32.
+            self.hint.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
+            return Ok(());
+        }
+        ring::take_words("hint", words, &mut self.hint)
+    }
+
     fn absorbed(&self) -> u64 {
         self.hint.len() as u64 * 4 + self.cut.len() as u64
     }
@@ -75,9 +82,15 @@ impl Prepare {
 /// A client that holds a hint.
 pub struct Client {
     params: Params,
-    encryption: Encryption,
+    lattice: Lattice,
     /// H, l rows of n words.
     hint: HugeWords,
+}
+
+/// What encrypts.
+enum Lattice {
+    Ring(Box<Encryption>),
+    Dense(Dense),
 }
 
 /// The secret of one query: the mask H s, switched to modulus 2^32. The key s itself is already gone.
@@ -96,10 +109,20 @@ impl sotto_core::Client<SimplePir> for Client {
         if index.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
         }
-        let s = self.encryption.secret(rng);
-        let b = self.params.query_bits();
-        let words = self.encryption.unit(m, index.0 as u32, &s, rng, |word| ring::switch(word, b));
-        Ok((One(Query(words)), Pending { mask: mask(&self.hint, &s, |word| ring::switch(word, 32)) }))
+        let (index, seed) = (index.0 as u32, &self.params.literal().seed);
+        let (words, mask) = match &self.lattice {
+            Lattice::Ring(encryption) => {
+                let s = encryption.secret(rng);
+                let b = self.params.query_bits();
+                let words = encryption.unit(m, index, &s, rng, |word| ring::switch(word, b));
+                (words, mask(&self.hint, &s, |word| ring::switch(word, 32)))
+            }
+            Lattice::Dense(dense) => {
+                let s = dense.secret(rng);
+                (dense.unit(seed, m, index, &s, rng), dense.mask(&self.hint, &s))
+            }
+        };
+        Ok((One(Query(words)), Pending { mask }))
     }
 
     /// The paper's Recover: take off the mask and round to the nearest byte.

@@ -1,14 +1,14 @@
 //! Encoding: the matrix in panels, then its hint. Memory is bounded whatever the table's size.
 
-use crate::delta::ROW_WORDS;
 use crate::params::Params;
 use crate::server::HINT;
 use rayon::prelude::*;
-use sotto_core::{Result, Rows, Section, Sink};
+use sotto_core::{Params as _, Result, Rows, Section, Sink};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_silent::lwe::dense::Dense;
 use sotto_silent::lwe::hint::{PanelHint, STRIP, STRIP_COLUMNS};
-use sotto_silent::lwe::ring::Ring;
+use sotto_silent::lwe::ring::{N, Ring};
 use sotto_silent::matrix::write_matrix;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,7 +20,31 @@ pub fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     out.reserve(Section::Resident, params.matrix_bytes())?;
     out.reserve(HINT, params.hint_bytes())?;
     write_matrix(params.layout(), Section::Resident, rows, out)?;
-    write_hint(params, out)
+    match params.dense() {
+        None => write_hint(params, out),
+        Some(dense) => write_dense_hint(params, dense, out),
+    }
+}
+
+/// Bytes of a dense hint that are in memory at once.
+const DENSE_HINT: usize = 64 << 20;
+
+/// H = D A modulo 2^32, for a dense A: some panels at a time.
+fn write_dense_hint(params: &Params, dense: &Dense, out: &dyn Sink) -> Result<()> {
+    let (layout, done) = (params.layout(), AtomicU64::new(0));
+    let height = (DENSE_HINT / (4 * dense.n)).next_multiple_of(PANEL_ROWS);
+    let step = |panels: usize| {
+        let done = done.fetch_add(panels as u64, Ordering::Relaxed) + panels as u64;
+        out.progress("hint", done, layout.panels() as u64);
+    };
+    for first in (0..params.l()).step_by(height) {
+        let rows = first..params.l().min(first + height);
+        let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
+        let words = dense.hint(&params.literal().seed, layout, rows, read, step)?;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        out.write_at(HINT, (first * dense.n * 4) as u64, &bytes)?;
+    }
+    Ok(())
 }
 
 /// H = D A modulo Q, exactly: panel by panel, reading the matrix back.
@@ -71,6 +95,6 @@ impl Workspace {
         let words = &mut self.words;
         self.sums
             .finish(ring, rows, |h| words.extend(h.iter().flat_map(|word| (*word as u32).to_le_bytes())));
-        out.write_at(HINT, panel as u64 * (PANEL_ROWS * ROW_WORDS) as u64, &self.words)
+        out.write_at(HINT, panel as u64 * (PANEL_ROWS * 4 * N) as u64, &self.words)
     }
 }

@@ -1,9 +1,10 @@
 //! Moving a hint to the next epoch: `H_r += sum of change * (row of A)` over the changed bytes of row r.
 
 use crate::SimplePir;
-use crate::delta::{Delta, Entry, ROW_WORDS};
+use crate::delta::{Delta, Entry};
 use crate::params::Params;
-use sotto_core::{Artifact, Misuse, Patch, PeerMisbehaved, Result, wire};
+use sotto_core::{Artifact, Misuse, Params as _, Patch, PeerMisbehaved, Result, wire};
+use sotto_silent::lwe::dense::{BLOCK, Dense};
 use sotto_silent::lwe::ring::{self, N, Q, Ring};
 use std::collections::BTreeMap;
 
@@ -14,68 +15,113 @@ impl Patch for SimplePir {
         }
         wire::exact("hint", held, usize::try_from(params.hint_bytes()).unwrap_or(usize::MAX))?;
         let delta = Delta::take(params, delta)?;
-        let (rows, _) = held.as_chunks_mut::<ROW_WORDS>();
-        for (row, words) in delta.rows() {
-            if let Some(held) = rows.get_mut(row as usize) {
+        let row = |row: u32| row as usize * 4 * params.n()..(row as usize + 1) * 4 * params.n();
+        for (number, words) in delta.rows() {
+            if let Some(held) = held.get_mut(row(number)) {
                 held.copy_from_slice(words);
             }
         }
         let entries: Vec<Entry> = delta.entries().collect();
-        let ring = Ring::new()?;
-        let blocks = ReversedBlocks::touched(&ring, &entries);
-        for changes in entries.chunk_by(|a, b| a.row == b.row) {
-            if let Some(held) = changes.first().and_then(|entry| rows.get_mut(entry.row as usize)) {
-                blocks.add_to_row(&ring, changes, held)?;
+        each_pass(params, &entries, |rows, entries| {
+            for changes in entries.chunk_by(|a, b| a.row == b.row) {
+                if let Some(held) = changes.first().and_then(|entry| held.get_mut(row(entry.row))) {
+                    rows.add(changes, held)?;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
-/// The values of a_k(1/X) for the blocks that changes fall into.
-pub(crate) struct ReversedBlocks(BTreeMap<usize, Vec<u64>>);
+/// Rows of A that changes need.
+pub(crate) enum Rows {
+    /// The values of a_k(1/X) for the ring blocks that changes fall into.
+    Ring(Box<Ring>, BTreeMap<usize, Vec<u64>>),
+    /// Those of one block of a dense matrix, n words each.
+    Dense(Dense, Vec<u32>),
+}
 
-impl ReversedBlocks {
-    pub(crate) fn touched(ring: &Ring, entries: &[Entry]) -> Self {
-        let mut blocks = BTreeMap::new();
+/// Hands out the changes with the rows of A that they need: all at once, or one block of a dense matrix at a time, so that memory
+/// for it is some megabytes however many are touched. Changes are ascending by (row, column), and stay so in each pass.
+pub(crate) fn each_pass(
+    params: &Params,
+    entries: &[Entry],
+    mut pass: impl FnMut(&Rows, &[Entry]) -> Result<()>,
+) -> Result<()> {
+    let Some(dense) = params.dense() else {
+        let (ring, mut blocks) = (Box::new(Ring::new()?), BTreeMap::new());
         for entry in entries {
             let k = entry.column as usize / N;
             blocks.entry(k).or_insert_with(|| ring.reversed_block(k));
         }
-        ReversedBlocks(blocks)
+        return pass(&Rows::Ring(ring, blocks), entries);
+    };
+    let block = |entry: &Entry| entry.column as usize / BLOCK;
+    let mut entries = entries.to_vec();
+    entries.sort_by_key(block);
+    for entries in entries.chunk_by(|a, b| block(a) == block(b)) {
+        let (Some(k), Some(last)) =
+            (entries.first().map(block), entries.iter().map(|entry| entry.column).max())
+        else {
+            continue;
+        };
+        let mut words = vec![0; (last as usize % BLOCK + 1) * dense.n];
+        dense.rows(&params.literal().seed, k, &mut words);
+        pass(&Rows::Dense(*dense, words), entries)?;
     }
+    Ok(())
+}
 
-    /// Adds the changes of one row, ascending by column, to that row of the hint.
-    ///
-    /// One transform per touched block, whether one byte of it changed or all.
-    pub(crate) fn add_to_row(
-        &self,
-        ring: &Ring,
-        changes: &[Entry],
-        held: &mut [u8; ROW_WORDS],
-    ) -> Result<()> {
-        let mut sum = vec![0; N];
-        let mut d = vec![0; N];
-        for changes in changes.chunk_by(|a, b| a.column as usize / N == b.column as usize / N) {
-            d.fill(0);
-            for entry in changes {
-                if let Some(slot) = d.get_mut(entry.column as usize % N) {
-                    *slot = ring::residue(entry.change.into());
+impl Rows {
+    /// Adds the changes of one row to that row of the hint.
+    pub(crate) fn add(&self, changes: &[Entry], held: &mut [u8]) -> Result<()> {
+        match self {
+            Rows::Ring(ring, blocks) => add_blocks(ring, blocks, changes, held),
+            Rows::Dense(dense, words) => {
+                let rows = changes.iter().filter_map(|entry| {
+                    let row = entry.column as usize % BLOCK * dense.n;
+                    Some((entry.change as u32, words.get(row..row + dense.n)?))
+                });
+                for (change, row) in rows {
+                    for (word, a) in held.as_chunks_mut::<4>().0.iter_mut().zip(row) {
+                        let new = u32::from_le_bytes(*word).wrapping_add(change.wrapping_mul(*a));
+                        *word = new.to_le_bytes();
+                    }
                 }
+                Ok(())
             }
-            ring.plan().forward(&mut d);
-            let block = changes.first().and_then(|entry| self.0.get(&(entry.column as usize / N)));
-            let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
-            ring.plan().mul_acc(&mut sum, &d, block);
         }
-        ring.plan().inverse(&mut sum);
-        for (word, add) in held.as_chunks_mut::<4>().0.iter_mut().zip(sum) {
-            let old = u32::from_le_bytes(*word);
-            if old >= Q {
-                return Err(PeerMisbehaved::NotCanonical("hint").into());
-            }
-            *word = (ring::reduce(i64::from(old) + add as i64) as u32).to_le_bytes();
-        }
-        Ok(())
     }
+}
+
+/// One transform per touched block, whether one byte of it changed or all.
+fn add_blocks(
+    ring: &Ring,
+    blocks: &BTreeMap<usize, Vec<u64>>,
+    changes: &[Entry],
+    held: &mut [u8],
+) -> Result<()> {
+    let mut sum = vec![0; N];
+    let mut d = vec![0; N];
+    for changes in changes.chunk_by(|a, b| a.column as usize / N == b.column as usize / N) {
+        d.fill(0);
+        for entry in changes {
+            if let Some(slot) = d.get_mut(entry.column as usize % N) {
+                *slot = ring::residue(entry.change.into());
+            }
+        }
+        ring.plan().forward(&mut d);
+        let block = changes.first().and_then(|entry| blocks.get(&(entry.column as usize / N)));
+        let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
+        ring.plan().mul_acc(&mut sum, &d, block);
+    }
+    ring.plan().inverse(&mut sum);
+    for (word, add) in held.as_chunks_mut::<4>().0.iter_mut().zip(sum) {
+        let old = u32::from_le_bytes(*word);
+        if old >= Q {
+            return Err(PeerMisbehaved::NotCanonical("hint").into());
+        }
+        *word = (ring::reduce(i64::from(old) + add as i64) as u32).to_le_bytes();
+    }
+    Ok(())
 }
