@@ -11,6 +11,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &simplepir::VERIFIED,
     #[cfg(feature = "ypir-sp")]
     &ypir_sp::ENTRY,
+    #[cfg(feature = "hintless")]
+    &hintless::ENTRY,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

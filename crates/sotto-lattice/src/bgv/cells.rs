@@ -88,9 +88,8 @@ impl Table {
         let (n, part) = (layout.n(), strip.block_bytes(layout));
         let mut bytes = vec![0; part * layout.blocks()];
         for limb in 0..self.level().limbs() {
-            let of_limb =
-                |(cell, words): &((usize, usize), Vec<u64>)| (*cell, words[limb * n..][..n].to_vec());
-            let words: Vec<_> = polynomials.iter().map(of_limb).collect();
+            let of_limb = polynomials.iter().map(|(cell, words)| (*cell, &words[limb * n..][..n]));
+            let words: Vec<((usize, usize), &[u64])> = of_limb.collect();
             bytes.fill(0);
             strip.put(layout, &words, &mut bytes);
             let region = limb as u64 * layout.bytes();
