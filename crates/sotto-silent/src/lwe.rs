@@ -6,6 +6,7 @@
 //! | [`ring`] | the modulus, the public blocks, switching between moduli |
 //! | [`encrypt`] | encrypted unit vectors, and the masks they are read with |
 //! | [`hint`] | rows of the hint, from panels of the matrix |
+//! | [`update`] | rows of a hint follow changed bytes |
 //! | [`bound`] | the noise bound: from (l, m, b, t) to a failure probability |
 //! | [`dense`] | another lattice: plain LWE modulo 2^32 at dimensions that are no powers of two, for baselines |
 
@@ -14,3 +15,4 @@ pub mod dense;
 pub mod encrypt;
 pub mod hint;
 pub mod ring;
+pub mod update;

@@ -3,10 +3,10 @@
 use crate::SimplePir;
 use crate::delta::{Delta, Entry};
 use crate::params::Params;
-use sotto_core::{Artifact, Misuse, Params as _, Patch, PeerMisbehaved, Result, wire};
+use sotto_core::{Artifact, Misuse, Params as _, Patch, Result, wire};
 use sotto_silent::lwe::dense::{BLOCK, Dense};
-use sotto_silent::lwe::ring::{self, N, Q, Ring};
-use std::collections::BTreeMap;
+use sotto_silent::lwe::ring::Ring;
+use sotto_silent::lwe::update::ReversedBlocks;
 
 impl Patch for SimplePir {
     fn patch(params: &Params, artifact: Artifact, held: &mut [u8], delta: &[u8]) -> Result<()> {
@@ -35,8 +35,8 @@ impl Patch for SimplePir {
 
 /// Rows of A that changes need.
 pub(crate) enum Rows {
-    /// The values of a_k(1/X) for the ring blocks that changes fall into.
-    Ring(Box<Ring>, BTreeMap<usize, Vec<u64>>),
+    /// Those of ring blocks.
+    Ring(Box<Ring>, ReversedBlocks),
     /// Those of one block of a dense matrix, n words each.
     Dense(Dense, Vec<u32>),
 }
@@ -49,11 +49,8 @@ pub(crate) fn each_pass(
     mut pass: impl FnMut(&Rows, &[Entry]) -> Result<()>,
 ) -> Result<()> {
     let Some(dense) = params.dense() else {
-        let (ring, mut blocks) = (Box::new(Ring::new()?), BTreeMap::new());
-        for entry in entries {
-            let k = entry.column as usize / N;
-            blocks.entry(k).or_insert_with(|| ring.reversed_block(k));
-        }
+        let ring = Box::new(Ring::new()?);
+        let blocks = ReversedBlocks::touched(&ring, entries);
         return pass(&Rows::Ring(ring, blocks), entries);
     };
     let block = |entry: &Entry| entry.column as usize / BLOCK;
@@ -76,7 +73,10 @@ impl Rows {
     /// Adds the changes of one row to that row of the hint.
     pub(crate) fn add(&self, changes: &[Entry], held: &mut [u8]) -> Result<()> {
         match self {
-            Rows::Ring(ring, blocks) => add_blocks(ring, blocks, changes, held),
+            Rows::Ring(ring, blocks) => {
+                let held = held.try_into().map_err(|_| Misuse::Rule("a row of a hint has n words"))?;
+                blocks.add_to_row(ring, changes, held)
+            }
             Rows::Dense(dense, words) => {
                 let rows = changes.iter().filter_map(|entry| {
                     let row = entry.column as usize % BLOCK * dense.n;
@@ -92,36 +92,4 @@ impl Rows {
             }
         }
     }
-}
-
-/// One transform per touched block, whether one byte of it changed or all.
-fn add_blocks(
-    ring: &Ring,
-    blocks: &BTreeMap<usize, Vec<u64>>,
-    changes: &[Entry],
-    held: &mut [u8],
-) -> Result<()> {
-    let mut sum = vec![0; N];
-    let mut d = vec![0; N];
-    for changes in changes.chunk_by(|a, b| a.column as usize / N == b.column as usize / N) {
-        d.fill(0);
-        for entry in changes {
-            if let Some(slot) = d.get_mut(entry.column as usize % N) {
-                *slot = ring::residue(entry.change.into());
-            }
-        }
-        ring.plan().forward(&mut d);
-        let block = changes.first().and_then(|entry| blocks.get(&(entry.column as usize / N)));
-        let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
-        ring.plan().mul_acc(&mut sum, &d, block);
-    }
-    ring.plan().inverse(&mut sum);
-    for (word, add) in held.as_chunks_mut::<4>().0.iter_mut().zip(sum) {
-        let old = u32::from_le_bytes(*word);
-        if old >= Q {
-            return Err(PeerMisbehaved::NotCanonical("hint").into());
-        }
-        *word = (ring::reduce(i64::from(old) + add as i64) as u32).to_le_bytes();
-    }
-    Ok(())
 }

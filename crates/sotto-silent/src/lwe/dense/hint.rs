@@ -2,10 +2,11 @@
 
 use super::{BLOCK, Dense};
 use rayon::prelude::*;
-use sotto_core::Result;
+use sotto_core::{Result, Section, Sink};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_u32};
 use sotto_prg::PublicSeed;
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Columns of A in one pass: eight keep the multipliers busy, not the memory.
@@ -13,6 +14,9 @@ const COLUMNS: usize = 8;
 
 /// Bytes of the matrix that are in memory at once. Each slab has A made anew.
 const SLAB: usize = 256 << 20;
+
+/// Bytes of a hint that are in memory at once.
+const HINT: usize = 64 << 20;
 
 /// Byte planes of a word of A.
 const PLANES: usize = 4;
@@ -57,6 +61,32 @@ impl Dense {
             step(count);
         }
         Ok(hint)
+    }
+
+    /// The hint of a matrix at the start of a section, into a section of its own.
+    ///
+    /// # Errors
+    /// Storage errors.
+    pub fn write_hint(
+        &self,
+        seed: &PublicSeed,
+        layout: PanelLayout,
+        [matrix, hint]: [Section; 2],
+        out: &dyn Sink,
+    ) -> Result<()> {
+        let (height, done) = ((HINT / (4 * self.n)).next_multiple_of(PANEL_ROWS), Cell::new(0));
+        let step = |panels: usize| {
+            done.set(done.get() + panels as u64);
+            out.progress("hint", done.get(), layout.panels() as u64);
+        };
+        for first in (0..layout.rows()).step_by(height) {
+            let rows = first..layout.rows().min(first + height);
+            let read = |at, bytes: &mut [u8]| out.read_at(matrix, at, bytes);
+            let words = self.hint(seed, layout, rows, read, step)?;
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            out.write_at(hint, (first * self.n * 4) as u64, &bytes)?;
+        }
+        Ok(())
     }
 
     /// Column j of A, as a pass takes it.
