@@ -140,5 +140,5 @@ pub fn record(hint: &[u8], fresh: &[u16], s: &[i32]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(read(&fresh, &masks, FRESH_BITS).collect())
 }
 
-#[cfg(all(test, feature = "server"))]
+#[cfg(test)]
 mod tests;

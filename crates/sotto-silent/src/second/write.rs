@@ -67,7 +67,7 @@ impl<'a> Hints<'a> {
 
 impl Rows for Hints<'_> {
     fn records(&self) -> u64 {
-        self.cut.blocks
+        self.cut.second().cols() as u64
     }
 
     fn record_bytes(&self) -> usize {

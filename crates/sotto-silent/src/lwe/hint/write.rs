@@ -32,11 +32,6 @@ impl<'a> Panels<'a> {
         Ok(Panels { ring, layout, blocks, at: at.into(), out })
     }
 
-    /// The layout of the matrix.
-    pub fn layout(&self) -> &PanelLayout {
-        &self.layout
-    }
-
     /// `H_r = sum_k a_k(1/X) d_{r,k}(X)` for some rows r of one panel: `hear` is told n words of each.
     ///
     /// # Errors
