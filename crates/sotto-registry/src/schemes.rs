@@ -9,6 +9,10 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &simplepir::ENTRY,
     #[cfg(feature = "simplepir")]
     &simplepir::VERIFIED,
+    #[cfg(feature = "doublepir")]
+    &doublepir::ENTRY,
+    #[cfg(feature = "ypir")]
+    &ypir::ENTRY,
     #[cfg(feature = "ypir-sp")]
     &ypir_sp::ENTRY,
     #[cfg(feature = "fspiral")]

@@ -31,20 +31,34 @@ const MOST: f64 = 32_896.0;
 /// Variance proxies of errors with what comes of secrets, and of what was rounded away of words and keys; and the margin that
 /// is left to both by what is merely bounded.
 pub fn variances_and_margin(words: u64, bits: Bits) -> ([f64; 2], f64) {
-    let q = Q as f64;
-    let unit = |kept: u32| q * (-f64::from(kept)).exp2();
+    let switches =
+        |key_error: f64, norm: f64| steps::inspiring(N, &DIGITS, (Q as f64).log2(), key_error, norm);
+    let ([errors, roundings], margin) = sample_variances_and_margin(words, bits);
+    let lost = steps::truncated(0.0, Q_BITS.saturating_sub(bits.keys));
+    ([errors + switches(SIGMA * SIGMA, NORM), roundings + switches(lost, 0.0)], margin)
+}
+
+/// The same for a sample that nobody packs.
+pub fn sample_variances_and_margin(words: u64, bits: Bits) -> ([f64; 2], f64) {
+    let unit = |kept: u32| Q as f64 * (-f64::from(kept)).exp2();
     let vector = words as f64 * MOST * MOST;
-    let switches = |key_error: f64, norm: f64| steps::inspiring(N, &DIGITS, q.log2(), key_error, norm);
     let mask = unit(bits.mask).powi(2) * NORM / 4.0;
-    let errors = vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM) + mask;
-    let lost = |dropped| steps::truncated(0.0, dropped);
-    let roundings = vector * lost(bits.dropped()) + switches(lost(Q_BITS.saturating_sub(bits.keys)), 0.0);
+    let errors = vector * SIGMA * SIGMA + mask;
+    let roundings = vector * steps::truncated(0.0, bits.dropped());
     let margin = unit(P_LOG2 + 1) - unit(bits.body + 1) - MOST / 2.0;
     ([errors, roundings], margin)
 }
 
 /// Bound on log2 of the probability that any of `numbers` numbers comes out wrong.
 pub fn number_failure_log2(numbers: u64, words: u64, bits: Bits) -> f64 {
-    let (variances, margin) = variances_and_margin(words, bits);
+    failure_log2(numbers, variances_and_margin(words, bits))
+}
+
+/// The same for numbers of samples that nobody packs.
+pub fn sample_failure_log2(numbers: u64, words: u64, bits: Bits) -> f64 {
+    failure_log2(numbers, sample_variances_and_margin(words, bits))
+}
+
+fn failure_log2(numbers: u64, (variances, margin): ([f64; 2], f64)) -> f64 {
     if margin > 0.0 { failure_apart_log2(margin, variances, numbers as f64) } else { 0.0 }
 }

@@ -42,6 +42,9 @@ pub const DIGITS: Digits = Digits { count: 2, base_log2: 16, drop_log2: 18 };
 /// Log2 of the plain modulus: two bytes of a record are one number.
 pub const P_LOG2: u32 = 16;
 
+/// Work of a packed coefficient: what is done once the passes are through, by measurement.
+pub const PACKED_OPS: u64 = 6000;
+
 /// Bytes of a record in one packed ciphertext.
 pub const GROUP_BYTES: usize = 2 * N;
 

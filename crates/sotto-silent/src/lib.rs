@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
+//! | [`second`] | two passes: rows of the hint are fetched like rows of a table |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
@@ -25,4 +26,10 @@ pub mod matrix;
 pub mod packed;
 #[cfg(feature = "server")]
 pub mod samples;
+pub mod second;
 pub mod vector;
+
+/// log2 of a sum of probabilities that are given in log2, and at most 0.
+pub fn log2_sum(parts: impl IntoIterator<Item = f64>) -> f64 {
+    parts.into_iter().fold(f64::NEG_INFINITY, sotto_lattice::noise::log2_sum).min(0.0)
+}

@@ -6,9 +6,11 @@
 //! | [`ring`] | the modulus, the public blocks, switching between moduli |
 //! | [`encrypt`] | encrypted unit vectors, and the masks they are read with |
 //! | [`hint`] | rows of the hint, from panels of the matrix |
+//! | [`update`] | rows of a hint follow changed bytes |
 //! | [`bound`] | the noise bound: from (l, m, b, t) to a failure probability |
 
 pub mod bound;
 pub mod encrypt;
 pub mod hint;
 pub mod ring;
+pub mod update;

@@ -6,6 +6,8 @@
 //! ```
 
 use crate::lattice::{self, N, digit_bytes, mask_bytes};
+use crate::matrix::Place;
+use crate::samples::{self, Samples};
 use crate::vector::Bits;
 use rayon::prelude::*;
 use sotto_core::{Misuse, Result, Section, Sink};
@@ -14,8 +16,10 @@ use sotto_lattice::inspiring::{Descent, Inspiring};
 use sotto_lattice::ring::Level;
 use sotto_math::basis::round_to_bits;
 use sotto_math::bits;
+use sotto_math::matrix::PanelLayout;
 use sotto_math::tiles::{Strip, TileLayout, Turned, gather, scan_turned};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where digits and masks lie, and what packs with them.
 pub struct Packed {
@@ -51,6 +55,30 @@ impl Packed {
         firsts.sort_unstable();
         firsts.dedup();
         firsts.into_iter().map(|first| first..self.groups.min(first + TOGETHER)).collect()
+    }
+
+    /// Writes the digits and masks of some groups of a matrix that is written already, right behind it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_all(
+        &self,
+        layout: PanelLayout,
+        matrix: impl Into<Place>,
+        groups: Vec<Range<usize>>,
+        out: &dyn Sink,
+    ) -> Result<()> {
+        let (samples, Place { section, start }) = (Samples::new(layout)?, matrix.into());
+        let steps = groups.iter().map(|groups| groups.len() * samples::STEPS + self.steps());
+        let (done, total) = (AtomicU64::new(0), steps.sum::<usize>() as u64);
+        let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        out.progress("digits", 0, total);
+        for groups in groups {
+            let read = |at, bytes: &mut [u8]| out.read_at(section, start + at, bytes);
+            let of_group = |group| samples.of_group(group, read, step);
+            self.write(groups, of_group, step, (out, section, start + layout.bytes() as u64))?;
+        }
+        Ok(())
     }
 
     /// Steps of writing groups together, besides those of their samples.

@@ -5,9 +5,11 @@
 //! coefficient of `sum_k a_k d_k(1/X) s`: the mask is `sum_k a_k(X) d_k(1/X)`, one transform for each N numbers of the table.
 
 use crate::lattice::{self, GROUP_BYTES, N};
+use crate::vector::Bits;
 use rayon::prelude::*;
 use sotto_core::{Error, Misuse, Result, Sure};
 use sotto_lattice::ring::Ring;
+use sotto_math::basis::round_to_bits;
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::{Accumulator, Automorphism};
@@ -20,6 +22,9 @@ const STRIP_COLUMNS: usize = STRIP * N;
 
 /// Numbers in a panel: each is two rows of bytes.
 const NUMBERS: usize = PANEL_ROWS / 2;
+
+/// Bits of the lower half of a query's word.
+const HALF: u32 = 25;
 
 /// Steps of one group's masks.
 pub const STEPS: usize = GROUP_BYTES / PANEL_ROWS;
@@ -75,6 +80,37 @@ impl Samples {
         Ok(masks)
     }
 
+    /// A sample of products that nobody packs: `numbers` has one number for each word of a query's vector. The mask, and the
+    /// product alone for a body, in the bits that are sent.
+    pub fn of_numbers(&self, words: &[u64], numbers: &[i16], bits: Bits) -> [Vec<u64>; 2] {
+        let (plan, q) = (self.ring.plan(), self.ring.q());
+        let (mut sum, mut slots, mut mask) = (plan.accumulator(), Vec::with_capacity(N), vec![0; N]);
+        for (numbers, block) in numbers.chunks(N).zip(&self.blocks) {
+            slots.clear();
+            slots.extend(numbers.iter().map(|number| residue(i64::from(*number))));
+            slots.resize(N, 0);
+            plan.forward(&mut slots);
+            plan.mul_acc_wide(&mut sum, &slots, block);
+        }
+        slots.resize(N, 0);
+        plan.take(&mut sum, &mut slots);
+        self.inverse.apply(&slots, &mut mask);
+        plan.inverse(&mut mask);
+        let rounded = |x: &[u64], bits| {
+            let mut out = vec![0; x.len()];
+            round_to_bits(q, x, bits, &mut out);
+            out
+        };
+        // Both halves of a word have 25 bits, and a number 16: sums of 2^20 products are below 2^61.
+        let [low, high] = words.iter().zip(numbers).fold([0i64; 2], |[low, high], (word, number)| {
+            let number = i64::from(*number);
+            [low + (word & ((1 << HALF) - 1)) as i64 * number, high + (word >> HALF) as i64 * number]
+        });
+        let product = (i128::from(low) + (i128::from(high) << HALF)) << bits.dropped();
+        let product = q.reduce_u128((product + (i128::from(q.value()) << 64)) as u128);
+        [rounded(&mask, bits.mask), rounded(&[product], bits.body)]
+    }
+
     fn of_panel(
         &self,
         space: &mut Workspace,
@@ -99,7 +135,9 @@ impl Samples {
                 let [low, high] = &space.rows;
                 for ((low, high), block) in low.chunks_exact(N).zip(high.chunks_exact(N)).zip(blocks) {
                     space.numbers.clear();
-                    space.numbers.extend(low.iter().zip(high).map(|(low, high)| residue(*low, *high)));
+                    space
+                        .numbers
+                        .extend(low.iter().zip(high).map(|(low, high)| residue(number(*low, *high))));
                     plan.forward(&mut space.numbers);
                     plan.mul_acc_wide(sum, &space.numbers, block);
                 }
@@ -115,10 +153,14 @@ impl Samples {
     }
 }
 
-/// A number modulo q: the first byte and 256 times the second, both signed.
-fn residue(low: i8, high: i8) -> u64 {
-    let number = i64::from(low) + 256 * i64::from(high);
+/// A number modulo q.
+fn residue(number: i64) -> u64 {
     (number as u64).wrapping_add(lattice::Q & (number >> 63) as u64)
+}
+
+/// The number that two rows of bytes have in a column: the first byte and 256 times the second, both signed.
+fn number(low: i8, high: i8) -> i64 {
+    i64::from(low) + 256 * i64::from(high)
 }
 
 /// One thread's buffers: a megabyte and a half.

@@ -2,7 +2,9 @@
 //!
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
-use crate::lattice::{self, KEY_MASKS, LAW, N, P_LOG2, Q_BITS, SIGMA};
+mod wire;
+
+use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, P_LOG2, Q_BITS, SIGMA};
 use sotto_core::{CryptoRng, Result};
 use sotto_lattice::encrypt::{Errors, truncate};
 use sotto_lattice::inspiring::Inspiring;
@@ -10,6 +12,7 @@ use sotto_lattice::ring::{Level, Ring};
 use sotto_lattice::secret::Secret;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
+use std::ops::RangeInclusive;
 use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
@@ -26,6 +29,24 @@ pub struct Bits {
     pub body: u32,
 }
 
+/// Bits of a vector's word.
+pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
+
+/// Bits of a key's coefficient.
+pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
+
+/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
+pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
+
+/// Bodies of both keys of a vector.
+pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
+
+/// Work of drawing an error and of the transforms for one word, by measurement.
+pub const WORD_OPS: u64 = 14_000;
+
+/// Work of a vector's keys, by measurement.
+pub const KEYS_OPS: u64 = 400_000_000;
+
 impl Bits {
     /// How many low bits of a vector's word are not sent.
     pub fn dropped(&self) -> u32 {
@@ -39,6 +60,7 @@ pub fn largest(kept_bits: u32) -> u64 {
 }
 
 /// An encrypted unit vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encrypted {
     /// The top bits of its words.
     pub words: Vec<u64>,
@@ -102,12 +124,13 @@ impl Encryption {
         (Encrypted { words: out, keys }, secret)
     }
 
-    /// The numbers of one packed ciphertext, 16 bits each: `p (b / 2^body - a s / 2^mask)` to the nearest integer.
+    /// The numbers of one packed ciphertext, 16 bits each: `p (b / 2^body - a s / 2^mask)` to the nearest integer. There are as
+    /// many as the body has coefficients.
     ///
     /// The product is exact: its coefficients are below `N 2^mask`, which is below q / 2 for a mask of at most 37 bits.
     ///
     /// # Panics
-    /// If either polynomial is not `N` long.
+    /// If the mask is not `N` long.
     pub fn numbers(&self, secret: &Secret, bits: Bits, mask: &[u64], body: &[u64]) -> Zeroizing<Vec<u16>> {
         let ring = &self.ring;
         let mut product = Zeroizing::new(mask.to_vec());

@@ -8,67 +8,34 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
-use sotto_silent::lwe::encrypt::{Encryption, mask};
-use sotto_silent::lwe::hint;
+use sotto_silent::lwe::encrypt::{Encryption, mask, read};
+use sotto_silent::lwe::hint::Taking;
 use sotto_silent::lwe::ring::{self, Ring};
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.
 pub struct Prepare {
     params: Params,
-    ring: Ring,
-    hint: HugeWords,
-    /// Bytes of a word that a chunk boundary cut.
-    cut: Vec<u8>,
+    hint: Taking,
 }
 
 impl sotto_core::Prepare<SimplePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare {
-            params: params.clone(),
-            ring: Ring::new()?,
-            hint: HugeWords::default(),
-            cut: Vec::new(),
-        })
+        Ok(Prepare { params: params.clone(), hint: Taking::new(params.hint_bytes()) })
     }
 
     fn needs(&self) -> Vec<ArtifactNeed> {
-        vec![ArtifactNeed { artifact: Artifact::Hint, bytes: self.params.hint_bytes() }]
+        vec![self.hint.need()]
     }
 
     fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
-        if from != Artifact::Hint || chunk.len() as u64 > self.params.hint_bytes() - self.absorbed() {
-            return Err(Misuse::UnexpectedArtifact(from.name()).into());
-        }
-        if !self.hint.has_room() {
-            self.hint = hint::room(self.params.hint_bytes())?;
-        }
-        let missing = if self.cut.is_empty() { 0 } else { 4 - self.cut.len() };
-        let (head, rest) = chunk.split_at(missing.min(chunk.len()));
-        self.cut.extend_from_slice(head);
-        if let Ok(word) = <[u8; 4]>::try_from(self.cut.as_slice()) {
-            self.cut.clear();
-            ring::take_words("hint", &[word], &mut self.hint)?;
-        }
-        let (words, tail) = rest.as_chunks::<4>();
-        ring::take_words("hint", words, &mut self.hint)?;
-        self.cut.extend_from_slice(tail);
-        Ok(())
+        self.hint.absorb(from, chunk)
     }
 
     fn finish(self) -> Result<Client> {
-        let (got, need) = (self.absorbed(), self.params.hint_bytes());
-        if got != need {
-            return Err(Misuse::NotPrepared { artifact: Artifact::Hint.name(), got, need }.into());
-        }
-        let encryption = Encryption::new(self.ring, self.params.blocks());
-        Ok(Client { params: self.params, encryption, hint: self.hint })
-    }
-}
-
-impl Prepare {
-    fn absorbed(&self) -> u64 {
-        self.hint.len() as u64 * 4 + self.cut.len() as u64
+        let hint = self.hint.finish()?;
+        let encryption = Encryption::new(Ring::new()?, self.params.blocks());
+        Ok(Client { params: self.params, encryption, hint })
     }
 }
 
@@ -107,11 +74,6 @@ impl sotto_core::Client<SimplePir> for Client {
         if words.len() != pending.mask.len() {
             return Err(Misuse::Foreign("ticket").into());
         }
-        let raise = 32 - self.params.answer_bits();
-        let bytes = words.iter().zip(pending.mask.iter()).map(|(word, mask)| {
-            let phase = (word << raise).wrapping_sub(*mask);
-            (phase.wrapping_add(1 << 23) >> 24) as u8
-        });
-        Ok(Record::new(bytes.collect()))
+        Ok(Record::new(read(&words, &pending.mask, self.params.answer_bits()).collect()))
     }
 }

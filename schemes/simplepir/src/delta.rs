@@ -17,16 +17,15 @@
 
 use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result, wire};
-use sotto_silent::lwe::ring::{N, Q};
+use sotto_silent::lwe::hint::ROW_BYTES;
+use sotto_silent::lwe::ring::Q;
 pub use sotto_silent::matrix::Entry;
 
 const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
 const HEADER: usize = 16;
 const ENTRY: usize = 10;
-/// Bytes of a row's words.
-pub(crate) const ROW_WORDS: usize = 4 * N;
-const ROW: usize = 4 + ROW_WORDS;
+const ROW: usize = 4 + ROW_BYTES;
 
 /// Most entries by which a row's change is shorter than the row.
 pub const MOST_ENTRIES: usize = ROW / ENTRY;

@@ -14,8 +14,7 @@
 //! | [`client`] | prepare, query, recover |
 //! | [`delta`] | the bytes that move a hint to the next epoch |
 //! | [`update`] | applying them |
-//! | `server` | open, answer (feature `server`) |
-//! | `encode` | the matrix and its hint (feature `server`) |
+//! | `server` | encode, open, answer (feature `server`) |
 //! | `revise` | changed bytes, in matrix and hint (feature `server`) |
 //! | [`verified`] | `verisimplepir/1`: answers that are verified against the very table |
 #![forbid(unsafe_code)]
@@ -23,8 +22,6 @@
 
 pub mod client;
 pub mod delta;
-#[cfg(feature = "server")]
-pub mod encode;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]

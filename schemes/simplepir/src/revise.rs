@@ -1,13 +1,13 @@
 //! Moving an image to the next epoch: the changed bytes, the hint rows they touch, and the delta.
 
 use crate::SimplePir;
-use crate::delta::{self, Entry, MOST_ENTRIES, ROW_WORDS};
+use crate::delta::{self, Entry, MOST_ENTRIES};
 use crate::params::Params;
 use crate::server::HINT;
-use crate::update::ReversedBlocks;
 use rayon::prelude::*;
 use sotto_core::{Artifact, Change, Result, Revise, Section, Sink};
 use sotto_silent::lwe::ring::Ring;
+use sotto_silent::lwe::update::ReversedBlocks;
 use sotto_silent::matrix::write_changes;
 
 const DELTA: Section = Section::Public(Artifact::HintDelta);
@@ -39,15 +39,7 @@ fn write_hint(params: &Params, entries: &[Entry], out: &dyn Sink) -> Result<()> 
     out.reserve(DELTA, delta::row_offset(count, whole.len()))?;
     out.write_at(DELTA, 0, &bytes)?;
 
-    let update = |changes: &[Entry]| -> Result<Option<(u32, [u8; ROW_WORDS])>> {
-        let Some(first) = changes.first() else { return Ok(None) };
-        let mut words = [0; ROW_WORDS];
-        let offset = u64::from(first.row) * ROW_WORDS as u64;
-        out.read_at(HINT, offset, &mut words)?;
-        blocks.add_to_row(&ring, changes, &mut words)?;
-        out.write_at(HINT, offset, &words)?;
-        Ok(Some((first.row, words)))
-    };
+    let update = |changes: &[Entry]| blocks.write_row(&ring, changes, HINT, out);
     single.par_iter().try_for_each(|changes| update(changes).map(drop))?;
     whole.par_iter().enumerate().try_for_each(|(i, changes)| {
         let Some((row, words)) = update(changes)? else { return Ok(()) };

@@ -5,7 +5,9 @@ use crate::message::{Answer, Query};
 use crate::params::Params;
 use sotto_core::{Artifact, Held, Image, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
-use sotto_silent::matrix::{BATCH, Matrix};
+use sotto_silent::lwe::hint::write_hint;
+use sotto_silent::lwe::ring::round;
+use sotto_silent::matrix::{BATCH, Matrix, write_matrix};
 use std::sync::Arc;
 
 /// Where a client's hint lies in an image.
@@ -21,7 +23,10 @@ impl sotto_core::Server<SimplePir> for Server {
     type Session = ();
 
     fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
-        crate::encode::encode(params, rows, out)
+        out.reserve(Section::Resident, params.matrix_bytes())?;
+        out.reserve(HINT, params.hint_bytes())?;
+        write_matrix(params.layout(), Section::Resident, rows, out)?;
+        write_hint(params.layout(), Section::Resident, HINT, out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
@@ -58,27 +63,5 @@ impl Server {
             round(words, self.params.query_bits(), self.params.answer_bits());
         }
         y.into_iter().map(Answer).collect()
-    }
-}
-
-/// Keeps the top t of b bits, rounded to nearest. Bits above b are the wrap of 2^b and are dropped.
-fn round(words: &mut [u32], b: u32, t: u32) {
-    let half = if t < b { 1 << (b - t - 1) } else { 0 };
-    let mask = u32::MAX >> (32 - t);
-    words.iter_mut().for_each(|y| *y = (y.wrapping_add(half) >> (b - t)) & mask);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::round;
-
-    #[test]
-    fn rounding_wraps_at_the_top() {
-        let mut words = [0, 1 << 15, (1 << 15) - 1, (1 << 26) - 1, 1 << 26, u32::MAX];
-        round(&mut words, 26, 10);
-        assert_eq!(words, [0, 1, 0, 0, 0, 0]);
-        let mut whole = [5, u32::MAX];
-        round(&mut whole, 32, 32);
-        assert_eq!(whole, [5, u32::MAX]);
     }
 }

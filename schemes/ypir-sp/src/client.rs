@@ -49,7 +49,7 @@ impl sotto_core::Client<YpirSp> for Client {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
         }
         let (encrypted, secret) = self.encryption.unit(m, index.0 as u32, self.params.bits(), rng);
-        Ok((One(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
+        Ok((One(Query(encrypted)), Pending { secret }))
     }
 
     /// The paper's Extract: decrypt each packed ciphertext, and round to the nearest number.

@@ -1,18 +1,15 @@
 //! Query and answer: words of fixed numbers of bits, packed without gaps, least significant bit first; bits that fill up the
 //! last byte of a part are zero.
 
-use crate::params::{KEY_BODIES, Params};
+use crate::params::Params;
 use sotto_core::{Params as _, PeerMisbehaved, Result, Wire, wire};
 use sotto_math::bits;
 use sotto_silent::lattice::N;
-use sotto_silent::vector::largest;
+use sotto_silent::vector::Encrypted;
 
 /// An encrypted unit vector, and the bodies of the keys that pack what comes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Query {
-    pub(crate) words: Vec<u64>,
-    pub(crate) keys: Vec<Vec<u128>>,
-}
+pub struct Query(pub(crate) Encrypted);
 
 /// For each group of a record's numbers, mask and body of a packed ciphertext.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,24 +21,13 @@ impl Wire<Params> for Query {
     }
 
     fn put(&self, params: &Params, out: &mut Vec<u8>) {
-        let widths = params.bits();
-        bits::pack_words(&self.words, widths.query, out);
-        self.keys.iter().for_each(|body| bits::pack(body, widths.keys, out));
+        self.0.put(params.bits(), out);
     }
 
     fn take(params: &Params, bytes: &[u8]) -> Result<Self> {
         wire::exact("query", bytes, Self::size(params))?;
-        let bad = || PeerMisbehaved::NotCanonical("query");
-        let widths = params.bits();
-        let vector = bits::packed_len(widths.query, params.m()).and_then(|len| bytes.split_at_checked(len));
-        let (vector, keys) = vector.ok_or_else(bad)?;
-        let words = bits::unpack_words(vector, widths.query, params.m());
-        let words = words.filter(|words| words.iter().all(|word| *word <= largest(widths.query)));
-        // As many as there are, since the length was right.
-        let keys = keys.chunks(keys.len() / KEY_BODIES).map(|body| bits::unpack(body, widths.keys, N));
-        let reduced = |body: &Vec<u128>| body.iter().all(|word| *word <= u128::from(largest(widths.keys)));
-        let keys: Option<Vec<Vec<u128>>> = keys.map(|body| body.filter(reduced)).collect();
-        Ok(Query { words: words.ok_or_else(bad)?, keys: keys.ok_or_else(bad)? })
+        let encrypted = Encrypted::take(bytes, params.m(), params.bits());
+        Ok(Query(encrypted.ok_or(PeerMisbehaved::NotCanonical("query"))?))
     }
 }
 

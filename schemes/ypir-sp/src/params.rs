@@ -5,8 +5,8 @@ use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
-use sotto_silent::lattice::{self, DIGITS, N, P_LOG2, PUBLIC_SEED, Q_BITS, SET};
-use sotto_silent::vector::Bits;
+use sotto_silent::lattice::{self, N, PACKED_OPS, PUBLIC_SEED, SET};
+use sotto_silent::vector::{Bits, Encrypted, KEY_BITS, KEYS_OPS, MASK_BITS, QUERY_BITS, WORD_OPS};
 use sotto_silent::{bound, lattice::SIGMA};
 use std::ops::RangeInclusive;
 
@@ -15,24 +15,6 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
 /// Most records. Their noise alone stops a little above, by the bits of a query's words.
 pub const MAX_RECORDS: u64 = 1 << 20;
-
-/// Bits of a query's word.
-pub const QUERY_BITS: RangeInclusive<u8> = 32..=Q_BITS as u8;
-
-/// Bits of a key's coefficient.
-pub const KEY_BITS: RangeInclusive<u8> = 40..=Q_BITS as u8;
-
-/// Bits of a mask in an answer; up to 37 the client's product with it is exact.
-pub const MASK_BITS: RangeInclusive<u8> = P_LOG2 as u8 + 2..=37;
-
-/// Work of drawing an error and of the transforms for one query word, by measurement.
-const WORD_OPS: u64 = 14_000;
-
-/// Work of a client's keys, by measurement.
-const KEYS_OPS: u64 = 400_000_000;
-
-/// Work of a packed coefficient: what is done once the passes are through.
-const PACKED_OPS: u64 = 6000;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,7 +50,7 @@ impl ParamsLiteral {
 
     /// Bytes of a query: its words, and the bodies of two keys.
     pub fn query_bytes(&self) -> u64 {
-        packed(self.records, self.query_bits) + KEY_BODIES as u64 * packed(N as u64, self.key_bits)
+        Encrypted::bytes(self.records, self.bits())
     }
 
     /// Bytes of an answer: a mask and a body for each group.
@@ -92,9 +74,6 @@ impl ParamsLiteral {
         bound::number_failure_log2(self.record_bytes.div_ceil(2), self.records, self.bits())
     }
 }
-
-/// Bodies of both keys of a query.
-pub const KEY_BODIES: usize = 2 * DIGITS.count as usize;
 
 /// Bytes that hold `words` words of `bits` bits.
 fn packed(words: u64, bits: u8) -> u64 {

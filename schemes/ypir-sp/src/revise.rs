@@ -3,7 +3,6 @@
 
 use crate::YpirSp;
 use crate::params::Params;
-use crate::server::write_digits;
 use sotto_core::{Change, Params as _, Result, Revise, Section, Sink};
 use sotto_silent::lattice::GROUP_BYTES;
 use sotto_silent::matrix::write_changes;
@@ -15,6 +14,6 @@ impl Revise for YpirSp {
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         let entries = write_changes(params.layout(), Section::Resident, changes, out)?;
         let touched = entries.iter().map(|entry| entry.row as usize / GROUP_BYTES);
-        write_digits(params, &packed, packed.together(touched), out)
+        packed.write_all(params.layout(), Section::Resident, packed.together(touched), out)
     }
 }

@@ -1,10 +1,9 @@
 //! Choosing a matrix for a table: tall records cost packing and bytes down, many records bytes up.
 
-use crate::params::{
-    KEY_BITS, MASK_BITS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, QUERY_BITS, server_ops,
-};
+use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, server_ops};
 use sotto_core::{Goal, ParamsError, Result, Shape, work};
 use sotto_silent::lattice::{GROUP_BYTES, PUBLIC_SEED, SET};
+use sotto_silent::vector::{KEY_BITS, MASK_BITS, QUERY_BITS};
 
 /// The cheapest literal for a table.
 ///

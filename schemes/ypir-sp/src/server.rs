@@ -9,10 +9,7 @@ use sotto_math::matrix::{QueryPlanes, scan_planes};
 use sotto_math::tiles::Turned;
 use sotto_silent::matrix::{Matrix, write_matrix};
 use sotto_silent::packed::Packed;
-use sotto_silent::samples::{self, Samples};
-use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
@@ -37,7 +34,7 @@ impl sotto_core::Server<YpirSp> for Server {
         let packed = Packed::new(params.groups(), params.bits())?;
         out.reserve(Section::Resident, params.literal().matrix_bytes() + packed.bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
-        write_digits(params, &packed, packed.together(0..params.groups()), out)
+        packed.write_all(params.layout(), Section::Resident, packed.together(0..params.groups()), out)
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
@@ -66,7 +63,7 @@ impl sotto_core::Server<YpirSp> for Server {
 }
 
 impl Server {
-    fn prepare(&self, query: &Query) -> Result<Prepared> {
+    fn prepare(&self, Query(query): &Query) -> Result<Prepared> {
         let planes = QueryPlanes::from_u64(&query.words, self.params.planes(), self.matrix.layout());
         let bad = || PeerMisbehaved::NotCanonical("query");
         Ok(Prepared { planes, keys: self.packed.keys(&query.keys).ok_or_else(bad)? })
@@ -81,26 +78,4 @@ impl Server {
         let (_, digits) = self.matrix.parts();
         self.packed.pack(digits, &keys, &products).into_iter().map(Answer).collect()
     }
-}
-
-/// Writes the digits of some groups, which the matrix has already.
-pub(crate) fn write_digits(
-    params: &Params,
-    packed: &Packed,
-    groups: Vec<Range<usize>>,
-    out: &dyn Sink,
-) -> Result<()> {
-    let samples = Samples::new(params.layout())?;
-    let start = params.literal().matrix_bytes();
-    let total =
-        groups.iter().map(|groups| groups.len() * samples::STEPS + packed.steps()).sum::<usize>() as u64;
-    let done = AtomicU64::new(0);
-    let step = || out.progress("digits", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-    out.progress("digits", 0, total);
-    for groups in groups {
-        let read = |at, bytes: &mut [u8]| out.read_at(Section::Resident, at, bytes);
-        let of_group = |group| samples.of_group(group, read, step);
-        packed.write(groups, of_group, step, (out, Section::Resident, start))?;
-    }
-    Ok(())
 }

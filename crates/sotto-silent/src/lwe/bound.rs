@@ -80,7 +80,7 @@ pub fn deviation_and_margin(columns: u64, query_bits: u8, answer_bits: u8) -> (f
 }
 
 /// Variance proxies of the roundings of query words and of the errors; `scale` is what an error of 1 is worth.
-fn proxies(columns: u64, scale: f64) -> [f64; 2] {
+pub(crate) fn proxies(columns: u64, scale: f64) -> [f64; 2] {
     let squares = 14f64.exp2() * columns as f64;
     [squares * noise::uniform(1.0), squares * (SIGMA * scale).powi(2)]
 }

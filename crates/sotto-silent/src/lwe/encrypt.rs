@@ -75,3 +75,17 @@ pub fn mask(hint: &[u32], s: &[i32], to: impl Fn(u64) -> u32) -> Zeroizing<Vec<u
     dot_rows(hint, N, s, &mut sums);
     Zeroizing::new(sums.iter().map(|sum| to(ring::reduce(*sum))).collect())
 }
+
+/// The bytes that words of `bits` bits stand for, once these masks modulo 2^32 are taken off: to the nearest.
+pub fn read<'a>(words: &'a [u32], masks: &'a [u32], bits: u32) -> impl Iterator<Item = u8> + 'a {
+    words.iter().zip(masks).map(move |(word, mask)| {
+        let phase = (word << (32 - bits)).wrapping_sub(*mask);
+        (phase.wrapping_add(1 << 23) >> 24) as u8
+    })
+}
+
+/// The product of a row of a hint that was rounded to `bits` bits with s, modulo 2^32.
+pub fn rounded_mask(row: &[u32], bits: u32, s: &[i32]) -> u32 {
+    let sum = row.iter().zip(s).fold(0u32, |sum, (h, s)| sum.wrapping_add(h.wrapping_mul(*s as u32)));
+    sum << (32 - bits)
+}

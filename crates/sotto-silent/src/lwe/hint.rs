@@ -1,12 +1,21 @@
 //! Rows of the hint H = D A, from panels of D that come strip by strip. Encoders read them back from an image, and a client of
 //! `verisimplepir/1` from the stream of the table.
 
-use super::ring::{N, Ring};
-use sotto_core::{Result, Sure};
+#[cfg(feature = "server")]
+mod write;
+
+use super::ring::{N, Ring, take_words};
+use sotto_core::{Artifact, ArtifactNeed, Misuse, Result, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::ntt::Accumulator;
 use sotto_pages::HugeWords;
+use std::ops::Range;
+#[cfg(feature = "server")]
+pub use write::{Panels, Workspace, write_hint};
+
+/// Bytes of a row: n words of four bytes.
+pub const ROW_BYTES: usize = 4 * N;
 
 /// Ring blocks taken from a panel at once: the piece they make stays in a core's second-level cache while
 /// its 64 rows are read out of it.
@@ -27,14 +36,21 @@ pub struct PanelHint {
 }
 
 impl PanelHint {
-    /// Adds `sum_k a_k(1/X) d_{r,k}(X)` over the blocks k of one strip, for the first `rows` rows r of its panel.
+    /// Adds `sum_k a_k(1/X) d_{r,k}(X)` over the blocks k of one strip, for some rows r of its panel.
     ///
     /// `blocks` has the values of a_k(1/X), and `piece` the strip's bytes.
-    pub fn add(&mut self, ring: &Ring, layout: &PanelLayout, blocks: &[Vec<u64>], rows: usize, piece: &[u8]) {
+    pub fn add(
+        &mut self,
+        ring: &Ring,
+        layout: &PanelLayout,
+        blocks: &[Vec<u64>],
+        rows: Range<usize>,
+        piece: &[u8],
+    ) {
         self.sums.resize_with(PANEL_ROWS, || ring.plan().accumulator());
         self.d.clear();
         self.d.resize(blocks.len() * N, 0);
-        for (r, sum) in self.sums.iter_mut().enumerate().take(rows) {
+        for (r, sum) in self.sums.iter_mut().enumerate().take(rows.end).skip(rows.start) {
             let row =
                 self.d.get_mut(..piece.len() / PANEL_ROWS).sure("a strip has no more columns than blocks");
             layout.signed_row_of_panel(piece, r, row);
@@ -44,15 +60,29 @@ impl PanelHint {
         }
     }
 
-    /// Hands out the first `rows` rows, n words below Q each, and starts on the next panel.
-    pub fn finish(&mut self, ring: &Ring, rows: usize, mut out: impl FnMut(&[u64])) {
+    /// Hands out these rows, n words below Q each, and starts on the next panel.
+    pub fn finish(&mut self, ring: &Ring, rows: Range<usize>, mut out: impl FnMut(&[u64])) {
         self.h.resize(N, 0);
-        for sum in self.sums.iter_mut().take(rows) {
+        for sum in self.sums.iter_mut().take(rows.end).skip(rows.start) {
             ring.plan().take(sum, &mut self.h);
             ring.plan().inverse(&mut self.h);
             out(&self.h);
         }
     }
+}
+
+/// `sum_k a_k(1/X) d_k(X)` for one row of bytes, in residues: n words. `blocks` has the values of a_k(1/X).
+pub fn row(ring: &Ring, blocks: &[Vec<u64>], bytes: &[i8]) -> Vec<u64> {
+    let (mut sum, mut h) = (ring.plan().accumulator(), vec![0; N]);
+    let (whole, rest) = bytes.as_chunks::<N>();
+    let mut last = [0; N];
+    last.iter_mut().zip(rest).for_each(|(last, byte)| *last = *byte);
+    for (d, block) in whole.iter().chain((!rest.is_empty()).then_some(&last)).zip(blocks) {
+        ring.plan().forward_i8_mul_acc(d, block, &mut sum);
+    }
+    ring.plan().take(&mut sum, &mut h);
+    ring.plan().inverse(&mut h);
+    h
 }
 
 /// Room for a hint of so many bytes.
@@ -62,4 +92,64 @@ impl PanelHint {
 pub fn room(bytes: u64) -> Result<HugeWords> {
     let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
     Ok(HugeWords::with_room(words)?)
+}
+
+/// A hint that a client is taking in.
+pub struct Taking {
+    bytes: u64,
+    words: HugeWords,
+    /// Bytes of a word that a chunk boundary cut.
+    cut: Vec<u8>,
+}
+
+impl Taking {
+    /// One of so many bytes. There is no room for it before its first bytes, so that absurd parameters cost little.
+    pub fn new(bytes: u64) -> Self {
+        Taking { bytes, words: HugeWords::default(), cut: Vec::new() }
+    }
+
+    /// What is to be fetched.
+    pub fn need(&self) -> ArtifactNeed {
+        ArtifactNeed { artifact: Artifact::Hint, bytes: self.bytes }
+    }
+
+    fn taken(&self) -> u64 {
+        self.words.len() as u64 * 4 + self.cut.len() as u64
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// [`Misuse::UnexpectedArtifact`] for another artifact, or more of it than there is; words that are not reduced.
+    pub fn absorb(&mut self, from: Artifact, chunk: &[u8]) -> Result<()> {
+        if from != Artifact::Hint || chunk.len() as u64 > self.bytes - self.taken() {
+            return Err(Misuse::UnexpectedArtifact(from.name()).into());
+        }
+        if !self.words.has_room() {
+            self.words = room(self.bytes)?;
+        }
+        let missing = if self.cut.is_empty() { 0 } else { 4 - self.cut.len() };
+        let (head, rest) = chunk.split_at(missing.min(chunk.len()));
+        self.cut.extend_from_slice(head);
+        if let Ok(word) = <[u8; 4]>::try_from(self.cut.as_slice()) {
+            self.cut.clear();
+            take_words("hint", &[word], &mut self.words)?;
+        }
+        let (words, tail) = rest.as_chunks::<4>();
+        take_words("hint", words, &mut self.words)?;
+        self.cut.extend_from_slice(tail);
+        Ok(())
+    }
+
+    /// The hint, once all of it came.
+    ///
+    /// # Errors
+    /// [`Misuse::NotPrepared`] before that.
+    pub fn finish(self) -> Result<HugeWords> {
+        let (got, need) = (self.taken(), self.bytes);
+        if got != need {
+            return Err(Misuse::NotPrepared { artifact: Artifact::Hint.name(), got, need }.into());
+        }
+        Ok(self.words)
+    }
 }

@@ -193,6 +193,13 @@ pub fn switch(x: u64, bits: u32) -> u32 {
     (rounded & (u64::MAX >> (64 - bits))) as u32
 }
 
+/// Keeps the top t of b bits, rounded to nearest. Bits above b are the wrap of 2^b and are dropped.
+pub fn round(words: &mut [u32], b: u32, t: u32) {
+    let half = if t < b { 1 << (b - t - 1) } else { 0 };
+    let mask = u32::MAX >> (32 - t);
+    words.iter_mut().for_each(|y| *y = (y.wrapping_add(half) >> (b - t)) & mask);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +259,16 @@ mod tests {
         }
         assert_eq!(switch(u64::from(Q) - 1, 24), 0);
         assert_eq!(switch(u64::from(Q) - 1, 32), u32::MAX);
+    }
+
+    #[test]
+    fn rounding_wraps_at_the_top() {
+        let mut words = [0, 1 << 15, (1 << 15) - 1, (1 << 26) - 1, 1 << 26, u32::MAX];
+        round(&mut words, 26, 10);
+        assert_eq!(words, [0, 1, 0, 0, 0, 0]);
+        let mut whole = [5, u32::MAX];
+        round(&mut whole, 32, 32);
+        assert_eq!(whole, [5, u32::MAX]);
     }
 
     proptest! {

@@ -16,8 +16,8 @@ pub struct Entry {
 
 #[cfg(feature = "server")]
 mod writing {
-    use super::Entry;
-    use sotto_core::{Change, Misuse, Result, Section, Sink};
+    use crate::matrix::{Entry, Place};
+    use sotto_core::{Change, Misuse, Result, Sink};
     use sotto_math::matrix::PanelLayout;
 
     /// Bytes of the smallest contiguous piece of a panel: 64 rows of four columns.
@@ -30,17 +30,18 @@ mod writing {
         byte: u8,
     }
 
-    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). The matrix is at the start of
-    /// its section. Memory is about 40 bytes per changed byte.
+    /// Writes the new bytes and says what differs from the old ones, ascending by (row, column). Memory is about 40 bytes
+    /// per changed byte.
     ///
     /// # Errors
     /// [`Misuse::IndexPastEnd`] for a change outside the table; storage errors.
     pub fn write_changes(
         layout: PanelLayout,
-        section: Section,
+        at: impl Into<Place>,
         changes: &[Change],
         out: &dyn Sink,
     ) -> Result<Vec<Entry>> {
+        let Place { section, start: origin } = at.into();
         let mut writes = Vec::new();
         for change in changes {
             let (column, first) = in_table(&layout, change)?;
@@ -52,7 +53,7 @@ mod writing {
         let mut entries = Vec::new();
         for writes in writes.chunk_by(|a, b| group(a) == group(b)) {
             let Some(first) = writes.first() else { continue };
-            let start = (group(first) * GROUP) as u64;
+            let start = origin + (group(first) * GROUP) as u64;
             let mut old = [0; GROUP];
             out.read_at(section, start, &mut old)?;
             let mut new = old;

@@ -1,7 +1,8 @@
 //! The matrix of an open image.
 
+use super::Place;
 use rayon::prelude::*;
-use sotto_core::{Held, Image, Result, Rows, Section, Stored};
+use sotto_core::{Held, Image, Result, Rows, Stored};
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_math::matrix::{PanelLayout, QueryPlanes};
 use std::sync::Arc;
@@ -12,9 +13,11 @@ pub const BATCH: usize = 8;
 /// A kernel that multiplies panels by queries: panels, their layout, the queries, and an output for each of them.
 pub type Scan<W> = fn(&[u8], &PanelLayout, &[&QueryPlanes], &mut [&mut [W]]);
 
-/// The matrix of an open image, at the start of a section.
+/// The matrix of an open image.
 pub struct Matrix {
     layout: PanelLayout,
+    /// Bytes of its section before it.
+    before: usize,
     held: Held,
 }
 
@@ -23,9 +26,16 @@ impl Matrix {
     ///
     /// # Errors
     /// As [`Held::open`].
-    pub fn open(layout: PanelLayout, beyond: u64, section: Section, image: Arc<dyn Image>) -> Result<Self> {
-        let held = Held::open(image, section, "matrix", layout.bytes() as u64 + beyond)?;
-        Ok(Matrix { layout, held })
+    pub fn open(
+        layout: PanelLayout,
+        beyond: u64,
+        at: impl Into<Place>,
+        image: Arc<dyn Image>,
+    ) -> Result<Self> {
+        let Place { section, start } = at.into();
+        let held = Held::open(image, section, "matrix", start + layout.bytes() as u64 + beyond)?;
+        // The section was found to be longer.
+        Ok(Matrix { layout, before: start as usize, held })
     }
 
     /// Where its bytes lie.
@@ -36,19 +46,32 @@ impl Matrix {
     /// The matrix, and what is beyond it.
     pub fn parts(&self) -> (&[u8], &[u8]) {
         // The section was found to be at least as long.
-        self.held.bytes().split_at(self.layout.bytes())
+        let (_, rest) = self.held.bytes().split_at(self.before);
+        rest.split_at(self.layout.bytes())
     }
 
     /// The records, which are the columns.
     pub fn records(self) -> Box<dyn Rows> {
-        let Matrix { layout, held } = self;
-        let read = move |matrix: &[u8], record: u64, offset: usize, out: &mut [u8]| {
-            for (row, byte) in (offset..).zip(out) {
-                *byte = *matrix.get(layout.offset(row, record as usize))?;
+        let layout = self.layout;
+        self.cut_into(layout.cols() as u64, layout.rows(), |record| (0, record as usize))
+    }
+
+    /// Records that are parts of columns: `place` gives the first row and the column of one.
+    pub fn cut_into(
+        self,
+        records: u64,
+        record_bytes: usize,
+        place: impl Fn(u64) -> (usize, usize) + Send + Sync + 'static,
+    ) -> Box<dyn Rows> {
+        let Matrix { layout, before, held } = self;
+        let read = move |section: &[u8], record: u64, offset: usize, out: &mut [u8]| {
+            let (first, column) = place(record);
+            for (row, byte) in (first + offset..).zip(out) {
+                *byte = *section.get(before + layout.offset(row, column))?;
             }
             Some(())
         };
-        Box::new(Stored { held, records: layout.cols() as u64, record_bytes: layout.rows(), read })
+        Box::new(Stored { held, records, record_bytes, read })
     }
 
     /// D times several queries, each thread of the pool reading one stretch of panels: `width` numbers for each row,

@@ -1,7 +1,8 @@
 //! Records become a matrix in panels. Memory is bounded whatever the table's size.
 
+use super::Place;
 use rayon::prelude::*;
-use sotto_core::{Misuse, Result, Rows, Section, Sink, Sure};
+use sotto_core::{Misuse, Result, Rows, Sink, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 
@@ -11,11 +12,32 @@ const SLAB: usize = 32 << 20;
 /// Most columns in a slab, so that small records do not make pieces of panels large.
 const MOST_COLUMNS: usize = 1 << 14;
 
-/// Turns records, which are columns, into panels of 64 rows, and fills the start of a reserved section with them.
+/// Turns records, which are columns, into panels of 64 rows, and writes them into a reserved section.
 ///
 /// # Errors
 /// [`Misuse::Rule`] if `rows` has another shape than the layout; storage errors.
-pub fn write_matrix(layout: PanelLayout, section: Section, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+pub fn write_matrix(
+    layout: PanelLayout,
+    at: impl Into<Place>,
+    rows: &dyn Rows,
+    out: &dyn Sink,
+) -> Result<()> {
+    let stage = |done, total| out.progress("matrix", done, total);
+    write_columns(layout, at, rows, stage, out)
+}
+
+/// [`write_matrix`], where somebody else says how far it is: `stage` hears of columns.
+///
+/// # Errors
+/// As [`write_matrix`].
+pub fn write_columns(
+    layout: PanelLayout,
+    at: impl Into<Place>,
+    rows: &dyn Rows,
+    stage: impl Fn(u64, u64),
+    out: &dyn Sink,
+) -> Result<()> {
+    let Place { section, start } = at.into();
     let (l, m) = (layout.rows(), layout.cols());
     if rows.records() != m as u64 || rows.record_bytes() != l {
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
@@ -31,10 +53,10 @@ pub fn write_matrix(layout: PanelLayout, section: Section, rows: &dyn Rows, out:
         (0..layout.panels()).into_par_iter().try_for_each_init(Vec::new, |piece, panel| {
             piece.resize(k.next_multiple_of(4) * PANEL_ROWS, 0);
             layout.gather_panel(panel, columns, k, piece);
-            let offset = panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
+            let offset = start + panel as u64 * layout.panel_bytes() as u64 + (first * PANEL_ROWS) as u64;
             out.write_at(section, offset, piece)
         })?;
-        out.progress("matrix", (first + k) as u64, m as u64);
+        stage((first + k) as u64, m as u64);
     }
     Ok(())
 }

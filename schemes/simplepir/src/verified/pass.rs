@@ -88,14 +88,14 @@ impl Pass {
             return Err(PeerMisbehaved::NotCanonical("rows").into());
         }
         let blocks = self.blocks.chunks(STRIP).nth(self.first / STRIP_COLUMNS).unwrap_or_default();
-        self.sums.add(&self.ring, &self.layout, blocks, rows, &self.piece);
+        self.sums.add(&self.ring, &self.layout, blocks, 0..rows, &self.piece);
         self.combining.add(c, self.panel, self.first, &self.piece);
         self.taken += self.piece.len() as u64;
         self.first += self.columns();
         self.piece.clear();
         if last {
             let hint = &mut self.hint;
-            self.sums.finish(&self.ring, rows, |h| hint.extend(h.iter().map(|word| *word as u32)));
+            self.sums.finish(&self.ring, 0..rows, |h| hint.extend(h.iter().map(|word| *word as u32)));
             (self.panel, self.first) = (self.panel + 1, 0);
         }
         Ok(())

@@ -1,0 +1,78 @@
+//! Rows of a hint follow the changed bytes of a matrix: `H_r += sum of change * (row of A)` over those of row r.
+
+use super::hint::ROW_BYTES;
+use super::ring::{self, N, Q, Ring};
+use crate::matrix::Entry;
+use sotto_core::{Misuse, PeerMisbehaved, Result};
+#[cfg(feature = "server")]
+use sotto_core::{Section, Sink};
+use std::collections::BTreeMap;
+
+/// The values of a_k(1/X) for the blocks that changes fall into.
+pub struct ReversedBlocks(BTreeMap<usize, Vec<u64>>);
+
+impl ReversedBlocks {
+    /// Of these changes.
+    pub fn touched(ring: &Ring, entries: &[Entry]) -> Self {
+        let mut blocks = BTreeMap::new();
+        for entry in entries {
+            let k = entry.column as usize / N;
+            blocks.entry(k).or_insert_with(|| ring.reversed_block(k));
+        }
+        ReversedBlocks(blocks)
+    }
+
+    /// Adds the changes of one row, ascending by column, to that row of a hint in an image. Gives the row's number and its new
+    /// words.
+    ///
+    /// # Errors
+    /// As [`add_to_row`](Self::add_to_row); storage errors.
+    #[cfg(feature = "server")]
+    pub fn write_row(
+        &self,
+        ring: &Ring,
+        changes: &[Entry],
+        hint: Section,
+        out: &dyn Sink,
+    ) -> Result<Option<(u32, [u8; ROW_BYTES])>> {
+        let Some(first) = changes.first() else { return Ok(None) };
+        let mut words = [0; ROW_BYTES];
+        let offset = u64::from(first.row) * ROW_BYTES as u64;
+        out.read_at(hint, offset, &mut words)?;
+        self.add_to_row(ring, changes, &mut words)?;
+        out.write_at(hint, offset, &words)?;
+        Ok(Some((first.row, words)))
+    }
+
+    /// Adds the changes of one row, ascending by column, to that row of the hint.
+    ///
+    /// One transform per touched block, whether one byte of it changed or all.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::NotCanonical`] if a word of the row is none.
+    pub fn add_to_row(&self, ring: &Ring, changes: &[Entry], held: &mut [u8; ROW_BYTES]) -> Result<()> {
+        let mut sum = vec![0; N];
+        let mut d = vec![0; N];
+        for changes in changes.chunk_by(|a, b| a.column as usize / N == b.column as usize / N) {
+            d.fill(0);
+            for entry in changes {
+                if let Some(slot) = d.get_mut(entry.column as usize % N) {
+                    *slot = ring::residue(entry.change.into());
+                }
+            }
+            ring.plan().forward(&mut d);
+            let block = changes.first().and_then(|entry| self.0.get(&(entry.column as usize / N)));
+            let block = block.ok_or(Misuse::Rule("a block is transformed before it is used"))?;
+            ring.plan().mul_acc(&mut sum, &d, block);
+        }
+        ring.plan().inverse(&mut sum);
+        for (word, add) in held.as_chunks_mut::<4>().0.iter_mut().zip(sum) {
+            let old = u32::from_le_bytes(*word);
+            if old >= Q {
+                return Err(PeerMisbehaved::NotCanonical("hint").into());
+            }
+            *word = (ring::reduce(i64::from(old) + add as i64) as u32).to_le_bytes();
+        }
+        Ok(())
+    }
+}

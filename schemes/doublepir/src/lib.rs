@@ -1,0 +1,48 @@
+//! DoublePIR (Henzinger, Hong, Corrigan-Gibbs, Meiklejohn, Vaikuntanathan; USENIX Security 2023, section 5).
+//!
+//! SimplePIR twice: a first encrypted unit vector multiplies the table, and a second one fetches what of the products and of
+//! their hint belongs to one record. So the only hint that a client holds is that of the second table, whose size does not
+//! depend on the number of records. README.md has the symbol table, the deviations from the paper, and what is given away.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | choosing blocks and word sizes for a table |
+//! | [`message`] | query and answer, and their bits on the wire |
+//! | [`client`] | prepare, query, recover |
+//! | `server` | encode, open, answer (feature `server`) |
+//! | `revise` | changed bytes, and what follows of them (feature `server`) |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod client;
+pub mod message;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct DoublePir;
+
+impl Scheme for DoublePir {
+    const ID: SchemeId = SchemeId("doublepir/1");
+    const TITLE: &'static str = "DoublePIR (USENIX Security 2023), ring form";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<DoublePir>();

@@ -1,0 +1,225 @@
+//! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
+
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_prg::PublicSeed;
+use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SET, SIGMA};
+use sotto_silent::second::bound::{self, Words};
+use sotto_silent::second::{Cut, FRESH_BITS, HINT_BITS};
+use std::ops::RangeInclusive;
+
+/// Bits of a word of a fresh row's mask.
+pub const MASK_BITS: RangeInclusive<u8> = 16..=32;
+
+/// Fresh rows for each byte of a record: a word of the first pass has two bytes.
+pub const FRESH_ROWS: usize = FRESH_BITS as usize / 8;
+
+/// Work of drawing an error and of the transforms for one query word, by measurement.
+const SAMPLE_OPS: u64 = 1500;
+
+/// Work of one transform of a fresh row.
+const TRANSFORM_OPS: u64 = 700_000;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Name of the lattice set: [`SET`].
+    pub set: String,
+    /// Bytes in a record, `w`.
+    pub record_bytes: u64,
+    /// How many records.
+    pub records: u64,
+    /// Blocks of rows, `B`: columns of the second matrix.
+    pub blocks: u64,
+    /// Bits of a word of the first query, and of the second.
+    pub query_bits: [u8; 2],
+    /// Bits of a word of an answer.
+    pub answer_bits: u8,
+    /// Bits of a word of a fresh row's mask.
+    pub mask_bits: u8,
+    /// Seed of the public matrix: [`PUBLIC_SEED`].
+    pub seed: PublicSeed,
+}
+
+impl ParamsLiteral {
+    /// How the table lies in both matrices.
+    pub fn cut(&self) -> Cut {
+        Cut { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
+    }
+
+    /// Bytes of the hint that clients fetch: a row of n words for each of the second matrix.
+    pub fn hint_bytes(&self) -> u64 {
+        self.cut().second_rows() * N as u64 * 4
+    }
+
+    /// Bytes of a query: both vectors.
+    pub fn query_bytes(&self) -> u64 {
+        let [first, second] = self.query_bits;
+        packed(self.cut().columns(), first) + packed(self.blocks, second)
+    }
+
+    /// Words of an answer: of the second matrix, and of the fresh rows.
+    pub fn answer_words(&self) -> u64 {
+        self.cut().second_rows() + self.fresh_rows()
+    }
+
+    /// Fresh rows.
+    pub fn fresh_rows(&self) -> u64 {
+        self.record_bytes * FRESH_ROWS as u64
+    }
+
+    /// Bytes of an answer: its words, and the masks of the fresh rows.
+    pub fn answer_bytes(&self) -> u64 {
+        packed(self.answer_words(), self.answer_bits) + packed(self.fresh_rows() * N as u64, self.mask_bits)
+    }
+
+    /// Bound on log2 of the probability that a byte of a record comes out wrong: of what a record is read from, in either pass.
+    pub fn failure_log2(&self) -> f64 {
+        let [first, second] = self.words();
+        let read = bound::failure_log2(self.record_bytes, &first);
+        let fixed = bound::failure_log2(self.cut().second_rows(), &Words { mask_bits: None, ..second });
+        let fresh = bound::failure_log2(self.fresh_rows(), &second);
+        sotto_silent::log2_sum([read, fixed, fresh])
+    }
+
+    /// What the words of both passes are read from.
+    pub fn words(&self) -> [Words; 2] {
+        let [first, second] = self.query_bits;
+        let (columns, answer_bits) = (self.cut().columns(), FRESH_BITS as u8);
+        let mask_bits = Some(HINT_BITS as u8);
+        let first = Words { columns, query_bits: first, answer_bits, mask_bits };
+        let (columns, mask_bits) = (self.blocks, Some(self.mask_bits));
+        [first, Words { columns, query_bits: second, answer_bits: self.answer_bits, mask_bits }]
+    }
+
+    /// Work of an answer: both matrices are read once, and the fresh rows' masks are made.
+    pub fn server_ops(&self) -> u64 {
+        let bytes = self.cut().first_bytes() + self.cut().second_bytes();
+        let transforms = self.fresh_rows() * (self.blocks.div_ceil(N as u64) + 1);
+        bytes * work::READ_BYTE + transforms * TRANSFORM_OPS
+    }
+}
+
+/// Bytes that hold `words` words of `bits` bits.
+fn packed(words: u64, bits: u8) -> u64 {
+    (words * u64::from(bits)).div_ceil(8)
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    security: Security,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// How the table lies in both matrices.
+    pub fn cut(&self) -> Cut {
+        self.literal.cut()
+    }
+    /// Bits of a word of the first query, and of the second.
+    pub fn query_bits(&self) -> [u32; 2] {
+        self.literal.query_bits.map(u32::from)
+    }
+    /// Bits of a word of an answer.
+    pub fn answer_bits(&self) -> u32 {
+        u32::from(self.literal.answer_bits)
+    }
+    /// Bits of a word of a fresh row's mask.
+    pub fn mask_bits(&self) -> u32 {
+        u32::from(self.literal.mask_bits)
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        if literal.set != SET {
+            return Err(field("set", format!("must be \"{SET}\"")));
+        }
+        // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+        if literal.seed != PUBLIC_SEED {
+            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+        }
+        if let Some((name, why)) = literal.cut().refusal() {
+            return Err(field(name, why));
+        }
+        let [first, second] = literal.query_bits;
+        within("query_bits", first, QUERY_BITS)?;
+        within("query_bits", second, QUERY_BITS)?;
+        within("answer_bits", literal.answer_bits, LEAST_ANSWER_BITS..=second)?;
+        within("mask_bits", literal.mask_bits, MASK_BITS)?;
+        let security = ring::security()?;
+        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
+        if failure_log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        Ok(Params { literal, security, failure_log2 })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let (literal, cut) = (&self.literal, self.cut());
+        let noise = literal.words().map(|words| {
+            let ([errors, roundings], margin) = bound::variances_and_margin(&words);
+            let [errors, roundings] = [errors, roundings].map(f64::sqrt);
+            format!("errors {errors:.0}, roundings {roundings:.0}, of a margin of {margin:.0}")
+        });
+        let [first, second] = noise;
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: literal.records,
+            record_bytes: literal.record_bytes,
+            costs: costs(literal),
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("l", cut.rows().to_string()),
+                ("m", cut.columns().to_string()),
+                ("n", N.to_string()),
+                ("log2 Q", format!("{LOG2_Q:.6}")),
+                ("sigma", SIGMA.to_string()),
+                ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
+                ("hint bytes", literal.hint_bytes().to_string()),
+                ("first pass", first),
+                ("fresh rows", second),
+            ],
+        }
+    }
+}
+
+/// What a lookup takes.
+pub(crate) fn costs(literal: &ParamsLiteral) -> Costs {
+    let cut = literal.cut();
+    let resident = cut.first_bytes() + cut.second_bytes();
+    Costs {
+        artifact_bytes: literal.hint_bytes(),
+        query_bytes: literal.query_bytes(),
+        answer_bytes: literal.answer_bytes(),
+        server_ops: literal.server_ops(),
+        // The mask is a product with the whole hint.
+        client_ops: literal.hint_bytes() * work::READ_BYTE + (cut.columns() + cut.blocks) * SAMPLE_OPS,
+        resident_bytes: resident + literal.hint_bytes(),
+        ..Costs::default()
+    }
+}
+
+fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
+    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}

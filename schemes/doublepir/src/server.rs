@@ -1,0 +1,101 @@
+//! The server: one pass over both matrices for up to eight queries at once.
+
+use crate::DoublePir;
+use crate::message::{Answer, Query};
+use crate::params::{FRESH_ROWS, Params};
+use rayon::prelude::*;
+use sotto_core::{Artifact, Held, Image, Params as _, Result, Rows, Section, Sink};
+use sotto_math::matrix::{QueryPlanes, scan_u32};
+use sotto_silent::lwe::hint::{row, write_hint};
+use sotto_silent::lwe::ring::{N, Ring, round, switch};
+use sotto_silent::matrix::{BATCH, Place};
+use sotto_silent::second::{Tables, write};
+use std::sync::Arc;
+
+/// Where a client's hint lies in an image.
+pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
+
+/// An open table.
+pub struct Server {
+    params: Params,
+    tables: Tables,
+    ring: Ring,
+    /// Values of a_k(1/X), for the masks of fresh rows.
+    blocks: Vec<Vec<u64>>,
+}
+
+impl sotto_core::Server<DoublePir> for Server {
+    type Session = ();
+
+    fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
+        let cut = params.cut();
+        out.reserve(Section::Resident, cut.first_bytes() + cut.second_bytes())?;
+        out.reserve(HINT, params.literal().hint_bytes())?;
+        write(&cut, Section::Resident, rows, out)?;
+        let second = Place { section: Section::Resident, start: cut.first_bytes() };
+        write_hint(cut.second(), second, HINT, out)
+    }
+
+    fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
+        // Clients fetch the hint, and none of it is needed here.
+        Held::open(image.clone(), HINT, "hint", params.literal().hint_bytes())?;
+        let tables = Tables::open(params.cut(), 0, Section::Resident, image)?;
+        let ring = Ring::new()?;
+        let blocks = 0..params.cut().blocks.div_ceil(N as u64) as usize;
+        let blocks = blocks.map(|k| ring.reversed_block(k)).collect();
+        Ok(Server { params: params.clone(), tables, ring, blocks })
+    }
+
+    fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
+        Ok(Tables::open(params.cut(), 0, Section::Resident, image)?.records())
+    }
+
+    fn admit(&self, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    /// Answer, for eight queries in one pass: the table times the first vectors; then the second matrix, and the rows that are
+    /// made of those products, times the second ones.
+    fn answer_many(&self, asks: Vec<(&(), Query)>) -> Vec<Result<Answer>> {
+        let queries: Vec<Query> = asks.into_iter().map(|(_, query)| query).collect();
+        queries.chunks(BATCH).flat_map(|batch| self.answers(batch)).map(Ok).collect()
+    }
+}
+
+impl Server {
+    fn answers(&self, queries: &[Query]) -> Vec<Answer> {
+        let [first, second] = self.params.query_bits();
+        let planes: Vec<QueryPlanes> =
+            queries.iter().map(|Query([columns, _])| self.tables.planes(columns, first)).collect();
+        let fresh = self.tables.fresh(&planes, first);
+        let matrix = self.tables.second();
+        let planes: Vec<QueryPlanes> = queries
+            .iter()
+            .map(|Query([_, c])| QueryPlanes::from_u32(c, second.div_ceil(8) as usize, matrix.layout()))
+            .collect();
+        let products = matrix.times(&planes, 1, scan_u32);
+        let all = queries.par_iter().zip(products).zip(fresh);
+        all.map(|((Query([_, c]), words), fresh)| self.answer(c, words, &fresh)).collect()
+    }
+
+    /// The rest of one answer, from a second vector and what it gave, and from the fresh words of all blocks.
+    fn answer(&self, c: &[u32], mut words: Vec<u32>, fresh: &[Vec<u16>]) -> Answer {
+        // Panels of this matrix are full: there are no rows of padding.
+        let rows = (0..FRESH_ROWS).flat_map(|byte| fresh.iter().map(move |words| signed(words, byte)));
+        let mut masks = Vec::with_capacity(FRESH_ROWS * fresh.len() * N);
+        for bytes in rows {
+            let product = bytes.iter().zip(c).map(|(byte, word)| word.wrapping_mul(i32::from(*byte) as u32));
+            words.push(product.fold(0, u32::wrapping_add));
+            let mask = row(&self.ring, &self.blocks, &bytes);
+            masks.extend(mask.iter().map(|word| switch(*word, self.params.mask_bits())));
+        }
+        let [_, bits] = self.params.query_bits();
+        round(&mut words, bits, self.params.answer_bits());
+        Answer { words, masks }
+    }
+}
+
+/// One byte of each word.
+fn signed(words: &[u16], byte: usize) -> Vec<i8> {
+    words.iter().map(|word| (word >> (8 * byte)) as i8).collect()
+}

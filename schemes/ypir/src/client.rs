@@ -1,0 +1,85 @@
+//! The client: ask, read the answer. It holds nothing but what is public, and every query has secrets of its own.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
+//! index past the end.
+
+use crate::Ypir;
+use crate::message::{Answer, Query};
+use crate::params::Params;
+use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_lattice::secret::Secret;
+use sotto_silent::lwe;
+use sotto_silent::lwe::ring::{Ring, switch};
+use sotto_silent::second::record;
+use sotto_silent::vector::{Encryption, bytes_of};
+use zeroize::Zeroizing;
+
+/// A client to be: there is nothing to take in.
+pub struct Prepare {
+    params: Params,
+}
+
+impl sotto_core::Prepare<Ypir> for Prepare {
+    fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { params: params.clone() })
+    }
+
+    fn finish(self) -> Result<Client> {
+        let cut = self.params.cut();
+        let blocks = cut.columns().div_ceil(lwe::ring::N as u64) as usize;
+        let first = lwe::encrypt::Encryption::new(Ring::new()?, blocks);
+        let second = Encryption::new(cut.blocks as usize)?;
+        Ok(Client { params: self.params, first, second })
+    }
+}
+
+/// A client.
+pub struct Client {
+    params: Params,
+    /// What encrypts for each pass.
+    first: lwe::encrypt::Encryption,
+    second: Encryption,
+}
+
+/// The secrets of both vectors of one query, which are wiped when dropped.
+pub struct Pending {
+    first: Zeroizing<Vec<i32>>,
+    second: Secret,
+}
+
+impl sotto_core::Client<Ypir> for Client {
+    type Pending = Pending;
+
+    fn keys(&self) {}
+
+    /// The paper's Query: two encrypted unit vectors under a fresh secret each, and the packing keys of the second.
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let (cut, bits) = (self.params.cut(), self.params.first_bits());
+        if index.0 >= cut.records {
+            return Err(Misuse::IndexPastEnd { index: index.0, len: cut.records }.into());
+        }
+        let [column, block] = cut.place(index.0);
+        let first = self.first.secret(rng);
+        let columns = self.first.unit(cut.columns() as usize, column, &first, rng, |word| switch(word, bits));
+        let (blocks, second) = self.second.unit(cut.blocks as usize, block, self.params.bits(), rng);
+        Ok((One(Query { columns, blocks }), Pending { first, second }))
+    }
+
+    /// The paper's Extract, from the second level to the first: the numbers of rounded hint rows and the fresh ones, then the
+    /// record that they stand for.
+    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+        let width = self.params.literal().record_bytes as usize;
+        if (answer.packed.len(), answer.fresh.len()) != (self.params.groups(), width) {
+            return Err(Misuse::Foreign("ticket").into());
+        }
+        let bits = self.params.bits();
+        let numbers = |[mask, body]: &[Vec<u64>; 2]| self.second.numbers(&pending.second, bits, mask, body);
+        let mut hint = Zeroizing::new(Vec::with_capacity(self.params.cut().second_rows() as usize));
+        for part in &answer.packed {
+            hint.extend(numbers(part).iter().flat_map(|number| bytes_of(*number)));
+        }
+        let mut fresh = Zeroizing::new(Vec::with_capacity(width));
+        answer.fresh.iter().for_each(|part| fresh.extend_from_slice(&numbers(part)));
+        Ok(Record::new(record(&hint, &fresh, &pending.first).to_vec()))
+    }
+}

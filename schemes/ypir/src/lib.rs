@@ -1,0 +1,49 @@
+//! YPIR (Menon and Wu, USENIX Security 2024), with the second pass packed by InspiRING: InsPIRe_0 of eprint 2025/1352.
+//!
+//! DoublePIR without any hint: a first encrypted unit vector multiplies the table, and a second one fetches what of the products
+//! and of their hint belongs to one record. What comes of the hint is packed into few ring-LWE ciphertexts with keys that
+//! travel in the query. So a client that has never been seen before downloads and registers nothing. README.md has the symbol
+//! table, the deviations from the papers, and what is heuristic.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | choosing blocks and word sizes for a table |
+//! | [`message`] | query and answer, and their bits on the wire |
+//! | [`client`] | query, recover |
+//! | `server` | encode, open, answer (feature `server`) |
+//! | `revise` | changed bytes, and what follows of them (feature `server`) |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod client;
+pub mod message;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct Ypir;
+
+impl Scheme for Ypir {
+    const ID: SchemeId = SchemeId("ypir/1");
+    const TITLE: &'static str = "YPIR (USENIX Security 2024), packed by InspiRING";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Ypir>();

@@ -1,0 +1,249 @@
+//! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
+
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_prg::PublicSeed;
+use sotto_silent::lattice::{self, N, P_LOG2, PACKED_OPS, Q_BITS};
+use sotto_silent::lwe::ring;
+use sotto_silent::second::bound::{Words, failure_log2, variances_and_margin};
+use sotto_silent::second::{Cut, FRESH_BITS, HINT_BITS};
+use sotto_silent::vector::{Bits, Encrypted, KEY_BITS, KEYS_OPS, MASK_BITS, QUERY_BITS, WORD_OPS};
+use sotto_silent::{bound, lwe};
+use std::ops::RangeInclusive;
+
+/// The names of the sets of both passes.
+pub const SETS: [&str; 2] = [ring::SET, lattice::SET];
+
+/// The seeds of the public polynomials of both passes.
+pub const PUBLIC_SEEDS: [PublicSeed; 2] = [ring::PUBLIC_SEED, lattice::PUBLIC_SEED];
+
+/// Work of drawing an error and of the transforms for one word of the first query, by measurement.
+const SAMPLE_OPS: u64 = 1500;
+
+/// Work of one transform of fresh numbers.
+const TRANSFORM_OPS: u64 = 3_000_000;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Names of the sets of both passes: [`SETS`].
+    pub sets: [String; 2],
+    /// Bytes in a record, `w`.
+    pub record_bytes: u64,
+    /// How many records.
+    pub records: u64,
+    /// Blocks of rows, `B`: columns of the second matrix.
+    pub blocks: u64,
+    /// Bits of a word of the first query, and of the second.
+    pub query_bits: [u8; 2],
+    /// Bits of a key's coefficient that are sent.
+    pub key_bits: u8,
+    /// Bits of a coefficient of an answer: of masks, of bodies.
+    pub answer_bits: [u8; 2],
+    /// Seeds of the public polynomials of both passes: [`PUBLIC_SEEDS`].
+    pub seeds: [PublicSeed; 2],
+}
+
+impl ParamsLiteral {
+    /// How the table lies in both matrices.
+    pub fn cut(&self) -> Cut {
+        Cut { record_bytes: self.record_bytes, records: self.records, blocks: self.blocks }
+    }
+
+    /// The bits of the second query, and of answers.
+    pub fn bits(&self) -> Bits {
+        let ([_, query], [mask, body]) = (self.query_bits, self.answer_bits.map(u32::from));
+        Bits { query: query.into(), keys: self.key_bits.into(), mask, body }
+    }
+
+    /// Numbers of two bytes in a column of the second matrix.
+    pub fn numbers(&self) -> u64 {
+        self.cut().second_rows() / 2
+    }
+
+    /// Packed ciphertexts of them.
+    pub fn groups(&self) -> u64 {
+        lattice::groups(self.cut().second_rows())
+    }
+
+    /// Bytes of a query: both vectors, and the keys of the second.
+    pub fn query_bytes(&self) -> u64 {
+        let [first, _] = self.query_bits;
+        packed(self.cut().columns(), first) + Encrypted::bytes(self.blocks, self.bits())
+    }
+
+    /// Bytes of an answer: for each group a mask and the coefficients that are in use, for each fresh word a mask and one more.
+    pub fn answer_bytes(&self) -> u64 {
+        let [mask, body] = self.answer_bits;
+        let masks = (self.groups() + self.record_bytes) * packed(N as u64, mask);
+        let last = self.numbers() - (self.groups() - 1) * N as u64;
+        let bodies = (self.groups() - 1) * packed(N as u64, body) + packed(last, body);
+        masks + bodies + self.record_bytes * packed(1, body)
+    }
+
+    /// Bytes of digits and masks in an image.
+    pub fn digit_bytes(&self) -> u64 {
+        lattice::digit_bytes(self.groups(), self.bits().mask)
+    }
+
+    /// What the words of the first pass are read from.
+    pub fn words(&self) -> Words {
+        let [query_bits, _] = self.query_bits;
+        let (answer_bits, mask_bits) = (FRESH_BITS as u8, Some(HINT_BITS as u8));
+        Words { columns: self.cut().columns(), query_bits, answer_bits, mask_bits }
+    }
+
+    /// Bound on log2 of the probability that a byte of a record comes out wrong: of what a record is read from, in either pass.
+    pub fn failure_log2(&self) -> f64 {
+        let read = failure_log2(self.record_bytes, &self.words());
+        let packed = bound::number_failure_log2(self.numbers(), self.blocks, self.bits());
+        let fresh = bound::sample_failure_log2(self.record_bytes, self.blocks, self.bits());
+        sotto_silent::log2_sum([read, packed, fresh])
+    }
+
+    /// Work of an answer: both matrices and the digits are read once, coefficients are packed, and the fresh masks are made.
+    pub fn server_ops(&self) -> u64 {
+        let read = self.cut().first_bytes() + self.cut().second_bytes() + self.digit_bytes();
+        let transforms = self.record_bytes * (self.blocks.div_ceil(N as u64) + 1);
+        read * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS + transforms * TRANSFORM_OPS
+    }
+}
+
+/// Bytes that hold `words` words of `bits` bits.
+fn packed(words: u64, bits: u8) -> u64 {
+    (words * u64::from(bits)).div_ceil(8)
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    security: Security,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// How the table lies in both matrices.
+    pub fn cut(&self) -> Cut {
+        self.literal.cut()
+    }
+    /// The bits of the second query, and of answers.
+    pub fn bits(&self) -> Bits {
+        self.literal.bits()
+    }
+    /// Bits of a word of the first query.
+    pub fn first_bits(&self) -> u32 {
+        let [first, _] = self.literal.query_bits;
+        u32::from(first)
+    }
+    /// Byte planes the server cuts a word of the second query into.
+    pub fn planes(&self) -> usize {
+        self.bits().query.div_ceil(8) as usize
+    }
+    /// Packed ciphertexts of an answer.
+    pub fn groups(&self) -> usize {
+        self.literal.groups() as usize
+    }
+    /// Coefficients of a group that are in use.
+    pub fn in_use(&self, group: usize) -> usize {
+        (self.literal.numbers() as usize).saturating_sub(group * N).min(N)
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        if literal.sets != SETS {
+            return Err(field("sets", format!("must be {SETS:?}")));
+        }
+        // A server that chose the public polynomials could try some until it liked them: the seeds are fixed for everyone.
+        if literal.seeds != PUBLIC_SEEDS {
+            return Err(field("seeds", "must be the scheme's public seeds".into()));
+        }
+        if let Some((name, why)) = literal.cut().refusal() {
+            return Err(field(name, why));
+        }
+        let [first, second] = literal.query_bits;
+        within("query_bits", first, lwe::bound::QUERY_BITS)?;
+        within("query_bits", second, QUERY_BITS)?;
+        within("key_bits", literal.key_bits, KEY_BITS)?;
+        let [mask, body] = literal.answer_bits;
+        within("answer_bits", mask, MASK_BITS)?;
+        within("answer_bits", body, *MASK_BITS.start()..=mask)?;
+        let (first, second) = (ring::security()?, lattice::security()?);
+        let security = if first.bits <= second.bits { first } else { second };
+        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
+        if failure_log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        Ok(Params { literal, security, failure_log2 })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let (literal, cut) = (&self.literal, self.cut());
+        let noise = |([errors, roundings], margin): ([f64; 2], f64)| {
+            let [errors, roundings] = [errors, roundings].map(|variance| variance.log2() / 2.0);
+            format!("errors 2^{errors:.1}, roundings 2^{roundings:.1}, of a margin of 2^{:.1}", margin.log2())
+        };
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: literal.records,
+            record_bytes: literal.record_bytes,
+            costs: costs(literal),
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("l", cut.rows().to_string()),
+                ("m", cut.columns().to_string()),
+                (
+                    "first pass",
+                    format!("n = {}, log2 Q = {:.3}, sigma {}", ring::N, ring::LOG2_Q, ring::SIGMA),
+                ),
+                (
+                    "second pass",
+                    format!("d = {N}, log2 q = {Q_BITS}, p = 2^{P_LOG2}, sigma {}", lattice::SIGMA),
+                ),
+                ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
+                ("packed ciphertexts", literal.groups().to_string()),
+                ("bytes of digits", literal.digit_bytes().to_string()),
+                ("noise of the first pass", noise(variances_and_margin(&literal.words()))),
+                (
+                    "noise of packed numbers",
+                    noise(bound::variances_and_margin(literal.blocks, literal.bits())),
+                ),
+            ],
+        }
+    }
+}
+
+/// What a lookup takes.
+pub(crate) fn costs(literal: &ParamsLiteral) -> Costs {
+    let cut = literal.cut();
+    Costs {
+        query_bytes: literal.query_bytes(),
+        answer_bytes: literal.answer_bytes(),
+        server_ops: literal.server_ops(),
+        client_ops: KEYS_OPS + cut.columns() * SAMPLE_OPS + cut.blocks * WORD_OPS,
+        resident_bytes: cut.first_bytes() + cut.second_bytes() + literal.digit_bytes(),
+        ..Costs::default()
+    }
+}
+
+fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
+    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}
