@@ -12,6 +12,7 @@
 //! | [`level`], [`rns`] | which primes are left, and polynomials modulo them; how messages are scaled, and why |
 //! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
 //! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
+//! | `chain` | rotations one after the other under public masks, all but the bodies worked out beforehand (feature `server`) |
 //! | [`expand`] | one ciphertext of coefficients becomes a ciphertext each |
 //! | [`tensor`](mod@tensor) | products of ciphertexts |
 //! | [`noise`] | the variance each step adds, on average and at most |
@@ -26,6 +27,8 @@
 
 pub mod answer;
 mod cells;
+#[cfg(feature = "server")]
+pub mod chain;
 pub mod cipher;
 pub mod encrypt;
 pub mod expand;

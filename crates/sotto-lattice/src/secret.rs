@@ -23,6 +23,17 @@ impl Law {
             Law::Gaussian(sigma) => sigma * sigma,
         }
     }
+
+    /// Draws numbers of this law, in time that does not depend on them.
+    ///
+    /// # Panics
+    /// If a Gaussian's standard deviation is out of range.
+    pub fn fill(&self, rng: &mut dyn CryptoRng, out: &mut [i32]) {
+        match *self {
+            Law::Ternary => ternary(rng, out),
+            Law::Gaussian(sigma) => Gaussian::new(sigma).fill(rng, out),
+        }
+    }
 }
 
 impl From<Law> for security::Secret {
@@ -48,10 +59,7 @@ impl Secret {
     /// If a Gaussian's standard deviation is out of range.
     pub fn sample(ring: &Ring, law: Law, rng: &mut dyn CryptoRng) -> Self {
         let mut coefficients = Zeroizing::new(vec![0; ring.n()]);
-        match law {
-            Law::Ternary => ternary(rng, &mut coefficients),
-            Law::Gaussian(sigma) => Gaussian::new(sigma).fill(rng, &mut coefficients),
-        }
+        law.fill(rng, &mut coefficients);
         let slots = Zeroizing::new(ring.from_small(Level::Full, &coefficients));
         Secret { coefficients, slots }
     }

@@ -21,6 +21,8 @@ pub static SCHEMES: &[&SchemeEntry] = &[
     &inspire_two::ENTRY,
     #[cfg(feature = "kspir")]
     &kspir::ENTRY,
+    #[cfg(feature = "hintless")]
+    &hintless::ENTRY,
     #[cfg(feature = "fspiral")]
     &fspiral::ENTRY,
     #[cfg(feature = "spiral")]

@@ -8,8 +8,10 @@
 //! | [`hint`] | rows of the hint, from panels of the matrix |
 //! | [`update`] | rows of a hint follow changed bytes |
 //! | [`bound`] | the noise bound: from (l, m, b, t) to a failure probability |
+//! | [`dense`] | another lattice: plain LWE modulo 2^32 at dimensions that are no powers of two, for baselines |
 
 pub mod bound;
+pub mod dense;
 pub mod encrypt;
 pub mod hint;
 pub mod ring;

@@ -6,8 +6,9 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
+use sotto_silent::lwe::dense::Dense;
 use sotto_silent::lwe::encrypt::{Encryption, mask, read};
 use sotto_silent::lwe::hint::Taking;
 use sotto_silent::lwe::ring::{self, Ring};
@@ -21,7 +22,10 @@ pub struct Prepare {
 
 impl sotto_core::Prepare<SimplePir> for Prepare {
     fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
-        Ok(Prepare { params: params.clone(), hint: Taking::new(params.hint_bytes()) })
+        let bytes = params.hint_bytes();
+        // Every word is one modulo 2^32.
+        let hint = params.dense().map_or_else(|| Taking::new(bytes), |_| Taking::of_any_words(bytes));
+        Ok(Prepare { params: params.clone(), hint })
     }
 
     fn needs(&self) -> Vec<ArtifactNeed> {
@@ -34,17 +38,26 @@ impl sotto_core::Prepare<SimplePir> for Prepare {
 
     fn finish(self) -> Result<Client> {
         let hint = self.hint.finish()?;
-        let encryption = Encryption::new(Ring::new()?, self.params.blocks());
-        Ok(Client { params: self.params, encryption, hint })
+        let lattice = match self.params.dense() {
+            None => Lattice::Ring(Box::new(Encryption::new(Ring::new()?, self.params.blocks()))),
+            Some(dense) => Lattice::Dense(*dense),
+        };
+        Ok(Client { params: self.params, lattice, hint })
     }
 }
 
 /// A client that holds a hint.
 pub struct Client {
     params: Params,
-    encryption: Encryption,
+    lattice: Lattice,
     /// H, l rows of n words.
     hint: HugeWords,
+}
+
+/// What encrypts.
+enum Lattice {
+    Ring(Box<Encryption>),
+    Dense(Dense),
 }
 
 /// The secret of one query: the mask H s, switched to modulus 2^32. The key s itself is already gone.
@@ -63,10 +76,20 @@ impl sotto_core::Client<SimplePir> for Client {
         if index.0 >= m as u64 {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
         }
-        let s = self.encryption.secret(rng);
-        let b = self.params.query_bits();
-        let words = self.encryption.unit(m, index.0 as u32, &s, rng, |word| ring::switch(word, b));
-        Ok((One(Query(words)), Pending { mask: mask(&self.hint, &s, |word| ring::switch(word, 32)) }))
+        let (index, seed) = (index.0 as u32, &self.params.literal().seed);
+        let (words, mask) = match &self.lattice {
+            Lattice::Ring(encryption) => {
+                let s = encryption.secret(rng);
+                let b = self.params.query_bits();
+                let words = encryption.unit(m, index, &s, rng, |word| ring::switch(word, b));
+                (words, mask(&self.hint, &s, |word| ring::switch(word, 32)))
+            }
+            Lattice::Dense(dense) => {
+                let s = dense.secret(rng);
+                (dense.unit(seed, m, index, &s, rng), dense.mask(&self.hint, &s))
+            }
+        };
+        Ok((One(Query(words)), Pending { mask }))
     }
 
     /// The paper's Recover: take off the mask and round to the nearest byte.

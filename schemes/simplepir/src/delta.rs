@@ -1,7 +1,7 @@
 //! The bytes that move a hint from one epoch to the next.
 //!
 //! A changed table byte changes one hint row, by (new - old) times a row of A, and everyone knows A. So
-//! the row can be sent anew, 4,100 bytes, or the change itself, 10 bytes; the encoder takes whichever is
+//! the row can be sent anew, 4,100 bytes for n = 1024, or the change itself, 10 bytes; the encoder takes whichever is
 //! shorter, row by row (the threshold rule of iSimplePIR, eprint 2026/030).
 //!
 //! ```text
@@ -10,14 +10,13 @@
 //! 8    E, number of entries, u32
 //! 12   W, number of whole rows, u32
 //! 16   E times: row u32 | column u32 | new - old i16          ascending by (row, column)
-//!      W times: row u32 | 1024 words u32, each below Q         ascending by row
+//!      W times: row u32 | n words u32, each a residue         ascending by row
 //! ```
 //!
 //! No row is in both lists; no entry is zero. Every byte string of another form is refused.
 
 use crate::params::Params;
 use sotto_core::{PeerMisbehaved, Result, wire};
-use sotto_silent::lwe::hint::ROW_BYTES;
 use sotto_silent::lwe::ring::Q;
 pub use sotto_silent::matrix::Entry;
 
@@ -25,10 +24,16 @@ const MAGIC: [u8; 4] = *b"sphd";
 const VERSION: u32 = 1;
 const HEADER: usize = 16;
 const ENTRY: usize = 10;
-const ROW: usize = 4 + ROW_BYTES;
+
+/// Bytes of a whole row: its number, and its words.
+pub(crate) fn row_bytes(params: &Params) -> usize {
+    4 + 4 * params.n()
+}
 
 /// Most entries by which a row's change is shorter than the row.
-pub const MOST_ENTRIES: usize = ROW / ENTRY;
+pub fn most_entries(params: &Params) -> usize {
+    row_bytes(params) / ENTRY
+}
 
 /// Appends a changed byte.
 #[cfg(feature = "server")]
@@ -54,15 +59,17 @@ pub(crate) fn header(entries: u32, rows: u32) -> Vec<u8> {
 
 /// Where whole row number `i` lies in a delta, and, for `i` the number of rows, its size.
 #[cfg(feature = "server")]
-pub(crate) fn row_offset(entries: usize, i: usize) -> u64 {
-    HEADER as u64 + entries as u64 * ENTRY as u64 + i as u64 * ROW as u64
+pub(crate) fn row_offset(params: &Params, entries: usize, i: usize) -> u64 {
+    HEADER as u64 + entries as u64 * ENTRY as u64 + i as u64 * row_bytes(params) as u64
 }
 
 /// A delta whose every field was checked.
 #[derive(Debug, Clone)]
 pub struct Delta<'a> {
     entries: &'a [[u8; ENTRY]],
-    rows: &'a [[u8; ROW]],
+    /// Whole rows, each of so many bytes.
+    rows: &'a [u8],
+    row: usize,
 }
 
 impl<'a> Delta<'a> {
@@ -84,13 +91,14 @@ impl<'a> Delta<'a> {
         let (e, w) = (u64::from(u32::from_le_bytes(entries)), u64::from(u32::from_le_bytes(rows)));
         let entry_bytes = e * ENTRY as u64;
         // Both counts are below 2^32, so this does not overflow.
-        let want = entry_bytes + w * ROW as u64;
+        let row = row_bytes(params);
+        let want = entry_bytes + w * row as u64;
         let split = usize::try_from(entry_bytes).ok().and_then(|at| body.split_at_checked(at));
         let Some((entries, rows)) = split.filter(|_| want == body.len() as u64) else {
             return wire::exact("hint delta", body, usize::try_from(want).unwrap_or(usize::MAX))
                 .and(Err(malformed("counts")));
         };
-        let delta = Delta { entries: entries.as_chunks().0, rows: rows.as_chunks().0 };
+        let delta = Delta { entries: entries.as_chunks().0, rows, row };
         delta.check(params)?;
         Ok(delta)
     }
@@ -102,7 +110,7 @@ impl<'a> Delta<'a> {
 
     /// The rows that are sent anew, ascending, with their words as bytes.
     pub fn rows(&self) -> impl Iterator<Item = (u32, &'a [u8])> + '_ {
-        self.rows.iter().filter_map(|bytes| {
+        self.rows.chunks_exact(self.row).filter_map(|bytes| {
             let (row, words) = bytes.split_first_chunk()?;
             Some((u32::from_le_bytes(*row), words))
         })
@@ -128,7 +136,8 @@ impl<'a> Delta<'a> {
             if !in_matrix(row) {
                 return Err(malformed("a row lies outside the table"));
             }
-            if words.as_chunks().0.iter().any(|word| u32::from_le_bytes(*word) >= Q) {
+            let mut words = words.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word));
+            if params.dense().is_none() && words.any(|word| word >= Q) {
                 return Err(PeerMisbehaved::NotCanonical("hint delta").into());
             }
             let same = |bytes: &[u8; ENTRY]| entry(*bytes).row.cmp(&row);

@@ -2,14 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, NamedSet, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
 use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::dense::{Dense, FRODO, LOG2_Q as LOG2_WORD};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 
-/// The only lattice set there is today; [`ring`](sotto_silent::lwe::ring) holds its numbers.
+/// The lattice set of all literals but those of [`FRODO`]; [`ring`](sotto_silent::lwe::ring) holds its numbers.
 pub use sotto_silent::lwe::ring::SET;
+
+/// The set that is named, and never tried otherwise: FrodoPIR's matrix over its lattice set, [`FRODO`].
+pub const FRODO_SET: &str = "frodo";
 
 /// Most bytes in a record: at this many the hint is 4 GiB, which is all a client can be asked to hold.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
@@ -18,20 +22,26 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 /// every size in here far from overflow.
 pub const MAX_RECORDS: u64 = 1 << 19;
 
+/// Most records with [`FRODO`]: queries are 64 MiB then. The noise bound alone stops at some 2^26.
+pub const MAX_FRODO_RECORDS: u64 = 1 << 24;
+
 /// Work of drawing an error and of the transforms for one query word, by measurement.
 pub(crate) const SAMPLE_OPS: u64 = 1500;
+
+/// Work of n words of a dense matrix that are made for one query word, by measurement.
+const DENSE_OPS: u64 = 1_200_000;
 
 /// What is written into a catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParamsLiteral {
-    /// Name of the lattice set: [`SET`].
+    /// Name of the lattice set: [`SET`], or [`FRODO`]'s.
     pub set: String,
     /// Bytes in a record: rows of the matrix, `l`.
     pub record_bytes: u64,
     /// How many records: columns of the matrix, `m`.
     pub records: u64,
-    /// Bits in a query word, `b`.
+    /// Bits in a query word, `b`; 32 with [`FRODO`].
     pub query_bits: u8,
     /// Bits in an answer word, `t`.
     pub answer_bits: u8,
@@ -43,6 +53,7 @@ pub struct ParamsLiteral {
 #[derive(Debug, Clone)]
 pub struct Params {
     literal: ParamsLiteral,
+    dense: Option<Dense>,
     l: usize,
     m: usize,
     security: Security,
@@ -50,6 +61,14 @@ pub struct Params {
 }
 
 impl Params {
+    /// The lattice, if it is not the one of rings.
+    pub fn dense(&self) -> Option<&Dense> {
+        self.dense.as_ref()
+    }
+    /// Words in a row of the hint: the lattice's dimension.
+    pub fn n(&self) -> usize {
+        self.dense.map_or(N, |dense| dense.n)
+    }
     /// Rows of the matrix: bytes in a record.
     pub fn l(&self) -> usize {
         self.l
@@ -76,7 +95,7 @@ impl Params {
     }
     /// Bytes of the hint: l rows of n words.
     pub fn hint_bytes(&self) -> u64 {
-        self.literal.record_bytes * (N as u64) * 4
+        self.literal.record_bytes * (self.n() as u64) * 4
     }
     /// Bytes of the matrix as the server keeps it: rows padded to 64, columns to 4.
     pub fn matrix_bytes(&self) -> u64 {
@@ -105,22 +124,33 @@ impl sotto_core::Params for Params {
         crate::select::select(shape)
     }
 
+    fn sets() -> Vec<NamedSet> {
+        let about =
+            "FrodoPIR (PoPETs 2023): plain LWE of n = 1774, one row in a record, a query word for each row";
+        vec![NamedSet { name: FRODO_SET, about }]
+    }
+
     fn check(literal: ParamsLiteral) -> Result<Self> {
-        let (l, m) = shape(&literal.set, &literal.seed, literal.record_bytes, literal.records)?;
-        if !QUERY_BITS.contains(&literal.query_bits) {
-            return Err(field("query_bits", format!("must lie in {QUERY_BITS:?}")));
+        let ParamsLiteral { record_bytes, records, query_bits, answer_bits, .. } = literal;
+        let dense = Some(FRODO).filter(|dense| literal.set == dense.name);
+        // The other set's shape, but for what is not its own.
+        let (set, most) = dense.map_or((literal.set.as_str(), MAX_RECORDS), |_| (SET, MAX_FRODO_RECORDS));
+        let (l, m) = shape(set, &literal.seed, [record_bytes, records], most)?;
+        if !QUERY_BITS.contains(&query_bits) || dense.is_some() && query_bits != 32 {
+            return Err(field(
+                "query_bits",
+                format!("must lie in {QUERY_BITS:?}, and be 32 with {}", FRODO.name),
+            ));
         }
-        if !(LEAST_ANSWER_BITS..=literal.query_bits).contains(&literal.answer_bits) {
+        if !(LEAST_ANSWER_BITS..=query_bits).contains(&answer_bits) {
             return Err(field("answer_bits", format!("must lie in {LEAST_ANSWER_BITS}..=query_bits")));
         }
-        let security = ring::security()?;
-        let failure_log2 = reliable(bound::failure_log2(
-            literal.record_bytes,
-            literal.records,
-            literal.query_bits,
-            literal.answer_bits,
-        ))?;
-        Ok(Params { literal, l, m, security, failure_log2 })
+        let security = dense.map_or_else(ring::security, |dense| dense.security())?;
+        let failure_log2 = match &dense {
+            None => bound::failure_log2(record_bytes, records, query_bits, answer_bits),
+            Some(dense) => dense.failure_log2(record_bytes, records, answer_bits),
+        };
+        Ok(Params { literal, dense, l, m, security, failure_log2: reliable(failure_log2)? })
     }
 
     fn literal(&self) -> &ParamsLiteral {
@@ -129,8 +159,18 @@ impl sotto_core::Params for Params {
 
     fn report(&self) -> ParamsReport {
         let ParamsLiteral { record_bytes, records, query_bits, answer_bits, .. } = self.literal;
-        let (deviation, margin) = bound::deviation_and_margin(records, query_bits, answer_bits);
-        let against = bound::against_log2(record_bytes, records, query_bits, answer_bits);
+        // Errors of a dense set meet the table in exact words: its bound holds for tables that were made against A too.
+        let ((deviation, margin), against, (log2_q, sigma), word) = match &self.dense {
+            None => {
+                let noise = bound::deviation_and_margin(records, query_bits, answer_bits);
+                let against = bound::against_log2(record_bytes, records, query_bits, answer_bits);
+                (noise, against, (LOG2_Q, SIGMA), SAMPLE_OPS)
+            }
+            Some(dense) => {
+                let noise = dense.deviation_and_margin(records, answer_bits);
+                (noise, self.failure_log2, (LOG2_WORD, dense.errors.variance().sqrt()), DENSE_OPS)
+            }
+        };
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records,
@@ -143,7 +183,7 @@ impl sotto_core::Params for Params {
                 // At most four planes: the products are made while the matrix comes from memory.
                 server_ops: self.matrix_bytes() * work::READ_BYTE,
                 // The mask is a product with the whole hint.
-                client_ops: self.hint_bytes() * work::READ_BYTE + records * SAMPLE_OPS,
+                client_ops: self.hint_bytes() * work::READ_BYTE + records * word,
                 resident_bytes: self.matrix_bytes() + self.hint_bytes(),
                 ..Costs::default()
             },
@@ -152,9 +192,9 @@ impl sotto_core::Params for Params {
             details: vec![
                 ("l", record_bytes.to_string()),
                 ("m", records.to_string()),
-                ("n", N.to_string()),
-                ("log2 Q", format!("{LOG2_Q:.6}")),
-                ("sigma", SIGMA.to_string()),
+                ("n", self.n().to_string()),
+                ("log2 Q", format!("{log2_q:.6}")),
+                ("sigma", sigma.to_string()),
                 ("query bits", query_bits.to_string()),
                 ("answer bits", answer_bits.to_string()),
                 ("byte planes", self.planes().to_string()),
@@ -166,17 +206,22 @@ impl sotto_core::Params for Params {
     }
 }
 
-/// `l` and `m`, for a set and a seed that there are.
-pub(crate) fn shape(set: &str, seed: &PublicSeed, record_bytes: u64, records: u64) -> Result<(usize, usize)> {
+/// `l` and `m`, for a set and a seed that there are, and at most so many records.
+pub(crate) fn shape(
+    set: &str,
+    seed: &PublicSeed,
+    [record_bytes, records]: [u64; 2],
+    most: u64,
+) -> Result<(usize, usize)> {
     if set != SET {
-        return Err(field("set", format!("must be \"{SET}\"")));
+        return Err(field("set", format!("must be the name of a set, as \"{SET}\"")));
     }
     // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
     if *seed != PUBLIC_SEED {
         return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
     }
     let l = in_range("record_bytes", record_bytes, MAX_RECORD_BYTES)?;
-    Ok((l, in_range("records", records, MAX_RECORDS)?))
+    Ok((l, in_range("records", records, most)?))
 }
 
 /// A failure bound, if it is small enough.

@@ -3,9 +3,13 @@
 //! A tall matrix has a large hint and small queries; a wide one the reverse. Which is cheaper depends on
 //! how often a client asks before the hint changes, so [`Shape::lookups_per_client`] decides.
 
-use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes};
+use crate::params::{
+    FRODO_SET, MAX_FRODO_RECORDS, MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes,
+};
 use sotto_core::{ParamsError, Result, Shape};
+use sotto_silent::cut::{Cut, cuts};
 use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 
 /// Table bytes a server scans at the price of one byte on the wire.
@@ -19,6 +23,9 @@ pub(crate) const SCANNED_PER_SENT: f64 = 2000.0;
 /// # Errors
 /// [`ParamsError::NoFit`] for an empty table, or one larger than the limits allow.
 pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
+    if shape.set.as_deref() == Some(FRODO_SET) {
+        return frodo(shape);
+    }
     cheapest(shape, |cut| {
         let Cut { record_bytes, records, lookups } = cut;
         let (query_bits, answer_bits) = word_sizes(record_bytes, records, cut.required_failure_log2(shape))?;
@@ -38,37 +45,16 @@ pub fn select(shape: &Shape) -> Result<ParamsLiteral> {
     })
 }
 
-/// How a table is cut into records.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cut {
-    /// Bytes in a record, `l`.
-    pub(crate) record_bytes: u64,
-    /// How many records, `m`.
-    pub(crate) records: u64,
-    /// How many of them hold one row; 1 if a record holds whole rows.
-    pub(crate) lookups: u64,
-}
-
-impl Cut {
-    /// Records of about this height, if they can hold the table.
-    fn new(shape: &Shape, height: u64) -> Option<Self> {
-        let cut = if shape.row_bytes <= height {
-            let rows_per_record = (height / shape.row_bytes).min(shape.rows);
-            let records = shape.rows.div_ceil(rows_per_record);
-            Cut { record_bytes: rows_per_record * shape.row_bytes, records, lookups: 1 }
-        } else {
-            let lookups = shape.row_bytes.div_ceil(height);
-            // Evened out, so that the last record of a row is not mostly padding.
-            let record_bytes = shape.row_bytes.div_ceil(lookups);
-            Cut { record_bytes, records: shape.rows.checked_mul(lookups)?, lookups }
-        };
-        (cut.records <= MAX_RECORDS).then_some(cut)
+/// FrodoPIR's matrix: a row of the table is a record, and no word is rounded, as published.
+fn frodo(shape: &Shape) -> Result<ParamsLiteral> {
+    let Shape { rows: records, row_bytes: record_bytes, .. } = *shape;
+    let fits = (1..=MAX_RECORD_BYTES).contains(&record_bytes) && (1..=MAX_FRODO_RECORDS).contains(&records);
+    if !fits || FRODO.failure_log2(record_bytes, records, 32) > shape.required_failure_log2() {
+        let why = "each row is a record of 1 to 2^20 bytes, and there are at most 2^24".into();
+        return Err(ParamsError::NoFit { rows: records, row_bytes: record_bytes, why }.into());
     }
-
-    /// What a record's failure must stay below: a row that is spread over several fails if any of them does.
-    pub(crate) fn required_failure_log2(&self, shape: &Shape) -> f64 {
-        shape.required_failure_log2() - f64::from(self.lookups.next_power_of_two().ilog2())
-    }
+    let (set, seed) = (FRODO.name.into(), PUBLIC_SEED);
+    Ok(ParamsLiteral { set, record_bytes, records, query_bits: 32, answer_bits: 32, seed })
 }
 
 /// The literal with the lowest price, of all heights that hold the table and that `price` has one for.
@@ -81,8 +67,9 @@ pub(crate) fn cheapest<L>(shape: &Shape, price: impl Fn(Cut) -> Option<(f64, L)>
     if shape.rows == 0 || shape.row_bytes == 0 {
         return Err(no_fit("a table has at least one row of at least one byte").into());
     }
-    heights(shape.row_bytes)
-        .filter_map(|height| price(Cut::new(shape, height)?))
+    cuts(shape, 64, MAX_RECORD_BYTES)
+        .filter(|cut| cut.records <= MAX_RECORDS)
+        .filter_map(price)
         .min_by(|(x, _), (y, _)| x.total_cmp(y))
         .map(|(_, literal)| literal)
         .ok_or_else(|| {
@@ -92,12 +79,6 @@ pub(crate) fn cheapest<L>(shape: &Shape, price: impl Fn(Cut) -> Option<(f64, L)>
             )
             .into()
         })
-}
-
-/// Heights worth trying: 2^i and 3 * 2^i multiples of 64, and the width of a row.
-fn heights(row_bytes: u64) -> impl Iterator<Item = u64> {
-    let steps = (0..).map(|i| 64u64 << i).take_while(|height| *height <= MAX_RECORD_BYTES);
-    steps.flat_map(|height| [height, height / 2 * 3]).chain([row_bytes]).filter(|l| *l <= MAX_RECORD_BYTES)
 }
 
 /// The word sizes with the fewest bytes in query and answer together.
@@ -132,6 +113,22 @@ mod tests {
     fn limits_are_refused_not_wrapped() {
         for (rows, row_bytes) in [(0, 1), (1, 0), (u64::MAX, 1), (1, u64::MAX), (u64::MAX, u64::MAX)] {
             assert!(select(&shape(rows, row_bytes, u64::MAX)).is_err(), "{rows} {row_bytes}");
+        }
+    }
+
+    #[test]
+    fn frodo_has_a_record_for_each_row() {
+        let of =
+            |rows, row_bytes| select(&Shape { set: Some(FRODO_SET.into()), ..shape(rows, row_bytes, 1) });
+        // The paper's largest table: 4 MiB up.
+        let literal = of(1 << 20, 1024).unwrap();
+        let report = Params::check(literal.clone()).unwrap().report();
+        assert_eq!((literal.records, literal.record_bytes), (1 << 20, 1024));
+        assert_eq!((report.costs.query_bytes, report.costs.answer_bytes), (4 << 20, 4096));
+        assert_eq!(report.costs.artifact_bytes, 1024 * 1774 * 4);
+        assert!(of(1 << 24, 1 << 20).is_ok());
+        for (rows, row_bytes) in [(0, 1), (1, 0), ((1 << 24) + 1, 1), (1, (1 << 20) + 1)] {
+            assert!(of(rows, row_bytes).is_err(), "{rows} {row_bytes}");
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, Held, Image, Result, Rows, Section, Sink};
+use sotto_core::{Artifact, Held, Image, Params as _, Result, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_u32};
 use sotto_silent::lwe::hint::write_hint;
 use sotto_silent::lwe::ring::round;
@@ -26,7 +26,13 @@ impl sotto_core::Server<SimplePir> for Server {
         out.reserve(Section::Resident, params.matrix_bytes())?;
         out.reserve(HINT, params.hint_bytes())?;
         write_matrix(params.layout(), Section::Resident, rows, out)?;
-        write_hint(params.layout(), Section::Resident, HINT, out)
+        match params.dense() {
+            None => write_hint(params.layout(), Section::Resident, HINT, out),
+            Some(dense) => {
+                let seed = &params.literal().seed;
+                dense.write_hint(seed, params.layout(), [Section::Resident, HINT], out)
+            }
+        }
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {

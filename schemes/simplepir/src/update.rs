@@ -3,8 +3,8 @@
 use crate::SimplePir;
 use crate::delta::{Delta, Entry};
 use crate::params::Params;
-use sotto_core::{Artifact, Misuse, Patch, Result, wire};
-use sotto_silent::lwe::hint::ROW_BYTES;
+use sotto_core::{Artifact, Misuse, Params as _, Patch, Result, wire};
+use sotto_silent::lwe::dense::{BLOCK, Dense};
 use sotto_silent::lwe::ring::Ring;
 use sotto_silent::lwe::update::ReversedBlocks;
 
@@ -15,20 +15,81 @@ impl Patch for SimplePir {
         }
         wire::exact("hint", held, usize::try_from(params.hint_bytes()).unwrap_or(usize::MAX))?;
         let delta = Delta::take(params, delta)?;
-        let (rows, _) = held.as_chunks_mut::<ROW_BYTES>();
-        for (row, words) in delta.rows() {
-            if let Some(held) = rows.get_mut(row as usize) {
+        let row = |row: u32| row as usize * 4 * params.n()..(row as usize + 1) * 4 * params.n();
+        for (number, words) in delta.rows() {
+            if let Some(held) = held.get_mut(row(number)) {
                 held.copy_from_slice(words);
             }
         }
         let entries: Vec<Entry> = delta.entries().collect();
-        let ring = Ring::new()?;
-        let blocks = ReversedBlocks::touched(&ring, &entries);
-        for changes in entries.chunk_by(|a, b| a.row == b.row) {
-            if let Some(held) = changes.first().and_then(|entry| rows.get_mut(entry.row as usize)) {
-                blocks.add_to_row(&ring, changes, held)?;
+        each_pass(params, &entries, |rows, entries| {
+            for changes in entries.chunk_by(|a, b| a.row == b.row) {
+                if let Some(held) = changes.first().and_then(|entry| held.get_mut(row(entry.row))) {
+                    rows.add(changes, held)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Rows of A that changes need.
+pub(crate) enum Rows {
+    /// Those of ring blocks.
+    Ring(Box<Ring>, ReversedBlocks),
+    /// Those of one block of a dense matrix, n words each.
+    Dense(Dense, Vec<u32>),
+}
+
+/// Hands out the changes with the rows of A that they need: all at once, or one block of a dense matrix at a time, so that memory
+/// for it is some megabytes however many are touched. Changes are ascending by (row, column), and stay so in each pass.
+pub(crate) fn each_pass(
+    params: &Params,
+    entries: &[Entry],
+    mut pass: impl FnMut(&Rows, &[Entry]) -> Result<()>,
+) -> Result<()> {
+    let Some(dense) = params.dense() else {
+        let ring = Box::new(Ring::new()?);
+        let blocks = ReversedBlocks::touched(&ring, entries);
+        return pass(&Rows::Ring(ring, blocks), entries);
+    };
+    let block = |entry: &Entry| entry.column as usize / BLOCK;
+    let mut entries = entries.to_vec();
+    entries.sort_by_key(block);
+    for entries in entries.chunk_by(|a, b| block(a) == block(b)) {
+        let (Some(k), Some(last)) =
+            (entries.first().map(block), entries.iter().map(|entry| entry.column).max())
+        else {
+            continue;
+        };
+        let mut words = vec![0; (last as usize % BLOCK + 1) * dense.n];
+        dense.rows(&params.literal().seed, k, &mut words);
+        pass(&Rows::Dense(*dense, words), entries)?;
+    }
+    Ok(())
+}
+
+impl Rows {
+    /// Adds the changes of one row to that row of the hint.
+    pub(crate) fn add(&self, changes: &[Entry], held: &mut [u8]) -> Result<()> {
+        match self {
+            Rows::Ring(ring, blocks) => {
+                let held = held.try_into().map_err(|_| Misuse::Rule("a row of a hint has n words"))?;
+                blocks.add_to_row(ring, changes, held)
+            }
+            Rows::Dense(dense, words) => {
+                let rows = changes.iter().filter_map(|entry| {
+                    let row = entry.column as usize % BLOCK * dense.n;
+                    Some((entry.change as u32, words.get(row..row + dense.n)?))
+                });
+                for (change, row) in rows {
+                    for (word, a) in held.as_chunks_mut::<4>().0.iter_mut().zip(row) {
+                        let new = u32::from_le_bytes(*word).wrapping_add(change.wrapping_mul(*a));
+                        *word = new.to_le_bytes();
+                    }
+                }
+                Ok(())
             }
         }
-        Ok(())
     }
 }

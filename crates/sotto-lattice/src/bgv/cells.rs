@@ -1,8 +1,9 @@
-//! One plaintext of a table that is stored as values: where it lies, read, and written.
+//! Plaintexts of a table that is stored as values: where they lie, read, and written.
 
 use super::ring::SlotRing;
 use super::rns::Rns;
 use super::rows::Table;
+use sotto_math::tiles::Strip;
 
 impl Table {
     /// The values of a plaintext modulo one prime. `at` reads bytes of the table.
@@ -64,6 +65,36 @@ impl Table {
             for (block, words) in words.as_chunks::<8>().0.iter().enumerate() {
                 let at = |offset, out: &mut [u8]| at(region + offset, out);
                 self.layout().write(block, cell, words, at, |offset, bytes| put(region + offset, bytes))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills a strip modulo every prime of the table with polynomials, each as values limb by limb, and puts each block's part of
+    /// it, which is contiguous.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    ///
+    /// # Panics
+    /// If a polynomial is not in the strip, or is not as long as the level says.
+    pub fn write_strip<E>(
+        &self,
+        strip: &Strip,
+        polynomials: &[((usize, usize), Vec<u64>)],
+        put: impl Fn(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let layout = self.layout();
+        let (n, part) = (layout.n(), strip.block_bytes(layout));
+        let mut bytes = vec![0; part * layout.blocks()];
+        for limb in 0..self.level().limbs() {
+            let of_limb = polynomials.iter().map(|(cell, words)| (*cell, &words[limb * n..][..n]));
+            let words: Vec<((usize, usize), &[u64])> = of_limb.collect();
+            bytes.fill(0);
+            strip.put(layout, &words, &mut bytes);
+            let region = limb as u64 * layout.bytes();
+            for (block, bytes) in bytes.chunks_exact(part).enumerate() {
+                put(region + strip.offset(layout, block), bytes)?;
             }
         }
         Ok(())

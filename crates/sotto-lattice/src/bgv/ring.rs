@@ -19,7 +19,7 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     /// How many coefficients a polynomial has.
     fn degree(&self) -> usize;
 
-    /// The plain modulus: messages are polynomials modulo it. Every prime is 1 modulo it.
+    /// The plain modulus: messages are polynomials modulo it. Every prime but the special one is 1 modulo it.
     fn plain(&self) -> u64;
 
     /// One plan a prime, the special prime's last, at least two. They serve sums and products word by word; only where

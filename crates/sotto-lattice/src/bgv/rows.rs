@@ -18,9 +18,6 @@ use crate::words;
 use sotto_math::tiles::{self, Piece, Room, Selectors, TileLayout, Words};
 use std::ops::Range;
 
-/// Parts of a selector.
-const PARTS: usize = 2;
-
 /// Columns that rows as coefficients are multiplied at together: they share what is read of the selectors.
 pub const STREAMED_COLS: usize = TileLayout::GROUP_COLS;
 
@@ -62,6 +59,8 @@ impl Streaming {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     level: Level,
+    /// Parts of a selector.
+    parts: usize,
     layout: TileLayout,
     /// How values modulo each prime are stored.
     forms: Vec<Words>,
@@ -70,11 +69,22 @@ pub struct Table {
 impl Table {
     /// A table of `rows` by `cols` plaintexts; `None` if there is no such layout.
     pub fn new<R: SlotRing>(rns: &Rns<R>, level: Level, rows: usize, cols: usize) -> Option<Self> {
+        Self::of_parts(rns, level, 2, rows, cols)
+    }
+
+    /// The same for ciphertexts of so many parts: one, where what becomes of masks is known beforehand.
+    pub fn of_parts<R: SlotRing>(
+        rns: &Rns<R>,
+        level: Level,
+        parts: usize,
+        rows: usize,
+        cols: usize,
+    ) -> Option<Self> {
         let forms: Vec<Words> =
             rns.plans(level).map(|plan| Words::new(plan.modulus())).collect::<Option<_>>()?;
         // All primes are below 2^50, so that words of all lie alike.
         let layout = TileLayout::new(forms.first()?.packing(), rns.ring().words(), rows, cols)?;
-        Some(Table { level, layout, forms })
+        (parts > 0).then_some(Table { level, parts, layout, forms })
     }
 
     /// The level that rows are multiplied at.
@@ -95,7 +105,7 @@ impl Table {
     /// Selectors laid out as the pass reads them, one for each prime.
     ///
     /// # Panics
-    /// If there is not one ciphertext a row, or one is of another level or has not two parts.
+    /// If there is not one ciphertext a row, or one is of another level or has other parts.
     pub fn selectors(&self, ciphers: &[Cipher]) -> Vec<Selectors> {
         self.selectors_in(ciphers, &Room::default)
     }
@@ -107,15 +117,15 @@ impl Table {
     pub fn selectors_in(&self, ciphers: &[Cipher], room: &dyn Fn() -> Room) -> Vec<Selectors> {
         assert_eq!(ciphers.len(), self.layout.rows(), "one ciphertext a row");
         assert!(
-            ciphers.iter().all(|c| (c.level(), c.parts()) == (self.level, PARTS)),
+            ciphers.iter().all(|c| (c.level(), c.parts()) == (self.level, self.parts)),
             "selectors of this level"
         );
         let laid = |(limb, form): (usize, &Words)| {
-            let mut laid = Selectors::in_room(form, &self.layout, PARTS, room());
+            let mut laid = Selectors::in_room(form, &self.layout, self.parts, room());
             // Four of them are runs of 512 bytes.
             for (i, some) in ciphers.chunks(4).enumerate() {
-                let polynomials: Vec<&[u64]> =
-                    some.iter().flat_map(|c| [c.limb(0, limb), c.limb(1, limb)]).collect();
+                let parts = |c| (0..self.parts).map(move |part| Cipher::limb(c, part, limb));
+                let polynomials: Vec<&[u64]> = some.iter().flat_map(parts).collect();
                 laid.set_rows(4 * i, &polynomials);
             }
             laid
@@ -125,7 +135,7 @@ impl Table {
 
     /// The words of one query's sums, modulo one prime and for one block.
     pub fn block_words(&self) -> usize {
-        self.layout.cols() * PARTS * 8
+        self.layout.cols() * self.parts * 8
     }
 
     /// The pass over some blocks of one prime's table, for any number of queries: `out[i]` gets the sums of query `i`.
@@ -162,7 +172,7 @@ impl Table {
         let (ring, rows, width) = (rns.ring(), self.layout.rows(), cols.len());
         assert!(cols.end <= self.layout.cols() && width <= STREAMED_COLS, "a few columns of this table");
         let stored = Stored::new(ring);
-        let zeroes = || vec![0; ring.words() * width * PARTS];
+        let zeroes = || vec![0; ring.words() * width * self.parts];
         let mut sums: Vec<Vec<Vec<u64>>> =
             queries.iter().map(|queries| queries.iter().map(|_| zeroes()).collect()).collect();
         let mut coefficients = std::mem::take(&mut room.coefficients);
@@ -215,7 +225,7 @@ impl Table {
 
     /// A ciphertext of the shape of a column, of zeroes.
     pub fn column<R: SlotRing>(&self, rns: &Rns<R>) -> Cipher {
-        Cipher::zero(rns, self.level, PARTS)
+        Cipher::zero(rns, self.level, self.parts)
     }
 
     /// Replaces ciphertexts of that shape by columns from `first` on.
@@ -229,7 +239,7 @@ impl Table {
         let Some(layout) = TileLayout::new(self.layout.packing(), self.layout.n(), 1, width) else { return };
         for (limb, (form, sums)) in self.forms.iter().zip(sums).enumerate() {
             let mut parts: Vec<&mut [u64]> = out.iter_mut().flat_map(|c| c.limbs_mut(limb)).collect();
-            tiles::gather(form, &layout, PARTS, sums, cols.clone(), &mut parts);
+            tiles::gather(form, &layout, self.parts, sums, cols.clone(), &mut parts);
         }
     }
 }

@@ -98,6 +98,8 @@ pub fn room(bytes: u64) -> Result<HugeWords> {
 pub struct Taking {
     bytes: u64,
     words: HugeWords,
+    /// Whether words are modulo Q, and not modulo 2^32.
+    reduced: bool,
     /// Bytes of a word that a chunk boundary cut.
     cut: Vec<u8>,
 }
@@ -105,7 +107,20 @@ pub struct Taking {
 impl Taking {
     /// One of so many bytes. There is no room for it before its first bytes, so that absurd parameters cost little.
     pub fn new(bytes: u64) -> Self {
-        Taking { bytes, words: HugeWords::default(), cut: Vec::new() }
+        Taking { bytes, words: HugeWords::default(), reduced: true, cut: Vec::new() }
+    }
+
+    /// The same of words modulo 2^32, of which every one is reduced.
+    pub fn of_any_words(bytes: u64) -> Self {
+        Taking { reduced: false, ..Self::new(bytes) }
+    }
+
+    fn take_words(&mut self, words: &[[u8; 4]]) -> Result<()> {
+        if self.reduced {
+            return take_words("hint", words, &mut self.words);
+        }
+        self.words.extend(words.iter().map(|word| u32::from_le_bytes(*word)));
+        Ok(())
     }
 
     /// What is to be fetched.
@@ -133,10 +148,10 @@ impl Taking {
         self.cut.extend_from_slice(head);
         if let Ok(word) = <[u8; 4]>::try_from(self.cut.as_slice()) {
             self.cut.clear();
-            take_words("hint", &[word], &mut self.words)?;
+            self.take_words(&[word])?;
         }
         let (words, tail) = rest.as_chunks::<4>();
-        take_words("hint", words, &mut self.words)?;
+        self.take_words(words)?;
         self.cut.extend_from_slice(tail);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Parameters: `l` bytes in a record, `m` records. All words are modulo Q, so there is nothing else to choose.
 
-use crate::params::{SAMPLE_OPS, matrix_bytes, reliable, shape};
+use crate::params::{MAX_RECORDS, SAMPLE_OPS, matrix_bytes, reliable, shape};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
@@ -76,7 +76,8 @@ impl sotto_core::Params for Params {
     }
 
     fn check(literal: ParamsLiteral) -> Result<Self> {
-        let (l, m) = shape(&literal.set, &literal.seed, literal.record_bytes, literal.records)?;
+        let (l, m) =
+            shape(&literal.set, &literal.seed, [literal.record_bytes, literal.records], MAX_RECORDS)?;
         let failure_log2 = reliable(bound::exact_failure_log2(literal.record_bytes, literal.records))?;
         Ok(Params { literal, l, m, security: ring::security()?, failure_log2 })
     }

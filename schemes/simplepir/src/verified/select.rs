@@ -5,8 +5,9 @@
 
 use super::params::ParamsLiteral;
 use crate::params::{SET, matrix_bytes};
-use crate::select::{Cut, SCANNED_PER_SENT, cheapest};
+use crate::select::{SCANNED_PER_SENT, cheapest};
 use sotto_core::{Goal, Result, Shape};
+use sotto_silent::cut::Cut;
 use sotto_silent::lwe::bound;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 

@@ -1,6 +1,6 @@
 //! Bytes and literals that are wrong, each refused with an error that says whose fault it was.
 
-use crate::setup::{Table, literal};
+use crate::setup::{Table, frodo, literal};
 use proptest::prelude::*;
 use simplepir::SimplePir;
 use simplepir::client::Prepare;
@@ -42,6 +42,11 @@ fn literals_out_of_range() {
         assert_eq!(field_of(literal(record_bytes, records, query_bits, answer_bits)), field);
     }
     assert_eq!(field_of(ParamsLiteral { set: "n512".into(), ..good.clone() }), "set");
+    // FrodoPIR's words are whole, and it has more records.
+    assert!(Params::check(frodo(100, 1 << 24)).is_ok());
+    assert_eq!(field_of(frodo(100, (1 << 24) + 1)), "records");
+    assert_eq!(field_of(ParamsLiteral { query_bits: 31, ..frodo(100, 100) }), "query_bits");
+    assert_eq!(field_of(ParamsLiteral { answer_bits: 8, ..frodo(100, 100) }), "answer_bits");
     assert_eq!(field_of(ParamsLiteral { seed: sotto_prg::PublicSeed([7; 32]), ..good }), "seed");
 }
 

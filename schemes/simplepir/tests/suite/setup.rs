@@ -6,6 +6,7 @@ use simplepir::params::{Params, ParamsLiteral, SET};
 use simplepir::server::Server;
 use sotto_core::{Artifact, One, RecordIndex, Section, Wire};
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
+use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::PUBLIC_SEED;
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
@@ -15,6 +16,11 @@ pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
 
 pub(crate) fn literal(record_bytes: u64, records: u64, query_bits: u8, answer_bits: u8) -> ParamsLiteral {
     ParamsLiteral { set: SET.into(), record_bytes, records, query_bits, answer_bits, seed: PUBLIC_SEED }
+}
+
+/// A literal of FrodoPIR.
+pub(crate) fn frodo(record_bytes: u64, records: u64) -> ParamsLiteral {
+    ParamsLiteral { set: FRODO.name.into(), ..literal(record_bytes, records, 32, 32) }
 }
 
 pub(crate) struct Table {

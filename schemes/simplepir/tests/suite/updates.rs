@@ -1,9 +1,9 @@
 //! A patched hint is a fresh hint, byte for byte, whichever way a row's change is sent.
 
-use crate::setup::{HINT, Table, literal};
+use crate::setup::{HINT, Table, frodo, literal};
 use proptest::prelude::*;
 use simplepir::SimplePir;
-use simplepir::delta::{Delta, MOST_ENTRIES};
+use simplepir::delta::{Delta, most_entries};
 use sotto_core::{Artifact, Change, Error, Image, Patch, Revise, Section};
 use sotto_testkit::memory::{MemoryImage, MemorySink};
 
@@ -12,6 +12,12 @@ const DELTA: Section = Section::Public(Artifact::HintDelta);
 fn table(l: u64, m: u64) -> Table {
     let records = (0..l * m).map(|i| (i * i * 31 + i * 7) as u8).collect();
     Table::new(literal(l, m, 28, 12), records)
+}
+
+/// One of FrodoPIR.
+fn dense(l: u64, m: u64) -> Table {
+    let records = (0..l * m).map(|i| (i * i * 31 + i * 7) as u8).collect();
+    Table::new(frodo(l, m), records)
 }
 
 fn revised(old: &Table, changes: &[Change]) -> MemoryImage {
@@ -45,20 +51,27 @@ fn change(record: u64, offset: u64, bytes: &[u8]) -> Change {
 
 #[test]
 fn few_changes_are_sent_as_entries_and_many_as_rows() {
-    let old = table(3, 1100);
+    for old in [table(3, 1500), dense(3, 1500)] {
+        few_and_many(&old);
+    }
+}
+
+fn few_and_many(old: &Table) {
+    let (most, row_bytes) = (most_entries(&old.params), 4 + 4 * old.params.n());
+    assert_eq!(most, row_bytes / 10);
     // Row 1 changes in one column more than entries are worth, row 2 in just as many as they are.
-    let changes: Vec<_> = (0..=MOST_ENTRIES as u64)
+    let changes: Vec<_> = (0..=most as u64)
         .map(|i| {
             let at = (2 * i * 3) as usize;
             let last = if i == 7 { old.records[at + 2] } else { !old.records[at + 2] };
             change(2 * i, 1, &[old.records[at + 1] ^ 0x81, last])
         })
         .collect();
-    let bytes = check(&old, &changes);
+    let bytes = check(old, &changes);
     let delta = Delta::take(&old.params, &bytes).unwrap();
     assert_eq!(delta.rows().map(|(row, _)| row).collect::<Vec<_>>(), [1]);
-    assert_eq!(delta.entries().map(|entry| entry.row).collect::<Vec<_>>(), [2; MOST_ENTRIES]);
-    assert_eq!(bytes.len(), 16 + MOST_ENTRIES * 10 + 4100);
+    assert_eq!(delta.entries().map(|entry| entry.row).collect::<Vec<_>>(), vec![2; most]);
+    assert_eq!(bytes.len(), 16 + most * 10 + row_bytes);
 }
 
 #[test]

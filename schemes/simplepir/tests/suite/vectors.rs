@@ -1,10 +1,11 @@
 //! Known answers: these bytes are the format, and may never change under the id `simplepir/1`.
 
-use crate::setup::{HINT, Table, literal, words};
+use crate::setup::{HINT, Table, frodo, literal, words};
 use serde_json::{Value, json};
-use simplepir::params::Params;
+use simplepir::params::{Params, ParamsLiteral, SET};
 use simplepir::{ENTRY, SimplePir};
 use sotto_core::{Artifact, Change, Image, Params as _, ParamsDigest, Revise, Scheme, Section};
+use sotto_silent::lwe::dense::FRODO;
 use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
 use sotto_testkit::memory::MemorySink;
 
@@ -24,12 +25,12 @@ fn records(params: &Params) -> Vec<u8> {
 /// Everything this crate computes for one vector's inputs.
 fn computed(vector: &Value) -> Value {
     let number = |field: &str| vector[field].as_u64().unwrap();
-    let literal = literal(
-        number("record_bytes"),
-        number("records"),
-        number("query_bits") as u8,
-        number("answer_bits") as u8,
-    );
+    let bits = |field: &str| number(field) as u8;
+    let set = vector.get("set").and_then(Value::as_str).unwrap_or(SET);
+    let literal = ParamsLiteral {
+        set: set.into(),
+        ..literal(number("record_bytes"), number("records"), bits("query_bits"), bits("answer_bits"))
+    };
     let params = Params::check(literal.clone()).unwrap();
     let table = Table::new(literal.clone(), records(&params));
     let label = vector["rng_label"].as_str().unwrap();
@@ -77,6 +78,28 @@ fn row_of_a(i: usize) -> Vec<i128> {
     }
     let i = i % N;
     (0..N).map(|j| if j <= i { a[i - j] } else { -a[N + i - j] }).collect()
+}
+
+/// The hint of a dense matrix, from its definition: column j of rows k 1024 to k 1024 + 1023 is a stream of its own.
+#[test]
+fn a_dense_hint_is_the_product_too() {
+    let (l, m) = (2, 1030);
+    let table = Table::new(frodo(l, m), records(&Params::check(frodo(l, m)).unwrap()));
+    let mut h = vec![vec![0u32; FRODO.n]; l as usize];
+    for (k, first) in (0..m).step_by(1024).enumerate() {
+        for j in 0..FRODO.n {
+            let mut stream = PUBLIC_SEED.stream("n1774-q32-t matrix", (k * FRODO.n + j) as u64);
+            for column in first..m.min(first + 1024) {
+                let mut word = [0; 4];
+                stream.fill(&mut word);
+                for (h, byte) in h.iter_mut().zip(table.record(column)) {
+                    let product = u32::from_le_bytes(word).wrapping_mul(*byte as i8 as u32);
+                    h[j] = h[j].wrapping_add(product);
+                }
+            }
+        }
+    }
+    assert!(words(table.hint(), 32) == h.concat());
 }
 
 #[test]

@@ -14,9 +14,12 @@ const TABLE: subject::Case = subject::Case { rows: 1000, row_bytes: 40, fill: Fi
 /// Buckets of a table, and what each has: of some schemes several blocks.
 const BUCKETS: (u64, subject::Case) = (3, subject::Case { rows: 1600, row_bytes: 40, fill: Fill::Random });
 
-/// A table of which SealPIR has several blocks, and answers that hold a ciphertext as digits.
-const DIGITS: (&str, &str, subject::Case) =
-    ("sealpir/1", "seal", subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random });
+/// Sets that run what their scheme's others do not: a table of which SealPIR has several blocks, and answers that hold a
+/// ciphertext as digits; and FrodoPIR's dense matrix.
+const NAMED: [(&str, &str, subject::Case); 2] = [
+    ("sealpir/1", "seal", subject::Case { rows: 16_000, row_bytes: 40, fill: Fill::Random }),
+    ("simplepir/1", "frodo", TABLE),
+];
 
 pub(super) fn cases() -> Vec<Case> {
     let small = |entry| lookup(Subject::private(entry).fresh_table(TABLE));
@@ -24,12 +27,13 @@ pub(super) fn cases() -> Vec<Case> {
         SCHEMES.iter().map(move |entry| Case::new(format!("scheme/{}", entry.id), 2, move || small(entry)));
     let batched = SCHEMES.iter().filter(|entry| entry.batch.is_some());
     let batches = batched.map(|entry| Case::new(format!("scheme/{}/batch", entry.id), 2, || batch(entry)));
-    let (name, set, case) = DIGITS;
-    let with_digits = SCHEMES.iter().filter(move |entry| entry.id.0 == name).map(move |entry| {
-        let table = move || Table::encode_set(entry, case, Some(set));
-        Case::new(format!("scheme/{name}/{set}"), 2, move || lookup(table()))
+    let named = NAMED.into_iter().flat_map(|(name, set, case)| {
+        SCHEMES.iter().filter(move |entry| entry.id.0 == name).map(move |entry| {
+            let table = move || Table::encode_set(entry, case, Some(set));
+            Case::new(format!("scheme/{name}/{set}"), 2, move || lookup(table()))
+        })
     });
-    lookups.chain(batches).chain(with_digits).collect()
+    lookups.chain(batches).chain(named).collect()
 }
 
 fn lookup(table: Table) -> impl FnMut(usize) {

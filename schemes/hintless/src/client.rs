@@ -1,0 +1,71 @@
+//! The client: ask, read the answer. It holds nothing but what is public, and every query has secrets of its own.
+//!
+//! Nothing here branches, indexes or allocates by the index asked for or by a secret; the only exception is refusing an
+//! index past the end.
+
+use crate::Hintless;
+use crate::linpir::client::LinPir;
+use crate::message::{Answer, Query};
+use crate::params::Params;
+use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_lattice::bgv::Secret;
+use sotto_silent::lwe::dense::{HINTLESS, byte};
+
+/// A client to be: there is nothing to take in.
+pub struct Prepare {
+    params: Params,
+}
+
+impl sotto_core::Prepare<Hintless> for Prepare {
+    fn begin(params: &Params, _rng: &mut dyn CryptoRng) -> Result<Self> {
+        Ok(Prepare { params: params.clone() })
+    }
+
+    fn finish(self) -> Result<Client> {
+        let seed = self.params.literal().seed;
+        let linpir = LinPir::new(self.params.rings(), seed, [self.params.l(), self.params.block_rows()]);
+        Ok(Client { params: self.params, linpir })
+    }
+}
+
+/// A client.
+pub struct Client {
+    params: Params,
+    linpir: LinPir,
+}
+
+/// The secrets of one query in LinPIR's rings, which are wiped when dropped. That of its words is already gone.
+pub struct Pending {
+    secrets: Vec<Secret>,
+}
+
+impl sotto_core::Client<Hintless> for Client {
+    type Pending = Pending;
+
+    fn keys(&self) {}
+
+    /// The paper's Query: `A s + e` and 2^24 times a unit vector, and s under encryption.
+    fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
+        let m = self.params.m();
+        if index.0 >= m as u64 {
+            return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
+        }
+        let s = HINTLESS.secret(rng);
+        let words = HINTLESS.unit(&self.params.literal().seed, m, index.0 as u32, &s, rng);
+        let (secret, secrets) = self.linpir.encrypt(&s, rng)?;
+        Ok((One(Query { words, secret }), Pending { secrets }))
+    }
+
+    /// The paper's Recover: decrypt `H s`, take it off, and round to the nearest byte.
+    fn recover(&mut self, pending: Pending, One(answer): One<Answer>) -> Result<Record> {
+        let Answer { words, products } = answer;
+        let blocks = self.params.blocks();
+        if words.len() != self.params.l() || products.iter().any(|of_ring| of_ring.len() != blocks) {
+            return Err(Misuse::Foreign("ticket").into());
+        }
+        let products = self.linpir.products(&pending.secrets, &products)?;
+        let bytes =
+            words.iter().zip(products.iter()).map(|(word, product)| byte(word.wrapping_sub(*product)));
+        Ok(Record::new(bytes.collect()))
+    }
+}

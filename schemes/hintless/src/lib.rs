@@ -1,0 +1,52 @@
+//! HintlessPIR (Li, Micciancio, Raykova and Schultz-Wu, CRYPTO 2024), a baseline at its paper's parameters.
+//!
+//! SimplePIR's answer needs the product of a hint H and the query's secret s taken off it. Here the server works `H s` out
+//! itself, on ring-LWE encryptions of s that travel in the query: LinPIR. All of that which depends on public numbers and the
+//! table alone lies in the image. README.md has the symbol table, the deviations from the paper, and what is heuristic.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`params`] | the literal, its check, its report |
+//! | [`select`] | choosing a matrix shape for a table |
+//! | [`bound`] | from sizes to a failure probability |
+//! | [`linpir`] | `H s` under encryption: rings, where numbers lie in slots, both halves |
+//! | [`message`] | query and answer |
+//! | [`client`] | query, recover |
+//! | `server` | encode, open, answer (feature `server`) |
+//! | `revise` | changed bytes, and the blocks of rows that they touch (feature `server`) |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod bound;
+pub mod client;
+pub mod linpir;
+pub mod message;
+pub mod params;
+#[cfg(feature = "server")]
+pub mod revise;
+pub mod select;
+#[cfg(feature = "server")]
+pub mod server;
+
+use sotto_core::{Caps, One, Scheme, SchemeEntry, SchemeId};
+
+/// The scheme.
+pub struct Hintless;
+
+impl Scheme for Hintless {
+    const ID: SchemeId = SchemeId("hintless/1");
+    const TITLE: &'static str = "HintlessPIR (CRYPTO 2024), a baseline";
+    type Params = params::Params;
+    type Fan<T> = One<T>;
+    type Keys = ();
+    type Query = message::Query;
+    type Answer = message::Answer;
+    type Prepare = client::Prepare;
+    type Client = client::Client;
+    #[cfg(feature = "server")]
+    type Server = server::Server;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
+}
+
+/// What the registry knows of this scheme.
+pub static ENTRY: SchemeEntry = SchemeEntry::of::<Hintless>();

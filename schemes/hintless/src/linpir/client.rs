@@ -1,0 +1,148 @@
+//! The client's half: s under encryption, and `H s` read.
+//!
+//! Nothing here branches, indexes or allocates by a secret.
+
+use super::{CYCLE, N, PLAIN, RINGS, SIGMA, key_masks, rule, secret_mask};
+use sotto_core::{CryptoRng, Result};
+use sotto_lattice::bgv::encrypt::{decrypt, encrypt};
+use sotto_lattice::bgv::{Cipher, Pow2, Rns, RotationKey, Secret, SlotRing};
+use sotto_lattice::encrypt::Errors;
+use sotto_math::modulus::Modulus;
+use sotto_math::sample::Gaussian;
+use sotto_prg::PublicSeed;
+use zeroize::Zeroizing;
+
+/// What encrypts and reads: the rings, their public masks, and the sampler.
+pub struct LinPir {
+    rings: [Rns<Pow2>; RINGS],
+    masks: [Vec<u64>; RINGS],
+    gaussian: Gaussian,
+    seed: PublicSeed,
+    rows: usize,
+    block_rows: usize,
+}
+
+/// s under encryption in one ring: a body, and the bodies of the key that rotates it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encrypted {
+    /// Of the ciphertext, as values.
+    pub body: Vec<u64>,
+    /// Of the key's rows.
+    pub key: Vec<Vec<u64>>,
+}
+
+impl LinPir {
+    /// For hints of so many rows, in blocks of `block_rows`.
+    pub fn new(rings: &[Rns<Pow2>; RINGS], seed: PublicSeed, [rows, block_rows]: [usize; 2]) -> Self {
+        let mut k = 0..;
+        let masks = rings.each_ref().map(|ring| secret_mask(ring, &seed, k.next().unwrap_or_default()));
+        LinPir { rings: rings.clone(), masks, gaussian: Gaussian::new(SIGMA), seed, rows, block_rows }
+    }
+
+    /// s under a fresh secret in each ring, and those secrets.
+    ///
+    /// # Errors
+    /// None for a secret of at most 2048 numbers.
+    pub fn encrypt(&self, s: &[i32], rng: &mut dyn CryptoRng) -> Result<(Vec<Encrypted>, Vec<Secret>)> {
+        let mut encrypted = Vec::with_capacity(RINGS);
+        let mut secrets = Vec::with_capacity(RINGS);
+        for (k, (ring, mask)) in self.rings.iter().zip(&self.masks).enumerate() {
+            let coefficients = self.plaintext(ring, s)?;
+            let secret = Secret::sample(ring, rng);
+            let mut errors = Errors { law: &self.gaussian, rng };
+            let body = encrypt(ring, ring.top(), &secret, mask, &coefficients, &mut errors);
+            let key = RotationKey::generate(ring, 1, &secret, key_masks(&self.seed, k), &mut errors);
+            encrypted.push(Encrypted { body, key });
+            secrets.push(secret);
+        }
+        Ok((encrypted, secrets))
+    }
+
+    /// The coefficients of the plaintext: s in the first cycle, and in the second one R / 2 places on.
+    fn plaintext(&self, ring: &Rns<Pow2>, s: &[i32]) -> Result<Zeroizing<Vec<u64>>> {
+        let t = ring.ring().plain();
+        let mut cycle = Zeroizing::new(vec![0u64; CYCLE]);
+        // The sign, spread over the word, adds t to what is negative.
+        let residue = |x: &i32| (i64::from(*x) as u64).wrapping_add(t & (i64::from(*x) >> 63) as u64);
+        cycle.iter_mut().zip(s).for_each(|(slot, x)| *slot = residue(x));
+        let (first, second) = cycle.split_at_checked(self.block_rows / 2).ok_or_else(rule)?;
+        let slots = Zeroizing::new([&cycle, second, first].concat());
+        let mut coefficients = Zeroizing::new(vec![0; N]);
+        ring.ring().encode(&slots, &mut coefficients);
+        Ok(coefficients)
+    }
+
+    /// `H s` modulo 2^32, from the answer's ciphertexts: those of all blocks in each ring, of two polynomials modulo its
+    /// first prime.
+    ///
+    /// # Errors
+    /// None for ciphertexts of this shape.
+    pub fn products(
+        &self,
+        secrets: &[Secret],
+        answers: &[Vec<[Vec<u64>; 2]>],
+    ) -> Result<Zeroizing<Vec<u32>>> {
+        let mut residues = Vec::with_capacity(RINGS);
+        for ((ring, secret), blocks) in self.rings.iter().zip(secrets).zip(answers) {
+            let level = ring.level(1).ok_or_else(rule)?;
+            let mut numbers = Zeroizing::new(Vec::with_capacity(self.rows));
+            for [body, mask] in blocks {
+                let message = decrypt(ring, secret, &Cipher::new(ring, level, &[body, mask]));
+                let mut slots = Zeroizing::new(vec![0; N]);
+                ring.ring().decode(&message, &mut slots);
+                let mut sums = Zeroizing::new(vec![0u64; self.block_rows]);
+                // At most 4096 / 16 numbers below 2^22 each.
+                for slots in slots.chunks(self.block_rows) {
+                    sums.iter_mut().zip(slots).for_each(|(sum, slot)| *sum += slot);
+                }
+                numbers.extend(sums.iter());
+            }
+            residues.push(numbers);
+        }
+        let [first, second] = residues.as_slice() else { return Err(rule()) };
+        let join = Join::new().ok_or_else(rule)?;
+        let numbers = first.iter().zip(second.iter()).take(self.rows);
+        Ok(Zeroizing::new(numbers.map(|(first, second)| join.number([*first, *second])).collect()))
+    }
+}
+
+/// Two residues become a number.
+struct Join {
+    plain: [Modulus; RINGS],
+    /// The inverse of the first plain prime modulo the second.
+    inverse: u64,
+}
+
+impl Join {
+    fn new() -> Option<Self> {
+        let [first, second] = PLAIN.map(Modulus::new);
+        let (first, second) = (first?, second?);
+        Some(Join { plain: [first, second], inverse: second.inv(second.reduce(first.value())) })
+    }
+
+    /// The number nearest to zero with these residues, which need not be reduced, modulo 2^32.
+    fn number(&self, [a, b]: [u64; 2]) -> u32 {
+        let [first, second] = &self.plain;
+        let a = first.reduce(a);
+        let rest = second.mul(second.sub(second.reduce(b), second.reduce(a)), self.inverse);
+        let (x, all) = (a + first.value() * rest, first.value() * second.value());
+        // All ones for what is above a half, which stands for a negative number.
+        let above = ((all / 2).wrapping_sub(x) as i64 >> 63) as u64;
+        x.wrapping_sub(all & above) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residues_are_joined_nearest_to_zero() {
+        let join = Join::new().unwrap();
+        let half = (PLAIN[0] * PLAIN[1] / 2) as i64;
+        for x in [0, 1, -1, 1 << 31, -(1 << 31), 123_456_789_012, -999_999_999_999, half, -half] {
+            let residues = PLAIN.map(|t| x.rem_euclid(t as i64) as u64 + 3 * t);
+            assert_eq!(join.number(residues), x as u32, "{x}");
+        }
+    }
+}

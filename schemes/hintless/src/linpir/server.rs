@@ -1,0 +1,239 @@
+//! The server's half: what depends on public numbers and the hint alone, and the passes over it.
+//!
+//! ```text
+//! for each ring:
+//!   digits    | what the chain of rotations is switched by, a table of tiles modulo all three primes; the same for every table
+//!   diagonals | a table of tiles modulo two primes: a row for each of R / 2 diagonals, a column for each block of R rows
+//!   masks     | for each block the mask of the sum over its diagonals, modulo two primes, packed
+//! ```
+
+use super::client::Encrypted;
+use super::{CYCLE, N, RINGS, key_masks, rule, secret_mask};
+use rayon::prelude::*;
+use sotto_core::Result;
+use sotto_lattice::bgv::chain::{Chain, Public};
+use sotto_lattice::bgv::lower::lower;
+use sotto_lattice::bgv::pass::pass;
+use sotto_lattice::bgv::wire::{body_bytes, put_body, take_body};
+use sotto_lattice::bgv::{Cipher, Pow2, Rns, Scratch, SlotRing, Table};
+use sotto_math::modulus::Modulus;
+use sotto_math::tiles::{Selectors, Strip, TileLayout};
+use sotto_prg::PublicSeed;
+use std::ops::Range;
+
+/// Blocks whose diagonals share lines of the image, and are made together. Their rows are whole panels of the matrix.
+pub const TOGETHER: usize = TileLayout::GROUP_COLS;
+
+/// Where everything lies for a hint, and what multiplies by it.
+pub struct LinPir {
+    parts: Vec<Part>,
+    block_rows: usize,
+    blocks: usize,
+}
+
+/// That of one ring.
+struct Part {
+    ring: Rns<Pow2>,
+    plain: Modulus,
+    chain: Chain<Pow2>,
+    diagonals: Table,
+    /// Of the ciphertext of s.
+    mask: Vec<u64>,
+}
+
+/// The masks of a chain's ciphertexts, for each ring: what the masks of sums are made of.
+pub struct Masks(Vec<Vec<Vec<u64>>>);
+
+/// Rows of the hint: n words each, of some blocks.
+pub struct Rows<'a> {
+    /// The words.
+    pub words: &'a [u32],
+    /// Words in a row.
+    pub n: usize,
+    /// The blocks.
+    pub blocks: Range<usize>,
+}
+
+impl LinPir {
+    /// For a hint of so many rows, in blocks of `block_rows`.
+    ///
+    /// # Errors
+    /// None for checked parameters.
+    pub fn new(
+        rings: &[Rns<Pow2>; RINGS],
+        seed: &PublicSeed,
+        [rows, block_rows]: [usize; 2],
+    ) -> Result<Self> {
+        let blocks = rows.div_ceil(block_rows);
+        let part = |(k, ring): (usize, &Rns<Pow2>)| {
+            let plain = Modulus::new(ring.ring().plain())?;
+            let chain = Chain::new(ring, block_rows / 2)?;
+            let diagonals = Table::of_parts(ring, ring.top(), 1, block_rows / 2, blocks)?;
+            Some(Part { ring: ring.clone(), plain, chain, diagonals, mask: secret_mask(ring, seed, k) })
+        };
+        let parts: Option<Vec<Part>> = rings.iter().enumerate().map(part).collect();
+        Ok(LinPir { parts: parts.ok_or_else(rule)?, block_rows, blocks })
+    }
+
+    /// Bytes in an image.
+    pub fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| part.bytes(self.blocks)).sum()
+    }
+
+    /// Blocks that are written together with any of these, each once.
+    pub fn together(&self, blocks: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
+        let mut firsts: Vec<usize> = blocks.map(|block| block / TOGETHER * TOGETHER).collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        firsts.into_iter().map(|first| first..self.blocks.min(first + TOGETHER)).collect()
+    }
+
+    /// Puts the digits of all chains, and gives the masks that diagonals are to be multiplied by.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    pub fn prepare(&self, seed: &PublicSeed, put: impl Fn(u64, &[u8]) -> Result<()> + Sync) -> Result<Masks> {
+        let chains = self.placed().into_par_iter().enumerate().map(|(k, (part, at))| {
+            let public = Public { mask: &part.mask, keys: key_masks(seed, k) };
+            part.chain.prepare(&part.ring, public, |offset, bytes| put(at + offset, bytes))
+        });
+        Ok(Masks(chains.collect::<Result<_>>()?))
+    }
+
+    /// Puts the diagonals and masks of blocks that are written [`together`](Self::together).
+    ///
+    /// # Errors
+    /// Those of `put`.
+    pub fn write(
+        &self,
+        rows: &Rows<'_>,
+        masks: &Masks,
+        put: impl Fn(u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for ((part, at), masks) in self.placed().into_iter().zip(&masks.0) {
+            let diagonals = at + part.chain.bytes();
+            let sums =
+                part.write(rows, self.block_rows, masks, |offset, bytes| put(diagonals + offset, bytes))?;
+            let first = diagonals + part.diagonals.bytes();
+            for (block, sum) in rows.blocks.clone().zip(sums) {
+                let mut bytes = Vec::with_capacity(part.mask_bytes());
+                put_body(&part.ring, part.ring.top(), &sum, &mut bytes);
+                put(first + (block * part.mask_bytes()) as u64, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// For each client and ring, `H s` under encryption: of each block two polynomials modulo the ring's first prime.
+    ///
+    /// # Panics
+    /// If `image` is not [`bytes`](Self::bytes) long.
+    pub fn answers(&self, image: &[u8], clients: &[&[Encrypted]]) -> Vec<Vec<Vec<[Vec<u64>; 2]>>> {
+        let mut out: Vec<Vec<_>> = clients.iter().map(|_| Vec::with_capacity(RINGS)).collect();
+        for (k, (part, at)) in self.placed().into_iter().enumerate() {
+            let (_, image) = image.split_at(at as usize);
+            let of_ring = clients.iter().filter_map(|rings| rings.get(k));
+            let of_ring: Vec<(&[u64], &[Vec<u64>])> = of_ring.map(|x| (&x.body[..], &x.key[..])).collect();
+            out.iter_mut().zip(part.answers(image, &of_ring)).for_each(|(out, answers)| out.push(answers));
+        }
+        out
+    }
+
+    /// Each ring's part, and where it begins.
+    fn placed(&self) -> Vec<(&Part, u64)> {
+        let starts = self.parts.iter().scan(0, |at, part| {
+            let start = *at;
+            *at += part.bytes(self.blocks);
+            Some((part, start))
+        });
+        starts.collect()
+    }
+}
+
+impl Part {
+    fn bytes(&self, blocks: usize) -> u64 {
+        self.chain.bytes() + self.diagonals.bytes() + (blocks * self.mask_bytes()) as u64
+    }
+
+    fn mask_bytes(&self) -> usize {
+        body_bytes(&self.ring, self.ring.top())
+    }
+
+    /// Puts the diagonals of some blocks, and gives the masks of their sums.
+    fn write(
+        &self,
+        hint: &Rows<'_>,
+        block_rows: usize,
+        masks: &[Vec<u64>],
+        put: impl Fn(u64, &[u8]) -> Result<()>,
+    ) -> Result<Vec<Vec<u64>>> {
+        let (ring, level) = (&self.ring, self.ring.top());
+        let mut sums = vec![vec![0; ring.words(level)]; hint.blocks.len()];
+        for first in (0..block_rows / 2).step_by(TileLayout::TILE_ROWS) {
+            let rows = first..(first + TileLayout::TILE_ROWS).min(block_rows / 2);
+            let strip = Strip { rows: rows.clone(), cols: hint.blocks.clone() };
+            let made = sums.par_iter_mut().zip(hint.blocks.clone()).enumerate().map(|(i, (sum, col))| {
+                let mut product = vec![0; ring.words(level)];
+                let mut of_row = |row: usize| {
+                    let values = self.diagonal(hint, [i, row], block_rows);
+                    product.copy_from_slice(masks.get(row).ok_or_else(rule)?);
+                    ring.mul(level, &mut product, &values);
+                    ring.add(level, sum, &product);
+                    Ok(((row, col), values))
+                };
+                rows.clone().map(&mut of_row).collect::<Result<Vec<_>>>()
+            });
+            let made: Vec<Vec<_>> = made.collect::<Result<_>>()?;
+            self.diagonals.write_strip(&strip, &made.into_iter().flatten().collect::<Vec<_>>(), &put)?;
+        }
+        Ok(sums)
+    }
+
+    /// Diagonal j of a block, as values.
+    fn diagonal(&self, hint: &Rows<'_>, [block, j]: [usize; 2], block_rows: usize) -> Vec<u64> {
+        let (ring, t) = (self.ring.ring(), &self.plain);
+        // A multiple of t that makes numbers positive.
+        let positive = (1u64 << 31).next_multiple_of(t.value());
+        let number = |k: usize, column: usize| {
+            // A block has a power of two of rows.
+            let (row, column) = (block * block_rows + (k & (block_rows - 1)), column % CYCLE);
+            let word = hint.words.get(row * hint.n + column).filter(|_| column < hint.n)?;
+            Some(t.reduce(positive.wrapping_add_signed(i64::from(*word as i32))))
+        };
+        let cycle = |on: usize| (0..CYCLE).map(move |k| number(k, k + j + on).unwrap_or_default());
+        let slots: Vec<u64> = cycle(0).chain(cycle(block_rows / 2)).collect();
+        let mut coefficients = vec![0; N];
+        ring.encode(&slots, &mut coefficients);
+        self.ring.from_plain(self.ring.top(), &coefficients).to_vec()
+    }
+
+    /// The sums over all diagonals, of the ciphertexts of each client.
+    fn answers(&self, image: &[u8], clients: &[(&[u64], &[Vec<u64>])]) -> Vec<Vec<[Vec<u64>; 2]>> {
+        let ring = &self.ring;
+        let (digits, image) = image.split_at(self.chain.bytes() as usize);
+        let (diagonals, masks) = image.split_at(self.diagonals.bytes() as usize);
+        let chains = self.chain.bodies(ring, digits, clients);
+        let selectors: Vec<Vec<Selectors>> =
+            chains.iter().map(|chain| self.diagonals.selectors(chain)).collect();
+        let views: Vec<&[Selectors]> = selectors.iter().map(Vec::as_slice).collect();
+        let sums = pass(&self.diagonals, diagonals, &views);
+        let blocks = self.diagonals.layout().cols();
+        let of_client = |sums: &Vec<Vec<u64>>| {
+            let sums: Vec<&[u64]> = sums.iter().map(Vec::as_slice).collect();
+            let bodies = self.diagonals.columns(ring, &sums, blocks, 0..blocks);
+            let masks = masks.chunks(self.mask_bytes());
+            bodies.iter().zip(masks).filter_map(|(body, mask)| self.answer(body.part(0), mask)).collect()
+        };
+        sums.par_iter().map(of_client).collect()
+    }
+
+    /// One ciphertext, modulo the first prime.
+    fn answer(&self, body: &[u64], mask: &[u8]) -> Option<[Vec<u64>; 2]> {
+        let (ring, level) = (&self.ring, self.ring.top());
+        // Bytes of a damaged image are no words, and then no answer is right.
+        let mask = take_body(ring, level, mask).unwrap_or_else(|| vec![0; ring.words(level)]);
+        let mut out = Cipher::zero(ring, level.below()?, 2);
+        lower(ring, &Cipher::new(ring, level, &[body, &mask]), &mut out, &mut Scratch::new(ring));
+        Some([0, 1].map(|part| out.part(part).to_vec()))
+    }
+}

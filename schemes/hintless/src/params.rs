@@ -1,0 +1,217 @@
+//! Parameters: `l` bytes in a record, `m` records, and R rows in a block of LinPIR.
+
+use crate::bound;
+use crate::linpir::{self, BLOCK_ROWS, PLAIN, RINGS};
+use serde::{Deserialize, Serialize};
+use sotto_core::params::REQUIRED_FAILURE_LOG2;
+use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_lattice::bgv::{Pow2, Rns};
+use sotto_math::matrix::PanelLayout;
+use sotto_prg::PublicSeed;
+use sotto_silent::lwe::dense::HINTLESS;
+
+/// Most bytes in a record: the diagonals of as many rows are 56 GB.
+pub const MAX_RECORD_BYTES: u64 = 1 << 20;
+
+/// Most records. The noise bound alone stops a little above.
+pub const MAX_RECORDS: u64 = 1 << 20;
+
+/// Seed of all that is public: BLAKE3 of [`PUBLIC_SENTENCE`]. No server can choose it.
+pub const PUBLIC_SEED: PublicSeed = PublicSeed([
+    0xe9, 0x8f, 0x6d, 0x4d, 0x9e, 0x89, 0x1c, 0xaa, //
+    0x88, 0xc3, 0xd6, 0xb9, 0x2f, 0xfc, 0x56, 0xe4, //
+    0x34, 0x37, 0xb0, 0xb4, 0xe9, 0xfa, 0xaf, 0x4f, //
+    0x02, 0x1f, 0xf0, 0x6f, 0x0c, 0x81, 0xd0, 0x9a, //
+]);
+
+/// What [`PUBLIC_SEED`] is the digest of.
+pub const PUBLIC_SENTENCE: &str = "sotto hintless/1: the public matrix and masks are the same for everyone";
+
+/// Work of a word of a query: n words of A are made for each, by measurement.
+const WORD_OPS: u64 = 1_000_000;
+
+/// Work of s under encryption with its keys, and of reading a block, by measurement.
+const SECRET_OPS: u64 = 500_000_000;
+const BLOCK_OPS: u64 = 30_000_000;
+
+/// Work of a rotation, once the passes are through, by measurement.
+const ROTATION_OPS: u64 = 25_000_000;
+
+/// What is written into a catalog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParamsLiteral {
+    /// Name of the LWE set: [`HINTLESS`]'s.
+    pub set: String,
+    /// Bytes in a record: rows of the matrix, `l`.
+    pub record_bytes: u64,
+    /// How many records: columns of the matrix, `m`.
+    pub records: u64,
+    /// Rows of the hint in a block, R: a power of two.
+    pub block_rows: u64,
+    /// Seed of the public matrix and masks: [`PUBLIC_SEED`].
+    pub seed: PublicSeed,
+}
+
+impl ParamsLiteral {
+    /// Blocks of a record's rows.
+    pub fn blocks(&self) -> u64 {
+        self.record_bytes.div_ceil(self.block_rows)
+    }
+
+    /// Bytes of a query: a word for each record, and its secret under encryption.
+    pub fn query_bytes(&self) -> u64 {
+        4 * self.records + linpir::query_bytes()
+    }
+
+    /// Bytes of an answer: a word for each byte, and the ciphertexts of all blocks.
+    pub fn answer_bytes(&self) -> u64 {
+        4 * self.record_bytes + linpir::answer_bytes(self.blocks())
+    }
+
+    /// Bytes of the matrix in an image: rows padded to 64, columns to 4.
+    pub fn matrix_bytes(&self) -> u64 {
+        self.record_bytes.next_multiple_of(64) * self.records.next_multiple_of(4)
+    }
+
+    /// Bytes of what was worked out beforehand beside it.
+    pub fn linpir_bytes(&self) -> u64 {
+        linpir::image_bytes(self.blocks(), self.block_rows)
+    }
+
+    /// Work of an answer: the passes read their tables once, and each rotation takes transforms.
+    pub(crate) fn server_ops(&self) -> u64 {
+        (self.matrix_bytes() + self.linpir_bytes()) * work::READ_BYTE
+            + RINGS as u64 * self.block_rows / 2 * ROTATION_OPS
+    }
+}
+
+/// Checked parameters.
+#[derive(Debug, Clone)]
+pub struct Params {
+    literal: ParamsLiteral,
+    rings: [Rns<Pow2>; RINGS],
+    l: usize,
+    m: usize,
+    security: Security,
+    failure_log2: f64,
+}
+
+impl Params {
+    /// Rows of the matrix: bytes in a record.
+    pub fn l(&self) -> usize {
+        self.l
+    }
+    /// Columns of the matrix: records.
+    pub fn m(&self) -> usize {
+        self.m
+    }
+    /// Blocks of rows.
+    pub fn blocks(&self) -> usize {
+        self.l.div_ceil(self.block_rows())
+    }
+    /// Rows in a block.
+    pub fn block_rows(&self) -> usize {
+        self.literal.block_rows as usize
+    }
+    /// LinPIR's rings.
+    pub fn rings(&self) -> &[Rns<Pow2>; RINGS] {
+        &self.rings
+    }
+    /// Where the bytes of the matrix lie.
+    pub fn layout(&self) -> PanelLayout {
+        PanelLayout::new(self.l, self.m)
+    }
+}
+
+impl sotto_core::Params for Params {
+    type Literal = ParamsLiteral;
+
+    fn select(shape: &Shape) -> Result<ParamsLiteral> {
+        crate::select::select(shape)
+    }
+
+    fn check(literal: ParamsLiteral) -> Result<Self> {
+        if literal.set != HINTLESS.name {
+            return Err(field("set", format!("must be \"{}\"", HINTLESS.name)));
+        }
+        // A server that chose A could choose one with a trapdoor: the seed is fixed for everyone.
+        if literal.seed != PUBLIC_SEED {
+            return Err(field("seed", format!("must be the scheme's public seed {PUBLIC_SEED}")));
+        }
+        let l = in_range("record_bytes", literal.record_bytes, MAX_RECORD_BYTES)?;
+        let m = in_range("records", literal.records, MAX_RECORDS)?;
+        if !BLOCK_ROWS.contains(&literal.block_rows) || !literal.block_rows.is_power_of_two() {
+            return Err(field("block_rows", format!("must be a power of two in {BLOCK_ROWS:?}")));
+        }
+        let rings = linpir::rings()?;
+        let [words, secret] = [HINTLESS.security()?, linpir::security(&rings)?];
+        let security = if words.bits < secret.bits { words } else { secret };
+        let ParamsLiteral { record_bytes, records, block_rows, .. } = literal;
+        let failure_log2 = bound::record_failure_log2(&rings, record_bytes, records, block_rows);
+        let required = REQUIRED_FAILURE_LOG2;
+        if failure_log2 > f64::from(required) {
+            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
+        }
+        Ok(Params { literal, rings, l, m, security, failure_log2 })
+    }
+
+    fn literal(&self) -> &ParamsLiteral {
+        &self.literal
+    }
+
+    fn report(&self) -> ParamsReport {
+        let literal = &self.literal;
+        let (deviation, margin) = HINTLESS.deviation_and_margin(literal.records, 32);
+        let products = bound::products_failure_log2(&self.rings, literal.record_bytes, literal.block_rows);
+        let client_ops = literal.records * WORD_OPS + SECRET_OPS + literal.blocks() * BLOCK_OPS;
+        ParamsReport {
+            digest: ParamsDigest([0; 32]),
+            records: literal.records,
+            record_bytes: literal.record_bytes,
+            costs: Costs {
+                query_bytes: literal.query_bytes(),
+                answer_bytes: literal.answer_bytes(),
+                server_ops: literal.server_ops(),
+                client_ops,
+                resident_bytes: literal.matrix_bytes() + literal.linpir_bytes(),
+                ..Costs::default()
+            },
+            security: self.security.clone(),
+            failure_log2: self.failure_log2,
+            details: vec![
+                ("l", literal.record_bytes.to_string()),
+                ("m", literal.records.to_string()),
+                ("n", HINTLESS.n.to_string()),
+                ("N", linpir::N.to_string()),
+                ("plain primes", format!("{PLAIN:?}")),
+                ("rows in a block", literal.block_rows.to_string()),
+                ("blocks", literal.blocks().to_string()),
+                ("bytes of LinPIR", literal.linpir_bytes().to_string()),
+                ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+                ("H s is read wrong", format!("with at most 2^{products:.0}")),
+            ],
+        }
+    }
+}
+
+fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
+    usize::try_from(value)
+        .ok()
+        .filter(|_| (1..=most).contains(&value))
+        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
+}
+
+fn field(field: &'static str, why: String) -> sotto_core::Error {
+    ParamsError::Field { field, why }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_is_the_digest_of_a_sentence() {
+        assert_eq!(PUBLIC_SEED.0, *blake3::hash(PUBLIC_SENTENCE.as_bytes()).as_bytes());
+    }
+}
