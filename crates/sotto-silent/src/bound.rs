@@ -7,7 +7,7 @@
 //! + sum of n - 1 key switches    digits times errors of keys and what of them was not sent; dropped bits times the secret
 //! + mask rounding                (q / 2^mask) s r, |r| <= 1/2
 //! + body rounding                at most q / 2^(body + 1)
-//! + step rounding                at most |D_j| / 2
+//! + step rounding                at most |D_j| / 2 for each of the ones of a query: 128 numbers are added up at most
 //! ```
 //!
 //! and a number is read right if that stays below q / 2^17. Proxies of variance add as in `sotto_lattice::noise`.
@@ -22,6 +22,7 @@
 //! linear map modulo q takes to what he wants: ring-SIS.
 
 use crate::lattice::{DIGITS, N, NORM, P_LOG2, Q, Q_BITS, SIGMA};
+use crate::ones;
 use crate::vector::Bits;
 use sotto_lattice::noise::{failure_apart_log2, steps};
 
@@ -39,7 +40,7 @@ pub fn variances_and_margin(words: u64, bits: Bits) -> ([f64; 2], f64) {
     let errors = vector * SIGMA * SIGMA + switches(SIGMA * SIGMA, NORM) + mask;
     let lost = |dropped| steps::truncated(0.0, dropped);
     let roundings = vector * lost(bits.dropped()) + switches(lost(Q_BITS.saturating_sub(bits.keys)), 0.0);
-    let margin = unit(P_LOG2 + 1) - unit(bits.body + 1) - MOST / 2.0;
+    let margin = unit(P_LOG2 + 1) - unit(bits.body + 1) - f64::from(ones::MOST) * MOST / 2.0;
     ([errors, roundings], margin)
 }
 

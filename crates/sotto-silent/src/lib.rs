@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
+//! | [`ones`] | which words of a query are ones: a record's, or those of a few that are added up |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
@@ -19,6 +20,7 @@
 pub mod bound;
 pub mod lattice;
 pub mod matrix;
+pub mod ones;
 #[cfg(feature = "server")]
 pub mod packed;
 #[cfg(feature = "server")]

@@ -3,14 +3,15 @@
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
 use crate::lattice::{self, KEY_MASKS, LAW, N, P_LOG2, Q_BITS, SIGMA};
-use sotto_core::{CryptoRng, Result};
+use crate::ones::Ones;
+use sotto_core::{CryptoRng, Result, Unit};
 use sotto_lattice::encrypt::{Errors, truncate};
 use sotto_lattice::inspiring::Inspiring;
 use sotto_lattice::ring::{Level, Ring};
 use sotto_lattice::secret::Secret;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
-use subtle::{ConditionallySelectable, ConstantTimeEq};
+use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
 /// Bits of a message's numbers.
@@ -71,9 +72,20 @@ impl Encryption {
     }
 
     /// A fresh secret s, `A s + e` plus q/p times a unit vector in the top bits of `words` words, and the keys that go with it.
-    ///
-    /// Words are rounded to nearest modulo q, after the unit vector went in: so every one of them is as uniform as the others.
     pub fn unit(&self, words: usize, index: u32, bits: Bits, rng: &mut dyn CryptoRng) -> (Encrypted, Secret) {
+        self.sum(words, Ones::new(index, 1), bits, rng)
+    }
+
+    /// The same with any [`Ones`] in place of a unit vector: what comes back is the sum of their records' numbers modulo p.
+    ///
+    /// Words are rounded to nearest modulo q, after the ones went in: so every one of them is as uniform as the others.
+    pub fn sum(
+        &self,
+        words: usize,
+        mut ones: Ones,
+        bits: Bits,
+        rng: &mut dyn CryptoRng,
+    ) -> (Encrypted, Secret) {
         let (ring, q) = (&self.ring, self.ring.q());
         let secret = Secret::sample(ring, LAW, rng);
         let (step, dropped) = (step(), bits.dropped());
@@ -88,7 +100,7 @@ impl Encryption {
             ring.inverse(Level::Main, &mut c);
             self.gaussian.fill(rng, &mut small);
             let block = c.iter().zip(small.iter()).zip(places.by_ref()).map(|((c, e), place)| {
-                let unit = u64::conditional_select(&0, &step, place.ct_eq(&index));
+                let unit = u64::conditional_select(&0, &step, ones.is_one(place));
                 // The sign, spread over the word, adds q to an error below zero.
                 let e = i64::from(*e);
                 let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);
@@ -130,8 +142,7 @@ pub(crate) fn step() -> u64 {
 
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
 pub fn bytes_of(number: u16) -> [u8; 2] {
-    let first = number as u8;
-    [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8]
+    Unit::Pair.bytes_of(number)
 }
 
 #[cfg(test)]
@@ -144,6 +155,7 @@ mod tests {
             for second in 0..=255u8 {
                 let number = i32::from(first as i8) + 256 * i32::from(second as i8);
                 assert_eq!(bytes_of(number as u16), [first, second]);
+                assert_eq!(Unit::Pair.number(&[first, second]), number as u16);
             }
         }
     }
