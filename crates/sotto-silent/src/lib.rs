@@ -8,6 +8,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`matrix`] | the matrix in an image: written, changed, read, and multiplied by many queries in one pass |
+//! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`ones`] | which words of a query are ones: a record's, or those of a few that are added up |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
@@ -19,6 +20,7 @@
 
 pub mod bound;
 pub mod lattice;
+pub mod lwe;
 pub mod matrix;
 pub mod ones;
 #[cfg(feature = "server")]

@@ -4,13 +4,13 @@
 //! exception is refusing an index past the end.
 
 use crate::SimplePir;
-use crate::encrypt::{Encryption, mask};
-use crate::hint;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use crate::ring::{self, Ring};
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
+use sotto_silent::lwe::encrypt::{Encryption, mask};
+use sotto_silent::lwe::hint;
+use sotto_silent::lwe::ring::{self, Ring};
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.

@@ -16,8 +16,8 @@
 //! No row is in both lists; no entry is zero. Every byte string of another form is refused.
 
 use crate::params::Params;
-use crate::ring::{N, Q};
 use sotto_core::{PeerMisbehaved, Result, wire};
+use sotto_silent::lwe::ring::{N, Q};
 pub use sotto_silent::matrix::Entry;
 
 const MAGIC: [u8; 4] = *b"sphd";

@@ -1,14 +1,14 @@
 //! Encoding: the matrix in panels, then its hint. Memory is bounded whatever the table's size.
 
 use crate::delta::ROW_WORDS;
-use crate::hint::{PanelHint, STRIP, STRIP_COLUMNS};
 use crate::params::Params;
-use crate::ring::Ring;
 use crate::server::HINT;
 use rayon::prelude::*;
 use sotto_core::{Result, Rows, Section, Sink};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_silent::lwe::hint::{PanelHint, STRIP, STRIP_COLUMNS};
+use sotto_silent::lwe::ring::Ring;
 use sotto_silent::matrix::write_matrix;
 use std::sync::atomic::{AtomicU64, Ordering};
 

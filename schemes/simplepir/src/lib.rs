@@ -3,18 +3,14 @@
 //! The table is a matrix D of signed bytes, `l` rows by `m` columns; a record is one column. A client
 //! holds the hint H = D A for a public matrix A, sends a Regev encryption of a unit vector, gets back
 //! D times it, subtracts H s and rounds: the whole column. A is made of ring blocks, so that H and the
-//! encryptions cost number-theoretic transforms and not dense products. README.md has the symbol table,
-//! the deviations from the paper, and what an update gives away.
+//! encryptions cost number-theoretic transforms and not dense products. The lattice, encryptions and hints are those of
+//! [`sotto_silent::lwe`]. README.md has the symbol table, the deviations from the paper, and what an update gives away.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`params`] | the literal, its check, its report |
 //! | [`select`] | choosing a matrix shape and word sizes for a table |
-//! | [`bound`] | the noise bound: from (l, m, b, t) to a failure probability |
 //! | [`message`] | query and answer, and their bits on the wire |
-//! | [`ring`] | the modulus, the public blocks, switching between moduli |
-//! | `encrypt` | encrypted unit vectors, and the masks they are read with |
-//! | `hint` | rows of the hint, from panels of the matrix |
 //! | [`client`] | prepare, query, recover |
 //! | [`delta`] | the bytes that move a hint to the next epoch |
 //! | [`update`] | applying them |
@@ -25,18 +21,14 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-pub mod bound;
 pub mod client;
 pub mod delta;
 #[cfg(feature = "server")]
 pub mod encode;
-mod encrypt;
-mod hint;
 pub mod message;
 pub mod params;
 #[cfg(feature = "server")]
 pub mod revise;
-pub mod ring;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;

@@ -1,16 +1,15 @@
 //! Parameters: `l` bytes in a record, `m` records, `b` bits in a query word, `t` bits in an answer word.
 
-use crate::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
-use crate::ring::{LOG2_Q, N, PUBLIC_SEED, SIGMA};
 use serde::{Deserialize, Serialize};
 use sotto_core::params::REQUIRED_FAILURE_LOG2;
 use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
-use sotto_lattice::security::{self, Secret};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
+use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 
-/// The only lattice set there is today; [`ring`](crate::ring) holds its numbers.
-pub const SET: &str = "n1024-q32-s11";
+/// The only lattice set there is today; [`ring`](sotto_silent::lwe::ring) holds its numbers.
+pub use sotto_silent::lwe::ring::SET;
 
 /// Most bytes in a record: at this many the hint is 4 GiB, which is all a client can be asked to hold.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
@@ -114,7 +113,7 @@ impl sotto_core::Params for Params {
         if !(LEAST_ANSWER_BITS..=literal.query_bits).contains(&literal.answer_bits) {
             return Err(field("answer_bits", format!("must lie in {LEAST_ANSWER_BITS}..=query_bits")));
         }
-        let security = security()?;
+        let security = ring::security()?;
         let failure_log2 = reliable(bound::failure_log2(
             literal.record_bytes,
             literal.records,
@@ -178,11 +177,6 @@ pub(crate) fn shape(set: &str, seed: &PublicSeed, record_bytes: u64, records: u6
     }
     let l = in_range("record_bytes", record_bytes, MAX_RECORD_BYTES)?;
     Ok((l, in_range("records", records, MAX_RECORDS)?))
-}
-
-/// What the set gives, by the gate.
-pub(crate) fn security() -> Result<Security> {
-    Ok(security::gate(N, LOG2_Q, &Secret::Gaussian(SIGMA), SIGMA)?)
 }
 
 /// A failure bound, if it is small enough.

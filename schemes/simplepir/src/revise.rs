@@ -3,11 +3,11 @@
 use crate::SimplePir;
 use crate::delta::{self, Entry, MOST_ENTRIES, ROW_WORDS};
 use crate::params::Params;
-use crate::ring::Ring;
 use crate::server::HINT;
 use crate::update::ReversedBlocks;
 use rayon::prelude::*;
 use sotto_core::{Artifact, Change, Result, Revise, Section, Sink};
+use sotto_silent::lwe::ring::Ring;
 use sotto_silent::matrix::write_changes;
 
 const DELTA: Section = Section::Public(Artifact::HintDelta);

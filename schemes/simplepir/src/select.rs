@@ -3,10 +3,10 @@
 //! A tall matrix has a large hint and small queries; a wide one the reverse. Which is cheaper depends on
 //! how often a client asks before the hint changes, so [`Shape::lookups_per_client`] decides.
 
-use crate::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
 use crate::params::{MAX_RECORD_BYTES, MAX_RECORDS, ParamsLiteral, SET, packed_bytes};
-use crate::ring::{N, PUBLIC_SEED};
 use sotto_core::{ParamsError, Result, Shape};
+use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
+use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 
 /// Table bytes a server scans at the price of one byte on the wire.
 ///

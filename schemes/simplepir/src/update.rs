@@ -3,8 +3,8 @@
 use crate::SimplePir;
 use crate::delta::{Delta, Entry, ROW_WORDS};
 use crate::params::Params;
-use crate::ring::{self, N, Q, Ring};
 use sotto_core::{Artifact, Misuse, Patch, PeerMisbehaved, Result, wire};
+use sotto_silent::lwe::ring::{self, N, Q, Ring};
 use std::collections::BTreeMap;
 
 impl Patch for SimplePir {

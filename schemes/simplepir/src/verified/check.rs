@@ -7,10 +7,10 @@
 //! until one passes, the outcomes are known beforehand.
 
 use super::params::{EQUATIONS, Params};
-use crate::ring::{self, Products};
 use sotto_core::{CryptoRng, Result};
 use sotto_math::matrix::dot_rows_many;
 use sotto_math::matrix::layout::PANEL_ROWS;
+use sotto_silent::lwe::ring::{self, Products};
 use std::io;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;

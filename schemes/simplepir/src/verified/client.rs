@@ -8,10 +8,10 @@ use super::check::{Combinations, Digest, Sums, holds};
 use super::message::{Answer, Query};
 use super::params::Params;
 use super::pass::{Pass, Passed};
-use crate::encrypt::{Encryption, mask};
-use crate::ring;
 use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Error, Misuse, One, Record, RecordIndex, Result};
 use sotto_pages::HugeWords;
+use sotto_silent::lwe::encrypt::{Encryption, mask};
+use sotto_silent::lwe::ring;
 use zeroize::Zeroizing;
 
 /// A client that is taking in the table.

@@ -1,8 +1,8 @@
 //! Query and answer: words below Q, four bytes each, little-endian.
 
 use super::params::Params;
-use crate::ring;
 use sotto_core::{Result, Wire, wire};
+use sotto_silent::lwe::ring;
 
 /// m words modulo Q: an encrypted unit vector c.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Parameters: `l` bytes in a record, `m` records. All words are modulo Q, so there is nothing else to choose.
 
-use crate::bound;
-use crate::params::{SAMPLE_OPS, matrix_bytes, reliable, security, shape};
-use crate::ring::{LOG2_Q, N, SIGMA};
+use crate::params::{SAMPLE_OPS, matrix_bytes, reliable, shape};
 use serde::{Deserialize, Serialize};
 use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
+use sotto_silent::lwe::bound;
+use sotto_silent::lwe::ring::{self, LOG2_Q, N, SIGMA};
 
 /// Equations that an answer must satisfy: one is wrong for a wrong answer but with probability 1/Q.
 pub const EQUATIONS: usize = 4;
@@ -27,7 +27,7 @@ pub struct ParamsLiteral {
     pub record_bytes: u64,
     /// How many records: columns of the matrix, `m`.
     pub records: u64,
-    /// Seed of the public matrix: [`crate::ring::PUBLIC_SEED`].
+    /// Seed of the public matrix: [`sotto_silent::lwe::ring::PUBLIC_SEED`].
     pub seed: PublicSeed,
 }
 
@@ -78,7 +78,7 @@ impl sotto_core::Params for Params {
     fn check(literal: ParamsLiteral) -> Result<Self> {
         let (l, m) = shape(&literal.set, &literal.seed, literal.record_bytes, literal.records)?;
         let failure_log2 = reliable(bound::exact_failure_log2(literal.record_bytes, literal.records))?;
-        Ok(Params { literal, l, m, security: security()?, failure_log2 })
+        Ok(Params { literal, l, m, security: ring::security()?, failure_log2 })
     }
 
     fn literal(&self) -> &ParamsLiteral {
@@ -132,7 +132,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::Q;
+    use sotto_silent::lwe::ring::Q;
 
     #[test]
     fn a_wrong_answer_passes_no_more_often_than_is_said() {

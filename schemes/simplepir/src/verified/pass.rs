@@ -6,12 +6,12 @@
 
 use super::check::{Combinations, Combining, Digest};
 use super::params::Params;
-use crate::hint::{self, PanelHint, STRIP, STRIP_COLUMNS};
-use crate::ring::Ring;
 use sotto_core::{PeerMisbehaved, Result};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
 use sotto_pages::HugeWords;
+use sotto_silent::lwe::hint::{self, PanelHint, STRIP, STRIP_COLUMNS};
+use sotto_silent::lwe::ring::Ring;
 
 /// A table that is coming in.
 pub(crate) struct Pass {
@@ -120,9 +120,9 @@ fn padded_with_zeros(piece: &[u8], rows: usize, columns: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ring::{N, PUBLIC_SEED, Q};
     use crate::verified::params::{EQUATIONS, ParamsLiteral};
     use sotto_core::Params as _;
+    use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
     use sotto_testkit::rng::seeded;
 
     /// D in panels, and D.

@@ -4,11 +4,11 @@
 //! down for every row, and a reading of 4 KiB of the client's own hint for every row.
 
 use super::params::ParamsLiteral;
-use crate::bound;
 use crate::params::{SET, matrix_bytes};
-use crate::ring::{N, PUBLIC_SEED};
 use crate::select::{Cut, SCANNED_PER_SENT, cheapest};
 use sotto_core::{Goal, Result, Shape};
+use sotto_silent::lwe::bound;
+use sotto_silent::lwe::ring::{N, PUBLIC_SEED};
 
 /// The literal for a table that is best for the shape's goal.
 ///

@@ -4,9 +4,9 @@
 use super::VeriSimplePir;
 use super::message::{Answer, Query};
 use super::params::Params;
-use crate::ring;
 use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
 use sotto_math::matrix::{QueryPlanes, scan_planes};
+use sotto_silent::lwe::ring;
 use sotto_silent::matrix::{BATCH, Matrix, write_changes, write_matrix};
 use std::sync::Arc;
 

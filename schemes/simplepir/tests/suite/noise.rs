@@ -2,9 +2,9 @@
 //! second time from the generator the client was given.
 
 use crate::setup::{Table, literal, words};
-use simplepir::bound;
-use simplepir::ring::{N, Q, SIGMA};
 use sotto_math::sample::Gaussian;
+use sotto_silent::lwe::bound;
+use sotto_silent::lwe::ring::{N, Q, SIGMA};
 use sotto_testkit::rng::seeded;
 
 /// What is left of each answer word without mask and message, as a fraction of 2^32.

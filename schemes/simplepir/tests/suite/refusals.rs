@@ -105,7 +105,7 @@ fn hints_that_are_none() {
     let begin = || Prepare::begin(&table.params, &mut seeded("begin")).unwrap();
     // An unreduced word, whole or in pieces that cut it.
     let mut bad = table.hint().to_vec();
-    bad[4..8].copy_from_slice(&simplepir::ring::Q.to_le_bytes());
+    bad[4..8].copy_from_slice(&sotto_silent::lwe::ring::Q.to_le_bytes());
     for cut in 0..12 {
         let mut prepare = begin();
         let result = prepare

@@ -3,10 +3,10 @@
 use simplepir::SimplePir;
 use simplepir::client::{Client, Prepare};
 use simplepir::params::{Params, ParamsLiteral, SET};
-use simplepir::ring::PUBLIC_SEED;
 use simplepir::server::Server;
 use sotto_core::{Artifact, One, RecordIndex, Section, Wire};
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
+use sotto_silent::lwe::ring::PUBLIC_SEED;
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use std::sync::Arc;

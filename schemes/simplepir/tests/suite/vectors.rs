@@ -3,9 +3,9 @@
 use crate::setup::{HINT, Table, literal, words};
 use serde_json::{Value, json};
 use simplepir::params::Params;
-use simplepir::ring::{N, PUBLIC_SEED, Q};
 use simplepir::{ENTRY, SimplePir};
 use sotto_core::{Artifact, Change, Image, Params as _, ParamsDigest, Revise, Scheme, Section};
+use sotto_silent::lwe::ring::{N, PUBLIC_SEED, Q};
 use sotto_testkit::memory::MemorySink;
 
 fn digest(bytes: &[u8]) -> String {

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 use simplepir::params::SET;
-use simplepir::ring::{PUBLIC_SEED, Q};
 use simplepir::verified::client::{Client, Pending, Prepare};
 use simplepir::verified::message::{Answer, Query};
 use simplepir::verified::params::{Params, ParamsLiteral};
@@ -12,6 +11,7 @@ use sotto_core::{
     Artifact, Change, Error, Misuse, One, ParamsError, PeerMisbehaved, RecordIndex, Revise, Section, Wire,
 };
 use sotto_core::{Client as _, Image as _, Params as _, Prepare as _, Server as _};
+use sotto_silent::lwe::ring::{PUBLIC_SEED, Q};
 use sotto_testkit::memory::{MemoryImage, MemoryRows, MemorySink};
 use sotto_testkit::rng::seeded;
 use sotto_testkit::vectors::known_answers;

@@ -13,11 +13,15 @@
 //! (Ring-LWE samples used as LWE samples and switched to a power of two: Distributional PIR, eprint
 //! 2025/132, section 5; negacyclic blocks for hints: YPIR, USENIX Security 2024.)
 
-use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_core::{Misuse, PeerMisbehaved, Result, Security};
+use sotto_lattice::security::{self, Secret};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
 use sotto_prg::PublicSeed;
 use zeroize::Zeroizing;
+
+/// The name of the set, for literals.
+pub const SET: &str = "n1024-q32-s11";
 
 /// Ring dimension.
 pub const N: usize = 1024;
@@ -48,6 +52,14 @@ pub const PUBLIC_SEED: PublicSeed = PublicSeed([
 /// What [`PUBLIC_SEED`] is the digest of.
 pub const PUBLIC_SENTENCE: &str = "sotto simplepir/1: the public matrix is the same for everyone";
 
+/// What the set gives, by the gate.
+///
+/// # Errors
+/// [`sotto_core::ParamsError::Insecure`] if the gate says so.
+pub fn security() -> Result<Security> {
+    Ok(security::gate(N, LOG2_Q, &Secret::Gaussian(SIGMA), SIGMA)?)
+}
+
 /// 2^32 - Q. Small, so division by Q folds instead of dividing.
 const GAP: u64 = (1 << 32) - Q as u64;
 
@@ -69,19 +81,19 @@ impl Ring {
     }
 
     /// The transforms: coefficients to values and back, products of values.
-    pub(crate) fn plan(&self) -> &NttPlan {
+    pub fn plan(&self) -> &NttPlan {
         &self.plan
     }
 
     /// The values of a_k(X): what encryptions multiply by.
-    pub(crate) fn block(&self, k: usize) -> Vec<u64> {
+    pub fn block(&self, k: usize) -> Vec<u64> {
         let mut a = public_block(k);
         self.plan.forward(&mut a);
         a
     }
 
     /// The values of a_k(1/X): what hints multiply by.
-    pub(crate) fn reversed_block(&self, k: usize) -> Vec<u64> {
+    pub fn reversed_block(&self, k: usize) -> Vec<u64> {
         // a(1/X) = a_0 - sum_{i > 0} a_{n-i} X^i, because X^-i = -X^(n-i).
         let mut a = public_block(k);
         if let Some(rest) = a.get_mut(1..) {
@@ -106,12 +118,12 @@ fn public_block(k: usize) -> Vec<u64> {
 }
 
 /// Small signed numbers as residues, without a branch on their sign.
-pub(crate) fn lift(small: &[i32]) -> Zeroizing<Vec<u64>> {
+pub fn lift(small: &[i32]) -> Zeroizing<Vec<u64>> {
     Zeroizing::new(small.iter().map(|x| residue(i64::from(*x))).collect())
 }
 
 /// One number of absolute value at most Q as a residue.
-pub(crate) fn residue(x: i64) -> u64 {
+pub fn residue(x: i64) -> u64 {
     x.wrapping_add(i64::from(Q) & (x >> 63)) as u64
 }
 
@@ -131,26 +143,26 @@ fn div_rem(x: u64) -> (u64, u64) {
 }
 
 /// A signed sum of absolute value below 2^60 as a residue.
-pub(crate) fn reduce(sum: i64) -> u64 {
+pub fn reduce(sum: i64) -> u64 {
     // A multiple of Q that makes it positive.
     remainder(sum.wrapping_add(i64::from(Q) << 29) as u64)
 }
 
 /// Any number as a residue.
-pub(crate) fn remainder(x: u64) -> u64 {
+pub fn remainder(x: u64) -> u64 {
     div_rem(x).1
 }
 
 /// A sum of products of words, in two halves: exact for up to 2^31 products.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Products {
+pub struct Products {
     low: u64,
     high: u64,
 }
 
 impl Products {
     /// Adds the products of words at the same places.
-    pub(crate) fn add(&mut self, a: &[u32], b: &[u32]) {
+    pub fn add(&mut self, a: &[u32], b: &[u32]) {
         for (a, b) in a.iter().zip(b) {
             let product = u64::from(*a) * u64::from(*b);
             self.low += product & u64::from(u32::MAX);
@@ -159,13 +171,13 @@ impl Products {
     }
 
     /// The sum as a residue: 2^32 is GAP modulo Q.
-    pub(crate) fn residue(self) -> u64 {
+    pub fn residue(self) -> u64 {
         remainder(remainder(self.high) * GAP + remainder(self.low))
     }
 }
 
 /// Appends words that came from a peer, each of which must be below Q. `what` is what they are of.
-pub(crate) fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut impl Extend<u32>) -> Result<()> {
+pub fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut impl Extend<u32>) -> Result<()> {
     let words = words.iter().map(|word| u32::from_le_bytes(*word));
     into.extend(words.clone());
     if words.fold(false, |bad, word| bad | (word >= Q)) {
@@ -174,8 +186,8 @@ pub(crate) fn take_words(what: &'static str, words: &[[u8; 4]], into: &mut impl 
     Ok(())
 }
 
-/// From modulus Q to modulus 2^`bits`: `x 2^bits / Q`, rounded to the nearest integer. `bits` is at most 32.
-pub(crate) fn switch(x: u64, bits: u32) -> u32 {
+/// From modulus Q to modulus 2^`bits`: `x 2^bits / Q`, rounded to the nearest integer. There are at most 32 bits.
+pub fn switch(x: u64, bits: u32) -> u32 {
     let rounded = div_rem((x << bits) + u64::from(Q) / 2).0;
     // Rounding up to 2^bits itself means 0.
     (rounded & (u64::MAX >> (64 - bits))) as u32

@@ -73,7 +73,7 @@ fn secrets_vanish_no_oftener_than_bounded() {
     // n = 64, q = 257: one zero in every fourth secret, so that there is something to count.
     let (n, q, draws) = (64, 257i64, 1 << 13);
     let roots = roots(n, q);
-    let (mut rng, gaussian) = (seeded("vanishing"), Gaussian::new(crate::ring::SIGMA));
+    let (mut rng, gaussian) = (seeded("vanishing"), Gaussian::new(crate::lwe::ring::SIGMA));
     let mut at_least = [0u32; 3];
     for _ in 0..draws {
         let mut s = vec![0; n as usize];
@@ -109,7 +109,7 @@ fn measured_noise_is_as_predicted_and_its_tail_below_the_bound() {
             (0..n).map(|i| (x[i] + 37 * y[i] + 1361 * z[i]).rem_euclid(q)).collect()
         })
         .collect();
-    let gaussian = Gaussian::new(crate::ring::SIGMA);
+    let gaussian = Gaussian::new(crate::lwe::ring::SIGMA);
     for bits in [8, 14] {
         let scale = f64::from(bits).exp2() / q as f64;
         let noises: Vec<f64> = (0..draws)

@@ -48,7 +48,7 @@
 //! factor within 1 + 2^-50, and the bound by less than 2^-30 of itself. So a figure far below 2^-46 says
 //! that noise will not be the reason, not that the probability is known to that many digits.
 
-use crate::ring::{N, Q, SIGMA};
+use super::ring::{N, Q, SIGMA};
 use sotto_lattice::noise;
 
 /// Smallest and largest word of a query, in bits. Below 24 there is no plane to save.
@@ -97,7 +97,8 @@ pub fn failure_log2(record_bytes: u64, columns: u64, query_bits: u8, answer_bits
     (0..Z).map(vanishing).fold(vanishes_log2(N, Q, Z), noise::log2_sum).min(0.0)
 }
 
-/// The same two numbers in units of 1, for [`verified`](crate::verified) answers: nothing is rounded but the record at last.
+/// The same two numbers in units of 1, for answers in words modulo Q (`verisimplepir/1`): nothing is rounded but the record at
+/// last.
 pub fn exact_deviation_and_margin(columns: u64) -> (f64, f64) {
     let [_, error] = proxies(columns, 1.0);
     // A byte d is read out of `sum D e + d (Q - 1) / 256`, and is right if `|256 sum - d| < Q / 2`.
@@ -139,6 +140,7 @@ mod model;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lwe::ring;
     use sotto_lattice::security::{Secret, dual, usvp};
 
     #[test]
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn what_the_bound_for_made_tables_rests_on_is_hard_enough() {
         // 2^20 times 2^19 products of 2^7 gates: such a distinguisher then has an advantage of 2^-54 at most.
-        let (n, log2_q) = (N, crate::ring::LOG2_Q);
+        let (n, log2_q) = (N, ring::LOG2_Q);
         let primal = usvp::attack(n, log2_q, HIDDEN, HIDDEN).unwrap().matzov_below();
         let dual = dual::attack(n, log2_q, Secret::Gaussian(HIDDEN), HIDDEN).unwrap().matzov_below();
         // Uniform secrets are no harder than such, and BDD was never more than 2 bits below uSVP.

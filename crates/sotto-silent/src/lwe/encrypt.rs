@@ -1,8 +1,8 @@
-//! Encrypted unit vectors, and the masks they are read with: what clients of both schemes send and keep.
+//! Encrypted unit vectors, and the masks they are read with: what clients of SimplePIR and of its kin send and keep.
 //!
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
-use crate::ring::{self, N, Ring, SIGMA, STEP};
+use super::ring::{self, N, Ring, SIGMA, STEP};
 use sotto_core::CryptoRng;
 use sotto_math::matrix::dot_rows;
 use sotto_math::sample::Gaussian;
@@ -10,7 +10,7 @@ use subtle::{ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 /// What encrypts: transforms, the sampler, and the public blocks.
-pub(crate) struct Encryption {
+pub struct Encryption {
     ring: Ring,
     gaussian: Gaussian,
     /// Values of a_k(X), block by block.
@@ -19,7 +19,7 @@ pub(crate) struct Encryption {
 
 impl Encryption {
     /// For vectors that so many ring blocks cover.
-    pub(crate) fn new(ring: Ring, blocks: usize) -> Self {
+    pub fn new(ring: Ring, blocks: usize) -> Self {
         // At most 4 MiB, next to a hint that is usually larger; it saves a
         // sampling and a transform per block and query.
         let blocks = (0..blocks).map(|k| ring.block(k)).collect();
@@ -27,7 +27,7 @@ impl Encryption {
     }
 
     /// A fresh secret s.
-    pub(crate) fn secret(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<i32>> {
+    pub fn secret(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<i32>> {
         self.sample(N, rng)
     }
 
@@ -42,7 +42,7 @@ impl Encryption {
     /// The unit vector goes in before any switch to another modulus, because Q is no multiple of 2^b: what words modulo Q
     /// are switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
     /// switch would carry those gaps along, to the one place that must not differ from the others.
-    pub(crate) fn unit(
+    pub fn unit(
         &self,
         m: usize,
         index: u32,
@@ -70,7 +70,7 @@ impl Encryption {
 }
 
 /// `H s` modulo Q for every row of a hint, each as `to` makes it: which of them matter is not known to this code.
-pub(crate) fn mask(hint: &[u32], s: &[i32], to: impl Fn(u64) -> u32) -> Zeroizing<Vec<u32>> {
+pub fn mask(hint: &[u32], s: &[i32], to: impl Fn(u64) -> u32) -> Zeroizing<Vec<u32>> {
     let mut sums = Zeroizing::new(vec![0i64; hint.len() / N]);
     dot_rows(hint, N, s, &mut sums);
     Zeroizing::new(sums.iter().map(|sum| to(ring::reduce(*sum))).collect())

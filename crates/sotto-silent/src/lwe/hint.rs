@@ -1,7 +1,7 @@
-//! Rows of the hint H = D A, from panels of D that come strip by strip. The encoder reads them back from an image, and a
-//! client of [`verified`](crate::verified) from the stream of the table.
+//! Rows of the hint H = D A, from panels of D that come strip by strip. Encoders read them back from an image, and a client of
+//! `verisimplepir/1` from the stream of the table.
 
-use crate::ring::{N, Ring};
+use super::ring::{N, Ring};
 use sotto_core::{Result, Sure};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
@@ -10,14 +10,14 @@ use sotto_pages::HugeWords;
 
 /// Ring blocks taken from a panel at once: the piece they make stays in a core's second-level cache while
 /// its 64 rows are read out of it.
-pub(crate) const STRIP: usize = 4;
+pub const STRIP: usize = 4;
 
 /// Columns in a strip; the last strip of a panel may have fewer.
-pub(crate) const STRIP_COLUMNS: usize = STRIP * N;
+pub const STRIP_COLUMNS: usize = STRIP * N;
 
 /// The hint rows of one panel, as far as they are summed up: about 1.6 MiB.
 #[derive(Default)]
-pub(crate) struct PanelHint {
+pub struct PanelHint {
     /// One row of a strip: signed, and filled up to whole blocks.
     d: Vec<i8>,
     /// One sum per row of the panel.
@@ -30,14 +30,7 @@ impl PanelHint {
     /// Adds `sum_k a_k(1/X) d_{r,k}(X)` over the blocks k of one strip, for the first `rows` rows r of its panel.
     ///
     /// `blocks` has the values of a_k(1/X), and `piece` the strip's bytes.
-    pub(crate) fn add(
-        &mut self,
-        ring: &Ring,
-        layout: &PanelLayout,
-        blocks: &[Vec<u64>],
-        rows: usize,
-        piece: &[u8],
-    ) {
+    pub fn add(&mut self, ring: &Ring, layout: &PanelLayout, blocks: &[Vec<u64>], rows: usize, piece: &[u8]) {
         self.sums.resize_with(PANEL_ROWS, || ring.plan().accumulator());
         self.d.clear();
         self.d.resize(blocks.len() * N, 0);
@@ -52,7 +45,7 @@ impl PanelHint {
     }
 
     /// Hands out the first `rows` rows, n words below Q each, and starts on the next panel.
-    pub(crate) fn finish(&mut self, ring: &Ring, rows: usize, mut out: impl FnMut(&[u64])) {
+    pub fn finish(&mut self, ring: &Ring, rows: usize, mut out: impl FnMut(&[u64])) {
         self.h.resize(N, 0);
         for sum in self.sums.iter_mut().take(rows) {
             ring.plan().take(sum, &mut self.h);
@@ -66,7 +59,7 @@ impl PanelHint {
 ///
 /// # Errors
 /// If there is no memory for it.
-pub(crate) fn room(bytes: u64) -> Result<HugeWords> {
+pub fn room(bytes: u64) -> Result<HugeWords> {
     let words = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
     Ok(HugeWords::with_room(words)?)
 }
