@@ -6,11 +6,12 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Record, RecordIndex, Result, Summed, Unit};
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::encrypt::{Encryption, mask};
 use sotto_silent::lwe::hint;
 use sotto_silent::lwe::ring::{self, Ring};
+use sotto_silent::ones::Ones;
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.
@@ -92,14 +93,7 @@ impl sotto_core::Client<SimplePir> for Client {
 
     /// The paper's Query: a fresh secret s and `c = A s + e` plus Q/p times a unit vector, switched to 2^b.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
-        let m = self.params.m();
-        if index.0 >= m as u64 {
-            return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
-        }
-        let s = self.encryption.secret(rng);
-        let b = self.params.query_bits();
-        let words = self.encryption.unit(m, index.0 as u32, &s, rng, |word| ring::switch(word, b));
-        Ok((One(Query(words)), Pending { mask: mask(&self.hint, &s, |word| ring::switch(word, 32)) }))
+        SimplePir::ask_sum(self, index, 1, rng)
     }
 
     /// The paper's Recover: take off the mask and round to the nearest byte.
@@ -113,5 +107,26 @@ impl sotto_core::Client<SimplePir> for Client {
             (phase.wrapping_add(1 << 23) >> 24) as u8
         });
         Ok(Record::new(bytes.collect()))
+    }
+}
+
+impl Summed for SimplePir {
+    const UNIT: Unit = Unit::Byte;
+
+    fn ask_sum(
+        client: &mut Client,
+        first: RecordIndex,
+        ones: u128,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(One<Query>, Pending)> {
+        let Client { params, encryption, hint } = client;
+        let (m, b) = (params.m(), params.query_bits());
+        if first.0 >= m as u64 {
+            return Err(Misuse::IndexPastEnd { index: first.0, len: m as u64 }.into());
+        }
+        let s = encryption.secret(rng);
+        let ones = Ones::new(first.0 as u32, ones);
+        let words = encryption.sum(m, ones, &s, rng, |word| ring::switch(word, b));
+        Ok((One(Query(words)), Pending { mask: mask(hint, &s, |word| ring::switch(word, 32)) }))
     }
 }
