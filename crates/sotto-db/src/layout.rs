@@ -36,7 +36,7 @@ const MOST_INSIDE_HINT: u32 = 6;
 const MOST_TOGETHER: u64 = 4096;
 
 /// What "cheap" is: so many times the bytes and the work, at most.
-pub(crate) const CHEAP: f64 = 1.1;
+const CHEAP: f64 = 1.1;
 
 /// A layout.
 #[derive(Debug, Clone)]

@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::options::{Bands, KeywordOptions};
-use crate::layout::CHEAP;
+use crate::layout::{Plan, Verified};
 use sotto_catalog::{Packing, catalog};
 use sotto_core::{Goal, ParamsReport, SchemeEntry, Shape, Unit};
 use sotto_layers::keyword::{Builder, Sizes};
@@ -56,13 +56,16 @@ pub(super) fn arrange(
     let in_rows =
         least(&mut with(1, &near).chain(few)).into_iter().chain(best_cut).min_by(|a, b| a.0.total_cmp(&b.0));
     let given = options.probes.is_some() || options.slots.is_some();
-    let most = match (options.bands, in_rows) {
-        (Bands::Always, _) => f64::INFINITY,
-        (Bands::IfCheaper, Some((price, ..))) if !given => price,
-        (Bands::IfWorthProofs, Some((price, ..))) if !given => price / CHEAP,
-        _ => 0.0,
+    let is_taken = |price: f64| match (options.bands, in_rows) {
+        (Bands::Always, _) => true,
+        (Bands::IfCheaper, Some((of_rows, ..))) if !given => price < of_rows,
+        (Bands::IfUnproven, Some((of_rows, probes, slots))) if !given => {
+            price < of_rows && !builder.sizes(probes, slots).is_ok_and(|sizes| costing.proves(sizes))
+        }
+        _ => false,
     };
-    let band = costing.band(builder).filter(|(price, ..)| *price < most);
+    let is_open = options.bands == Bands::Always || (options.bands != Bands::Never && !given);
+    let band = is_open.then(|| costing.band(builder)).flatten().filter(|(price, ..)| is_taken(*price));
     match (band, in_rows) {
         (Some((_, strips, unit)), _) => builder.arrange_band(strips, unit),
         (None, _) if options.bands == Bands::Always => {
@@ -103,14 +106,20 @@ impl Costing {
         tried.into_iter().filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
+    /// Whether rows would be verified one by one, as they are where that is cheap.
+    fn proves(&self, Sizes { rows, row_bytes, .. }: Sizes) -> bool {
+        let plan = Plan { entry: self.entry, rows, shape: self.shape(rows, row_bytes) };
+        plan.choose(Verified::IfCheap).is_ok_and(|layout| layout.path.is_some())
+    }
+
+    fn shape(&self, rows: u64, row_bytes: u64) -> Shape {
+        let (goal, set) = (self.goal, self.set.clone());
+        Shape { goal, set, ..Shape::new(rows, row_bytes, self.lookups_per_client) }
+    }
+
     /// What the scheme says of a table.
     fn report(&self, rows: u64, row_bytes: u64) -> Option<ParamsReport> {
-        let shape = Shape {
-            goal: self.goal,
-            set: self.set.clone(),
-            ..Shape::new(rows, row_bytes, self.lookups_per_client)
-        };
-        (self.entry.report)(&(self.entry.select)(&shape).ok()?).ok()
+        (self.entry.report)(&(self.entry.select)(&self.shape(rows, row_bytes)).ok()?).ok()
     }
 
     /// What a lookup costs, in bytes on the wire; `None` if the scheme does not serve such a table.

@@ -175,8 +175,8 @@ pub enum Bands {
     /// They lie in rows.
     #[default]
     Never,
-    /// If a lookup costs so much less that it would be less with the proofs of rows, where these are cheap.
-    IfWorthProofs,
+    /// If a lookup costs less, and rows would not be verified either, as proofs are not cheap.
+    IfUnproven,
     /// If a lookup costs less.
     IfCheaper,
     /// They lie in sums.

@@ -137,7 +137,7 @@ fn sums_are_for_tables_that_are_cheaper_with_them() {
     assert!(is_band(keyed(Bands::IfCheaper, 1)));
     assert!(!is_band(keyed(Bands::Never, 1)));
     assert!(!is_band(KeywordOptions { probes: Some(2), ..keyed(Bands::IfCheaper, 1) }));
-    assert!(!is_band(KeywordOptions { slots: Some(20), ..keyed(Bands::IfWorthProofs, 1) }));
+    assert!(!is_band(KeywordOptions { slots: Some(20), ..keyed(Bands::IfUnproven, 1) }));
     let mut options = keyed(Bands::IfCheaper, 1);
     options.costing.as_mut().unwrap().entry = &CLEAR;
     assert!(!is_band(options.clone()));

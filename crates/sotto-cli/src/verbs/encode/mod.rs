@@ -56,8 +56,8 @@ Keys of a keyword table have a --form, which both ends bring them into, so that 
 domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones. How keys \
 lie in rows is chosen by what a lookup costs \
 with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates. \
-Some schemes add rows up: a key then lies in the sum of a few, which no client verifies. That is so where a lookup costs less, by \
-a tenth unless the table is --unverified; or with --band.
+Some schemes add rows up: a key then lies in the sum of a few, which no client verifies. That is so where a lookup costs less \
+and rows would not be verified either; or with --band.
 
 With --batch B the directory gets a stack: several tables, made by a batch code. One round asks all of them and \
 gives up to B rows, or the values of B keys. The server sees neither which nor how many. The tables are some copies \
@@ -303,7 +303,7 @@ impl Encode {
         let bands = match (self.verified, self.unverified, self.batch) {
             (true, ..) | (.., Some(_)) => Bands::Never,
             (_, true, _) => Bands::IfCheaper,
-            _ => Bands::IfWorthProofs,
+            _ => Bands::IfUnproven,
         };
         let job = Job {
             input: self.source.input(),
