@@ -9,9 +9,10 @@
 //! | filter | the sum of three or four records, of which a binary fuse filter is made in every place for an entry |
 //! | band | the sum of a few records of 128 that are neighbours, with equations in every place for an entry |
 //!
-//! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint and of the
-//! catalog, and the server's work at 8,000 multiply-adds a byte, as the scheme prices it. All are of this project but the filter,
-//! which is counted, by the sizes that Graf and Lemire publish (2022), and by the normal approximation of how evenly keys fall on filters.
+//! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint and
+//! of the catalog, and the server's work at 8,000 multiply-adds a byte, as the scheme prices it. All are of this project but
+//! the filter, which is counted, by the sizes that Graf and Lemire publish (2022), and by the normal approximation of how
+//! evenly keys fall on filters.
 #![forbid(unsafe_code)]
 
 use sotto_core::{Misuse, ParamsReport, SchemeEntry, Shape, Unit};

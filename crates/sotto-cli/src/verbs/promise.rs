@@ -242,7 +242,7 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
     };
     let lies = match params.probes {
         _ if params.band.is_some() => {
-            format!("in sums of rows: {} strips of {} keys at most", params.rows, params.slots)
+            format!("in sums of rows, in strips of {} keys at most", params.slots)
         }
         1 => format!("{} to a row; the catalog says in which a key lies", params.slots),
         probes => format!("{} to a row; a key lies in one of {probes}", params.slots),

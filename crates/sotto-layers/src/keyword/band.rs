@@ -5,11 +5,11 @@
 //! | [`solve`] | the server's half: entries whose sums are the slots of all keys |
 //!
 //! A row consists of entries, each as wide as a slot, and the entries of one number are a *strip*, with one in each row.
-//! A key's hash says which strip it is of ([`super::cuts`]), at which row its band begins, and which of the 128 rows from there on are
-//! added up. The entries of a strip solve the equations of all its keys. So there is a sum for every key, hardly more rows than
-//! keys of a strip, and nothing in the catalog but two bytes for each strip: hundreds, where cuts take a byte for each row
-//! (Dietzfelbinger and Walzer, *Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random Block per Row*, 2019;
-//! Dillinger and Walzer, *Ribbon filter*, 2021; for lookups, Bienstock, Patel, Seo and Yeo, 2023).
+//! A key's hash says which strip it is of ([`super::cuts`]), at which row its band begins, and which of the 128 rows from
+//! there on are added up. The entries of a strip solve the equations of all its keys. So there is a sum for every key, hardly
+//! more rows than keys of a strip, and nothing in the catalog but two bytes for each strip: hundreds, where cuts take a byte
+//! for each row (Dietzfelbinger and Walzer, *Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random
+//! Block per Row*, 2019; Dillinger and Walzer, *Ribbon filter*, 2021; for lookups, Bienstock, Patel, Seo and Yeo, 2023).
 //!
 //! ```text
 //! row    an entry of each strip

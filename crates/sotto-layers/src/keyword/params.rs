@@ -160,9 +160,9 @@ impl Params {
 
     /// log2 of a bound on how often a key that is missing is found.
     ///
-    /// In a band, a tag that no key has is found if it is what the rows of its band add up to. These are a random function's choice,
-    /// and the sums of a strip have all probabilities together 1, whatever they are: so over all tags that is at most one tag
-    /// for each strip.
+    /// In a band, a tag that no key has is found if it is what the rows of its band add up to. These are a random function's
+    /// choice, and the sums of a strip have all probabilities together 1, whatever they are: so over all tags that is at most
+    /// one tag for each strip.
     pub fn false_positive_log2(&self) -> f64 {
         let strips = if self.band.is_some() { 1 } else { 0 };
         false_positive_log2(self.rows as f64 * f64::from(self.slots + strips), self.tag_bytes)

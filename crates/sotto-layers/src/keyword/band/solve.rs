@@ -2,9 +2,9 @@
 //!
 //! A strip is a system of linear equations with coefficients 0 and 1, of which those of a key lie in a band of 128 rows, modulo
 //! a power of two. Modulo 2 it is solved by Gaussian elimination, which stays within bands where the equations begin with a
-//! 1 (Dillinger and Walzer, 2021), and what is left of both sides is even; half of that is a system with the same coefficients, and
-//! so on, a bit of every number at a time (Dixon, *Exact solution of linear equations using p-adic expansions*, 1982). So elimination
-//! is done once and is one of bits, and there is a solution whenever there is one modulo 2.
+//! 1 (Dillinger and Walzer, 2021), and what is left of both sides is even; half of that is a system with the same
+//! coefficients, and so on, a bit of every number at a time (Dixon, *Exact solution of linear equations using p-adic
+//! expansions*, 1982). So elimination is done once and is one of bits, and there is a solution whenever there is one modulo 2.
 
 use super::{Bands, Ones, entry_bytes};
 use crate::keyword::params::Params;
