@@ -27,6 +27,7 @@ static SEED: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
         room: 0,
         probes: None,
         slots: None,
+        bands: Default::default(),
         costing: None,
         seed: PublicSeed([7; 32]),
     });

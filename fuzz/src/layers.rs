@@ -16,8 +16,10 @@ pub fn keyword_params(data: &[u8]) -> bool {
     let text = serde_json::to_vec(keyword.params()).expect("what was read is written");
     assert_eq!(Keyword::parse(&text).expect("what was written is read").params(), keyword.params());
     let (rows, plan) = keyword.plan(b"k", &mut seeded("keyword")).expect("a key of one byte is a key");
-    assert!(rows.len() == keyword.visits().len() && rows.iter().all(|row| *row < keyword.params().rows));
-    let width = keyword.params().row_bytes();
+    assert!(
+        rows.len() == keyword.visits().len() && rows.iter().all(|row| *row < keyword.params().table_rows())
+    );
+    let width = keyword.params().table_row_bytes();
     if width <= ROW_BYTES {
         let row = |at: usize| Row::new(data.iter().copied().cycle().skip(at).take(width as usize).collect());
         // Values have no more bytes than the table says, whatever the rows hold.
@@ -43,6 +45,9 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
         "{{\"form\":\"ip\",\"key_bytes\":16,\"probes\":1,\"slots\":40,\"rows\":3,\"tag_bytes\":10,\
          \"values\":{{\"fixed\":2}},\"seed\":\"{seed}\",\"attempt\":5,\"cuts\":\"UDBA\"}}"
     );
+    let band = cut.trim_end_matches('}');
+    let band =
+        format!("{band},\"band\":{{\"rows\":150,\"unit\":\"pair\",\"tries\":\"AAEC\"}}}}").into_bytes();
     let cut = cut.into_bytes();
     vec![
         params("bytes", 255, "fixed"),
@@ -53,6 +58,7 @@ pub fn keyword_paramses() -> Vec<Vec<u8>> {
         params("sha1", 20, "fixed"),
         params("sha256", 32, "up-to"),
         cut,
+        band,
     ]
 }
 

@@ -61,7 +61,7 @@ impl Batched {
             [layer] if layer.name == keyword::NAME => {
                 let keyword = Keyword::parse(layer.params.to_string().as_bytes())?;
                 let most = code.sizes().items / keyword.params().probes.max(1) as usize;
-                if keyword.params().rows != rows || most == 0 {
+                if keyword.params().rows != rows || keyword.params().band.is_some() || most == 0 {
                     let why = "the code is for the rows where keys lie, and for those of one key at least";
                     return Err(CatalogError::invalid("layers", why));
                 }

@@ -147,7 +147,9 @@ impl Catalog {
         match (&self.kind, self.layers.as_slice()) {
             (TableKind::Keyword, [layer]) if layer.name == keyword::NAME => {
                 let found = Keyword::parse(layer.params.to_string().as_bytes())?;
-                if (found.params().rows, found.params().row_bytes()) != (self.rows, self.row_bytes) {
+                if (found.params().table_rows(), found.params().table_row_bytes())
+                    != (self.rows, self.row_bytes)
+                {
                     return Err(CatalogError::invalid("layers", "keys lie in other rows than the table has"));
                 }
                 Ok(Some(found))

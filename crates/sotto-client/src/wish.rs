@@ -6,11 +6,13 @@
 //! when the answers are there. [`Packing::records_of`](sotto_catalog::Packing::records_of) does the same for rows past the end.
 
 use crate::Result;
+use crate::session::Asked;
 use sotto_catalog::{Bit, Catalog, CatalogError, RowForm};
 use sotto_core::{Error, Layer, Misuse, Row};
 use sotto_layers::Keyword;
 use sotto_layers::keyword::{Key, Params, Plan};
 use sotto_prg::{SystemRng, system_rng};
+use zeroize::Zeroizing;
 
 /// One thing that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +63,21 @@ impl Wishes {
         };
         let places = wishes.iter().map(place).collect();
         Ok(Wishes { keyword, form, places })
+    }
+
+    /// What to ask for: as much for each wish, whatever it is.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked { rows: self.rows(), ones: self.ones() }
+    }
+
+    /// Which rows are added up, where keys lie in sums of rows; none elsewhere.
+    fn ones(&self) -> Zeroizing<Vec<u128>> {
+        let is_band = self.keyword.as_ref().is_some_and(|keyword| keyword.params().band.is_some());
+        let ones = |place: &Result<Place, CatalogError>| match place {
+            Ok(Place::Slots(_, plan)) => plan.ones().unwrap_or(1),
+            _ => 1,
+        };
+        Zeroizing::new(if is_band { self.places.iter().map(ones).collect() } else { Vec::new() })
     }
 
     /// The rows to ask for: as many for each wish, whatever it is.

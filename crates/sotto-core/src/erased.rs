@@ -20,6 +20,7 @@ mod state;
 mod steps;
 #[cfg(feature = "server")]
 mod stream;
+mod sum;
 #[cfg(feature = "server")]
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ pub use state::{AnyCheckpoint, AnyState, StateEntry};
 pub use steps::AnySteps;
 #[cfg(feature = "server")]
 pub use stream::{AnyPrepared, AnyStream};
+pub use sum::AnySum;
 pub use units::AnyUnits;
 #[cfg(feature = "server")]
 pub use upkeep::AnySupplier;
@@ -45,7 +47,7 @@ pub use upkeep::{AnyUpkeep, UpkeepEntry};
 
 use crate::{
     Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
-    Scheme, SchemeId, Shape, Units,
+    Scheme, SchemeId, Shape, Unit, Units,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
@@ -75,6 +77,8 @@ pub struct SchemeEntry {
     pub units: Option<UnitsFn>,
     /// How many buckets a table has, where one query asks for a record of each.
     pub batch: Option<BucketsFn>,
+    /// What is added up, where one query may ask for the sum of several records.
+    pub sum: Option<Unit>,
     /// How a client's state is read back, where it has one that must survive.
     pub state: Option<StateEntry>,
     /// Which server makes hints, where one does.
@@ -120,6 +124,7 @@ impl SchemeEntry {
             patch: caps.patch,
             units: caps.units,
             batch: caps.batch,
+            sum: caps.sum,
             state: caps.state,
             proven: caps.proven,
             upkeep: caps.upkeep,

@@ -8,7 +8,7 @@
 //! | [`fan`] | one value per server, by type |
 //! | [`wire`] | messages of a size known beforehand, decoded totally |
 //! | [`artifact`] | the static, query-independent files of a table |
-//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Batched`, `Patch`, `Streamed` |
+//! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Batched`, `Summed`, `Patch`, `Streamed` |
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
 //! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Masked`, `Stream`, `Stepped`, and where bytes come from and go to |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
@@ -36,7 +36,7 @@ pub mod work;
 
 pub use artifact::{Artifact, ArtifactNeed};
 pub use erased::{
-    AnyBatch, AnyCheckpoint, AnyClient, AnyPrepare, AnyState, AnyUnits, AnyUpkeep, Caps, SchemeEntry,
+    AnyBatch, AnyCheckpoint, AnyClient, AnyPrepare, AnyState, AnySum, AnyUnits, AnyUpkeep, Caps, SchemeEntry,
     StateEntry, Ticket, UpkeepEntry,
 };
 #[cfg(feature = "server")]
@@ -49,7 +49,7 @@ pub use layer::{Layer, Row, Then};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
 pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
 pub use rand_core::CryptoRng;
-pub use scheme::{Batched, Client, Patch, Prepare, Scheme, Streamed, Units, one_of_each};
+pub use scheme::{Batched, Client, Patch, Prepare, Scheme, Streamed, Summed, Unit, Units, one_of_each};
 #[cfg(feature = "server")]
 pub use server::{
     Change, Held, Image, Masked, Place, Revise, Rows, Section, Server, Sink, Stepped, Stored, Stream,

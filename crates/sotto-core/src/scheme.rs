@@ -171,6 +171,67 @@ pub fn one_of_each(places: &[u64], buckets: u64, records: u64) -> Result<()> {
     if index >= records { Err(Misuse::IndexPastEnd { index, len: records }.into()) } else { Ok(()) }
 }
 
+/// The numbers that a record consists of where records are added up ([`Summed`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Each byte is a number modulo 2^8.
+    Byte,
+    /// Two bytes are a number modulo 2^16: the first, which is signed, and 256 times the second. A last byte without a second
+    /// one is a number modulo 2^8.
+    Pair,
+}
+
+impl Unit {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Unit::Byte => 1,
+            Unit::Pair => 2,
+        }
+    }
+
+    /// The number in these bytes, of which there are [`Self::bytes`], or fewer at the end of a record.
+    pub fn number(self, bytes: &[u8]) -> u16 {
+        let byte = |i: usize| bytes.get(i).copied().unwrap_or(0);
+        match self {
+            Unit::Byte => byte(0).into(),
+            Unit::Pair => (byte(0) as i8 as u16).wrapping_add(u16::from(byte(1)) << 8),
+        }
+    }
+
+    /// Its bytes; those past [`Self::bytes`] are zero.
+    pub fn bytes_of(self, number: u16) -> [u8; 2] {
+        let first = number as u8;
+        match self {
+            Unit::Byte => [first, 0],
+            Unit::Pair => [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8],
+        }
+    }
+}
+
+/// A scheme of which one query may ask for the sum of several records, number by number.
+///
+/// [`Client::query`] is the same query, for the sum of one record: what is sent and what comes back has the same sizes, and
+/// [`Client::recover`] reads it. [`crate::ParamsReport::failure_log2`] bounds the failure of any sum.
+pub trait Summed: Scheme {
+    /// What is added up.
+    const UNIT: Unit;
+
+    /// Asks for the sum of the records `first + i`, for each bit `i` of `ones`, the lowest first. Those past the last record
+    /// count as zeros. Time, memory access and sizes depend on neither.
+    ///
+    /// # Errors
+    /// Those of [`Client::query`], for `first`.
+    #[allow(clippy::type_complexity, reason = "what Client::query gives")]
+    fn ask_sum(
+        client: &mut Self::Client,
+        first: RecordIndex,
+        ones: u128,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Self::Fan<Self::Query>, PendingOf<Self>)>;
+}
+
 /// Moves an artifact a client holds from one epoch to the next without fetching it whole.
 ///
 /// A pure function of public bytes: the caller then checks the result against the next epoch's digest.

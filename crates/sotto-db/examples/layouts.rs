@@ -1,4 +1,5 @@
-//! What layouts of a keyword table cost with SimplePIR: `cargo run -p sotto-db --example layouts -- KEYS VALUE_BYTES [LOOKUPS]`.
+//! What layouts of a keyword table cost: `cargo run -p sotto-db --example layouts -- KEYS VALUE_BYTES [LOOKUPS [SCHEME]]`, with
+//! SimplePIR or `ypir-sp`.
 //!
 //! | layout | what a lookup fetches |
 //! |---|---|
@@ -6,13 +7,15 @@
 //! | one probe | the row that follows from the key's hash; rows have room for the fullest |
 //! | cuts | the row that public cuts say |
 //! | filter | the sum of three or four records, of which a binary fuse filter is made in every place for an entry |
+//! | band | the sum of a few records of 128 that are neighbours, with equations in every place for an entry |
 //!
-//! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint, and
-//! the server's work at 8,000 multiply-adds a byte, as the scheme prices it. The first three are of this project; the filter is
-//! counted, by the sizes that Graf and Lemire publish (2022), and by the normal approximation of how evenly keys fall on filters.
+//! For each, the number of slots or the matrix is tried that makes it cheapest: bytes of a lookup, its share of the hint and
+//! of the catalog, and the server's work at 8,000 multiply-adds a byte, as the scheme prices it. All are of this project but
+//! the filter, which is counted, by the sizes that Graf and Lemire publish (2022), and by the normal approximation of how
+//! evenly keys fall on filters.
 #![forbid(unsafe_code)]
 
-use sotto_core::{Misuse, ParamsReport, Shape};
+use sotto_core::{Misuse, ParamsReport, SchemeEntry, Shape, Unit};
 use std::error::Error;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -30,24 +33,36 @@ struct Layout {
 }
 
 fn main() -> Result<()> {
-    let mut given = std::env::args().skip(1).map(|text| text.parse::<u64>());
-    let mut or = |usual| given.next().unwrap_or(Ok(usual));
+    let mut given = std::env::args().skip(1);
+    let mut or = |usual| given.next().map_or(Ok(usual), |text| text.parse::<u64>());
     let (keys, value, lookups) = (or(1_000_000)?, or(8)?, or(1000)?);
+    let scheme: &'static SchemeEntry = match given.next().as_deref() {
+        None | Some("simplepir") => &simplepir::ENTRY,
+        Some("ypir-sp") => &ypir_sp::ENTRY,
+        Some(_) => return Err("SCHEME is simplepir or ypir-sp".into()),
+    };
+    let fit = |name, probes, load, slots, entry, catalog: fn(u64, u64) -> u64| {
+        fit(scheme, name, probes, (keys, load, slots, entry), lookups, catalog)
+    };
     let entry = TAG_BYTES + value;
-    println!("{keys} keys, values of {value} bytes, entries of {entry}, {lookups} lookups of a client");
+    println!(
+        "{}: {keys} keys, values of {value} bytes, entries of {entry}, {lookups} lookups of a client",
+        scheme.id
+    );
     println!("layout | slots over keys | server reads | up | down | hint and catalog | price");
     let slots = || (8..=64).map(|i| 2f64.powf(f64::from(i) / 4.0) as u64);
     let two = [1, 2, 4].into_iter().map(|slots| {
         let load = [0.40, 0.82, 0.93][slots as usize / 2];
-        fit(format!("two probes, {slots} slots"), 2, keys, load, slots, entry, lookups, false)
+        fit(format!("two probes, {slots} slots"), 2, load, slots, entry, none)
     });
     let one = slots().map(|slots| {
         let rows = rows_of_one_choice(keys, slots);
         let load = keys as f64 / (rows * slots) as f64;
-        fit(format!("one probe, {slots} slots"), 1, keys, load, slots, entry, lookups, false)
+        fit(format!("one probe, {slots} slots"), 1, load, slots, entry, none)
     });
-    let cuts =
-        slots().map(|slots| fit(format!("cuts, {slots} slots"), 1, keys, 0.97, slots, entry, lookups, true));
+    let cuts = slots().map(|slots| {
+        fit(format!("cuts, {slots} slots"), 1, 0.97, slots, entry, |rows, _| rows.div_ceil(3) * 4)
+    });
     // A filter for each place for an entry in a record, and in each filter as many places as there are records.
     let filter = |ways: u64, filters: u64| {
         let mean = keys as f64 / filters as f64;
@@ -59,14 +74,28 @@ fn main() -> Result<()> {
         };
         let load = keys as f64 / (fullest * over * filters as f64);
         let name = format!("filter of {ways}, {filters} in a record");
-        let layout = fit(name, 1, keys, load, filters, entry, lookups, false)?;
+        let layout = fit(name, 1, load, filters, entry, none)?;
         match layout.report.record_bytes == filters * entry {
             true => Ok(layout),
             false => Err("a record has other places".into()),
         }
     };
+    // Strips of a band, in each of which there is room for one key of 64 more than its share, and a fiftieth more rows.
+    let strips = (16..=128).map(|i| 2f64.powf(f64::from(i) / 8.0) as u64).map(|strips| {
+        let room = (keys as f64 / strips as f64 * (1.0 + 1.0 / 64.0)).ceil() as u64 + 1;
+        let load = keys as f64 / ((room + room / 50 + 8) * strips) as f64;
+        let entry = entry.next_multiple_of(scheme.sum.map_or(1, Unit::bytes) as u64);
+        let name = format!("band, {strips} in a record");
+        let layout = fit(name, 1, load, strips, entry, |_, strips| 2 * (strips.div_ceil(3) * 4))?;
+        match layout.report.record_bytes == strips * entry {
+            true => Ok(layout),
+            false => Err("a record has other places".into()),
+        }
+    });
     let filters = |ways: u64| slots().map(|filters| filter(ways, filters)).collect::<Vec<Result<_>>>();
-    for tried in [two.collect::<Vec<_>>(), one.collect(), cuts.collect(), filters(3), filters(4)] {
+    let kinds =
+        [two.collect::<Vec<_>>(), one.collect(), cuts.collect(), filters(3), filters(4), strips.collect()];
+    for tried in kinds {
         let best = tried.into_iter().filter_map(Result::ok).min_by(|a, b| a.price.total_cmp(&b.price));
         let Layout { name, lookups, over, catalog_bytes, report, price } = best.ok_or("nothing fits")?;
         let costs = &report.costs;
@@ -83,26 +112,26 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-#[allow(clippy::too_many_arguments, reason = "one line of the table each")]
+fn none(_: u64, _: u64) -> u64 {
+    0
+}
+
+/// `catalog` gives bytes of the catalog for rows and slots.
 fn fit(
+    scheme: &SchemeEntry,
     name: String,
     probes: u64,
-    keys: u64,
-    load: f64,
-    slots: u64,
-    entry: u64,
+    (keys, load, slots, entry): (u64, f64, u64, u64),
     lookups: u64,
-    is_cut: bool,
+    catalog: fn(u64, u64) -> u64,
 ) -> Result<Layout> {
     let rows = (keys as f64 / load / slots as f64).ceil() as u64;
     let shape = Shape::new(rows, slots * entry, lookups);
-    let scheme = simplepir::ENTRY;
     let report = (scheme.report)(&(scheme.select)(&shape)?)?;
     if report.record_bytes < slots * entry {
         return Err(Misuse::Rule("a row in one record").to_string().into());
     }
-    let costs = &report.costs;
-    let catalog_bytes = if is_cut { rows * 4 / 3 } else { 0 };
+    let (costs, catalog_bytes) = (&report.costs, catalog(rows, slots));
     let each = probes * (costs.query_bytes + costs.answer_bytes);
     let once = (costs.artifact_bytes + catalog_bytes) as f64 / lookups as f64;
     // Two queries of one client share a pass over the table.

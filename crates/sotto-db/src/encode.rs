@@ -156,7 +156,18 @@ pub fn encode_buckets(
         set: options.set.clone(),
         ..Shape::new(rows.saturating_add(options.room), row_bytes, options.lookups_per_client)
     };
-    let layout = Plan { entry, rows, shape }.choose(options.verified)?;
+    let made_of = tables.iter().find_map(|table| table.made_of());
+    let verified = match made_of {
+        Some(_) if options.verified == Verified::Yes => {
+            let rule = Misuse::Rule(
+                "keys lie in sums of rows, which prove none of them: encode it without --verified",
+            );
+            return Err(DbError::Scheme(rule.into()));
+        }
+        Some(_) => Verified::No,
+        None => options.verified,
+    };
+    let layout = Plan { entry, rows, shape }.choose(verified)?;
     let (report, packing) = (&layout.report, layout.packing);
     let (rows, table) = (packing.rows(), &joined.filled(packing.rows() / buckets));
     let created = unix_seconds();
@@ -205,7 +216,7 @@ pub fn encode_buckets(
     let signed = SignedCatalog::sign(&draft, options.key)?;
     // A row of keys is changed by whoever knows what else is in it.
     let is_kept = draft.kind == TableKind::Keyword && entry.server.revise.is_some();
-    let keep = || kept::keep(lock.dir().rows_path(epoch), draft.digest()?, table, watch);
+    let keep = || kept::keep(lock.dir().rows_path(epoch), draft.digest()?, made_of.unwrap_or(table), watch);
     let kept = is_kept.then(keep).transpose()?;
     let kept_bytes = kept.as_ref().map_or(0, Draft::bytes);
     let written = entry.server.mask.map(|_| Written::default());

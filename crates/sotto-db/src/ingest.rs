@@ -31,7 +31,7 @@ pub mod value;
 pub use arrange::Costing;
 pub use error::{ColumnName, IngestError, Problem, Unit};
 pub use options::{
-    Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
+    Bands, Column, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout, RangeOptions,
 };
 pub use value::{Encoding, ValueOptions};
 

@@ -8,7 +8,7 @@
 //!      0     16   "sotto-rows/1", zeros
 //!     16     32   BLAKE3 of the catalog's text, or of the stack's: of which epoch of which
 //!     48     32   BLAKE3 of the rows
-//!     80          the rows, one after the other; as many and as long as the catalog says
+//!     80          the rows, one after the other; as many and as long as the catalog says, or its layer of keys
 //! ```
 
 use crate::image::writer::TEMP_PREFIX;
@@ -17,6 +17,7 @@ use crate::table::{TableSource, check_read};
 use crate::{DbError, Result, TableDir};
 use sotto_catalog::{Catalog, Hex32};
 use sotto_core::Sure;
+use sotto_layers::Keyword;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -112,7 +113,8 @@ impl Kept {
     /// # Errors
     /// As [`Kept::read_all`].
     pub(crate) fn open(dir: &TableDir, catalog: &Catalog, watch: Watcher<'_>) -> Result<Self> {
-        let sizes = (catalog.rows, catalog.row_bytes);
+        let of_keys = |keyword: Keyword| (keyword.params().rows, keyword.params().row_bytes());
+        let sizes = catalog.keyword()?.map_or((catalog.rows, catalog.row_bytes), of_keys);
         Kept::read_all(dir.rows_path(catalog.epoch), catalog.digest()?, sizes, watch)
     }
 

@@ -3,12 +3,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`raw`] | rows one after the other in a file |
+//! | [`band`] | rows that keys lie in sums of |
 //! | [`ranges`] | sorted ranges of keys, expanded to blocks while they are read |
 //! | [`buckets`] | the tables of a batch code: rows of another table, in another order |
 //! | [`joined`] | tables one after the other, each as long as the longest |
 //! | [`room`] | a table with room after its rows |
 //! | [`packed`] | rows as records: narrow ones packed, wide ones split |
 
+pub mod band;
 pub mod buckets;
 pub mod joined;
 pub mod packed;
@@ -16,6 +18,7 @@ pub mod ranges;
 pub mod raw;
 pub mod room;
 
+pub use band::Band;
 pub use buckets::{Bucket, Buckets, Scattered};
 pub use joined::{Joined, grouped};
 pub use packed::Packed;
@@ -51,6 +54,11 @@ pub trait TableSource: Sync {
         let part = whole.iter().skip(usize::try_from(offset).unwrap_or(usize::MAX));
         out.iter_mut().zip(part).for_each(|(out, byte)| *out = *byte);
         Ok(())
+    }
+
+    /// What is kept beside the image for updates, where that is not the rows: what they were made of.
+    fn made_of(&self) -> Option<&dyn TableSource> {
+        None
     }
 }
 

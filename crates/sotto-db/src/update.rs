@@ -6,6 +6,7 @@
 //! | `columns` | which columns of the file are meant, and whether its first line names them |
 //! | `changes` | rows by number or by range, and their new values |
 //! | `keys` | keys with new values, and keys that go |
+//! | `strips` | keys in sums of rows, whose strips are solved again |
 //! | `next` | the next epoch of a table some of whose rows are others |
 //! | [`stack`] | the same for the tables of a batch code |
 
@@ -26,12 +27,14 @@ use sotto_oprf::{OprfError, SecretKey};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
+use strips::Strips;
 
 mod changes;
 mod columns;
 mod keys;
 mod next;
 pub mod stack;
+mod strips;
 
 pub use stack::{StackSummary, StackUpdate, read_stack_update};
 
@@ -121,6 +124,8 @@ pub struct Update<'a> {
     /// Those of the next epoch.
     layers: Vec<Layer>,
     kept: Option<Kept>,
+    /// Strips that were solved again, where keys lie in sums of rows: the changed rows are theirs then.
+    solved: Option<Strips>,
     tally: Tally,
     began: Instant,
 }
@@ -146,12 +151,17 @@ pub fn read_update<'a>(
     let terms = catalog.terms(entry)?;
     can_revise(entry, catalog)?;
     let origin = lock.dir().origin()?;
-    let (mut kept, mut layers) = (None, catalog.layers.clone());
+    let (mut kept, mut solved, mut layers) = (None, None, catalog.layers.clone());
     let (changes, tally) = match &catalog.keyword()? {
         Some(keyword) => {
             let old = kept.insert(Kept::open(lock.dir(), catalog, watch)?);
             let read = keys::read(path, options, origin.as_ref(), catalog.value, keyword, old, watch)?;
-            let (rows, tally, keyword) = read;
+            let (rows, tally, mut keyword) = read;
+            if keyword.params().band.is_some() {
+                let strips = Strips::solve(&rows, keyword)?;
+                keyword = strips.keyword.clone();
+                solved = Some(strips);
+            }
             layers = vec![keyword_layer(&keyword)?];
             (Changes { rows, ..Changes::default() }, tally)
         }
@@ -173,7 +183,7 @@ pub fn read_update<'a>(
     if changes.rows.is_empty() {
         return Err(DbError::NoChanges { path: path.to_owned() });
     }
-    Ok(Update { entry, lock, options, old, changes, layers, kept, tally, began })
+    Ok(Update { entry, lock, options, old, changes, layers, kept, solved, tally, began })
 }
 
 /// Applies a file of changed rows to the newest epoch of the folder that is locked, making the next one. On any error the
@@ -202,7 +212,7 @@ impl Update<'_> {
     /// # Errors
     /// Those of encoding. The folder is then as it was.
     pub fn apply(self, watch: Watcher<'_>) -> Result<UpdateSummary> {
-        let Update { entry, lock, options, old, mut changes, layers, kept, tally, began } = self;
+        let Update { entry, lock, options, old, mut changes, layers, kept, solved, tally, began } = self;
         let catalog = old.catalog();
         if let Some(key) = masking(lock, catalog)? {
             changes.fill_gap(catalog.rows, catalog.item_bytes()?)?;
@@ -211,8 +221,8 @@ impl Update<'_> {
         }
         let before = old.catalog();
         let lifetime = lifetime(options.lifetime, before.created, before.expires);
-        let next =
-            Next { entry, lock, old: &old, rows: &changes.rows, layers, lifetime, kept: kept.as_ref() };
+        let (rows, solved, kept_rows) = (&changes.rows, solved.as_ref(), kept.as_ref());
+        let next = Next { entry, lock, old: &old, rows, solved, layers, lifetime, kept: kept_rows };
         let written = next.write(options, watch)?;
         let artifact_bytes = bytes_of(&written.catalog);
         let delta_bytes = written.delta_bytes();
@@ -224,7 +234,10 @@ impl Update<'_> {
             from_epoch: catalog.epoch,
             changes: tally,
             rows_changed: changes.rows.len() as u64,
-            rows_appended: changes.rows.range(catalog.rows..).count() as u64,
+            rows_appended: match kept {
+                Some(_) => 0,
+                None => changes.rows.range(catalog.rows..).count() as u64,
+            },
             records_changed: written.records_changed,
             keys: kept.is_some().then_some(tally),
             partial_blocks: changes.partial_blocks,

@@ -5,6 +5,7 @@
 //! | [`params`] | what a catalog says of such a table, checked |
 //! | `tag` | keys to tags, and tags to rows |
 //! | [`cuts`] | one row for each key, where that is public |
+//! | [`band`] | keys in sums of rows, for schemes that add rows up |
 //! | `slot` | how a key's tag and value lie in a row, and how they are found there |
 //! | [`many`] | several keys in one request, over a batch code |
 //! | [`build`] | the server's half: keys to places, in two passes over the data |
@@ -15,7 +16,8 @@
 //! A key's *tag* is a hash of it, and each row has a few *slots*, each with room for a tag and a value. The tag says in
 //! which rows the key may lie, one row in each part of the table (*probes*), and the builder moves keys around
 //! until everyone has a place (Pagh and Rodler, *Cuckoo Hashing*, 2004; with several slots, Dietzfelbinger and Weidling, 2007).
-//! With one probe there is nothing to choose from, and the builder says instead where rows begin ([`cuts`]).
+//! With one probe there is nothing to choose from, and the builder says instead where rows begin ([`cuts`]). Or a key's slot is
+//! the sum of a few rows ([`band`]).
 //!
 //! **What is asked tells nothing.** A lookup fetches as many rows for a key that is missing as for one that is there, and it
 //! compares the tag with every slot of every row that came, always with the same work.
@@ -29,6 +31,7 @@
 //! 2^(4 * `tag_bytes`) hashes, or for a missing key that seems present at 2^(8 * `tag_bytes`) over the number of keys. 16 bytes
 //! of tag put both out of reach.
 
+pub mod band;
 pub mod build;
 mod crowd;
 pub mod cuts;
@@ -40,6 +43,7 @@ mod recut;
 mod slot;
 mod tag;
 
+pub use band::{Band, Solved};
 pub use build::{BuildError, Builder, Layout, Options, Sizes, Width};
 pub use cuts::Cuts;
 pub use edit::{Edit, EditError};
@@ -71,6 +75,14 @@ pub struct Keyword {
 #[derive(Debug)]
 pub struct Plan {
     digest: Zeroizing<Digest>,
+    ones: Option<Zeroizing<u128>>,
+}
+
+impl Plan {
+    /// Which rows are added up, from the one that was planned for on, in tables whose keys lie in sums; the lowest bit first.
+    pub fn ones(&self) -> Option<u128> {
+        self.ones.as_deref().copied()
+    }
 }
 
 impl Keyword {
@@ -106,7 +118,15 @@ impl Keyword {
         digest.ok_or_else(|| Misuse::Rule("the key is longer than any key of the table").into())
     }
 
-    /// The rows where a key may lie, one in each part of the table.
+    /// The same with these tries of strips, as they were solved.
+    pub fn with_tries(mut self, tries: Vec<u8>) -> Self {
+        if let Some(band) = &mut self.params.band {
+            band.tries = band::Tries(tries);
+        }
+        self
+    }
+
+    /// The rows where a key may lie, one in each part of the table; the strip that it is of.
     fn rows(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
         let Params { probes, rows, attempt, .. } = self.params;
         let part = rows / u64::from(probes);
@@ -123,8 +143,17 @@ impl Keyword {
         }
     }
 
+    /// The strip that a key is of. Every strip is looked at.
+    fn strip(&self, digest: Digest) -> u64 {
+        self.rows(digest).next().unwrap_or(0)
+    }
+
     /// What the fetched rows say of a key.
     fn read(&self, digest: Digest, rows: &[Row]) -> Result<Option<Value>> {
+        if let (Some(band), [sum]) = (&self.params.band, rows) {
+            let slot = band.slot(&self.params, self.strip(digest), sum)?;
+            return slot::find(&self.params, digest, &[slot]);
+        }
         let want = self.params.row_bytes();
         for row in rows {
             let got = row.len() as u64;
@@ -144,17 +173,23 @@ impl sotto_core::Layer for Keyword {
     type Plan = Plan;
 
     fn shards(&self) -> Vec<u64> {
-        vec![self.params.rows]
+        vec![self.params.table_rows()]
     }
 
     fn visits(&self) -> Vec<usize> {
         vec![0; self.params.probes as usize]
     }
 
-    /// The generator is not drawn from: a key's rows are its own, whether it is there or not.
+    /// The generator is not drawn from: a key's rows are its own, whether it is there or not. Where keys lie in sums of rows, the
+    /// row is the first of them, and [`Plan::ones`] says which they are.
     fn plan(&self, key: &[u8], _: &mut dyn CryptoRng) -> Result<(Vec<u64>, Plan)> {
         let digest = self.digest(key)?;
-        Ok((self.rows(*digest).collect(), Plan { digest }))
+        let Some(band) = &self.params.band else {
+            return Ok((self.rows(*digest).collect(), Plan { digest, ones: None }));
+        };
+        let tried = band.tried(self.strip(*digest));
+        let ones = band::Bands::new(&self.params, band).of(*digest, tried);
+        Ok((vec![ones.first], Plan { digest, ones: Some(Zeroizing::new(ones.ones)) }))
     }
 
     fn assemble(&self, plan: Plan, rows: Vec<Row>) -> Result<Option<Value>> {

@@ -6,7 +6,7 @@
 //!   sum_j D_j (e_j + rho_j)      e_j: error, rho_j: rounding of query word j, |D_j| <= Plain::most
 //! + sum of n - 1 key switches    of n numbers packed together: digits times errors of keys and what of them was not sent;
 //!                                dropped bits times the secret
-//! + step rounding                at most |D_j| / 2
+//! + step rounding                at most |D_j| / 2 for each of the ones of a query: 128 numbers are added up at most
 //! + mask rounding                (q / 2^mask) s r, |r| <= 1/2
 //! + body rounding                at most q / 2^(body + 1)
 //! ```
@@ -27,6 +27,7 @@
 //! linear map modulo q takes to what he wants: ring-SIS.
 
 use crate::lattice::{DIGITS, N, NORM, Q, Q_BITS, SIGMA};
+use crate::ones;
 use crate::plain::Plain;
 use crate::vector::Bits;
 use sotto_lattice::noise::{failure_apart_log2, steps};
@@ -55,7 +56,9 @@ fn of_samples(samples: usize, words: u64, plain: Plain, terms: u64, bits: Bits) 
     let cut = |dropped| lost(dropped) + if dropped == 0 { 0.0 } else { 0.25 };
     let roundings = vector * lost(bits.dropped()) + switches(cut(Q_BITS.saturating_sub(bits.keys)), 0.0);
     let roundings = terms * terms * roundings;
-    let margin = q / (2 * plain.modulus()) as f64 - unit(bits.body + 1) - terms * plain.most() / 2.0;
+    let margin = q / (2 * plain.modulus()) as f64
+        - unit(bits.body + 1)
+        - terms * f64::from(ones::MOST) * plain.most() / 2.0;
     ([errors, roundings], margin)
 }
 

@@ -11,6 +11,7 @@
 //! | [`lwe`] | SimplePIR's lattice, encryptions and hints |
 //! | [`lattice`] | the ring of silent schemes, and what is public in it |
 //! | [`plain`] | the plain modulus, a value that schemes choose |
+//! | [`ones`] | which words of a query are ones: a record's, or those of a few that are added up |
 //! | [`vector`] | encrypted unit vectors with their packing keys, and how packed products are read: the client's half |
 //! | [`message`] | parts of messages, taken by total decoders |
 //! | [`bound`] | the noise bound: from sizes to a failure probability |
@@ -20,7 +21,7 @@
 //! | `samples` | the masks of products, from the matrix (feature `server`) |
 //! | [`groups`] | numbers in groups, each a packed ciphertext, and the sizes of what belongs to them |
 //! | `packed`, `behind` | weights for packing in an image, how they are written, and the pass over them (feature `server`) |
-//! | `weights` | the same for small groups, of which there are many: (feature `server`) |
+//! | `weights` | the same for small groups, of which there are many (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -34,6 +35,7 @@ pub mod limits;
 pub mod lwe;
 pub mod matrix;
 pub mod message;
+pub mod ones;
 #[cfg(feature = "server")]
 pub mod packed;
 pub mod plain;

@@ -3,15 +3,16 @@
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
 use crate::lattice::{self, DIGITS, KEY_MASKS, LAW, N, Q_BITS, SIGMA};
+use crate::ones::Ones;
 use crate::plain::Plain;
-use sotto_core::{CryptoRng, Result};
+use sotto_core::{CryptoRng, Result, Unit};
 use sotto_lattice::encrypt::{Errors, truncate};
 use sotto_lattice::inspiring::Inspiring;
 use sotto_lattice::ring::{Level, Ring};
 use sotto_lattice::secret::Secret;
 use sotto_math::gadget::Gadget;
 use sotto_math::sample::Gaussian;
-use subtle::{ConditionallySelectable, ConstantTimeEq};
+use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
 /// Bits of a message's numbers.
@@ -100,24 +101,29 @@ impl Encryption {
         Secret::sample(&self.ring, LAW, rng)
     }
 
-    /// A fresh secret s, [a vector](Self::vector) of `words` words, and the keys that go with it.
+    /// A fresh secret s, a unit [vector](Self::vector) of `words` words, and the keys that go with it.
     pub fn unit(&self, words: usize, index: u32, bits: Bits, rng: &mut dyn CryptoRng) -> (Encrypted, Secret) {
+        self.sum(words, Ones::new(index, 1), bits, rng)
+    }
+
+    /// The same with any [`Ones`] in place of a unit vector: what comes back is the sum of their records' numbers modulo p.
+    pub fn sum(&self, words: usize, ones: Ones, bits: Bits, rng: &mut dyn CryptoRng) -> (Encrypted, Secret) {
         let secret = self.secret(rng);
-        let words = self.vector(0, words, index, bits, &secret, rng);
+        let words = self.vector(0, words, ones, bits, &secret, rng);
         let mut errors = Errors { law: &self.gaussian, rng };
         let keys = Inspiring::generate(&self.ring, &self.gadget, &secret, KEY_MASKS, &mut errors, N);
         let keys = keys.iter().map(|body| truncate(&self.ring, Level::Main, body, bits.keys)).collect();
         (Encrypted { words, keys }, secret)
     }
 
-    /// `A s + e` plus q/p times a unit vector in the top bits of words, for one of a query's vectors.
+    /// `A s + e` plus q/p times a vector of ones in the top bits of words, for one of a query's vectors.
     ///
-    /// Words are rounded to nearest modulo q, after the unit vector went in: so every one of them is as uniform as the others.
+    /// Words are rounded to nearest modulo q, after the ones went in: so every one of them is as uniform as the others.
     pub fn vector(
         &self,
         which: usize,
         words: usize,
-        index: u32,
+        mut ones: Ones,
         bits: Bits,
         secret: &Secret,
         rng: &mut dyn CryptoRng,
@@ -135,7 +141,7 @@ impl Encryption {
             ring.inverse(Level::Main, &mut c);
             self.gaussian.fill(rng, &mut small);
             let block = c.iter().zip(small.iter()).zip(places.by_ref()).map(|((c, e), place)| {
-                let unit = u64::conditional_select(&0, &step, place.ct_eq(&index));
+                let unit = u64::conditional_select(&0, &step, ones.is_one(place));
                 // The sign, spread over the word, adds q to an error below zero.
                 let e = i64::from(*e);
                 let e = (e as u64).wrapping_add(q.value() & (e >> 63) as u64);
@@ -197,8 +203,7 @@ impl Encryption {
 /// The two bytes that a number stands for: the matrix has signed bytes, and a number is the first plus 256 times the second.
 #[inline]
 pub fn bytes_of(number: u16) -> [u8; 2] {
-    let first = number as u8;
-    [first, (number.wrapping_sub(first as i8 as u16) >> 8) as u8]
+    Unit::Pair.bytes_of(number)
 }
 
 #[cfg(test)]
@@ -211,6 +216,7 @@ mod tests {
             for second in 0..=255u8 {
                 let number = i32::from(first as i8) + 256 * i32::from(second as i8);
                 assert_eq!(bytes_of(number as u16), [first, second]);
+                assert_eq!(Unit::Pair.number(&[first, second]), number as u16);
             }
         }
     }

@@ -14,6 +14,7 @@
 //! | [`steps`] | answers step by step in every order, where the scheme can |
 //! | [`crashes`] | states and journals: what comes back after a crash is the client that was there |
 //! | [`states`] | damaged states, journals and deltas; lies; hints that follow the epochs |
+//! | [`sums`] | sums of records by one query, where the scheme can |
 //! | [`storage`] | images cut short, disks full, sectors bad, records of another shape |
 //! | [`params`] | promises kept; literals damaged |
 //! | [`sets`] | every named parameter set, at tables that use all of it |
@@ -36,6 +37,7 @@ pub mod states;
 pub mod steps;
 pub mod storage;
 pub mod subject;
+pub mod sums;
 pub mod units;
 pub mod upkeep;
 pub mod wire;
@@ -99,6 +101,8 @@ const CHECKS: &[Check] = &[
     ("places_past_their_buckets_are_misuse", asks_buckets, buckets::misuse),
     ("damaged_answers_about_buckets_do_no_harm", asks_buckets, buckets::damaged),
     ("buckets_are_for_schemes_that_ask_them", always, buckets::refused),
+    ("a_query_brings_the_sum_of_several_records", adds_up, sums::come_back),
+    ("queries_for_sums_look_like_others", adds_up, sums::sizes),
     ("orders_and_supplies_have_their_sizes", orders, upkeep::orders),
     ("damaged_orders_do_no_harm", orders, upkeep::damaged_orders),
     ("orders_and_queries_are_apart", orders, upkeep::orders_and_queries_are_apart),
@@ -144,6 +148,10 @@ fn streams(subject: &Subject) -> bool {
 
 fn asks_buckets(subject: &Subject) -> bool {
     subject.entry.batch.is_some()
+}
+
+fn adds_up(subject: &Subject) -> bool {
+    subject.entry.sum.is_some()
 }
 
 fn orders(subject: &Subject) -> bool {

@@ -10,6 +10,7 @@ use crate::params::Params;
 use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
 use sotto_lattice::bgv::Secret;
 use sotto_silent::lwe::dense::{HINTLESS, byte};
+use sotto_silent::ones::Ones;
 
 /// A client to be: there is nothing to take in.
 pub struct Prepare {
@@ -51,7 +52,7 @@ impl sotto_core::Client<Hintless> for Client {
             return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
         }
         let s = HINTLESS.secret(rng);
-        let words = HINTLESS.unit(&self.params.literal().seed, m, index.0 as u32, &s, rng);
+        let words = HINTLESS.sum(&self.params.literal().seed, m, Ones::new(index.0 as u32, 1), &s, rng);
         let (secret, secrets) = self.linpir.encrypt(&s, rng)?;
         Ok((One(Query { words, secret }), Pending { secrets }))
     }

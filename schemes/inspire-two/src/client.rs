@@ -10,6 +10,7 @@ use sotto_core::{CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Resul
 use sotto_lattice::secret::Secret;
 use sotto_math::bits;
 use sotto_silent::lattice::N;
+use sotto_silent::ones::Ones;
 use sotto_silent::plain::Plain;
 use sotto_silent::vector::{Bits, Encryption, bytes_of};
 use zeroize::Zeroizing;
@@ -57,7 +58,7 @@ impl sotto_core::Client<InspireTwo> for Client {
         let secret = self.encryption.secret(rng);
         let [first, second] = params.bits();
         let mut vector = |which, words, place: u64, bits| {
-            self.encryption.vector(which, words, place as u32, bits, &secret, rng)
+            self.encryption.vector(which, words, Ones::new(place as u32, 1), bits, &secret, rng)
         };
         let vectors =
             [vector(0, params.columns(), places[0], first), vector(1, params.picks(), places[1], second)];

@@ -6,12 +6,15 @@
 use crate::SimplePir;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result};
+use sotto_core::{
+    Artifact, ArtifactNeed, CryptoRng, Misuse, One, Params as _, Record, RecordIndex, Result, Summed, Unit,
+};
 use sotto_pages::HugeWords;
 use sotto_silent::lwe::dense::Dense;
 use sotto_silent::lwe::encrypt::{Encryption, mask, read};
 use sotto_silent::lwe::hint::Taking;
 use sotto_silent::lwe::ring::{self, Ring};
+use sotto_silent::ones::Ones;
 use zeroize::Zeroizing;
 
 /// A client that is taking in its hint.
@@ -72,24 +75,7 @@ impl sotto_core::Client<SimplePir> for Client {
 
     /// The paper's Query: a fresh secret s and `c = A s + e` plus Q/p times a unit vector, switched to 2^b.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
-        let m = self.params.m();
-        if index.0 >= m as u64 {
-            return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
-        }
-        let (index, seed) = (index.0 as u32, &self.params.literal().seed);
-        let (words, mask) = match &self.lattice {
-            Lattice::Ring(encryption) => {
-                let s = encryption.secret(rng);
-                let b = self.params.query_bits();
-                let words = encryption.unit(m, index, &s, rng, |word| ring::switch(word, b));
-                (words, mask(&self.hint, &s, |word| ring::switch(word, 32)))
-            }
-            Lattice::Dense(dense) => {
-                let s = dense.secret(rng);
-                (dense.unit(seed, m, index, &s, rng), dense.mask(&self.hint, &s))
-            }
-        };
-        Ok((One(Query(words)), Pending { mask }))
+        SimplePir::ask_sum(self, index, 1, rng)
     }
 
     /// The paper's Recover: take off the mask and round to the nearest byte.
@@ -98,5 +84,35 @@ impl sotto_core::Client<SimplePir> for Client {
             return Err(Misuse::Foreign("ticket").into());
         }
         Ok(Record::new(read(&words, &pending.mask, self.params.answer_bits()).collect()))
+    }
+}
+
+impl Summed for SimplePir {
+    const UNIT: Unit = Unit::Byte;
+
+    fn ask_sum(
+        client: &mut Client,
+        first: RecordIndex,
+        ones: u128,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(One<Query>, Pending)> {
+        let Client { params, lattice, hint } = client;
+        let (m, b) = (params.m(), params.query_bits());
+        if first.0 >= m as u64 {
+            return Err(Misuse::IndexPastEnd { index: first.0, len: m as u64 }.into());
+        }
+        let ones = Ones::new(first.0 as u32, ones);
+        let (words, mask) = match lattice {
+            Lattice::Ring(encryption) => {
+                let s = encryption.secret(rng);
+                let words = encryption.sum(m, ones, &s, rng, |word| ring::switch(word, b));
+                (words, mask(hint, &s, |word| ring::switch(word, 32)))
+            }
+            Lattice::Dense(dense) => {
+                let s = dense.secret(rng);
+                (dense.sum(&params.literal().seed, m, ones, &s, rng), dense.mask(hint, &s))
+            }
+        };
+        Ok((One(Query(words)), Pending { mask }))
     }
 }

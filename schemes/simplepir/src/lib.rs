@@ -51,7 +51,7 @@ impl Scheme for SimplePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.patch().revise();
+    const CAPS: Caps<Self> = Caps::NONE.patch().revise().sum();
 }
 
 /// What the registry knows of this scheme.

@@ -6,8 +6,9 @@
 use crate::YpirSp;
 use crate::message::{Answer, Query};
 use crate::params::Params;
-use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result};
+use sotto_core::{CryptoRng, Misuse, One, Record, RecordIndex, Result, Summed, Unit};
 use sotto_lattice::secret::Secret;
+use sotto_silent::ones::Ones;
 use sotto_silent::plain::Plain;
 use sotto_silent::vector::{Encryption, bytes_of};
 
@@ -45,12 +46,7 @@ impl sotto_core::Client<YpirSp> for Client {
 
     /// The paper's Query: an encrypted unit vector under a fresh secret, and the packing keys of that secret.
     fn query(&mut self, index: RecordIndex, rng: &mut dyn CryptoRng) -> Result<(One<Query>, Pending)> {
-        let m = self.params.m();
-        if index.0 >= m as u64 {
-            return Err(Misuse::IndexPastEnd { index: index.0, len: m as u64 }.into());
-        }
-        let (encrypted, secret) = self.encryption.unit(m, index.0 as u32, self.params.bits(), rng);
-        Ok((One(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
+        YpirSp::ask_sum(self, index, 1, rng)
     }
 
     /// The paper's Extract: decrypt each packed ciphertext, and round to the nearest number.
@@ -67,5 +63,24 @@ impl sotto_core::Client<YpirSp> for Client {
         }
         record.truncate(l);
         Ok(Record::new(record))
+    }
+}
+
+impl Summed for YpirSp {
+    const UNIT: Unit = Unit::Pair;
+
+    fn ask_sum(
+        client: &mut Client,
+        first: RecordIndex,
+        ones: u128,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(One<Query>, Pending)> {
+        let Client { params, encryption } = client;
+        let m = params.m();
+        if first.0 >= m as u64 {
+            return Err(Misuse::IndexPastEnd { index: first.0, len: m as u64 }.into());
+        }
+        let (encrypted, secret) = encryption.sum(m, Ones::new(first.0 as u32, ones), params.bits(), rng);
+        Ok((One(Query { words: encrypted.words, keys: encrypted.keys }), Pending { secret }))
     }
 }

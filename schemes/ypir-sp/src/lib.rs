@@ -41,7 +41,7 @@ impl Scheme for YpirSp {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().sum();
 }
 
 /// What the registry knows of this scheme.

@@ -49,6 +49,7 @@ impl Catalog {
         if buckets != 1 && self.masked()?.is_some() {
             return Err(CatalogError::invalid("layers", "rows of buckets are not masked"));
         }
+        self.check_sums(entry, &packing)?;
         // Such a client takes back what one answer did to its hints, if the row turns out to be wrong; not several.
         if entry.state.is_some() && packing.lookups() > 1 {
             return Err(CatalogError::Disagree {
@@ -62,6 +63,20 @@ impl Catalog {
             return Err(CatalogError::Disagree { what: "the size of the artifacts" });
         }
         Ok(Terms { report, packing, buckets })
+    }
+
+    /// Where keys lie in sums of rows, the scheme adds up just those: each is a record, and nothing else is in it.
+    fn check_sums(&self, entry: &SchemeEntry, packing: &Packing) -> Result<()> {
+        let Some(band) = self.keyword()?.and_then(|keyword| keyword.params().band.clone()) else {
+            return Ok(());
+        };
+        if entry.sum != Some(band.unit) {
+            return Err(CatalogError::Disagree { what: "sums of its rows" });
+        }
+        if packing.rows_per_record() != 1 || packing.lookups() != 1 || self.rows_root.path.is_some() {
+            return Err(CatalogError::Disagree { what: "records that are rows, of which sums are made" });
+        }
+        Ok(())
     }
 }
 

@@ -122,7 +122,9 @@ pub(super) fn buckets(scheme: &SchemeInfo) -> Option<String> {
 
 fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String)> {
     // A key takes a lookup of each row where it may lie.
-    let rows = catalog.keyword().ok().flatten().map_or(1, |keyword| keyword.params().probes);
+    let keyword = catalog.keyword().ok().flatten();
+    let rows = keyword.as_ref().map_or(1, |keyword| keyword.params().probes);
+    let in_sums = keyword.is_some_and(|keyword| keyword.params().band.is_some());
     let queries = match scheme.lookups * rows as usize {
         1 => "1 query".to_owned(),
         n => format!("{n} queries"),
@@ -171,6 +173,9 @@ fn promises(catalog: &Catalog, scheme: &SchemeInfo) -> Vec<(&'static str, String
         (
             "updates",
             match (scheme.can_update, &catalog.kind) {
+                (true, TableKind::Keyword) if in_sums => {
+                    "changed keys in place, in a part of all records, while strips have room".to_owned()
+                }
                 (true, TableKind::Keyword) => "changed keys in place, while rows have room".to_owned(),
                 (true, _) => format!("changed rows in place; room for {} more", units::count(room)),
                 (false, _) => "by encoding afresh".to_owned(),
@@ -236,6 +241,9 @@ fn keys(keyword: &Keyword, kind: ValueKind) -> [(&'static str, String); 3] {
         Values::UpTo(most) => format!("{}, up to {most} bytes; all look as long to the server", value(kind)),
     };
     let lies = match params.probes {
+        _ if params.band.is_some() => {
+            format!("in sums of rows, in strips of {} keys at most", params.slots)
+        }
         1 => format!("{} to a row; the catalog says in which a key lies", params.slots),
         probes => format!("{} to a row; a key lies in one of {probes}", params.slots),
     };

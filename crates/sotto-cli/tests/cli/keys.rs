@@ -58,3 +58,50 @@ fn keys_are_changed_and_added_and_go() {
     refused(&more, &[], "no room for another key");
     assert_eq!(get(&keys).0, Some(3), "what is refused leaves the epoch as it was");
 }
+
+/// A table whose keys lie in sums of rows is asked and changed like others, and verified by none.
+#[test]
+fn keys_lie_in_sums_of_rows() {
+    let folder = Folder::new();
+    let lines: String = (0..3000).map(|i| format!("key {i},value {i}\n")).collect();
+    let source = folder.write("w.csv", lines);
+    for scheme in ["simplepir", "ypir-sp"] {
+        let dir = folder.text(scheme);
+        let usual =
+            ["encode", &source, "--key", "1", "--value", "2", "--out", &dir, "--scheme", scheme, "--json"];
+        for more in ["--verified", "--batch=4", "--probes=2"] {
+            assert_ne!(sotto(&[&usual[..], &["--band", more]].concat()).code, 0, "{more}");
+        }
+        sotto(&[&usual[..], &["--band", "--lookups", "1", "--room", "50"]].concat()).json();
+        sotto(&["inspect", &dir]).says("in sums of rows");
+        let server = Served::start(&[&dir]);
+        let get = |key: &str| {
+            let found = sotto(&[
+                "get",
+                "--server",
+                &server.url,
+                "--table",
+                scheme,
+                "--key",
+                key,
+                "--no-cache",
+                "--json",
+            ]);
+            found.json()["answers"][0]["value"].as_str().map(str::to_owned)
+        };
+        assert_eq!(
+            (get("key 17").as_deref(), get("key 2999").as_deref()),
+            (Some("value 17"), Some("value 2999"))
+        );
+        assert_eq!(get("key 3000"), None);
+        let changes = folder.write("c.csv", "key 17,changed\nnew,added\n");
+        let updated = sotto(&["update", &dir, &changes, "--json"]).json();
+        assert_eq!(updated["summary"]["keys"], json!({"set": 1, "added": 1, "removed": 0, "absent": 0}));
+        server.reload();
+        assert_eq!((get("key 17").as_deref(), get("new").as_deref()), (Some("changed"), Some("added")));
+        assert_eq!(get("key 18").as_deref(), Some("value 18"));
+    }
+    let films = ["encode", &source, "--key", "1", "--value", "2", "--band", "--scheme", "fspiral"];
+    let refused = sotto(&[&films[..], &["--out", &folder.text("films")]].concat());
+    assert!(refused.code != 0 && refused.stderr.contains("adds no records up"), "{}", refused.stderr);
+}

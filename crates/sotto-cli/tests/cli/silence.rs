@@ -29,6 +29,7 @@ fn get_asks_whatever_is_wanted() {
     let tables = [
         encode("rows", &["--row-bytes", "12"]),
         encode("keys", &["--key", "1"]),
+        encode("sums", &["--key", "1", "--band"]),
         encode("stack", &["--row-bytes", "12", "--batch", "4"]),
         encode("films", &["--row-bytes", "30000", "--scheme", "fspiral"]),
     ];
@@ -45,9 +46,11 @@ fn get_asks_whatever_is_wanted() {
         tells_nothing(table, &wishes, get);
     }
     let keys = [["--key", "word 7"], ["--key", "no word"], ["--key", ""], ["--row", "3"], ["--bit", "3"]];
-    tells_nothing("keys", &keys, |wish, seen| {
-        run(&relay, seen, &[&["get", "--table", "keys"][..], wish].concat())
-    });
+    for table in ["keys", "sums"] {
+        tells_nothing(table, &keys, |wish, seen| {
+            run(&relay, seen, &[&["get", "--table", table][..], wish].concat())
+        });
+    }
     let out = folder.text("out");
     tells_nothing("stream", &rows, |wish, seen| {
         let stream = ["get", "--table", "films", "--stream", "--output", &out];

@@ -2,6 +2,7 @@
 
 use super::accepted;
 use super::accord::Agreed;
+use super::bucket::Asked;
 use super::registered::{self, Seed};
 use super::trust::Trust;
 use crate::transport::{Request, Response};
@@ -170,18 +171,18 @@ impl Session {
     /// [`ClientError::StateNeeded`] unless [`super::Config::in_memory`] allows to ask without a state on disk.
     /// [`ClientError::Discarded`].
     pub fn ask(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
-        self.ask_by(1, rows, rng)
+        self.ask_by(1, &Asked::rows(rows), rng)
     }
 
-    /// Asks for rows by lookups of so many rows each.
-    pub(super) fn ask_by(&mut self, each: usize, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
+    /// Asks for rows by lookups of so many rows each, or for sums of rows.
+    pub(crate) fn ask_by(&mut self, each: usize, asked: &Asked, rng: &mut dyn CryptoRng) -> Result<Ask> {
         if self.is_durable() {
             return Err(ClientError::StateNeeded { scheme: self.catalog().scheme.clone() });
         }
-        let (queries, tickets) = self.queries(each, rows, rng)?;
+        let (queries, tickets) = self.queries(each, asked, rng)?;
         let count = u16::try_from(tickets.len()).sure("so many queries fit a frame");
         let requests = self.frames(&queries)?;
-        let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(rows.to_vec()));
+        let (pin, rows) = (self.agreed.pin(0), Zeroizing::new(asked.rows.clone()));
         Ok(Ask { requests, pin, count, rows, each, tickets })
     }
 

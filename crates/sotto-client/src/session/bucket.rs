@@ -7,6 +7,20 @@ use sotto_catalog::Packing;
 use sotto_core::{CryptoRng, Error, Misuse, PeerMisbehaved, Record, RecordIndex, Ticket};
 use zeroize::Zeroizing;
 
+/// The rows that a request is for; or sums of rows, from each of those on.
+pub(crate) struct Asked {
+    pub(crate) rows: Vec<u64>,
+    /// For each sum the rows that are added up, the lowest bit first; empty where rows are asked for.
+    pub(crate) ones: Zeroizing<Vec<u128>>,
+}
+
+impl Asked {
+    /// Rows as they are.
+    pub(crate) fn rows(rows: &[u64]) -> Self {
+        Asked { rows: rows.to_vec(), ones: Zeroizing::default() }
+    }
+}
+
 /// For each server its queries, and what reads the answers of all.
 pub(super) type Queries = (Vec<Vec<Vec<u8>>>, Vec<Ticket>);
 
@@ -29,12 +43,13 @@ impl Session {
     /// # Errors
     /// As [`Session::ask`]; [`Misuse::Rule`] if `rows` are not some of every bucket. Nothing was sent then.
     pub fn ask_each(&mut self, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Ask> {
-        self.ask_by(self.buckets(), rows, rng)
+        self.ask_by(self.buckets(), &Asked::rows(rows), rng)
     }
 
-    /// Queries for the records that `rows` lie in, `each` rows by a lookup.
-    pub(super) fn queries(&mut self, each: usize, rows: &[u64], rng: &mut dyn CryptoRng) -> Result<Queries> {
+    /// Queries for the records that rows lie in, `each` rows by a lookup; or for sums of them.
+    pub(super) fn queries(&mut self, each: usize, asked: &Asked, rng: &mut dyn CryptoRng) -> Result<Queries> {
         self.sound()?;
+        let Asked { rows, ones } = asked;
         if !rows.len().is_multiple_of(each) {
             return Err(Error::from(Misuse::Rule("a row of each bucket is asked for")).into());
         }
@@ -49,11 +64,11 @@ impl Session {
         let part = self.part(each)?;
         let mut for_each = vec![Vec::with_capacity(count); self.ids.len()];
         let mut tickets = Vec::with_capacity(count);
-        for rows in rows.chunks(each) {
+        for (i, rows) in rows.chunks(each).enumerate() {
             let records: Vec<Vec<RecordIndex>> = rows.iter().map(|row| part.records_of(*row)).collect();
             for depth in 0..lookups {
                 let records = records.iter().filter_map(|records| records.get(depth)).copied().collect();
-                let (queries, ticket) = self.query(records, rng)?;
+                let (queries, ticket) = self.query(records, ones.get(i), rng)?;
                 for (all, query) in for_each.iter_mut().zip(queries) {
                     all.push(query);
                 }
@@ -63,14 +78,21 @@ impl Session {
         Ok((for_each, tickets))
     }
 
-    /// One query: for one record, or for one of each bucket.
+    /// One query: for one record, for a sum of records from one on, or for one of each bucket.
     fn query(
         &mut self,
         records: Vec<RecordIndex>,
+        ones: Option<&u128>,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Vec<Vec<u8>>, Ticket)> {
-        if let [record] = records.as_slice() {
-            return Ok(self.client.query(*record, rng)?);
+        match (records.as_slice(), ones) {
+            ([record], None) => return Ok(self.client.query(*record, rng)?),
+            ([record], Some(ones)) => {
+                let rule = Misuse::Rule("sums of rows are of a scheme that adds records up");
+                let sum = self.client.sum().ok_or(Error::from(rule))?;
+                return Ok(sum.ask_sum(*record, *ones, rng)?);
+            }
+            _ => {}
         }
         let batch = self.client.batch().ok_or_else(no_buckets)?;
         let places = Zeroizing::new(records.into_iter().map(|record| record.0).collect::<Vec<u64>>());

@@ -12,6 +12,7 @@
 //! a frame of the epoch that is then. Nobody waits for its rows any more.
 
 use super::Session;
+use super::bucket::Asked;
 use super::config::Config;
 use super::record::{Entry, Record};
 use super::way::{Basis, Way};
@@ -76,7 +77,7 @@ impl Session {
         {
             return Err(Error::Exhausted(left).into());
         }
-        let (queries, tickets) = self.queries(1, rows, rng)?;
+        let (queries, tickets) = self.queries(1, &Asked::rows(rows), rng)?;
         let state = self.state()?;
         let numbers = tickets.iter().map(|ticket| state.number(ticket)).collect::<sotto_core::Result<_>>()?;
         let queries = queries.into_iter().map(|each| each.concat()).collect();

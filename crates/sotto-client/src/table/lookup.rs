@@ -2,7 +2,7 @@
 
 use super::{Line, LookupStats, Share, Table};
 use crate::session::ask::seen;
-use crate::session::{Ask, Session};
+use crate::session::{Ask, Asked, Session};
 use crate::state::keeper::Recorded;
 use crate::transport::{Request, Response};
 use crate::wish::{Granted, Wish, Wishes};
@@ -58,15 +58,13 @@ impl Made {
 
 impl Line {
     /// Makes a request. One that must be durable is on disk before anybody can send it.
-    fn make(&mut self, session: &mut Session, of: Of, rows: &[u64]) -> Result<Made> {
+    fn make(&mut self, session: &mut Session, of: Of, asked: &Asked) -> Result<Made> {
         if !session.is_durable() {
             let rng = self.rng.draw()?;
-            return Ok(Made::Fleeting(match of {
-                Of::Row => session.ask(rows, rng)?,
-                Of::Buckets => session.ask_each(rows, rng)?,
-            }));
+            let each = of.each(session);
+            return Ok(Made::Fleeting(session.ask_by(each, asked, rng)?));
         }
-        let recorded = self.commit(session, rows)?;
+        let recorded = self.commit(session, &asked.rows)?;
         let requests = session.requests(recorded.record())?;
         Ok(Made::Durable(recorded, requests))
     }
@@ -114,14 +112,14 @@ impl Table {
     pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
         self.lookup(Of::Row, |catalog| {
             let wishes = Wishes::of(catalog, wishes)?;
-            Ok((wishes.rows(), wishes))
+            Ok((wishes.asked(), wishes))
         })
         .and_then(|(rows, wishes)| wishes.read(rows))
     }
 
     /// Whole rows, for a layer that knows what lies in them: as [`Session::ask_each`], one or several of each bucket.
     pub(crate) fn rows(&mut self, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        Ok(self.lookup(Of::Buckets, |_| Ok((rows.to_vec(), ())))?.0)
+        Ok(self.lookup(Of::Buckets, |_| Ok((Asked::rows(rows), ())))?.0)
     }
 
     /// Rows, and what was planned with the catalog they are of. `plan` is asked anew for each catalog. Its errors depend on the
@@ -129,7 +127,7 @@ impl Table {
     fn lookup<P>(
         &mut self,
         of: Of,
-        plan: impl Fn(&Catalog) -> Result<(Vec<u64>, P)>,
+        plan: impl Fn(&Catalog) -> Result<(Asked, P)>,
     ) -> Result<(Vec<Vec<u8>>, P)> {
         self.stay_good()?;
         match self.planned(of, &plan) {
@@ -146,16 +144,16 @@ impl Table {
     fn planned<P>(
         &mut self,
         of: Of,
-        plan: &impl Fn(&Catalog) -> Result<(Vec<u64>, P)>,
+        plan: &impl Fn(&Catalog) -> Result<(Asked, P)>,
     ) -> Result<(Vec<Vec<u8>>, P)> {
         loop {
             let epoch = self.session.epoch();
-            let (rows, planned) = plan(self.session.catalog())?;
-            self.prepare(rows.len() / of.each(&self.session).max(1))?;
+            let (asked, planned) = plan(self.session.catalog())?;
+            self.prepare(asked.rows.len() / of.each(&self.session).max(1))?;
             // A client that took this one's place may be of a later epoch, where what is wanted lies elsewhere. It does not give
             // way again before it was used.
             if self.session.epoch() == epoch {
-                return Ok((self.ask(of, &rows)?, planned));
+                return Ok((self.ask(of, &asked)?, planned));
             }
         }
     }
@@ -170,18 +168,18 @@ impl Table {
     }
 
     /// One request; then the evaluations that open its rows, where they are masked.
-    fn ask(&mut self, of: Of, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let fetched = self.fetch(of, rows);
+    fn ask(&mut self, of: Of, asked: &Asked) -> Result<Vec<Vec<u8>>> {
+        let fetched = self.fetch(of, asked);
         match self.session.catalog().masked()? {
             None => fetched,
-            Some(_) => self.unmask(rows, fetched),
+            Some(_) => self.unmask(&asked.rows, fetched),
         }
     }
 
     /// Rows as they are in the table: those of a symmetric one are masked.
-    fn fetch(&mut self, of: Of, rows: &[u64]) -> Result<Vec<Vec<u8>>> {
-        let start = Instant::now();
-        let mut made = self.line.make(&mut self.session, of, rows)?;
+    fn fetch(&mut self, of: Of, asked: &Asked) -> Result<Vec<Vec<u8>>> {
+        let (start, rows) = (Instant::now(), asked.rows.as_slice());
+        let mut made = self.line.make(&mut self.session, of, asked)?;
         self.line.keys.count(made.queries() as u64);
         let sent = Instant::now();
         let responses = self.line.send(&mut self.session, &mut made)?;

@@ -106,6 +106,7 @@ pub(crate) fn keys() -> Layout {
         room: 0,
         probes: Some(2),
         slots: Some(4),
+        bands: Default::default(),
         costing: None,
         seed: PublicSeed([9; 32]),
     })

@@ -1,7 +1,7 @@
 //! The law of silence: once a server was contacted, what is seen does not depend on what is wanted, whatever the publisher did
 //! meanwhile. A request leaves, and only then comes an error.
 
-use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of};
+use crate::common::{NAME, Server, World, as_addresses, boxed, resolve, server_of, server_with};
 use sotto_catalog::{KeyKind, Layer, TableKind};
 use sotto_client::transport::Request;
 use sotto_client::{ClientError, Granted, Table, Wish};
@@ -179,9 +179,55 @@ fn keyed(world: &mut World, probes: u32, key_bytes: u32) {
         seed,
         attempt: 0,
         cuts: None,
+        band: None,
     };
     world.catalog.kind = TableKind::Keyword;
     world.catalog.layers = vec![Layer { name: KEYWORD.to_owned(), params: serde_json::json!(params) }];
+}
+
+/// Makes a table one whose keys lie in sums of rows. Nobody solved it, so no key is found.
+fn summed(world: &mut World) {
+    keyed(world, 1, 40);
+    let [layer] = &mut world.catalog.layers[..] else { panic!("the layer of keys") };
+    // A strip of entries of 16 bytes, and cells that are all its.
+    let parts = [
+        ("rows", "1"),
+        ("cuts", "\"QA==\""),
+        ("band", "{\"rows\":300,\"unit\":\"byte\",\"tries\":\"AA==\"}"),
+    ];
+    for (name, part) in parts {
+        layer.params[name] = serde_json::from_str(part).unwrap();
+    }
+}
+
+#[test]
+fn keys_in_sums_are_alike_too() {
+    // Rows that are records, as they are for so few lookups.
+    let make = || {
+        let server = server_with("simplepir/1", ROWS, WIDTH, 1);
+        server.with(summed);
+        vec![server]
+    };
+    let wishes = [
+        Wish::Key("one.example"),
+        Wish::Key("other.example"),
+        Wish::Key("no domain"),
+        Wish::Key(""),
+        Wish::Row(3),
+    ];
+    let publishers: [Publisher; 3] = [
+        ("a table that stays", |_| ()),
+        ("another epoch", |world| world.update(&[])),
+        ("keys in rows", |world| {
+            world.update(&[]);
+            keyed(world, 2, 40);
+        }),
+    ];
+    for (name, publisher) in publishers {
+        tells_nothing(name, &wishes, |wish, seen| {
+            look(make, publisher, seen, |table| table.get_all(&[*wish]))
+        });
+    }
 }
 
 #[test]

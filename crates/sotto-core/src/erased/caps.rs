@@ -6,13 +6,13 @@
 #[cfg(feature = "server")]
 use super::server::{self, Open, ReviseFn};
 use super::{
-    AnyBatch, AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, BucketsFn, PatchFn, StateEntry, UnitsFn,
+    AnyBatch, AnyCheckpoint, AnyState, AnySum, AnyUnits, AnyUpkeep, BucketsFn, PatchFn, StateEntry, UnitsFn,
     UpkeepEntry,
 };
 #[cfg(feature = "server")]
 use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, steps, stream};
-use super::{batch, client::Preparing, client::Ready, patch, state, units, upkeep};
-use crate::{Batched, Fan, Patch, Scheme, Stateful};
+use super::{batch, client::Preparing, client::Ready, patch, state, sum, units, upkeep};
+use crate::{Batched, Fan, Patch, Scheme, Stateful, Summed, Unit};
 
 /// What steps ask of a scheme. A build without servers asks nothing of its server's half.
 #[cfg(feature = "server")]
@@ -31,11 +31,13 @@ pub struct Caps<S: Scheme> {
     pub(super) patch: Option<PatchFn>,
     pub(super) units: Option<UnitsFn>,
     pub(super) batch: Option<BucketsFn>,
+    pub(super) sum: Option<Unit>,
     pub(super) state: Option<StateEntry>,
     pub(super) upkeep: Option<UpkeepEntry>,
     pub(super) proven: bool,
     pub(super) as_units: Option<fn(&mut Ready<S>) -> &mut dyn AnyUnits>,
     pub(super) as_batch: Option<fn(&mut Ready<S>) -> &mut dyn AnyBatch>,
+    pub(super) as_sum: Option<fn(&mut Ready<S>) -> &mut dyn AnySum>,
     pub(super) as_state: Option<fn(&mut Ready<S>) -> &mut dyn AnyState>,
     pub(super) as_upkeep: Option<fn(&mut Ready<S>) -> &mut dyn AnyUpkeep>,
     pub(super) as_checkpoint: Option<fn(&Preparing<S>) -> &dyn AnyCheckpoint>,
@@ -57,11 +59,13 @@ impl<S: Scheme> Caps<S> {
         patch: None,
         units: None,
         batch: None,
+        sum: None,
         state: None,
         upkeep: None,
         proven: false,
         as_units: None,
         as_batch: None,
+        as_sum: None,
         as_state: None,
         as_upkeep: None,
         as_checkpoint: None,
@@ -101,6 +105,10 @@ impl<S: Scheme> Caps<S> {
         assert!(
             self.batch.is_none() || self.state.is_none(),
             "a scheme that keeps a state has no batches: what a journal has of a query is one record"
+        );
+        assert!(
+            self.sum.is_none() || self.state.is_none(),
+            "a scheme that keeps a state has no sums: what its hints give is one record"
         );
     }
 }
@@ -151,6 +159,13 @@ impl<S: Batched> Caps<S> {
     /// One query asks for a record of each bucket: [`Batched`]. Such clients keep no state.
     pub const fn batch(self) -> Self {
         Caps { batch: Some(batch::of::<S>), as_batch: Some(batch::view::<S>), ..self }
+    }
+}
+
+impl<S: Summed> Caps<S> {
+    /// One query may ask for the sum of several records: [`Summed`]. Such clients keep no state.
+    pub const fn sum(self) -> Self {
+        Caps { sum: Some(S::UNIT), as_sum: Some(sum::view::<S>), ..self }
     }
 }
 

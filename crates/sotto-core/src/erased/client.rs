@@ -1,6 +1,6 @@
 //! Clients as bytes.
 
-use super::{AnyBatch, AnyCheckpoint, AnyState, AnyUnits, AnyUpkeep, checked};
+use super::{AnyBatch, AnyCheckpoint, AnyState, AnySum, AnyUnits, AnyUpkeep, checked};
 use crate::{
     Artifact, ArtifactNeed, Budget, Client, CryptoRng, Fan, Misuse, PeerMisbehaved, PendingOf, Prepare,
     Record, RecordIndex, Result, Scheme, Wire,
@@ -48,6 +48,8 @@ pub trait AnyClient: Send {
     fn units(&mut self) -> Option<&mut dyn AnyUnits>;
     /// What asks for a record of each bucket at once, where the scheme can.
     fn batch(&mut self) -> Option<&mut dyn AnyBatch>;
+    /// What asks for the sum of several records, where the scheme can.
+    fn sum(&mut self) -> Option<&mut dyn AnySum>;
     /// The state that must survive, where the scheme has one. Whoever asks without keeping it may ask as long as
     /// nothing crashes.
     fn state(&mut self) -> Option<&mut dyn AnyState>;
@@ -143,6 +145,9 @@ impl<S: Scheme> AnyClient for Ready<S> {
     }
     fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
         S::CAPS.as_batch.map(|view| view(self))
+    }
+    fn sum(&mut self) -> Option<&mut dyn AnySum> {
+        S::CAPS.as_sum.map(|view| view(self))
     }
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         S::CAPS.as_state.map(|view| view(self))

@@ -1,8 +1,10 @@
 //! Which arrangement of a keyword table costs least, by the scheme's own account.
 
-use super::options::KeywordOptions;
+use super::Problem;
+use super::options::{Bands, KeywordOptions};
+use crate::layout::{Plan, Verified};
 use sotto_catalog::{Packing, catalog};
-use sotto_core::{Goal, SchemeEntry, Shape};
+use sotto_core::{Goal, ParamsReport, SchemeEntry, Shape, Unit};
 use sotto_layers::keyword::{Builder, Sizes};
 use std::fmt;
 
@@ -24,7 +26,11 @@ pub struct Costing {
 }
 
 /// Has the table arranged as costs least, among the arrangements that `options` leave open.
-pub(super) fn arrange(builder: &mut Builder, options: &KeywordOptions, costing: &Costing) {
+pub(super) fn arrange(
+    builder: &mut Builder,
+    options: &KeywordOptions,
+    costing: &Costing,
+) -> Result<(), Problem> {
     let price = |probes: u32, slots: u32| {
         let sizes = builder.sizes(probes, slots).ok()?;
         Some((costing.price(probes, sizes)?, probes, slots))
@@ -47,23 +53,79 @@ pub(super) fn arrange(builder: &mut Builder, options: &KeywordOptions, costing: 
     });
     let few = (2..=4).flat_map(|probes| with(probes, &[1, 2, 4, 8]).collect::<Vec<_>>());
     let near = near.unwrap_or_default();
-    if let Some((_, probes, slots)) =
-        least(&mut with(1, &near).chain(few)).into_iter().chain(best_cut).min_by(|a, b| a.0.total_cmp(&b.0))
-    {
-        builder.arrange(probes, slots);
+    let in_rows =
+        least(&mut with(1, &near).chain(few)).into_iter().chain(best_cut).min_by(|a, b| a.0.total_cmp(&b.0));
+    let given = options.probes.is_some() || options.slots.is_some();
+    let is_taken = |price: f64| match (options.bands, in_rows) {
+        (Bands::Always, _) => true,
+        (Bands::IfCheaper, Some((of_rows, ..))) if !given => price < of_rows,
+        (Bands::IfUnproven, Some((of_rows, probes, slots))) if !given => {
+            price < of_rows && !builder.sizes(probes, slots).is_ok_and(|sizes| costing.proves(sizes))
+        }
+        _ => false,
+    };
+    let is_open = options.bands == Bands::Always || (options.bands != Bands::Never && !given);
+    let band = is_open.then(|| costing.band(builder)).flatten().filter(|(price, ..)| is_taken(*price));
+    match (band, in_rows) {
+        (Some((_, strips, unit)), _) => builder.arrange_band(strips, unit),
+        (None, _) if options.bands == Bands::Always => {
+            let why = "keys cannot lie in sums of rows: the scheme adds no records up, or has none that are such rows";
+            return Err(Problem::Options(why));
+        }
+        (None, Some((_, probes, slots))) => builder.arrange(probes, slots),
+        (None, None) => {}
     }
+    Ok(())
 }
 
+/// Strips that are tried, as parts of what the scheme would have of narrow rows: in eighths.
+const STRIPS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 32];
+
 impl Costing {
+    /// How many strips cost least where keys lie in sums of rows; `None` if the scheme has no such table.
+    fn band(&self, builder: &Builder) -> Option<(f64, u64, Unit)> {
+        let unit = self.entry.sum?;
+        // What entries cost does not depend on how they lie in rows, nor do rows on how wide they are.
+        let entries = (0..10).find_map(|log4| {
+            let strips = 1 << (2 * log4);
+            let Sizes { rows, row_bytes, .. } = builder.band_sizes(strips, unit).ok()?;
+            Some((rows.saturating_mul(strips), row_bytes / strips))
+        });
+        let (entries, entry_bytes) = entries?;
+        let usual = self.report(entries, entry_bytes)?.record_bytes / entry_bytes;
+        let mut tried: Vec<u64> = STRIPS.iter().map(|eighths| (usual * eighths / 8).max(1)).collect();
+        tried.dedup();
+        let price = |strips: u64| {
+            let sizes = builder.band_sizes(strips, unit).ok()?;
+            let report = self.report(sizes.rows, sizes.row_bytes)?;
+            let packing =
+                Packing::new(sizes.rows, sizes.row_bytes, report.records, report.record_bytes).ok()?;
+            let are_rows = packing.rows_per_record() == 1 && packing.lookups() == 1;
+            Some((self.price(1, sizes).filter(|_| are_rows)?, strips, unit))
+        };
+        tried.into_iter().filter_map(price).min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// Whether rows would be verified one by one, as they are where that is cheap.
+    fn proves(&self, Sizes { rows, row_bytes, .. }: Sizes) -> bool {
+        let plan = Plan { entry: self.entry, rows, shape: self.shape(rows, row_bytes) };
+        plan.choose(Verified::IfCheap).is_ok_and(|layout| layout.path.is_some())
+    }
+
+    fn shape(&self, rows: u64, row_bytes: u64) -> Shape {
+        let (goal, set) = (self.goal, self.set.clone());
+        Shape { goal, set, ..Shape::new(rows, row_bytes, self.lookups_per_client) }
+    }
+
+    /// What the scheme says of a table.
+    fn report(&self, rows: u64, row_bytes: u64) -> Option<ParamsReport> {
+        (self.entry.report)(&(self.entry.select)(&self.shape(rows, row_bytes)).ok()?).ok()
+    }
+
     /// What a lookup costs, in bytes on the wire; `None` if the scheme does not serve such a table.
     fn price(&self, probes: u32, sizes: Sizes) -> Option<f64> {
         let Sizes { rows, row_bytes, catalog_bytes } = sizes;
-        let shape = Shape {
-            goal: self.goal,
-            set: self.set.clone(),
-            ..Shape::new(rows, row_bytes, self.lookups_per_client)
-        };
-        let report = (self.entry.report)(&(self.entry.select)(&shape).ok()?).ok()?;
+        let report = self.report(rows, row_bytes)?;
         let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
         catalog::gate(&report, &packing).ok()?;
         // Clients that keep state look a row up in one record.

@@ -7,7 +7,7 @@ use super::options::{FileOptions, KeywordOptions};
 use super::reader::Reader;
 use super::{Ingested, Notes, Origin};
 use crate::progress::Watcher;
-use crate::table::RawFile;
+use crate::table::{Band, RawFile, TableSource};
 use crate::{DbError, Result};
 use sotto_catalog::{Layer, TableKind, ValueKind};
 use sotto_layers::Keyword;
@@ -49,7 +49,7 @@ pub(crate) fn build(
         builder.add(key, value.len() as u64).map_err(Problem::Keys).map_err(DbOr::Problem)
     })?;
     if let Some(costing) = &options.costing {
-        arrange(&mut builder, options, costing);
+        arrange(&mut builder, options, costing).map_err(|problem| source.fault(0, problem))?;
     }
     let mut layout = match builder.place() {
         Ok(layout) => layout,
@@ -60,6 +60,7 @@ pub(crate) fn build(
         }
         Err(error) => return Err(refused(error).into()),
     };
+    // Strips of a band, before they are solved, lie like rows.
     let (rows, row_bytes) = (layout.keyword().params().rows, layout.keyword().params().row_bytes());
     let (out, temp) = temp_file(scratch)?.into_parts();
     // Slots that nobody has are holes, which read as zero bytes.
@@ -70,9 +71,17 @@ pub(crate) fn build(
         out.write_all_at(&slot, at).map_err(|e| DbOr::Db(DbError::io("writing rows", &temp, e)))
     })?;
     let keyword = layout.finish().map_err(refused)?;
+    let rows = RawFile::new(out, &temp, rows, row_bytes as usize)?.with_temp(temp);
+    let (table, keyword): (Box<dyn TableSource + Send>, _) = match &keyword.params().band {
+        None => (Box::new(rows), keyword),
+        Some(_) => {
+            let (band, keyword) = Band::solve(rows, keyword, scratch, refused, watch)?;
+            (Box::new(band), keyword)
+        }
+    };
     let value = options.value.as_ref().map_or(ValueKind::Bytes, |_| options.values.encoding.kind());
     Ok(Ingested {
-        table: Box::new(RawFile::new(out, &temp, rows, row_bytes as usize)?.with_temp(temp)),
+        table,
         kind: TableKind::Keyword,
         value,
         layers: vec![keyword_layer(&keyword)?],

@@ -161,10 +161,26 @@ pub struct KeywordOptions {
     pub probes: Option<u32>,
     /// Keys in a row; `None` for what costs least.
     pub slots: Option<u32>,
+    /// Whether keys may lie in sums of rows.
+    pub bands: Bands,
     /// What costs are counted with; `None` for what is usual where nothing is known of the scheme.
     pub costing: Option<Costing>,
     /// What keys are hashed with; drawn for this table.
     pub seed: PublicSeed,
+}
+
+/// Whether keys may lie in sums of rows, where the scheme adds rows up. No such row is verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bands {
+    /// They lie in rows.
+    #[default]
+    Never,
+    /// If a lookup costs less, and rows would not be verified either, as proofs are not cheap.
+    IfUnproven,
+    /// If a lookup costs less.
+    IfCheaper,
+    /// They lie in sums.
+    Always,
 }
 
 /// The columns of a range table.

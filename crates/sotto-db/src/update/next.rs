@@ -2,6 +2,7 @@
 
 use super::UpdateOptions;
 use super::changes::Rows;
+use super::strips::Strips;
 use crate::commit::{Move, Moved, write_tree};
 use crate::encode::{in_pool, publish, rows_digest, unix_seconds};
 use crate::image::ImageWriter;
@@ -23,6 +24,8 @@ pub(super) struct Next<'a> {
     pub(super) old: &'a Arc<ImageFile>,
     /// Rows as the scheme gets them; at least one.
     pub(super) rows: &'a Rows,
+    /// Strips that were solved again: then the rows are theirs, and what changes is a part of every row of the table.
+    pub(super) solved: Option<&'a Strips>,
     pub(super) layers: Vec<Layer>,
     /// For how many seconds its catalog is good.
     pub(super) lifetime: Option<u64>,
@@ -67,13 +70,16 @@ pub(super) fn lifetime(asked: Option<u64>, created: u64, expires: Option<u64>) -
 impl Next<'_> {
     /// Makes the epoch.
     pub(super) fn write(self, options: &UpdateOptions<'_>, watch: Watcher<'_>) -> Result<Written> {
-        let Next { entry, lock, old, rows, layers, lifetime, kept } = self;
+        let Next { entry, lock, old, rows, solved, layers, lifetime, kept } = self;
         let mut catalog = old.catalog().clone();
         let terms = catalog.terms(entry)?;
         let revise = can_revise(entry, &catalog)?;
-        let changes = into_changes(rows, &terms.packing)?;
-        let last = rows.last_key_value().map_or(0, |(last, _)| last.saturating_add(1));
         let rows_before = catalog.rows;
+        let (changes, changed): (_, Vec<u64>) = match solved {
+            Some(strips) => (strips.changes()?, (0..rows_before).collect()),
+            None => (into_changes(rows, &terms.packing)?, rows.keys().copied().collect()),
+        };
+        let last = changed.last().map_or(0, |last| last.saturating_add(1));
         (catalog.rows, catalog.layers) = (catalog.rows.max(last), layers);
         let packing = terms.packing.with_rows(catalog.rows).map_err(DbError::Scheme)?;
         let records = || (entry.server.records)(old.catalog().params.to_string().as_bytes(), old.clone());
@@ -82,7 +88,7 @@ impl Next<'_> {
             let records = Edited { old: records().map_err(DbError::Scheme)?, changes: &changes };
             let root = &old.catalog().rows_root;
             let tree = Move { root, nodes, records: &records, packing, rows_before };
-            in_pool(options.threads, || tree.apply(rows.keys().copied(), changes.clone()))?
+            in_pool(options.threads, || tree.apply(changed.iter().copied(), changes.clone()))?
         };
         let Moved { nodes: new_nodes, changes } = moved.map_err(DbError::Scheme)?;
         catalog.rows_root.root = rows_root::root(&new_nodes);

@@ -213,8 +213,16 @@ impl StackUpdate<'_> {
             let lock = dir.lock()?;
             let layers = image.catalog().layers.clone();
             // The stack names its tables by digest and ends for all of them: one that stays would end too early.
-            let next =
-                Next { entry, lock: &lock, old: image, rows: &rows, layers, lifetime: None, kept: None };
+            let next = Next {
+                entry,
+                lock: &lock,
+                old: image,
+                rows: &rows,
+                solved: None,
+                layers,
+                lifetime: None,
+                kept: None,
+            };
             let written: Written = next.write(self.options, &silent)?;
             let whole = bytes_of(&written.catalog);
             *shard = Shard::of(&written.catalog)?;

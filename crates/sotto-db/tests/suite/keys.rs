@@ -30,6 +30,7 @@ fn table(keys: usize, room: u64) -> (TempDir, TableDir) {
         room,
         probes: None,
         slots: None,
+        bands: Default::default(),
         costing: None,
         seed: PublicSeed([3; 32]),
     });

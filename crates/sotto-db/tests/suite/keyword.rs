@@ -22,6 +22,7 @@ fn options(form: Form) -> KeywordOptions {
         room: 0,
         probes: None,
         slots: None,
+        bands: Default::default(),
         costing: None,
         seed: PublicSeed([9; 32]),
     }

@@ -7,6 +7,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod band;
 mod buckets;
 mod common;
 mod encode;

@@ -8,12 +8,13 @@
 //! key has one row of `slots` keys, 256 / `slots` more while it finds places. Keys come in any order; the same keys in
 //! the same order with the same seed give the same table.
 
+use super::band::{self, Band, Tries};
 use super::crowd;
 use super::cuts::{CELLS, Cuts, MAX_CUT_ROWS};
 use super::params::{MAX_ROWS, Params, TAG_BYTES, Values, false_positive_log2};
 use super::tag::{Digest, Hash};
 use super::{Form, Keyword, slot};
-use sotto_core::{Error, ParamsError};
+use sotto_core::{Error, ParamsError, Unit};
 use sotto_prg::PublicSeed;
 
 /// Choices of rows that are tried before a builder gives up. Each fails for fewer than every second set of keys.
@@ -38,6 +39,8 @@ pub struct Options {
     pub probes: u32,
     /// Keys in a row; `None` for a number that goes with the width of values.
     pub slots: Option<u32>,
+    /// Strips of a band, whose rows are as many; and what is added up.
+    pub strips: Option<(u64, Unit)>,
     /// Keys that the table is made for, if there will be more than there are.
     pub room: u64,
     /// log2 of how often a missing key may be found.
@@ -64,6 +67,7 @@ impl Options {
             width: Width::Longest,
             probes: 2,
             slots: None,
+            strips: None,
             room: 0,
             false_positive_log2: -64.0,
             seed,
@@ -219,16 +223,38 @@ impl Builder {
         if keys == 0 {
             return Err(BuildError::NoKeys);
         }
-        let options = Options { probes, slots: Some(slots), ..self.options.clone() };
+        let options = Options { probes, slots: Some(slots), strips: None, ..self.options.clone() };
         let params = params_for(&options, keys, values(&options, self.shortest, self.longest))?;
         params.check()?;
         let catalog_bytes = if probes == 1 { params.rows.div_ceil(3) * 4 } else { 0 };
         Ok(Sizes { rows: params.rows, row_bytes: params.row_bytes(), catalog_bytes })
     }
 
+    /// What a table of the keys so far would be, if they lay in sums of rows.
+    ///
+    /// # Errors
+    /// As [`Self::sizes`].
+    pub fn band_sizes(&self, strips: u64, unit: Unit) -> Result<Sizes, BuildError> {
+        let keys = self.digests.len() as u64;
+        if keys == 0 {
+            return Err(BuildError::NoKeys);
+        }
+        let options = Options { probes: 1, strips: Some((strips, unit)), ..self.options.clone() };
+        let params = params_for(&options, keys, values(&options, self.shortest, self.longest))?;
+        params.check()?;
+        let (rows, row_bytes) = (params.table_rows(), params.table_row_bytes());
+        // Cuts and tries.
+        Ok(Sizes { rows, row_bytes, catalog_bytes: 2 * (strips.div_ceil(3) * 4) })
+    }
+
     /// Has the table arranged so.
     pub fn arrange(&mut self, probes: u32, slots: u32) {
-        (self.options.probes, self.options.slots) = (probes, Some(slots));
+        (self.options.probes, self.options.slots, self.options.strips) = (probes, Some(slots), None);
+    }
+
+    /// Has keys lie in sums of rows, of so many strips.
+    pub fn arrange_band(&mut self, strips: u64, unit: Unit) {
+        (self.options.probes, self.options.strips) = (1, Some((strips, unit)));
     }
 }
 
@@ -253,21 +279,35 @@ fn values(options: &Options, shortest: u32, longest: u32) -> Values {
 
 /// The parameters of a table, as far as they follow from how many keys there are.
 fn params_for(options: &Options, keys: u64, values: Values) -> Result<Params, BuildError> {
-    let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
-    let rows = crowd::rows_for(keys.max(options.room), options.probes, slots);
+    let keys = keys.max(options.room);
+    let (rows, slots) = match options.strips {
+        Some((strips, _)) => {
+            let slots = u32::try_from(band::strip_keys_for(keys, strips.max(1)));
+            (strips, slots.map_err(|_| BuildError::TooMany { most: MAX_KEYS })?)
+        }
+        None => {
+            let slots = options.slots.unwrap_or(if u64::from(values.most()) <= NARROW_BYTES { 4 } else { 2 });
+            (crowd::rows_for(keys, options.probes, slots), slots)
+        }
+    };
     let most = if options.probes == 1 { MAX_CUT_ROWS } else { MAX_ROWS };
     if rows > most || rows.saturating_mul(slots.into()) > u32::MAX.into() {
         return Err(BuildError::TooMany { most: MAX_KEYS });
     }
     let is_sure = |tag_bytes: &u32| {
-        false_positive_log2(rows as f64 * f64::from(slots), *tag_bytes) <= options.false_positive_log2
+        let strips = if options.strips.is_some() { 1 } else { 0 };
+        false_positive_log2(rows as f64 * f64::from(slots.saturating_add(strips)), *tag_bytes)
+            <= options.false_positive_log2
     };
     let tag_bytes = TAG_BYTES.into_iter().find(is_sure).ok_or(ParamsError::Field {
         field: "false_positive_log2",
         why: format!("no tag of up to {} bytes is as sure as that", TAG_BYTES.end()),
     });
     let tag_bytes = tag_bytes.map_err(Error::from)?;
-    let params = Params { values, slots, rows, tag_bytes, ..smallest(options) };
+    let of_band =
+        |(strips, unit)| Band { rows: band::rows_for(slots), unit, tries: Tries(vec![0; strips as usize]) };
+    let band = options.strips.map(of_band);
+    let params = Params { values, slots, rows, tag_bytes, band, ..smallest(options) };
     Ok(Params { cuts: even(&params), ..params })
 }
 
@@ -290,6 +330,7 @@ fn smallest(options: &Options) -> Params {
         seed: options.seed,
         attempt: 0,
         cuts: (options.probes == 1).then(|| Cuts::new(vec![CELLS as u8])).flatten(),
+        band: None,
     }
 }
 

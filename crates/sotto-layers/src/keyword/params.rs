@@ -1,6 +1,7 @@
 //! What a catalog says of a table of keys.
 #![deny(clippy::indexing_slicing)]
 
+use super::band::{self, Band, MAX_STRIP_KEYS};
 use super::cuts::Cuts;
 use super::form::Form;
 use serde::{Deserialize, Serialize};
@@ -36,9 +37,9 @@ pub struct Params {
     pub key_bytes: u32,
     /// Rows that a key may lie in, and that are fetched for it.
     pub probes: u32,
-    /// Keys that a row has room for.
+    /// Keys that a row has room for, or a strip of a band.
     pub slots: u32,
-    /// Rows of the table, a multiple of `probes`.
+    /// Rows of the table, a multiple of `probes`; strips of a band.
     pub rows: u64,
     /// Bytes of a key's hash that a slot holds.
     pub tag_bytes: u32,
@@ -51,6 +52,9 @@ pub struct Params {
     /// Where rows begin, if a key may lie in one row only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<Cuts>,
+    /// Which rows are added up, if a key lies in sums of rows: strips are cut like rows then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<Band>,
 }
 
 /// How long values are. None is told from another by its length, as every slot has room for the longest.
@@ -104,7 +108,8 @@ impl Params {
         };
         within("key_bytes", self.key_bytes.into(), 1..=self.form.most_bytes().into())?;
         within("probes", self.probes.into(), 1..=MAX_PROBES.into())?;
-        within("slots", self.slots.into(), 1..=MAX_SLOTS.into())?;
+        let most = if self.band.is_some() { MAX_STRIP_KEYS } else { MAX_SLOTS };
+        within("slots", self.slots.into(), 1..=most.into())?;
         within("rows", self.rows, 1..=MAX_ROWS)?;
         within("tag_bytes", self.tag_bytes.into(), (*TAG_BYTES.start()).into()..=(*TAG_BYTES.end()).into())?;
         within("values", self.values.most().into(), 0..=MAX_ROW_BYTES)?;
@@ -117,6 +122,14 @@ impl Params {
         }
         within("slots", self.row_bytes(), 1..=MAX_ROW_BYTES)
             .map_err(|_| refused("slots", format!("a row has at most {MAX_ROW_BYTES} bytes")))?;
+        if let Some(band) = &self.band {
+            within("band", band.rows, 1..=MAX_ROWS)?;
+            if self.probes != 1 || band.tries.0.len() as u64 != self.rows {
+                return Err(refused("band", "with one probe, and a try for each strip".to_owned()).into());
+            }
+            within("rows", self.table_row_bytes(), 1..=MAX_ROW_BYTES)
+                .map_err(|_| refused("rows", format!("a row has at most {MAX_ROW_BYTES} bytes")))?;
+        }
         let (log2, required) = (self.false_positive_log2(), REQUIRED_FAILURE_LOG2);
         if log2 > f64::from(required) {
             return Err(ParamsError::Unreliable { log2, required }.into());
@@ -129,14 +142,30 @@ impl Params {
         u64::from(self.tag_bytes) + u64::from(self.values.length_bytes()) + u64::from(self.values.most())
     }
 
-    /// Bytes of a row.
+    /// Bytes of a row of slots; of a strip of a band, before it is solved.
     pub fn row_bytes(&self) -> u64 {
         self.slot_bytes() * u64::from(self.slots)
     }
 
+    /// Rows of the table.
+    pub fn table_rows(&self) -> u64 {
+        self.band.as_ref().map_or(self.rows, |band| band.rows)
+    }
+
+    /// Bytes of a row of the table.
+    pub fn table_row_bytes(&self) -> u64 {
+        let of_band = |band: &Band| band::entry_bytes(self, band.unit).saturating_mul(self.rows);
+        self.band.as_ref().map_or(self.row_bytes(), of_band)
+    }
+
     /// log2 of a bound on how often a key that is missing is found.
+    ///
+    /// In a band, a tag that no key has is found if it is what the rows of its band add up to. These are a random function's
+    /// choice, and the sums of a strip have all probabilities together 1, whatever they are: so over all tags that is at most
+    /// one tag for each strip.
     pub fn false_positive_log2(&self) -> f64 {
-        false_positive_log2(self.rows as f64 * f64::from(self.slots), self.tag_bytes)
+        let strips = if self.band.is_some() { 1 } else { 0 };
+        false_positive_log2(self.rows as f64 * f64::from(self.slots + strips), self.tag_bytes)
     }
 }
 

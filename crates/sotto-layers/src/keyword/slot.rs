@@ -90,6 +90,7 @@ mod tests {
             seed,
             attempt: 0,
             cuts: None,
+            band: None,
         }
     }
 

@@ -6,6 +6,7 @@
     reason = "a failed check fails its test"
 )]
 
+mod band;
 mod colour;
 mod keyword;
 mod node;

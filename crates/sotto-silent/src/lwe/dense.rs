@@ -6,13 +6,14 @@
 //!
 //! A word of a query is `A s + e`, and 2^24 more where the record is wanted. It is not rounded: these sets are as published.
 
+use crate::ones::Ones;
 use sotto_core::{CryptoRng, Result, Security};
 use sotto_lattice::noise;
 use sotto_lattice::secret::Law;
 use sotto_lattice::security;
 use sotto_math::matrix::dot_rows;
 use sotto_prg::PublicSeed;
-use subtle::{ConditionallySelectable, ConstantTimeEq};
+use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
 /// Rows of A in one stream.
@@ -103,20 +104,20 @@ impl Dense {
         }
     }
 
-    /// `A s + e` plus 2^24 times a unit vector: m words.
+    /// `A s + e` plus 2^24 times a vector of ones: m words. What comes back is the sum of their records' bytes modulo 256.
     ///
     /// Nothing here branches, indexes or allocates by the index asked for or by a secret.
-    pub fn unit(
+    pub fn sum(
         &self,
         seed: &PublicSeed,
         m: usize,
-        index: u32,
+        mut ones: Ones,
         s: &[i32],
         rng: &mut dyn CryptoRng,
     ) -> Vec<u32> {
         let mut errors = Zeroizing::new(vec![0; m]);
         self.errors.fill(rng, &mut errors);
-        let unit = |place: u32| u32::conditional_select(&0, &STEP, place.ct_eq(&index));
+        let mut unit = |place: u32| u32::conditional_select(&0, &STEP, ones.is_one(place));
         let mut words: Vec<u32> =
             (0..).zip(errors.iter()).map(|(place, e)| (*e as u32).wrapping_add(unit(place))).collect();
         let mut piece = [0; BLOCK];

@@ -3,10 +3,11 @@
 //! Nothing here branches, indexes or allocates by the index asked for or by a secret.
 
 use super::ring::{self, N, Ring, SIGMA, STEP};
+use crate::ones::Ones;
 use sotto_core::CryptoRng;
 use sotto_math::matrix::dot_rows;
 use sotto_math::sample::Gaussian;
-use subtle::{ConditionallySelectable, ConstantTimeEq};
+use subtle::ConditionallySelectable;
 use zeroize::Zeroizing;
 
 /// What encrypts: transforms, the sampler, and the public blocks.
@@ -38,14 +39,26 @@ impl Encryption {
     }
 
     /// `A s + e` plus [`STEP`] times a unit vector modulo Q: m words, each as `to` makes it.
-    ///
-    /// The unit vector goes in before any switch to another modulus, because Q is no multiple of 2^b: what words modulo Q
-    /// are switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
-    /// switch would carry those gaps along, to the one place that must not differ from the others.
     pub fn unit(
         &self,
         m: usize,
         index: u32,
+        s: &[i32],
+        rng: &mut dyn CryptoRng,
+        to: impl Fn(u64) -> u32,
+    ) -> Vec<u32> {
+        self.sum(m, Ones::new(index, 1), s, rng, to)
+    }
+
+    /// The same with any [`Ones`] in place of a unit vector: what comes back is the sum of their records' bytes modulo 256.
+    ///
+    /// They go in before any switch to another modulus, because Q is no multiple of 2^b: what words modulo Q
+    /// are switched to is not uniform, at 32 bits it never is one of 2^32 - Q words. A step added after the
+    /// switch would carry those gaps along, to the places that must not differ from the others.
+    pub fn sum(
+        &self,
+        m: usize,
+        mut ones: Ones,
         s: &[i32],
         rng: &mut dyn CryptoRng,
         to: impl Fn(u64) -> u32,
@@ -61,7 +74,7 @@ impl Encryption {
             self.ring.plan().mul_acc(&mut c, a_hat, &s_hat);
             self.ring.plan().inverse(&mut c);
             words.extend(c.iter().zip(e).zip(places.by_ref()).map(|((c, e), place)| {
-                let unit = u32::conditional_select(&0, &STEP, place.ct_eq(&index));
+                let unit = u32::conditional_select(&0, &STEP, ones.is_one(place));
                 to(ring::reduce(*c as i64 + i64::from(*e) + i64::from(unit)))
             }));
         }

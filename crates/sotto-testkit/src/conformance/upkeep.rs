@@ -5,8 +5,8 @@ use super::wire::{damage, harmless};
 use crate::memory::MemoryImage;
 use crate::rng::seeded;
 use sotto_core::{
-    AnyBatch, AnyClient, AnyServer, AnyState, AnyUnits, AnyUpkeep, Budget, CryptoRng, Error, PeerMisbehaved,
-    Record, RecordIndex, Result, Ticket,
+    AnyBatch, AnyClient, AnyServer, AnyState, AnySum, AnyUnits, AnyUpkeep, Budget, CryptoRng, Error,
+    PeerMisbehaved, Record, RecordIndex, Result, Ticket,
 };
 use std::sync::Arc;
 
@@ -57,6 +57,9 @@ impl AnyClient for Supplied {
     }
     fn batch(&mut self) -> Option<&mut dyn AnyBatch> {
         self.client.batch()
+    }
+    fn sum(&mut self) -> Option<&mut dyn AnySum> {
+        self.client.sum()
     }
     fn state(&mut self) -> Option<&mut dyn AnyState> {
         self.client.state()

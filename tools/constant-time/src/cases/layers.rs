@@ -3,7 +3,7 @@
 use super::Case;
 use crate::secret::{Hidden, hidden, hide, show, shown};
 use crate::trial::{pick, source, timed};
-use sotto_core::{Layer, Row, Then};
+use sotto_core::{Layer, Row, Then, Unit};
 use sotto_layers::keyword::{Builder, Form, Key, Options, Value, Width};
 use sotto_layers::pbc::code::Sizes;
 use sotto_layers::pbc::place::Placement;
@@ -22,6 +22,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("keyword/cuts", 3, move || {
             keyword(Options { probes: 1, slots: Some(40), ..options() }, several())
         }),
+        Case::new("keyword/band", 3, move || keyword_in_sums(several())),
         Case::new("keyword/several", 1, move || keywords(fixed())),
         Case::new("form/bytes", 1, || spelling(Form::Bytes, 32, |text| text.to_vec())),
         Case::new("form/sha1", 1, || spelling(Form::Sha1, 40, undigits)),
@@ -115,6 +116,41 @@ fn keyword(options: Options, entries: Vec<Entry>) -> impl FnMut(usize) {
         let mut key = key.clone();
         hide(key.as_mut_slice());
         let reply = ask(&keyword, &key, |_, row| rows[row as usize].clone()).expect("rows of the table");
+        assert!(found(reply).as_ref() == (at < entries.len()).then_some(value));
+    }
+}
+
+/// Keys in sums of rows, which are added up here.
+fn keyword_in_sums(entries: Vec<Entry>) -> impl FnMut(usize) {
+    let strips = Some((5, Unit::Pair));
+    let (keyword, strips) = table(Options { probes: 1, strips, ..Options::new(Form::Bytes, SEED) }, &entries);
+    let solved: Vec<_> =
+        strips.iter().map(|strip| keyword.solve(strip).expect("a strip of few keys")).collect();
+    let keyword = keyword.with_tries(solved.iter().map(|strip| strip.tried).collect());
+    let rows = keyword.params().table_rows() as usize;
+    let entry = solved[0].entries.len() / rows;
+    let number = move |row: usize, at: usize| {
+        Unit::Pair.number(&solved[at / entry].entries[row * entry + at % entry..][..2])
+    };
+    let width = keyword.params().table_row_bytes() as usize;
+    let other = (b"no key".to_vec(), Vec::new());
+    move |round| {
+        let written = [3, 44, entries.len()][round];
+        let at = pick(written as u64, entries.len() as u64) as usize;
+        let (key, value) = entries.get(at).unwrap_or(&other);
+        let mut key = key.clone();
+        hide(key.as_mut_slice());
+        let rng = &mut Hidden(source("layer"));
+        let (first, plan) = timed(|| keyword.plan(&key, rng)).expect("a key");
+        // What a server would not learn.
+        let (first, ones) = (shown(first[0]) as usize, shown(plan.ones().expect("a sum")));
+        let added = |at| {
+            let rows = (first..rows).take(128).filter(|row| ones >> (row - first) & 1 == 1);
+            rows.map(|row| number(row, at)).fold(0, u16::wrapping_add)
+        };
+        let mut sum: Vec<u8> = (0..width).step_by(2).flat_map(|at| Unit::Pair.bytes_of(added(at))).collect();
+        hide(sum.as_mut_slice());
+        let reply = timed(|| keyword.assemble(plan, vec![Row::new(sum)])).expect("a sum of rows");
         assert!(found(reply).as_ref() == (at < entries.len()).then_some(value));
     }
 }

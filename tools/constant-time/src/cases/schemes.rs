@@ -33,7 +33,9 @@ pub(super) fn cases() -> Vec<Case> {
             Case::new(format!("scheme/{name}/{set}"), 2, move || lookup(table()))
         })
     });
-    lookups.chain(batches).chain(named).collect()
+    let added = SCHEMES.iter().filter(|entry| entry.sum.is_some());
+    let sums = added.map(|entry| Case::new(format!("scheme/{}/sum", entry.id), 2, || sum(entry)));
+    lookups.chain(batches).chain(sums).chain(named).collect()
 }
 
 fn lookup(table: Table) -> impl FnMut(usize) {
@@ -93,6 +95,27 @@ fn batch(entry: &'static SchemeEntry) -> impl FnMut(usize) {
             let right = table.record(bucket * records + place);
             assert!(bytes_of(record) == right, "{}: another record of bucket {bucket}", entry.id);
         }
+    }
+}
+
+/// The sum of a few records.
+fn sum(entry: &'static SchemeEntry) -> impl FnMut(usize) {
+    let table = Subject::private(entry).fresh_table(TABLE);
+    let (records, unit) = (table.report.records, entry.sum.expect("what is added up"));
+    let (mut client, session) = prepared(&table);
+    move |round| {
+        let first = pick([0, records - 2][round], records - 1);
+        let ones = u128::from(pick([3, 2][round], 4));
+        let rng = &mut Hidden(source(&format!("{} sum {round}", entry.id)));
+        let (index, secret) = (RecordIndex(hidden(first)), hidden(ones));
+        let sum = client.sum().expect("a client of a scheme with sums");
+        let (queries, ticket) = timed(|| sum.ask_sum(index, secret, rng)).expect("a query within bounds");
+        let answers = table.answer(&session, &sent(queries)).expect("a client's own query is answered");
+        let mut read = timed(|| client.recover(ticket, &answers));
+        show(&mut read);
+        let read = bytes_of(&read.expect("an honest answer is read"));
+        let added = (0..2).filter(|i| ones >> i & 1 == 1).map(|i| unit.number(table.record(first + i)));
+        assert!(unit.number(&read) == added.fold(0, u16::wrapping_add), "{}: another sum", entry.id);
     }
 }
 

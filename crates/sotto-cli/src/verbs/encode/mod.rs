@@ -24,7 +24,7 @@ use crate::verbs::promise;
 use serde_json::json;
 use sotto_catalog::{Masked, PublicKey, TableName};
 use sotto_core::{Goal, SchemeEntry};
-use sotto_db::ingest::{Costing, Layout};
+use sotto_db::ingest::{Bands, Costing, Layout};
 use sotto_db::inspect::SchemeInfo;
 use sotto_db::mask::Masker;
 use sotto_db::{
@@ -55,7 +55,9 @@ An epoch on top of a table that is asked in another way, or has another scheme o
 Keys of a keyword table have a --form, which both ends bring them into, so that Example.COM. and example.com are one \
 domain. All values look as long as the longest; --row-bytes sets a limit that leaves room for longer ones. How keys \
 lie in rows is chosen by what a lookup costs \
-with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates.
+with the scheme, for so many --lookups; --probes and --slots say otherwise. The rows stay beside the image, for updates. \
+Some schemes add rows up: a key then lies in the sum of a few, which no client verifies. That is so where a lookup costs less \
+and rows would not be verified either; or with --band.
 
 With --batch B the directory gets a stack: several tables, made by a batch code. One round asks all of them and \
 gives up to B rows, or the values of B keys. The server sees neither which nor how many. The tables are some copies \
@@ -297,12 +299,18 @@ impl Encode {
             goal: self.goal,
             set: self.set.clone(),
         };
+        // Sums of rows prove none of them, and codes fetch rows.
+        let bands = match (self.verified, self.unverified, self.batch) {
+            (true, ..) | (.., Some(_)) => Bands::Never,
+            (_, true, _) => Bands::IfCheaper,
+            _ => Bands::IfUnproven,
+        };
         let job = Job {
             input: self.source.input(),
             out: &self.out,
             name: self.table_name()?,
             scheme: self.scheme.0,
-            source: self.source.options(costing)?,
+            source: self.source.options(costing, bands)?,
             room: self.source.room()?,
             replace: self.replace,
             lookups: self.lookups,

@@ -5,8 +5,8 @@ use crate::screen::units;
 use clap::ValueEnum;
 use sotto_catalog::{KeyKind, ValueKind};
 use sotto_db::ingest::{
-    Column, Costing, Encoding, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions, Layout,
-    RangeOptions, ValueOptions,
+    Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, IngestOptions, KeywordOptions,
+    Layout, RangeOptions, ValueOptions,
 };
 use sotto_db::table::BlockRule;
 use sotto_layers::keyword::Form;
@@ -43,6 +43,9 @@ pub(crate) struct Source {
     /// Keyword tables: keys in a row [default: what costs least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536), requires = "key")]
     slots: Option<u32>,
+    /// Keyword tables: have keys lie in sums of rows, where the scheme adds rows up [default: where a lookup costs less]
+    #[arg(long, requires = "key", conflicts_with_all = ["probes", "slots", "batch", "verified"])]
+    band: bool,
     /// Range tables: the column of each range's first key
     #[arg(long, value_name = "COL", requires = "end")]
     start: Option<Column>,
@@ -133,12 +136,12 @@ impl Source {
     }
 
     /// What the reader is told.
-    pub(super) fn options(&self, costing: Costing) -> Result<IngestOptions> {
+    pub(super) fn options(&self, costing: Costing, bands: Bands) -> Result<IngestOptions> {
         let file = self.file()?;
         let values = ValueOptions { encoding: self.encoding, width: self.row_bytes, null: self.null.clone() };
         let layout = match (&self.key, &self.start, &self.end) {
             _ if self.is_raw() => self.raw()?,
-            (Some(key), ..) => self.keyword(key, values, costing)?,
+            (Some(key), ..) => self.keyword(key, values, costing, bands)?,
             (None, Some(start), Some(end)) => Layout::Range(RangeOptions {
                 start: start.clone(),
                 end: end.clone(),
@@ -192,14 +195,25 @@ impl Source {
         Ok(FileOptions { format, delimiter: self.delimiter, header })
     }
 
-    fn keyword(&self, key: &Column, values: ValueOptions, costing: Costing) -> Result<Layout> {
+    fn keyword(&self, key: &Column, values: ValueOptions, costing: Costing, bands: Bands) -> Result<Layout> {
         let mut rng = sotto_prg::system_rng()
             .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))?;
         let (key, form, value) = (key.clone(), self.form, self.value.clone());
         let seed = PublicSeed::fresh(&mut rng);
         let (room, probes, slots) = (self.room, self.probes, self.slots);
-        let costing = Some(costing);
-        Ok(Layout::Keyword(KeywordOptions { key, form, value, values, room, probes, slots, costing, seed }))
+        let (costing, bands) = (Some(costing), if self.band { Bands::Always } else { bands });
+        Ok(Layout::Keyword(KeywordOptions {
+            key,
+            form,
+            value,
+            values,
+            room,
+            probes,
+            slots,
+            bands,
+            costing,
+            seed,
+        }))
     }
 
     fn raw(&self) -> Result<Layout> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::ones::Ones;
 use sotto_math::matrix::PanelLayout;
 use sotto_testkit::rng::seeded;
 
@@ -71,7 +72,7 @@ fn a_hint_takes_masks_off() {
         }
         let mut rng = seeded("unit");
         let s = set.secret(&mut rng);
-        let words = set.unit(&SEED, m, wanted, &s, &mut rng);
+        let words = set.sum(&SEED, m, Ones::new(wanted, 1), &s, &mut rng);
         let mask = set.mask(&hint, &s);
         let mut squares = 0.0;
         for row in 0..l {

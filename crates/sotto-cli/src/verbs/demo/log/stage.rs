@@ -132,6 +132,7 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
                 room: 0,
                 probes: None,
                 slots: None,
+                bands: Default::default(),
                 costing: Some(costing),
                 seed: PublicSeed::fresh(&mut rng),
             }),

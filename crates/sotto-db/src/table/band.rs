@@ -1,0 +1,90 @@
+//! Rows that keys lie in sums of: strips of slots, each solved for an entry in every row.
+
+use super::{RawFile, TableSource};
+use crate::ingest::error::IngestError;
+use crate::ingest::index::temp_file;
+use crate::progress::{Stage, Watcher};
+use crate::{DbError, Result};
+use rayon::prelude::*;
+use sotto_core::Sure;
+use sotto_layers::Keyword;
+use sotto_layers::keyword::{BuildError, Solved};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Bytes of entries that are in memory before they are written. What solves a strip takes some five times its bytes besides.
+const BLOCK_BYTES: u64 = 64 << 20;
+
+/// Both: the rows, and the strips that they were made of, which whoever changes a key needs.
+#[derive(Debug)]
+pub struct Band {
+    rows: RawFile,
+    strips: RawFile,
+}
+
+impl Band {
+    /// Solves strips, the rows of `strips`, into a file in the folder `scratch`; with the layer of the table that has them.
+    ///
+    /// # Errors
+    /// `refused` makes one of what solving says; [`DbError::Io`].
+    pub(crate) fn solve(
+        strips: RawFile,
+        keyword: Keyword,
+        scratch: &Path,
+        refused: impl Fn(BuildError) -> IngestError + Sync,
+        watch: Watcher<'_>,
+    ) -> Result<(Self, Keyword)> {
+        let (rows, row_bytes) = (keyword.params().table_rows(), keyword.params().table_row_bytes());
+        let entry = row_bytes / strips.rows().max(1);
+        let (out, temp) = temp_file(scratch)?.into_parts();
+        let failed = |e| DbError::io("writing rows", &temp, e);
+        out.set_len(rows.saturating_mul(row_bytes)).map_err(failed)?;
+        let stage = Stage::new(watch, "solve", rows.saturating_mul(row_bytes));
+        let together = (BLOCK_BYTES / rows.saturating_mul(entry).max(1)).max(1);
+        let (mut tries, mut part) = (Vec::new(), Vec::new());
+        for first in (0..strips.rows()).step_by(together as usize) {
+            let last = strips.rows().min(first.saturating_add(together));
+            let solve = |strip| {
+                let mut slots = vec![0; strips.row_bytes()];
+                strips.read(strip, &mut slots).map_err(DbError::Scheme)?;
+                keyword.solve(&slots).map_err(|error| DbError::from(refused(error)))
+            };
+            let solved: Vec<Solved> = (first..last).into_par_iter().map(solve).collect::<Result<_>>()?;
+            tries.extend(solved.iter().map(|strip| strip.tried));
+            let mut entries: Vec<_> =
+                solved.iter().map(|strip| strip.entries.chunks_exact(entry as usize)).collect();
+            for row in 0..rows {
+                part.clear();
+                entries
+                    .iter_mut()
+                    .for_each(|entries| part.extend_from_slice(entries.next().sure("an entry for each row")));
+                out.write_all_at(&part, row * row_bytes + first * entry).map_err(failed)?;
+            }
+            stage.add((last - first) * rows * entry);
+        }
+        let rows = RawFile::new(out, &temp, rows, row_bytes as usize)?.with_temp(temp);
+        Ok((Band { rows, strips }, keyword.with_tries(tries)))
+    }
+}
+
+impl TableSource for Band {
+    fn rows(&self) -> u64 {
+        self.rows.rows()
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.rows.row_bytes()
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.rows.read(first, out)
+    }
+
+    fn read_part(&self, row: u64, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.rows.read_part(row, offset, out)
+    }
+
+    fn made_of(&self) -> Option<&dyn TableSource> {
+        Some(&self.strips)
+    }
+}

@@ -1,0 +1,75 @@
+//! Keys that lie in sums of rows: the strips of those that changed are solved again, and each is a part of every row.
+
+use super::changes::{MOST_BYTES, OVERHEAD_BYTES, Rows};
+use crate::{DbError, Result};
+use rayon::prelude::*;
+use sotto_core::{Change, Error, Misuse};
+use sotto_layers::Keyword;
+use sotto_layers::keyword::{BuildError, Solved};
+
+/// Strips that were solved again.
+pub(super) struct Strips {
+    strips: Vec<(u64, Solved)>,
+    /// The layer of the table that has them.
+    pub(super) keyword: Keyword,
+}
+
+impl Strips {
+    /// Solves the strips whose slots changed.
+    ///
+    /// # Errors
+    /// [`DbError::Scheme`] for more than are held in memory, and for one that has no solution.
+    pub(super) fn solve(slots: &Rows, keyword: Keyword) -> Result<Self> {
+        let band = keyword.params().band.clone();
+        let mut band = band.ok_or_else(|| refused("keys lie in sums of rows"))?;
+        let row_bytes = keyword.params().table_row_bytes() / keyword.params().rows;
+        let each = band.rows.saturating_mul(row_bytes + OVERHEAD_BYTES);
+        if each.saturating_mul(slots.len() as u64) > MOST_BYTES {
+            return Err(refused("over 1 GiB of sums change: encode the table afresh instead"));
+        }
+        let solve = |(strip, slots): (&u64, &Vec<u8>)| match keyword.solve(slots) {
+            Ok(solved) => Ok((*strip, solved)),
+            Err(BuildError::Refused(error)) => Err(DbError::Scheme(error)),
+            Err(_) => {
+                Err(refused("no sums have room for these keys: encode the table afresh, with room for more"))
+            }
+        };
+        let strips: Vec<_> = slots.par_iter().map(solve).collect::<Result<_>>()?;
+        for (strip, solved) in &strips {
+            let tried = usize::try_from(*strip).ok().and_then(|strip| band.tries.0.get_mut(strip));
+            *tried.ok_or_else(|| refused("a strip of the table"))? = solved.tried;
+        }
+        Ok(Strips { strips, keyword: keyword.with_tries(band.tries.0) })
+    }
+
+    /// What changes in each record, in their order.
+    pub(super) fn changes(&self) -> Result<Vec<Change>> {
+        let params = self.keyword.params();
+        let (rows, entry) = (params.table_rows(), params.table_row_bytes() / params.rows);
+        let mut changes: Vec<Change> = Vec::new();
+        let width = usize::try_from(entry).map_err(|_| refused("an entry fits in memory"))?;
+        let mut entries: Vec<_> = self
+            .strips
+            .iter()
+            .map(|(strip, solved)| (strip * entry, solved.entries.chunks_exact(width)))
+            .collect();
+        for record in 0..rows {
+            for (offset, entries) in &mut entries {
+                let bytes = entries.next().ok_or_else(|| refused("an entry for each row"))?;
+                match changes.last_mut() {
+                    Some(last)
+                        if last.record == record && last.offset + last.bytes.len() as u64 == *offset =>
+                    {
+                        last.bytes.extend_from_slice(bytes);
+                    }
+                    _ => changes.push(Change { record, offset: *offset, bytes: bytes.to_vec() }),
+                }
+            }
+        }
+        Ok(changes)
+    }
+}
+
+fn refused(why: &'static str) -> DbError {
+    DbError::Scheme(Error::from(Misuse::Rule(why)))
+}

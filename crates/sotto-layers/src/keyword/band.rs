@@ -1,0 +1,160 @@
+//! A key's value as the sum of a few rows, which one query brings: a *band* in place of one row or several.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`solve`] | the server's half: entries whose sums are the slots of all keys |
+//!
+//! A row consists of entries, each as wide as a slot, and the entries of one number are a *strip*, with one in each row.
+//! A key's hash says which strip it is of ([`super::cuts`]), at which row its band begins, and which of the 128 rows from
+//! there on are added up. The entries of a strip solve the equations of all its keys. So there is a sum for every key, hardly
+//! more rows than keys of a strip, and nothing in the catalog but two bytes for each strip: hundreds, where cuts take a byte
+//! for each row (Dietzfelbinger and Walzer, *Efficient Gauss Elimination for Near-Quadratic Matrices with One Short Random
+//! Block per Row*, 2019; Dillinger and Walzer, *Ribbon filter*, 2021; for lookups, Bienstock, Patel, Seo and Yeo, 2023).
+//!
+//! ```text
+//! row    an entry of each strip
+//! entry  as wide as a slot, and a zero byte where numbers have two bytes and it is odd
+//! slot   the sum of entry strip of the rows first + i, for each bit i of ones; rows past the end count as zeros
+//! strip  the row of the key, if strips were rows that are cut
+//! W      BLAKE3-derive-key("sotto 2026 keyword band v1", seed)
+//! draw   BLAKE3 keyed with W ( tag | tries[strip] ), 24 bytes
+//! first  floor( (max(rows, 128) - 127) * (draw's first 8 bytes, LE) / 2^64 )
+//! ones   draw's last 16 bytes, LE; the lowest bit is 1
+//! ```
+
+mod solve;
+
+pub use solve::Solved;
+
+use super::params::Params;
+use super::tag::Digest;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use sotto_core::{PeerMisbehaved, Result, Row, Sure, Unit};
+use sotto_prg::PublicSeed;
+use subtle::{ConditionallySelectable, ConstantTimeEq};
+use zeroize::Zeroizing;
+
+const CONTEXT: &str = "sotto 2026 keyword band v1";
+
+/// Rows from the first to the last that may be added up.
+pub const WIDTH: u64 = 128;
+
+/// Most keys of a strip.
+pub const MAX_STRIP_KEYS: u32 = 1 << 20;
+
+/// What a catalog says of a band.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Rows of the table, each of which is a record.
+    pub rows: u64,
+    /// What sums are made of: what the scheme adds up.
+    pub unit: Unit,
+    /// Which choice of bands has a solution, for each strip.
+    pub tries: Tries,
+}
+
+/// A byte for each strip.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Tries(pub Vec<u8>);
+
+impl From<Tries> for String {
+    fn from(tries: Tries) -> String {
+        STANDARD.encode(tries.0)
+    }
+}
+
+impl TryFrom<String> for Tries {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        STANDARD.decode(text).map(Tries).map_err(|_| "tries are base64, with its padding")
+    }
+}
+
+/// Rows of a table whose strips have room for so many keys: a fiftieth more, which leaves hardly a strip without a solution at
+/// its first tries, and a few for small ones.
+pub(super) fn rows_for(strip_keys: u32) -> u64 {
+    u64::from(strip_keys) + u64::from(strip_keys) / 50 + 8
+}
+
+/// Room for keys in each of so many strips, which have about as many keys as each other: they end at cells, of which they have
+/// 64 on average.
+pub(super) fn strip_keys_for(keys: u64, strips: u64) -> u64 {
+    (keys as f64 / strips as f64 * (1.0 + 1.0 / 64.0)).ceil() as u64 + 1
+}
+
+/// Bytes of an entry.
+pub(super) fn entry_bytes(params: &Params, unit: Unit) -> u64 {
+    params.slot_bytes().next_multiple_of(unit.bytes() as u64)
+}
+
+/// Where bands lie.
+pub(super) struct Bands {
+    key: [u8; 32],
+    tag_bytes: u32,
+    starts: u64,
+}
+
+/// The rows that are added up for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ones {
+    pub(super) first: u64,
+    pub(super) ones: u128,
+}
+
+impl Bands {
+    pub(super) fn new(params: &Params, band: &Band) -> Self {
+        let PublicSeed(seed) = &params.seed;
+        let starts = band.rows.max(WIDTH) - (WIDTH - 1);
+        Bands { key: blake3::derive_key(CONTEXT, seed), tag_bytes: params.tag_bytes, starts }
+    }
+
+    /// The band of a key, if its strip's try is this.
+    pub(super) fn of(&self, digest: Digest, tried: u8) -> Zeroizing<Ones> {
+        let mut hasher = Zeroizing::new(blake3::Hasher::new_keyed(&self.key));
+        let tag = Zeroizing::new(digest.bytes());
+        hasher.update(tag.get(..self.tag_bytes as usize).sure("a tag is shorter than a digest"));
+        hasher.update(&[tried]);
+        let (mut first, mut ones) = (Zeroizing::new([0; 8]), Zeroizing::new([0; 16]));
+        let mut draw = hasher.finalize_xof();
+        draw.fill(first.as_mut());
+        draw.fill(ones.as_mut());
+        let first = ((u128::from(u64::from_le_bytes(*first)) * u128::from(self.starts)) >> 64) as u64;
+        Zeroizing::new(Ones { first, ones: u128::from_le_bytes(*ones) | 1 })
+    }
+}
+
+impl zeroize::Zeroize for Ones {
+    fn zeroize(&mut self) {
+        self.first.zeroize();
+        self.ones.zeroize();
+    }
+}
+
+impl Band {
+    /// The try of a strip. Every strip is looked at.
+    pub(super) fn tried(&self, strip: u64) -> u8 {
+        let mut tried = 0;
+        for (i, byte) in (0u64..).zip(&self.tries.0) {
+            tried.conditional_assign(byte, i.ct_eq(&strip));
+        }
+        tried
+    }
+
+    /// The slot of a strip in a sum of rows, as a row of one slot. Every entry is looked at.
+    pub(super) fn slot(&self, params: &Params, strip: u64, sum: &[u8]) -> Result<Row> {
+        let (got, want) = (sum.len() as u64, params.table_row_bytes());
+        if got != want {
+            return Err(PeerMisbehaved::Length { what: "a sum of rows", got, want }.into());
+        }
+        let mut slot = Row::new(vec![0; params.slot_bytes() as usize]);
+        for (i, entry) in (0u64..).zip(sum.chunks_exact(entry_bytes(params, self.unit) as usize)) {
+            let is_it = i.ct_eq(&strip);
+            slot.iter_mut().zip(entry).for_each(|(out, byte)| out.conditional_assign(byte, is_it));
+        }
+        Ok(slot)
+    }
+}
