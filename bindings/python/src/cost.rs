@@ -158,8 +158,8 @@ impl Cost {
         };
         let count = if hides_count { ", nor how many of those were" } else { "" };
         let mut told = format!(
-            "{who} saw {requests} {rows} {table}, epoch {}, from this address at this time. It did not see which rows or keys were \
-             wanted{count}, nor whether the table has them",
+            "{who} saw {requests} {rows} {table}, epoch {}, from this address at this time. It did not see which rows or \
+             keys were wanted{count}, nor whether the table has them",
             self.epoch
         );
         if servers > 1 {

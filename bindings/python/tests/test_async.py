@@ -77,6 +77,24 @@ def test_many_at_once(world: World) -> None:
     asyncio.run(main())
 
 
+def test_a_transport_that_needs_threads_too(world: World) -> None:
+    """Names are looked up in threads that the loop lends, of which there are few."""
+
+    async def transport(method: str, path: str, headers: dict[str, str], body: bytes) -> Any:
+        await asyncio.to_thread(lambda: None)
+        return await raw_http(world.server.url, method, path, headers, body)
+
+    async def look_up(row: int) -> bytes:
+        table = await sotto.aconnect("here", "squares", world.squares.pin, transport=transport)
+        return await table.aget(row)
+
+    async def main() -> None:
+        found = await asyncio.wait_for(asyncio.gather(*map(look_up, range(40))), 120)
+        assert list(found) == [square(row) for row in range(40)]
+
+    asyncio.run(main())
+
+
 def test_without_a_transport(world: World) -> None:
     async def main() -> None:
         table = await sotto.aconnect(world.server.url, "squares", world.squares.pin)

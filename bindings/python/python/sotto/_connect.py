@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from os import PathLike, fspath
 from typing import Any, Union
 
@@ -91,8 +92,14 @@ async def aconnect(
         has_async |= is_async(each)
         carried.append(carrier.over(each) if is_async(each) else each)
     carrier.loop = asyncio.get_running_loop()
-    rust = await asyncio.to_thread(_open, _urls(url), table, carried, options)
-    return Table(rust, batch, carrier if has_async else None)
+    # A thread of its own: those that the loop lends may all be wanted by what carries the requests.
+    worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
+    try:
+        rust = await carrier.loop.run_in_executor(worker, _open, _urls(url), table, carried, options)
+    except BaseException:
+        worker.shutdown(wait=False)
+        raise
+    return Table(rust, batch, carrier if has_async else None, worker)
 
 
 _PATHS = ("cache", "state", "trust_root", "key_file", "anchor")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Any, TypeVar
 
@@ -34,7 +33,7 @@ def join(data: Frame, table: Table, on: str, *, into: str | None = None, batch: 
 
 async def ajoin(data: Frame, table: Table, on: str, *, into: str | None = None, batch: int = ROUND) -> Frame:
     """As `join`, to be awaited."""
-    keys, name = await asyncio.to_thread(_prepare, data, table, on, into)
+    keys, name = await table._run(partial(_prepare, data, table, on, into))
     joined: Frame = _finish(data, await table._run(partial(table._join_here, keys, on, name, batch)), name)
     return joined
 

@@ -27,12 +27,18 @@ class Table:
     done without the interpreter's lock.
     """
 
-    def __init__(self, rust: _sotto.Table, batch: int, carrier: AsyncCarrier | None = None) -> None:
+    def __init__(
+        self,
+        rust: _sotto.Table,
+        batch: int,
+        carrier: AsyncCarrier | None = None,
+        worker: ThreadPoolExecutor | None = None,
+    ) -> None:
         self._rust = rust
         self._batch = batch
         self._carrier = carrier
         self._last: _sotto.Cost | None = None
-        self._worker: ThreadPoolExecutor | None = None
+        self._worker = worker
 
     # What is looked up.
 
