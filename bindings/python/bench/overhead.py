@@ -17,7 +17,7 @@ from pathlib import Path
 import sotto
 
 ROWS = 4096
-TIMES = 1000
+TIMES = 300
 
 
 def measure(what: str, table: sotto.Table, look_up: Callable[[int], object]) -> None:

@@ -23,7 +23,7 @@ def test_files(tmp_path: Path) -> None:
     by_row = sotto.encode(file, tmp_path / "rows", value=2, header=True)
     assert looked_up(by_row, [0, 1]) == [b"555-0101", b"555-0102"]
     ranges = tmp_path / "ranges.csv"
-    ranges.write_text("first,last,who\n1.0.0.0,1.0.0.255,AU\n8.8.8.0,8.8.8.255,US\n")
+    ranges.write_text("first,last,who\n1.0.0.0,1.0.0.255,AU\n8.8.0.0,8.8.255.255,US\n")
     countries = sotto.encode(ranges, tmp_path / "ip", start="first", end="last", value="who", keys="ipv4", block=65536)
     assert looked_up(countries, ["8.8.8.8", "1.0.0.1"])[0] == b"US"
     raw = tmp_path / "hashes.bin"

@@ -41,10 +41,10 @@ async def ajoin(data: Frame, table: Table, on: str, *, into: str | None = None, 
 def _prepare(data: Any, table: Table, on: str, into: str | None) -> tuple[object, str]:
     into = table.name if into is None else into
     kind = _frames.kind(data)
-    if kind and not hasattr(data, "columns"):
-        raise TypeError(f"a data frame is needed, not {type(data).__name__}")
     if kind == "polars" and hasattr(data, "collect"):
         raise TypeError("a data frame is needed, not a lazy one: collect() it first")
+    if kind and not hasattr(data, "columns"):
+        raise TypeError(f"a data frame is needed, not {type(data).__name__}")
     if not kind:
         if not hasattr(data, "__arrow_c_stream__"):
             raise TypeError(
