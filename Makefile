@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect bench bench-guard fuzz fuzz-smoke toolchain
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python bench bench-guard fuzz fuzz-smoke toolchain
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ constant-time: toolchain ## the client under Valgrind: what branches on a secret
 
 dudect: toolchain ## the same by the clock, with this machine's kernels; advisory; make dudect SECONDS=240 ARGS="simplepir"
 	$(CARGO) run --locked --profile constant-time -p constant-time -- --clock $(or $(SECONDS),240) $(ARGS)
+
+# Not a stage of `test`: it builds a release of every scheme, which takes minutes.
+python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
+	@bindings/python/check
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)

@@ -182,6 +182,15 @@ impl Table {
     /// [`crate::ClientError`]; see [`Session::ask`] and [`Session::recover`]. [`CatalogError::NoSuchRow`] and
     /// [`Misuse::IndexPastEnd`] for what the table cannot have.
     pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+        self.get_each(wishes)?.into_iter().collect()
+    }
+
+    /// As [`Table::get_all`], but a wish that cannot be granted spoils no other: it is an error of its own. So whoever fills a
+    /// request up may do so with any wish, such as row 0 in a table that is asked by key.
+    ///
+    /// # Errors
+    /// As [`Table::get_all`], a row past the end included: that is known when all rows are read together.
+    pub fn get_each(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         self.grant(wishes)
     }
 

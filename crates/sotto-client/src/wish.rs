@@ -96,11 +96,9 @@ impl Wishes {
         self.keyword.as_ref().map_or(1, |keyword| keyword.params().probes as usize)
     }
 
-    /// What the rows that were asked for say.
-    ///
-    /// # Errors
-    /// Why a wish could not be granted; rows that are none of such a table.
-    pub(crate) fn read(self, rows: Vec<Vec<u8>>) -> Result<Vec<Granted>> {
+    /// What the rows that were asked for say: of each wish what came of it, or why it could not be granted; or that the rows are
+    /// none of such a table.
+    pub(crate) fn read(self, rows: Vec<Vec<u8>>) -> Vec<Result<Granted>> {
         let (each, form) = (self.each(), self.form);
         let mut rows = rows.into_iter();
         let read = |place: Result<Place, CatalogError>| {

@@ -22,7 +22,7 @@ pub(crate) fn read() -> Fallible<Graph> {
     let documents = ["Cargo.toml", "Makefile", "README.md", "ARCHITECTURE.md"];
     let mut files =
         documents.map(|name| read_source(root, &root.join(name))).into_iter().collect::<Fallible<_>>()?;
-    for folder in ["crates", "schemes", "tools", "fuzz"] {
+    for folder in ["bindings", "crates", "schemes", "tools", "fuzz"] {
         read_sources(root, &root.join(folder), &mut files)?;
     }
     let first_lookup = linked(tree().args(["-p", FIRST_LOOKUP]))?;

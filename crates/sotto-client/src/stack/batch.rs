@@ -71,6 +71,14 @@ impl Batch {
     /// [`ClientError::TooManyRows`]; [`CatalogError::NoSuchRow`] or [`Misuse::IndexPastEnd`] for what the tables cannot have.
     /// Otherwise as [`Stack::lookup`].
     pub fn get_all(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+        self.get_each(wishes)?.into_iter().collect()
+    }
+
+    /// As [`Self::get_all`], but a wish that cannot be granted spoils no other: it is an error of its own.
+    ///
+    /// # Errors
+    /// As [`Self::get_all`], a row past the end included.
+    pub fn get_each(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         match self.round(wishes) {
             Err(ClientError::EpochChanged { .. }) => {
                 self.stack.refresh()?;
@@ -81,7 +89,7 @@ impl Batch {
         }
     }
 
-    fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+    fn round(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         let (rows, most) = (wishes.len(), self.layers.most());
         // How many there are is not seen either, so too many come to a round for none.
         let fitting = if rows > most { &[] } else { wishes };
@@ -89,7 +97,7 @@ impl Batch {
             Batched::Rows { kind, code } => {
                 let wishes = Wishes::of(&whole(&self.stack, kind, code)?, fitting)?;
                 let rows = self.stack.lookup(code, &wishes.rows())?;
-                wishes.read(rows.into_iter().map(|row| row.to_vec()).collect())?
+                wishes.read(rows.into_iter().map(|row| row.to_vec()).collect())
             }
             Batched::Keys(layer) => {
                 let params = layer.0.keyword().params();
@@ -97,13 +105,17 @@ impl Batch {
                     Wish::Key(text) => wish::key(params, text),
                     Wish::Row(_) | Wish::Bit(_) => Err(wish::by_key()),
                 });
-                let keys: Result<Vec<Key>, CatalogError> = keys.collect();
-                // A key that is none comes to a round for none.
-                let asked = keys.as_ref().map_or(&[][..], Vec::as_slice);
-                let values = self.stack.lookup(layer, asked)?;
-                keys?;
-                let granted = values.into_iter().map(|value| value.map(|value| value.to_vec()));
-                granted.map(|value| Granted { row: None, value }).collect()
+                // A key that is none is asked for as nothing, which is not seen.
+                let mut asked = Vec::with_capacity(fitting.len());
+                let places: Vec<_> = keys.map(|key: Result<Key, _>| key.map(|key| asked.push(key))).collect();
+                let mut values = self.stack.lookup(layer, &asked)?.into_iter();
+                let mut grant = |place: Result<(), CatalogError>| {
+                    place?;
+                    let none = || Error::from(Misuse::Rule("something comes of each key"));
+                    let value = values.next().ok_or_else(none)?;
+                    Ok(Granted { row: None, value: value.map(|value| value.to_vec()) })
+                };
+                places.into_iter().map(&mut grant).collect()
             }
         };
         if rows > most { Err(ClientError::TooManyRows { rows, most }) } else { Ok(granted) }

@@ -109,12 +109,12 @@ impl Line {
 
 impl Table {
     /// What comes of wishes, in one request; after another epoch in between, in another request.
-    pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Granted>> {
+    pub(super) fn grant(&mut self, wishes: &[Wish<'_>]) -> Result<Vec<Result<Granted>>> {
         self.lookup(Of::Row, |catalog| {
             let wishes = Wishes::of(catalog, wishes)?;
             Ok((wishes.asked(), wishes))
         })
-        .and_then(|(rows, wishes)| wishes.read(rows))
+        .map(|(rows, wishes)| wishes.read(rows))
     }
 
     /// Whole rows, for a layer that knows what lies in them: as [`Session::ask_each`], one or several of each bucket.

@@ -207,6 +207,11 @@ fn rows_in_one_round() {
         assert_eq!(batch.get_all(&[wish]).unwrap_err().code(), "no-such-row");
         assert_eq!(wire.asked(), seen);
     }
+    // One of these spoils no other.
+    let each = batch.get_each(&[Wish::Key("x"), Wish::Row(3)]).unwrap();
+    assert_eq!(wire.asked(), seen);
+    let [Err(none), Ok(there)] = &each[..] else { panic!("{each:?}") };
+    assert_eq!((none.code(), there), ("no-such-row", &granted(3, value(3))));
     assert_eq!(batch.find_many(&["key 1"]).unwrap_err().code(), "no-such-row");
     assert!(wire.asked().is_empty(), "whoever asks by key asks no such stack");
 
@@ -257,6 +262,14 @@ fn keys_in_one_round() {
     assert_eq!(wire.asked(), seen);
     assert!(matches!(batch.find_many(&["key 1"; 7]), Err(ClientError::TooManyRows { rows: 7, most: 6 })));
     assert_eq!(wire.asked(), seen);
+    // A key that is none spoils no other, wherever it stands.
+    let each =
+        batch.get_each(&[Wish::Key("key 7"), Wish::Key(""), Wish::Row(1), Wish::Key("key 8")]).unwrap();
+    assert_eq!(wire.asked(), seen);
+    let found =
+        each.into_iter().map(|granted| granted.map(|granted| granted.value).map_err(|error| error.code()));
+    let none = Err("no-such-row");
+    assert_eq!(found.collect::<Vec<_>>(), [Ok(Some(value(7))), none.clone(), none, Ok(Some(value(8)))]);
     for bad in ["", &"x".repeat(4000)] {
         assert_eq!(batch.find_many(&[bad]).unwrap_err().code(), "no-such-row");
         assert_eq!(wire.asked(), seen);

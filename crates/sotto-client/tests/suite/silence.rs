@@ -120,6 +120,19 @@ fn so_it_is_in_company() {
 }
 
 #[test]
+fn a_wish_that_cannot_be_granted_spoils_no_other() {
+    for (make, wishes) in
+        [(&addresses as &dyn Fn() -> Vec<Server>, &KEYS[..]), (&one("clear/1"), &WISHES[..])]
+    {
+        tells_nothing("one by one", wishes, |wish, seen| {
+            let each = look(make, |_| (), seen, |table| table.get_each(&[*wish, Wish::Row(3)]))?;
+            assert!(each[1].is_ok(), "{wish:?}");
+            each.into_iter().collect::<Result<Vec<_>, _>>()
+        });
+    }
+}
+
+#[test]
 fn so_it_is_with_every_kind_of_client() {
     // Keys, states, streamed rows, ordered hints, two servers, and a real scheme.
     let pair = |scheme: &'static str| {

@@ -1,0 +1,54 @@
+"""sotto looks things up in somebody else's table without telling them what was looked up.
+
+    import sotto
+
+    table = sotto.connect("http://127.0.0.1:8080", "words")
+    print(table.get(key="sotto"))
+    print(table.last.leakage)
+"""
+
+from __future__ import annotations
+
+from ._bench import bench
+from ._connect import aconnect, connect
+from ._encode import Encoded, encode
+from ._errors import (
+    Error,
+    MisuseError,
+    NetworkError,
+    ParamsError,
+    PeerError,
+    RowError,
+    StorageError,
+    TimeoutError,
+    UnreadableError,
+)
+from ._join import ajoin, join, register_duckdb
+from ._serve import Server, serve
+from ._sotto import Column, Cost
+from ._table import Table
+
+__all__ = [
+    "Column",
+    "Cost",
+    "Encoded",
+    "Error",
+    "MisuseError",
+    "NetworkError",
+    "ParamsError",
+    "PeerError",
+    "RowError",
+    "Server",
+    "StorageError",
+    "Table",
+    "TimeoutError",
+    "UnreadableError",
+    "aconnect",
+    "ajoin",
+    "bench",
+    "connect",
+    "encode",
+    "join",
+    "register_duckdb",
+    "serve",
+]

@@ -1,0 +1,143 @@
+"""Which table, whom to trust, where to keep things."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import PathLike, fspath
+from typing import Any, Union
+
+from . import _sotto
+from ._carry import AsyncCarrier, AsyncTransport, Transport, is_async
+from ._errors import MisuseError
+from ._progress import Progress, told
+from ._table import BATCH, Table
+
+Path = Union[str, "PathLike[str]"]
+AnyTransport = Union[Transport, AsyncTransport]
+
+
+def connect(
+    url: str | Sequence[str],
+    table: str,
+    pin: str | None = None,
+    *,
+    batch: int = BATCH,
+    cache: Path | None = None,
+    state: Path | None = None,
+    in_memory: bool = False,
+    verified: bool = False,
+    fresh_keys: bool = False,
+    timeout: float = 60.0,
+    patience: float = 120.0,
+    trust_root: Path | None = None,
+    insecure_plaintext: bool = False,
+    key_file: Path | None = None,
+    anchor: Path | None = None,
+    transport: Transport | Sequence[Transport] | None = None,
+    progress: Progress = False,
+) -> Table:
+    """Opens a table, or a stack: fetches its catalog and what its scheme needs once.
+
+    `url`: the server's address; those of all servers, in the order of their roles, for a scheme of several.
+    `pin`: the publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and with a `cache` no other
+        afterwards.
+    `batch`: what `get_many` fills its rounds up to.
+    `cache`: a folder that keeps hints and keys from run to run. Without it each opening fetches them anew.
+    `state`: a folder for hints that are used up by asking, which must not be copied; `in_memory`: they are lost with the process.
+    `verified`: refuses a table whose rows cannot be verified one by one. Where they can, they are in any case.
+    `fresh_keys`: registers keys for this opening alone, so that the server cannot tie it to another by its keys.
+    `timeout`: the longest one request may take, in seconds; `patience`: how long a busy server is waited for.
+    `trust_root`: a PEM file whose certificates are trusted instead of the web's.
+    `transport`: carries requests instead of sotto's own connections, a function for each server:
+        `transport(method, path, headers, body) -> (status, headers, body)`. `url` then only names the server for the cache.
+    `progress`: `True` for bars of tqdm, or a function `(stage, done, total)`.
+    """
+    carried = _transports(transport)
+    if any(is_async(each) for each in carried):
+        raise MisuseError(
+            "the transport has to be awaited", "misuse", "await sotto.aconnect(...) instead of sotto.connect(...)"
+        )
+    rust = _open(_urls(url), table, carried, _options(locals()))
+    return Table(rust, batch)
+
+
+async def aconnect(
+    url: str | Sequence[str],
+    table: str,
+    pin: str | None = None,
+    *,
+    batch: int = BATCH,
+    cache: Path | None = None,
+    state: Path | None = None,
+    in_memory: bool = False,
+    verified: bool = False,
+    fresh_keys: bool = False,
+    timeout: float = 60.0,
+    patience: float = 120.0,
+    trust_root: Path | None = None,
+    insecure_plaintext: bool = False,
+    key_file: Path | None = None,
+    anchor: Path | None = None,
+    transport: AnyTransport | Sequence[AnyTransport] | None = None,
+    progress: Progress = False,
+) -> Table:
+    """As `connect`, to be awaited. A `transport` may be a coroutine function, which then runs on this loop."""
+    options = _options(locals())
+    carrier = AsyncCarrier(timeout)
+    carried: list[Any] = []
+    has_async = False
+    for each in _transports(transport):
+        has_async |= is_async(each)
+        carried.append(carrier.over(each) if is_async(each) else each)
+    carrier.loop = asyncio.get_running_loop()
+    # A thread of its own: those that the loop lends may all be wanted by what carries the requests.
+    worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
+    try:
+        rust = await carrier.loop.run_in_executor(worker, _open, _urls(url), table, carried, options)
+    except BaseException:
+        worker.shutdown(wait=False)
+        raise
+    return Table(rust, batch, carrier if has_async else None, worker)
+
+
+_PATHS = ("cache", "state", "trust_root", "key_file", "anchor")
+_OPTIONS = (
+    *_PATHS,
+    "pin",
+    "in_memory",
+    "verified",
+    "fresh_keys",
+    "timeout",
+    "patience",
+    "insecure_plaintext",
+    "progress",
+)
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """What Rust is told, out of a call's arguments."""
+    options = {name: given[name] for name in _OPTIONS}
+    for name in _PATHS:
+        options[name] = None if options[name] is None else fspath(options[name])
+    options["progress"] = told(options["progress"])
+    return options
+
+
+def _open(urls: list[str], table: str, carried: list[Any], options: dict[str, Any]) -> _sotto.Table:
+    if carried and len(urls) != len(carried):
+        raise MisuseError(
+            f"{len(urls)} addresses and {len(carried)} transports", "misuse", "give a transport for each address"
+        )
+    return _sotto.connect(urls, table, carried, options)
+
+
+def _urls(url: str | Sequence[str]) -> list[str]:
+    return [url] if isinstance(url, str) else list(url)
+
+
+def _transports(transport: Any) -> list[Any]:
+    if transport is None:
+        return []
+    return [transport] if callable(transport) else list(transport)

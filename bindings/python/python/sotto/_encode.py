@@ -1,0 +1,194 @@
+"""Ordinary data in, a table that can be served out."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path as AnyPath
+from typing import Any, Union
+
+from . import _frames, _sotto
+from ._errors import MisuseError
+
+Path = Union[str, "PathLike[str]"]
+Column = Union[str, int]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What was encoded. `sotto.serve` takes it."""
+
+    dir: AnyPath
+    """The table's folder."""
+    pin: str
+    """The key that signs it, which clients pin. Its private half lies in the folder."""
+    epoch: int
+    rows: int
+    row_bytes: int
+    once_bytes: int
+    """Bytes that a client fetches before its first lookup."""
+    security_bits: float
+    failure_log2: float
+    """log2 of a bound on the probability that a lookup fails."""
+    seconds: float
+
+    def __fspath__(self) -> str:
+        return str(self.dir)
+
+
+def encode(
+    data: object,
+    out: Path,
+    *,
+    name: str | None = None,
+    key: Column | None = None,
+    value: Column | None = None,
+    row: Column | None = None,
+    start: Column | None = None,
+    end: Column | None = None,
+    keys: str = "u64",
+    block: int = 1,
+    form: str = "text",
+    format: str | None = None,
+    header: bool | None = None,
+    encoding: str | None = None,
+    row_bytes: int | None = None,
+    room: int = 0,
+    scheme: str = "simplepir",
+    lookups: int = 1000,
+    goal: str | None = None,
+    set: str | None = None,
+    verified: bool | None = None,
+    signing_key: Path | None = None,
+    again: bool = False,
+    threads: int | None = None,
+    attribution: str | None = None,
+) -> Encoded:
+    """Encodes a table into the folder `out`, to be served by `sotto.serve` or by the command `sotto serve`.
+
+    `data` is
+      * a path: a file of CSV, JSON lines or Parquet, whose columns `key` and `value` name; or of raw rows (`format="raw"`),
+      * a data frame of polars, pandas or pyarrow, likewise,
+      * a mapping of keys to values: a table that is asked by key,
+      * rows, as `bytes` or `str`: a table that is asked by row number.
+
+    With `key` the table is asked by key, in the spelling `form` says: text, domain, email, ip, sha1, sha256. With `start` and `end` it
+    is asked by any of a range of `keys`: u64, u32 or ipv4. Otherwise it is asked by row number.
+    `header`: whether the first line of a CSV file names its columns; it does if one is asked for by name.
+    `encoding`: how values of a file are written: text, hex, base64, u8, u16, u32, u64, raw.
+    `row_bytes`: the longest value there may be; `room`: how many more rows or keys updates may add.
+    `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
+    `verified`: whether rows prove themselves; `None` if that adds at most a tenth.
+    `again`: makes the next epoch of the table that is there.
+    """
+    out = AnyPath(fspath(out))
+    options: dict[str, Any] = {
+        "name": out.name if name is None else name,
+        "key": key,
+        "value": value,
+        "row": row,
+        "start": start,
+        "end": end,
+        "keys": keys,
+        "block": block,
+        "form": form,
+        "format": format,
+        "header": header,
+        "encoding": encoding or "text",
+        "row_bytes": row_bytes,
+        "room": room,
+        "scheme": scheme,
+        "lookups": lookups,
+        "goal": goal,
+        "set": set,
+        "verified": verified,
+        "signing_key": None if signing_key is None else fspath(signing_key),
+        "again": again,
+        "threads": threads,
+        "attribution": attribution,
+    }
+    if isinstance(data, (str, PathLike)):
+        return _encode(fspath(data), out, options)
+    if encoding is not None or format is not None or header is not None:
+        raise MisuseError("format, header and encoding are of files", "misuse", "leave them out: Python's types say it")
+    with tempfile.TemporaryDirectory(prefix="sotto-") as folder:
+        file = AnyPath(folder) / "data.jsonl"
+        options.update(_written(data, file, options))
+        return _encode(str(file), out, options)
+
+
+def _encode(input: str, out: AnyPath, options: dict[str, Any]) -> Encoded:
+    pin, told = _sotto.encode(input, str(out), options)
+    told = json.loads(told)
+    return Encoded(
+        dir=out,
+        pin=pin,
+        epoch=told["epoch"],
+        rows=told["rows"],
+        row_bytes=told["row_bytes"],
+        once_bytes=told["artifact_bytes"],
+        security_bits=told["security_bits"],
+        failure_log2=told["failure_log2"],
+        seconds=told["encode_seconds"] + told["seal_seconds"],
+    )
+
+
+def _written(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:
+    """Writes data as JSON lines, and gives how they are to be read."""
+    if _frames.kind(data):
+        return _write_frame(data, file, options)
+    if any(options[column] is not None for column in ("key", "value", "row", "start", "end")):
+        raise MisuseError("only files and data frames have columns", "misuse", "leave them out, or give one of those")
+    if isinstance(data, Mapping):
+        return _write(file, {"key": iter(data.keys()), "value": iter(data.values())})
+    if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
+        return _write(file, {"value": iter(data)})
+    raise TypeError(f"a table is made from a file, a data frame, a mapping or rows, not from {type(data).__name__}")
+
+
+def _write_frame(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:
+    names = _frames.columns(data)
+    wanted: dict[str, Iterator[Any]] = {}
+    for column in ("key", "row", "start", "end", "value"):
+        name = options[column]
+        if name is None:
+            continue
+        if name not in names:
+            raise MisuseError(f"there is no column {name!r}", "misuse", f"give one of {', '.join(map(str, names))}")
+        wanted[column] = iter(_frames.cells(data, name))
+    if not wanted:
+        raise MisuseError("which columns are the table's?", "misuse", "give value=..., and key=... if it is asked by key")
+    return _write(file, wanted)
+
+
+def _write(file: AnyPath, columns: dict[str, Iterator[Any]]) -> dict[str, Any]:
+    kinds: set[str] = set()
+    with open(file, "w", encoding="utf-8") as lines:
+        for cells in zip(*columns.values()):
+            line = dict(zip(columns, cells))
+            if "value" in line:
+                line["value"] = _value(line["value"], kinds)
+            try:
+                lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+            except UnicodeEncodeError:
+                raise MisuseError("there is half a character (a surrogate)", "bad-data", "give text that is valid UTF-8") from None
+            except TypeError as error:
+                raise MisuseError(str(error), "bad-data", "keys are text") from None
+    if len(kinds) > 1:
+        raise MisuseError(f"values are of several kinds: {', '.join(sorted(kinds))}", "bad-data", "give values of one kind")
+    named = {column: column for column in columns}
+    return {**named, "format": "jsonl", "encoding": kinds.pop() if kinds else "text"}
+
+
+def _value(value: Any, kinds: set[str]) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        kinds.add("base64")
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, str):
+        kinds.add("text")
+        return value
+    raise MisuseError(f"a value is bytes or str, not {type(value).__name__}", "bad-data", "write it as one of these")

@@ -1,0 +1,215 @@
+"""An open table."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import TracebackType
+from typing import Any, SupportsIndex, TypeVar, overload
+
+from . import _sotto
+from ._carry import AsyncCarrier
+from ._errors import MisuseError
+
+T = TypeVar("T")
+
+BATCH = 16
+"""Rows or keys are asked for in multiples of so many, unless said otherwise."""
+
+
+class Table:
+    """An open table: `sotto.connect` gives one.
+
+    Lookups of one table are made one after the other, whichever threads ask; those of several tables are made side by side. Work is
+    done without the interpreter's lock.
+    """
+
+    def __init__(
+        self,
+        rust: _sotto.Table,
+        batch: int,
+        carrier: AsyncCarrier | None = None,
+        worker: ThreadPoolExecutor | None = None,
+    ) -> None:
+        self._rust = rust
+        self._batch = batch
+        self._carrier = carrier
+        self._last: _sotto.Cost | None = None
+        self._worker = worker
+
+    # What is looked up.
+
+    @overload
+    def get(self, row: SupportsIndex) -> bytes: ...
+    @overload
+    def get(self, row: str) -> bytes | None: ...
+    @overload
+    def get(self, *, key: str | int) -> bytes | None: ...
+    def get(self, row: Any = None, *, key: Any = None) -> bytes | None:
+        """The row of this number; or the value of a key, `None` if the table does not have it. The server sees no difference."""
+        return self._ask([_wanted(row, key)], 1)[0]
+
+    def get_many(self, items: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
+        """Several rows, or the values of several keys, in one round.
+
+        It is filled up to a multiple of `batch`, so the server sees how many batches there were, and not how many were wanted. What
+        does not fit one request takes several. A stack hides the number by itself.
+        """
+        return self._ask(_items(items), self._batch if batch is None else batch)
+
+    def _ask(self, items: list[Any], batch: int) -> list[bytes | None]:
+        self._refuse_waiting()
+        return self._ask_here(items, batch)
+
+    def _ask_here(self, items: list[Any], batch: int) -> list[bytes | None]:
+        values, self._last = self._rust.ask(items, batch)
+        return values
+
+    def _join_here(self, keys: object, on: str, into: str, batch: int) -> _sotto.Column:
+        column, self._last = self._rust.join(keys, on, into, batch)
+        return column
+
+    def _refuse_waiting(self) -> None:
+        if self._carrier is not None:
+            raise MisuseError(
+                "this table's transport is asynchronous, and cannot be waited for here",
+                "misuse",
+                "await aget and aget_many, or connect without a transport",
+            )
+
+    # The same, to be awaited.
+
+    @overload
+    async def aget(self, row: SupportsIndex) -> bytes: ...
+    @overload
+    async def aget(self, row: str) -> bytes | None: ...
+    @overload
+    async def aget(self, *, key: str | int) -> bytes | None: ...
+    async def aget(self, row: Any = None, *, key: Any = None) -> bytes | None:
+        """As `get`."""
+        return (await self._run(partial(self._ask_here, [_wanted(row, key)], 1)))[0]
+
+    async def aget_many(self, items: Iterable[int | str], *, batch: int | None = None) -> list[bytes | None]:
+        """As `get_many`."""
+        return await self._run(
+            partial(self._ask_here, _items(items), self._batch if batch is None else batch)
+        )
+
+    async def arefresh(self) -> bool:
+        """As `refresh`."""
+        return await self._run(self._rust.refresh)
+
+    async def _run(self, call: Callable[[], T]) -> T:
+        """Runs it in a thread of this table's, while the loop goes on and carries its requests."""
+        loop = asyncio.get_running_loop()
+        if self._carrier is not None:
+            self._carrier.loop = loop
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
+        return await loop.run_in_executor(self._worker, call)
+
+    # What there is to know of it.
+
+    @property
+    def last(self) -> _sotto.Cost | None:
+        """What the last lookup cost, and what the server saw of it; `None` before the first."""
+        return self._last
+
+    @property
+    def about(self) -> _sotto.About:
+        """What the table is, as it is now."""
+        return self._rust.about()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.about.name
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return self.about.rows
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes in a row."""
+        return self.about.row_bytes
+
+    @property
+    def scheme(self) -> str:
+        """The scheme's id, such as `simplepir/1`."""
+        return self.about.scheme
+
+    @property
+    def epoch(self) -> int:
+        """Which snapshot of it is asked."""
+        return self.about.epoch
+
+    @property
+    def key_form(self) -> str | None:
+        """How its keys are spelled, such as `email`; `None` if it is asked by row number."""
+        return self.about.key_form
+
+    @property
+    def signer(self) -> str:
+        """The key that signed it: what to pin."""
+        return self.about.signer
+
+    @property
+    def trust(self) -> str:
+        """Why that key is believed: `pinned`, `remembered` or `first-use`."""
+        return self.about.trust
+
+    @property
+    def verified(self) -> bool:
+        """Whether each row is compared with what was signed."""
+        return self.about.verified
+
+    def refresh(self) -> bool:
+        """Looks for a newer epoch, and gives whether there was one. Lookups do that by themselves when the old one ends."""
+        self._refuse_waiting()
+        return self._rust.refresh()
+
+    def close(self) -> None:
+        """Closes it. Python does that by itself once nobody has it any more."""
+        self._rust.close()
+        if self._worker is not None:
+            self._worker.shutdown(wait=False)
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        about = self.about
+        asked = f"asked by {about.key_form} key" if about.key_form else "asked by row"
+        return f"<sotto.Table {about.name!r}, epoch {about.epoch}, {about.rows} rows, {asked}, {about.scheme}>"
+
+
+def _wanted(row: Any, key: Any) -> Any:
+    if (row is None) == (key is None):
+        raise TypeError("get() takes a row, or key=...: one of them")
+    return row if key is None else _key(key)
+
+
+def _key(key: Any) -> Any:
+    """A key is text. An integer is the text that it is printed as; of anything else Rust says that it is none."""
+    if isinstance(key, (str, bool)) or not hasattr(key, "__index__"):
+        return key
+    try:
+        return str(operator.index(key))
+    except ValueError:  # more digits than Python prints
+        return key
+
+
+def _items(items: Iterable[int | str]) -> list[Any]:
+    if isinstance(items, (str, bytes)):
+        raise TypeError(f"get_many() takes rows or keys, not one {type(items).__name__}: put it into a list")
+    return list(items)

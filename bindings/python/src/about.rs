@@ -1,0 +1,144 @@
+//! What a table is.
+
+use crate::fault::Fault;
+use pyo3::prelude::*;
+use sotto_catalog::{Batched, Catalog, KeyKind, TableKind, ValueKind};
+use sotto_client::stack::Batch;
+use sotto_client::{ClientError, Table, Trust};
+use sotto_core::{Budget, Error, Misuse};
+
+/// What an open table says of itself, as it is now.
+#[pyclass(frozen, module = "sotto", get_all)]
+pub(crate) struct About {
+    /// Its name.
+    name: String,
+    /// Which snapshot of it is asked.
+    epoch: u64,
+    /// How many rows it has.
+    pub(crate) rows: u64,
+    /// Bytes in a row.
+    row_bytes: u64,
+    /// The scheme's id.
+    scheme: String,
+    /// How many servers are asked.
+    servers: u32,
+    /// How it is asked: `row`, `key` or `range`.
+    kind: &'static str,
+    /// How keys are spelled, if it is asked by key: a form, or what the keys of ranges are.
+    key_form: Option<&'static str>,
+    /// What values are: `text`, `bytes` or `unsigned`.
+    pub(crate) value: &'static str,
+    /// The key that signed it.
+    signer: String,
+    /// Why that key is believed: `pinned`, `remembered` or `first-use`.
+    trust: &'static str,
+    /// Whether each row is compared with what was signed.
+    verified: bool,
+    /// Whether it is a stack, of which a round hides how much was wanted.
+    stack: bool,
+    /// The most rows or keys that one request has room for.
+    most: usize,
+    /// How many more queries there are before hints have to be made anew; `None` for any number.
+    budget: Option<u64>,
+}
+
+impl About {
+    pub(crate) fn table(table: &Table) -> Result<Self, Fault> {
+        let catalog = table.catalog();
+        let keyword = catalog.keyword().map_err(ClientError::from)?;
+        let (kind, key_form) = match &keyword {
+            Some(keyword) => ("key", Some(keyword.params().form.name())),
+            None => rows(&catalog.kind),
+        };
+        Ok(About {
+            name: catalog.table.to_string(),
+            epoch: catalog.epoch.0,
+            rows: catalog.rows,
+            kind,
+            key_form,
+            signer: table.session().public_key().to_string(),
+            trust: trust(table.trust()),
+            stack: false,
+            most: most(table)?,
+            ..About::of(table, catalog)
+        })
+    }
+
+    pub(crate) fn stack(batch: &Batch) -> Result<Self, Fault> {
+        let (stack, layers) = (batch.stack(), batch.layers());
+        let none = || ClientError::from(Error::from(Misuse::Rule("a stack has a table")));
+        let table = stack.tables().first().ok_or_else(none)?;
+        let (kind, key_form) = match layers {
+            Batched::Keys(keys) => ("key", Some(keys.0.keyword().params().form.name())),
+            Batched::Rows { kind, .. } => rows(kind),
+        };
+        let document = stack.document();
+        Ok(About {
+            name: document.stack.to_string(),
+            epoch: document.epoch.0,
+            rows: layers.code().sizes().rows,
+            kind,
+            key_form,
+            signer: stack.public_key().to_string(),
+            trust: trust(stack.trust()),
+            stack: true,
+            most: layers.most(),
+            ..About::of(table, table.catalog())
+        })
+    }
+
+    /// What one table says.
+    fn of(table: &Table, catalog: &Catalog) -> Self {
+        About {
+            name: String::new(),
+            epoch: 0,
+            rows: 0,
+            row_bytes: catalog.row_bytes,
+            scheme: catalog.scheme.clone(),
+            servers: catalog.servers,
+            kind: "row",
+            key_form: None,
+            value: value(catalog.value),
+            signer: String::new(),
+            trust: "",
+            verified: catalog.rows_root.path.is_some(),
+            stack: false,
+            most: 0,
+            budget: match table.budget() {
+                Budget::Unlimited => None,
+                Budget::Left(left) => Some(left),
+            },
+        }
+    }
+}
+
+/// The most rows or keys that one request of a table has room for.
+pub(crate) fn most(table: &Table) -> Result<usize, Fault> {
+    let keyword = table.catalog().keyword().map_err(ClientError::from)?;
+    Ok(table.session().max_rows() / keyword.map_or(1, |keyword| keyword.params().probes.max(1) as usize))
+}
+
+fn rows(kind: &TableKind) -> (&'static str, Option<&'static str>) {
+    match kind {
+        TableKind::Range { key: KeyKind::Ipv4, .. } => ("range", Some("ipv4")),
+        TableKind::Range { key: KeyKind::U32, .. } => ("range", Some("u32")),
+        TableKind::Range { .. } => ("range", Some("u64")),
+        _ => ("row", None),
+    }
+}
+
+fn value(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Text => "text",
+        ValueKind::Unsigned => "unsigned",
+        _ => "bytes",
+    }
+}
+
+fn trust(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Pinned => "pinned",
+        Trust::Remembered => "remembered",
+        Trust::FirstUse => "first-use",
+    }
+}

@@ -1,0 +1,32 @@
+//! Benchmarks, as `sotto bench` runs them.
+
+use crate::fault::{Fault, work};
+use pyo3::prelude::*;
+use sotto_bench::Options;
+use std::path::PathBuf;
+
+/// Runs a definition, by its name or from a file, and gives the report as JSON.
+#[pyfunction]
+pub(crate) fn bench(
+    py: Python<'_>,
+    definition: PathBuf,
+    threads: Option<usize>,
+    quick: bool,
+    full: bool,
+    scratch: Option<PathBuf>,
+    told: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    work(py, move || {
+        let definition = sotto_bench::load(&definition).map_err(sotto_bench::BenchError::from)?;
+        let options = Options { threads, quick, full, commit: None, scratch };
+        let report = sotto_bench::run(&definition, &options, &|at| {
+            let Some(told) = &told else { return };
+            Python::try_attach(|py| {
+                if let Err(error) = told.call1(py, (at.to_string(), at.done, at.total)) {
+                    error.write_unraisable(py, Some(told.bind(py)));
+                }
+            });
+        });
+        Ok(report.map_err(Fault::from)?.json())
+    })
+}

@@ -1,0 +1,220 @@
+//! What a lookup cost, and what it told the server.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sotto_client::Table;
+use sotto_client::stack::Batch;
+use sotto_client::table::{LookupStats, Stats};
+use std::time::Duration;
+
+/// What a lookup cost. Bytes are those of bodies, to and from all servers.
+#[pyclass(frozen, module = "sotto")]
+#[derive(Default)]
+pub(crate) struct Cost {
+    /// The epoch that was asked.
+    #[pyo3(get)]
+    epoch: u64,
+    /// How many rows or keys were wanted.
+    #[pyo3(get)]
+    wanted: usize,
+    /// How many rows were asked for, those included that fill a round up.
+    #[pyo3(get)]
+    lookups: usize,
+    /// Requests, to each server.
+    #[pyo3(get)]
+    rounds: usize,
+    /// Bytes sent.
+    #[pyo3(get)]
+    up: u64,
+    /// Bytes received.
+    #[pyo3(get)]
+    down: u64,
+    /// Bytes sent before the first lookup: keys.
+    #[pyo3(get)]
+    once_up: u64,
+    /// Bytes received before the first lookup: the catalog, the hint.
+    #[pyo3(get)]
+    once_down: u64,
+    /// Seconds that Rust took for all of it.
+    #[pyo3(get)]
+    total: f64,
+    /// Seconds for making the queries.
+    #[pyo3(get)]
+    query: f64,
+    /// Seconds from the first byte sent to the last received.
+    #[pyo3(get)]
+    round_trip: f64,
+    /// Seconds for reading the answers.
+    #[pyo3(get)]
+    recover: f64,
+    /// Seconds that the slowest server says its passes took, if it says so.
+    #[pyo3(get)]
+    server: Option<f64>,
+    /// Seconds that it says requests waited for them.
+    #[pyo3(get)]
+    queued: Option<f64>,
+    /// Rows that the servers saw opened, in a symmetric table.
+    #[pyo3(get)]
+    opened: u64,
+    /// What the servers saw, in words.
+    #[pyo3(get)]
+    leakage: String,
+    seen: Vec<u8>,
+}
+
+/// Whom a table's lookups are seen by, and what is known of them anyway.
+pub(crate) struct Seen<'a> {
+    /// The table's name.
+    pub(crate) table: &'a str,
+    /// How many servers there are.
+    pub(crate) servers: u32,
+    /// Whether it is a stack, of which every round looks the same.
+    pub(crate) is_stack: bool,
+    /// Whether clients have keys of their own, by which the server knows their requests again.
+    pub(crate) has_keys: bool,
+    /// Whether rounds were filled up.
+    pub(crate) hides_count: bool,
+}
+
+impl Cost {
+    /// Nothing yet, for so much that is wanted.
+    pub(crate) fn of(wanted: usize) -> Self {
+        Cost { wanted, ..Cost::default() }
+    }
+
+    /// Counts the time of a round.
+    pub(crate) fn add_time(&mut self, time: Duration) {
+        self.rounds += 1;
+        self.total += time.as_secs_f64();
+    }
+
+    /// Counts a round of a table.
+    pub(crate) fn add_table(&mut self, table: &Table) {
+        if let Some(last) = table.last() {
+            self.add(last, Times::of(last));
+        }
+    }
+
+    /// Counts a round of a stack, whose tables are asked at the same time.
+    pub(crate) fn add_stack(&mut self, batch: &Batch) {
+        let mut slowest = Times::default();
+        for last in batch.stack().tables().iter().filter_map(Table::last) {
+            slowest = slowest.max(&Times::of(last));
+            self.add(last, Times::default());
+        }
+        self.take(slowest);
+        self.epoch = batch.stack().document().epoch.0;
+    }
+
+    fn add(&mut self, last: &LookupStats, times: Times) {
+        self.epoch = last.epoch.0;
+        self.lookups += last.rows;
+        self.up += last.up;
+        self.down += last.down;
+        if let Some(opened) = last.evaluations {
+            self.opened += u64::from(opened.count);
+            self.up += opened.up;
+            self.down += opened.down;
+        }
+        self.take(times);
+        if self.seen.is_empty() {
+            self.seen.clone_from(&last.seen);
+        }
+    }
+
+    fn take(&mut self, times: Times) {
+        self.query += times.query.as_secs_f64();
+        self.round_trip += times.round_trip.as_secs_f64();
+        self.recover += times.recover.as_secs_f64();
+        let add = |sum: &mut Option<f64>, time: Option<Duration>| {
+            if let Some(time) = time {
+                *sum = Some(sum.unwrap_or(0.0) + time.as_secs_f64());
+            }
+        };
+        add(&mut self.server, times.server);
+        add(&mut self.queued, times.queued);
+    }
+
+    /// Counts what openings took so far.
+    pub(crate) fn add_once(&mut self, stats: &Stats) {
+        for traffic in [stats.catalog, stats.artifacts, stats.keys, stats.orders, stats.streams] {
+            self.once_up += traffic.up;
+            self.once_down += traffic.down;
+        }
+    }
+
+    /// Says what the servers saw.
+    pub(crate) fn tell(mut self, seen: &Seen<'_>) -> Self {
+        let &Seen { table, servers, is_stack, has_keys, hides_count } = seen;
+        let who = if servers > 1 { format!("Each of {servers} servers") } else { "The server".to_owned() };
+        let requests = match self.rounds {
+            1 => "one request".to_owned(),
+            rounds => format!("{rounds} requests"),
+        };
+        let rows = match (is_stack, self.lookups) {
+            (true, _) => "to every table of the stack".to_owned(),
+            (_, 1) => "for one row of".to_owned(),
+            (_, rows) => format!("for {rows} rows of"),
+        };
+        let count = if hides_count { ", nor how many of those were" } else { "" };
+        let mut told = format!(
+            "{who} saw {requests} {rows} {table}, epoch {}, from this address at this time. It did not see which rows or \
+             keys were wanted{count}, nor whether the table has them",
+            self.epoch
+        );
+        if servers > 1 {
+            told.push_str(", as long as the servers do not put together what they saw");
+        }
+        told.push('.');
+        if has_keys {
+            told.push_str(" It knows requests under the same keys for one client's.");
+        }
+        if self.opened > 0 {
+            told.push_str(&format!(" It also saw that {} rows were opened, and not which.", self.opened));
+        }
+        self.leakage = told;
+        self
+    }
+}
+
+/// Where the time of a round went.
+#[derive(Default)]
+struct Times {
+    query: Duration,
+    round_trip: Duration,
+    recover: Duration,
+    server: Option<Duration>,
+    queued: Option<Duration>,
+}
+
+impl Times {
+    fn of(last: &LookupStats) -> Self {
+        let timing = last.timing();
+        Times {
+            query: last.query,
+            round_trip: last.round_trip,
+            recover: last.recover + last.evaluations.map_or(Duration::ZERO, |opened| opened.time),
+            server: timing.map(|timing| timing.pass),
+            queued: timing.map(|timing| timing.queue),
+        }
+    }
+
+    fn max(&self, other: &Times) -> Times {
+        Times {
+            query: self.query.max(other.query),
+            round_trip: self.round_trip.max(other.round_trip),
+            recover: self.recover.max(other.recover),
+            server: self.server.max(other.server),
+            queued: self.queued.max(other.queued),
+        }
+    }
+}
+
+#[pymethods]
+impl Cost {
+    /// The first bytes of the first query, as the first server saw them.
+    #[getter]
+    fn seen<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.seen)
+    }
+}

@@ -1,0 +1,213 @@
+//! Files in, a table out.
+
+use crate::fault::{self, Fault, work};
+use pyo3::prelude::*;
+use sotto_catalog::{KeyKind, TableName, ValueKind};
+use sotto_client::ClientError;
+use sotto_core::{Goal, SchemeEntry};
+use sotto_db::ingest::{
+    Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout, RangeOptions,
+    ValueOptions,
+};
+use sotto_db::{DbError, EncodeOptions, EncodeSummary, IngestOptions, TableDir, Verified};
+use sotto_layers::keyword::Form;
+use sotto_prg::{PublicSeed, SystemRng};
+use std::path::{Path, PathBuf};
+
+/// A column, by its number from 1 on or by its name.
+#[derive(FromPyObject)]
+pub(crate) enum Named {
+    Number(usize),
+    Name(String),
+}
+
+/// What `sotto.encode` says, all of it by name.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Options {
+    name: String,
+    format: Option<String>,
+    header: Option<bool>,
+    key: Option<Named>,
+    value: Option<Named>,
+    row: Option<Named>,
+    start: Option<Named>,
+    end: Option<Named>,
+    keys: String,
+    block: u64,
+    form: String,
+    encoding: String,
+    row_bytes: Option<usize>,
+    room: u64,
+    scheme: String,
+    lookups: u64,
+    goal: Option<String>,
+    set: Option<String>,
+    verified: Option<bool>,
+    signing_key: Option<PathBuf>,
+    again: bool,
+    threads: Option<usize>,
+    attribution: Option<String>,
+}
+
+/// Encodes a file as the next epoch of the table in a folder. Gives the publisher's key, and what was encoded as JSON.
+#[pyfunction]
+pub(crate) fn encode(
+    py: Python<'_>,
+    input: PathBuf,
+    out: PathBuf,
+    options: Options,
+) -> PyResult<(String, String)> {
+    work(py, move || {
+        let name = fault::name(&options.name)?;
+        let entry = scheme(&options.scheme)?;
+        let goal = goal(options.goal.as_deref())?;
+        let layout = options.layout(entry, goal, options.file_is_raw())?;
+        let source = IngestOptions { file: file(options.format.as_deref(), options.header)?, layout };
+        // A mistyped input should not leave a directory behind.
+        let missing = |source| DbError::Io { what: "reading", path: input.clone(), source };
+        std::fs::metadata(&input).map_err(missing)?;
+        let is_new = !out.exists();
+        let encoded = options.encode(entry, goal, name, &source, &input, &out);
+        if encoded.is_err() && is_new {
+            // What led here is the error to report, not that its traces cannot be removed.
+            let _ = std::fs::remove_dir_all(&out);
+        }
+        let (key, summary) = encoded?;
+        let told = serde_json::to_string(&summary).map_err(|error| Fault::misuse(error.to_string(), ""))?;
+        Ok((key, told))
+    })
+}
+
+impl Options {
+    fn encode(
+        &self,
+        entry: &'static SchemeEntry,
+        goal: Goal,
+        name: TableName,
+        source: &IngestOptions,
+        input: &Path,
+        out: &Path,
+    ) -> Result<(String, EncodeSummary), Fault> {
+        let silent = &sotto_db::progress::silent;
+        let dir = TableDir::create(out)?;
+        let lock = dir.lock()?;
+        if dir.latest()?.is_some() && !self.again {
+            let message = format!("{}: there is a table here", out.display());
+            return Err(Fault::misuse(
+                message,
+                "say again=True to make its next epoch, or give another folder",
+            ));
+        }
+        let found = sotto_db::ingest(input, source, out, silent)?;
+        let key = dir.signing_key(self.signing_key.as_deref(), &mut rng()?)?;
+        let is_index = !matches!(source.layout, Layout::Keyword(_) | Layout::Range(_));
+        let options = EncodeOptions {
+            kind: found.kind,
+            value: found.value,
+            layers: found.layers,
+            // Keys have their room in the layout.
+            room: if is_index { self.room } else { 0 },
+            lookups_per_client: self.lookups,
+            goal,
+            set: self.set.clone(),
+            verified: match self.verified {
+                Some(true) => Verified::Yes,
+                Some(false) => Verified::No,
+                None => Verified::IfCheap,
+            },
+            threads: self.threads,
+            attribution: self.attribution.clone(),
+            ..EncodeOptions::new(name, &key)
+        };
+        let summary = sotto_db::encode_table(entry, found.table.as_ref(), &lock, &options, silent)?;
+        lock.keep_origin(&found.origin)?;
+        Ok((key.public().to_string(), summary))
+    }
+
+    fn file_is_raw(&self) -> bool {
+        self.format.as_deref() == Some("raw")
+    }
+
+    fn layout(&self, entry: &'static SchemeEntry, goal: Goal, is_raw: bool) -> Result<Layout, Fault> {
+        let encoding: Encoding =
+            self.encoding.parse().map_err(|why| Fault::misuse(why, "give another encoding"))?;
+        let values = ValueOptions { encoding, width: self.row_bytes, null: None };
+        let column = |named: &Option<Named>| named.as_ref().map(column);
+        if is_raw {
+            let fix = "give row_bytes";
+            let row_bytes = self.row_bytes.ok_or_else(|| Fault::misuse("how wide are the rows?", fix))?;
+            let value = if encoding == Encoding::Text { ValueKind::Bytes } else { encoding.kind() };
+            return Ok(Layout::Raw { row_bytes, value });
+        }
+        if let Some(key) = column(&self.key) {
+            let form: Form = self.form.parse().map_err(|why| Fault::misuse(why, "give another form"))?;
+            let (lookups_per_client, set) = (self.lookups, self.set.clone());
+            let costing = Some(Costing { entry, lookups_per_client, goal, set });
+            let (value, room) = (column(&self.value), self.room);
+            let seed = PublicSeed::fresh(&mut rng()?);
+            let (probes, slots) = (None, None);
+            return Ok(Layout::Keyword(KeywordOptions {
+                key,
+                form,
+                value,
+                values,
+                room,
+                probes,
+                slots,
+                costing,
+                seed,
+            }));
+        }
+        let fix = "give value, the name of a column or its number from 1 on";
+        let value = column(&self.value).ok_or_else(|| Fault::misuse("which column has the values?", fix))?;
+        let (Some(start), Some(end)) = (column(&self.start), column(&self.end)) else {
+            return Ok(Layout::Index(IndexOptions { value, row: column(&self.row), values }));
+        };
+        let key = match self.keys.as_str() {
+            "ipv4" => KeyKind::Ipv4,
+            "u32" => KeyKind::U32,
+            "u64" => KeyKind::U64,
+            other => {
+                return Err(Fault::misuse(
+                    format!("{other}: keys of ranges are ipv4, u32 or u64"),
+                    "give one",
+                ));
+            }
+        };
+        Ok(Layout::Range(RangeOptions { start, end, value, values, ..RangeOptions::new(key, self.block) }))
+    }
+}
+
+fn column(named: &Named) -> Column {
+    match named {
+        Named::Number(number) => Column::Number(*number),
+        Named::Name(name) => Column::Name(name.clone()),
+    }
+}
+
+fn file(format: Option<&str>, header: Option<bool>) -> Result<FileOptions, Fault> {
+    let parse = |text: &str| text.parse::<Format>().map_err(|why| Fault::misuse(why, "give another format"));
+    let format = format.filter(|format| *format != "raw").map(parse).transpose()?;
+    Ok(FileOptions { format, header, ..FileOptions::default() })
+}
+
+/// A scheme by its id, or by its name alone: the last of its versions.
+fn scheme(id: &str) -> Result<&'static SchemeEntry, Fault> {
+    let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
+    let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
+    let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
+    let none = || Fault::misuse(format!("there is no scheme {id:?}"), format!("give one of {}", known()));
+    sotto_registry::find(id).or_else(last).ok_or_else(none)
+}
+
+fn goal(name: Option<&str>) -> Result<Goal, Fault> {
+    let Some(name) = name else { return Ok(Goal::default()) };
+    let known = || Goal::ALL.map(Goal::name).join(", ");
+    let none = || Fault::misuse(format!("there is no goal {name:?}"), format!("give one of {}", known()));
+    Goal::ALL.into_iter().find(|goal| goal.name() == name).ok_or_else(none)
+}
+
+fn rng() -> Result<SystemRng, Fault> {
+    sotto_prg::system_rng().map_err(|error| ClientError::from(error).into())
+}

@@ -1,0 +1,96 @@
+//! A server in this process, for notebooks and tests.
+
+use crate::fault::{Fault, work};
+use pyo3::prelude::*;
+use sotto_db::StackDir;
+use sotto_server::{Config, Running, TableConfig};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// How long requests in flight are waited for at the end, in seconds.
+const DRAIN_SECONDS: u64 = 2;
+
+/// A running server.
+#[pyclass(frozen, module = "sotto._sotto")]
+pub(crate) struct Server {
+    running: Mutex<Option<Running>>,
+    /// Where clients connect.
+    #[pyo3(get)]
+    url: String,
+    /// Where health and metrics are.
+    #[pyo3(get)]
+    admin_url: String,
+    /// Its tables, by name.
+    #[pyo3(get)]
+    tables: Vec<String>,
+}
+
+/// Starts a server of tables and stacks, each in its folder. Port 0 takes a free one.
+#[pyfunction]
+pub(crate) fn serve(
+    py: Python<'_>,
+    dirs: Vec<PathBuf>,
+    host: String,
+    port: u16,
+    role: u8,
+    state: Option<PathBuf>,
+    threads: usize,
+) -> PyResult<Server> {
+    let running = work(py, || {
+        let address = |text: &str| {
+            let fix = "give an address of this machine, such as 127.0.0.1";
+            text.parse::<IpAddr>().map_err(|_| Fault::misuse(format!("{text} is no IP address"), fix))
+        };
+        let (stacks, dirs): (Vec<_>, Vec<_>) =
+            dirs.into_iter().partition(|dir| StackDir::find(dir).is_some());
+        let tables = dirs.into_iter().map(|dir| TableConfig { dir: Some(dir), ..TableConfig::default() });
+        let listen = address(&host)?;
+        let config = Config {
+            listen: SocketAddr::new(listen, port),
+            admin_listen: SocketAddr::new(address("127.0.0.1")?, 0),
+            tables: tables.collect(),
+            stacks,
+            role,
+            state,
+            threads,
+            drain_seconds: DRAIN_SECONDS,
+            ..Config::default()
+        };
+        Ok(sotto_server::Server::start(&config)?)
+    })?;
+    let scheme = if running.is_https { "https" } else { "http" };
+    let (url, admin_url) = (format!("{scheme}://{}", running.public), format!("http://{}", running.admin));
+    let tables = running.tables().into_iter().map(|(name, _)| name).collect();
+    Ok(Server { running: Mutex::new(Some(running)), url, admin_url, tables })
+}
+
+#[pymethods]
+impl Server {
+    /// Looks for new epochs now. Gives whether any table changed.
+    fn reload(&self, py: Python<'_>) -> PyResult<bool> {
+        work(py, || {
+            let running = self.running.lock().ok();
+            let closed = || Fault::misuse("the server has ended", "start another, with sotto.serve");
+            Ok(running.as_deref().and_then(Option::as_ref).ok_or_else(closed)?.reload())
+        })
+    }
+
+    /// Finishes what is in flight, and ends.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        work(py, || {
+            let running = self.running.lock().ok().and_then(|mut running| running.take());
+            if let Some(running) = running {
+                running.shutdown();
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let running = self.running.get_mut().ok().and_then(Option::take);
+        Python::try_attach(|py| py.detach(move || drop(running)));
+    }
+}

@@ -1,0 +1,123 @@
+"""Tables out of ordinary data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sotto
+
+
+def looked_up(encoded: sotto.Encoded, items: list[Any]) -> list[bytes | None]:
+    with sotto.serve(encoded) as server:
+        return server.connect(encoded.dir.name, encoded.pin).get_many(items)
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("email,phone\nann@example.com,555-0101\nbob@example.com,555-0102\n")
+    people = sotto.encode(file, tmp_path / "people", key="email", value="phone", form="email", row_bytes=12, room=10)
+    assert looked_up(people, ["Ann@Example.com", "zoe@example.com"]) == [b"555-0101", None]
+    by_row = sotto.encode(file, tmp_path / "rows", value=2, header=True)
+    assert looked_up(by_row, [0, 1]) == [b"555-0101", b"555-0102"]
+    ranges = tmp_path / "ranges.csv"
+    ranges.write_text("first,last,who\n1.0.0.0,1.0.0.255,AU\n8.8.0.0,8.8.255.255,US\n")
+    countries = sotto.encode(ranges, tmp_path / "ip", start="first", end="last", value="who", keys="ipv4", block=65536)
+    assert looked_up(countries, ["8.8.8.8", "1.0.0.1"])[0] == b"US"
+    raw = tmp_path / "hashes.bin"
+    raw.write_bytes(bytes(range(256)) * 4)
+    hashes = sotto.encode(raw, tmp_path / "hashes", format="raw", row_bytes=32)
+    assert (hashes.rows, hashes.row_bytes) == (32, 32)
+    assert looked_up(hashes, [1]) == [bytes(range(32, 64))]
+
+
+@pytest.mark.parametrize("package", ["polars", "pandas", "pyarrow"])
+def test_frames(tmp_path: Path, package: str) -> None:
+    made = pytest.importorskip(package)
+    columns: dict[str, list[Any]] = {"mail": ["a@x.y", "b@x.y"], "secret": [b"\x00\x01", b"long\xff"], "name": ["Ann", "Bob"]}
+    frame = made.table(columns) if package == "pyarrow" else made.DataFrame(columns)
+    by_key = sotto.encode(frame, tmp_path / "bykey", key="mail", value="secret", form="email")
+    assert looked_up(by_key, ["a@X.y", "b@x.y", "c@x.y"]) == [b"\x00\x01", b"long\xff", None]
+    by_row = sotto.encode(frame, tmp_path / "byrow", value="name")
+    assert looked_up(by_row, [1, 0]) == [b"Bob", b"Ann"]
+    with pytest.raises(sotto.MisuseError, match="no column"):
+        sotto.encode(frame, tmp_path / "none", value="nothing")
+
+
+def test_python(tmp_path: Path) -> None:
+    rows = sotto.encode([b"a", b"", b"\x00" * 9], tmp_path / "rows")
+    assert looked_up(rows, [0, 1, 2]) == [b"a", b"", b"\x00" * 9]
+    assert looked_up(sotto.encode({"ä": "ö"}, tmp_path / "text"), ["a\u0308"]) == ["ö".encode()]
+
+
+@pytest.mark.parametrize("scheme", ["fspiral", "spiral/1", "ypir-sp"])
+def test_schemes(tmp_path: Path, scheme: str) -> None:
+    encoded = sotto.encode((row.to_bytes(8, "big") for row in range(2000)), tmp_path / "rows", scheme=scheme)
+    assert encoded.security_bits >= 128 and encoded.failure_log2 <= -40
+    assert looked_up(encoded, [1999]) == [(1999).to_bytes(8, "big")]
+
+
+def test_two_servers(tmp_path: Path) -> None:
+    encoded = sotto.encode((bytes([row % 251] * 32) for row in range(1000)), tmp_path / "two", scheme="dpf")
+    with sotto.serve(encoded) as first, sotto.serve(encoded, role=1) as second:
+        table = sotto.connect([first.url, second.url], "two", encoded.pin)
+        assert table.get(700) == bytes([700 % 251] * 32)
+        assert table.last is not None
+        assert "Each of 2 servers" in table.last.leakage and "put together" in table.last.leakage
+        with pytest.raises(sotto.MisuseError):
+            sotto.connect(first.url, "two", encoded.pin)
+
+
+def test_hints_that_are_used_up(tmp_path: Path) -> None:
+    encoded = sotto.encode((bytes([row % 251] * 32) for row in range(1000)), tmp_path / "spent", scheme="s3pir")
+    with sotto.serve(encoded) as server:
+        with pytest.raises(sotto.MisuseError, match="state") as raised:
+            server.connect("spent", encoded.pin)
+        assert raised.value.code == "state-needed"
+        told: list[str] = []
+        with server.connect(
+            "spent", encoded.pin, in_memory=True, progress=lambda stage, done, total: told.append(stage)
+        ) as table:
+            assert table.get(3) == bytes([3] * 32)
+            assert table.about.budget is not None
+        assert "rows" in told and "ready" in told
+
+
+@pytest.mark.parametrize(
+    "data,kind",
+    [(3, TypeError), (b"bytes", TypeError), ([1, 2], sotto.MisuseError), (["a", b"b"], sotto.MisuseError), ([], sotto.Error)],
+)
+def test_data_that_is_none(tmp_path: Path, data: Any, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        sotto.encode(data, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"scheme": "no/1"}, {"form": "no"}, {"goal": "no"}, {"name": "No Name"}, {"row_bytes": 1}, {"set": "no"}],
+)
+def test_options_that_are_none(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(sotto.Error):
+        sotto.encode({"a": "long"}, tmp_path / "none", **options)
+    assert not (tmp_path / "none").exists()
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(sotto.StorageError):
+        sotto.encode(tmp_path / "missing.csv", tmp_path / "none", value=1)
+    file = tmp_path / "bad.jsonl"
+    file.write_text('{"v": "a"}\n{"v": 3.5}\n')
+    with pytest.raises(sotto.MisuseError, match="bad.jsonl"):
+        sotto.encode(file, tmp_path / "none", value="v")
+    with pytest.raises(sotto.MisuseError, match="surrogate"):
+        sotto.encode({"\ud800": "a"}, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_table_is_not_replaced_by_mistake(tmp_path: Path) -> None:
+    sotto.encode({"a": "1"}, tmp_path / "table")
+    with pytest.raises(sotto.MisuseError, match="again=True"):
+        sotto.encode({"a": "2"}, tmp_path / "table")
