@@ -8,8 +8,8 @@ use sotto_math::matrix::PanelLayout;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Writes the weights and masks of some groups, those that are written [`together`](Packed::together) each. The matrix of this layout
-/// begins at a place, and they lie behind it.
+/// Writes the weights and masks of some groups, those that are written [`together`](Packed::together) each. The matrix of
+/// this layout begins at a place, and they lie behind it.
 ///
 /// # Errors
 /// As [`Packed::write`].

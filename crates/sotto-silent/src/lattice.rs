@@ -53,8 +53,8 @@ pub const fn groups(record_bytes: u64) -> u64 {
     record_bytes.div_ceil(GROUP_BYTES as u64)
 }
 
-/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 2046 uniform ones do not either: that is
-/// nearly ten standard deviations.
+/// Bytes of a weight of packing: less than 256 digits of 16 bits never add up to more, and 2046 uniform ones do not either:
+/// that is nearly ten standard deviations.
 pub const WEIGHT_BYTES: usize = 3;
 
 /// Coefficients of a packing key.

@@ -105,12 +105,12 @@ impl Packed {
         KEY_WORDS / TOGETHER
     }
 
-    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the masks of a group's numbers, and `step`
-    /// hears of [`steps`](Self::steps) steps. Memory is 140 MiB for each of these groups.
+    /// Writes the weights and masks of groups, from `start` of a section on. `samples` makes the masks of a group's numbers,
+    /// and `step` hears of [`steps`](Self::steps) steps. Memory is 140 MiB for each of these groups.
     ///
     /// # Errors
-    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no more likely than that digits were
-    /// guessed; storage errors.
+    /// Those of `samples`; [`Misuse::Rule`] if a weight takes more than three bytes, which is no more likely than that digits
+    /// were guessed; storage errors.
     pub fn write(
         &self,
         groups: Range<usize>,
@@ -173,8 +173,8 @@ impl Packed {
         [weights, weights + self.groups.last_bytes()]
     }
 
-    /// Keys whose bodies were cut off: a coefficient stands for the middle of what it may have been, or half less. `None` if they are no
-    /// keys.
+    /// Keys whose bodies were cut off: a coefficient stands for the middle of what it may have been, or half less. `None` if
+    /// they are no keys.
     pub fn keys(&self, keys: &[Vec<u128>]) -> Option<Keys> {
         let (ring, dropped) = (self.ring(), Q_BITS.saturating_sub(self.bits.keys));
         let (first, last) = keys.split_at_checked(KEY_WORDS / N)?;
@@ -289,8 +289,8 @@ fn words(bytes: &[u8], first: usize, count: usize, width: u32) -> Vec<Vec<u64>> 
     polynomials.map(|bytes| bits::unpack_words(bytes, width, N).unwrap_or_else(|| vec![0; N])).collect()
 }
 
-/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of each byte
-/// there are the sums of all planes.
+/// Products of numbers of so many signed bytes with words of so many planes, of which low bits were dropped, modulo q: of
+/// each byte there are the sums of all planes.
 pub fn residues(ring: &Ring, sums: &[i64], [bytes, planes]: [usize; 2], dropped: u32) -> Vec<u64> {
     let q = ring.q();
     let horner = |x: i128, next: i128| (x << 8) + next;

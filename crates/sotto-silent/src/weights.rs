@@ -65,7 +65,8 @@ impl Weighing {
         })
     }
 
-    /// What many queries' keys, whose coefficients are [words](crate::vector::Encryption::key) as they are sent, add to the bodies of all groups' numbers, in one pass over the weights.
+    /// What many queries' keys, whose coefficients are [words](crate::vector::Encryption::key) as they are sent, add to the
+    /// bodies of all groups' numbers, in one pass over the weights.
     pub fn bodies(&self, image: &[u8], keys: &[QueryPlanes]) -> Vec<Vec<u64>> {
         let planes = self.bits.keys.div_ceil(8) as usize;
         let sums = times(image, &self.layout, keys, planes, scan_planes);

@@ -1,6 +1,6 @@
-//! Both layers are written: the records, what packs each block, and what packs the masks of that. Where bytes change, so do the
-//! weights and the mask of their block, and all weights of the second layer. Queries do not depend on the table, so clients notice
-//! nothing.
+//! Both layers are written: the records, what packs each block, and what packs the masks of that. Where bytes change, so do
+//! the weights and the mask of their block, and all weights of the second layer. Queries do not depend on the table, so
+//! clients notice nothing.
 
 use crate::InspireTwo;
 use crate::params::Params;

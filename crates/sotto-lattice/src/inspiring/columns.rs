@@ -1,16 +1,17 @@
 //! What keys add to the bodies of samples, as a product of integers: [`Weights`](super::Weights) by transforms, for many samples.
 //!
-//! All switches but the one that joins two lists, which has a key of its own, add up to a linear function of the coefficients of the
-//! key of `X -> X^5`. What `X^m` of its body `y_l` counts is the polynomial
+//! All switches but the one that joins two lists, which has a key of its own, add up to a linear function of the coefficients
+//! of the key of `X -> X^5`. What `X^m` of its body `y_l` counts is the polynomial
 //!
 //! ```text
 //! B_lm(X) = sum_h X^(m h) d_hl(X)
 //! ```
 //!
-//! over the images `h` of that key. Its coefficients are sums of digits: three bytes each, where a digit in slots takes 6.4. In the
-//! slot of `psi^e` it is `sum_f psi^(m f) d_(f/e)l(psi^e)` over the odd exponents `f`: a transform for each slot gives it there for
-//! all `m`, and one for each `m` gives its coefficients. Of fewer than `n` samples the projection onto powers of `Y` is wanted, which
-//! has in each of its slots the mean of what `B_lm` has in some; these have different `f`, and one transform takes them together.
+//! over the images `h` of that key. Its coefficients are sums of digits: three bytes each, where a digit in slots takes 6.4.
+//! In the slot of `psi^e` it is `sum_f psi^(m f) d_(f/e)l(psi^e)` over the odd exponents `f`: a transform for each slot gives
+//! it there for all `m`, and one for each `m` gives its coefficients. Of fewer than `n` samples the projection onto powers of
+//! `Y` is wanted, which has in each of its slots the mean of what `B_lm` has in some; these have different `f`, and one
+//! transform takes them together.
 
 use super::{Descent, Inspiring, Step};
 use crate::ring::Level;
@@ -72,8 +73,8 @@ impl<'a> Columns<'a> {
         Columns { packing, values, last, mask: descent.finish() }
     }
 
-    /// Puts columns of one digit, from `first` on, as many as there is room for: what coefficients `first..` of a key count in the
-    /// body of each sample.
+    /// Puts columns of one digit, from `first` on, as many as there is room for: what coefficients `first..` of a key count
+    /// in the body of each sample.
     ///
     /// # Panics
     /// If there are no such columns, or `out` is not room for whole ones.
@@ -97,8 +98,8 @@ impl<'a> Columns<'a> {
 }
 
 impl Inspiring {
-    /// What the switch that joins two lists adds to bodies, coefficient by coefficient: its digits, and the key of `X -> X^-1`, both in
-    /// slots.
+    /// What the switch that joins two lists adds to bodies, coefficient by coefficient: its digits, and the key of `X ->
+    /// X^-1`, both in slots.
     ///
     /// # Panics
     /// If these are not `n` slots each.
@@ -114,8 +115,8 @@ impl Inspiring {
     }
 }
 
-/// Places the digits of some switches of a list, from one on: in the row of what a slot of `psi^e` belongs to, those of `h` come to
-/// `-e h`, since the transform that follows takes powers of the inverse.
+/// Places the digits of some switches of a list, from one on: in the row of what a slot of `psi^e` belongs to, those of `h`
+/// come to `-e h`, since the transform that follows takes powers of the inverse.
 fn place([n, rows]: [usize; 2], (swapped, to): (bool, usize), ahead: &[u64], values: &mut [u64]) {
     let half = n / 2;
     for (digit, values) in values.chunks_exact_mut(rows * n).enumerate() {
