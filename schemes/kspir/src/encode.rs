@@ -29,15 +29,31 @@ pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result
         return Err(Misuse::Rule("the records have the shape the parameters were chosen for").into());
     }
     out.reserve(Section::Resident, params.image_bytes())?;
+    write_blocks(params, rows, out, |_| true)?;
+    copy(params, rows, out)
+}
+
+/// Writes the plaintexts of some blocks, and of those whose plaintexts share lines with them.
+///
+/// # Errors
+/// Those of `rows`; storage errors.
+pub(crate) fn write_blocks(
+    params: &Params,
+    rows: &dyn Rows,
+    out: &dyn Sink,
+    wanted: impl Fn(Range<usize>) -> bool,
+) -> Result<()> {
+    let grid = &params.grid;
     let layout = layout(grid)?;
     let words = words(params)?;
     let mut strips: Vec<Strip> = strips(&layout).collect();
     // One after the other those of the same columns, which are made of the same blocks.
     strips.sort_by_key(|strip| strip.cols.start);
+    strips.retain(|strip| wanted(blocks_of(grid, &strip.cols)));
     let (done, total) = (AtomicU64::new(0), strips.len() as u64);
     for same in strips.chunk_by(|a, b| a.cols == b.cols) {
         let Some(cols) = same.first().map(|strip| strip.cols.clone()) else { continue };
-        let blocks = cols.start / grid.giants()..cols.end.div_ceil(grid.giants());
+        let blocks = blocks_of(grid, &cols);
         let writer = Writer { params, layout: &layout, words: &words, matrices: read(params, rows, blocks)? };
         same.par_iter().try_for_each(|strip| {
             writer.write(strip, out)?;
@@ -45,7 +61,12 @@ pub(crate) fn encode(params: &Params, rows: &dyn Rows, out: &dyn Sink) -> Result
             Ok::<_, sotto_core::Error>(())
         })?;
     }
-    copy(params, rows, out)
+    Ok(())
+}
+
+/// The blocks whose plaintexts some columns of the table have.
+fn blocks_of(grid: &Grid, cols: &Range<usize>) -> Range<usize> {
+    cols.start / grid.giants()..cols.end.div_ceil(grid.giants())
 }
 
 /// The table of plaintexts.

@@ -13,7 +13,7 @@
 //! | [`select`](mod@select) | the grid for a table |
 //! | [`message`] | keys, query and answer, and their bits on the wire |
 //! | [`client`] | make keys, ask, recover |
-//! | `encode`, `session`, `server` | tables into images, admitted keys, the steps of an answer (feature `server`) |
+//! | `encode`, `revise`, `session`, `server` | tables into images, changes of them, admitted keys, the steps of an answer (feature `server`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -24,6 +24,8 @@ mod encode;
 pub mod grid;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod revise;
 pub mod ring;
 pub mod select;
 #[cfg(feature = "server")]
@@ -48,7 +50,7 @@ impl Scheme for KsPir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE;
+    const CAPS: Caps<Self> = Caps::NONE.revise();
 }
 
 /// What the registry knows of this scheme.

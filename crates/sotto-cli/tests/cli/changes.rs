@@ -153,8 +153,8 @@ fn a_table_of_another_kind_is_not_put_away_without_a_word() {
     batch(&["--key", "email", "--value", "phone"]).fails(2, &["asked by row number", "asked by key (text)"]);
 
     encode(&["--set", "small"]).fails(2, &["which column"]);
-    encode(&["--value", "phone", "--set", "small", "--replace"])
-        .fails(4, &["simplepir/1 has no parameter set", "leave --set out"]);
+    encode(&["--value", "phone", "--scheme", "ypir-sp", "--set", "small", "--replace"])
+        .fails(4, &["ypir-sp/1 has no parameter set", "leave --set out"]);
     encode(&["--value", "phone", "--scheme", "fspiral", "--set", "tiny", "--replace"])
         .fails(4, &["it has default,", "small", "--set ?"]);
 }

@@ -19,20 +19,18 @@ pub fn come_back(subject: &Subject, row_bytes: u64) {
 
 /// Narrow rows, from tables of several thousand.
 pub fn come_back_from_larger_tables(subject: &Subject) {
-    for rows in LARGER_COUNTS {
-        for row_bytes in [1, 2, 7] {
-            check(subject, Case { rows, row_bytes, fill: Fill::Random });
-        }
+    for (rows, row_bytes) in LARGER_COUNTS.into_iter().zip([1, 2, 7]) {
+        check(subject, Case { rows, row_bytes, fill: Fill::Random });
     }
 }
 
 /// Tables of one byte value: the extremes of a centred byte, where noise and overflow are worst.
 pub fn of_equal_bytes_come_back(subject: &Subject) {
-    for byte in [0x00, 0x80, 0xFF] {
-        for row_bytes in [1, 2, 7, 32, 255, 4096] {
-            for rows in [3, 129] {
-                check(subject, Case { rows, row_bytes, fill: Fill::Byte(byte) });
-            }
+    for (i, byte) in [0x00, 0x80, 0xFF].into_iter().enumerate() {
+        for (j, row_bytes) in [1, 2, 7, 32, 255, 4096].into_iter().enumerate() {
+            // Each width with both counts, but not with each byte.
+            let rows = if (i + j).is_multiple_of(2) { 3 } else { 129 };
+            check(subject, Case { rows, row_bytes, fill: Fill::Byte(byte) });
         }
     }
 }
