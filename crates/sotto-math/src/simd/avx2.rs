@@ -2,19 +2,16 @@
 
 pub(super) mod aes;
 mod bytes;
-mod cyclic;
-mod digits;
 mod find;
 mod gauss;
 mod generic;
 mod lanes;
-mod ntt;
 mod rank;
 pub(super) mod registers;
 mod scan;
 mod select;
-mod slots;
-mod tiles;
+
+use generic::{cyclic, digits, ntt, slots, tiles};
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};

@@ -41,21 +41,17 @@ fn row_times<R: Multiplier, const V: usize>(r: R, s: [&[i32]; V], row: &[u32]) -
     let whole = row.len() / count * count;
     let s = s.map(|s| &s[..row.len()]);
     let flip = r.splat(i32::MIN);
-    let mut even = [r.zero(); V];
-    let mut odd = [r.zero(); V];
+    let mut lanes = [[r.zero(); 2]; V];
     for (i, words) in row.chunks_exact(count).enumerate() {
         prefetch(words.as_ptr().cast::<u8>().wrapping_add(AHEAD));
         let h = r.xor(r.load(words), flip);
-        let h_odd = r.odd(h);
         for v in 0..V {
-            let s = r.load(&s[v][i * count..][..count]);
-            even[v] = r.add(even[v], r.times_even(h, s));
-            odd[v] = r.add(odd[v], r.times_even(h_odd, r.odd(s)));
+            lanes[v] = r.add_products(lanes[v], h, r.load(&s[v][i * count..][..count]));
         }
     }
     let mut sums = [0; V];
     for v in 0..V {
-        sums[v] = r.sum_lanes(r.add(even[v], odd[v]));
+        sums[v] = r.sum_lanes(lanes[v]);
         for (&h, &s) in row[whole..].iter().zip(&s[v][whole..]) {
             sums[v] = sums[v].wrapping_add(i64::from(h).wrapping_mul(i64::from(s)));
         }
