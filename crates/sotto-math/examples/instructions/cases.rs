@@ -10,7 +10,6 @@ use sotto_math::machine::read_pass;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, dot_rows_many, scan_planes};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::NttPlan;
-use sotto_math::rader::{RaderPlan, WORDS};
 use sotto_math::sample::Gaussian;
 use sotto_math::slices::{self, Matrices};
 use sotto_math::tiles::{self, Selectors, TileLayout, Words};
@@ -20,15 +19,15 @@ use std::hint::black_box;
 type Kernel = Box<dyn FnMut()>;
 
 /// A kernel, and data for it.
-pub struct Case {
-    pub name: &'static str,
-    pub what: &'static str,
-    pub ready: fn() -> Kernel,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) ready: fn() -> Kernel,
 }
 
 macro_rules! cases {
     ($($name:literal, $what:literal: $ready:expr;)*) => {
-        pub const ALL: &[Case] = &[$(Case { name: $name, what: $what, ready: || $ready }),*];
+        pub(crate) const ALL: &[Case] = &[$(Case { name: $name, what: $what, ready: || $ready }),*];
     };
 }
 
@@ -46,7 +45,6 @@ cases! {
     "mul", "the same, not added": mul(1125899904679937);
     "add", "1024 sums": add(1125899904679937);
     "products-8", "1024 sums of 8 products": products(1125899904679937);
-    "cyclic", "8190 values and back": rader();
     "decompose", "1024 numbers of 50 bits, 3 digits": decompose();
     "lower", "1024 numbers": lower();
     "tiles-pairs", "64 by 4 polynomials, 64 slots, 28-bit primes": pass(Modulus::composite(p(268369921), p(249561089)), 2);
@@ -144,15 +142,6 @@ fn add(q: u64) -> Kernel {
 fn products(q: u64) -> Kernel {
     let (plan, b, mut x) = (plan(q), words(1024, q), words(1024, q));
     Box::new(move || plan.sum_of_products(&[black_box(&b[..]); 8], &[&b[..]; 8], &mut x))
-}
-
-fn rader() -> Kernel {
-    let plan = RaderPlan::new(p(1115595642470401)).expect("a plan");
-    let mut x = words(WORDS, 1 << 49);
-    Box::new(move || {
-        plan.forward(black_box(&mut x));
-        plan.inverse(&mut x);
-    })
 }
 
 fn decompose() -> Kernel {

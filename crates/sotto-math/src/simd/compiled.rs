@@ -217,6 +217,11 @@ macro_rules! compiled_32 {
             }
 
             #[target_feature(enable = $features)]
+            pub(in crate::simd) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+                generic::slots::mul_acc($r, t, acc, a, b);
+            }
+
+            #[target_feature(enable = $features)]
             pub(in crate::simd) fn split(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
                 generic::slots::split($r, t, c, s, m, odd);
             }

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `scalar` | nothing; it is what the others are tested against |
 //! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
-//! | `neon` | NEON, which every 64-bit ARM processor has; with the products of bytes too, its scan is another one and it is called `neondot` |
+//! | `neon` | NEON, as all 64-bit ARM has it; with products of bytes too, its scan is another one and it is called `neondot` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
-//! Each folder has the same files: `scan`, `ntt`, `gauss`, `rank`, `tiles`, `select`, `aes`, and
-//! `slots`, `digits`, `cyclic`, `find` and `sha256` where it has something faster than scalar code. What is the same for
-//! registers of every width is in `generic`, and a backend's `registers` say what they do. A backend is a
-//! value that only its probe can make, so holding one proves that the processor has the
+//! Each folder has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and `sha256` where it has something
+//! faster than scalar code. What is the same for registers of every width is in `generic`, and a backend's `registers` say
+//! what they do; so are `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or two of 16, and `avx512`
+//! has its own. A backend is a value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
 

@@ -1,5 +1,12 @@
 //! 16-byte registers, alone and in pairs: NEON, which every 64-bit ARM processor has.
 
+/// An instruction on each of two registers.
+macro_rules! each {
+    ($f:ident($($x:expr),*)) => {
+        [$f($($x[0]),*), $f($($x[1]),*)]
+    };
+}
+
 mod aes;
 mod find;
 mod gauss;
@@ -9,6 +16,7 @@ mod rank;
 mod registers;
 mod scan;
 mod select;
+mod turn;
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
@@ -71,15 +79,12 @@ macro_rules! kernels {
             compiled_by_all!();
             compiled! {
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
+                slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
             }
 
             fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
                 self.ntt_forward_i8(t, bytes, sum.scratch);
                 scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
-            }
-
-            fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
-                self.sum_of_products(t, &[a], &[b], true, acc);
             }
 
             fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {

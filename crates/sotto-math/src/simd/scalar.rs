@@ -43,10 +43,8 @@ pub(super) use find::either16;
 pub(super) use fold::places;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use gauss::gauss;
-#[cfg(target_arch = "x86_64")]
-pub(super) use ntt::mul_acc;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub(super) use ntt::{forward, inverse, mul_acc_wide, spread};
+pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use rank::tally;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -98,13 +98,14 @@ impl<P: Copy> Words for Ymm<P> {
         }}
         fn pack(x: [__m256i; 2]) -> __m256i {{
             // The lower words of both, in the order of 128-bit halves, then of registers.
-            let [a, b] = x.map(|x| _mm256_castsi256_ps(x));
+            let (a, b) = (_mm256_castsi256_ps(x[0]), _mm256_castsi256_ps(x[1]));
             let halves = _mm256_shuffle_ps::<0b10_00_10_00>(a, b);
             _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_castps_si256(halves))
         }}
-        fn unpack(x: __m256i) -> [__m256i; 2] {
-            [_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)].map(|half| _mm256_cvtepu32_epi64(half))
-        }
+        fn unpack(x: __m256i) -> [__m256i; 2] {{
+            let upper = _mm256_extracti128_si256::<1>(x);
+            [_mm256_cvtepu32_epi64(_mm256_castsi256_si128(x)), _mm256_cvtepu32_epi64(upper)]
+        }}
         fn transpose_words(rows: [__m256i; 8]) -> [__m256i; 8] { transpose_words(rows) }
     }
 
@@ -128,7 +129,7 @@ impl<P: Copy> Products for Ymm<P> {
         let [mut low, mut high] = [[0u64; 4]; 2];
         self.store(&mut low, sums[0]);
         self.store(&mut high, sums[1]);
-        [0, 1, 2, 3].map(|i| [low[i], high[i]])
+        [[low[0], high[0]], [low[1], high[1]], [low[2], high[2]], [low[3], high[3]]]
     }
 }
 

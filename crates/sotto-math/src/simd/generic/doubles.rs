@@ -126,6 +126,16 @@ impl<R: Doubles> Constants<R> {
         r.plus(r.minus_product(upper, quotient, self.q), lower)
     }
 
+    /// `a b` modulo q, where the factor over q is not known: the quotient comes from the upper part.
+    #[inline(always)]
+    pub(super) fn product(self, a: R::Doubles, b: R::Doubles) -> R::Doubles {
+        let r = self.r;
+        let upper = r.product(a, b);
+        let lower = r.rest(upper, a, b);
+        let quotient = r.nearest(r.product(upper, self.inverse));
+        r.plus(r.minus_product(upper, quotient, self.q), lower)
+    }
+
     /// `x` modulo q, from -q/2 to q/2.
     #[inline(always)]
     pub(super) fn reduced(self, x: R::Doubles) -> R::Doubles {

@@ -101,7 +101,7 @@ pub(in crate::simd) fn descend<R: Blocks>(r: R, keys: &[[u8; 16]], turns: &[u8],
 #[inline(always)]
 fn leaf<R: Blocks>(r: R, seed: &[u8; 16]) -> [R::Value; 4] {
     let seed = r.load(seed);
-    [0, 1, 2, 3].map(|turn| r.xor(seed, r.firsts(turn)))
+    [r.xor(seed, r.firsts(0)), r.xor(seed, r.firsts(1)), r.xor(seed, r.firsts(2)), r.xor(seed, r.firsts(3))]
 }
 
 #[inline(always)]

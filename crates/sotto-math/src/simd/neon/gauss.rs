@@ -16,7 +16,9 @@ pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
     for (words, samples) in words.iter().zip(samples) {
         let mut t = [[vdupq_n_u64(0); 2]; VECTORS];
         for (t, words) in t.iter_mut().zip(words.as_chunks::<4>().0) {
-            *t = [0, 1].map(|i: usize| vshrq_n_u64::<1>(vreinterpretq_u64_u8(r.load(&words[2 * i..][..2]))));
+            let (low, high) =
+                (vreinterpretq_u64_u8(r.load(&words[..2])), vreinterpretq_u64_u8(r.load(&words[2..])));
+            *t = [vshrq_n_u64::<1>(low), vshrq_n_u64::<1>(high)];
         }
         let mut missed = [vdupq_n_u32(0); VECTORS];
         for &bound in thresholds {
@@ -30,7 +32,8 @@ pub(super) fn gauss(thresholds: &[u64], uniform: &[u64], out: &mut [i32]) {
         }
         let groups = words.as_chunks::<4>().0.iter().zip(samples.as_chunks_mut::<4>().0);
         for (missed, (words, samples)) in missed.into_iter().zip(groups) {
-            let [low, high] = [0, 1].map(|i: usize| vreinterpretq_u32_u8(r.load(&words[2 * i..][..2])));
+            let (low, high) =
+                (vreinterpretq_u32_u8(r.load(&words[..2])), vreinterpretq_u32_u8(r.load(&words[2..])));
             let bit = vandq_u32(vuzp1q_u32(low, high), vdupq_n_u32(1));
             let sign = vnegq_s32(vreinterpretq_s32_u32(bit));
             let magnitude = vreinterpretq_s32_u32(vsubq_u32(all, missed));

@@ -13,7 +13,8 @@ pub(super) fn tally(values: &[u8], x: u8, equal: &mut [u64]) -> [usize; 2] {
     let mut counts = [0, 0];
     let (equals, last) = equal.split_at_mut(lines.len());
     for (line, equal) in lines.iter().zip(equals) {
-        let [a, b, c, d] = [0, 1, 2, 3].map(|i: usize| r.load(&line.as_chunks::<16>().0[i]));
+        let parts = line.as_chunks::<16>().0;
+        let [a, b, c, d] = [r.load(&parts[0]), r.load(&parts[1]), r.load(&parts[2]), r.load(&parts[3])];
         let is = [vceqq_u8(a, bound), vceqq_u8(b, bound), vceqq_u8(c, bound), vceqq_u8(d, bound)];
         counts[0] += count([vcltq_u8(a, bound), vcltq_u8(b, bound), vcltq_u8(c, bound), vcltq_u8(d, bound)]);
         counts[1] += count(is);

@@ -36,10 +36,11 @@ macro_rules! flipped {
                 four[..K].copy_from_slice(words);
                 One::new().load(&four)
             }}
-            fn rows(x: [uint8x16_t; 2]) -> [uint8x16_t; 2] { x.map(|x| veorq_u8(x, vdupq_n_u8(0x80))) }
+            fn rows(x: [uint8x16_t; 2]) -> [uint8x16_t; 2] {
+                [veorq_u8(x[0], vdupq_n_u8(0x80)), veorq_u8(x[1], vdupq_n_u8(0x80))]
+            }
             fn add_sums(a: [uint8x16_t; 2], b: [uint8x16_t; 2]) -> [uint8x16_t; 2] {{
-                let (a, b) = (a.map(|x| vreinterpretq_u32_u8(x)), b.map(|x| vreinterpretq_u32_u8(x)));
-                [vaddq_u32(a[0], b[0]), vaddq_u32(a[1], b[1])].map(|x| vreinterpretq_u8_u32(x))
+                [add(a[0], b[0]), add(a[1], b[1])]
             }}
         }
     };
@@ -58,7 +59,7 @@ impl Bytes for Two<Dot> {
         fn count(along: uint32x4_t, query: uint8x16_t) -> uint32x4_t { dot(along, query, vdupq_n_u8(0x80)) }
         fn total(sums: [uint32x4_t; 2], along: uint32x4_t, k: usize) -> [uint8x16_t; 2] {{
             let along = lane(along, k);
-            sums.map(|x| vreinterpretq_u8_u32(vsubq_u32(x, along)))
+            [vreinterpretq_u8_u32(vsubq_u32(sums[0], along)), vreinterpretq_u8_u32(vsubq_u32(sums[1], along))]
         }}
     }
 }
@@ -79,7 +80,8 @@ impl Bytes for Two {
         }
         fn total(sums: [Halves; 2], along: uint32x4_t, k: usize) -> [uint8x16_t; 2] {{
             let along = lane(along, k);
-            sums.map(|[low, high]| vreinterpretq_u8_u32(vsubq_u32(vpaddq_u32(low, high), along)))
+            let [a, b] = [vpaddq_u32(sums[0][0], sums[0][1]), vpaddq_u32(sums[1][0], sums[1][1])];
+            [vreinterpretq_u8_u32(vsubq_u32(a, along)), vreinterpretq_u8_u32(vsubq_u32(b, along))]
         }}
     }
 }
@@ -92,6 +94,12 @@ fn products([low, high]: Halves, rows: uint8x16_t, query: uint8x16_t) -> Halves 
         vpadalq_u16(low, vmull_u8(vget_low_u8(rows), vget_low_u8(query))),
         vpadalq_u16(high, vmull_high_u8(rows, query)),
     ]
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn add(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+    vreinterpretq_u8_u32(vaddq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)))
 }
 
 /// A lane in all.

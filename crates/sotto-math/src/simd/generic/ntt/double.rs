@@ -31,7 +31,8 @@ pub(super) fn forward<R: Doubles>(r: R, t: &Tables, x: &mut [u64]) {
 #[inline(always)]
 pub(super) fn inverse<R: Doubles>(r: R, t: &Tables, x: &mut [u64]) {
     let c = Constants::new(r, t);
-    let scale = t.scale.map(|f| c.factors_of(t.modulus.centred(f.w) as f64));
+    let [sum, difference] = t.scale.map(|f| t.modulus.centred(f.w) as f64);
+    let scale = [c.factors_of(sum), c.factors_of(difference)];
     let plan = Plan { c, f: &t.inverse.doubles, squares: t.n / 64, scale: Some(scale) };
     plan.inverse(x);
     if t.n == 64 {
@@ -77,18 +78,22 @@ impl<R: Doubles> Plan<'_, R> {
     /// Seven factors, each in every lane.
     #[inline(always)]
     fn every_seven(&self, f: &[[f64; 2]; 7]) -> [Factors<R>; 7] {
-        let every = |[w, over_q]: [f64; 2]| Factors::every(self.c.r, w, over_q);
-        let [a, b, c, d, e, f, g] = *f;
-        [every(a), every(b), every(c), every(d), every(e), every(f), every(g)]
+        let mut seven = [Factors { w: self.c.q, over_q: self.c.q }; 7];
+        for (factors, [w, over_q]) in seven.iter_mut().zip(f) {
+            *factors = Factors::every(self.c.r, *w, *over_q);
+        }
+        seven
     }
 
     /// The lane factors of the left or the right half of a square.
     #[inline(always)]
     fn lanes_seven(&self, lanes: &[[f64; 8]; 7], half: usize) -> [Factors<R>; 7] {
-        let [a, b, c, d, e, f, g] = lanes;
-        let r = self.c.r;
-        let take = |lanes: &[f64; 8]| self.c.factors(r.doubles(r.load(&lanes.as_chunks::<4>().0[half])));
-        [take(a), take(b), take(c), take(d), take(e), take(f), take(g)]
+        let (c, r) = (self.c, self.c.r);
+        let mut seven = [Factors { w: c.q, over_q: c.q }; 7];
+        for (factors, lanes) in seven.iter_mut().zip(lanes) {
+            *factors = c.factors(r.doubles(r.load(&lanes.as_chunks::<4>().0[half])));
+        }
+        seven
     }
 
     /// How long blocks are that are done in registers: three levels of eight squares, one of two, or a square. Longer ones
@@ -101,13 +106,6 @@ impl<R: Doubles> Plan<'_, R> {
             _ => 512,
         }
     }
-}
-
-/// Half a square, by columns.
-#[inline(always)]
-fn columns<R: Doubles>(x: &Square, half: usize, take: impl Fn(&Row) -> R::Doubles) -> Eight<R> {
-    let row = |row: usize| take(&x.as_chunks::<4>().0[2 * row + half]);
-    [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)]
 }
 
 /// The transpose of a square, both given as the rows of its left and of its right half.

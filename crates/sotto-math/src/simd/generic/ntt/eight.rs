@@ -189,12 +189,20 @@ impl<R: Words> Lanes<R> {
 
     #[inline(always)]
     fn every_seven(self, [a, b, c, d, e, f, g]: &[Factor; 7]) -> [Factors<R::Value>; 7] {
-        [*a, *b, *c, *d, *e, *f, *g].map(|f| self.every(f))
+        [
+            self.every(*a),
+            self.every(*b),
+            self.every(*c),
+            self.every(*d),
+            self.every(*e),
+            self.every(*f),
+            self.every(*g),
+        ]
     }
 
     #[inline(always)]
     fn each_seven(self, [a, b, c, d, e, f, g]: &[ShortFactors; 7]) -> [Factors<R::Value>; 7] {
-        [a, b, c, d, e, f, g].map(|f| self.each(f))
+        [self.each(a), self.each(b), self.each(c), self.each(d), self.each(e), self.each(f), self.each(g)]
     }
 
     /// Three levels, between registers 4, 2 and 1 apart.
@@ -256,7 +264,8 @@ impl<R: Words> Lanes<R> {
 
     #[inline(always)]
     fn load_square(self, [a, b, c, d, e, f, g, h]: &Square) -> [R::Value; 8] {
-        [a, b, c, d, e, f, g, h].map(|row| self.r.load(row))
+        let r = self.r;
+        [r.load(a), r.load(b), r.load(c), r.load(d), r.load(e), r.load(f), r.load(g), r.load(h)]
     }
 
     #[inline(always)]

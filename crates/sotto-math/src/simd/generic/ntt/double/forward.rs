@@ -1,6 +1,6 @@
 //! Coefficients to slots.
 
-use super::{Constants, Doubles, Eight, Factors, Four, Plan, Row, Square, columns, quarters, turn};
+use super::{Constants, Doubles, Eight, Factors, Four, Plan, Row, Square, quarters, turn};
 
 impl<R: Doubles> Plan<'_, R> {
     /// All levels. Blocks come when the squares at their beginning do, the longest first.
@@ -93,11 +93,13 @@ impl<R: Doubles> Plan<'_, R> {
     #[inline(always)]
     fn forward_square<const FIRST: bool>(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
-        let take = |row: &Row| c.reduced(self.take::<FIRST>(row));
         let rows = self.every_seven(&f.rows);
-        let mut halves = [columns::<R>(x, 0, take), columns::<R>(x, 1, take)];
-        for half in &mut halves {
-            forward_eight(c, half, &rows);
+        let mut halves = [[c.q; 8]; 2];
+        for (half, v) in halves.iter_mut().enumerate() {
+            for (v, row) in v.iter_mut().zip(x.as_chunks::<8>().0) {
+                *v = c.reduced(self.take::<FIRST>(&row.as_chunks::<4>().0[half]));
+            }
+            forward_eight(c, v, &rows);
         }
         let [left, right] = halves;
         for (half, mut v) in turn(c.r, left, right).into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Slots to coefficients.
 
-use super::{Constants, Doubles, Eight, Factors, Plan, Row, Square, columns, quarters, turn};
+use super::{Constants, Doubles, Eight, Factors, Plan, Row, Square, quarters, turn};
 
 impl<R: Doubles> Plan<'_, R> {
     /// All levels, of integers. Blocks come when the squares at their end are done, the shortest first.
@@ -80,10 +80,14 @@ impl<R: Doubles> Plan<'_, R> {
     #[inline(always)]
     fn inverse_square(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
-        let take = |row: &Row| c.take(row);
-        let [mut left, mut right] = [columns::<R>(x, 0, take), columns::<R>(x, 1, take)];
-        inverse_eight(c, &mut left, &self.lanes_seven(&f.lanes, 0));
-        inverse_eight(c, &mut right, &self.lanes_seven(&f.lanes, 1));
+        let mut halves = [[c.q; 8]; 2];
+        for (half, v) in halves.iter_mut().enumerate() {
+            for (v, row) in v.iter_mut().zip(x.as_chunks::<8>().0) {
+                *v = c.take(&row.as_chunks::<4>().0[half]);
+            }
+            inverse_eight(c, v, &self.lanes_seven(&f.lanes, half));
+        }
+        let [left, right] = halves;
         let rows = self.every_seven(&f.rows);
         for (half, mut v) in turn(c.r, left, right).into_iter().enumerate() {
             inverse_eight(c, &mut v, &rows);
