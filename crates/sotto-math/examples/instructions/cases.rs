@@ -22,7 +22,7 @@ type Kernel = Box<dyn FnMut()>;
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) what: &'static str,
-    pub(crate) ready: fn() -> Kernel,
+    pub(crate) ready: fn() -> Option<Kernel>,
 }
 
 macro_rules! cases {
@@ -32,7 +32,7 @@ macro_rules! cases {
 }
 
 cases! {
-    "nothing", "": Box::new(|| ());
+    "nothing", "": kernel(|| ());
     "scan", "64 rows, 512 columns, words of 32 bits, one query": scan(4, 1);
     "scan-56", "the same with words of 56 bits": scan(7, 1);
     "ntt-28", "1024 slots, 28-bit prime": forward(268369921);
@@ -47,8 +47,8 @@ cases! {
     "products-8", "1024 sums of 8 products": products(1125899904679937);
     "decompose", "1024 numbers of 50 bits, 3 digits": decompose();
     "lower", "1024 numbers": lower();
-    "tiles-pairs", "64 by 4 polynomials, 64 slots, 28-bit primes": pass(Modulus::composite(p(268369921), p(249561089)), 2);
-    "tiles-residues", "the same, 50-bit prime": pass(Some(p(1125899904679937)), 2);
+    "tiles-pairs", "64 by 4 polynomials, 64 slots, 28-bit primes": pass(composite(), 2);
+    "tiles-residues", "the same, 50-bit prime": pass(Modulus::new(1125899904679937), 2);
     "dot", "16 rows of 1024 words, one vector": dot(1);
     "dot-4", "four vectors": dot(4);
     "select", "512 records of 64 bytes, one query": select(1);
@@ -82,110 +82,114 @@ fn words(len: usize, q: u64) -> Vec<u64> {
     (0..len as u64).map(|i| noise(i) % q).collect()
 }
 
-fn p(q: u64) -> Modulus {
-    Modulus::new(q).expect("a prime")
+fn kernel(run: impl FnMut() + 'static) -> Option<Kernel> {
+    Some(Box::new(run))
 }
 
-fn plan(q: u64) -> NttPlan {
-    NttPlan::new(1024, p(q)).expect("a plan")
+fn composite() -> Option<Modulus> {
+    Modulus::composite(Modulus::new(268369921)?, Modulus::new(249561089)?)
 }
 
-fn scan(planes: usize, count: usize) -> Kernel {
+fn plan(q: u64) -> Option<NttPlan> {
+    NttPlan::new(1024, Modulus::new(q)?)
+}
+
+fn scan(planes: usize, count: usize) -> Option<Kernel> {
     let layout = PanelLayout::new(64, 512);
     let (panels, query) = (bytes(layout.bytes()), words(512, u64::MAX));
     let query = QueryPlanes::from_u64(&query, planes, &layout);
     let mut out = vec![vec![0; 64 * planes]; count];
-    Box::new(move || {
+    kernel(move || {
         let mut out: Vec<&mut [i64]> = out.iter_mut().map(|out| &mut out[..]).collect();
         scan_planes(black_box(&panels), &layout, &vec![&query; count], &mut out);
     })
 }
 
-fn forward(q: u64) -> Kernel {
-    let (plan, mut x) = (plan(q), words(1024, q));
-    Box::new(move || plan.forward(black_box(&mut x)))
+fn forward(q: u64) -> Option<Kernel> {
+    let (plan, mut x) = (plan(q)?, words(1024, q));
+    kernel(move || plan.forward(black_box(&mut x)))
 }
 
-fn inverse(q: u64) -> Kernel {
-    let (plan, mut x) = (plan(q), words(1024, q));
-    Box::new(move || plan.inverse(black_box(&mut x)))
+fn inverse(q: u64) -> Option<Kernel> {
+    let (plan, mut x) = (plan(q)?, words(1024, q));
+    kernel(move || plan.inverse(black_box(&mut x)))
 }
 
-fn bytes_mul_acc(q: u64) -> Kernel {
-    let (plan, b) = (plan(q), words(1024, q));
+fn bytes_mul_acc(q: u64) -> Option<Kernel> {
+    let (plan, b) = (plan(q)?, words(1024, q));
     let small: Vec<i8> = bytes(1024).into_iter().map(|x| x as i8).collect();
     let mut acc = plan.accumulator();
-    Box::new(move || plan.forward_i8_mul_acc(black_box(&small), &b, &mut acc))
+    kernel(move || plan.forward_i8_mul_acc(black_box(&small), &b, &mut acc))
 }
 
-fn mul_acc_wide(q: u64) -> Kernel {
-    let (plan, b) = (plan(q), words(1024, q));
+fn mul_acc_wide(q: u64) -> Option<Kernel> {
+    let (plan, b) = (plan(q)?, words(1024, q));
     let mut acc = plan.accumulator();
-    Box::new(move || plan.mul_acc_wide(&mut acc, black_box(&b), &b))
+    kernel(move || plan.mul_acc_wide(&mut acc, black_box(&b), &b))
 }
 
-fn mul_acc(q: u64) -> Kernel {
-    let (plan, b, mut x) = (plan(q), words(1024, q), words(1024, q));
-    Box::new(move || plan.mul_acc(&mut x, black_box(&b), &b))
+fn mul_acc(q: u64) -> Option<Kernel> {
+    let (plan, b, mut x) = (plan(q)?, words(1024, q), words(1024, q));
+    kernel(move || plan.mul_acc(&mut x, black_box(&b), &b))
 }
 
-fn mul(q: u64) -> Kernel {
-    let (plan, b, mut x) = (plan(q), words(1024, q), words(1024, q));
-    Box::new(move || plan.mul(&mut x, black_box(&b)))
+fn mul(q: u64) -> Option<Kernel> {
+    let (plan, b, mut x) = (plan(q)?, words(1024, q), words(1024, q));
+    kernel(move || plan.mul(&mut x, black_box(&b)))
 }
 
-fn add(q: u64) -> Kernel {
-    let (plan, b, mut x) = (plan(q), words(1024, q), words(1024, q));
-    Box::new(move || plan.add(&mut x, black_box(&b)))
+fn add(q: u64) -> Option<Kernel> {
+    let (plan, b, mut x) = (plan(q)?, words(1024, q), words(1024, q));
+    kernel(move || plan.add(&mut x, black_box(&b)))
 }
 
-fn products(q: u64) -> Kernel {
-    let (plan, b, mut x) = (plan(q), words(1024, q), words(1024, q));
-    Box::new(move || plan.sum_of_products(&[black_box(&b[..]); 8], &[&b[..]; 8], &mut x))
+fn products(q: u64) -> Option<Kernel> {
+    let (plan, b, mut x) = (plan(q)?, words(1024, q), words(1024, q));
+    kernel(move || plan.sum_of_products(&[black_box(&b[..]); 8], &[&b[..]; 8], &mut x))
 }
 
-fn decompose() -> Kernel {
-    let (q, gadget) = (p(1125899904679937), Gadget::new(3, 17, 0).expect("a gadget"));
+fn decompose() -> Option<Kernel> {
+    let (q, gadget) = (Modulus::new(1125899904679937)?, Gadget::new(3, 17, 0)?);
     let (x, mut out) = (words(1024, q.value()), vec![0; 3 * 1024]);
-    Box::new(move || gadget.decompose(&q, black_box(&x), &mut out))
+    kernel(move || gadget.decompose(&q, black_box(&x), &mut out))
 }
 
-fn lower() -> Kernel {
-    let pair = Pair::new(p(1125899904679937), p(1125899906826241)).expect("two primes");
+fn lower() -> Option<Kernel> {
+    let pair = Pair::new(Modulus::new(1125899904679937)?, Modulus::new(1125899906826241)?)?;
     let (mut x, correction) = (words(1024, 1 << 49), words(1024, 1 << 48));
-    Box::new(move || pair.lower(black_box(&mut x), &correction))
+    kernel(move || pair.lower(black_box(&mut x), &correction))
 }
 
-fn pass(q: Option<Modulus>, comps: usize) -> Kernel {
-    let form = q.and_then(|q| Words::new(&q)).expect("a form");
-    let layout = TileLayout::new(form.packing(), 64, 64, 4).expect("a layout");
+fn pass(q: Option<Modulus>, comps: usize) -> Option<Kernel> {
+    let form = Words::new(&q?)?;
+    let layout = TileLayout::new(form.packing(), 64, 64, 4)?;
     let (mut query, slots) = (Selectors::new(&form, &layout, comps), words(64, 1 << 49));
     (0..64).for_each(|row| (0..comps).for_each(|comp| query.set(row, comp, &slots)));
     let table = vec![0x15; layout.bytes() as usize];
     let mut out = vec![0; 64 * 4 * comps];
-    Box::new(move || {
+    kernel(move || {
         tiles::scan(&form, &layout, black_box(&table), 0..layout.blocks(), &[&query], &mut [&mut out])
     })
 }
 
-fn dot(count: usize) -> Kernel {
+fn dot(count: usize) -> Option<Kernel> {
     let h: Vec<u32> = words(16 * 1024, 1 << 32).into_iter().map(|x| x as u32).collect();
     let s: Vec<i32> = words(1024, 200).into_iter().map(|x| x as i32 - 100).collect();
     let mut y = vec![vec![0; 16]; count];
-    Box::new(move || {
+    kernel(move || {
         let mut y: Vec<&mut [i64]> = y.iter_mut().map(|y| &mut y[..]).collect();
         dot_rows_many(black_box(&h), 1024, &vec![&s[..]; count], &mut y);
     })
 }
 
-fn select(queries: usize) -> Kernel {
+fn select(queries: usize) -> Option<Kernel> {
     let records = bytes(512 * 64);
     let selections: Vec<Matrices> = vec![std::array::from_fn(|i| noise(i as u64))];
     let mut sums = vec![0; 64 * 8];
-    Box::new(move || slices::scan(black_box(&records), 64, queries, &selections, &mut sums))
+    kernel(move || slices::scan(black_box(&records), 64, queries, &selections, &mut sums))
 }
 
-fn gauss() -> Kernel {
+fn gauss() -> Option<Kernel> {
     /// Bytes without a generator's cost.
     struct Cheap(u64);
     impl rand_core::TryRng for Cheap {
@@ -204,62 +208,62 @@ fn gauss() -> Kernel {
     }
     impl rand_core::TryCryptoRng for Cheap {}
     let (gaussian, mut rng, mut out) = (Gaussian::new(6.4), Cheap(1), vec![0; 1024]);
-    Box::new(move || gaussian.fill(&mut rng, black_box(&mut out)))
+    kernel(move || gaussian.fill(&mut rng, black_box(&mut out)))
 }
 
-fn lines() -> Kernel {
+fn lines() -> Option<Kernel> {
     let (factors, mut out) = (vec![0x9E37_79B9; 1024], vec![0; 1024]);
-    Box::new(move || affine::affine(black_box(&factors), &factors, 17, &mut out))
+    kernel(move || affine::affine(black_box(&factors), &factors, 17, &mut out))
 }
 
-fn read() -> Kernel {
+fn read() -> Option<Kernel> {
     let data = bytes(16 << 10);
-    Box::new(move || _ = black_box(read_pass(black_box(&data))))
+    kernel(move || _ = black_box(read_pass(black_box(&data))))
 }
 
-fn gathered() -> Kernel {
+fn gathered() -> Option<Kernel> {
     let (table, halves) = (bytes(512 * 4 * 64), bytes(64));
     let offsets: Vec<u16> = (0..512).map(|i| noise(i) as u16).collect();
     let mut parities = [[0; 64]; 2];
-    Box::new(move || {
+    kernel(move || {
         let rows = Rows { bytes: black_box(&table), row_bytes: 64, partition_rows: 4 };
         let [all, one] = &mut parities;
         gather(rows, Picks { offsets: &offsets, halves: &halves }, [all, one]);
     })
 }
 
-fn folded() -> Kernel {
+fn folded() -> Option<Kernel> {
     let mut window = Window::new(64, 16, 16);
     window.absorb(&bytes(16 * 16 * 64));
     let offsets = vec![[7; 16]; 16 * 32];
     let chosen: Vec<u16> = (0..256).map(|i| noise(i) as u16).collect();
     let (mut parities, mut room) = (vec![0; 256 * 64], Places::new());
-    Box::new(move || window.add(black_box(&offsets), &chosen, &mut parities, &mut room))
+    kernel(move || window.add(black_box(&offsets), &chosen, &mut parities, &mut room))
 }
 
-fn tally() -> Kernel {
+fn tally() -> Option<Kernel> {
     let (values, mut equal) = (bytes(4096), vec![0; 64]);
-    Box::new(move || _ = black_box(rank::split(black_box(&values), 2048, &mut equal)))
+    kernel(move || _ = black_box(rank::split(black_box(&values), 2048, &mut equal)))
 }
 
-fn compare() -> Kernel {
+fn compare() -> Option<Kernel> {
     let (values, bounds) = (vec![[7; 16]; 256], bytes(256));
     let (mut less, mut equal) = (vec![0; 256], vec![0; 256]);
-    Box::new(move || rank::compare(black_box(&values), &bounds, &mut less, &mut equal))
+    kernel(move || rank::compare(black_box(&values), &bounds, &mut less, &mut equal))
 }
 
-fn aes(kernel: fn(&Aes, &[[u8; 16]], &mut [[u8; 16]])) -> Kernel {
+fn aes(run: fn(&Aes, &[[u8; 16]], &mut [[u8; 16]])) -> Option<Kernel> {
     let (key, seeds, mut out) = (Aes::new(&[1; 16]), vec![[3; 16]; 256], vec![[0; 16]; 256]);
-    Box::new(move || kernel(&key, black_box(&seeds), &mut out))
+    kernel(move || run(&key, black_box(&seeds), &mut out))
 }
 
-fn find() -> Kernel {
+fn find() -> Option<Kernel> {
     let (key, mut found) = (Aes::new(&[1; 16]), Found::new(64));
     let tags: Vec<u16> = (0..4096).map(|i| noise(i) as u16).collect();
-    Box::new(move || key.find([1, 2], (3, 0xFF), (black_box(&tags), 5), 0, &mut found))
+    kernel(move || key.find([1, 2], (3, 0xFF), (black_box(&tags), 5), 0, &mut found))
 }
 
-fn nodes() -> Kernel {
+fn nodes() -> Option<Kernel> {
     let (pairs, mut out) = (vec![[[5; 32]; 2]; 64], vec![[0; 32]; 64]);
-    Box::new(move || sha256::nodes(black_box(&pairs), &mut out))
+    kernel(move || sha256::nodes(black_box(&pairs), &mut out))
 }

@@ -66,7 +66,7 @@ impl Doubles for Ymm<Fma> {
         fn nearest(x: __m256d) -> __m256d {
             _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x)
         }
-        fn from_integers(x: __m256i) -> __m256d {
+        fn of_integers(x: __m256i) -> __m256d {
             _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(x, _mm256_castpd_si256(two_52()))), two_52())
         }
         fn to_integers(x: __m256d, q: __m256d) -> __m256i {{

@@ -103,6 +103,10 @@ impl Bundle<'_> {
             let [low, high] = [r.rows(r.load(&rows[0])), r.rows(r.load(&rows[1]))];
             let query = r.query::<K>(&dwords[self.first..].as_chunks::<K>().0[0]);
             along = r.count(along, query);
+            #[expect(
+                clippy::needless_range_loop,
+                reason = "compilers know the numbers of a range, and so the lanes"
+            )]
             for k in 0..K {
                 acc[k] = [r.add_bytes(acc[k][0], low, query, k), r.add_bytes(acc[k][1], high, query, k)];
             }

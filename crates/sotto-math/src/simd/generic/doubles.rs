@@ -44,7 +44,7 @@ pub(in crate::simd) trait Doubles: Register {
     fn nearest(self, x: Self::Doubles) -> Self::Doubles;
 
     /// Integers below 2^52 as doubles.
-    fn from_integers(self, x: Self::Value) -> Self::Doubles;
+    fn of_integers(self, x: Self::Value) -> Self::Doubles;
 
     /// Doubles that are integers between `-q` and `q`, as integers modulo q.
     fn to_integers(self, x: Self::Doubles, q: Self::Doubles) -> Self::Value;
@@ -146,7 +146,7 @@ impl<R: Doubles> Constants<R> {
     /// Four reduced integers.
     #[inline(always)]
     pub(super) fn take(self, row: &[u64; 4]) -> R::Doubles {
-        self.r.from_integers(self.r.load(row))
+        self.r.of_integers(self.r.load(row))
     }
 
     /// Integers between -q and q, reduced.

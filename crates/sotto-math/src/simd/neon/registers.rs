@@ -92,7 +92,7 @@ impl<P: Copy> Doubles for Two<P> {
             each!(vnegq_f64(negative))
         }}
         fn nearest(x: Four) -> Four { each!(vrndnq_f64(x)) }
-        fn from_integers(x: Pair) -> Four {{
+        fn of_integers(x: Pair) -> Four {{
             let x = each!(vreinterpretq_u64_u8(x));
             each!(vcvtq_f64_u64(x))
         }}

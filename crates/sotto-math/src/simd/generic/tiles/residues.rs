@@ -124,7 +124,7 @@ impl<R: Doubles> Fold<R> {
         let low = r.and(multiples, r.splat_64((1 << LOW_BITS) - 1));
         let high = r.down::<LOW_BITS>(multiples);
         let [low, high] =
-            [c.times(r.from_integers(low), self.factors[0]), c.times(r.from_integers(high), self.factors[1])];
+            [c.times(r.of_integers(low), self.factors[0]), c.times(r.of_integers(high), self.factors[1])];
         // Half a q each, and a q: so that nothing is above 2 q before it is reduced once more.
         let total = r.plus(r.plus(low, high), r.plus(c.reduced(sums.rests), before));
         r.to_integers(c.reduced(total), c.q)

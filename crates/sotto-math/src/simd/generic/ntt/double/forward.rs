@@ -94,14 +94,14 @@ impl<R: Doubles> Plan<'_, R> {
     fn forward_square<const FIRST: bool>(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
         let rows = self.every_seven(&f.rows);
-        let mut halves = [[c.q; 8]; 2];
-        for (half, v) in halves.iter_mut().enumerate() {
-            for (v, row) in v.iter_mut().zip(x.as_chunks::<8>().0) {
-                *v = c.reduced(self.take::<FIRST>(&row.as_chunks::<4>().0[half]));
-            }
-            forward_eight(c, v, &rows);
+        let (mut left, mut right) = ([c.q; 8], [c.q; 8]);
+        for ((left, right), row) in left.iter_mut().zip(&mut right).zip(x.as_chunks::<8>().0) {
+            let row = row.as_chunks::<4>().0;
+            (*left, *right) =
+                (c.reduced(self.take::<FIRST>(&row[0])), c.reduced(self.take::<FIRST>(&row[1])));
         }
-        let [left, right] = halves;
+        forward_eight(c, &mut left, &rows);
+        forward_eight(c, &mut right, &rows);
         for (half, mut v) in turn(c.r, left, right).into_iter().enumerate() {
             forward_eight(c, &mut v, &self.lanes_seven(&f.lanes, half));
             for (v, row) in v.iter().zip(x.as_chunks_mut::<8>().0) {

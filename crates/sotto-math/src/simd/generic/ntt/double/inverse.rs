@@ -80,14 +80,13 @@ impl<R: Doubles> Plan<'_, R> {
     #[inline(always)]
     fn inverse_square(&self, x: &mut Square, k: usize) {
         let (c, f) = (self.c, &self.f.squares[k - self.squares]);
-        let mut halves = [[c.q; 8]; 2];
-        for (half, v) in halves.iter_mut().enumerate() {
-            for (v, row) in v.iter_mut().zip(x.as_chunks::<8>().0) {
-                *v = c.take(&row.as_chunks::<4>().0[half]);
-            }
-            inverse_eight(c, v, &self.lanes_seven(&f.lanes, half));
+        let (mut left, mut right) = ([c.q; 8], [c.q; 8]);
+        for ((left, right), row) in left.iter_mut().zip(&mut right).zip(x.as_chunks::<8>().0) {
+            let row = row.as_chunks::<4>().0;
+            (*left, *right) = (c.take(&row[0]), c.take(&row[1]));
         }
-        let [left, right] = halves;
+        inverse_eight(c, &mut left, &self.lanes_seven(&f.lanes, 0));
+        inverse_eight(c, &mut right, &self.lanes_seven(&f.lanes, 1));
         let rows = self.every_seven(&f.rows);
         for (half, mut v) in turn(c.r, left, right).into_iter().enumerate() {
             inverse_eight(c, &mut v, &rows);
