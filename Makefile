@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python bench bench-guard fuzz fuzz-smoke toolchain
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,24 @@ docs: toolchain ## the documentation, warnings refused
 wasm: toolchain ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
+
+# What a 64-bit ARM processor runs, by an emulator of one.
+NEON := --target aarch64-unknown-linux-gnu
+neon neon-count: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER := aarch64-linux-gnu-gcc
+neon neon-count: export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER := qemu-aarch64 -L /usr/aarch64-linux-gnu
+
+neon: toolchain neon-tools ## the kernels for ARM, and two schemes on them, under QEMU; some ten minutes, so not part of `test`
+	$(CARGO) test --locked $(NEON) -p sotto-math --lib
+	$(CARGO) test --locked $(NEON) -p sotto-testkit --test conformance -- simplepir/1::
+	$(CARGO) test --locked $(NEON) -p sotto-testkit --test conformance -- dpf/1::
+
+neon-count: toolchain neon-tools ## instructions that each kernel retires on ARM, over those of scalar code; make neon-count ARGS="dot"
+	$(CARGO) build --locked --release $(NEON) -p sotto-math --example instructions
+	$(CARGO) run --locked -p sotto-math --example instructions -- $$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/aarch64-unknown-linux-gnu/release/examples/instructions $(ARGS)
+
+neon-tools:
+	@command -v qemu-aarch64 aarch64-linux-gnu-gcc > /dev/null && [ "$$(command -v qemu-aarch64 aarch64-linux-gnu-gcc | wc -l)" = 2 ] || { echo "QEMU or a linker for ARM is missing: apt-get install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"; exit 2; }
+	@[ -d "$$(rustc --print target-libdir $(NEON))" ] || rustup target add aarch64-unknown-linux-gnu
 
 constant-time: toolchain ## the client under Valgrind: what branches on a secret or indexes by it, against a list
 	@command -v valgrind > /dev/null && echo '#include <valgrind/memcheck.h>' | cc -E - > /dev/null 2>&1 || { echo "Valgrind is missing: apt-get install valgrind"; exit 2; }

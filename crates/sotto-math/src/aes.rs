@@ -4,13 +4,13 @@
 //! instructions keeps eight registers in flight and is limited by nothing else. Without them the code is bit-sliced.
 //! Neither has a table, a branch or an address that depends on a key or a block.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod schedule;
 
 use crate::simd::{self, Blocks};
 use ::aes::cipher::KeyInit;
 use core::fmt;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use zeroize::Zeroize;
 
 /// AES-128 under one key, wiped on drop.
@@ -18,7 +18,7 @@ pub struct Aes {
     /// Encrypts without vector instructions, and wipes itself.
     pub(crate) plain: ::aes::Aes128,
     /// The round keys of FIPS 197, section 5.2, for those who have instructions for a round.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) rounds: [[u8; 16]; 11],
 }
 
@@ -27,7 +27,7 @@ impl Aes {
     pub fn new(key: &[u8; 16]) -> Self {
         Aes {
             plain: ::aes::Aes128::new(key.into()),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             rounds: schedule::expand(key),
         }
     }
@@ -58,7 +58,7 @@ impl fmt::Debug for Aes {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 impl Drop for Aes {
     fn drop(&mut self) {
         self.rounds.zeroize();

@@ -22,8 +22,8 @@
 //! | [`sample`] | the discrete Gaussian, in constant time |
 //! | [`machine`] | which kernels this machine runs, and how fast it reads memory |
 //!
-//! Every kernel exists once per backend (scalar, AVX2, AVX-512), is chosen when first
-//! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avxvnni|avx512`
+//! Every kernel exists once per backend (scalar, AVX2, AVX-512, NEON), is chosen when first
+//! used, and gives the same bytes on all of them. `SOTTO_SIMD=scalar|avx2|avxvnni|avx512|neon|neondot`
 //! forces one. How a kernel goes through memory, its *shape*, is data: [`machine::shapes`] says what is in use, and
 //! `SOTTO_SHAPES` pins it. All `unsafe` of the crate lives in the private module `simd`.
 #![deny(unsafe_code)]

@@ -46,7 +46,7 @@ pub fn processor() -> (&'static str, bool) {
     (processor.name, processor.measured)
 }
 
-/// The name of the backend in use: `scalar`, `avx2`, `avxvnni` or `avx512`.
+/// The name of the backend in use: `scalar`, `avx2`, `avxvnni`, `avx512`, `neon` or `neondot`.
 pub fn backend() -> &'static str {
     simd::kernels().name()
 }

@@ -25,9 +25,11 @@ use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
 pub(crate) use accumulator::{Cell, Room};
 pub use automorphism::{Automorphism, substitute};
-#[cfg(target_arch = "x86_64")]
-pub(crate) use tables::{Doubles, LaneFactors, Reduction, ShortFactors, SquareFactors};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(crate) use tables::{Doubles, ShortFactors};
 pub(crate) use tables::{Factor, Tables, transpose};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use tables::{LaneFactors, Reduction, SquareFactors};
 
 /// Everything precomputed to transform polynomials of one length modulo one modulus.
 #[derive(Debug, Clone)]

@@ -40,7 +40,10 @@ pub(crate) struct Factor {
 }
 
 /// Factors of one direction.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "some are for vector backends alone")
+)]
 #[derive(Debug, Clone)]
 pub(crate) struct Direction {
     /// In the level with `m` blocks, block `i` multiplies by entry `m + i`.
@@ -53,7 +56,10 @@ pub(crate) struct Direction {
 }
 
 /// The factors as doubles nearest to zero, for arithmetic in floating point. Empty if q is below 2^31 or wide.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "some are for vector backends alone"))]
+#[cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "some are for vector backends alone")
+)]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Doubles {
     /// Of all levels but the last six, numbered as in [`Direction::factors`]: the factor, and the factor over q.

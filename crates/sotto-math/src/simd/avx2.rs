@@ -2,19 +2,16 @@
 
 pub(super) mod aes;
 mod bytes;
-mod cyclic;
-mod digits;
 mod find;
 mod gauss;
 mod generic;
 mod lanes;
-mod ntt;
 mod rank;
 pub(super) mod registers;
 mod scan;
 mod select;
-mod slots;
-mod tiles;
+
+use generic::{cyclic, digits, ntt, slots, tiles};
 
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
@@ -78,15 +75,12 @@ macro_rules! kernels {
             compiled_by_all!();
             compiled! {
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
+                slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
             }
 
             fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
                 self.ntt_forward_i8(t, bytes, sum.scratch);
                 scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
-            }
-
-            fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
-                scalar::mul_acc(t, acc, a, b);
             }
 
             fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {

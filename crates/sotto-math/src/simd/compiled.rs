@@ -106,3 +106,155 @@ macro_rules! compiled_generic {
         }
     };
 }
+
+/// [AES with one block to a register](super::generic::single), compiled with features that the registers prove, and a search
+/// by `either16` of the module in which this stands.
+macro_rules! compiled_single {
+    ($features:literal, $r:expr) => {
+        #[target_feature(enable = $features)]
+        fn grid(key: &Aes, [x, y]: [u64; 2], ny: u64, out: &mut [[u8; 16]]) {
+            encrypt_pairs(key, Pairs { x, b: 0, y, ny }, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in crate::simd) fn encrypt_pairs(key: &Aes, pairs: Pairs, out: &mut [[u8; 16]]) {
+            generic::single::encrypt_pairs($r, key, pairs, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in crate::simd) fn mmo(key: &Aes, input: &[[u8; 16]], out: &mut [[u8; 16]]) {
+            generic::single::mmo($r, key, input, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in crate::simd) fn double(keys: [&Aes; 2], seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+            generic::single::double($r, keys, seeds, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in crate::simd) fn widen(key: &Aes, seeds: &[[u8; 16]], out: &mut [[u8; 16]]) {
+            generic::single::widen($r, key, seeds, out);
+        }
+
+        #[target_feature(enable = $features)]
+        pub(in crate::simd) fn descend(keys: &[[u8; 16]], turns: &[u8], seeds: &mut [[u8; 16]]) {
+            generic::single::descend($r, keys, turns, seeds);
+        }
+
+        /// Of blocks that are made first, and stay in the nearest cache.
+        #[target_feature(enable = $features)]
+        fn find(key: &Aes, [x, y]: [u64; 2], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+            let mut made = Zeroizing::new([[0; 16]; PART / 8]);
+            let made = &mut made[..tags.len().div_ceil(8)];
+            encrypt_pairs(key, Pairs { x, b: 0, y, ny: u64::MAX }, made);
+            either16(&made.as_flattened().as_chunks().0[..tags.len()], tags, sought, hits);
+        }
+    };
+}
+
+/// What is generic in registers of 32 bytes that calculate, in modules of the names that [`compiled_by_all!`] calls.
+macro_rules! compiled_32 {
+    ($features:literal, $r:expr) => {
+        pub(super) mod ntt {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn forward(t: &Tables, x: &mut [u64]) {
+                generic::ntt::forward($r, t, x);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn inverse(t: &Tables, x: &mut [u64]) {
+                generic::ntt::inverse($r, t, x);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
+                scalar::spread(t, bytes, out);
+                forward(t, out);
+            }
+        }
+
+        pub(super) mod tiles {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn tiles(
+                _: &TilesShape,
+                form: &Words,
+                block: Block<'_>,
+                sums: &mut [&mut [[u64; 8]]],
+            ) {
+                generic::tiles::tiles($r, form, block, sums);
+            }
+        }
+
+        pub(super) mod cyclic {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells) {
+                generic::cyclic::cyclic($r, g, spectrum, cells);
+            }
+        }
+
+        pub(super) mod slots {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn add(t: &Tables, x: &mut [u64], y: &[u64]) {
+                scalar::add(t, x, y);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn sub(t: &Tables, x: &mut [u64], y: &[u64]) {
+                scalar::sub(t, x, y);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn mul(t: &Tables, x: &mut [u64], y: &[u64]) {
+                generic::slots::mul($r, t, x, y);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
+                generic::slots::mul_acc($r, t, acc, a, b);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn split(t: &Tables, c: &mut [u64], s: &[u64], m: &[u64], odd: &mut [u64]) {
+                generic::slots::split($r, t, c, s, m, odd);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn sum_of_products(
+                t: &Tables,
+                a: &[&[u64]],
+                b: &[&[u64]],
+                add: bool,
+                out: &mut [u64],
+            ) {
+                generic::slots::sum_of_products($r, t, a, b, add, out);
+            }
+        }
+
+        pub(super) mod digits {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn decompose(d: &Digits, x: &[u64], out: &mut [u64]) {
+                generic::digits::decompose(d, x, out);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
+                generic::digits::centred($r, p, x, out);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
+                generic::digits::lower($r, p, x, correction);
+            }
+        }
+    };
+}

@@ -8,16 +8,36 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `aes` | rounds, key schedules and paths down a tree, on registers of one or more blocks |
+//! | `single` | AES over slices, one block to a register |
 //! | `dot` | rows of words times short vectors |
 //! | `fold` | rows added to parities |
 //! | `gather` | a row of each partition, added up in two halves |
 //! | `read` | the checksum of a plain read |
+//!
+//! The rest is for registers of 32 bytes that calculate, or for pairs of 16 that pass for such.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `doubles` | numbers modulo a prime, in floating point |
+//! | `ntt` | the transform: words of 32 bits, and doubles |
+//! | `bytes` | the scan by four-byte products |
+//! | `cyclic` | the convolution of length 8190 |
+//! | `tiles` | the pass over tiles: pairs of words, and residues |
+//! | `slots`, `digits` | arithmetic between slots, and between two moduli |
 
 pub(super) mod aes;
+pub(super) mod bytes;
+pub(super) mod cyclic;
+pub(super) mod digits;
 pub(super) mod dot;
+pub(super) mod doubles;
 pub(super) mod fold;
 pub(super) mod gather;
+pub(super) mod ntt;
 pub(super) mod read;
+pub(super) mod single;
+pub(super) mod slots;
+pub(super) mod tiles;
 
 /// One kind of register. Its bytes are in the order of memory.
 pub(super) trait Register: Copy {
@@ -63,31 +83,41 @@ pub(super) trait Multiplier: Register {
     /// A 32-bit number in every lane.
     fn splat(self, x: i32) -> Self::Value;
 
-    /// The signed products of the even 32-bit lanes, in 64-bit lanes.
-    fn times_even(self, a: Self::Value, b: Self::Value) -> Self::Value;
+    /// The signed products of 32-bit lanes, half of them added to the 64-bit lanes of each sum.
+    fn add_products(self, sums: [Self::Value; 2], a: Self::Value, b: Self::Value) -> [Self::Value; 2];
 
-    /// The odd 32-bit lanes in place of the even ones.
-    fn odd(self, x: Self::Value) -> Self::Value;
-
-    /// The sums of 64-bit lanes.
-    fn add(self, a: Self::Value, b: Self::Value) -> Self::Value;
-
-    /// The sum of all 64-bit lanes.
-    fn sum_lanes(self, x: Self::Value) -> i64;
+    /// The sum of all 64-bit lanes of both.
+    fn sum_lanes(self, sums: [Self::Value; 2]) -> i64;
 }
 
 /// Asks for the cache line at an address that need not be valid.
 #[inline(always)]
 pub(super) fn prefetch(at: *const u8) {
     // SAFETY: a prefetch is a hint; it never faults, whatever the address.
-    unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast()) }
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    // SAFETY: as above; it changes neither memory nor flags.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
 }
 
 /// The same, into the second cache: processors wait for more of such lines at once than of those for the first.
 #[inline(always)]
 pub(super) fn prefetch_second(at: *const u8) {
     // SAFETY: as above.
-    unsafe { core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T1 }>(at.cast()) }
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T1 }>(at.cast());
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("prfm pldl2keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
 }
 
 /// Numbers, for which every bit pattern is valid, or arrays of them.
@@ -151,7 +181,11 @@ macro_rules! register {
 
 /// The same of what multiplies, too.
 macro_rules! multiplier {
-    ($name:ident: $splat:ident, $times_even:ident, $shift:ident, $add:ident, |$lanes:ident| $sum_lanes:expr) => {
+    (
+        $name:ident: $splat:expr,
+        |[$even:ident, $odd:ident], $a:ident, $b:ident| $add_products:expr,
+        |[$first:ident, $second:ident]| $sum_lanes:expr
+    ) => {
         impl Multiplier for $name {
             #[inline(always)]
             fn splat(self, x: i32) -> Self::Value {
@@ -160,25 +194,18 @@ macro_rules! multiplier {
             }
 
             #[inline(always)]
-            fn times_even(self, a: Self::Value, b: Self::Value) -> Self::Value {
+            fn add_products(
+                self,
+                [$even, $odd]: [Self::Value; 2],
+                $a: Self::Value,
+                $b: Self::Value,
+            ) -> [Self::Value; 2] {
                 // SAFETY: self proves the features.
-                unsafe { $times_even(a, b) }
+                unsafe { $add_products }
             }
 
             #[inline(always)]
-            fn odd(self, x: Self::Value) -> Self::Value {
-                // SAFETY: self proves the features.
-                unsafe { $shift::<32>(x) }
-            }
-
-            #[inline(always)]
-            fn add(self, a: Self::Value, b: Self::Value) -> Self::Value {
-                // SAFETY: self proves the features.
-                unsafe { $add(a, b) }
-            }
-
-            #[inline(always)]
-            fn sum_lanes(self, $lanes: Self::Value) -> i64 {
+            fn sum_lanes(self, [$first, $second]: [Self::Value; 2]) -> i64 {
                 // SAFETY: self proves the features.
                 unsafe { $sum_lanes }
             }
@@ -186,7 +213,18 @@ macro_rules! multiplier {
     };
 }
 
-pub(super) use {multiplier, register};
+/// Methods of a value that proves that the processor has the instructions.
+macro_rules! proven {
+    ($(fn $name:ident$(<const $n:ident: $of:ty>)?($($arg:ident: $type:ty),*) -> $out:ty { $body:expr })*) => {$(
+        #[inline(always)]
+        fn $name$(<const $n: $of>)?(self, $($arg: $type),*) -> $out {
+            // SAFETY: self proves the features.
+            unsafe { $body }
+        }
+    )*};
+}
+
+pub(super) use {multiplier, proven, register};
 
 /// One word, of which every processor has registers.
 #[derive(Clone, Copy)]

@@ -4,24 +4,27 @@
 //! |---|---|
 //! | `scalar` | nothing; it is what the others are tested against |
 //! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
+//! | `neon` | NEON, as all 64-bit ARM has it; with products of bytes too, its scan is another one and it is called `neondot` |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
-//! Each folder has the same files: `scan`, `ntt`, `gauss`, `rank`, `tiles`, `select`, `aes`, and
-//! `slots`, `digits`, `cyclic`, `find` and `sha256` where it has something faster than scalar code. What is the same for
-//! registers of every width is in `generic`, and a backend's `registers` say what they do. A backend is a
-//! value that only its probe can make, so holding one proves that the processor has the
+//! Each folder has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and `sha256` where it has something
+//! faster than scalar code. What is the same for registers of every width is in `generic`, and a backend's `registers` say
+//! what they do; so are `ntt`, `tiles`, `slots`, `digits` and `cyclic` for registers of 32 bytes, or two of 16, and `avx512`
+//! has its own. A backend is a value that only its probe can make, so holding one proves that the processor has the
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[macro_use]
 mod compiled;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod generic;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 pub(crate) mod shapes;
 
@@ -53,7 +56,7 @@ pub(crate) struct Planes<'a> {
 /// memory safety rests on them: backends cut slices into arrays of a register's size, and
 /// what does not fit would be left out or panic.
 pub(crate) trait Kernels: Sync {
-    /// `scalar`, `avx2`, `avxvnni`, `avx512`.
+    /// `scalar`, `avx2`, `avxvnni`, `avx512`, `neon`, `neondot`.
     fn name(&self) -> &'static str;
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
@@ -231,6 +234,10 @@ const BACKENDS: &[Probe] = &[
     avx2::AvxVnni::probe,
     #[cfg(target_arch = "x86_64")]
     avx2::Avx2::probe,
+    #[cfg(target_arch = "aarch64")]
+    neon::NeonDot::probe,
+    #[cfg(target_arch = "aarch64")]
+    neon::Neon::probe,
     scalar::Scalar::probe,
 ];
 

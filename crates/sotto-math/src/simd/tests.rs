@@ -11,8 +11,13 @@ fn scalar_is_always_there_and_names_are_distinct() {
 /// What `make test` repeats at its end: a green run says nothing about kernels that this processor cannot run.
 #[test]
 fn what_was_tested_and_what_was_not_is_said() {
-    let all: &[&str] =
-        if cfg!(target_arch = "x86_64") { &["avx512", "avxvnni", "avx2", "scalar"] } else { &["scalar"] };
+    let all: &[&str] = if cfg!(target_arch = "x86_64") {
+        &["avx512", "avxvnni", "avx2", "scalar"]
+    } else if cfg!(target_arch = "aarch64") {
+        &["neondot", "neon", "scalar"]
+    } else {
+        &["scalar"]
+    };
     assert_eq!(all.len(), BACKENDS.len(), "every backend has its name here");
     let tested: Vec<_> = available().map(|k| k.name()).collect();
     let missing: Vec<_> = all.iter().copied().filter(|name| !tested.contains(name)).collect();

@@ -23,8 +23,12 @@ register! {
 }
 
 multiplier! {
-    Zmm: _mm512_set1_epi32, _mm512_mul_epi32, _mm512_srli_epi64, _mm512_add_epi64,
-    |x| _mm512_reduce_add_epi64(x)
+    Zmm: _mm512_set1_epi32,
+    |[even, odd], a, b| {
+        let odds = _mm512_mul_epi32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+        [_mm512_add_epi64(even, _mm512_mul_epi32(a, b)), _mm512_add_epi64(odd, odds)]
+    },
+    |[even, odd]| _mm512_reduce_add_epi64(_mm512_add_epi64(even, odd))
 }
 
 /// Proof that this processor has VAES.

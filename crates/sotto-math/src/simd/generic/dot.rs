@@ -4,7 +4,7 @@
 //! subtracts 2^31 from it, which makes it signed; the missing `2^31 sum(s)` is the same
 //! for every row and is added back once.
 
-use super::{Multiplier, prefetch};
+use super::{Multiplier, Register, prefetch};
 
 /// How far ahead a row is asked for, as in the scan.
 const AHEAD: usize = 101 * 64;
@@ -27,35 +27,44 @@ pub(in crate::simd) fn dot<R: Multiplier>(r: R, h: &[u32], n: usize, s: &[&[i32]
             }
         }
     }
-    let words = R::BYTES / 4;
-    let whole = n / words * words;
+    let whole = n / step::<R>() * step::<R>();
     for (s, y) in s.iter().zip(y) {
         let sum = s[..whole].iter().map(|&s| i64::from(s)).sum::<i64>();
         y.iter_mut().for_each(|y| *y = y.wrapping_add(sum.wrapping_shl(31)));
     }
 }
 
+/// Words of a step: four registers.
+#[inline(always)]
+const fn step<R: Register>() -> usize {
+    R::BYTES
+}
+
 #[inline(always)]
 fn row_times<R: Multiplier, const V: usize>(r: R, s: [&[i32]; V], row: &[u32]) -> [i64; V] {
-    let count = R::BYTES / 4;
-    let whole = row.len() / count * count;
+    let (step, count) = (step::<R>(), R::BYTES / 4);
+    let whole = row.len() / step * step;
     let s = s.map(|s| &s[..row.len()]);
     let flip = r.splat(i32::MIN);
-    let mut even = [r.zero(); V];
-    let mut odd = [r.zero(); V];
-    for (i, words) in row.chunks_exact(count).enumerate() {
-        prefetch(words.as_ptr().cast::<u8>().wrapping_add(AHEAD));
-        let h = r.xor(r.load(words), flip);
-        let h_odd = r.odd(h);
-        for v in 0..V {
-            let s = r.load(&s[v][i * count..][..count]);
-            even[v] = r.add(even[v], r.times_even(h, s));
-            odd[v] = r.add(odd[v], r.times_even(h_odd, r.odd(s)));
+    let mut lanes = [[r.zero(); 2]; V];
+    for (i, words) in row.chunks_exact(step).enumerate() {
+        for line in (0..4 * step).step_by(64) {
+            prefetch(words.as_ptr().cast::<u8>().wrapping_add(AHEAD + line));
+        }
+        let mut parts = s;
+        for part in &mut parts {
+            *part = &part[i * step..][..step];
+        }
+        for (j, words) in words.chunks_exact(count).enumerate() {
+            let h = r.xor(r.load(words), flip);
+            for v in 0..V {
+                lanes[v] = r.add_products(lanes[v], h, r.load(&parts[v][j * count..][..count]));
+            }
         }
     }
     let mut sums = [0; V];
     for v in 0..V {
-        sums[v] = r.sum_lanes(r.add(even[v], odd[v]));
+        sums[v] = r.sum_lanes(lanes[v]);
         for (&h, &s) in row[whole..].iter().zip(&s[v][whole..]) {
             sums[v] = sums[v].wrapping_add(i64::from(h).wrapping_mul(i64::from(s)));
         }

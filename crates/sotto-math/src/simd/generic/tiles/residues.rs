@@ -6,12 +6,10 @@
 //! summed as integers, in the bits of the doubles; 32 rests are a double again, at most 2^53. Nothing is
 //! reduced before the end of a run.
 
-use super::super::lanes::{load, store};
-use super::super::ntt::{Constants, Factors, from_integers, to_integers};
+use super::super::doubles::{Constants, Doubles, Factors};
+use super::super::prefetch;
 use super::Slots;
-use crate::simd::generic::prefetch;
 use crate::tiles::{Block, Line, Packing, Residue, Run, TileLayout};
-use core::arch::x86_64::*;
 
 /// log2 of what the last bit of a double from 2^101 on counts.
 const UNIT: u32 = 49;
@@ -19,10 +17,15 @@ const UNIT: u32 = 49;
 /// 2^101.
 const LARGE: f64 = (1u128 << (UNIT + 52)) as f64;
 
-#[target_feature(enable = "avx2,fma")]
-pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &mut [&mut [Slots]]) {
+#[inline(always)]
+pub(super) fn runs<R: Doubles, const K: usize>(
+    r: R,
+    residue: &Residue,
+    block: Block<'_>,
+    sums: &mut [&mut [Slots]],
+) {
     const { assert!(TileLayout::TILE_ROWS <= 32, "rests of a run are at most 2^53") }
-    let fold = Fold::new(residue);
+    let fold = Fold::new(r, residue);
     let mut lines = block.lines;
     let mut room = [Line([0; 8]); TileLayout::RUN];
     for run in block.layout.runs() {
@@ -52,40 +55,41 @@ pub(super) fn runs<const K: usize>(residue: &Residue, block: Block<'_>, sums: &m
 }
 
 /// Half of the lines of one run, and one query.
-struct Piece<'a, const K: usize> {
-    fold: Fold,
+struct Piece<'a, R: Doubles, const K: usize> {
+    fold: Fold<R>,
     run: &'a Run,
     words: &'a [Line],
     selectors: &'a [[Line; K]],
     half: usize,
 }
 
-impl<const K: usize> Piece<'_, K> {
+impl<R: Doubles, const K: usize> Piece<'_, R, K> {
     /// Adds the products of `C` columns, and returns `C`.
-    #[target_feature(enable = "avx2,fma")]
+    #[inline(always)]
     fn add<const C: usize>(&self, col: usize, sums: &mut [[Slots; K]]) -> usize {
         let (half, width) = (self.half, self.run.cols.len());
         let sums = &mut sums[col..col + C];
-        let large = _mm256_set1_pd(LARGE);
-        let mut acc = [[Sums { multiples: _mm256_setzero_si256(), rests: _mm256_setzero_pd() }; K]; C];
+        let (c, r) = (self.fold.c, self.fold.c.r);
+        let large = r.every(LARGE);
+        let mut acc = [[Sums { multiples: r.zero(), rests: r.every(0.0) }; K]; C];
         for (lines, selectors) in self.words.chunks_exact(width).zip(self.selectors) {
             let lines = &lines[col..col + C];
-            let mut words = [_mm256_setzero_pd(); C];
+            let mut words = [large; C];
             for (word, line) in words.iter_mut().zip(lines) {
-                *word = from_integers(load(&line.0.as_chunks::<4>().0[half]));
+                *word = c.take(&line.0.as_chunks::<4>().0[half]);
             }
             for (k, selector) in selectors.iter().enumerate() {
-                let selector = from_integers(load(&selector.0.as_chunks::<4>().0[half]));
+                let selector = c.take(&selector.0.as_chunks::<4>().0[half]);
                 for (acc, word) in acc.iter_mut().zip(words) {
-                    acc[k].add(word, selector, large);
+                    acc[k].add(r, word, selector, large);
                 }
             }
         }
         for (acc, sums) in acc.into_iter().zip(sums) {
             for (acc, sums) in acc.into_iter().zip(sums) {
                 let sums = &mut sums.as_chunks_mut::<4>().0[half];
-                let total = self.fold.total(acc, self.selectors.len(), from_integers(load(sums)));
-                store(sums, total);
+                let total = self.fold.total(acc, self.selectors.len(), c.take(sums));
+                r.store(sums, total);
             }
         }
         C
@@ -94,55 +98,52 @@ impl<const K: usize> Piece<'_, K> {
 
 /// What brings both parts of a sum together.
 #[derive(Clone, Copy)]
-struct Fold {
-    c: Constants,
+struct Fold<R: Doubles> {
+    c: Constants<R>,
     /// 2^49, and 2^75.
-    factors: [Factors; 2],
+    factors: [Factors<R>; 2],
 }
 
-impl Fold {
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn new(residue: &Residue) -> Self {
-        let (q, c) = (&residue.modulus, Constants::of(&residue.modulus));
+impl<R: Doubles> Fold<R> {
+    #[inline(always)]
+    fn new(r: R, residue: &Residue) -> Self {
+        let (q, c) = (&residue.modulus, Constants::of(r, &residue.modulus));
         let [low, high] = residue.folds;
-        let factor = |w: u64| c.factors(_mm256_set1_pd(q.centred(w) as f64));
+        let factor = |w: u64| c.factors_of(q.centred(w) as f64);
         Fold { c, factors: [factor(low), factor(high)] }
     }
 
     /// The sums of so many products and a reduced number, reduced.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn total(self, sums: Sums, products: usize, before: __m256d) -> __m256i {
+    #[inline(always)]
+    fn total(self, sums: Sums<R>, products: usize, before: R::Doubles) -> R::Value {
         const LOW_BITS: i32 = 26;
+        let (c, r) = (self.c, self.c.r);
         // Each double brought the bits of 2^101 along. What is left is below 2^56: two numbers of which products are exact.
         let along = LARGE.to_bits().wrapping_mul(products as u64);
-        let multiples = _mm256_sub_epi64(sums.multiples, _mm256_set1_epi64x(along as i64));
-        let low = _mm256_and_si256(multiples, _mm256_set1_epi64x((1 << LOW_BITS) - 1));
-        let high = _mm256_srli_epi64::<LOW_BITS>(multiples);
-        let c = self.c;
+        let multiples = r.add_64(sums.multiples, r.splat_64(along.wrapping_neg()));
+        let low = r.and(multiples, r.splat_64((1 << LOW_BITS) - 1));
+        let high = r.down::<LOW_BITS>(multiples);
         let [low, high] =
-            [c.times(from_integers(low), self.factors[0]), c.times(from_integers(high), self.factors[1])];
+            [c.times(r.of_integers(low), self.factors[0]), c.times(r.of_integers(high), self.factors[1])];
         // Half a q each, and a q: so that nothing is above 2 q before it is reduced once more.
-        let total = _mm256_add_pd(_mm256_add_pd(low, high), _mm256_add_pd(c.reduced(sums.rests), before));
-        to_integers(c, c.reduced(total))
+        let total = r.plus(r.plus(low, high), r.plus(c.reduced(sums.rests), before));
+        r.to_integers(c.reduced(total), c.q)
     }
 }
 
 /// Sums of products of four slots, in two parts.
 #[derive(Clone, Copy)]
-struct Sums {
-    multiples: __m256i,
-    rests: __m256d,
+struct Sums<R: Doubles> {
+    multiples: R::Value,
+    rests: R::Doubles,
 }
 
-impl Sums {
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn add(&mut self, a: __m256d, b: __m256d, large: __m256d) {
-        let upper = _mm256_fmadd_pd(a, b, large);
-        self.multiples = _mm256_add_epi64(self.multiples, _mm256_castpd_si256(upper));
-        let rest = _mm256_fmadd_pd(a, b, _mm256_sub_pd(large, upper));
-        self.rests = _mm256_add_pd(self.rests, rest);
+impl<R: Doubles> Sums<R> {
+    #[inline(always)]
+    fn add(&mut self, r: R, a: R::Doubles, b: R::Doubles, large: R::Doubles) {
+        let upper = r.plus_product(large, a, b);
+        self.multiples = r.add_64(self.multiples, r.bits(upper));
+        let rest = r.plus_product(r.minus(large, upper), a, b);
+        self.rests = r.plus(self.rests, rest);
     }
 }

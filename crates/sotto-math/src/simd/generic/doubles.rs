@@ -1,0 +1,169 @@
+//! Numbers modulo a prime below 2^50 as doubles, four to a register.
+//!
+//! Vector units without products of 64-bit integers have fused multiply-adds of 53-bit ones: they give
+//! the lower half of a product exactly, as what is missing from the rounded one (van der Hoeven, Lecerf and Quintin,
+//! "Modular SIMD arithmetic in Mathemagix", section 3.3).
+
+use super::Register;
+use crate::modulus::Modulus;
+use crate::ntt::Tables;
+
+/// Registers of 32 bytes that calculate with four doubles.
+pub(in crate::simd) trait Doubles: Register {
+    /// Four doubles.
+    type Doubles: Copy;
+
+    /// The doubles of which these are the bits.
+    fn doubles(self, bits: Self::Value) -> Self::Doubles;
+
+    /// The reverse.
+    fn bits(self, x: Self::Doubles) -> Self::Value;
+
+    /// A double in every lane.
+    fn every(self, x: f64) -> Self::Doubles;
+
+    /// The sums.
+    fn plus(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// The differences.
+    fn minus(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// The products, rounded.
+    fn product(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// `sum + a b`, rounded once.
+    fn plus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// `sum - a b`, rounded once.
+    fn minus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// `a b - product`, rounded once.
+    fn rest(self, product: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// The nearest integers.
+    fn nearest(self, x: Self::Doubles) -> Self::Doubles;
+
+    /// Integers below 2^52 as doubles.
+    fn of_integers(self, x: Self::Value) -> Self::Doubles;
+
+    /// Doubles that are integers between `-q` and `q`, as integers modulo q.
+    fn to_integers(self, x: Self::Doubles, q: Self::Doubles) -> Self::Value;
+
+    /// A 4 by 4 transposition.
+    fn transpose(self, rows: [Self::Doubles; 4]) -> [Self::Doubles; 4];
+
+    /// A 64-bit number in every lane.
+    fn splat_64(self, x: u64) -> Self::Value;
+
+    /// The sums of 64-bit lanes.
+    fn add_64(self, a: Self::Value, b: Self::Value) -> Self::Value;
+
+    /// The bits that both have.
+    fn and(self, a: Self::Value, b: Self::Value) -> Self::Value;
+
+    /// 64-bit lanes, down by so many bits.
+    fn down<const BITS: i32>(self, x: Self::Value) -> Self::Value;
+
+    /// All bits of the 64-bit lanes in which `a` is greater than `b`, both below 2^63.
+    fn greater(self, a: Self::Value, b: Self::Value) -> Self::Value;
+}
+
+/// A factor, and the factor over q, in every lane or one for each.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<R: Doubles> {
+    pub(super) w: R::Doubles,
+    pub(super) over_q: R::Doubles,
+}
+
+/// The modulus and its inverse, in every lane.
+#[derive(Clone, Copy)]
+pub(super) struct Constants<R: Doubles> {
+    pub(super) r: R,
+    pub(super) q: R::Doubles,
+    inverse: R::Doubles,
+}
+
+impl<R: Doubles> Factors<R> {
+    /// A factor and the same over q, in every lane.
+    #[inline(always)]
+    pub(super) fn every(r: R, w: f64, over_q: f64) -> Self {
+        Factors { w: r.every(w), over_q: r.every(over_q) }
+    }
+}
+
+impl<R: Doubles> Constants<R> {
+    #[inline(always)]
+    pub(super) fn new(r: R, t: &Tables) -> Self {
+        Self::of(r, &t.modulus)
+    }
+
+    #[inline(always)]
+    pub(super) fn of(r: R, modulus: &Modulus) -> Self {
+        // Below 2^50, so that the conversion is exact.
+        let q = modulus.value() as f64;
+        Constants { r, q: r.every(q), inverse: r.every(1.0 / q) }
+    }
+
+    #[inline(always)]
+    pub(super) fn factors(self, w: R::Doubles) -> Factors<R> {
+        Factors { w, over_q: self.r.product(w, self.inverse) }
+    }
+
+    /// The factors of a number in every lane.
+    #[inline(always)]
+    pub(super) fn factors_of(self, w: f64) -> Factors<R> {
+        self.factors(self.r.every(w))
+    }
+
+    /// `x w` modulo q. The upper part of the product less the quotient's multiple of q is exact,
+    /// and so is adding the lower part to it, because both are small integers.
+    #[inline(always)]
+    pub(super) fn times(self, x: R::Doubles, f: Factors<R>) -> R::Doubles {
+        let r = self.r;
+        let upper = r.product(x, f.w);
+        let lower = r.rest(upper, x, f.w);
+        let quotient = r.nearest(r.product(x, f.over_q));
+        r.plus(r.minus_product(upper, quotient, self.q), lower)
+    }
+
+    /// `a b` modulo q, where the factor over q is not known: the quotient comes from the upper part.
+    #[inline(always)]
+    pub(super) fn product(self, a: R::Doubles, b: R::Doubles) -> R::Doubles {
+        let r = self.r;
+        let upper = r.product(a, b);
+        let lower = r.rest(upper, a, b);
+        let quotient = r.nearest(r.product(upper, self.inverse));
+        r.plus(r.minus_product(upper, quotient, self.q), lower)
+    }
+
+    /// `x` modulo q, from -q/2 to q/2.
+    #[inline(always)]
+    pub(super) fn reduced(self, x: R::Doubles) -> R::Doubles {
+        let r = self.r;
+        r.minus_product(x, r.nearest(r.product(x, self.inverse)), self.q)
+    }
+
+    /// Four reduced integers.
+    #[inline(always)]
+    pub(super) fn take(self, row: &[u64; 4]) -> R::Doubles {
+        self.r.of_integers(self.r.load(row))
+    }
+
+    /// Integers between -q and q, reduced.
+    #[inline(always)]
+    pub(super) fn put(self, row: &mut [u64; 4], x: R::Doubles) {
+        self.r.store(row, self.r.to_integers(x, self.q));
+    }
+
+    /// Four doubles that were [kept](Self::keep).
+    #[inline(always)]
+    pub(super) fn kept(self, row: &[u64; 4]) -> R::Doubles {
+        self.r.doubles(self.r.load(row))
+    }
+
+    /// Doubles as they are between the ends of a transform.
+    #[inline(always)]
+    pub(super) fn keep(self, row: &mut [u64; 4], x: R::Doubles) {
+        self.r.store(row, self.r.bits(x));
+    }
+}

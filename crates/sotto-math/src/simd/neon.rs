@@ -1,0 +1,102 @@
+//! 16-byte registers, alone and in pairs: NEON, which every 64-bit ARM processor has.
+
+/// An instruction on each of two registers.
+macro_rules! each {
+    ($f:ident($($x:expr),*)) => {
+        [$f($($x[0]),*), $f($($x[1]),*)]
+    };
+}
+
+mod aes;
+mod find;
+mod gauss;
+mod generic;
+mod lanes;
+mod rank;
+mod registers;
+mod scan;
+mod select;
+mod turn;
+
+use super::shapes::{ScanShape, SelectShape, TilesShape};
+use super::{Blocks, Kernels, Planes, scalar};
+use crate::basis::Pair;
+use crate::fold::{LANES, Sources};
+use crate::gadget::Digits;
+use crate::gather::{Picks, Rows};
+use crate::ntt::{Room, Tables};
+use crate::rader::{Cells, Grid, Spectrum};
+use crate::slices::Matrices;
+use crate::tiles::{Block, Words};
+use generic::{cyclic, digits, ntt, slots, tiles};
+use std::arch::is_aarch64_feature_detected;
+
+/// Proof that this processor has NEON. Only the probe makes one.
+pub(crate) struct Neon(());
+
+impl Neon {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        static PROVEN: Neon = Neon(());
+        is_aarch64_feature_detected!("neon").then_some(&PROVEN)
+    }
+}
+
+/// Proof that this processor has NEON and its products of bytes, four to a sum. Only the probe makes one.
+pub(crate) struct NeonDot(());
+
+impl NeonDot {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        static PROVEN: NeonDot = NeonDot(());
+        (Neon::probe().is_some() && is_aarch64_feature_detected!("dotprod")).then_some(&PROVEN)
+    }
+}
+
+/// One implementation of [`Kernels`] for both: they differ in the scan alone.
+macro_rules! kernels {
+    ($backend:ident, $name:literal, $scan:path) => {
+        impl Kernels for $backend {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+                // SAFETY: self proves the features.
+                unsafe { $scan(groups, queries, sums) }
+            }
+
+            fn select(
+                &self,
+                _: &SelectShape,
+                blocks: &[[u8; 64]],
+                queries: usize,
+                selections: &[Matrices],
+                sums: &mut [[u8; 64]],
+            ) {
+                // SAFETY: self proves the features.
+                unsafe { select::select(blocks, queries, selections, sums) }
+            }
+
+            compiled_by_all!();
+            compiled! {
+                cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
+                slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
+            }
+
+            fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+                self.ntt_forward_i8(t, bytes, sum.scratch);
+                scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
+            }
+
+            fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+                scalar::mul_acc_wide(t, a, b, sum.cells);
+            }
+
+            fn aes(&self) -> &'static dyn Blocks {
+                aes::NeonAes::probe().unwrap_or(&scalar::Plain)
+            }
+        }
+    };
+}
+
+kernels!(Neon, "neon", scan::scan);
+kernels!(NeonDot, "neondot", scan::scan_dot);

@@ -1,0 +1,27 @@
+//! A search, 64 words at a time: masks of words, narrowed to masks of bytes.
+
+use super::lanes::bits;
+use super::registers::One;
+use crate::find::Sought;
+use crate::simd::generic::Register;
+use core::arch::aarch64::*;
+
+#[target_feature(enable = "neon")]
+pub(super) fn either16(words: &[[u8; 2]], tags: &[u16], sought: Sought, hits: &mut [u64]) {
+    let r = One::new();
+    let [word, mask, tag] = [sought.word, sought.mask, sought.tag].map(|word| vdupq_n_u16(word));
+    let (words, words_rest) = words.as_chunks::<64>();
+    let (tags, tags_rest) = tags.as_chunks::<64>();
+    let (whole, last) = hits.split_at_mut(tags.len());
+    let hit = |words: &[[u8; 2]; 8], tags: &[u16; 8]| {
+        let (words, tags) = (vreinterpretq_u16_u8(r.load(words)), vreinterpretq_u16_u8(r.load(tags)));
+        let words = vceqq_u16(vandq_u16(words, mask), word);
+        vreinterpretq_u8_u16(vorrq_u16(words, vceqq_u16(tags, tag)))
+    };
+    for ((words, tags), hits) in words.iter().zip(tags).zip(whole) {
+        let (words, tags) = (words.as_chunks::<8>().0, tags.as_chunks::<8>().0);
+        let sixteen = |i: usize| vuzp1q_u8(hit(&words[i], &tags[i]), hit(&words[i + 1], &tags[i + 1]));
+        *hits = bits([sixteen(0), sixteen(2), sixteen(4), sixteen(6)]);
+    }
+    crate::simd::scalar::either16(words_rest, tags_rest, sought, last);
+}

@@ -1,0 +1,43 @@
+//! Masks of lanes as bits of a word.
+
+use core::arch::aarch64::*;
+
+/// A bit for each byte of four registers, all of whose bits are alike.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn bits([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
+    // Each byte keeps its own bit, and three sums of neighbours bring those of eight together.
+    let own = own();
+    let (ab, cd) =
+        (vpaddq_u8(vandq_u8(a, own), vandq_u8(b, own)), vpaddq_u8(vandq_u8(c, own), vandq_u8(d, own)));
+    let all = vpaddq_u8(ab, cd);
+    vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(all, all)))
+}
+
+/// The same of two registers.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn bits_of_two(a: uint8x16_t, b: uint8x16_t) -> [u16; 2] {
+    let own = own();
+    let pairs = vpaddq_u8(vandq_u8(a, own), vandq_u8(b, own));
+    let fours = vpaddq_u8(pairs, pairs);
+    let all = vreinterpretq_u32_u8(vpaddq_u8(fours, fours));
+    let all = vgetq_lane_u32::<0>(all);
+    [all as u16, (all >> 16) as u16]
+}
+
+/// How many bytes of four registers are all ones, if the others are zeros.
+#[inline]
+#[target_feature(enable = "neon")]
+pub(super) fn count([a, b, c, d]: [uint8x16_t; 4]) -> usize {
+    let sums = vaddq_u8(vaddq_u8(a, b), vaddq_u8(c, d));
+    // Each is minus the number, at most 64 together.
+    usize::from(vaddvq_u8(sums).wrapping_neg())
+}
+
+/// The bit of each byte of eight.
+#[inline]
+#[target_feature(enable = "neon")]
+fn own() -> uint8x16_t {
+    vreinterpretq_u8_u64(vdupq_n_u64(0x8040_2010_0804_0201))
+}
