@@ -71,6 +71,7 @@ pub use action::{Action, Fetch, Recall};
 pub use ask::{Ask, Session};
 #[cfg(feature = "http")]
 pub(crate) use assembly::ROWS_FETCH_BYTES;
+#[cfg(feature = "cache")]
 pub(crate) use bucket::Asked;
 pub use config::Config;
 pub use opening::Opening;

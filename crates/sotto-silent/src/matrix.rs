@@ -17,9 +17,11 @@ mod part;
 #[cfg(feature = "server")]
 mod write;
 
+#[cfg(feature = "server")]
 use sotto_core::Section;
 
 /// Where something begins in an image.
+#[cfg(feature = "server")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The section that it lies in.
@@ -28,6 +30,7 @@ pub struct Place {
     pub start: u64,
 }
 
+#[cfg(feature = "server")]
 impl From<Section> for Place {
     /// The start of a section.
     fn from(section: Section) -> Self {

@@ -9,7 +9,7 @@ use sotto_silent::lwe::bound::{self, LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::dense::{Dense, FRODO, LOG2_Q as LOG2_WORD};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SIGMA};
 
-/// The lattice set of all literals but those of [`FRODO`]; [`ring`](sotto_silent::lwe::ring) holds its numbers.
+/// The lattice set of all literals but those of [`FRODO`]; [`ring`] holds its numbers.
 pub use sotto_silent::lwe::ring::SET;
 
 /// The set that is named, and never tried otherwise: FrodoPIR's matrix over its lattice set, [`FRODO`].

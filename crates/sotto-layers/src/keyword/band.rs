@@ -2,7 +2,7 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`solve`] | the server's half: entries whose sums are the slots of all keys |
+//! | `solve` | the server's half: entries whose sums are the slots of all keys |
 //!
 //! A row consists of entries, each as wide as a slot, and the entries of one number are a *strip*, with one in each row.
 //! A key's hash says which strip it is of ([`super::cuts`]), at which row its band begins, and which of the 128 rows from
