@@ -122,6 +122,28 @@ pub trait Transport: Send {
     }
 }
 
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        (**self).call(request)
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        (**self).call_in_pieces(request, take)
+    }
+
+    fn origin(&self) -> String {
+        (**self).origin()
+    }
+
+    fn retries(&self) -> u64 {
+        (**self).retries()
+    }
+}
+
 /// No whole response came.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
