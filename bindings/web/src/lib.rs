@@ -10,6 +10,7 @@
 //! | `table` | an open table or stack, for JavaScript |
 #![cfg(all(feature = "browser", target_arch = "wasm32"))]
 #![deny(unsafe_code)]
+#![allow(unreachable_pub, reason = "JavaScript reaches what is public here")]
 
 mod carrier;
 mod files;
