@@ -27,6 +27,7 @@ mod files;
 mod kit;
 mod logs;
 mod orders;
+mod origins;
 mod reading;
 mod roles;
 mod rows;
