@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use sotto_client::stack::Batch;
 use sotto_client::{ClientError, Granted, Table, Wish};
 use sotto_core::{Error, Misuse};
-use std::time::Instant;
+use web_time::Instant;
 
 /// What a name stands for.
 #[derive(Debug)]

@@ -5,13 +5,13 @@
 //! | [`memory`] | a server that is a closure |
 //! | [`retry`] | the same bytes again, a bounded number of times (feature `cache`) |
 //! | [`http`] | a server across the network (feature `http`) |
-//! | `endpoint` | whether two addresses are one endpoint (feature `http`) |
+//! | [`endpoint`] | whether two addresses are one endpoint (feature `cache`) |
 //!
 //! Everything a server can see of a client is a [`Request`] and the moment it arrives. So it holds no
 //! header of the caller's: a transport adds a fixed set, the same for every client.
 
-#[cfg(feature = "http")]
-mod endpoint;
+#[cfg(feature = "cache")]
+pub mod endpoint;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;

@@ -11,6 +11,7 @@
 //! | [`hints`] | an order in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
+//! | [`origins`] | pages of other origins, as far as they may ask |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 mod artifacts;
@@ -19,6 +20,7 @@ mod evaluate;
 mod hints;
 mod keys;
 mod logs;
+pub(crate) mod origins;
 mod range;
 mod session;
 mod stacks;
@@ -58,6 +60,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
+        .layer(middleware::from_fn_with_state(service.clone(), origins::allow))
         .with_state(service)
 }
 

@@ -26,6 +26,7 @@ mod evaluations;
 mod files;
 mod kit;
 mod logs;
+mod origins;
 mod orders;
 mod reading;
 mod roles;

@@ -343,6 +343,7 @@ impl Encode {
             "notes": done.notes,
             "table": done.image.catalog().table,
             "scheme": done.scheme,
+            "snapshot": promise::snapshot(done.image.catalog().digest()),
             "public_key": done.public_key.to_string(),
             "log": log,
             "stages_s": stages_json(&done.stages),

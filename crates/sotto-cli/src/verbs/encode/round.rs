@@ -64,6 +64,7 @@ impl Done {
                     units::at_most(round.lookups_fail)
                 ),
             ),
+            ("snapshot", promise::snapshot(stack.digest())),
             ("public key", self.public_key.to_string()),
             ("time", format!("{} ({})", units::time(self.took), stages_text(&self.stages))),
         ]);
@@ -88,6 +89,7 @@ impl Done {
             "failure_log2": fails,
             "code_failure_log2": code,
             "notes": self.summary.notes,
+            "snapshot": promise::snapshot(stack.digest()),
             "public_key": self.public_key.to_string(),
             "log": log,
             "stages_s": super::stages_json(&self.stages),
