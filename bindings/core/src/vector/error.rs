@@ -53,7 +53,7 @@ pub enum VectorError {
         /// How many requests were made.
         step: usize,
         /// Why.
-        error: ClientError,
+        error: Box<ClientError>,
     },
     /// This build reads another row.
     #[error("row {row} is read otherwise than it was recorded")]
@@ -107,7 +107,7 @@ impl VectorError {
 
 impl From<ClientError> for VectorError {
     fn from(error: ClientError) -> Self {
-        VectorError::Client { step: 0, error }
+        VectorError::Client { step: 0, error: Box::new(error) }
     }
 }
 
