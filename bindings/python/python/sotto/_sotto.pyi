@@ -143,6 +143,7 @@ def connect(
 def encode(
     input: str | PathLike[str], out: str | PathLike[str], options: Mapping[str, object]
 ) -> tuple[str, str]: ...
+def self_test(vector: bytes) -> tuple[str, int, bytes, int]: ...
 def serve(
     dirs: Sequence[str | PathLike[str]],
     host: str,

@@ -21,6 +21,7 @@
 //! | [`tree`] | proofs from a transparency log, built, served and grown |
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
+//! | [`vectors`] | recorded lookups, replayed |
 //! | [`verify`] | proofs and copies of logs, checked without a server |
 //! | [`witnessed`] | catalogs in the open: a log, a witness, and publishers who lie |
 
@@ -51,5 +52,6 @@ mod tour;
 mod tree;
 mod two;
 mod variants;
+mod vectors;
 mod verify;
 mod witnessed;
