@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs site wasm constant-time dudect python bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ unit: toolchain ## all tests: floors, the conformance suite, a second of each fu
 
 docs: toolchain ## the documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
+
+# Not a stage of `test`: it fetches what builds sites from the registry of Python's packages.
+site: ## the documentation as a site in target/site; a link that leads nowhere is refused
+	@docs/site/check
 
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers
