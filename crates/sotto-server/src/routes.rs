@@ -11,6 +11,7 @@
 //! | [`hints`] | an order in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
+//! | [`page`] | the files of a page, if there is one |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 mod artifacts;
@@ -19,6 +20,7 @@ mod evaluate;
 mod hints;
 mod keys;
 mod logs;
+mod page;
 mod range;
 mod session;
 mod stacks;
@@ -53,6 +55,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::STREAM, post(stream::stream))
         .route(routes::HINTS, post(hints::order))
         .route(routes::EVALUATE, post(evaluate::evaluate))
+        .merge(page::routes(&service.page))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
@@ -91,7 +94,8 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
         Some(routes::EVALUATE) => "evaluate",
-        _ => "none",
+        Some(_) => "page",
+        None => "none",
     };
     let response = next.run(request).await;
     let outcome = response.extensions().get::<Code>().map_or("ok", |code| code.text());
