@@ -1,13 +1,13 @@
 //! Files in, a table out.
 
-use crate::fault::{self, Fault, work};
+use crate::fault::{Fault, work};
 use pyo3::prelude::*;
 use sotto_catalog::{KeyKind, TableName, ValueKind};
 use sotto_client::ClientError;
 use sotto_core::{Goal, SchemeEntry};
 use sotto_db::ingest::{
-    Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout, RangeOptions,
-    ValueOptions,
+    Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout,
+    RangeOptions, ValueOptions,
 };
 use sotto_db::{DbError, EncodeOptions, EncodeSummary, IngestOptions, TableDir, Verified};
 use sotto_layers::keyword::Form;
@@ -59,7 +59,7 @@ pub(crate) fn encode(
     options: Options,
 ) -> PyResult<(String, String)> {
     work(py, move || {
-        let name = fault::name(&options.name)?;
+        let name = sotto_binding::fault::name(&options.name)?;
         let entry = scheme(&options.scheme)?;
         let goal = goal(options.goal.as_deref())?;
         let layout = options.layout(entry, goal, options.file_is_raw())?;
@@ -147,6 +147,12 @@ impl Options {
             let (value, room) = (column(&self.value), self.room);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
+            // As the command does: sums of rows prove none of them.
+            let bands = match self.verified {
+                Some(true) => Bands::Never,
+                Some(false) => Bands::IfCheaper,
+                None => Bands::IfUnproven,
+            };
             return Ok(Layout::Keyword(KeywordOptions {
                 key,
                 form,
@@ -157,6 +163,7 @@ impl Options {
                 slots,
                 costing,
                 seed,
+                bands,
             }));
         }
         let fix = "give value, the name of a column or its number from 1 on";

@@ -2,6 +2,7 @@
 //! refused, because a misspelt limit is a limit that is not there.
 
 use crate::StartError;
+use crate::routes::origins::is_origin;
 use serde::Deserialize;
 pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -95,6 +96,9 @@ pub struct Config {
     /// Speaks https with a certificate of its own making, for these names and addresses beside those of this machine. It is kept
     /// in `state`, if there is one, and made anew at each start otherwise.
     pub self_signed: Option<Vec<String>>,
+    /// Origins whose pages may ask in a browser, such as `https://www.example.com`; `*` for all. Without any only pages of this
+    /// server's own origin may.
+    pub allow_origins: Vec<String>,
 }
 
 /// One table: exactly one of `dir` and `path`.
@@ -201,6 +205,7 @@ impl Default for Config {
             state: None,
             tls: None,
             self_signed: None,
+            allow_origins: Vec::new(),
         }
     }
 }
@@ -286,6 +291,11 @@ impl Config {
             return Err(
                 "there is a certificate in tls, and self_signed makes one: take one of the two".into()
             );
+        }
+        if let Some(other) = self.allow_origins.iter().find(|origin| !is_origin(origin)) {
+            return Err(format!(
+                "allow_origins: {other} is no origin: give one as https://www.example.com, in lower case and without a path, or *"
+            ));
         }
         let least_one = [
             ("max_connections", self.max_connections as u64),

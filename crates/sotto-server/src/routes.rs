@@ -11,6 +11,7 @@
 //! | [`hints`] | an order in, hints out |
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
+//! | [`origins`] | pages of other origins, as far as they may ask |
 //! | [`page`] | the files of a page, if there is one |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
@@ -20,6 +21,7 @@ mod evaluate;
 mod hints;
 mod keys;
 mod logs;
+pub(crate) mod origins;
 mod page;
 mod range;
 mod session;
@@ -61,6 +63,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
         })
         .layer(middleware::from_fn_with_state(service.clone(), count))
+        .layer(middleware::from_fn_with_state(service.clone(), origins::allow))
         .with_state(service)
 }
 

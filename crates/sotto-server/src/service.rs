@@ -14,6 +14,7 @@ use crate::orders::Orders;
 use crate::page::Page;
 use crate::quota::{Open, Places, Quota};
 use crate::refusal::Refusal;
+use crate::routes::origins::Origins;
 use crate::slot::{Looked, Slot};
 use crate::stacks::Stacks;
 use crate::{Config, Source, StartError};
@@ -42,6 +43,8 @@ pub(crate) struct Service {
     pub(crate) effort: Arc<Allowance>,
     pub(crate) evaluations: Allowance,
     pub(crate) budget: Arc<Budget>,
+    /// Whose pages may ask.
+    pub(crate) origins: Origins,
     pub(crate) read_timeout: Duration,
     /// How long a download goes on whose epoch is not served any more.
     pub(crate) grace: Duration,
@@ -112,6 +115,7 @@ impl Service {
             evaluations,
             budget,
             metrics,
+            origins: Origins::new(&config.allow_origins),
             read_timeout: config.read_timeout(),
             grace: config.idle_timeout(),
             stopping: AtomicBool::new(false),

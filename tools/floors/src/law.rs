@@ -28,7 +28,8 @@ const TABLE: &[Line] = &[
     ("4", "the data", &["sotto-db"]),
     ("5", "bytes between machines", &["sotto-wire"]),
     ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),
-    ("7", "hands", &["sotto-cli", "sotto-python"]),
+    ("7", "for other languages", &["sotto-binding"]),
+    ("7", "hands", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),
 ];
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.

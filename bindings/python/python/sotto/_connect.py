@@ -11,7 +11,7 @@ from typing import Any, Union
 from . import _sotto
 from ._carry import AsyncCarrier, AsyncTransport, Transport, is_async
 from ._errors import MisuseError
-from ._progress import Progress, told
+from ._progress import Progress, Told, told
 from ._table import BATCH, Table
 
 Path = Union[str, "PathLike[str]"]
@@ -59,7 +59,7 @@ def connect(
         raise MisuseError(
             "the transport has to be awaited", "misuse", "await sotto.aconnect(...) instead of sotto.connect(...)"
         )
-    rust = _open(_urls(url), table, carried, _options(locals()))
+    rust = _open(_urls(url), table, carried, _options(locals()), told(progress))
     return Table(rust, batch)
 
 
@@ -95,7 +95,8 @@ async def aconnect(
     # A thread of its own: those that the loop lends may all be wanted by what carries the requests.
     worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
     try:
-        rust = await carrier.loop.run_in_executor(worker, _open, _urls(url), table, carried, options)
+        opening = (_urls(url), table, carried, options, told(progress))
+        rust = await carrier.loop.run_in_executor(worker, _open, *opening)
     except BaseException:
         worker.shutdown(wait=False)
         raise
@@ -112,7 +113,6 @@ _OPTIONS = (
     "timeout",
     "patience",
     "insecure_plaintext",
-    "progress",
 )
 
 
@@ -121,16 +121,17 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     options = {name: given[name] for name in _OPTIONS}
     for name in _PATHS:
         options[name] = None if options[name] is None else fspath(options[name])
-    options["progress"] = told(options["progress"])
     return options
 
 
-def _open(urls: list[str], table: str, carried: list[Any], options: dict[str, Any]) -> _sotto.Table:
+def _open(
+    urls: list[str], table: str, carried: list[Any], options: dict[str, Any], progress: Told | None
+) -> _sotto.Table:
     if carried and len(urls) != len(carried):
         raise MisuseError(
             f"{len(urls)} addresses and {len(carried)} transports", "misuse", "give a transport for each address"
         )
-    return _sotto.connect(urls, table, carried, options)
+    return _sotto.connect(urls, table, carried, options, progress)
 
 
 def _urls(url: str | Sequence[str]) -> list[str]:

@@ -136,6 +136,7 @@ def connect(
     table: str,
     transports: Sequence[Callable[[str, str, dict[str, str], bytes], object]],
     options: Mapping[str, object],
+    progress: Callable[[str, int, int], object] | None,
 ) -> Table: ...
 def encode(
     input: str | PathLike[str], out: str | PathLike[str], options: Mapping[str, object]

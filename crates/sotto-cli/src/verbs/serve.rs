@@ -134,6 +134,10 @@ pub(crate) struct Serve {
         conflicts_with = "tls_cert"
     )]
     self_signed: Option<String>,
+    /// An origin whose pages may ask in a browser, such as https://www.example.com; * for all. Without it only pages of this
+    /// server's own origin may
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    allow_origins: Vec<String>,
     /// Folders of publishers' logs of catalogs, served beside the tables (`sotto encode --catalog-log`). Those that a table was
     /// written into on this machine are served without being named
     #[arg(long = "catalog-log", value_name = "DIR")]
@@ -244,6 +248,7 @@ impl Serve {
         config.trust_images |= self.trust_image;
         config.residency = self.residency.unwrap_or(config.residency);
         config.max_copies_mib = self.max_copies_mib.unwrap_or(config.max_copies_mib);
+        config.allow_origins.extend(self.allow_origins.iter().cloned());
         config.state = self.state.clone().or(config.state);
         config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);

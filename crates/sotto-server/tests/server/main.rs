@@ -27,6 +27,7 @@ mod evaluations;
 mod files;
 mod kit;
 mod logs;
+mod origins;
 mod orders;
 mod page;
 mod reading;

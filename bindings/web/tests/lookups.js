@@ -1,0 +1,78 @@
+// What tests do in a tab. Errors come as data, since a browser hands a test no classes.
+
+import * as sotto from "/js/index.js";
+
+const tables = new Map();
+const events = [];
+
+const address = (server) => `${location.origin}/${server}`;
+
+async function outcome(work) {
+  try {
+    return await work();
+  } catch (error) {
+    const kinds = Object.entries(sotto).filter(([name, kind]) => name.endsWith("Error") && error instanceof kind);
+    return { error: error.name, kinds: kinds.map(([name]) => name), code: error.code, fix: error.fix, fault: error.fault, message: error.message };
+  }
+}
+
+const bytes = (value) => value && Array.from(value);
+const text = (value) => value && new TextDecoder().decode(value);
+
+globalThis.lookups = {
+  sotto,
+  events,
+  connect: (name, options = {}, servers = [0]) =>
+    outcome(async () => {
+      const urls = servers.map((server) => (typeof server === "string" ? server : address(server)));
+      const told = (event) => events.push(event);
+      const table = await sotto.connect(urls, name, { ...options, onEvent: told, onProgress: ({ stage }) => told(`at ${stage}`) });
+      tables.set(name, table);
+      return table.about;
+    }),
+  get: (name, item) => outcome(async () => ({ row: bytes(await tables.get(name).get(item)), last: { ...tables.get(name).last, seen: undefined } })),
+  word: (name, key) => outcome(async () => text(await tables.get(name).get({ key }))),
+  many: (name, items, options) => outcome(async () => (await tables.get(name).getMany(items, options)).map(text)),
+  refresh: (name) => outcome(() => tables.get(name).refresh()),
+  close: (name) => outcome(() => tables.get(name).close()),
+  last: (name) => tables.get(name).last,
+  about: (name) => tables.get(name).about,
+  told: () => events.splice(0),
+  /** Asks, and gives up after so many milliseconds. */
+  giveUp: (name, item, milliseconds) =>
+    outcome(async () => bytes(await tables.get(name).get(item, { signal: AbortSignal.timeout(milliseconds) }))),
+  oddItems: (name) =>
+    outcome(async () => {
+      const odd = [-1, 1.5, NaN, 2 ** 53, 2n ** 64n, "7", null, undefined, {}, { key: 7 }, { key: "\ud800" }, 10 ** 9];
+      const all = [];
+      for (const item of odd) all.push(await outcome(() => tables.get(name).get(item)));
+      return all;
+    }),
+  /** The bytes of every file below a folder of the browser's file system. */
+  async files(folder) {
+    const found = {};
+    const walk = async (directory, path) => {
+      for await (const [name, handle] of directory.entries()) {
+        if (handle.kind === "directory") await walk(handle, `${path}/${name}`);
+        else found[`${path}/${name}`] = Array.from(new Uint8Array(await (await handle.getFile()).arrayBuffer()));
+      }
+    };
+    await walk(await navigator.storage.getDirectory(), "");
+    return Object.fromEntries(Object.entries(found).filter(([path]) => path.includes(folder)));
+  },
+  /** Puts such files back. */
+  async restore(files) {
+    for (const [path, content] of Object.entries(files)) {
+      let directory = await navigator.storage.getDirectory();
+      const [name, ...above] = path.split("/").slice(1).reverse();
+      for (const part of above.reverse()) directory = await directory.getDirectoryHandle(part, { create: true });
+      const writable = await (await directory.getFileHandle(name, { create: true })).createWritable();
+      await writable.write(new Uint8Array(content));
+      await writable.close();
+    }
+  },
+  async wipe() {
+    const root = await navigator.storage.getDirectory();
+    for await (const name of root.keys()) await root.removeEntry(name, { recursive: true });
+  },
+};
