@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs site wasm constant-time dudect python bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs site wasm constant-time dudect python page bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
 	@bindings/python/check
+
+page: toolchain ## a page that looks things up in a browser, served with the demo's tables
+	@bindings/web/page/run
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)
