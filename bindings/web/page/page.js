@@ -33,6 +33,9 @@ function fault(error) {
   at("fault").hidden = false;
 }
 
+/** The layer of stacks that are asked for rows and keys. */
+const BATCHES = "pbc/1";
+
 const STAGES = {
   catalog: "reading what the table is",
   waiting: "waiting for the server",
@@ -135,13 +138,20 @@ function answered(text, found, { about, last }) {
   show.times(last);
 }
 
-/** What the server has; the tables of stacks are theirs alone. */
+async function json(path) {
+  const response = await fetch(path, { credentials: "omit" });
+  if (!response.ok) throw new Error(`the server does not say what it has: ${path} is ${response.status}`);
+  return response.json();
+}
+
+/** What can be asked of one server here: tables, and stacks of rows or keys, whose own tables are left out as are proofs of logs. */
 async function tables() {
-  const response = await fetch("/v1/tables", { credentials: "omit" });
-  if (!response.ok) throw new Error(`the server does not list its tables: ${response.status}`);
-  const { tables: own, stacks = [], roles = {} } = await response.json();
-  const isShard = (name) => stacks.some((stack) => name.startsWith(`${stack}-`));
-  return [...own.filter((name) => !(name in roles) && !isShard(name)), ...stacks];
+  const { tables: own, stacks: names = [], roles = {} } = await json("/v1/tables");
+  const signed = await Promise.all(names.map((name) => json(`/v1/stacks/${encodeURIComponent(name)}`)));
+  const stacks = signed.map(({ stack }) => JSON.parse(stack));
+  const shards = new Set(stacks.flatMap((stack) => stack.shards.map(({ table }) => table)));
+  const batches = stacks.filter(({ layers }) => layers.some(({ name }) => name === BATCHES)).map(({ stack }) => stack);
+  return [...own.filter((name) => !(name in roles) && !shards.has(name)), ...batches];
 }
 
 async function begin() {

@@ -18,6 +18,7 @@ before(async () => {
   tables = [
     encode("hosts", { words: hosts, scheme: "simplepir", more: ["--form", "domain", "--verified"] }),
     encode("squares", { rows: squares(4096), width: 8, scheme: "fspiral" }),
+    encode("several", { rows: squares(256), width: 8, scheme: "simplepir", more: ["--batch", "4"] }),
   ];
   server = await serve(tables, options);
 });
@@ -74,11 +75,17 @@ test("a lookup shows its answer, what left, what was seen and what it cost", asy
   assert.match(await page.textContent("#differ"), /^The question was the same, and \d\d\.\d %/);
   assert.equal(await lookup(page, "nobody.example"), "not in the table");
 
-  // A table of another family, asked by row.
+  // A table of another family, asked by row, and a stack, of whose own tables nothing is offered.
+  const offered = await page.$$eval("#table option", (all) => all.map((one) => one.textContent));
+  assert.deepEqual(offered, ["hosts", "squares", "several"]);
   await page.selectOption("#table", "squares");
   await ready(page);
   assert.equal(await page.textContent("#wanted-label"), "Row");
   assert.equal(await lookup(page, "16"), "00 01 00 00 00 00 00 00");
+  await page.selectOption("#table", "several");
+  await ready(page);
+  assert.equal(await lookup(page, "3"), "09 00 00 00 00 00 00 00");
+  assert.match(await page.textContent("#leakage"), /every table of the stack/);
   await page.fill("#wanted", "99999");
   await page.click("#ask");
   await page.waitForSelector("#fault:not([hidden])");

@@ -1,7 +1,7 @@
 //! A page: the files of a folder, read once when the server starts, and found by their whole names.
 //!
-//! Nothing is read from the disk for a request, so no name leads out of the folder. What a file is follows from how its name ends; a
-//! folder that has other files is refused, and so are links, hidden files and more than there is room for.
+//! Nothing is read from the disk for a request, and no name leads out of it. What a file is follows from how its name ends;
+//! a folder that has other files is refused, and so are links, hidden files and more than there is room for.
 
 use crate::StartError;
 use bytes::Bytes;
