@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs site wasm constant-time dudect python page bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs site wasm constant-time dudect python web page bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,7 +51,7 @@ site: ## the documentation as a site in target/site; a link that leads nowhere i
 
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers
-	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
 
 # What a 64-bit ARM processor runs, by an emulator of one.
@@ -82,6 +82,10 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
 	@bindings/python/check
+
+# Nor is this: it builds every family of schemes twice.
+web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium
+	@bindings/web/check
 
 page: toolchain ## a page that looks things up in a browser, served with the demo's tables
 	@bindings/web/page/run

@@ -104,6 +104,8 @@ export class Page {
     const fault = this.faults.find((fault) => fault.on(seen));
     if (fault?.stall) return;
     if (fault?.cut) return void request.socket.destroy();
+    // What the browser has already must not come in the place of what is changed here.
+    if (fault?.change) delete request.headers["if-none-match"];
     const on = forward(this.servers[server].url + path, { method: request.method, headers: request.headers }, (answer) => {
       const parts = [];
       answer.on("data", (part) => parts.push(part));

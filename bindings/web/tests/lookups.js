@@ -19,6 +19,21 @@ async function outcome(work) {
 const bytes = (value) => value && Array.from(value);
 const text = (value) => value && new TextDecoder().decode(value);
 
+let copied = new Map();
+
+async function filesIn(folder) {
+  const found = new Map();
+  const walk = async (directory, path) => {
+    for await (const [name, handle] of directory.entries()) {
+      const at = `${path}/${name}`;
+      if (handle.kind === "directory") await walk(handle, at);
+      else if (at.includes(folder)) found.set(at, await (await handle.getFile()).arrayBuffer());
+    }
+  };
+  await walk(await navigator.storage.getDirectory(), "");
+  return found;
+}
+
 globalThis.lookups = {
   sotto,
   events,
@@ -48,26 +63,20 @@ globalThis.lookups = {
       for (const item of odd) all.push(await outcome(() => tables.get(name).get(item)));
       return all;
     }),
-  /** The bytes of every file below a folder of the browser's file system. */
-  async files(folder) {
-    const found = {};
-    const walk = async (directory, path) => {
-      for await (const [name, handle] of directory.entries()) {
-        if (handle.kind === "directory") await walk(handle, `${path}/${name}`);
-        else found[`${path}/${name}`] = Array.from(new Uint8Array(await (await handle.getFile()).arrayBuffer()));
-      }
-    };
-    await walk(await navigator.storage.getDirectory(), "");
-    return Object.fromEntries(Object.entries(found).filter(([path]) => path.includes(folder)));
+  /** How many files there are in the browser's file system. */
+  files: async () => (await filesIn("")).size,
+  /** Copies the files below a folder. */
+  async copy(folder) {
+    copied = await filesIn(folder);
   },
-  /** Puts such files back. */
-  async restore(files) {
-    for (const [path, content] of Object.entries(files)) {
+  /** Puts the copies back. */
+  async restore() {
+    for (const [path, content] of copied) {
       let directory = await navigator.storage.getDirectory();
       const [name, ...above] = path.split("/").slice(1).reverse();
       for (const part of above.reverse()) directory = await directory.getDirectoryHandle(part, { create: true });
       const writable = await (await directory.getFileHandle(name, { create: true })).createWritable();
-      await writable.write(new Uint8Array(content));
+      await writable.write(content);
       await writable.close();
     }
   },

@@ -104,11 +104,11 @@ test("an old copy of a state is noticed by its anchor", async () => {
   await call(open, "connect", spent.name, { pin: spent.pin });
   await asked(open, spent, 1);
   await call(open, "close", spent.name);
-  const old = await call(open, "files", "/files/");
+  await call(open, "copy", "/files/");
   await call(open, "connect", spent.name, { pin: spent.pin });
   await asked(open, spent, 2, 3, 4);
   await call(open, "close", spent.name);
-  await call(open, "restore", old);
+  await call(open, "restore");
   await call(open, "told");
   await call(open, "connect", spent.name, { pin: spent.pin });
   const told = await call(open, "told");
@@ -121,14 +121,15 @@ test("an old copy with its anchor is not noticed, and this test would see it", a
   await call(open, "connect", spent.name, { pin: spent.pin });
   await asked(open, spent, 1);
   await call(open, "close", spent.name);
-  const old = await call(open, "files", "/");
+  await call(open, "copy", "/");
   const ask = async () => {
     await call(open, "connect", spent.name, { pin: spent.pin });
-    await asked(open, spent, 2, 3, 4);
+    // Which of the hints with a row is taken is drawn by lot: some are drawn by both.
+    await asked(open, spent, ...Array(16).fill(2));
     await call(open, "close", spent.name);
   };
   await ask();
-  await call(open, "restore", old);
+  await call(open, "restore");
   await ask();
   assert.ok(usedTwice(readsOf(page)).length > 0);
 });
@@ -139,7 +140,7 @@ test("without a place a scheme with hints says so, and may have them in memory",
   assert.match(needed.fix, /state: 'memory'/);
   await call(open, "connect", spent.name, { pin: spent.pin, keep: false, state: "memory" });
   await asked(open, spent, 1, 2);
-  assert.deepEqual(Object.keys(await call(open, "files", "/")), []);
+  assert.equal(await call(open, "files"), 0);
 });
 
 test("where storage is full, a scheme without a state goes on, and one with it says so", async () => {
