@@ -193,10 +193,14 @@ fn disk(error: &DbError) -> Exit {
         DbError::OtherTable { .. }
         | DbError::OtherKey { .. }
         | DbError::WasMasked { .. }
+        | DbError::NoStack { .. }
+        | DbError::OtherStack { .. }
         | DbError::NoBatch { .. } => Exit::Usage,
         DbError::NoOprfKey { .. } => Exit::Missing,
         DbError::OprfKey { .. } => Exit::Input,
-        DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
+        DbError::CannotUpdate { .. } | DbError::NoRoomInRequest { .. } | DbError::PastCapacity { .. } => {
+            Exit::Params
+        }
         _ => Exit::Internal,
     }
 }
