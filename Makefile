@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,9 +45,13 @@ unit: toolchain ## all tests: floors, the conformance suite, a second of each fu
 docs: toolchain ## the documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
+# Not a stage of `test`: it fetches what builds sites from the registry of Python's packages.
+site: ## the documentation as a site in target/site; a link that leads nowhere is refused
+	@docs/site/check
+
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers
-	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
 
 # What a 64-bit ARM processor runs, by an emulator of one.
@@ -86,6 +90,13 @@ native: toolchain ## the C library, its header, and the Kotlin package on it, te
 vectors: toolchain ## record the lookups of spec/vectors anew, and read them with the client that was written from spec/ alone
 	$(CARGO) run --locked --quiet -p vectors
 	python3 spec/vectors/client/client.py
+
+# Nor is this: it builds every family of schemes twice.
+web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium
+	@bindings/web/check
+
+page: toolchain ## a page that looks things up in a browser, served with the demo's tables
+	@bindings/web/page/run
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)

@@ -36,10 +36,10 @@ export const squares = (count) =>
     return row;
   });
 
-/** A server of the command. */
-export async function serve(tables, more = []) {
+/** A server of the command, at a free port or at that of one before. */
+export async function serve(tables, more = [], listen = "127.0.0.1:0") {
   const folders = tables.map(({ folder }) => folder);
-  const free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+  const free = ["--listen", listen, "--admin-listen", "127.0.0.1:0"];
   const child = spawn(sotto, ["serve", ...folders, ...free, ...more, "--log", "error"], { stdio: ["ignore", "pipe", "inherit"] });
   let said = "";
   const url = await new Promise((resolve, reject) => {
@@ -104,6 +104,8 @@ export class Page {
     const fault = this.faults.find((fault) => fault.on(seen));
     if (fault?.stall) return;
     if (fault?.cut) return void request.socket.destroy();
+    // What the browser has already must not come in the place of what is changed here.
+    if (fault?.change) delete request.headers["if-none-match"];
     const on = forward(this.servers[server].url + path, { method: request.method, headers: request.headers }, (answer) => {
       const parts = [];
       answer.on("data", (part) => parts.push(part));

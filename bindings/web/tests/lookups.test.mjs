@@ -76,7 +76,7 @@ test("a wrong pin, a table that is not there, addresses that are none", async ()
   assert.match(pinned.fix, /publisher's key/);
   assert.equal((await call(open, "connect", "words", { pin: "nonsense" })).code, "bad-key");
   const none = await call(open, "connect", "nothing");
-  assert.deepEqual([none.code, none.fault], ["no-such-table", "misuse"]);
+  assert.deepEqual([none.code, none.fault], ["no-such-table", "peer"]);
   assert.equal((await call(open, "connect", "words", {}, ["ftp://a.example"])).code, "bad-address");
   assert.equal((await call(open, "connect", "words", { pinn: "" })).error, "MisuseError");
   const same = await call(open, "connect", "shared", {}, [0, 0]);

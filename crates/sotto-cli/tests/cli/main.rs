@@ -9,7 +9,7 @@
 //! | [`batch`] | several rows, or values of several keys, in one round |
 //! | [`changes`] | which columns a file of changes means, what is said before, and that what was encoded comes back |
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
-//! | [`documents`] | every command of the README and of the guide, as it stands there |
+//! | [`documents`] | every command of the README, the guides and the cookbook, as it stands there |
 //! | [`first_lookup`] | the example of the README, from Rust |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
