@@ -47,6 +47,7 @@ docs: toolchain ## the documentation, warnings refused
 
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers
+	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
 

@@ -69,9 +69,11 @@ export class Page {
   servers;
   headers = {};
 
-  static async start(servers) {
+  /** With `leave`, pages of that origin may ask here. */
+  static async start(servers, leave) {
     const page = new Page();
     page.servers = servers;
+    if (leave) page.leave = { "access-control-allow-origin": leave, "access-control-allow-headers": "content-type, range" };
     page.server = createServer((request, response) => page.answer(request, response));
     page.server.listen(0, "127.0.0.1");
     await once(page.server, "listening");
@@ -82,6 +84,7 @@ export class Page {
   async answer(request, response) {
     const url = new URL(request.url, this.origin);
     const passed = /^\/(\d)(\/v1\/.*)$/.exec(url.pathname);
+    if (request.method === "OPTIONS") return void response.writeHead(204, this.leave).end();
     if (passed) return this.pass(request, response, Number(passed[1]), passed[2] + url.search);
     if (url.pathname === "/") {
       response.writeHead(200, { "content-type": "text/html", ...this.headers }).end(BLANK);
@@ -114,7 +117,7 @@ export class Page {
         const table = /^\/v1\/tables\/([^/?]+)$/.exec(path);
         if (table && answer.statusCode === 200) this.catalogs.set(table[1], body.toString());
         if (fault?.change) body = fault.change(body, seen);
-        response.writeHead(fault?.status ?? answer.statusCode, { ...answer.headers, "content-length": body.length }).end(body);
+        response.writeHead(fault?.status ?? answer.statusCode, { ...answer.headers, ...this.leave, "content-length": body.length }).end(body);
         fault?.after?.();
       });
     });
