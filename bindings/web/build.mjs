@@ -69,7 +69,8 @@ for (const family of wanted.length ? wanted : FAMILIES) {
 mkdirSync(join(target, "web"), { recursive: true });
 writeFileSync(join(target, "web/sizes.json"), JSON.stringify(rows, null, 2));
 for (const { family, kind, raw, brotli } of rows) {
-  console.log(`${family.padEnd(8)} ${kind.padEnd(6)} ${(raw / 1024).toFixed(0).padStart(6)} KiB  ${(brotli / 1024).toFixed(0).padStart(5)} KiB brotli`);
+  const [whole, sent] = [raw, brotli].map((bytes) => (bytes / 1024).toFixed(0).padStart(6));
+  console.log(`${family.padEnd(8)} ${kind.padEnd(6)} ${whole} KiB, ${sent} KiB brotli`);
 }
 const large = rows.filter(({ brotli }) => brotli > BUDGET);
 if (large.length && !process.argv.includes("--no-check")) {

@@ -60,7 +60,7 @@ export async function serve(tables, more = []) {
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
 const BLANK = "<!doctype html><meta charset=utf-8><title>test</title>";
 
-/** The page's own server: the package, and `/N/v1/...` passed on to the N-th server. `faults` may keep, change or refuse what passes. */
+/** The page's own server: the package, and `/N/v1/...` passed on to the N-th server. `faults` keep or change what passes. */
 export class Page {
   log = [];
   /** The last signed catalog of each table. */
@@ -117,8 +117,8 @@ export class Page {
         const table = /^\/v1\/tables\/([^/?]+)$/.exec(path);
         if (table && answer.statusCode === 200) this.catalogs.set(table[1], body.toString());
         if (fault?.change) body = fault.change(body, seen);
-        response.writeHead(fault?.status ?? answer.statusCode, { ...answer.headers, ...this.leave, "content-length": body.length }).end(body);
-        fault?.after?.();
+        const headers = { ...answer.headers, ...this.leave, "content-length": body.length };
+        response.writeHead(answer.statusCode, headers).end(body);
       });
     });
     on.on("error", () => request.socket.destroy());

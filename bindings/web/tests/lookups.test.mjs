@@ -121,7 +121,8 @@ test("a server that lies", async () => {
   page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/ask"), change: (body) => (body.fill(0x5a, 48), body) });
   const lie = await call(open, "word", "words", "sotto");
   assert.ok(["UnreadableError", "PeerError"].includes(lie.error), JSON.stringify(lie));
-  page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/ask"), change: (body) => Buffer.concat([body, Buffer.alloc(1 << 20)]) });
+  const grow = (body) => Buffer.concat([body, Buffer.alloc(1 << 20)]);
+  page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/ask"), change: grow });
   assert.equal((await call(open, "word", "words", "sotto")).code, "response-too-large");
   page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/words"), change: flip(40) });
   const catalog = await call(open, "connect", "words", { pin: words.pin });
