@@ -51,6 +51,7 @@ site: ## the documentation as a site in target/site; a link that leads nowhere i
 
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers
+	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
 

@@ -45,11 +45,11 @@ function build(family, kind, program) {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const wasm = join(folder, "wasm32-unknown-unknown/web/sotto_web.wasm");
-  run(program, [wasm, "--target", "web", "--no-typescript", "--out-dir", out, "--out-name", "sotto"]);
+  run(program, [wasm, "--target", "web", "--no-typescript", "--remove-name-section", "--out-dir", out, "--out-name", "sotto"]);
   const optimised = join(out, "sotto_bg.wasm");
   const allowed = ["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext", "--enable-mutable-globals",
     "--enable-reference-types", "--enable-multivalue", ...(kind === "simd" ? ["--enable-simd"] : [])];
-  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), optimised, "-Os", ...allowed, "-o", optimised]);
+  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), optimised, "-Oz", ...allowed, "-o", optimised]);
   return sizes(out);
 }
 
@@ -69,7 +69,8 @@ for (const family of wanted.length ? wanted : FAMILIES) {
 mkdirSync(join(target, "web"), { recursive: true });
 writeFileSync(join(target, "web/sizes.json"), JSON.stringify(rows, null, 2));
 for (const { family, kind, raw, brotli } of rows) {
-  console.log(`${family.padEnd(8)} ${kind.padEnd(6)} ${(raw / 1024).toFixed(0).padStart(6)} KiB  ${(brotli / 1024).toFixed(0).padStart(5)} KiB brotli`);
+  const [whole, sent] = [raw, brotli].map((bytes) => (bytes / 1024).toFixed(0).padStart(6));
+  console.log(`${family.padEnd(8)} ${kind.padEnd(6)} ${whole} KiB, ${sent} KiB brotli`);
 }
 const large = rows.filter(({ brotli }) => brotli > BUDGET);
 if (large.length && !process.argv.includes("--no-check")) {

@@ -1,5 +1,7 @@
 // The builds of the client: one for each family of schemes, plain and with SIMD, so that a page loads what its table needs.
 
+import { fault } from "./errors.js";
+
 const BUILDS = {
   linear: [() => import("../pkg/linear/plain/sotto.js"), () => import("../pkg/linear/simd/sotto.js")],
   silent: [() => import("../pkg/silent/plain/sotto.js"), () => import("../pkg/silent/simd/sotto.js")],
@@ -47,7 +49,9 @@ export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD));
 /** Loads a family, in the build that is the fastest here. */
 export async function load(family) {
   const builds = BUILDS[family];
-  if (!builds) throw { kind: "misuse", code: "unknown-family", message: `there is no family ${family}`, fix: `give one of ${Object.keys(BUILDS).join(", ")}` };
+  if (!builds) {
+    throw fault("misuse", "unknown-family", `there is no family ${family}`, `give one of ${Object.keys(BUILDS).join(", ")}`);
+  }
   const module = await builds[hasSimd() ? 1 : 0]();
   await module.default();
   return module;

@@ -7,7 +7,7 @@ export type Item = number | bigint | { readonly key: string };
 export interface Options {
   /** The publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and no other afterwards. */
   pin?: string;
-  /** `"memory"` lets the state of a scheme with hints be lost with the page. Otherwise it is kept, or refused where nothing is. */
+  /** `"memory"` lets the state of a scheme with hints be lost with the page. Otherwise it is kept, or refused. */
   state?: "memory";
   /** `false` keeps nothing in the browser's storage. */
   keep?: boolean;

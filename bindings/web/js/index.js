@@ -158,7 +158,7 @@ const noWorker = (why) =>
     "machine",
     "worker-failed",
     `the worker cannot run: ${why}`,
-    "serve the package's js and pkg folders from the page's own origin, and let its content security policy load workers from there",
+    "serve the package's js and pkg folders from the page's own origin, and let its content security policy load workers there",
   );
 
 const wrong = (message, fix) => new MisuseError(message, { code: "misuse", fix, fault: "misuse" });
@@ -168,8 +168,8 @@ function wantedOf(item) {
   if (typeof item === "number" || typeof item === "bigint") return row(item);
   const key = item?.key;
   if (typeof key === "string") {
-    if (!isWellFormed(key)) return { wish: null, error: wrong("a key holds half a character (a surrogate)", "give whole characters") };
-    return { wish: { key } };
+    if (isWellFormed(key)) return { wish: { key } };
+    return { wish: null, error: wrong("a key holds half a character (a surrogate)", "give whole characters") };
   }
   const error = wrong(`a row is a number and a key is { key: text }, not ${typeof item}`, "give one of the two");
   return { wish: null, error };

@@ -1,7 +1,7 @@
 // The worker of one table: the whole client runs here, and waits for the network and the disk as a program does.
 //
-// It is told `{id, op, spec, ...}` and says `{id, value}` or `{id, fault}`, and in between `{progress}` and `{event}`. Calls are made
-// one after the other. What is open is opened by the first call that needs it, and again after another tab had its turn.
+// It is told `{id, op, spec, ...}` and says `{id, value}` or `{id, fault}`, and in between `{progress}` and `{event}`.
+// Calls are made one after the other. What is open is opened by the first call that needs it, and again after another tab had its turn.
 
 import { fault } from "./errors.js";
 import { families, load } from "./families.js";
@@ -148,10 +148,10 @@ const noPlace = ({ message }) =>
     "storage",
     "state-needed",
     `${message}, and nothing is kept for this page`,
-    "use a window that keeps files (not a private one), with room; or say that the state may be lost with the page: state: 'memory'",
+    "use a window that keeps files (not a private one), with room; or let the state be lost with the page: state: 'memory'",
   );
 
-/** Which of the builds has the table's scheme, by its catalog. The client verifies the catalog itself, and would refuse another one. */
+/** Which of the builds has the table's scheme, by its catalog, which the client verifies for itself afterwards. */
 async function familyFor({ urls, table, family }) {
   if (family) return family;
   const document = async (path, inside) => {
@@ -206,5 +206,6 @@ function faultOf(error) {
   if (error.name === "QuotaExceededError") {
     return fault("storage", "state-full", `no room: ${error.message}`, "free some space; nothing was asked, and nothing is lost");
   }
-  return fault("machine", "worker-failed", `${error.name}: ${error.message}`, "reload the page; tell the authors of sotto if it stays so");
+  const fix = "reload the page; tell the authors of sotto if it stays so";
+  return fault("machine", "worker-failed", `${error.name}: ${error.message}`, fix);
 }

@@ -29,7 +29,7 @@ function readOf(query, c, bits) {
   return { bytes: query.toString("hex"), sets, half: c / 2 };
 }
 
-/** Pairs of different queries of which a set has most records in common: they were made with one hint. The same bytes again tell nothing. */
+/** Pairs of different queries of which a set has most records in common: one hint made both. The same bytes again tell nothing. */
 export function usedTwice(reads) {
   const pairs = [];
   for (const [i, one] of reads.entries()) {

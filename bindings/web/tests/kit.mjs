@@ -60,7 +60,7 @@ export async function serve(tables, more = [], listen = "127.0.0.1:0") {
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
 const BLANK = "<!doctype html><meta charset=utf-8><title>test</title>";
 
-/** The page's own server: the package, and `/N/v1/...` passed on to the N-th server. `faults` may keep, change or refuse what passes. */
+/** The page's own server: the package, and `/N/v1/...` passed on to the N-th server. `faults` keep or change what passes. */
 export class Page {
   log = [];
   /** The last signed catalog of each table. */
@@ -69,9 +69,11 @@ export class Page {
   servers;
   headers = {};
 
-  static async start(servers) {
+  /** With `leave`, pages of that origin may ask here. */
+  static async start(servers, leave) {
     const page = new Page();
     page.servers = servers;
+    if (leave) page.leave = { "access-control-allow-origin": leave, "access-control-allow-headers": "content-type, range" };
     page.server = createServer((request, response) => page.answer(request, response));
     page.server.listen(0, "127.0.0.1");
     await once(page.server, "listening");
@@ -82,6 +84,7 @@ export class Page {
   async answer(request, response) {
     const url = new URL(request.url, this.origin);
     const passed = /^\/(\d)(\/v1\/.*)$/.exec(url.pathname);
+    if (request.method === "OPTIONS") return void response.writeHead(204, this.leave).end();
     if (passed) return this.pass(request, response, Number(passed[1]), passed[2] + url.search);
     if (url.pathname === "/") {
       response.writeHead(200, { "content-type": "text/html", ...this.headers }).end(BLANK);
@@ -114,8 +117,8 @@ export class Page {
         const table = /^\/v1\/tables\/([^/?]+)$/.exec(path);
         if (table && answer.statusCode === 200) this.catalogs.set(table[1], body.toString());
         if (fault?.change) body = fault.change(body, seen);
-        response.writeHead(fault?.status ?? answer.statusCode, { ...answer.headers, "content-length": body.length }).end(body);
-        fault?.after?.();
+        const headers = { ...answer.headers, ...this.leave, "content-length": body.length };
+        response.writeHead(answer.statusCode, headers).end(body);
       });
     });
     on.on("error", () => request.socket.destroy());

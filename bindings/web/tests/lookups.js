@@ -12,7 +12,8 @@ async function outcome(work) {
     return await work();
   } catch (error) {
     const kinds = Object.entries(sotto).filter(([name, kind]) => name.endsWith("Error") && error instanceof kind);
-    return { error: error.name, kinds: kinds.map(([name]) => name), code: error.code, fix: error.fix, fault: error.fault, message: error.message };
+    const { name, code, fix, fault, message } = error;
+    return { error: name, kinds: kinds.map(([name]) => name), code, fix, fault, message };
   }
 }
 
@@ -41,11 +42,16 @@ globalThis.lookups = {
     outcome(async () => {
       const urls = servers.map((server) => (typeof server === "string" ? server : address(server)));
       const told = (event) => events.push(event);
-      const table = await sotto.connect(urls, name, { ...options, onEvent: told, onProgress: ({ stage }) => told(`at ${stage}`) });
+      const onProgress = ({ stage }) => told(`at ${stage}`);
+      const table = await sotto.connect(urls, name, { ...options, onEvent: told, onProgress });
       tables.set(name, table);
       return table.about;
     }),
-  get: (name, item) => outcome(async () => ({ row: bytes(await tables.get(name).get(item)), last: { ...tables.get(name).last, seen: undefined } })),
+  get: (name, item) =>
+    outcome(async () => {
+      const row = bytes(await tables.get(name).get(item));
+      return { row, last: { ...tables.get(name).last, seen: undefined } };
+    }),
   word: (name, key) => outcome(async () => text(await tables.get(name).get({ key }))),
   many: (name, items, options) => outcome(async () => (await tables.get(name).getMany(items, options)).map(text)),
   refresh: (name) => outcome(() => tables.get(name).refresh()),

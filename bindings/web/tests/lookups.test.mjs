@@ -7,7 +7,7 @@ import { Page, browser, call, encode, serve, squares, tab } from "./kit.mjs";
 const WORDS = [["sotto", "under"], ["voce", "voice"], ...Array.from({ length: 4000 }, (_, i) => [`word${i}`, `meaning ${i}`])];
 const square = (i) => [...squares(i + 1)[i]];
 
-let words, keyless, keyed, shared, servers, page, context, open;
+let words, keyless, keyed, shared, servers, page, elsewhere, context, open;
 
 before(async () => {
   words = encode("words", { words: WORDS, scheme: "simplepir" });
@@ -17,6 +17,7 @@ before(async () => {
   const all = [words, keyless, keyed, shared];
   servers = [await serve(all), await serve([shared], ["--role", "1"])];
   page = await Page.start(servers);
+  elsewhere = await Page.start(servers, page.origin);
   context = await browser();
   open = await tab(context, page);
 });
@@ -24,6 +25,7 @@ before(async () => {
 after(async () => {
   await context?.close();
   page?.close();
+  elsewhere?.close();
   for (const server of servers ?? []) await server.stop();
 });
 
@@ -48,12 +50,23 @@ test("several keys in a padded round", async () => {
   assert.deepEqual(sizes[0], sizes[1]);
 });
 
-test("schemes without a hint, with keys, and of two servers", async () => {
-  for (const [table, at] of [[keyless, [0]], [keyed, [0]], [shared, [0, 1]]]) {
-    const about = await call(open, "connect", table.name, { pin: table.pin }, at);
-    assert.equal(about.error, undefined, JSON.stringify(about));
-    for (const row of [0, 7, 4095]) assert.deepEqual((await call(open, "get", table.name, row)).row, square(row), `${table.name} ${row}`);
-  }
+async function asked(table, servers) {
+  const about = await call(open, "connect", table.name, { pin: table.pin }, servers);
+  assert.equal(about.error, undefined, JSON.stringify(about));
+  for (const row of [0, 7, 4095]) assert.deepEqual((await call(open, "get", table.name, row)).row, square(row), `row ${row}`);
+}
+
+test("a scheme without a hint", () => asked(keyless, [0]));
+
+test("a scheme with keys, which are registered once", async () => {
+  await asked(keyed, [0]);
+  page.log.length = 0;
+  await asked(keyed, [0]);
+  assert.deepEqual(page.log.filter(({ path }) => path.endsWith("/keys")), []);
+});
+
+test("a scheme of two servers", async () => {
+  await asked(shared, [0, `${elsewhere.origin}/1`]);
   const two = await call(open, "get", shared.name, 9);
   assert.match(two.last.leakage, /Each of 2 servers .* as long as the servers do not put together/);
 });
@@ -96,6 +109,7 @@ test("a server that stalls, and one that is gone and comes back", async () => {
 });
 
 test("a server that lies", async () => {
+  await call(open, "connect", "words", { pin: words.pin });
   const flip = (at) => (body) => {
     body[Math.min(at, body.length - 1)] ^= 1;
     return body;
@@ -107,7 +121,8 @@ test("a server that lies", async () => {
   page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/ask"), change: (body) => (body.fill(0x5a, 48), body) });
   const lie = await call(open, "word", "words", "sotto");
   assert.ok(["UnreadableError", "PeerError"].includes(lie.error), JSON.stringify(lie));
-  page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/ask"), change: (body) => Buffer.concat([body, Buffer.alloc(1 << 20)]) });
+  const grow = (body) => Buffer.concat([body, Buffer.alloc(1 << 20)]);
+  page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/ask"), change: grow });
   assert.equal((await call(open, "word", "words", "sotto")).code, "response-too-large");
   page.faults.splice(0, 1, { on: ({ path }) => path.endsWith("/words"), change: flip(40) });
   const catalog = await call(open, "connect", "words", { pin: words.pin });
