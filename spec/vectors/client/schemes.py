@@ -1,4 +1,4 @@
-"""The client's half of four schemes, from their pages. Each gives the record that was asked for, and checks the recorded query."""
+"""The client's half of some schemes, from their pages: the record that was asked for, and whether the query asks for it."""
 
 import struct
 
