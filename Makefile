@@ -12,7 +12,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python vectors bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 # Not a stage of `test`: it builds a release of every scheme, which takes minutes.
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
 	@bindings/python/check
+
+native: toolchain ## the C library, its header, and the Kotlin package on it, tested against a server
+	@bindings/native/check
 
 # `unit` compares them with what they were, so this is for whoever changed something on purpose.
 vectors: toolchain ## record the lookups of spec/vectors anew, and read them with the client that was written from spec/ alone

@@ -5,8 +5,8 @@ use crate::host::Page;
 use js_sys::{Array, Uint8Array};
 use serde::{Deserialize, Serialize};
 use sotto_binding::{Fault, Opened, Options, Servers};
-use sotto_client::transport::{Transport, endpoint};
 use sotto_client::Wish;
+use sotto_client::transport::{Transport, endpoint};
 use std::sync::Arc;
 use wasm_bindgen::prelude::*;
 

@@ -5,8 +5,6 @@ use super::ahead::MakeTransports;
 use super::event::{Event, Wait};
 use super::patience::Patience;
 use super::servers::Servers;
-#[cfg(feature = "http")]
-use crate::ClientError;
 use crate::Result;
 #[cfg(feature = "http")]
 use crate::session::ROWS_FETCH_BYTES;

@@ -30,12 +30,18 @@ impl Origins {
 /// Whether a text is an origin as browsers send it, or stands for all.
 pub(crate) fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let plain = |host: &str| host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.:[]_".contains(&b));
+    let plain = |host: &str| {
+        host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.:[]_".contains(&b))
+    };
     text == ANY || host.is_some_and(|host| !host.is_empty() && plain(host))
 }
 
 /// Answers the browser's question beforehand, and puts its leave on every response.
-pub(super) async fn allow(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response<Body> {
+pub(super) async fn allow(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
     let Some(origin) = service.origins.allow(request.headers()) else { return next.run(request).await };
     let is_question = request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);

@@ -56,7 +56,9 @@ fn all_pages_may_where_all_are_named() {
 
 #[test]
 fn what_is_no_origin_is_refused() {
-    for other in ["https://page.example/", "page.example", "https://", "HTTPS://page.example", "https://a b", ""] {
+    for other in
+        ["https://page.example/", "page.example", "https://", "HTTPS://page.example", "https://a b", ""]
+    {
         let why = Config::parse(&format!("allow_origins = [\"{other}\"]")).unwrap_err();
         assert!(why.contains("is no origin"), "{other}: {why}");
     }
