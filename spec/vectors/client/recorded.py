@@ -65,7 +65,7 @@ class Vector:
         return catalog
 
     def params(self, *order: str) -> dict:
-        """The parameters, whose digest is over the fields in the order of the scheme's page; those that are left out are not in it."""
+        """The parameters. Their digest is over the fields in the order of the scheme's page, without those that are left out."""
         params = {name: self.catalog["params"][name] for name in order if name in self.catalog["params"]}
         demand(params == self.catalog["params"], "parameters that the page does not have")
         scheme, text = self.catalog["scheme"].encode(), json.dumps(params, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""The client's half of four schemes, from their pages. Each gives the record that was asked for, and checks the recorded query."""
+"""The client's half of some schemes, from their pages: the record that was asked for, and whether the query asks for it."""
 
 import struct
 
@@ -33,11 +33,13 @@ def numbers(data: bytes) -> list[int]:
 # dpf/1 and dpf/2: ../../dpf.md
 
 
+def depth(records: int) -> int:
+    return next(n for n in range(64) if 512 << n >= records)
+
+
 def selected(key: bytes, records: int) -> list[int]:
     """What a key says of each record: 0 or 1."""
-    levels = 0
-    while 512 << levels < records:
-        levels += 1
+    levels = depth(records)
     names = blake3_derive("sotto 2026 dpf/1 tree keys v1", key[:16], 64)
     left, right, control, leaf = (Aes128(names[i : i + 16]) for i in range(0, 64, 16))
 
@@ -67,6 +69,9 @@ def selected(key: bytes, records: int) -> list[int]:
 def dpf(vector: Vector) -> bytes:
     params, asks = vector.params("records", "record_bytes", "path"), vector.asks()
     wanted, _ = vector.place(params["record_bytes"])
+    first = 96 + 16 * depth(params["records"])
+    shared = {(key[:16], key[32:first], key[first] >> 1, key[first + 1 :]) for key, _ in asks}
+    demand(len(shared) == 1, "the two keys do not belong together")
     chosen = [selected(query, params["records"]) for query, _ in asks]
     differ = [i for i, (a, b) in enumerate(zip(*chosen)) if a != b]
     demand(differ == [wanted], "the two keys do not differ in the record that is asked for, or not there alone")
@@ -200,6 +205,7 @@ class Sets:
         shift, position, extra = struct.unpack("<IHI", request[:10])
         demand(max(shift, extra) < self.places and position < self.members, "a request out of bounds")
         found = list(struct.unpack(f"<{self.leaf - 1}I", request[10 : 6 + 4 * self.leaf]))
+        demand(max(found, default=0) < self.places, "a number out of bounds")
         rest = request[6 + 4 * self.leaf :]
         salt, seeds = Aes128(rest[:16]), [rest[i : i + 16] for i in range(16, len(rest), 16)]
         for level, count in enumerate(self.children):
