@@ -19,8 +19,8 @@
 //! b = sum_j b_j X^j + sum_i sum_l tau_i(y_l) d_il
 //! ```
 //!
-//! with the bodies `y_l` of the keys. All but the last switch together are a linear function of the coefficients of the first key,
-//! which is a product of integers: [`Columns`] has it for many samples, and [`Weights`] for few.
+//! with the bodies `y_l` of the keys. All but the last switch together are a linear function of the coefficients of the first
+//! key, which is a product of integers: [`Columns`] has it for many samples, and [`Weights`] for few.
 //!
 //! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` of them, a power of two up to `n / 2`,
 //! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i
@@ -31,8 +31,8 @@
 //! Masks that depend on a query are [packed](Inspiring::pack) when it comes, at a few transforms for each sample.
 //!
 //! Three things differ from the paper. All `A_h` at once are `2 n` transforms (see `descent`) and no `n^3` products; slots
-//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and bodies come of
-//! a product of integers.
+//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and bodies come
+//! of a product of integers.
 
 mod columns;
 mod descent;
@@ -133,8 +133,8 @@ impl Inspiring {
     /// Packs samples whose masks are known only now: the mask, in slots, and the body at the places of the messages.
     ///
     /// # Panics
-    /// Unless these are `n` slots of the mask of each sample; unless these are as many key bodies as [`generate`](Self::generate) makes, each in `n` slots; and
-    /// if there is not a body for each sample.
+    /// Unless there are `n` slots of the mask of each sample, its body, and as many bodies of keys as
+    /// [`generate`](Self::generate) makes, each in `n` slots.
     pub fn pack(&self, masks: &[u64], bodies: &[u64], keys: &[Vec<u64>]) -> [Vec<u64>; 2] {
         let n = self.ring.n();
         assert_eq!(keys.len(), self.masks.len(), "the bodies of all keys");
