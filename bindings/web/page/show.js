@@ -76,14 +76,14 @@ export function cost(cost, about) {
   bars(at("bytes"), [
     size("this lookup, up", cost.up),
     size("this lookup, down", cost.down),
-    ...(once > 0 ? [size("once, for all lookups", once)] : []),
+    ...(once > 0 ? [size("fetched at opening, this time", once)] : []),
     size("downloading the whole table", whole, true),
   ]);
   const each = cost.up + cost.down;
   at("worth").textContent =
     left <= each
       ? "A table as small as this is better downloaded: then there is nothing left to learn."
-      : `With what was fetched once, ${count(Math.floor(left / each))} lookups like this one move as many bytes as a download.`;
+      : `With what was fetched at opening, ${count(Math.floor(left / each))} lookups like this one move as many bytes as a download.`;
 }
 
 /** What took how long. */

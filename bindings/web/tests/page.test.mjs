@@ -65,7 +65,7 @@ test("a lookup shows its answer, what left, what was seen and what it cost", asy
   assert.match(await page.textContent("#query-caption"), /^This lookup: .*B, for host1234\.example$/);
   assert.match(await page.textContent("#hex"), /^0000 {2}([0-9a-f]{2} ){15}/);
   const terms = await page.$$eval("#bytes dt", (all) => all.map((one) => one.textContent));
-  assert.deepEqual(terms, ["this lookup, up", "this lookup, down", "once, for all lookups", "downloading the whole table"]);
+  assert.deepEqual(terms, ["this lookup, up", "this lookup, down", "fetched at opening, this time", "downloading the whole table"]);
   assert.equal((await page.$$("#times dt")).length, 4);
 
   // The same again: other bytes, of which nothing tells that it is the same.
