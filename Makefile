@@ -77,7 +77,7 @@ neon-tools:
 
 # What a browser runs, by Node: programs for WASI, with vectors and without.
 WASI := --target wasm32-wasip1
-CLIENTS := -p sotto-registry --no-default-features --features server,simplepir,ypir,ypir-sp,fspiral,dpf,checklist,s3pir --example clients
+CLIENTS := -p sotto-registry --features server --example clients
 TARGET_DIR = $$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 BUILT = $(TARGET_DIR)/wasm32-wasip1/debug/examples
 simd128: export CARGO_TARGET_WASM32_WASIP1_RUNNER := node --no-warnings $(CURDIR)/.ci/wasi.mjs

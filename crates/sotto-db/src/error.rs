@@ -152,7 +152,10 @@ pub enum DbError {
         dir: PathBuf,
     },
     /// A table where a stack was to be made.
-    #[error("{}: the directory holds a table, and not a stack of tables: give another directory, or make no stack", dir.display())]
+    #[error(
+        "{}: the directory holds a table, and not a stack of tables: give another directory, or make no stack",
+        dir.display()
+    )]
     NoStack {
         /// The folder.
         dir: PathBuf,

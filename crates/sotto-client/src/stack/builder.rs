@@ -115,7 +115,8 @@ impl StackBuilder {
         self
     }
 
-    /// Takes only the stack with this digest ([`Document::digest`]), and its tables as that names them: see [`Builder::snapshot`].
+    /// Takes only the stack with this digest ([`Document::digest`]), and its tables as that names them: see
+    /// [`Builder::snapshot`].
     pub fn snapshot(mut self, digest: Hex32) -> Self {
         self.snapshot = Some(digest);
         self

@@ -112,9 +112,9 @@ impl Builder {
         self
     }
 
-    /// Takes only the catalog with this digest ([`sotto_catalog::Catalog::digest`]), which names one epoch with all that is in it.
-    /// Any other is [`ClientError::OtherSnapshot`], before a query leaves. Once the server answers about this epoch no more, lookups
-    /// are that error too: the table never moves on by itself.
+    /// Takes only the catalog with this digest ([`sotto_catalog::Catalog::digest`]), which names one epoch with all that is in
+    /// it. Any other is [`ClientError::OtherSnapshot`], before a query leaves. Once the server answers about this epoch no more,
+    /// lookups are that error too: the table never moves on by itself.
     pub fn snapshot(mut self, digest: Hex32) -> Self {
         self.snapshot = Some(digest);
         self

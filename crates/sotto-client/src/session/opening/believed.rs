@@ -8,7 +8,8 @@ use sotto_core::CryptoRng;
 use sotto_tlog::LogEntry;
 
 impl Opening {
-    /// Refuses a catalog that is of another snapshot than the caller's or too old, and gives what has to be seen of its publisher's log.
+    /// Refuses a catalog that is of another snapshot than the caller's or too old, and gives what has to be seen of its
+    /// publisher's log.
     pub(super) fn vet(&self, agreed: &Agreed) -> Result<Option<Check>> {
         let catalog = &agreed.catalog;
         if let Some(wanted) = self.config.snapshot {
