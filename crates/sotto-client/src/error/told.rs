@@ -91,8 +91,8 @@ impl ClientError {
                  show both catalogs to others. If the table was made anew on purpose, delete what the cache remembers of it"
             }
             ClientError::OtherSnapshot { .. } => {
-                "the server has moved on, is behind, or shows you another table than the one you know: ask its operator; to go on \
-                 with another snapshot, name it, with a digest from somebody you trust"
+                "the server has moved on, is behind, or shows you another table than the one you know: ask its operator; to go \
+                 on with another snapshot, name it, with a digest from somebody you trust"
             }
             ClientError::Expired { .. } => {
                 "somebody keeps an old table alive, or its publisher is late, or this machine's clock is wrong: check the clock, \

@@ -25,6 +25,7 @@ mod traces;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::openly::Openly;
+use crate::verbs::promise;
 use choice::goal;
 pub(super) use choice::{Scheme, scheme};
 pub(super) use job::{Done, Job, rng, signing_key};
