@@ -1,31 +1,30 @@
 //! The Python package `sotto`: what it has of Rust. `python/sotto` has the rest, which is names, types and words.
 //!
-//! Nothing is implemented twice: lookups are `sotto_client`'s, tables are made by `sotto_db` and served by `sotto_server`.
+//! Nothing is implemented twice: what all bindings share is `sotto_binding`'s, lookups are `sotto_client`'s, tables are made by
+//! `sotto_db` and served by `sotto_server`.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | `open` | which table, whom to trust, where to keep things |
 //! | `table` | an open table or stack, asked in padded rounds |
 //! | `wanted` | what Python asks for, and what is wrong with it once everything was asked |
-//! | `cost` | what a lookup cost, and what it told the server |
-//! | `about` | what a table is |
 //! | `carrier` | requests carried by a function of the caller's |
 //! | `column` | a column of keys in, a column of values out, as Arrow data |
 //! | `encode` | files in, a table out |
 //! | `bench` | benchmarks |
+//! | `self_test` | recorded lookups, replayed |
 //! | `serve` | a server in this process |
 //! | `fault` | errors as exceptions, by whose fault; work without the interpreter's lock |
 #![cfg(feature = "extension")]
 #![forbid(unsafe_code)]
 
-mod about;
 mod bench;
 mod carrier;
 mod column;
-mod cost;
 mod encode;
 mod fault;
 mod open;
+mod self_test;
 mod serve;
 mod table;
 mod wanted;
@@ -34,19 +33,19 @@ mod wanted;
 #[pyo3::pymodule]
 mod _sotto {
     #[pymodule_export]
-    use crate::about::About;
-    #[pymodule_export]
     use crate::bench::bench;
     #[pymodule_export]
     use crate::column::Column;
-    #[pymodule_export]
-    use crate::cost::Cost;
     #[pymodule_export]
     use crate::encode::encode;
     #[pymodule_export]
     use crate::open::connect;
     #[pymodule_export]
+    use crate::self_test::self_test;
+    #[pymodule_export]
     use crate::serve::{Server, serve};
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use sotto_binding::{About, Cost};
 }

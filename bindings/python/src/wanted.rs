@@ -37,7 +37,9 @@ impl Wanted {
         }
         match item.extract::<u64>() {
             Ok(row) => Wanted::Row(row),
-            Err(error) if error.is_instance_of::<PyOverflowError>(item.py()) => past_end(),
+            Err(error) if error.is_instance_of::<PyOverflowError>(item.py()) => {
+                Wanted::Wrong(Fault::from(sotto_binding::Fault::no_row()).into())
+            }
             Err(_) => Wanted::Wrong(other(item)),
         }
     }
@@ -59,13 +61,6 @@ impl Wanted {
 
 fn wrong(message: &str, fix: &str) -> Wanted {
     Wanted::Wrong(Fault::misuse(message, fix).into())
-}
-
-/// A number that no table has.
-fn past_end() -> Wanted {
-    let message = "a row's number is from 0 on, and below the number of rows".to_owned();
-    let (code, fix) = ("misuse".to_owned(), "give a row of the table".to_owned());
-    Wanted::Wrong(Fault::Ours { class: "RowError", message, code, fix, cause: None }.into())
 }
 
 fn other(item: &Bound<'_, PyAny>) -> PyErr {

@@ -41,11 +41,9 @@ pub use keyring::Keyring;
 pub use known::Known;
 pub use slot::Slot;
 
+use crate::files;
 use sotto_catalog::Hex32;
-use std::fs::DirBuilder;
-use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// A cache directory.
 #[derive(Debug, Clone)]
@@ -77,7 +75,7 @@ impl Cache {
         let cache =
             Cache { artifacts: dir.join("artifacts"), tables: dir.join("tables"), logs: dir.join("logs") };
         for dir in [&cache.artifacts, &cache.tables, &cache.logs] {
-            private_dir().recursive(true).create(dir).map_err(|e| CacheError::at(dir, e))?;
+            files::make_folder(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(cache)
     }
@@ -106,18 +104,17 @@ impl Cache {
     /// [`CacheError`] if the directory cannot be read.
     pub fn size(&self) -> Result<CacheSize, CacheError> {
         let mut size = CacheSize::default();
-        for entry in std::fs::read_dir(&self.artifacts).map_err(|e| CacheError::at(&self.artifacts, e))? {
-            let entry = entry.map_err(|e| CacheError::at(&self.artifacts, e))?;
+        for path in files::entries(&self.artifacts).map_err(|e| CacheError::at(&self.artifacts, e))? {
             // A file that another process has just finished or dropped is not an error of ours.
-            let Ok(meta) = entry.metadata() else { continue };
-            match entry.path().extension().and_then(|e| e.to_str()) {
+            let Ok(bytes) = files::length_at(&path) else { continue };
+            match path.extension().and_then(|e| e.to_str()) {
                 None => {
                     size.artifacts += 1;
-                    size.artifact_bytes += meta.len();
+                    size.artifact_bytes += bytes;
                 }
                 Some("part") => {
                     size.partial += 1;
-                    size.partial_bytes += meta.len();
+                    size.partial_bytes += bytes;
                 }
                 Some(_) => {}
             }
@@ -172,32 +169,17 @@ impl Cache {
 fn keep_both(seen: &Path, bytes: &[u8]) -> Result<String, CacheError> {
     let (first, other) = (seen.with_extension("first"), seen.with_extension("other"));
     replace(&other, bytes)?;
-    match std::fs::read(seen) {
-        Ok(before) => {
+    match files::read(seen).map_err(|error| CacheError::at(seen, error))? {
+        Some(before) => {
             replace(&first, &before)?;
             Ok(format!("{} and {}", first.display(), other.display()))
         }
         // Of the first its digest is remembered at least.
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(other.display().to_string()),
-        Err(error) => Err(CacheError::at(seen, error)),
+        None => Ok(other.display().to_string()),
     }
 }
 
 /// Writes a file for its owner alone: a crash leaves the old one or this.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), CacheError> {
-    let at = |e| CacheError::at(path, e);
-    // Such files have mode 0600 from the start, where there are modes.
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new("."))).map_err(at)?;
-    file.write_all(bytes).map_err(at)?;
-    file.as_file().sync_all().map_err(at)?;
-    file.persist(path).map(drop).map_err(|e| at(e.error))
-}
-
-/// Makes directories for this user alone: which tables someone looks things up in is nobody else's business.
-fn private_dir() -> DirBuilder {
-    #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
+    files::replace(path, bytes).map_err(|error| CacheError::at(path, error))
 }

@@ -24,6 +24,8 @@
 //! | [`wish`] | what is wanted of either, and the law that a request leaves whatever it is (feature `cache`) |
 //! | [`cache`] | what is kept on disk between runs (feature `cache`) |
 //! | [`state`] | what a client must not lose, nor use twice (feature `cache`) |
+//! | [`files`] | the files under both: the system's, or a browser's (feature `cache`) |
+//! | `together` | threads, where there are any (feature `cache`) |
 //! | [`error`] | whose fault, and what to do |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -35,6 +37,8 @@ extern crate self as sotto_client;
 #[cfg(feature = "cache")]
 pub mod cache;
 pub mod error;
+#[cfg(feature = "cache")]
+pub mod files;
 pub mod session;
 #[cfg(feature = "cache")]
 pub mod stack;
@@ -42,6 +46,8 @@ pub mod stack;
 pub mod state;
 #[cfg(feature = "cache")]
 pub mod table;
+#[cfg(feature = "cache")]
+mod together;
 pub mod transport;
 #[cfg(feature = "cache")]
 pub mod wish;

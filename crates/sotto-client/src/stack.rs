@@ -25,6 +25,7 @@ pub use builder::StackBuilder;
 use crate::session::Trust;
 use crate::table::Table;
 use crate::table::vetted::now;
+use crate::together::{all_at_once, pause};
 use crate::transport::Transport;
 use crate::{ClientError, Result};
 use sotto_catalog::{PublicKey, Stack as Document};
@@ -32,7 +33,6 @@ use sotto_core::{CryptoRng, Error, Layer, Misuse, PeerMisbehaved};
 use sotto_prg::system_rng;
 use spread::{Parts, Spread};
 use std::fmt;
-use std::thread;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
@@ -185,16 +185,10 @@ impl Stack {
 
     /// Asks every table, all at the same time, and waits for all.
     fn ask(&mut self, wanted: &[Zeroizing<Vec<u64>>]) -> Vec<Result<Vec<Vec<u8>>>> {
-        thread::scope(|scope| {
-            let asked = self.tables.iter_mut().zip(wanted);
-            let asked: Vec<_> = asked
-                .map(|(table, rows)| {
-                    scope.spawn(move || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) })
-                })
-                .collect();
-            let joined = asked.into_iter().map(|thread| thread.join());
-            joined.map(|outcome| outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-        })
+        let asked = self.tables.iter_mut().zip(wanted);
+        all_at_once(
+            asked.map(|(table, rows)| || if rows.is_empty() { Ok(Vec::new()) } else { table.rows(rows) }),
+        )
     }
 
     /// Whether the tables are those that the stack names.
@@ -213,7 +207,7 @@ impl Stack {
     fn take(&mut self, tries: u32) -> Result<()> {
         for attempt in 0..tries {
             if attempt > 0 {
-                thread::sleep(PAUSE);
+                pause(PAUSE);
             }
             let Fetched { document, signed, .. } = self.from.fetch(Some(self.key))?;
             if document.epoch < self.document.epoch {

@@ -5,13 +5,13 @@
 //! | [`memory`] | a server that is a closure |
 //! | [`retry`] | the same bytes again, a bounded number of times (feature `cache`) |
 //! | [`http`] | a server across the network (feature `http`) |
-//! | `endpoint` | whether two addresses are one endpoint (feature `http`) |
+//! | [`endpoint`] | whether two addresses are one endpoint (feature `cache`) |
 //!
 //! Everything a server can see of a client is a [`Request`] and the moment it arrives. So it holds no
 //! header of the caller's: a transport adds a fixed set, the same for every client.
 
-#[cfg(feature = "http")]
-mod endpoint;
+#[cfg(feature = "cache")]
+pub mod endpoint;
 #[cfg(feature = "http")]
 pub mod http;
 pub mod memory;
@@ -119,6 +119,28 @@ pub trait Transport: Send {
     /// How many times requests were sent again so far.
     fn retries(&self) -> u64 {
         0
+    }
+}
+
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn call(&mut self, request: &Request) -> Result<Response, TransportError> {
+        (**self).call(request)
+    }
+
+    fn call_in_pieces(
+        &mut self,
+        request: &Request,
+        take: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<Response, TransportError> {
+        (**self).call_in_pieces(request, take)
+    }
+
+    fn origin(&self) -> String {
+        (**self).origin()
+    }
+
+    fn retries(&self) -> u64 {
+        (**self).retries()
     }
 }
 

@@ -2,6 +2,7 @@
 //! refused, because a misspelt limit is a limit that is not there.
 
 use crate::StartError;
+use crate::routes::origins::is_origin;
 use serde::Deserialize;
 pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -22,6 +23,8 @@ pub struct Config {
     pub stacks: Vec<PathBuf>,
     /// Folders of publishers' logs (`sotto encode --log`): clients can see there that everybody is shown the same catalogs.
     pub logs: Vec<PathBuf>,
+    /// A folder whose files are served too, as they are when the server starts: a page for browsers.
+    pub page: Option<PathBuf>,
     /// Which of a scheme's servers this one is, counted from 0, for every table that does not say so itself. The servers
     /// of a table are to be run by parties that do not share what they see: nobody runs two of them.
     pub role: u8,
@@ -93,6 +96,9 @@ pub struct Config {
     /// Speaks https with a certificate of its own making, for these names and addresses beside those of this machine. It is kept
     /// in `state`, if there is one, and made anew at each start otherwise.
     pub self_signed: Option<Vec<String>>,
+    /// Origins whose pages may ask in a browser, such as `https://www.example.com`; `*` for all. Without any only pages of this
+    /// server's own origin may.
+    pub allow_origins: Vec<String>,
 }
 
 /// One table: exactly one of `dir` and `path`.
@@ -170,6 +176,7 @@ impl Default for Config {
             tables: Vec::new(),
             stacks: Vec::new(),
             logs: Vec::new(),
+            page: None,
             role: 0,
             threads: 0,
             max_connections: 1024,
@@ -198,6 +205,7 @@ impl Default for Config {
             state: None,
             tls: None,
             self_signed: None,
+            allow_origins: Vec::new(),
         }
     }
 }
@@ -256,7 +264,7 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
-        for path in tables.chain(tls).chain(&mut config.state) {
+        for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page) {
             *path = folder.join(&path);
         }
         Ok(config)
@@ -283,6 +291,11 @@ impl Config {
             return Err(
                 "there is a certificate in tls, and self_signed makes one: take one of the two".into()
             );
+        }
+        if let Some(other) = self.allow_origins.iter().find(|origin| !is_origin(origin)) {
+            return Err(format!(
+                "allow_origins: {other} is no origin: give one as https://www.example.com, in lower case and without a path, or *"
+            ));
         }
         let least_one = [
             ("max_connections", self.max_connections as u64),

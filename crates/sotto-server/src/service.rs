@@ -11,8 +11,10 @@ use crate::logs::Logs;
 use crate::meter::Rate;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
+use crate::page::Page;
 use crate::quota::{Open, Places, Quota};
 use crate::refusal::Refusal;
+use crate::routes::origins::Origins;
 use crate::slot::{Looked, Slot};
 use crate::stacks::Stacks;
 use crate::{Config, Source, StartError};
@@ -28,6 +30,7 @@ pub(crate) struct Service {
     pub(crate) tables: Tables,
     pub(crate) stacks: Stacks,
     pub(crate) logs: Logs,
+    pub(crate) page: Page,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
     /// Where keys are expanded.
@@ -40,6 +43,8 @@ pub(crate) struct Service {
     pub(crate) effort: Arc<Allowance>,
     pub(crate) evaluations: Allowance,
     pub(crate) budget: Arc<Budget>,
+    /// Whose pages may ask.
+    pub(crate) origins: Origins,
     pub(crate) read_timeout: Duration,
     /// How long a download goes on whose epoch is not served any more.
     pub(crate) grace: Duration,
@@ -58,6 +63,7 @@ impl Service {
         let tables = Tables::open(sources)?;
         let stacks = Stacks::open(&config.stacks, &tables)?;
         let logs = Logs::open(&config.logs)?;
+        let page = Page::open(config.page.as_deref())?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let (keep, now) = (sessions.keep(), Instant::now());
@@ -84,6 +90,7 @@ impl Service {
             tables,
             stacks,
             logs,
+            page,
             batch,
             orders,
             aside: Aside::start()?,
@@ -108,6 +115,7 @@ impl Service {
             evaluations,
             budget,
             metrics,
+            origins: Origins::new(&config.allow_origins),
             read_timeout: config.read_timeout(),
             grace: config.idle_timeout(),
             stopping: AtomicBool::new(false),

@@ -28,14 +28,17 @@ const TABLE: &[Line] = &[
     ("4", "the data", &["sotto-db"]),
     ("5", "bytes between machines", &["sotto-wire"]),
     ("6", "the ends", &["sotto-client", "sotto-server", "sotto-bench"]),
-    ("7", "hands", &["sotto-cli", "sotto-python"]),
+    ("7", "for other languages", &["sotto-binding"]),
+    ("7", "hands", &["sotto-cli", "sotto-python", "sotto-web", "sotto-native"]),
 ];
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
-const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup"];
+const OFF_THE_FLOORS: &[&str] =
+    &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors"];
 
 /// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
-const UNSAFE: &[(&str, &str)] = &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs")];
+const UNSAFE: &[(&str, &str)] =
+    &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs"), ("sotto-native", "src/abi")];
 
 /// Who lists every scheme. The conformance suite, the server, the command, benches and fuzz targets read its list.
 const REGISTRY: &str = "sotto-registry";

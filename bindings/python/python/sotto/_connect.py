@@ -11,7 +11,7 @@ from typing import Any, Union
 from . import _sotto
 from ._carry import AsyncCarrier, AsyncTransport, Transport, is_async
 from ._errors import MisuseError
-from ._progress import Progress, told
+from ._progress import Progress, Told, told
 from ._table import BATCH, Table
 
 Path = Union[str, "PathLike[str]"]
@@ -23,6 +23,7 @@ def connect(
     table: str,
     pin: str | None = None,
     *,
+    snapshot: str | None = None,
     batch: int = BATCH,
     cache: Path | None = None,
     state: Path | None = None,
@@ -43,6 +44,8 @@ def connect(
     `url`: the server's address; those of all servers, in the order of their roles, for a scheme of several.
     `pin`: the publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and with a `cache` no other
         afterwards.
+    `snapshot`: the only epoch that is asked, by the digest of its catalog (`Table.snapshot`, `sotto inspect`): any other is refused, and
+        the table never moves on by itself.
     `batch`: what `get_many` fills its rounds up to.
     `cache`: a folder that keeps hints and keys from run to run. Without it each opening fetches them anew.
     `state`: a folder for hints that are used up by asking, which must not be copied; `in_memory`: they are lost with the process.
@@ -59,7 +62,7 @@ def connect(
         raise MisuseError(
             "the transport has to be awaited", "misuse", "await sotto.aconnect(...) instead of sotto.connect(...)"
         )
-    rust = _open(_urls(url), table, carried, _options(locals()))
+    rust = _open(_urls(url), table, carried, _options(locals()), told(progress))
     return Table(rust, batch)
 
 
@@ -68,6 +71,7 @@ async def aconnect(
     table: str,
     pin: str | None = None,
     *,
+    snapshot: str | None = None,
     batch: int = BATCH,
     cache: Path | None = None,
     state: Path | None = None,
@@ -95,7 +99,8 @@ async def aconnect(
     # A thread of its own: those that the loop lends may all be wanted by what carries the requests.
     worker = ThreadPoolExecutor(1, thread_name_prefix="sotto")
     try:
-        rust = await carrier.loop.run_in_executor(worker, _open, _urls(url), table, carried, options)
+        opening = (_urls(url), table, carried, options, told(progress))
+        rust = await carrier.loop.run_in_executor(worker, _open, *opening)
     except BaseException:
         worker.shutdown(wait=False)
         raise
@@ -106,13 +111,13 @@ _PATHS = ("cache", "state", "trust_root", "key_file", "anchor")
 _OPTIONS = (
     *_PATHS,
     "pin",
+    "snapshot",
     "in_memory",
     "verified",
     "fresh_keys",
     "timeout",
     "patience",
     "insecure_plaintext",
-    "progress",
 )
 
 
@@ -121,16 +126,17 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     options = {name: given[name] for name in _OPTIONS}
     for name in _PATHS:
         options[name] = None if options[name] is None else fspath(options[name])
-    options["progress"] = told(options["progress"])
     return options
 
 
-def _open(urls: list[str], table: str, carried: list[Any], options: dict[str, Any]) -> _sotto.Table:
+def _open(
+    urls: list[str], table: str, carried: list[Any], options: dict[str, Any], progress: Told | None
+) -> _sotto.Table:
     if carried and len(urls) != len(carried):
         raise MisuseError(
             f"{len(urls)} addresses and {len(carried)} transports", "misuse", "give a transport for each address"
         )
-    return _sotto.connect(urls, table, carried, options)
+    return _sotto.connect(urls, table, carried, options, progress)
 
 
 def _urls(url: str | Sequence[str]) -> list[str]:

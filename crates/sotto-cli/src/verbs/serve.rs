@@ -134,10 +134,17 @@ pub(crate) struct Serve {
         conflicts_with = "tls_cert"
     )]
     self_signed: Option<String>,
+    /// An origin whose pages may ask in a browser, such as https://www.example.com; * for all. Without it only pages of this
+    /// server's own origin may
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    allow_origins: Vec<String>,
     /// Folders of publishers' logs of catalogs, served beside the tables (`sotto encode --catalog-log`). Those that a table was
     /// written into on this machine are served without being named
     #[arg(long = "catalog-log", value_name = "DIR")]
     catalog_logs: Vec<PathBuf>,
+    /// A folder of files for browsers, served at / beside the tables: a page that asks them (`make page` makes one)
+    #[arg(long, value_name = "DIR")]
+    page: Option<PathBuf>,
     /// Where answers are made from: the mapped file (map), a copy on huge pages (copy), or a copy where the file's pages
     /// are small and it fits (auto) [default: auto]
     #[arg(long, value_name = "WHERE", value_parser = residency)]
@@ -183,6 +190,9 @@ impl Serve {
             ))?;
         }
         screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
+        if config.page.is_some() {
+            screen.say(format!("a page for browsers: {public}/"))?;
+        }
         if let Some(own) = &running.own {
             screen.say(certificate(own))?;
         }
@@ -234,9 +244,11 @@ impl Serve {
             config.self_signed = Some(names.map(str::to_owned).collect());
             config.tls = None;
         }
+        config.page = self.page.clone().or(config.page);
         config.trust_images |= self.trust_image;
         config.residency = self.residency.unwrap_or(config.residency);
         config.max_copies_mib = self.max_copies_mib.unwrap_or(config.max_copies_mib);
+        config.allow_origins.extend(self.allow_origins.iter().cloned());
         config.state = self.state.clone().or(config.state);
         config.role = self.role.unwrap_or(config.role);
         config.listen = self.listen.unwrap_or(config.listen);

@@ -3,11 +3,10 @@
 //! Everything is verified here before it is called evidence, and anybody can do so again with the publisher's key alone.
 
 use super::{Cache, CacheError};
+use crate::files;
 use sotto_catalog::{Hex32, PublicKey, SignedCatalog, SignedStack};
 use sotto_tlog::Checkpoint;
 use sotto_tlog::catalogs::log_key;
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A pair that convicts whoever has a key.
@@ -138,19 +137,14 @@ impl Cache {
 /// What contradicts each other in a folder.
 fn pairs(folder: &Path) -> Result<Vec<(PathBuf, Vec<u8>, Vec<u8>)>, CacheError> {
     let mut out = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|e| CacheError::at(folder, e))? {
-        let path = entry.map_err(|e| CacheError::at(folder, e))?.path();
+    let read = |path: &Path| files::read(path).map_err(|e| CacheError::at(path, e));
+    for path in files::entries(folder).map_err(|e| CacheError::at(folder, e))? {
         if path.extension().is_none_or(|extension| extension != "other") {
             continue;
         }
         let first = path.with_extension("first");
-        match fs::read(&first) {
-            Ok(before) => {
-                let other = fs::read(&path).map_err(|e| CacheError::at(&path, e))?;
-                out.push((path, before, other));
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(CacheError::at(&first, error)),
+        if let (Some(before), Some(other)) = (read(&first)?, read(&path)?) {
+            out.push((path, before, other));
         }
     }
     Ok(out)

@@ -15,12 +15,12 @@
 //! used: it is made anew, and the keys with it. Other systems have no mode bits, and the folder's own rules hold.
 
 use super::lock::Lock;
-use super::{CacheError, known, private_dir, replace};
+use super::{CacheError, known, replace};
+use crate::files;
 use crate::session::Registered;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use sotto_core::CryptoRng;
-use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -70,7 +70,7 @@ impl Keyring {
         let dir = dir.join("keys");
         let key_file = key_file.map_or_else(|| dir.join("key"), Path::to_owned);
         for dir in [Some(dir.as_path()), key_file.parent()].into_iter().flatten() {
-            private_dir().recursive(true).create(dir).map_err(|e| CacheError::at(dir, e))?;
+            files::make_folder(dir).map_err(|e| CacheError::at(dir, e))?;
         }
         Ok(Keyring { dir, key_file })
     }
@@ -127,11 +127,8 @@ impl Keyring {
 
     fn cipher(&self) -> Result<Option<XChaCha20Poly1305>, CacheError> {
         let at = |e| CacheError::at(&self.key_file, e);
-        match fs::metadata(&self.key_file) {
-            Ok(meta) if is_private(&meta) => {}
-            Ok(_) => return Ok(None),
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(at(e)),
+        if files::found(files::is_private(&self.key_file)).map_err(at)? != Some(true) {
+            return Ok(None);
         }
         let key =
             read(&self.key_file)?.and_then(|key| Some(Zeroizing::new(<[u8; KEY]>::try_from(&**key).ok()?)));
@@ -155,21 +152,8 @@ fn aad(Hook(name): &Hook) -> Vec<u8> {
 /// The bytes of a small file; `None` if there is none, or it is too large to be one of ours.
 fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, CacheError> {
     let at = |e| CacheError::at(path, e);
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(at(e)),
-    };
+    let Some(file) = files::found(files::open(path)).map_err(at)? else { return Ok(None) };
     let mut bytes = Zeroizing::new(Vec::new());
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(at)?;
     Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
-}
-
-/// Whether nobody but its owner may read it, as far as the system says.
-fn is_private(meta: &fs::Metadata) -> bool {
-    #[cfg(unix)]
-    let private = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o077 == 0;
-    #[cfg(not(unix))]
-    let private = meta.is_file();
-    private
 }

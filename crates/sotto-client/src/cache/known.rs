@@ -4,11 +4,11 @@
 //! and may not be older than the first.
 
 use super::{CacheError, lock::Lock, replace};
+use crate::files;
 use serde::{Deserialize, Serialize};
 use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::Epoch;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -50,11 +50,7 @@ pub(super) fn name(origin: &str, table: &str) -> String {
 }
 
 pub(super) fn read(path: &Path) -> Result<Option<Known>, CacheError> {
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(CacheError::at(path, e)),
-    };
+    let Some(bytes) = files::read(path).map_err(|e| CacheError::at(path, e))? else { return Ok(None) };
     let damaged = |why: String| CacheError::Memory { path: path.to_owned(), why };
     let known: Known = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
     match known.key() {
@@ -77,7 +73,7 @@ impl Known {
 pub(super) fn forget_damaged(path: &Path) -> Result<bool, CacheError> {
     match read(path) {
         Err(CacheError::Memory { .. }) => {
-            fs::remove_file(path).map(|()| true).map_err(|e| CacheError::at(path, e))
+            files::remove(path).map(|()| true).map_err(|e| CacheError::at(path, e))
         }
         outcome => outcome.map(|_| false),
     }
@@ -86,8 +82,7 @@ pub(super) fn forget_damaged(path: &Path) -> Result<bool, CacheError> {
 /// Every table's memory; `None` if one of them is damaged, and nobody knows what it named.
 pub(super) fn all(dir: &Path) -> Result<Option<Vec<Known>>, CacheError> {
     let mut out = Vec::new();
-    for entry in fs::read_dir(dir).map_err(|e| CacheError::at(dir, e))? {
-        let path = entry.map_err(|e| CacheError::at(dir, e))?.path();
+    for path in files::entries(dir).map_err(|e| CacheError::at(dir, e))? {
         if path.extension().is_some_and(|e| e == "json") {
             match read(&path) {
                 Err(CacheError::Memory { .. }) => return Ok(None),

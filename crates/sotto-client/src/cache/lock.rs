@@ -1,14 +1,16 @@
 //! Two processes, one cache. The lock is the system's advisory file lock, so it ends with its process.
 
 use super::CacheError;
-use std::fs::{File, TryLockError};
+use crate::files::{self, LockFile};
+use crate::together::pause;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// Held until dropped, since dropping the file releases it.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    _file: LockFile,
 }
 
 /// How often a held lock is tried again.
@@ -21,15 +23,16 @@ impl Lock {
     /// [`CacheError`] if the file cannot be made.
     pub fn take(path: &Path, patience: Duration) -> Result<Option<Lock>, CacheError> {
         let at = |e| CacheError::at(path, e);
-        let file = File::options().create(true).append(true).open(path).map_err(at)?;
+        let file = files::open_lock(path).map_err(at)?;
         let start = Instant::now();
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Some(Lock { _file: file })),
-                Err(TryLockError::Error(e)) => return Err(at(e)),
-                Err(TryLockError::WouldBlock) if start.elapsed() >= patience => return Ok(None),
-                Err(TryLockError::WouldBlock) => std::thread::sleep(PERIOD),
+            if files::try_lock(&file).map_err(at)? {
+                return Ok(Some(Lock { _file: file }));
             }
+            if start.elapsed() >= patience {
+                return Ok(None);
+            }
+            pause(PERIOD);
         }
     }
 }

@@ -3,10 +3,10 @@
 //! It is kept by the publisher's key and not by the server, so that two servers of one publisher are held to one log.
 
 use super::{Cache, CacheError, keep_both, lock::Lock, replace};
+use crate::files;
 use sotto_catalog::{Hex32, PublicKey};
-use std::fs;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long to wait for another process that is writing a few hundred bytes.
@@ -21,12 +21,13 @@ impl Cache {
     /// [`CacheError`] if a file cannot be read.
     pub fn logs(&self) -> Result<Vec<(PublicKey, String)>, CacheError> {
         let mut out = Vec::new();
-        for entry in fs::read_dir(&self.logs).map_err(|e| CacheError::at(&self.logs, e))? {
-            let path = entry.map_err(|e| CacheError::at(&self.logs, e))?.path();
+        for path in files::entries(&self.logs).map_err(|e| CacheError::at(&self.logs, e))? {
             let name = path.file_stem().and_then(|name| name.to_str());
             let Some(Ok(key)) = name.map(str::parse::<Hex32>) else { continue };
             if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                out.push((PublicKey(key), fs::read_to_string(&path).map_err(|e| CacheError::at(&path, e))?));
+                let checkpoint = text(&path).map_err(|e| CacheError::at(&path, e))?;
+                // One that is gone again was none.
+                out.extend(checkpoint.map(|checkpoint| (PublicKey(key), checkpoint)));
             }
         }
         Ok(out)
@@ -42,11 +43,7 @@ impl Cache {
         let Some(_lock) = Lock::take(&lock, PATIENCE)? else {
             return Err(CacheError::at(&lock, ErrorKind::WouldBlock.into()));
         };
-        let before = match fs::read_to_string(&path) {
-            Ok(before) => Some(before),
-            Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(CacheError::at(&path, error)),
-        };
+        let before = text(&path).map_err(|error| CacheError::at(&path, error))?;
         if before.is_some_and(|before| entries(&before) > entries(checkpoint)) {
             return Ok(());
         }
@@ -64,6 +61,12 @@ impl Cache {
     fn log(&self, publisher: &PublicKey) -> PathBuf {
         self.logs.join(format!("{}.{EXTENSION}", publisher.0))
     }
+}
+
+/// A file of text; `None` if there is none.
+fn text(path: &Path) -> io::Result<Option<String>> {
+    let text = files::read(path)?.map(String::from_utf8).transpose();
+    text.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
 /// How many entries a checkpoint is of, as it says itself.

@@ -1,8 +1,8 @@
 //! One artifact on disk: whole, or the part downloaded so far.
 
 use super::{CacheError, lock::Lock};
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use crate::files;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,11 +63,7 @@ impl Slot {
     pub fn read(&self, range: Range<u64>) -> Result<Vec<u8>, CacheError> {
         let path = if self.is_whole() { &self.whole } else { &self.part };
         let at = |e| CacheError::at(path, e);
-        let mut file = match File::open(path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(at(e)),
-        };
+        let Some(mut file) = files::found(files::open(path)).map_err(at)? else { return Ok(Vec::new()) };
         file.seek(SeekFrom::Start(range.start)).map_err(at)?;
         let mut out = Vec::new();
         file.take(range.end.saturating_sub(range.start)).read_to_end(&mut out).map_err(at)?;
@@ -87,13 +83,12 @@ impl Slot {
                 return Ok(());
             }
         }
-        if self.whole.exists() {
-            fs::rename(&self.whole, &self.part).map_err(|e| CacheError::at(&self.whole, e))?;
+        if length(&self.whole).is_some() {
+            files::rename(&self.whole, &self.part).map_err(|e| CacheError::at(&self.whole, e))?;
         }
         let at = |e| CacheError::at(&self.part, e);
-        let mut file =
-            File::options().create(true).write(true).truncate(false).open(&self.part).map_err(at)?;
-        if file.metadata().map_err(at)?.len() < offset {
+        let mut file = files::open_to_write(&self.part).map_err(at)?;
+        if files::length(&file).map_err(at)? < offset {
             // Bytes before these were never kept, so these have no place.
             return Ok(());
         }
@@ -107,7 +102,7 @@ impl Slot {
         }
         if offset + bytes.len() as u64 == self.bytes {
             file.sync_all().map_err(at)?;
-            fs::rename(&self.part, &self.whole).map_err(at)?;
+            files::rename(&self.part, &self.whole).map_err(at)?;
             self.lock = None;
         }
         Ok(())
@@ -118,14 +113,11 @@ impl Slot {
 pub(super) fn remove(whole: &Path) -> Result<(), CacheError> {
     let Some(_lock) = Lock::take(&whole.with_extension("lock"), Duration::ZERO)? else { return Ok(()) };
     for path in [whole.to_owned(), whole.with_extension("part")] {
-        match fs::remove_file(&path) {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(CacheError::at(&path, e)),
-            _ => {}
-        }
+        files::remove(&path).map_err(|e| CacheError::at(&path, e))?;
     }
     Ok(())
 }
 
 fn length(path: &Path) -> Option<u64> {
-    fs::metadata(path).ok().map(|meta| meta.len())
+    files::length_at(path).ok()
 }

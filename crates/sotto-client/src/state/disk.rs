@@ -4,10 +4,9 @@ use super::StateError;
 use super::home::Home;
 use crate::cache::CacheError;
 use crate::cache::lock::Lock;
+use crate::files;
 use redb::StorageBackend;
-use redb::backends::FileBackend;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Fills a file.
@@ -60,69 +59,43 @@ impl Folder {
 
     /// A folder that other processes may use as well.
     pub(crate) fn shared(path: &Path) -> Result<Self, StateError> {
-        #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(path).map_err(|error| StateError::at(path, error))?;
+        files::make_folder(path).map_err(|error| StateError::at(path, error))?;
         Ok(Folder { path: path.to_owned(), _lock: None })
     }
-}
-
-/// Opens a file for this user alone.
-fn private(path: &Path, truncate: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.read(true).write(true).create(true).truncate(truncate).open(path)
-}
-
-/// Makes a folder's names durable. Elsewhere than on unix a folder cannot be opened, and the system does it by itself.
-fn sync_names(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
 impl Disk for Folder {
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>> {
         let path = self.path.join(name);
-        let is_new = !path.exists();
-        let file = private(&path, false)?;
+        let is_new = files::length_at(&path).is_err();
+        let file = files::open_private(&path, false)?;
         if is_new {
-            sync_names(&self.path)?;
+            files::sync_names(&self.path)?;
         }
-        Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
+        files::backend(file)
     }
 
     fn write(&self, name: &str, fill: Fill<'_>) -> sotto_core::Result<()> {
         let aside = self.path.join(format!("{name}{NEW}"));
-        let mut out = BufWriter::with_capacity(1 << 20, private(&aside, true)?);
+        let mut out = BufWriter::with_capacity(1 << 20, files::open_private(&aside, true)?);
         fill(&mut out)?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        fs::rename(&aside, self.path.join(name))?;
-        Ok(sync_names(&self.path)?)
+        files::rename(&aside, self.path.join(name))?;
+        Ok(files::sync_names(&self.path)?)
     }
 
     fn read(&self, name: &str) -> io::Result<Option<Box<dyn Read>>> {
-        match File::open(self.path.join(name)) {
-            Ok(file) => Ok(Some(Box::new(BufReader::with_capacity(1 << 20, file)))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let file = files::found(files::open(&self.path.join(name)))?;
+        Ok(file.map(|file| Box::new(BufReader::with_capacity(1 << 20, file)) as Box<dyn Read>))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        match fs::remove_file(self.path.join(name)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        files::remove(&self.path.join(name))
     }
 
     fn names(&self) -> io::Result<Vec<String>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.path)? {
-            names.extend(entry?.file_name().into_string());
-        }
-        Ok(names)
+        let all = files::entries(&self.path)?;
+        Ok(all.iter().filter_map(|path| path.file_name()?.to_str()).map(str::to_owned).collect())
     }
 
     fn home(&self, name: &str) -> io::Result<Home> {

@@ -1,9 +1,9 @@
 //! Where a state lives: which file, on which machine. A copy is another file, and a restored one too.
 
+use crate::files::{self, Identity};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 /// A file on a machine. What a system does not tell is 0 or empty, and then equal everywhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,23 +17,11 @@ pub(crate) struct Home {
     machine: String,
 }
 
-/// Where a system keeps its machine's name.
-const MACHINE: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
-
 impl Home {
     /// The file at `path`.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
-        let meta = std::fs::metadata(path)?;
-        #[cfg(unix)]
-        let (device, inode) = {
-            use std::os::unix::fs::MetadataExt;
-            (meta.dev(), meta.ino())
-        };
-        #[cfg(not(unix))]
-        let (device, inode) = (0, 0);
-        let born = meta.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let born = born.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
-        let name = MACHINE.iter().find_map(|file| std::fs::read_to_string(file).ok());
+        let Identity { device, inode, born } = files::identity(path)?;
+        let name = files::machine();
         let machine = name.map_or_else(String::new, |name| {
             let mut hasher = blake3::Hasher::new_derive_key("sotto 2026 client state machine v1");
             hasher.update(name.trim().as_bytes()).finalize().to_hex().chars().take(32).collect()

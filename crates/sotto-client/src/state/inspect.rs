@@ -7,8 +7,8 @@ use super::location::Location;
 use super::store::FILE;
 use crate::Result;
 use crate::cache::lock::Lock;
+use crate::files;
 use sotto_core::{Budget, Epoch, SchemeEntry};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,9 +39,8 @@ pub struct Shown {
 pub fn inspect(dir: &Path, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Result<Vec<Shown>> {
     let at = |error| StateError::at(dir, error);
     let mut folders = Vec::new();
-    for entry in fs::read_dir(dir).map_err(at)? {
-        let path = entry.map_err(at)?.path();
-        if path.join(FILE).is_file() {
+    for path in files::entries(dir).map_err(at)? {
+        if files::length_at(&path.join(FILE)).is_ok() {
             folders.push(path);
         }
     }
@@ -68,7 +67,7 @@ fn one(path: PathBuf, resolve: fn(&str) -> Option<&'static SchemeEntry>) -> Resu
     let budget = client.ok().and_then(|(client, _)| client).map(|client| client.budget());
     let mut bytes = 0;
     for name in location.disk.names().map_err(|error| location.at(error))? {
-        bytes += fs::metadata(path.join(name)).map_or(0, |meta| meta.len());
+        bytes += files::length_at(&path.join(name)).unwrap_or(0);
     }
     Ok(Some(Shown {
         epoch: about.snapshot.map(|snapshot| snapshot.epoch),

@@ -37,7 +37,8 @@ use sotto_prg::FreshRng;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 use work::{From, Outcome, Prepared, Work};
 
 /// Makes transports for a thread, one to each server.

@@ -9,7 +9,8 @@ use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, Hex32, SignedCatalog};
 use sotto_core::Artifact;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 impl Line {
     /// Adds to `config` what the cache remembers of the table.

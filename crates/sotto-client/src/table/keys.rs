@@ -13,7 +13,8 @@ use crate::cache::lock::Lock;
 use crate::session::{Config, Opening, Session};
 use sotto_catalog::TableName;
 use sotto_prg::system_rng;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use web_time::{SystemTime, UNIX_EPOCH};
 
 /// For how long keys are used, unless somebody says otherwise: all that is asked under them is one client's to the server.
 pub(super) const USUAL_AGE: Duration = Duration::from_secs(60 * 60);

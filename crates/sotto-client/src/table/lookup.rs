@@ -9,10 +9,11 @@ use crate::wish::{Granted, Wish, Wishes};
 use crate::{ClientError, Result};
 use sotto_catalog::Catalog;
 use sotto_wire::Timing;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// How much of a query [`LookupStats::seen`] shows.
-const SEEN_BYTES: usize = 16;
+const SEEN_BYTES: usize = 2048;
 
 /// What a lookup is of.
 #[derive(Clone, Copy)]

@@ -2,7 +2,17 @@
 //!
 //! There may be many GiB, and a client may take longer over them than the network does. So the next part is fetched while
 //! the last one is taken, nothing is written to disk, and no more than two parts are in memory. A connection that breaks
-//! costs what came of the chunk it broke in.
+//! costs what came of the chunk it broke in. Where there are no threads, a part is fetched when it is wanted.
+
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
+mod beside;
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+mod in_turn;
+
+#[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
+use beside::fetching;
+#[cfg(all(target_arch = "wasm32", target_os = "unknown"))]
+use in_turn::fetching;
 
 use super::ahead::notes::Notes;
 use super::{Line, Progress, Stage};
@@ -11,9 +21,6 @@ use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Artifact, CryptoRng, Error, PeerMisbehaved};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
 /// How many requests in a row may bring nothing before a stream is given up. Transports that try again by themselves have
 /// then tried so many times as often.
@@ -56,17 +63,15 @@ pub(crate) fn stream(
     rng: &mut dyn CryptoRng,
     told: &mut dyn FnMut(&Opening, Taken) -> Result<()>,
 ) -> Result<()> {
-    let stop = AtomicBool::new(false);
-    let (orders, ordered) = sync_channel(1);
-    let (bringing, brought) = sync_channel(1);
-    thread::scope(|scope| {
-        scope.spawn(|| fetch_all(transport, ordered, bringing, &stop));
-        let outcome = take_all(opening, rng, told, &orders, &brought);
-        // The fetcher is not waited for longer than it takes to see that nobody waits for it.
-        stop.store(true, Ordering::Relaxed);
-        drop((orders, brought));
-        outcome
-    })
+    fetching(transport, |fetcher| take_all(opening, rng, told, fetcher))
+}
+
+/// Whoever fetches parts, in the order in which they were ordered.
+trait Fetcher {
+    /// Orders a part. One is on its way at most.
+    fn order(&mut self, request: Request) -> Result<()>;
+    /// The part that was ordered, once it is there.
+    fn bring(&mut self) -> Result<Brought>;
 }
 
 /// What came of a request.
@@ -112,33 +117,12 @@ impl Brought {
     }
 }
 
-fn fetch_all(
-    transport: &mut dyn Transport,
-    ordered: Receiver<Request>,
-    bringing: SyncSender<Brought>,
-    stop: &AtomicBool,
-) {
-    for request in ordered {
-        let mut body = Vec::new();
-        let outcome = transport.call_in_pieces(&request, &mut |bytes| {
-            body.extend_from_slice(bytes);
-            !stop.load(Ordering::Relaxed)
-        });
-        if bringing.send(Brought { body, outcome }).is_err() {
-            return;
-        }
-    }
-}
-
 fn take_all(
     opening: &mut Opening,
     rng: &mut dyn CryptoRng,
     told: &mut dyn FnMut(&Opening, Taken) -> Result<()>,
-    orders: &SyncSender<Request>,
-    brought: &Receiver<Brought>,
+    fetcher: &mut dyn Fetcher,
 ) -> Result<()> {
-    let gone = |_| ClientError::from(TransportError::Lost("the thread that fetches has ended".to_owned()));
-    let order = |fetch: Fetch| orders.send(fetch.request).map(|()| fetch.range).map_err(|_| gone(()));
     let mut on_its_way: Option<Range<u64>> = None;
     let mut fruitless = 0;
     while let Action::Fetch(fetch) = opening.next()
@@ -147,13 +131,16 @@ fn take_all(
         if on_its_way.as_ref() != Some(&fetch.range) {
             // A part that was ordered ahead, and is not the one wanted now that an earlier one came in pieces.
             if on_its_way.take().is_some() {
-                drop(brought.recv().map_err(|_| gone(()))?);
+                drop(fetcher.bring()?);
             }
-            order(fetch.clone())?;
+            fetcher.order(fetch.request.clone())?;
         }
-        let part = brought.recv().map_err(|_| gone(()))?;
+        let part = fetcher.bring()?;
         on_its_way = match part.is_whole(&fetch) {
-            true => opening.ahead().map(order).transpose()?,
+            true => match opening.ahead() {
+                Some(ahead) => fetcher.order(ahead.request).map(|()| Some(ahead.range))?,
+                None => None,
+            },
             false => None,
         };
         let came = part.body.len() as u64;

@@ -3,10 +3,10 @@
 //! Every server is asked at the same moment, whatever the others say, and each transport tries again for itself, with
 //! the same bytes. So what one server sees of a lookup does not depend on how the other one answered it.
 
+use crate::together::all_at_once;
 use crate::transport::{Request, Response, Transport, TransportError};
 use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
-use std::thread;
 
 /// A transport to each server, the first one apart: there is always one.
 pub(crate) struct Servers {
@@ -55,18 +55,9 @@ impl Servers {
     /// That of the first server which did not answer. What the others said is dropped unread.
     pub(super) fn call_all(&mut self, requests: &[Request]) -> Result<Vec<Response>> {
         let servers = self.count();
-        let outcomes: Vec<Outcome> = thread::scope(|scope| {
-            let (mine, theirs) = requests.split_first().unzip();
-            let theirs = self.others.iter_mut().zip(theirs.unwrap_or_default());
-            let asked: Vec<_> =
-                theirs.map(|(transport, request)| scope.spawn(move || transport.call(request))).collect();
-            let mine = mine.map(|request| self.first.call(request));
-            // A transport that panics does so here as it would have done without a thread of its own.
-            let joined = asked
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            mine.into_iter().chain(joined).collect()
-        });
+        let transports = std::iter::once(&mut self.first).chain(&mut self.others).zip(requests);
+        let asked = transports.map(|(transport, request)| || transport.call(request));
+        let outcomes: Vec<Outcome> = all_at_once(asked);
         let each = (0..).zip(outcomes).map(|(server, outcome)| {
             outcome.map_err(|error| ClientError::from(error).of_server(server, servers))
         });

@@ -6,7 +6,7 @@ use crate::transport::TransportError;
 use crate::{ClientError, Result};
 use sotto_catalog::{Catalog, CatalogError};
 use std::io::{self, Write};
-use std::time::Instant;
+use web_time::Instant;
 
 /// A stream is given up when this much went wrong without a single unit having come in between: a connection
 /// that breaks counts 1, and keys that the server has dropped 2. So a server that was restarted is forgiven both,

@@ -5,11 +5,11 @@ use super::ahead::MakeTransports;
 use super::event::{Event, Wait};
 use super::patience::Patience;
 use super::servers::Servers;
-#[cfg(feature = "http")]
-use crate::ClientError;
 use crate::Result;
 #[cfg(feature = "http")]
 use crate::session::ROWS_FETCH_BYTES;
+#[cfg(feature = "http")]
+use crate::transport::endpoint::apart;
 #[cfg(feature = "http")]
 use crate::transport::http::{Http, Settings};
 #[cfg(feature = "http")]
@@ -115,18 +115,7 @@ impl Urls {
             None => self.settings.clone(),
         };
         let servers = self.urls.iter().map(|url| Http::new(url, &settings)).collect::<Result<Vec<_>, _>>()?;
-        for (i, second) in servers.iter().enumerate() {
-            for first in servers.iter().take(i) {
-                if let Some(why) = first.shared(second) {
-                    let (first, second) = (first.origin(), second.origin());
-                    return Err(ClientError::SameEndpoint { first, second, why });
-                }
-            }
-        }
-        let heard = servers.iter().find(|http| http.can_be_overheard());
-        if let Some(http) = heard.filter(|_| servers.len() > 1 && !self.plaintext) {
-            return Err(ClientError::Plaintext { url: http.origin() });
-        }
+        apart(&servers, self.plaintext, Http::origin, Http::shared, Http::can_be_overheard)?;
         Ok(servers.into_iter().map(|http| patience.over(http)).collect())
     }
 }

@@ -4,7 +4,7 @@ use super::stats::Evaluations;
 use super::{LookupStats, Table};
 use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
-use std::time::Instant;
+use web_time::Instant;
 
 impl Table {
     /// Opens rows that were fetched of a table that masks them: by an evaluation for each, asked for whatever was fetched.

@@ -5,7 +5,8 @@ use crate::cache::Cache;
 use crate::session::{Logs, WitnessError, Witnesses};
 use crate::{ClientError, Result};
 use sotto_tlog::WitnessKey;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
+use web_time::SystemTime;
 
 /// Seconds since 1970.
 pub(crate) fn now() -> u64 {

@@ -6,7 +6,52 @@
 //! does, and asking for them here would tell the network who is talked to. It does not compare TLS certificates, which
 //! one operator can have several of.
 
+use super::TransportError;
+use crate::ClientError;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// Refuses addresses of servers of which two are one endpoint, and several that are asked in the clear beyond this machine,
+/// unless `plaintext` says that the way is safe. For whoever carries requests; nothing is looked up.
+///
+/// # Errors
+/// [`ClientError::SameEndpoint`], [`ClientError::Plaintext`], [`TransportError::Address`].
+pub fn check(urls: &[String], plaintext: bool) -> Result<(), ClientError> {
+    let bad = |url: &String| TransportError::Address {
+        url: url.clone(),
+        why: "it has to start with http:// or https://, and its port is a number below 65536".to_owned(),
+    };
+    let mut servers = Vec::new();
+    for url in urls {
+        servers.push((url, Endpoint::of(url).ok_or_else(|| bad(url))?));
+    }
+    let can_be_overheard =
+        |(url, at): &(&String, Endpoint)| !url.starts_with("https://") && !at.is_this_machine();
+    let shared = |(_, one): &(&String, Endpoint), (_, other): &(&String, Endpoint)| one.shared(other, false);
+    apart(&servers, plaintext, |(url, _)| (*url).clone(), shared, can_be_overheard)
+}
+
+/// The same for servers of any kind: what they are called, what two of them share, whether one can be overheard.
+pub(crate) fn apart<T>(
+    servers: &[T],
+    plaintext: bool,
+    origin: impl Fn(&T) -> String,
+    shared: impl Fn(&T, &T) -> Option<String>,
+    can_be_overheard: impl Fn(&T) -> bool,
+) -> Result<(), ClientError> {
+    for (i, second) in servers.iter().enumerate() {
+        for first in servers.iter().take(i) {
+            if let Some(why) = shared(first, second) {
+                return Err(ClientError::SameEndpoint { first: origin(first), second: origin(second), why });
+            }
+        }
+    }
+    match servers.iter().find(|server| can_be_overheard(server)) {
+        Some(server) if servers.len() > 1 && !plaintext => {
+            Err(ClientError::Plaintext { url: origin(server) })
+        }
+        _ => Ok(()),
+    }
+}
 
 /// Host and port of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +140,20 @@ mod tests {
         }
         assert_eq!(Endpoint::of("http://h:port"), None);
         assert_eq!(Endpoint::of("http://h:65536"), None);
+    }
+
+    #[test]
+    fn whoever_carries_requests_is_told_too() {
+        let check = |urls: &[&str], plaintext| {
+            check(&urls.iter().map(|&url| url.to_owned()).collect::<Vec<_>>(), plaintext)
+        };
+        assert!(check(&["http://192.0.2.1"], false).is_ok());
+        assert!(check(&["https://a.example", "https://b.example"], false).is_ok());
+        let code = |outcome: Result<(), ClientError>| outcome.unwrap_err().code();
+        assert_eq!(code(check(&["https://a.example", "https://A.example:443/x"], true)), "same-endpoint");
+        assert_eq!(code(check(&["https://a.example", "http://b.example"], false)), "plaintext");
+        assert!(check(&["https://a.example", "http://b.example"], true).is_ok());
+        assert_eq!(code(check(&["a.example"], false)), "bad-address");
     }
 
     #[test]

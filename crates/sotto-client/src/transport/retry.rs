@@ -6,6 +6,7 @@
 //! response was lost, which whoever cut the connection knew.
 
 use super::{Request, Response, Transport, TransportError};
+use crate::together::pause as wait;
 use std::time::Duration;
 
 /// How often, and how long in between.
@@ -95,7 +96,7 @@ impl<T: Transport> Retrying<T> {
             }
             _ => return false,
         };
-        std::thread::sleep(pause);
+        wait(pause);
         self.retries += 1;
         course.attempt += 1;
         true

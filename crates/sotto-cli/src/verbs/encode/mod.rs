@@ -25,6 +25,7 @@ mod traces;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::openly::Openly;
+use crate::verbs::promise;
 use choice::goal;
 pub(super) use choice::{Scheme, scheme};
 pub(super) use job::{Done, Job, rng, signing_key};
@@ -174,7 +175,7 @@ impl Encode {
         job.check_symmetric(self.batch.is_some())?;
         if let Some(most) = self.batch {
             let done = job.run_batch(most.into(), screen)?;
-            screen.say(self.source.said(done.notes.lines))?;
+            screen.say(self.source.said(done.summary.notes.lines))?;
             let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
             return done.say(&self.out, log, screen);
         }
@@ -186,6 +187,7 @@ impl Encode {
             "notes": done.notes,
             "table": done.image.catalog().table,
             "scheme": done.scheme,
+            "snapshot": promise::snapshot(done.image.catalog().digest()),
             "public_key": done.public_key.to_string(),
             "log": log,
             "stages_s": stages_json(&done.stages),

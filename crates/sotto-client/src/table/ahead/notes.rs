@@ -7,7 +7,8 @@ use crate::session::Opening;
 use crate::state::about::At;
 use crate::state::checkpoint::Ahead;
 use sotto_core::AnyCheckpoint;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// The part of the rows after which a checkpoint is made.
 const PART: u64 = 16;

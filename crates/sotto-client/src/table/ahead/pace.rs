@@ -2,7 +2,8 @@
 
 use crate::transport::{Request, Response, Transport, TransportError};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use web_time::Instant;
 
 /// What a thread that prepares a client is told meanwhile.
 #[derive(Default)]

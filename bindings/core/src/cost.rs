@@ -1,65 +1,49 @@
 //! What a lookup cost, and what it told the server.
 
-use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use serde::Serialize;
 use sotto_client::Table;
 use sotto_client::stack::Batch;
 use sotto_client::table::{LookupStats, Stats};
 use std::time::Duration;
 
 /// What a lookup cost. Bytes are those of bodies, to and from all servers.
-#[pyclass(frozen, module = "sotto")]
-#[derive(Default)]
-pub(crate) struct Cost {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "python", pyo3::pyclass(frozen, module = "sotto", get_all))]
+pub struct Cost {
     /// The epoch that was asked.
-    #[pyo3(get)]
-    epoch: u64,
+    pub epoch: u64,
     /// How many rows or keys were wanted.
-    #[pyo3(get)]
-    wanted: usize,
+    pub wanted: usize,
     /// How many rows were asked for, those included that fill a round up.
-    #[pyo3(get)]
-    lookups: usize,
+    pub lookups: usize,
     /// Requests, to each server.
-    #[pyo3(get)]
-    rounds: usize,
+    pub rounds: usize,
     /// Bytes sent.
-    #[pyo3(get)]
-    up: u64,
+    pub up: u64,
     /// Bytes received.
-    #[pyo3(get)]
-    down: u64,
+    pub down: u64,
     /// Bytes sent before the first lookup: keys.
-    #[pyo3(get)]
-    once_up: u64,
+    pub once_up: u64,
     /// Bytes received before the first lookup: the catalog, the hint.
-    #[pyo3(get)]
-    once_down: u64,
-    /// Seconds that Rust took for all of it.
-    #[pyo3(get)]
-    total: f64,
+    pub once_down: u64,
+    /// Seconds for all of it, as it was seen below the language's own work.
+    pub total: f64,
     /// Seconds for making the queries.
-    #[pyo3(get)]
-    query: f64,
+    pub query: f64,
     /// Seconds from the first byte sent to the last received.
-    #[pyo3(get)]
-    round_trip: f64,
+    pub round_trip: f64,
     /// Seconds for reading the answers.
-    #[pyo3(get)]
-    recover: f64,
+    pub recover: f64,
     /// Seconds that the slowest server says its passes took, if it says so.
-    #[pyo3(get)]
-    server: Option<f64>,
+    pub server: Option<f64>,
     /// Seconds that it says requests waited for them.
-    #[pyo3(get)]
-    queued: Option<f64>,
+    pub queued: Option<f64>,
     /// Rows that the servers saw opened, in a symmetric table.
-    #[pyo3(get)]
-    opened: u64,
+    pub opened: u64,
     /// What the servers saw, in words.
-    #[pyo3(get)]
-    leakage: String,
-    seen: Vec<u8>,
+    pub leakage: String,
+    /// The first bytes of the first query, as the first server saw them.
+    pub seen: Vec<u8>,
 }
 
 /// Whom a table's lookups are seen by, and what is known of them anyway.
@@ -207,14 +191,5 @@ impl Times {
             server: self.server.max(other.server),
             queued: self.queued.max(other.queued),
         }
-    }
-}
-
-#[pymethods]
-impl Cost {
-    /// The first bytes of the first query, as the first server saw them.
-    #[getter]
-    fn seen<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.seen)
     }
 }

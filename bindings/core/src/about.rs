@@ -1,49 +1,56 @@
 //! What a table is.
 
-use crate::fault::Fault;
-use pyo3::prelude::*;
+use crate::Fault;
+use serde::Serialize;
 use sotto_catalog::{Batched, Catalog, KeyKind, TableKind, ValueKind};
 use sotto_client::stack::Batch;
 use sotto_client::{ClientError, Table, Trust};
 use sotto_core::{Budget, Error, Misuse};
 
 /// What an open table says of itself, as it is now.
-#[pyclass(frozen, module = "sotto", get_all)]
-pub(crate) struct About {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "python", pyo3::pyclass(frozen, module = "sotto", get_all))]
+pub struct About {
     /// Its name.
-    name: String,
-    /// Which snapshot of it is asked.
-    epoch: u64,
+    pub name: String,
+    /// Which epoch of it is asked.
+    pub epoch: u64,
+    /// The digest of that epoch's catalog, which names it with all that is in it.
+    pub snapshot: String,
     /// How many rows it has.
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// Bytes in a row.
-    row_bytes: u64,
+    pub row_bytes: u64,
     /// The scheme's id.
-    scheme: String,
+    pub scheme: String,
     /// How many servers are asked.
-    servers: u32,
+    pub servers: u32,
     /// How it is asked: `row`, `key` or `range`.
-    kind: &'static str,
+    pub kind: &'static str,
     /// How keys are spelled, if it is asked by key: a form, or what the keys of ranges are.
-    key_form: Option<&'static str>,
+    pub key_form: Option<&'static str>,
     /// What values are: `text`, `bytes` or `unsigned`.
-    pub(crate) value: &'static str,
+    pub value: &'static str,
     /// The key that signed it.
-    signer: String,
+    pub signer: String,
     /// Why that key is believed: `pinned`, `remembered` or `first-use`.
-    trust: &'static str,
+    pub trust: &'static str,
     /// Whether each row is compared with what was signed.
-    verified: bool,
+    pub verified: bool,
     /// Whether it is a stack, of which a round hides how much was wanted.
-    stack: bool,
+    pub stack: bool,
     /// The most rows or keys that one request has room for.
-    most: usize,
+    pub most: usize,
     /// How many more queries there are before hints have to be made anew; `None` for any number.
-    budget: Option<u64>,
+    pub budget: Option<u64>,
 }
 
 impl About {
-    pub(crate) fn table(table: &Table) -> Result<Self, Fault> {
+    /// What a table says.
+    ///
+    /// # Errors
+    /// What is wrong with its catalog.
+    pub fn table(table: &Table) -> Result<Self, Fault> {
         let catalog = table.catalog();
         let keyword = catalog.keyword().map_err(ClientError::from)?;
         let (kind, key_form) = match &keyword {
@@ -53,6 +60,7 @@ impl About {
         Ok(About {
             name: catalog.table.to_string(),
             epoch: catalog.epoch.0,
+            snapshot: catalog.digest().map_err(ClientError::from)?.to_string(),
             rows: catalog.rows,
             kind,
             key_form,
@@ -64,7 +72,11 @@ impl About {
         })
     }
 
-    pub(crate) fn stack(batch: &Batch) -> Result<Self, Fault> {
+    /// What a stack says.
+    ///
+    /// # Errors
+    /// It has no table.
+    pub fn stack(batch: &Batch) -> Result<Self, Fault> {
         let (stack, layers) = (batch.stack(), batch.layers());
         let none = || ClientError::from(Error::from(Misuse::Rule("a stack has a table")));
         let table = stack.tables().first().ok_or_else(none)?;
@@ -76,6 +88,7 @@ impl About {
         Ok(About {
             name: document.stack.to_string(),
             epoch: document.epoch.0,
+            snapshot: document.digest().map_err(ClientError::from)?.to_string(),
             rows: layers.code().sizes().rows,
             kind,
             key_form,
@@ -92,6 +105,7 @@ impl About {
         About {
             name: String::new(),
             epoch: 0,
+            snapshot: String::new(),
             rows: 0,
             row_bytes: catalog.row_bytes,
             scheme: catalog.scheme.clone(),

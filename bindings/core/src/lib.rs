@@ -1,0 +1,31 @@
+//! What every binding of sotto shares: Python, the browser, and programs behind the C header.
+//!
+//! A binding turns its language's words into [`Options`], wishes and a [`Hearer`], and [`Cost`], [`About`] and [`Fault`] back.
+//! What lies between is here, and nothing of it is a second implementation: lookups are `sotto_client`'s.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`options`] | whom to trust, where to keep things, how long to wait |
+//! | [`open`] | a name at some servers becomes a table or a stack |
+//! | [`opened`] | which is asked in padded rounds |
+//! | [`cost`] | what a lookup cost, and what it told the servers |
+//! | [`about`] | what a table is |
+//! | [`vector`] | recorded lookups, replayed: whether a build makes the bytes that it should |
+//! | [`fault`] | errors by whose fault they are; no panic goes further than here |
+#![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
+
+pub mod about;
+pub mod cost;
+pub mod fault;
+pub mod open;
+pub mod opened;
+pub mod options;
+pub mod vector;
+
+pub use about::About;
+pub use cost::Cost;
+pub use fault::{Fault, Kind, guarded};
+pub use open::{Hearer, Servers, open};
+pub use opened::Opened;
+pub use options::Options;

@@ -1,0 +1,132 @@
+//! Whom to trust, where to keep things, how long to wait.
+
+use crate::Fault;
+use serde::Deserialize;
+use sotto_catalog::hex::NotHex;
+use sotto_catalog::{Hex32, PublicKey};
+use sotto_client::ClientError;
+use sotto_client::table::Builder;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is said when a table is opened. All of it may be left out.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(feature = "python", derive(pyo3::FromPyObject), pyo3(from_item_all))]
+pub struct Options {
+    /// The publisher's key, as `sotto encode` prints it.
+    pub pin: Option<String>,
+    /// The only snapshot of the table that is taken, by the digest of its catalog: `sotto inspect` prints it.
+    pub snapshot: Option<String>,
+    /// A folder for hints, registered keys, and what was seen of tables.
+    pub cache: Option<PathBuf>,
+    /// Where the key that encrypts kept keys lies, if not in the cache.
+    pub key_file: Option<PathBuf>,
+    /// A folder for the states of clients whose hints are used up.
+    pub state: Option<PathBuf>,
+    /// A second place, by which an old copy of a state is noticed.
+    pub anchor: Option<PathBuf>,
+    /// Whether such a state may lie in memory alone.
+    pub in_memory: bool,
+    /// Whether keys are registered for this opening alone.
+    pub fresh_keys: bool,
+    /// Whether a table is refused whose rows cannot be verified one by one.
+    pub verified: bool,
+    /// How many seconds to wait for a busy server, or for whoever else has the state open.
+    pub patience: f64,
+    /// How many seconds one request may take.
+    #[cfg(feature = "http")]
+    pub timeout: f64,
+    /// A file with the roots that are trusted instead of the web's.
+    #[cfg(feature = "http")]
+    pub trust_root: Option<PathBuf>,
+    /// Whether several servers may be asked without TLS.
+    #[cfg(feature = "http")]
+    pub insecure_plaintext: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            pin: None,
+            snapshot: None,
+            cache: None,
+            key_file: None,
+            state: None,
+            anchor: None,
+            in_memory: false,
+            fresh_keys: false,
+            verified: false,
+            patience: 120.0,
+            #[cfg(feature = "http")]
+            timeout: 60.0,
+            #[cfg(feature = "http")]
+            trust_root: None,
+            #[cfg(feature = "http")]
+            insecure_plaintext: false,
+        }
+    }
+}
+
+/// Options, understood.
+#[derive(Debug, Clone)]
+pub(crate) struct How {
+    pub(crate) pin: Option<PublicKey>,
+    pub(crate) snapshot: Option<Hex32>,
+    pub(crate) patience: Duration,
+    #[cfg(feature = "http")]
+    pub(crate) timeout: Duration,
+    pub(crate) rest: Options,
+}
+
+impl How {
+    /// # Errors
+    /// [`crate::Kind::Misuse`] for what is no key, digest or length of time.
+    pub(crate) fn of(options: Options) -> Result<Self, Fault> {
+        let pin = options.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
+        let snapshot = options.snapshot.as_deref().map(str::parse).transpose().map_err(|error: NotHex| {
+            Fault::misuse(
+                format!("the snapshot is no digest: {error}"),
+                "give the one that `sotto inspect` prints",
+            )
+        })?;
+        Ok(How {
+            pin,
+            snapshot,
+            patience: seconds("patience", options.patience)?,
+            #[cfg(feature = "http")]
+            timeout: seconds("timeout", options.timeout)?,
+            rest: options,
+        })
+    }
+
+    /// What a table is told that a stack is not.
+    pub(crate) fn configure(&self, mut builder: Builder) -> Builder {
+        builder = builder.patience(self.patience);
+        if let Some(file) = &self.rest.key_file {
+            builder = builder.key_file(file);
+        }
+        if let Some(dir) = &self.rest.state {
+            builder = builder.state_dir(dir);
+        }
+        if let Some(dir) = &self.rest.anchor {
+            builder = builder.anchor_dir(dir);
+        }
+        if self.rest.in_memory {
+            builder = builder.state_in_memory();
+        }
+        if self.rest.fresh_keys {
+            builder = builder.keys_age(Duration::ZERO);
+        }
+        if self.rest.verified {
+            builder = builder.verified();
+        }
+        builder
+    }
+}
+
+fn seconds(what: &str, seconds: f64) -> Result<Duration, Fault> {
+    let fix = "give a number of seconds, such as 60";
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Fault::misuse(format!("{what} is no length of time: {seconds}"), fix))
+}

@@ -1,0 +1,139 @@
+//! Rounds that hide how much was wanted, what they cost, and errors by whose fault they are.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test, and the client's own tests use more of what is included"
+)]
+
+use common::{NAME, Server, boxed, server_of, value};
+use sotto_binding::{Hearer, Kind, Opened, Options, Servers, guarded, open};
+use sotto_client::Wish;
+use sotto_client::transport::TransportError;
+use std::sync::{Arc, Mutex};
+
+mod common {
+    include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/sotto-client/tests/suite/common.rs"));
+}
+
+const ROWS: u64 = 300;
+
+fn carried(server: &Server) -> Servers {
+    let server = server.clone();
+    Servers::Carried(Arc::new(move || vec![boxed(server.transport())]))
+}
+
+fn opened(server: &Server) -> Opened {
+    open(&carried(server), NAME, Options::default(), None).unwrap()
+}
+
+/// Bytes of all asks that the server has heard so far.
+fn asks(server: &Server) -> Vec<usize> {
+    let heard = server.heard();
+    heard.iter().filter(|request| request.path.ends_with("/ask")).map(|request| request.body.len()).collect()
+}
+
+#[test]
+fn a_round_does_not_show_how_much_was_wanted() {
+    let server = server_of("simplepir/1", ROWS, 8);
+    let mut table = opened(&server);
+    let mut shapes = Vec::new();
+    for wanted in [&[][..], &[7], &[1, 2, 3], &[0, 0, ROWS - 1, 5, 6, 7, 8, 9]] {
+        let wishes: Vec<_> = wanted.iter().copied().map(Wish::Row).collect();
+        let before = asks(&server).len();
+        let (each, cost) = table.rounds(&wishes, 8).unwrap();
+        let rows: Vec<_> = each.into_iter().map(|granted| granted.unwrap().value.unwrap()).collect();
+        assert!(
+            rows.iter().zip(wanted).all(|(got, row)| *got == value(*row, 8)) && rows.len() == wanted.len()
+        );
+        assert_eq!((cost.wanted, cost.lookups), (wanted.len(), 8));
+        assert!(
+            cost.leakage.contains("8 rows of squares") && cost.leakage.contains("nor how many"),
+            "{cost:?}"
+        );
+        shapes.push(asks(&server).split_off(before));
+    }
+    assert!(shapes.iter().all(|shape| *shape == shapes[0] && !shape.is_empty()), "{shapes:?}");
+}
+
+#[test]
+fn a_row_past_the_end_is_asked_for_and_is_an_error_then() {
+    let server = server_of("simplepir/1", ROWS, 8);
+    let mut table = opened(&server);
+    table.rounds(&[Wish::Row(3)], 1).unwrap();
+    let error = table.rounds(&[Wish::Row(ROWS)], 1).unwrap_err();
+    assert_eq!(error.kind, Kind::Row);
+    let asks = asks(&server);
+    assert!(asks.len() == 2 && asks[0] == asks[1], "{asks:?}");
+    assert_eq!(table.rounds(&[Wish::Row(3)], 0).unwrap_err().kind, Kind::Misuse);
+}
+
+#[test]
+fn costs_and_facts_have_stable_names() {
+    let server = server_of("simplepir/1", ROWS, 8);
+    let mut table = opened(&server);
+    let (_, cost) = table.rounds(&[Wish::Row(3)], 1).unwrap();
+    let cost = serde_json::to_value(&cost).unwrap();
+    for name in
+        ["epoch", "wanted", "lookups", "rounds", "up", "down", "once_up", "once_down", "leakage", "seen"]
+    {
+        assert!(!cost[name].is_null(), "{name}");
+    }
+    let about = serde_json::to_value(table.about().unwrap()).unwrap();
+    assert_eq!((&about["name"], &about["rows"]), (&NAME.into(), &ROWS.into()));
+    assert_eq!((&about["scheme"], &about["trust"]), (&"simplepir/1".into(), &"first-use".into()));
+}
+
+#[test]
+fn faults_say_whose_they_are() {
+    let server = server_of("simplepir/1", ROWS, 8);
+    let kind = |servers: &Servers, name: &str, options| {
+        open(servers, name, options, None).map(drop).unwrap_err().kind
+    };
+    let options = Options::default;
+    let to = carried(&server);
+    assert_eq!(kind(&to, "no name", options()), Kind::Misuse);
+    assert_eq!(kind(&to, NAME, Options { pin: Some("pk".to_owned()), ..options() }), Kind::Misuse);
+    assert_eq!(kind(&to, NAME, Options { patience: f64::NAN, ..options() }), Kind::Misuse);
+    let other = server_of("simplepir/1", ROWS, 16).with(|world| {
+        world.key = sotto_catalog::SigningKey::generate(&mut sotto_testkit::rng::seeded("somebody else"));
+        world.pin().to_string()
+    });
+    assert_eq!(kind(&to, NAME, Options { pin: Some(other), ..options() }), Kind::Peer);
+    server.tamper(|_, _| Err(TransportError::Lost("cut".to_owned())));
+    assert_eq!(kind(&to, NAME, Options { patience: 0.0, ..options() }), Kind::Network);
+    server.tamper(|_, _| Err(TransportError::Timeout("late".to_owned())));
+    assert_eq!(kind(&to, NAME, options()), Kind::Timeout);
+    let panicked = guarded::<(), sotto_binding::Fault>(|| panic!("of a bug")).unwrap_err();
+    assert_eq!((panicked.kind, panicked.code.as_str()), (Kind::Machine, "bug"));
+    assert!(panicked.message.contains("of a bug") && !panicked.fix.is_empty());
+}
+
+#[test]
+fn a_hearer_is_told_how_far_an_opening_is() {
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<&'static str>>);
+    impl Hearer for Heard {
+        fn progress(&self, stage: &'static str, done: u64, total: u64) {
+            assert!(done <= total || total == 0);
+            self.0.lock().unwrap().push(stage);
+        }
+    }
+    let server = server_of("simplepir/1", ROWS, 8);
+    let heard = Arc::new(Heard::default());
+    open(&carried(&server), NAME, Options::default(), Some(heard.clone())).unwrap();
+    let mut stages = heard.0.lock().unwrap().clone();
+    stages.dedup();
+    assert_eq!(stages, ["catalog", "hint", "ready"]);
+}
+
+#[test]
+fn options_are_read_from_json_and_unknown_ones_are_refused() {
+    let read = |json: &str| serde_json::from_str::<Options>(json);
+    assert_eq!(read(r#"{"pin": "x", "patience": 3}"#).unwrap().patience, 3.0);
+    assert!(read(r#"{"pinn": "x"}"#).unwrap_err().to_string().contains("pinn"));
+    // Nothing here opens a connection, so what one would need is unknown.
+    assert_eq!(read(r#"{"timeout": 3}"#).is_ok(), cfg!(feature = "http"));
+}

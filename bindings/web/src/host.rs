@@ -1,0 +1,124 @@
+//! What the worker gives, `js/host.js`: one for all that is open here.
+
+use sotto_binding::Hearer;
+use std::cell::OnceCell;
+use std::io;
+use std::panic;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// `js/host.js`.
+    pub(crate) type Host;
+    #[wasm_bindgen(method, catch)]
+    #[allow(clippy::too_many_arguments, reason = "a call of JavaScript with plain values")]
+    pub(crate) fn request(
+        this: &Host,
+        server: u32,
+        method: &str,
+        path: &str,
+        first: f64,
+        end: f64,
+        body: &[u8],
+        limit: f64,
+    ) -> Result<Answer, JsValue>;
+    #[wasm_bindgen(method)]
+    fn progress(this: &Host, stage: &str, done: f64, total: f64);
+    #[wasm_bindgen(method)]
+    fn event(this: &Host, told: &str);
+    #[wasm_bindgen(method)]
+    fn panic(this: &Host, told: &str);
+    #[wasm_bindgen(method)]
+    pub(crate) fn pause(this: &Host, milliseconds: f64);
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn names(this: &Host) -> Result<Vec<String>, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn length(this: &Host, name: &str) -> Result<f64, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn make(this: &Host, name: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn read(this: &Host, name: &str, at: f64, out: &mut [u8]) -> Result<f64, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn write(this: &Host, name: &str, at: f64, bytes: &[u8]) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch, js_name = setLength)]
+    pub(crate) fn set_length(this: &Host, name: &str, bytes: f64) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn sync(this: &Host, name: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn remove(this: &Host, name: &str) -> Result<(), JsValue>;
+    #[wasm_bindgen(method, catch)]
+    pub(crate) fn rename(this: &Host, from: &str, to: &str) -> Result<(), JsValue>;
+
+    /// A response.
+    pub(crate) type Answer;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn status(this: &Answer) -> u16;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn body(this: &Answer) -> Vec<u8>;
+    #[wasm_bindgen(method, getter, js_name = retryAfter)]
+    pub(crate) fn retry_after(this: &Answer) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = serverTiming)]
+    pub(crate) fn server_timing(this: &Answer) -> Option<String>;
+
+    /// What JavaScript throws.
+    pub(crate) type Thrown;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn name(this: &Thrown) -> String;
+    #[wasm_bindgen(method, getter)]
+    pub(crate) fn message(this: &Thrown) -> String;
+}
+
+thread_local! {
+    static HOST: OnceCell<Host> = const { OnceCell::new() };
+}
+
+/// Hands the worker's half to everything here. The first one stays.
+#[wasm_bindgen]
+pub fn start(host: Host) {
+    let is_first = HOST.with(|held| held.set(host).is_ok());
+    if is_first && sotto_client::files::give(Box::new(crate::files::Files)) {
+        panic::set_hook(Box::new(|info| with((), |host| host.panic(&info.to_string()))));
+    }
+}
+
+/// Does something with the worker's half; `otherwise` before there is one.
+pub(crate) fn with<T>(otherwise: T, work: impl FnOnce(&Host) -> T) -> T {
+    HOST.with(|host| match host.get() {
+        Some(host) => work(host),
+        None => otherwise,
+    })
+}
+
+/// The same for what can fail, as files do.
+pub(crate) fn ask<T>(work: impl FnOnce(&Host) -> Result<T, JsValue>) -> io::Result<T> {
+    with(Err(io::ErrorKind::Unsupported.into()), |host| work(host).map_err(|error| failure(&thrown(error))))
+}
+
+/// What was thrown. The worker throws errors and nothing else.
+pub(crate) fn thrown(error: JsValue) -> Thrown {
+    error.unchecked_into()
+}
+
+/// What the browser says of files, in the words of the system.
+fn failure(thrown: &Thrown) -> io::Error {
+    let kind = match thrown.name().as_str() {
+        "NotFoundError" => io::ErrorKind::NotFound,
+        "QuotaExceededError" => io::ErrorKind::StorageFull,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, thrown.message())
+}
+
+/// Whoever made the worker hears what happens.
+pub(crate) struct Page;
+
+impl Hearer for Page {
+    fn progress(&self, stage: &'static str, done: u64, total: u64) {
+        with((), |host| host.progress(stage, done as f64, total as f64));
+    }
+
+    fn event(&self, told: &str) {
+        with((), |host| host.event(told));
+    }
+}

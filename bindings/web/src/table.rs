@@ -1,0 +1,129 @@
+//! An open table or stack, for JavaScript. What is said is JSON, faults included; values are bytes.
+
+use crate::carrier::Carrier;
+use crate::host::Page;
+use js_sys::{Array, Uint8Array};
+use serde::{Deserialize, Serialize};
+use sotto_binding::{Fault, Opened, Options, Servers};
+use sotto_client::Wish;
+use sotto_client::transport::{Transport, endpoint};
+use std::sync::Arc;
+use wasm_bindgen::prelude::*;
+
+/// Where a table is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct To {
+    urls: Vec<String>,
+    table: String,
+    insecure_plaintext: bool,
+}
+
+/// What is wanted: a row, whose number may be larger than JavaScript's numbers, or a key.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+enum Wanted {
+    Row(String),
+    Key(String),
+}
+
+impl Wanted {
+    /// What is asked for. What can be no row is row 0's, and the worker's caller says what is wrong with it afterwards.
+    fn wish(wanted: &Option<Wanted>) -> Wish<'_> {
+        match wanted {
+            Some(Wanted::Key(key)) => Wish::Key(key),
+            Some(Wanted::Row(row)) => Wish::Row(row.parse().unwrap_or(0)),
+            None => Wish::Row(0),
+        }
+    }
+}
+
+/// An open table or stack.
+#[wasm_bindgen]
+pub struct Table {
+    opened: Opened,
+}
+
+#[wasm_bindgen]
+impl Table {
+    /// Opens what has this name.
+    ///
+    /// # Errors
+    /// A fault, as JSON.
+    pub fn open(to: &str, options: &str) -> Result<Table, JsValue> {
+        let to: To = read(to)?;
+        let options: Options = read(options)?;
+        let apart = endpoint::check(&to.urls, to.insecure_plaintext);
+        apart.map_err(|error| told(&Fault::from(error)))?;
+        let urls = to.urls;
+        let carriers = move || {
+            let each = (0..).zip(&urls);
+            each.map(|(server, url)| Box::new(Carrier { server, origin: url.clone() }) as Box<dyn Transport>)
+                .collect()
+        };
+        let servers = Servers::Carried(Arc::new(carriers));
+        let opened = sotto_binding::open(&servers, &to.table, options, Some(Arc::new(Page)));
+        Ok(Table { opened: opened.map_err(|fault| told(&fault))? })
+    }
+
+    /// What it is, as it is now, as JSON.
+    ///
+    /// # Errors
+    /// A fault, as JSON.
+    pub fn about(&self) -> Result<String, JsValue> {
+        json(&self.opened.about().map_err(|fault| told(&fault))?)
+    }
+
+    /// Asks for all that is wanted, and gives two things: what came of each, bytes or `null`, and what it cost, as JSON.
+    ///
+    /// # Errors
+    /// A fault, as JSON.
+    pub fn ask(&mut self, wanted: &str, batch: usize) -> Result<Array, JsValue> {
+        let wanted: Vec<Option<Wanted>> = read(wanted)?;
+        let wishes: Vec<_> = wanted.iter().map(Wanted::wish).collect();
+        let (each, cost) = self.opened.rounds(&wishes, batch).map_err(|fault| told(&fault))?;
+        let values = Array::new();
+        for (wanted, granted) in wanted.iter().zip(each) {
+            let value = match (wanted, granted) {
+                // Whoever wanted what can be nothing hears of it, whatever row 0 has.
+                (None, _) => None,
+                (_, Ok(granted)) => granted.value,
+                (_, Err(error)) => return Err(told(&Fault::from(error))),
+            };
+            values.push(&value.map_or(JsValue::NULL, |value| Uint8Array::from(value.as_slice()).into()));
+        }
+        Ok(Array::of2(&values, &json(&cost)?.into()))
+    }
+
+    /// Looks for a newer epoch. Gives whether there was one.
+    ///
+    /// # Errors
+    /// A fault, as JSON.
+    pub fn refresh(&mut self) -> Result<bool, JsValue> {
+        self.opened.refresh().map_err(|fault| told(&fault))
+    }
+}
+
+/// The ids of the schemes in this build, as JSON.
+///
+/// # Errors
+/// None.
+#[wasm_bindgen]
+pub fn schemes() -> Result<String, JsValue> {
+    let ids: Vec<_> = sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect();
+    json(&ids)
+}
+
+/// Reads what the worker says.
+fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, JsValue> {
+    serde_json::from_str(text)
+        .map_err(|error| told(&Fault::misuse(error.to_string(), "give what js/index.d.ts says")))
+}
+
+fn json(value: &impl Serialize) -> Result<String, JsValue> {
+    serde_json::to_string(value).map_err(|error| JsValue::from(error.to_string()))
+}
+
+fn told(fault: &Fault) -> JsValue {
+    json(fault).map_or_else(|error| error, JsValue::from)
+}

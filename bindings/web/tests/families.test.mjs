@@ -1,0 +1,26 @@
+// The list of families is that of the builds.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { families } from "../js/families.js";
+
+test("each build has the schemes of its family, and every scheme has one", async () => {
+  const found = {};
+  for (const family of new Set(Object.values(families))) {
+    for (const kind of ["plain", "simd"]) {
+      const at = new URL(`../pkg/${family}/${kind}/`, import.meta.url);
+      const module = await import(new URL("sotto.js", at));
+      module.initSync({ module: readFileSync(new URL("sotto_bg.wasm", at)) });
+      const schemes = JSON.parse(module.schemes());
+      assert.ok(schemes.length > 0);
+      for (const scheme of schemes) found[scheme] = family;
+    }
+  }
+  const { usual, ...listed } = families;
+  assert.deepEqual(found, listed);
+  const registry = readFileSync(new URL("../../../crates/sotto-registry/Cargo.toml", import.meta.url), "utf8");
+  const all = /default = \[([^\]]*)\]/.exec(registry)[1].match(/"[^"]+"/g);
+  const crate = readFileSync(new URL("../Cargo.toml", import.meta.url), "utf8");
+  for (const feature of all) assert.ok(crate.includes(`"sotto-registry?/${feature.slice(1, -1)}"`), `${feature} is in no family`);
+});

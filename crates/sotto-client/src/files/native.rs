@@ -1,0 +1,128 @@
+//! The system's files.
+
+use super::Identity;
+use redb::StorageBackend;
+use redb::backends::FileBackend;
+use std::fs::{self, DirBuilder, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use tempfile::NamedTempFile;
+
+pub(crate) use std::fs::{File, rename};
+
+pub(super) use std::fs::remove_file as remove_one;
+
+/// Where a system keeps its machine's name.
+const MACHINE: [&str; 2] = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
+
+/// Opens a file to read it.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Opens a file to write in it, and makes it if it is not there.
+pub(crate) fn open_to_write(path: &Path) -> io::Result<File> {
+    File::options().create(true).write(true).truncate(false).open(path)
+}
+
+/// Opens a file to read and write in it, for this user alone.
+pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.read(true).write(true).create(true).truncate(truncate).open(path)
+}
+
+/// An open file, for a database.
+pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
+    Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
+}
+
+/// Bytes of an open file.
+pub(crate) fn length(file: &File) -> io::Result<u64> {
+    file.metadata().map(|meta| meta.len())
+}
+
+/// Bytes of a file.
+pub(crate) fn length_at(path: &Path) -> io::Result<u64> {
+    fs::metadata(path).map(|meta| meta.len())
+}
+
+/// Whether nobody but its owner may read a file, as far as the system says.
+pub(crate) fn is_private(path: &Path) -> io::Result<bool> {
+    fs::metadata(path).map(|meta| is_private_by(&meta))
+}
+
+fn is_private_by(meta: &Metadata) -> bool {
+    #[cfg(unix)]
+    let private = std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o077 == 0;
+    #[cfg(not(unix))]
+    let private = meta.is_file();
+    private
+}
+
+/// Which file this is.
+pub(crate) fn identity(path: &Path) -> io::Result<Identity> {
+    let meta = fs::metadata(path)?;
+    #[cfg(unix)]
+    let (device, inode) = {
+        use std::os::unix::fs::MetadataExt;
+        (meta.dev(), meta.ino())
+    };
+    #[cfg(not(unix))]
+    let (device, inode) = (0, 0);
+    let born = meta.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let born = born.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(u64::MAX));
+    Ok(Identity { device, inode, born })
+}
+
+/// What the system calls this machine.
+pub(crate) fn machine() -> Option<String> {
+    MACHINE.iter().find_map(|file| fs::read_to_string(file).ok())
+}
+
+/// What is in a folder.
+pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
+}
+
+/// Makes a folder and those above it for this user alone: which tables someone looks things up in is nobody else's business.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    #[cfg_attr(not(unix), allow(unused_mut, reason = "only unix has modes"))]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
+}
+
+/// Makes a folder's names durable. Elsewhere than on unix a folder cannot be opened, and the system does it by itself.
+pub(crate) fn sync_names(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// Writes a file for its owner alone: a crash leaves the old one or this.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Such files have mode 0600 from the start, where there are modes.
+    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A lock file, open. A lock on it ends with the process, or when it is dropped.
+pub(crate) type LockFile = File;
+
+/// Opens a lock file, and makes it if it is not there.
+pub(crate) fn open_lock(path: &Path) -> io::Result<LockFile> {
+    File::options().create(true).append(true).open(path)
+}
+
+/// Takes the system's advisory lock on a file. Gives whether it could.
+pub(crate) fn try_lock(file: &LockFile) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

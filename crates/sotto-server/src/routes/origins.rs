@@ -1,0 +1,73 @@
+//! Pages of other origins, as far as they may ask: a browser lets a page of this server's own origin read answers, and
+//! others only where the server says so (the Fetch standard's CORS protocol). Programs that are no browser do not care.
+
+use crate::service::Service;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use axum::middleware::Next;
+use std::sync::Arc;
+
+/// Whose pages may ask.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins(Vec<String>);
+
+/// Everybody's.
+const ANY: &str = "*";
+
+impl Origins {
+    pub(crate) fn new(allowed: &[String]) -> Self {
+        Origins(allowed.to_vec())
+    }
+
+    fn allow(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(header::ORIGIN)?;
+        self.0.iter().any(|allowed| allowed == ANY || allowed.as_bytes() == origin).then(|| origin.clone())
+    }
+}
+
+/// Whether a text is an origin as browsers send it, or stands for all.
+pub(crate) fn is_origin(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let plain = |host: &str| {
+        host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.:[]_".contains(&b))
+    };
+    text == ANY || host.is_some_and(|host| !host.is_empty() && plain(host))
+}
+
+/// Answers the browser's question beforehand, and puts its leave on every response.
+pub(super) async fn allow(
+    State(service): State<Arc<Service>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let Some(origin) = service.origins.allow(request.headers()) else { return next.run(request).await };
+    let is_question = request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = match is_question {
+        true => leave(),
+        false => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    let told = "retry-after, server-timing";
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(told));
+    response
+}
+
+/// What such a page may send: what a client sends, and no cookie. Good for a day.
+fn leave() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let all: [(HeaderName, &'static str); 3] = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, range"),
+        (header::ACCESS_CONTROL_MAX_AGE, "86400"),
+    ];
+    for (name, value) in all {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,66 @@
+//! Pages of other origins.
+
+use crate::kit::http::{Response, request};
+use crate::kit::*;
+use sotto_server::Config;
+use sotto_wire::{Code, routes};
+
+const PAGE: &str = "https://page.example";
+
+fn open_to(origins: &[&str]) -> World {
+    world(&Config { allow_origins: origins.iter().map(|&origin| origin.to_owned()).collect(), ..config() })
+}
+
+fn from(origin: &str, world: &World, method: &str, path: &str) -> Response {
+    let headers = [("origin", origin), ("access-control-request-method", "POST")];
+    request(world.at, method, path, &headers, &[])
+}
+
+#[test]
+fn nobody_elses_pages_may_ask_unless_somebody_says_so() {
+    let world = open_to(&[]);
+    let question = from(PAGE, &world, "OPTIONS", &routes::ask("t"));
+    assert_refused(&question, Code::WrongMethod);
+    for response in [question, from(PAGE, &world, "GET", routes::TABLES)] {
+        assert_eq!(response.header("access-control-allow-origin"), None);
+    }
+}
+
+#[test]
+fn pages_of_those_that_are_named_may_and_no_others() {
+    let world = open_to(&[PAGE, "http://localhost:3000"]);
+    let question = from(PAGE, &world, "OPTIONS", &routes::ask("t"));
+    assert_eq!((question.status, question.body.len()), (204, 0));
+    assert_eq!(question.header("access-control-allow-methods"), Some("GET, POST"));
+    assert_eq!(question.header("access-control-allow-headers"), Some("content-type, range"));
+    // What is read must not depend on whether it went well: a refusal says what to do.
+    for path in [routes::TABLES, "/nothing"] {
+        let response = from(PAGE, &world, "GET", path);
+        assert_eq!(response.header("access-control-allow-origin"), Some(PAGE), "{path}");
+        assert_eq!(response.header("access-control-expose-headers"), Some("retry-after, server-timing"));
+        assert_eq!(response.header("vary"), Some("origin"));
+        assert_eq!(response.header("access-control-allow-credentials"), None);
+    }
+    for other in ["https://page.example.evil", "http://page.example", "null", "https://page.example:443"] {
+        assert_eq!(from(other, &world, "GET", routes::TABLES).header("access-control-allow-origin"), None);
+        assert_refused(&from(other, &world, "OPTIONS", &routes::ask("t")), Code::WrongMethod);
+    }
+}
+
+#[test]
+fn all_pages_may_where_all_are_named() {
+    let world = open_to(&["*"]);
+    let response = from(PAGE, &world, "GET", routes::TABLES);
+    assert_eq!(response.header("access-control-allow-origin"), Some(PAGE));
+}
+
+#[test]
+fn what_is_no_origin_is_refused() {
+    for other in
+        ["https://page.example/", "page.example", "https://", "HTTPS://page.example", "https://a b", ""]
+    {
+        let why = Config::parse(&format!("allow_origins = [\"{other}\"]")).unwrap_err();
+        assert!(why.contains("is no origin"), "{other}: {why}");
+    }
+    assert!(Config::parse("allow_origins = [\"https://page.example\", \"http://[::1]:80\", \"*\"]").is_ok());
+}
