@@ -6,6 +6,7 @@
 #include "../include/sotto.h"
 #include "http.h"
 
+#include <glob.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -418,6 +419,51 @@ static void opens_no_socket(void) {
   CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "the ban did not hold: %x", (unsigned)status);
 }
 
+/* Appends a file, if it is there. */
+static size_t append(const char *path, uint8_t **into, size_t len) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return len;
+  fseek(file, 0, SEEK_END);
+  size_t more = (size_t)ftell(file);
+  rewind(file);
+  *into = realloc(*into, len + more + 1);
+  CHECK(*into && fread(*into + len, 1, more, file) == more, "%s", path);
+  fclose(file);
+  (*into)[len + more] = 0;
+  return len + more;
+}
+
+static void recorded_lookups(void) {
+  glob_t found;
+  CHECK(glob("../../spec/vectors/*.json", 0, NULL, &found) == 0 && found.gl_pathc > 20, "no vectors");
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    char path[4096], hex[3];
+    uint8_t *vector = NULL;
+    snprintf(path, sizeof path, "%s", found.gl_pathv[i]);
+    size_t text = append(path, &vector, 0);
+    const char *value = strstr((char *)vector, "\"value\": \"");
+    CHECK(value, "%s has no value", path);
+    size_t at = (size_t)(value - (char *)vector) + strlen("\"value\": \"");
+    strcpy(path + strlen(path) - 4, "bin");
+    size_t len = append(path, &vector, text);
+    SottoBuffer row;
+    CHECK(sotto_self_test(vector, len, &row, &error) == SOTTO_OK, "%s: %s", path, error.json);
+    for (size_t j = 0; j < row.len; j++) {
+      snprintf(hex, sizeof hex, "%02x", row.data[j]);
+      CHECK(memcmp(hex, vector + at + 2 * j, 2) == 0, "%s: byte %zu", path, j);
+    }
+    CHECK(row.len > 0 && vector[at + 2 * row.len] == '"', "%s: %zu bytes", path, row.len);
+    sotto_free(&row);
+    CHECK(sotto_self_test(vector, text / 2, &row, &error) < 0 && !row.data, "half of %s", path);
+    sotto_error_free(&error);
+    free(vector);
+  }
+  globfree(&found);
+  SottoBuffer row;
+  CHECK(sotto_self_test(NULL, 5, &row, NULL) == SOTTO_MISUSE, "no vector");
+  CHECK(sotto_self_test((const uint8_t *)"{}", 2, NULL, NULL) == SOTTO_MISUSE, "no place");
+}
+
 int main(int count, char **given) {
   if (count != 6) return fprintf(stderr, "abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH\n"), 2;
   port = (uint16_t)atoi(given[1]);
@@ -425,6 +471,7 @@ int main(int count, char **given) {
   /* A deadlock ends as one. */
   alarm(1200);
   opens_no_socket();
+  recorded_lookups();
   finds_rows_and_keys();
   pins_and_snapshots();
   wrong_configurations();

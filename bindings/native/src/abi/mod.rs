@@ -17,6 +17,7 @@ use crate::wishes::Wanted;
 use memory::{SOTTO_ABSENT, SOTTO_MISUSE, SOTTO_OK, SottoBuffer, SottoError};
 use reply::{Callbacks, SottoProgress, SottoTransport};
 use serde::Serialize;
+use sotto_binding::vector::replay;
 use sotto_binding::{Fault, Kind, guarded};
 use std::ffi::{c_char, c_void};
 use std::slice;
@@ -25,10 +26,11 @@ use std::sync::Arc;
 /// An open table: a number that `sotto_open` gave. 0 is none.
 pub type SottoTable = u64;
 
-/// Most bytes of a configuration, of a key, and of a list of rows and keys.
+/// Most bytes of a configuration, of a key, of a list of rows and keys, and of a recorded lookup.
 const MOST_CONFIG: usize = 64 << 10;
 const MOST_KEY: usize = 64 << 10;
 const MOST_LIST: usize = 4 << 20;
+const MOST_VECTOR: usize = 64 << 20;
 
 /// The library's version.
 #[unsafe(no_mangle)]
@@ -202,6 +204,30 @@ pub unsafe extern "C" fn sotto_refresh(table: SottoTable, error: *mut SottoError
     let work = || {
         let is_newer = tables::with(table, |state| state.opened()?.refresh())?;
         Ok(if is_newer { memory::SOTTO_NEWER } else { SOTTO_OK })
+    };
+    // SAFETY: the caller promises it of `error`.
+    unsafe { enter(error, work) }
+}
+
+/// Replays a recorded lookup (`spec/vectors`): whether this build makes the recorded bytes on this processor, and reads the
+/// recorded row. `vector` is the text, followed by the bytes of the file beside it, if there is one. No transport is needed.
+///
+/// # Safety
+/// `vector` points to `vector_len` bytes, `row` to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_self_test(
+    vector: *const u8,
+    vector_len: usize,
+    row: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises that each of these points to what it says, or is null.
+    let (vector, row) = unsafe { (bytes("vector", vector, vector_len, MOST_VECTOR), row.as_mut()) };
+    let work = || {
+        let row = row.ok_or_else(|| null("row"))?;
+        *row = SottoBuffer::empty();
+        *row = SottoBuffer::of(replay(vector?).map_err(Fault::from)?.value);
+        Ok(SOTTO_OK)
     };
     // SAFETY: the caller promises it of `error`.
     unsafe { enter(error, work) }

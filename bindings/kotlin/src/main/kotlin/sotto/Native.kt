@@ -37,6 +37,8 @@ internal interface NativeLibrary : Library {
 
     fun sotto_refresh(table: Long, error: NativeError): Int
 
+    fun sotto_self_test(vector: ByteArray, length: SizeT, row: NativeBuffer, error: NativeError): Int
+
     fun sotto_reply_status(reply: Pointer, status: Short): Int
 
     fun sotto_reply_header(reply: Pointer, name: String, value: String): Int

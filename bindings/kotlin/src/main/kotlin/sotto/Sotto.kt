@@ -35,6 +35,17 @@ object Sotto {
     val version: String get() = Native.library.sotto_version()
 
     /**
+     * Replays a recorded lookup (`spec/vectors`: the text, then the bytes of the file beside it), and gives its row: whether the
+     * library makes the recorded bytes on this processor. It takes no server.
+     */
+    fun selfTest(vector: ByteArray): ByteArray {
+        val (row, error) = Pair(NativeBuffer(), NativeError())
+        val status = Native.library.sotto_self_test(vector, SizeT(vector.size.toLong()), row, error)
+        if (status < 0) throw thrown(error, null)
+        return row.bytes().also { Native.library.sotto_free(row) }
+    }
+
+    /**
      * Opens a table, or a stack: fetches its catalog, and once what its scheme needs.
      *
      * Without a [pin] (the publisher's key, as `sotto encode` prints it) the first key seen is believed. Every request goes through

@@ -51,6 +51,19 @@ class TableTest {
     }
 
     @Test
+    fun `recorded lookups of every scheme are replayed`() {
+        val texts = Files.newDirectoryStream(Path.of("../../spec/vectors"), "*.json").use { it.toList() }
+        assertTrue(texts.size > 20, "$texts")
+        for (text in texts) {
+            val beside = Path.of("$text".removeSuffix("json") + "bin")
+            val vector = Files.readAllBytes(text) + (if (Files.exists(beside)) Files.readAllBytes(beside) else ByteArray(0))
+            val row = Regex(""""value": *"([0-9a-f]*)"""").find(Files.readString(text))!!.groupValues[1]
+            assertEquals(row, Sotto.selfTest(vector).joinToString("") { "%02x".format(it) }, "$text")
+        }
+        assertThrows<MisuseException> { Sotto.selfTest(ByteArray(3)) }
+    }
+
+    @Test
     fun `a transport of the caller's carries every request`() {
         val carried = mutableListOf<Request>()
         val table = Sotto.connect("here", "words", World.pin) { request -> http.carry(request).also { carried += request } }
