@@ -120,7 +120,7 @@ fn a_snapshot_other_than_the_named_one_is_5() {
     let right = printed(sotto(&["inspect", &dir, "--json"]).json());
     assert_eq!(printed(sotto(&["inspect", &server.url, "--json"]).json()["tables"][0].clone()), right);
     assert_eq!(printed(get(&right).json()), right);
-    get(&"7".repeat(64)).fails(5, &["other-snapshot", &right, "operator"]);
+    get(&"7".repeat(64)).fails(5, &["which is snapshot", &right, "operator"]);
     assert_eq!(get("7").code, 2);
 }
 
