@@ -13,7 +13,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 const packaged = join(here, "..");
 const sotto = process.env.SOTTO ?? "sotto";
 const scratch = mkdtempSync(join(tmpdir(), "sotto-web-"));
-process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
+const children = new Set();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(scratch, { recursive: true, force: true });
+});
 
 /** Encodes rows of one width, row i being `row(i)`, or a CSV of words. Gives the table's folder and key. */
 export function encode(name, options) {
@@ -41,6 +45,7 @@ export async function serve(tables, more = []) {
   const folders = tables.map(({ folder }) => folder);
   const free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
   const child = spawn(sotto, ["serve", ...folders, ...free, ...more, "--log", "error"], { stdio: ["ignore", "pipe", "inherit"] });
+  children.add(child);
   let said = "";
   const url = await new Promise((resolve, reject) => {
     child.stdout.on("data", (text) => {
@@ -73,7 +78,7 @@ export class Page {
   static async start(servers, leave) {
     const page = new Page();
     page.servers = servers;
-    if (leave) page.leave = { "access-control-allow-origin": leave, "access-control-allow-headers": "content-type, range" };
+    if (leave) page.leave = { "access-control-allow-origin": leave, "access-control-allow-headers": "content-type, if-none-match, range" };
     page.server = createServer((request, response) => page.answer(request, response));
     page.server.listen(0, "127.0.0.1");
     await once(page.server, "listening");
@@ -93,7 +98,8 @@ export class Page {
     const file = normalize(join(packaged, url.pathname));
     if (!/\/(js|pkg|tests)\//.test(file) || !file.startsWith(packaged)) return void response.writeHead(404).end();
     try {
-      response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" }).end(readFileSync(file));
+      const content = readFileSync(file);
+      response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" }).end(content);
     } catch {
       response.writeHead(404).end();
     }
