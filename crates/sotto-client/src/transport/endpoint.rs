@@ -10,8 +10,8 @@ use super::TransportError;
 use crate::ClientError;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
-/// Refuses addresses of servers of which two are one endpoint, and several that are asked in the clear beyond this machine, unless
-/// `plaintext` says that the way is safe. For whoever carries requests; nothing is looked up.
+/// Refuses addresses of servers of which two are one endpoint, and several that are asked in the clear beyond this machine,
+/// unless `plaintext` says that the way is safe. For whoever carries requests; nothing is looked up.
 ///
 /// # Errors
 /// [`ClientError::SameEndpoint`], [`ClientError::Plaintext`], [`TransportError::Address`].
