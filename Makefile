@@ -11,8 +11,9 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # `--locked`: what was tested is what is built.
 CARGO := cargo
 WASM := --target wasm32-unknown-unknown
+VECTORS := -C target-feature=+simd128
 
-.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python web bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools
+.PHONY: help demo test fmt fmt-check lint floors unit docs wasm constant-time dudect python native bench bench-guard fuzz fuzz-smoke toolchain neon neon-count neon-tools vectors site web page simd128 simd128-clients simd128-tools
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,11 +46,16 @@ unit: toolchain ## all tests: floors, the conformance suite, a second of each fu
 docs: toolchain ## the documentation, warnings refused
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps
 
+# Not a stage of `test`: it fetches what builds sites from the registry of Python's packages.
+site: ## the documentation as a site in target/site; a link that leads nowhere is refused
+	@docs/site/check
+
 # Package by package and never --workspace, which would unify features and hide a client that needs a server.
 wasm: toolchain ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$(VECTORS)" $(CARGO) clippy --locked $(WASM) -p sotto-math -- -D warnings
 
 # What a 64-bit ARM processor runs, by an emulator of one.
 NEON := --target aarch64-unknown-linux-gnu
@@ -69,6 +75,28 @@ neon-tools:
 	@command -v qemu-aarch64 aarch64-linux-gnu-gcc > /dev/null && [ "$$(command -v qemu-aarch64 aarch64-linux-gnu-gcc | wc -l)" = 2 ] || { echo "QEMU or a linker for ARM is missing: apt-get install qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"; exit 2; }
 	@[ -d "$$(rustc --print target-libdir $(NEON))" ] || rustup target add aarch64-unknown-linux-gnu
 
+# What a browser runs, by Node: programs for WASI, with vectors and without.
+WASI := --target wasm32-wasip1
+CLIENTS := -p sotto-registry --features server --example clients
+TARGET_DIR = $$($(CARGO) metadata --format-version 1 --no-deps | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+BUILT = $(TARGET_DIR)/wasm32-wasip1/debug/examples
+simd128: export CARGO_TARGET_WASM32_WASIP1_RUNNER := node --no-warnings $(CURDIR)/.ci/wasi.mjs
+
+simd128: toolchain simd128-tools ## the kernels for WebAssembly with and without vectors, and two schemes on them, in Node; not part of `test`
+	$(CARGO) test --locked $(WASI) -p sotto-math -p sotto-prg --lib
+	CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$(VECTORS)" $(CARGO) test --locked $(WASI) -p sotto-math -p sotto-prg --lib
+	CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$(VECTORS)" $(CARGO) run --locked $(WASI) $(CLIENTS) -- simplepir/ ypir/
+
+simd128-clients: toolchain simd128-tools ## what clients do for a lookup, natively and in Node; make simd128-clients ARGS="ypir/"
+	$(CARGO) build --locked $(WASI) $(CLIENTS)
+	cp $(BUILT)/clients.wasm $(BUILT)/clients-plain.wasm
+	CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$(VECTORS)" $(CARGO) build --locked $(WASI) $(CLIENTS)
+	$(CARGO) run --locked $(CLIENTS) -- --beside .ci/wasi.mjs $(BUILT)/clients-plain.wasm $(BUILT)/clients.wasm $(ARGS)
+
+simd128-tools:
+	@command -v node > /dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' || { echo "Node 20 or later is missing: apt-get install nodejs, or https://nodejs.org"; exit 2; }
+	@[ -d "$$(rustc --print target-libdir $(WASI))" ] || rustup target add wasm32-wasip1
+
 constant-time: toolchain ## the client under Valgrind: what branches on a secret or indexes by it, against a list
 	@command -v valgrind > /dev/null && echo '#include <valgrind/memcheck.h>' | cc -E - > /dev/null 2>&1 || { echo "Valgrind is missing: apt-get install valgrind"; exit 2; }
 	$(CARGO) run --locked --profile constant-time -p constant-time --features valgrind -- $(ARGS)
@@ -80,9 +108,20 @@ dudect: toolchain ## the same by the clock, with this machine's kernels; advisor
 python: toolchain ## the Python package: a wheel, its tests and its types, in a fresh environment
 	@bindings/python/check
 
+native: toolchain ## the C library, its header, and the Kotlin package on it, tested against a server
+	@bindings/native/check
+
+# `unit` compares them with what they were, so this is for whoever changed something on purpose.
+vectors: toolchain ## record the lookups of spec/vectors anew, and read them with the client that was written from spec/ alone
+	$(CARGO) run --locked --quiet -p vectors
+	python3 spec/vectors/client/client.py
+
 # Nor is this: it builds every family of schemes twice.
 web: toolchain ## the browser's package: its builds, their sizes, types, and tests in Chromium
 	@bindings/web/check
+
+page: toolchain ## a page that looks things up in a browser, served with the demo's tables
+	@bindings/web/page/run
 
 bench: toolchain ## measure; make bench ARGS="machine"
 	$(CARGO) run --locked --release -p sotto-cli --bin sotto -- bench $(ARGS)

@@ -15,6 +15,7 @@
 //! | [`keys`](mod@keys) | changed keys of tables that are asked by key, and the rows that are kept for them |
 //! | [`state`] | what a client reads back of its own state |
 //! | [`tlog`] | keys, checkpoints, proofs and entries of transparency logs; witnesses |
+//! | [`vector`] | recorded lookups |
 //! | [`text`] | server configurations and bench definitions |
 //! | [`smoke`] | the runner for stable Rust: seeds, mutations, counts |
 //!
@@ -41,6 +42,7 @@ pub mod state;
 pub mod text;
 pub mod tlog;
 pub mod upkeep;
+pub mod vector;
 pub mod wire;
 
 /// A target, and inputs to start from.
@@ -118,6 +120,7 @@ targets! {
     state_about: state, abouts;
     state_pass: state, passes;
     registered_keys: state, keyrings;
+    vector: vector, vectors;
     log_checkpoint: tlog, checkpoints;
     log_key: tlog, keys;
     log_head: tlog, heads;

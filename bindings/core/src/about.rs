@@ -13,8 +13,10 @@ use sotto_core::{Budget, Error, Misuse};
 pub struct About {
     /// Its name.
     pub name: String,
-    /// Which snapshot of it is asked.
+    /// Which epoch of it is asked.
     pub epoch: u64,
+    /// The digest of that epoch's catalog, which names it with all that is in it.
+    pub snapshot: String,
     /// How many rows it has.
     pub rows: u64,
     /// Bytes in a row.
@@ -58,6 +60,7 @@ impl About {
         Ok(About {
             name: catalog.table.to_string(),
             epoch: catalog.epoch.0,
+            snapshot: catalog.digest().map_err(ClientError::from)?.to_string(),
             rows: catalog.rows,
             kind,
             key_form,
@@ -85,6 +88,7 @@ impl About {
         Ok(About {
             name: document.stack.to_string(),
             epoch: document.epoch.0,
+            snapshot: document.digest().map_err(ClientError::from)?.to_string(),
             rows: layers.code().sizes().rows,
             kind,
             key_form,
@@ -101,6 +105,7 @@ impl About {
         About {
             name: String::new(),
             epoch: 0,
+            snapshot: String::new(),
             rows: 0,
             row_bytes: catalog.row_bytes,
             scheme: catalog.scheme.clone(),

@@ -10,6 +10,7 @@
 //! | [`opened`] | which is asked in padded rounds |
 //! | [`cost`] | what a lookup cost, and what it told the servers |
 //! | [`about`] | what a table is |
+//! | [`vector`] | recorded lookups, replayed: whether a build makes the bytes that it should |
 //! | [`fault`] | errors by whose fault they are; no panic goes further than here |
 #![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
@@ -20,6 +21,7 @@ pub mod fault;
 pub mod open;
 pub mod opened;
 pub mod options;
+pub mod vector;
 
 pub use about::About;
 pub use cost::Cost;

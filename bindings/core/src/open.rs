@@ -92,6 +92,9 @@ macro_rules! opened {
         if let Some(key) = $how.pin {
             builder = builder.pin(key);
         }
+        if let Some(digest) = $how.snapshot {
+            builder = builder.snapshot(digest);
+        }
         if let Some(dir) = &$how.rest.cache {
             builder = builder.cache_dir(dir);
         }

@@ -35,9 +35,9 @@ impl Opened {
         }
     }
 
-    /// Asks for all that is wanted, in rounds of whole batches; gives what came of each wish, in order, and what it cost. A table's
-    /// rounds are filled up to a multiple of `batch`, so that the number of wishes is not seen; those of a stack look the same
-    /// whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any other.
+    /// Asks for all that is wanted, in rounds of whole batches; gives what came of each wish, in order, and what it cost.
+    /// A table's rounds are filled up to a multiple of `batch`, so that the number of wishes is not seen; those of a stack
+    /// look the same whatever is in them. A wish that can be no row and no key is row 0's: it is asked for like any other.
     ///
     /// # Errors
     /// [`Fault`]; a row past the end is one once everything was asked.

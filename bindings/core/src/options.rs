@@ -2,7 +2,8 @@
 
 use crate::Fault;
 use serde::Deserialize;
-use sotto_catalog::PublicKey;
+use sotto_catalog::hex::NotHex;
+use sotto_catalog::{Hex32, PublicKey};
 use sotto_client::ClientError;
 use sotto_client::table::Builder;
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ use std::time::Duration;
 pub struct Options {
     /// The publisher's key, as `sotto encode` prints it.
     pub pin: Option<String>,
+    /// The only snapshot of the table that is taken, by the digest of its catalog: `sotto inspect` prints it.
+    pub snapshot: Option<String>,
     /// A folder for hints, registered keys, and what was seen of tables.
     pub cache: Option<PathBuf>,
     /// Where the key that encrypts kept keys lies, if not in the cache.
@@ -46,6 +49,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             pin: None,
+            snapshot: None,
             cache: None,
             key_file: None,
             state: None,
@@ -68,6 +72,7 @@ impl Default for Options {
 #[derive(Debug, Clone)]
 pub(crate) struct How {
     pub(crate) pin: Option<PublicKey>,
+    pub(crate) snapshot: Option<Hex32>,
     pub(crate) patience: Duration,
     #[cfg(feature = "http")]
     pub(crate) timeout: Duration,
@@ -76,11 +81,18 @@ pub(crate) struct How {
 
 impl How {
     /// # Errors
-    /// [`crate::Kind::Misuse`] for what is no key, or no length of time.
+    /// [`crate::Kind::Misuse`] for what is no key, digest or length of time.
     pub(crate) fn of(options: Options) -> Result<Self, Fault> {
         let pin = options.pin.as_deref().map(str::parse).transpose().map_err(ClientError::from)?;
+        let snapshot = options.snapshot.as_deref().map(str::parse).transpose().map_err(|error: NotHex| {
+            Fault::misuse(
+                format!("the snapshot is no digest: {error}"),
+                "give the one that `sotto inspect` prints",
+            )
+        })?;
         Ok(How {
             pin,
+            snapshot,
             patience: seconds("patience", options.patience)?,
             #[cfg(feature = "http")]
             timeout: seconds("timeout", options.timeout)?,

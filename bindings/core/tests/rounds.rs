@@ -1,4 +1,12 @@
 //! Rounds that hide how much was wanted, what they cost, and errors by whose fault they are.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test, and the client's own tests use more of what is included"
+)]
 
 use common::{NAME, Server, boxed, server_of, value};
 use sotto_binding::{Hearer, Kind, Opened, Options, Servers, guarded, open};
@@ -6,7 +14,6 @@ use sotto_client::Wish;
 use sotto_client::transport::TransportError;
 use std::sync::{Arc, Mutex};
 
-#[allow(dead_code, reason = "the client's own tests use more of it")]
 mod common {
     include!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/sotto-client/tests/suite/common.rs"));
 }

@@ -9,10 +9,12 @@ use sotto_db::ingest::{
     Bands, Column, Costing, Encoding, FileOptions, Format, IndexOptions, KeywordOptions, Layout,
     RangeOptions, ValueOptions,
 };
-use sotto_db::{DbError, EncodeOptions, EncodeSummary, IngestOptions, TableDir, Verified};
+use sotto_db::{BatchOptions, DbError, EncodeOptions, IngestOptions, StackDir, TableDir, Verified};
 use sotto_layers::keyword::Form;
 use sotto_prg::{PublicSeed, SystemRng};
+use sotto_wire::Sizes;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A column, by its number from 1 on or by its name.
 #[derive(FromPyObject)]
@@ -40,6 +42,7 @@ pub(crate) struct Options {
     row_bytes: Option<usize>,
     room: u64,
     scheme: String,
+    batch: Option<usize>,
     lookups: u64,
     goal: Option<String>,
     set: Option<String>,
@@ -73,10 +76,26 @@ pub(crate) fn encode(
             // What led here is the error to report, not that its traces cannot be removed.
             let _ = std::fs::remove_dir_all(&out);
         }
-        let (key, summary) = encoded?;
-        let told = serde_json::to_string(&summary).map_err(|error| Fault::misuse(error.to_string(), ""))?;
-        Ok((key, told))
+        encoded
     })
+}
+
+/// What Python's `Encoded` has, as JSON.
+fn told(
+    (epoch, rows, row_bytes, once): (u64, u64, u64, u64),
+    (security_bits, failure_log2): (f64, f64),
+    took: Duration,
+) -> String {
+    serde_json::json!({
+        "epoch": epoch,
+        "rows": rows,
+        "row_bytes": row_bytes,
+        "once_bytes": once,
+        "security_bits": security_bits,
+        "failure_log2": failure_log2,
+        "seconds": took.as_secs_f64(),
+    })
+    .to_string()
 }
 
 impl Options {
@@ -88,41 +107,57 @@ impl Options {
         source: &IngestOptions,
         input: &Path,
         out: &Path,
-    ) -> Result<(String, EncodeSummary), Fault> {
-        let silent = &sotto_db::progress::silent;
+    ) -> Result<(String, String), Fault> {
+        let (silent, start) = (&sotto_db::progress::silent, Instant::now());
         let dir = TableDir::create(out)?;
         let lock = dir.lock()?;
-        if dir.latest()?.is_some() && !self.again {
+        let is_there = dir.latest()?.is_some() || StackDir::find(out).is_some();
+        if is_there && !self.again {
             let message = format!("{}: there is a table here", out.display());
             return Err(Fault::misuse(
                 message,
                 "say again=True to make its next epoch, or give another folder",
             ));
         }
-        let found = sotto_db::ingest(input, source, out, silent)?;
+        let read = || sotto_db::ingest(input, source, out, silent);
         let key = dir.signing_key(self.signing_key.as_deref(), &mut rng()?)?;
         let is_index = !matches!(source.layout, Layout::Keyword(_) | Layout::Range(_));
         let options = EncodeOptions {
-            kind: found.kind,
-            value: found.value,
-            layers: found.layers,
             // Keys have their room in the layout.
             room: if is_index { self.room } else { 0 },
             lookups_per_client: self.lookups,
             goal,
             set: self.set.clone(),
-            verified: match self.verified {
-                Some(true) => Verified::Yes,
-                Some(false) => Verified::No,
-                None => Verified::IfCheap,
+            verified: match (self.verified, self.batch) {
+                (Some(true), _) => Verified::Yes,
+                // The tables of a stack are asked together, so that what each adds is added many times.
+                (Some(false), _) | (_, Some(_)) => Verified::No,
+                _ => Verified::IfCheap,
             },
             threads: self.threads,
             attribution: self.attribution.clone(),
             ..EncodeOptions::new(name, &key)
         };
-        let summary = sotto_db::encode_table(entry, found.table.as_ref(), &lock, &options, silent)?;
-        lock.keep_origin(&found.origin)?;
-        Ok((key.public().to_string(), summary))
+        let told = match self.batch {
+            Some(most) => {
+                let batch = BatchOptions { most, seed: PublicSeed::fresh(&mut rng()?), room: &Sizes::room };
+                let made = sotto_db::encode_batch(entry, read, &lock, &batch, &options, silent)?;
+                let bits = made.round.scheme.as_ref().map_or(0.0, |scheme| scheme.security_bits);
+                let shape = (made.layers.code().sizes().rows, made.catalog.row_bytes, made.round.artifacts);
+                let (epoch, (rows, row_bytes, once)) = (made.stack.epoch.0, shape);
+                told((epoch, rows, row_bytes, once), (bits, made.round.failure_log2().0), start.elapsed())
+            }
+            None => {
+                let found = read()?;
+                let (kind, value, layers) = (found.kind, found.value, found.layers);
+                let options = EncodeOptions { kind, value, layers, ..options };
+                let made = sotto_db::encode_table(entry, found.table.as_ref(), &lock, &options, silent)?;
+                lock.keep_origin(&found.origin)?;
+                let shape = (made.epoch.0, made.rows, made.row_bytes, made.artifact_bytes);
+                told(shape, (made.security_bits, made.failure_log2), start.elapsed())
+            }
+        };
+        Ok((key.public().to_string(), told))
     }
 
     fn file_is_raw(&self) -> bool {
@@ -147,11 +182,11 @@ impl Options {
             let (value, room) = (column(&self.value), self.room);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);
-            // As the command does: sums of rows prove none of them.
-            let bands = match self.verified {
-                Some(true) => Bands::Never,
-                Some(false) => Bands::IfCheaper,
-                None => Bands::IfUnproven,
+            // As the command does: sums of rows prove none of them, and codes fetch rows.
+            let bands = match (self.verified, self.batch) {
+                (Some(true), _) | (_, Some(_)) => Bands::Never,
+                (Some(false), _) => Bands::IfCheaper,
+                _ => Bands::IfUnproven,
             };
             return Ok(Layout::Keyword(KeywordOptions {
                 key,

@@ -12,6 +12,7 @@
 //! | `column` | a column of keys in, a column of values out, as Arrow data |
 //! | `encode` | files in, a table out |
 //! | `bench` | benchmarks |
+//! | `self_test` | recorded lookups, replayed |
 //! | `serve` | a server in this process |
 //! | `fault` | errors as exceptions, by whose fault; work without the interpreter's lock |
 #![cfg(feature = "extension")]
@@ -23,6 +24,7 @@ mod column;
 mod encode;
 mod fault;
 mod open;
+mod self_test;
 mod serve;
 mod table;
 mod wanted;
@@ -38,6 +40,8 @@ mod _sotto {
     use crate::encode::encode;
     #[pymodule_export]
     use crate::open::connect;
+    #[pymodule_export]
+    use crate::self_test::self_test;
     #[pymodule_export]
     use crate::serve::{Server, serve};
     #[pymodule_export]

@@ -117,6 +117,25 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
+def test_a_stack_brings_many_keys_in_one_round(tmp_path: Path) -> None:
+    mails = {f"user{i}@example.com": f"555-{i:04}" for i in range(400)}
+    stack = sotto.encode(mails, tmp_path / "mails", form="email", batch=12)
+    with sotto.serve(stack) as server, server.connect("mails", stack.pin) as table:
+        assert table.about.stack and table.about.most == 12 and stack.failure_log2 <= -40
+        wanted = ["user7@example.com", "nobody@example.com", "USER399@example.com"]
+        assert table.get_many(wanted) == [b"555-0007", None, b"555-0399"]
+        assert table.last is not None
+        few = (table.last.rounds, table.last.up, table.last.down)
+        assert table.get_many([f"user{i}@example.com" for i in range(12)])[11] == b"555-0011"
+        assert few == (table.last.rounds, table.last.up, table.last.down) and few[0] == 1
+    with pytest.raises(sotto.MisuseError, match="again=True"):
+        sotto.encode(mails, tmp_path / "mails", form="email", batch=12)
+    again = sotto.encode(mails, tmp_path / "mails", form="email", batch=12, again=True)
+    assert (again.epoch, again.pin) == (2, stack.pin)
+    with pytest.raises(sotto.Error):
+        sotto.encode(mails, tmp_path / "none", form="email", batch=1000)
+
+
 def test_a_table_is_not_replaced_by_mistake(tmp_path: Path) -> None:
     sotto.encode({"a": "1"}, tmp_path / "table")
     with pytest.raises(sotto.MisuseError, match="again=True"):

@@ -76,6 +76,16 @@ def test_another_key_is_pinned(world: World) -> None:
     assert raised.value.code == "wrong-key" and "pin" in raised.value.fix
 
 
+def test_another_snapshot(world: World) -> None:
+    right = world.open("words").snapshot
+    assert world.open("words", snapshot=right).get(key="sotto") == b"under"
+    with pytest.raises(sotto.PeerError) as raised:
+        world.open("words", snapshot="7" * 64)
+    assert raised.value.code == "other-snapshot" and right in str(raised.value) and "operator" in raised.value.fix
+    with pytest.raises(sotto.MisuseError, match="digest"):
+        world.open("words", snapshot="abc")
+
+
 def test_a_pin_that_is_none(world: World) -> None:
     with pytest.raises(ValueError, match="sotto-pk:"):
         sotto.connect(world.server.url, "words", "sotto-pk:zz")

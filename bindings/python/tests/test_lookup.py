@@ -144,7 +144,10 @@ def test_next_epoch(tmp_path: Path) -> None:
         assert table.get(key="a") == b"1" and not table.refresh()
         second = sotto.encode({"a": "2", "b": "3"}, tmp_path / "moving", again=True)
         assert second.epoch == 2 and second.pin == first.pin
+        still = server.connect("moving", first.pin, snapshot=table.snapshot)
         assert server.reload()
+        with pytest.raises(sotto.PeerError, match="the one asked for is"):
+            still.refresh()
         assert table.refresh() and table.epoch == 2
         assert table.get_many(["a", "b"]) == [b"2", b"3"]
 

@@ -22,6 +22,7 @@ def test_every_block(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     duckdb = pytest.importorskip("duckdb")
     pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "spec").symlink_to(README.parent.parent.parent / "spec")
     people = polars.DataFrame({"email": ["user1@example.com", "nobody@example.com"]})
     connection = duckdb.connect()
     connection.register("people", people)
@@ -52,4 +53,4 @@ def test_every_block(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert names["value"] == b"under"
         return len(blocks)
 
-    assert asyncio.run(main()) == 5
+    assert asyncio.run(main()) == 6

@@ -4,6 +4,7 @@ use crate::carrier::Carrier;
 use crate::host::Page;
 use js_sys::{Array, Uint8Array};
 use serde::{Deserialize, Serialize};
+use sotto_binding::vector::replay;
 use sotto_binding::{Fault, Opened, Options, Servers};
 use sotto_client::Wish;
 use sotto_client::transport::{Transport, endpoint};
@@ -112,6 +113,15 @@ impl Table {
 pub fn schemes() -> Result<String, JsValue> {
     let ids: Vec<_> = sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect();
     json(&ids)
+}
+
+/// Replays a recorded lookup (`spec/vectors`), and gives its row: whether this build makes the recorded bytes.
+///
+/// # Errors
+/// A fault, as JSON.
+#[wasm_bindgen(js_name = selfTest)]
+pub fn self_test(vector: &[u8]) -> Result<Vec<u8>, JsValue> {
+    replay(vector).map(|replayed| replayed.value).map_err(|error| told(&Fault::from(error)))
 }
 
 /// Reads what the worker says.

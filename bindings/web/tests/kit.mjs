@@ -40,10 +40,10 @@ export const squares = (count) =>
     return row;
   });
 
-/** A server of the command. */
-export async function serve(tables, more = []) {
+/** A server of the command, at a free port or at that of one before. */
+export async function serve(tables, more = [], listen = "127.0.0.1:0") {
   const folders = tables.map(({ folder }) => folder);
-  const free = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+  const free = ["--listen", listen, "--admin-listen", "127.0.0.1:0"];
   const child = spawn(sotto, ["serve", ...folders, ...free, ...more, "--log", "error"], { stdio: ["ignore", "pipe", "inherit"] });
   children.add(child);
   let said = "";

@@ -89,7 +89,7 @@ fn refusal(problem: &sotto_wire::Problem) -> Exit {
 /// A server that did not start.
 pub(crate) fn start(error: StartError) -> Failure {
     let exit = match &error {
-        StartError::Config { .. } | StartError::Tls { .. } => Exit::Input,
+        StartError::Config { .. } | StartError::Tls { .. } | StartError::Page { .. } => Exit::Input,
         StartError::Settings(_) | StartError::SameName { .. } => Exit::Usage,
         StartError::InUse { .. } | StartError::Listen { .. } => Exit::Refused,
         StartError::NoEpoch { .. } => Exit::Missing,
@@ -193,10 +193,14 @@ fn disk(error: &DbError) -> Exit {
         DbError::OtherTable { .. }
         | DbError::OtherKey { .. }
         | DbError::WasMasked { .. }
+        | DbError::NoStack { .. }
+        | DbError::OtherStack { .. }
         | DbError::NoBatch { .. } => Exit::Usage,
         DbError::NoOprfKey { .. } => Exit::Missing,
         DbError::OprfKey { .. } => Exit::Input,
-        DbError::CannotUpdate { .. } | DbError::PastCapacity { .. } => Exit::Params,
+        DbError::CannotUpdate { .. } | DbError::NoRoomInRequest { .. } | DbError::PastCapacity { .. } => {
+            Exit::Params
+        }
         _ => Exit::Internal,
     }
 }

@@ -6,7 +6,7 @@ use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
     audit::Audit, bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, log::Log,
-    prepare::Prepare, serve::Serve, tree::Tree, update::Update,
+    prepare::Prepare, self_test::SelfTest, serve::Serve, tree::Tree, update::Update,
 };
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -57,6 +57,8 @@ enum Verb {
     Tree(Tree),
     /// The log of a publisher's catalogs: entries, witnesses, cosignatures
     Log(Log),
+    /// Replay recorded lookups: does this build make the right bytes on this machine?
+    SelfTest(SelfTest),
     /// Measure schemes, or this machine
     Bench(Bench),
     /// Serve a real table and look addresses up in it privately, end to end
@@ -112,6 +114,7 @@ impl Verb {
             Verb::Tree(verb) => verb.run(screen),
             Verb::Log(verb) => verb.run(screen),
             Verb::Audit(verb) => verb.run(screen),
+            Verb::SelfTest(verb) => verb.run(screen),
             Verb::Bench(verb) => verb.run(screen),
             Verb::Demo(verb) => verb.run(screen),
             Verb::ExitCodes => screen.say(exit::TABLE),

@@ -9,7 +9,7 @@ use crate::session::WitnessError;
 #[cfg(feature = "cache")]
 use crate::state::StateError;
 use crate::transport::TransportError;
-use sotto_catalog::{CatalogError, TableName};
+use sotto_catalog::{CatalogError, Hex32, TableName};
 use sotto_core::{Epoch, Error};
 use sotto_oprf::OprfError;
 use sotto_wire::{FrameError, Problem};
@@ -89,6 +89,20 @@ pub enum ClientError {
         epoch: Epoch,
         /// Where both are kept, if there is a cache.
         kept: Option<String>,
+    },
+    /// Another snapshot than the one that the caller named.
+    #[error(
+        "the server shows epoch {epoch} of {table}, which is snapshot {found}; the one asked for is {wanted}"
+    )]
+    OtherSnapshot {
+        /// The table, or the stack.
+        table: TableName,
+        /// The epoch that is shown.
+        epoch: Epoch,
+        /// The digest of its catalog.
+        found: Hex32,
+        /// The digest that was asked for.
+        wanted: Hex32,
     },
     /// A catalog that is past its time.
     #[error("the table's catalog, epoch {epoch}, is {} hours past its time", ago / 3600)]
@@ -267,6 +281,11 @@ impl ClientError {
             error if servers > 1 => ClientError::Server { server, error: Box::new(error) },
             error => error,
         }
+    }
+
+    /// Another snapshot of `table` than the one that was asked for.
+    pub(crate) fn other_snapshot(table: &TableName, epoch: Epoch, found: Hex32, wanted: Hex32) -> Self {
+        ClientError::OtherSnapshot { table: table.clone(), epoch, found, wanted }
     }
 
     /// What went wrong, without the server it happened at.

@@ -151,6 +151,34 @@ pub enum DbError {
         /// The stack's folder.
         dir: PathBuf,
     },
+    /// A table where a stack was to be made.
+    #[error(
+        "{}: the directory holds a table, and not a stack of tables: give another directory, or make no stack",
+        dir.display()
+    )]
+    NoStack {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// A stack that the new epoch would not be one of.
+    #[error("{}: {why}: encode into another directory", dir.display())]
+    OtherStack {
+        /// The stack's folder.
+        dir: PathBuf,
+        /// What differs.
+        why: String,
+    },
+    /// A batch code that no request has room for.
+    #[error(
+        "a round asks the whole table {visits} times, and a request has room for {room}: make rounds of another size, or rows \
+        narrower"
+    )]
+    NoRoomInRequest {
+        /// How often it asks.
+        visits: usize,
+        /// How often it may.
+        room: usize,
+    },
     /// What is kept of a table's source is no good.
     #[error(
         "{}: it does not say how the table's source was read: \

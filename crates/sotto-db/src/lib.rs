@@ -7,6 +7,7 @@
 //! | [`encode`] | a table in, the next epoch's image out |
 //! | [`layout`] | parameters, and where the nodes go that prove rows one by one |
 //! | `commit` | the tree over a table's rows, built and put into records |
+//! | [`batch`] | a table in, a stack out, whose tables are the buckets of a batch code |
 //! | [`audit`](mod@audit) | whether an image holds the rows that its catalog commits to |
 //! | [`update`] | a file of changed rows in, the next epoch's image out, re-encoding only what changed |
 //! | [`image`] | the image file: written once, whole or not at all; then mapped |
@@ -28,6 +29,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod audit;
+pub mod batch;
 mod commit;
 pub mod encode;
 pub mod epoch;
@@ -49,6 +51,7 @@ pub mod update;
 pub mod written;
 
 pub use audit::audit;
+pub use batch::{BatchOptions, BatchSummary, encode_batch};
 pub use encode::{EncodeOptions, EncodeSummary, encode_buckets, encode_table};
 pub use epoch::{TableDir, WriteLock};
 pub use error::{DbError, ImageProblem};

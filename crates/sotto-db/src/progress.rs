@@ -10,6 +10,8 @@ pub enum Unit {
     Bytes,
     /// Rows.
     Rows,
+    /// Tables of a stack.
+    Tables,
     /// Steps of a scheme: which part of all they are means something, their number does not.
     Steps,
 }

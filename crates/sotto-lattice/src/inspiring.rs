@@ -19,8 +19,8 @@
 //! b = sum_j b_j X^j + sum_i sum_l tau_i(y_l) d_il
 //! ```
 //!
-//! with the bodies `y_l` of the keys. That is one pass over a table of the digits `d_il`, in slots, whose selectors are turns of
-//! `2 l` polynomials ([`sotto_math::tiles::turned`]).
+//! with the bodies `y_l` of the keys. All but the last switch together are a linear function of the coefficients of the first
+//! key, which is a product of integers: [`Columns`] has it for many samples, and [`Weights`] for few.
 //!
 //! **Fewer samples** take fewer switches and one key: the paper's partial packing. Of `g` of them, a power of two up to `n / 2`,
 //! with `Y = X^(n / 2g)` and `A_i = g^-1 sum_j Y^j tau_h(a_j)` for `h = 5^i`, `i < g`, the coefficients of `sum_j b_j Y^j - sum_i
@@ -30,9 +30,9 @@
 //!
 //! Masks that depend on a query are [packed](Inspiring::pack) when it comes, at a few transforms for each sample.
 //!
-//! Three things differ from the paper. All `A_h` at once are `2 n` transforms (see [`Descent`]) and no `n^3` products; slots
-//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and what many
-//! small groups add to their bodies is a product of integers (see [`Weights`]).
+//! Three things differ from the paper. All `A_h` at once are `2 n` transforms (see `descent`) and no `n^3` products; slots
+//! are in the order of cycles, where an automorphism is a turn, so that no image of a key is ever written down; and bodies come
+//! of a product of integers.
 
 mod columns;
 mod descent;
@@ -43,10 +43,9 @@ use crate::encrypt::{Errors, Masks};
 use crate::ring::{Level, Ring};
 use crate::secret::Secret;
 pub use columns::Columns;
-pub use descent::Descent;
+use descent::Descent;
 use sotto_math::gadget::Gadget;
 use sotto_math::ntt::NttPlan;
-use sotto_math::tiles::{TileLayout, Turn, Turned, Turns, Words};
 pub use weights::Weights;
 
 /// Packing of so many samples, for one ring and gadget, under one seed of key masks.
@@ -57,8 +56,6 @@ pub struct Inspiring {
     samples: usize,
     /// Transforms along the samples.
     along: NttPlan,
-    words: Words,
-    turns: Turns,
     /// Place by place, which slot comes there.
     cycles: Vec<usize>,
     /// The masks of the keys in the order of cycles, digit by digit. Each cycle is there twice.
@@ -68,30 +65,23 @@ pub struct Inspiring {
 impl Inspiring {
     /// Packing of so many samples in a ring, level `Main`, with keys whose masks are these.
     ///
-    /// `None` if the gadget does not reach the modulus, its words have no stored form, or `samples` is neither `n` nor a power of
-    /// two up to `n / 2`.
+    /// `None` if the gadget does not reach the modulus, or `samples` is neither `n` nor a power of two up to `n / 2`.
     pub fn new(ring: &Ring, gadget: &Gadget, masks: Masks<'_>, samples: usize) -> Option<Self> {
         let (n, digits) = (ring.n(), gadget.digits() as usize);
-        let words = Words::new(ring.q()).filter(|_| gadget.fits(ring.q().bits()))?;
         let full = samples == n;
-        (full || samples.is_power_of_two() && samples <= n / 2).then_some(())?;
+        let there_is = full || samples.is_power_of_two() && samples <= n / 2;
+        (there_is && gadget.fits(ring.q().bits())).then_some(())?;
         // The shortest transform there is has 64 places. Its root is the power of the ring's that its points are counted in.
         let along = NttPlan::new(if full { n } else { (2 * samples).max(SHORTEST) }, *ring.q())?;
         (ring.q().pow(ring.plan().root(), (n / along.n()) as u64) == along.root()).then_some(())?;
         let cycles = ring.plan().cycles();
         let polynomials = automorphisms(n, samples).count() * digits;
         let mask = |j| doubled(&ordered(&cycles, &masks.mask(ring, Level::Main, j as u64)));
-        let turns = (0..samples - 1).flat_map(|step| {
-            let step = Step::of(n, samples, step);
-            (0..digits).map(move |digit| step.turn(digits, digit))
-        });
         Some(Inspiring {
             ring: ring.clone(),
             gadget: *gadget,
             samples,
             along,
-            words,
-            turns: Turns::new(n, polynomials, turns)?,
             masks: (0..polynomials).map(mask).collect(),
             cycles,
         })
@@ -100,22 +90,6 @@ impl Inspiring {
     /// The ring.
     pub fn ring(&self) -> &Ring {
         &self.ring
-    }
-
-    /// How the digits are stored.
-    pub fn words(&self) -> &Words {
-        &self.words
-    }
-
-    /// What a query's selectors are.
-    pub fn turns(&self) -> &Turns {
-        &self.turns
-    }
-
-    /// The digits of so many packed ciphertexts as a table: a row for each digit of each switch, a column for each ciphertext.
-    /// `None` if there is no such layout, as of a single sample, which takes no switch.
-    pub fn layout(&self, ciphertexts: usize) -> Option<TileLayout> {
-        TileLayout::new(self.words.packing(), self.ring.n(), self.steps() * self.digits(), ciphertexts)
     }
 
     /// Samples of one packed ciphertext.
@@ -156,36 +130,15 @@ impl Inspiring {
         bodies
     }
 
-    /// A client's keys as the pass over the digits takes them.
+    /// Packs samples whose masks are known only now: the mask, in slots, and the body at the places of the messages.
     ///
     /// # Panics
-    /// Unless these are as many bodies as [`generate`](Self::generate) makes, each in `n` slots.
-    pub fn keys(&self, bodies: &[Vec<u64>]) -> Turned {
-        assert_eq!(bodies.len(), self.masks.len(), "the bodies of all keys");
-        let bodies: Vec<Vec<u64>> = bodies.iter().map(|body| ordered(&self.cycles, body)).collect();
-        Turned::new(&self.words, &bodies.iter().map(Vec::as_slice).collect::<Vec<_>>())
-    }
-
-    /// The body of a packed ciphertext at the places of its messages: the bodies of its samples, plus what the pass over the
-    /// digits gave for it, in the order of cycles.
-    ///
-    /// # Panics
-    /// If there is not a body for each sample, or `sums` is not `n` long.
-    pub fn body(&self, bodies: &[u64], sums: &[u64]) -> Vec<u64> {
-        let q = self.ring.q();
-        assert_eq!((bodies.len(), sums.len()), (self.samples, self.ring.n()), "a body for each sample");
-        let mut sums = self.slots(sums);
-        self.ring.inverse(Level::Main, &mut sums);
-        sums.iter().step_by(self.stride()).zip(bodies).map(|(x, b)| q.add(*x, *b)).collect()
-    }
-
-    /// Packs samples whose masks are known only now: mask, in slots, and [body](Self::body).
-    ///
-    /// # Panics
-    /// As [`Descent::new`], [`keys`](Self::keys) and [`body`](Self::body).
+    /// Unless there are `n` slots of the mask of each sample, its body, and as many bodies of keys as
+    /// [`generate`](Self::generate) makes, each in `n` slots.
     pub fn pack(&self, masks: &[u64], bodies: &[u64], keys: &[Vec<u64>]) -> [Vec<u64>; 2] {
         let n = self.ring.n();
         assert_eq!(keys.len(), self.masks.len(), "the bodies of all keys");
+        assert_eq!(bodies.len(), self.samples, "a body for each sample");
         let keys: Vec<Vec<u64>> = keys.iter().map(|body| doubled(&ordered(&self.cycles, body))).collect();
         let mut descent = Descent::new(self, masks);
         let (mut digits, mut turned, mut sums) =
@@ -199,7 +152,10 @@ impl Inspiring {
             }
         }
         self.ring.plan().take(&mut sums, &mut turned);
-        [descent.finish(), self.body(bodies, &turned)]
+        let mut sums = self.slots(&turned);
+        self.ring.inverse(Level::Main, &mut sums);
+        let at_places = sums.iter().step_by(self.stride()).zip(bodies);
+        [descent.finish(), at_places.map(|(x, b)| self.ring.q().add(*x, *b)).collect()]
     }
 
     /// From the order of cycles to that of the transform.
@@ -208,6 +164,17 @@ impl Inspiring {
         self.cycles.iter().zip(places).for_each(|(slot, x)| slots[*slot] = *x);
         slots
     }
+}
+
+/// What a digit is multiplied by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turn {
+    /// Which polynomial of the keys.
+    polynomial: usize,
+    /// Whether its cycles are swapped.
+    swapped: bool,
+    /// By how many slots both are turned: slot `k` takes what slot `k + by` has.
+    by: usize,
 }
 
 /// Places of the shortest transform.

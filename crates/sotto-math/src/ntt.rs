@@ -25,7 +25,7 @@ use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
 pub(crate) use accumulator::{Cell, Room};
 pub use automorphism::{Automorphism, substitute};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(crate) use tables::{Doubles, ShortFactors};
 pub(crate) use tables::{Factor, Tables, transpose};
 #[cfg(target_arch = "x86_64")]

@@ -26,7 +26,7 @@ use crate::modulus::Modulus;
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
 pub use circulant::Circulant;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(crate) use grid::WIDTH;
 pub(crate) use grid::{
     COLUMNS, Cells, FIVES, Grid, NINES, Nine, ROWS, Root, Roots, SEVENS, Spectrum, THIRTEENS,

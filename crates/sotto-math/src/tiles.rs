@@ -14,7 +14,6 @@
 //! | [`words`] | one slot as one stored word |
 //! | [`selectors`] | a query, in the order the pass reads it |
 //! | [`scan`](mod@scan) | the pass, and the answer's polynomials out of its sums |
-//! | [`turned`] | queries whose selectors are turns of a few polynomials |
 //! | [`strip`] | how threads fill a table |
 //! | [`piece`] | a few polynomials in memory, for passes that make slots as they go |
 
@@ -25,7 +24,6 @@ pub mod piece;
 pub mod scan;
 pub mod selectors;
 pub mod strip;
-pub mod turned;
 pub mod words;
 
 pub use layout::{Run, TileLayout};
@@ -36,6 +34,5 @@ pub use scan::{gather, scan};
 pub(crate) use selectors::Line;
 pub use selectors::{Room, Selectors};
 pub use strip::{Strip, strips};
-pub use turned::{Turn, Turned, Turns, scan_turned};
 pub use words::Words;
 pub(crate) use words::{Form, Pair, Residue};

@@ -11,7 +11,7 @@
 //! label says what the bytes are for and the index which of them, so that no two uses of
 //! one seed share bytes.
 
-use rand_chacha::ChaCha20Rng;
+use crate::ChaCha20Rng;
 use rand_core::{CryptoRng, Rng, SeedableRng};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The one door to the operating system's randomness.
 
-use rand_chacha::ChaCha20Rng;
+use crate::ChaCha20Rng;
 use rand_core::{Infallible, Rng, SeedableRng, TryCryptoRng, TryRng};
 use std::fmt;
 use zeroize::Zeroizing;

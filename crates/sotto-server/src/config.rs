@@ -23,6 +23,8 @@ pub struct Config {
     pub stacks: Vec<PathBuf>,
     /// Folders of publishers' logs (`sotto encode --log`): clients can see there that everybody is shown the same catalogs.
     pub logs: Vec<PathBuf>,
+    /// A folder whose files are served too, as they are when the server starts: a page for browsers.
+    pub page: Option<PathBuf>,
     /// Which of a scheme's servers this one is, counted from 0, for every table that does not say so itself. The servers
     /// of a table are to be run by parties that do not share what they see: nobody runs two of them.
     pub role: u8,
@@ -174,6 +176,7 @@ impl Default for Config {
             tables: Vec::new(),
             stacks: Vec::new(),
             logs: Vec::new(),
+            page: None,
             role: 0,
             threads: 0,
             max_connections: 1024,
@@ -261,7 +264,7 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
-        for path in tables.chain(tls).chain(&mut config.state) {
+        for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page) {
             *path = folder.join(&path);
         }
         Ok(config)

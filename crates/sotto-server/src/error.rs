@@ -80,6 +80,14 @@ pub enum StartError {
         /// What is wrong with it.
         why: String,
     },
+    /// A page cannot be served.
+    #[error("the page, {file}: {why}", file = file.display())]
+    Page {
+        /// Which file or folder.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// What is kept over restarts cannot be used.
     #[error("{path}: {why}; {fix}", path = path.display())]
     State {

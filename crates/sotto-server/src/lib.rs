@@ -8,6 +8,7 @@
 //! | [`source`] | where epochs come from: the disk, or a test |
 //! | `stacks` | which tables belong together, and what is public of them |
 //! | `logs` | the logs of publishers' catalogs |
+//! | `page` | the files of a page for browsers, read once |
 //! | `files` | table directories and image files |
 //! | [`past`] | older epochs: their catalogs, and what changed in their rows |
 //! | `epochs` | two live epochs per table, swapped atomically |
@@ -53,6 +54,7 @@ mod logs;
 mod meter;
 mod metrics;
 mod orders;
+mod page;
 pub mod past;
 mod quota;
 mod refusal;

@@ -12,6 +12,7 @@
 //! | [`evaluate`] | blinded elements in, evaluations and their proof out |
 //! | [`keys`] | keys in, a session id out |
 //! | [`origins`] | pages of other origins, as far as they may ask |
+//! | [`page`] | the files of a page, if there is one |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
 mod artifacts;
@@ -21,6 +22,7 @@ mod hints;
 mod keys;
 mod logs;
 pub(crate) mod origins;
+mod page;
 mod range;
 mod session;
 mod stacks;
@@ -55,6 +57,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::STREAM, post(stream::stream))
         .route(routes::HINTS, post(hints::order))
         .route(routes::EVALUATE, post(evaluate::evaluate))
+        .merge(page::routes(&service.page))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             Refusal::new(Code::WrongMethod, "this path does not take that method")
@@ -94,7 +97,8 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
         Some(routes::EVALUATE) => "evaluate",
-        _ => "none",
+        Some(_) => "page",
+        None => "none",
     };
     let response = next.run(request).await;
     let outcome = response.extensions().get::<Code>().map_or("ok", |code| code.text());

@@ -11,6 +11,7 @@ use crate::logs::Logs;
 use crate::meter::Rate;
 use crate::metrics::Metrics;
 use crate::orders::Orders;
+use crate::page::Page;
 use crate::quota::{Open, Places, Quota};
 use crate::refusal::Refusal;
 use crate::routes::origins::Origins;
@@ -29,6 +30,7 @@ pub(crate) struct Service {
     pub(crate) tables: Tables,
     pub(crate) stacks: Stacks,
     pub(crate) logs: Logs,
+    pub(crate) page: Page,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
     /// Where keys are expanded.
@@ -61,6 +63,7 @@ impl Service {
         let tables = Tables::open(sources)?;
         let stacks = Stacks::open(&config.stacks, &tables)?;
         let logs = Logs::open(&config.logs)?;
+        let page = Page::open(config.page.as_deref())?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let (keep, now) = (sessions.keep(), Instant::now());
@@ -87,6 +90,7 @@ impl Service {
             tables,
             stacks,
             logs,
+            page,
             batch,
             orders,
             aside: Aside::start()?,

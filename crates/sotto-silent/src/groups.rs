@@ -62,12 +62,13 @@ impl Groups {
 
     /// Bytes of the digits of all last switches.
     pub const fn last_bytes(&self) -> u64 {
-        if self.size == N { (KEY_WORDS / N * self.count()) as u64 * mask_bytes(Q_BITS) } else { 0 }
+        if self.size == N { self.count() as u64 * (KEY_WORDS / N) as u64 * mask_bytes(Q_BITS) } else { 0 }
     }
 
     /// Bytes of weights, digits and masks together.
     pub const fn bytes(&self, mask_bits: u32) -> u64 {
-        let weights = (self.records * self.rows() * KEY_WORDS) as u64;
+        // More than a browser's addresses count, where one asks for the sizes of a large table.
+        let weights = self.records as u64 * self.rows() as u64 * KEY_WORDS as u64;
         weights + self.last_bytes() + self.count() as u64 * mask_bytes(mask_bits)
     }
 }

@@ -6,7 +6,7 @@ use crate::lattice::{self, KEY_WORDS, N, WEIGHT_BYTES, weight_layout};
 use crate::matrix::{times, write_part};
 use crate::packed::residues;
 use crate::vector::Bits;
-use sotto_core::{Misuse, Result, Section, Sink};
+use sotto_core::{Misuse, Result, Section, Sink, Sure};
 use sotto_lattice::inspiring::{Inspiring, Weights};
 use sotto_lattice::ring::Level;
 use sotto_math::matrix::{PanelLayout, QueryPlanes, scan_planes};
@@ -59,9 +59,10 @@ impl Weighing {
     pub fn write(&self, first: usize, rows: &[Vec<u8>], to: (&dyn Sink, Section, u64)) -> Result<()> {
         let height = WEIGHT_BYTES * self.numbers;
         let first = first * height;
-        write_part(self.layout, to, first..first + rows.len() * height, 0..KEY_WORDS, |row, col| {
+        write_part(self.layout, to, first..first + rows.len() * height, 0..KEY_WORDS, |row, bytes| {
             let (group, row) = ((row - first) / height, (row - first) % height);
-            rows.get(group).and_then(|rows| rows.get(row * KEY_WORDS + col)).copied().unwrap_or(0)
+            let row = rows.get(group).and_then(|rows| rows.chunks_exact(KEY_WORDS).nth(row));
+            bytes.copy_from_slice(row.sure("a group has three rows for each of its numbers"));
         })
     }
 

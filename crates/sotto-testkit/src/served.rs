@@ -4,7 +4,7 @@ use crate::memory::{MemoryImage, MemoryRows, MemorySink};
 use crate::rng::seeded;
 use rand_core::Rng;
 use sotto_core::{
-    Artifact, Change, Client as _, CryptoRng, Fan, Params as _, PendingOf, Prepare as _, RecordIndex, Result,
+    Artifact, Change, Client as _, CryptoRng, Fan, One, Params, PendingOf, Prepare as _, RecordIndex, Result,
     Revise, Scheme, Server as _, Wire,
 };
 use std::sync::Arc;
@@ -31,12 +31,22 @@ impl<S: Scheme> Served<S> {
         Served::of(params, rows)
     }
 
+    /// A table of these rows, whose parameters are checked first.
+    pub fn checked(literal: <S::Params as Params>::Literal, rows: Vec<u8>) -> Self {
+        Served::of(S::Params::check(literal).unwrap(), rows)
+    }
+
     /// A table of these rows.
     pub fn of(params: S::Params, rows: Vec<u8>) -> Self {
-        let row_bytes = params.report().record_bytes as usize;
         let sink = MemorySink::new();
+        let row_bytes = params.report().record_bytes as usize;
         S::Server::encode(&params, &MemoryRows::new(row_bytes, rows.clone()), &sink).unwrap();
-        let image = sink.into_image();
+        Served::opened(params, rows, sink.into_image())
+    }
+
+    /// A table whose image is there.
+    pub fn opened(params: S::Params, rows: Vec<u8>, image: MemoryImage) -> Self {
+        let row_bytes = params.report().record_bytes as usize;
         let server = S::Server::open(&params, Arc::new(image.clone())).unwrap();
         Served { params, rows, image, server, row_bytes }
     }
@@ -111,6 +121,18 @@ impl<S: Scheme> Served<S> {
     pub fn fetch(&self, client: &mut S::Client, index: u64, rng: &mut dyn CryptoRng) -> Result<()> {
         let asked = self.ask(client, index, rng);
         self.read(client, index, asked)
+    }
+
+    /// A lookup with one server: bytes of the query, the answer, and the row that comes of it.
+    pub fn lookup(&self, client: &mut S::Client, index: u64, label: &str) -> (Vec<u8>, S::Answer, Vec<u8>)
+    where
+        S: Scheme<Fan<<S as Scheme>::Answer> = One<<S as Scheme>::Answer>>,
+        S::Answer: Clone,
+    {
+        let (requests, pending) = self.ask(client, index, &mut seeded(label));
+        let One(answer) = self.answer(client, &requests);
+        let record = client.recover(pending, One(answer.clone())).unwrap();
+        (requests.concat(), answer, record.bytes().to_vec())
     }
 
     /// The next epoch, with these rows changed, and its delta.

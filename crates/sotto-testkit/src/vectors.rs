@@ -10,11 +10,17 @@ use serde_json::{Value, json};
 use sotto_core::{AnyPrepare, Artifact, Change, Image, ParamsReport, RecordIndex, SchemeEntry, Section};
 use std::sync::Arc;
 
+/// Bytes that any language can make: byte i is the top byte of i times 2654435761 modulo 2^32.
+pub fn bytes(count: usize) -> Vec<u8> {
+    (0..count as u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
 /// Compares what a scheme computes with a file of vectors.
 ///
-/// A vector has the scheme's literal (`params`), the `index` of a record and an `rng_label`. Byte i of the records is
-/// the top byte of i times 2654435761 modulo 2^32; [`seeded`] with the label gives first what the client's
-/// preparation and keys take and then what the query takes. The table is what the server answers from.
+/// A vector has the scheme's literal (`params`), the `index` of a record and an `rng_label`. The records are [`bytes`];
+/// [`seeded`] with the label gives first what the client's
+/// preparation and keys take and then what the query takes. The table is what the server answers from. The hint, if there is
+/// one, is compared too.
 pub fn known_answers(entry: &SchemeEntry, file: &str) {
     let file: Value = serde_json::from_str(file).expect("a file of vectors is JSON");
     assert_eq!(file["scheme"], entry.id.0);
@@ -97,8 +103,7 @@ fn computed_hints(entry: &SchemeEntry, vector: &Value) -> (String, Vec<(&'static
 
 /// The records of all vectors, and their image.
 fn table(entry: &SchemeEntry, params: &[u8], report: &ParamsReport) -> (Vec<u8>, MemoryImage) {
-    let byte = |i: u32| (i.wrapping_mul(2654435761) >> 24) as u8;
-    let records: Vec<u8> = (0..(report.records * report.record_bytes) as u32).map(byte).collect();
+    let records = bytes((report.records * report.record_bytes) as usize);
     let sink = MemorySink::new();
     let rows = MemoryRows::new(report.record_bytes as usize, records.clone());
     (entry.server.encode)(params, &rows, &sink).expect("encoding in memory");
@@ -133,13 +138,16 @@ fn computed(entry: &SchemeEntry, vector: &Value) -> Value {
     let (queries, ticket) = client.query(RecordIndex(index), rng).expect("a query within bounds");
     let [query] = queries.as_slice() else { panic!("one server, one query") };
     let answer = server.answer_many(&[(&session, query.as_slice())]).remove(0).expect("an answer");
-    let expect = json!({
+    let mut expect = json!({
         "params_digest": report.digest.to_string(),
         "table": table,
         "keys": part(&keys),
         "query": part(query),
         "answer": part(&answer),
     });
+    if let Some(hint) = image.artifact(Artifact::Hint) {
+        expect["hint"] = part(hint);
+    }
     let record = client.recover(ticket, &[answer]).expect("an honest answer is read");
     assert!(record.bytes() == &records[index as usize * record_bytes..][..record_bytes]);
     expect

@@ -50,6 +50,11 @@ impl Sizes {
         }
     }
 
+    /// How many queries one ask has room for.
+    pub fn room(costs: &Costs, lookups: usize) -> usize {
+        usize::from(Sizes::new(costs, lookups).max_queries)
+    }
+
     /// Bytes of an ask of `count` queries.
     pub fn ask_bytes(&self, count: u16) -> u64 {
         self.query_bytes.saturating_mul(u64::from(count)).saturating_add(ask::HEAD_BYTES as u64)

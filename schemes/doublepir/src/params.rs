@@ -1,11 +1,12 @@
 //! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_prg::PublicSeed;
+use sotto_silent::limits::{field, reliable, within};
 use sotto_silent::lwe::bound::{LEAST_ANSWER_BITS, QUERY_BITS};
 use sotto_silent::lwe::ring::{self, LOG2_Q, N, PUBLIC_SEED, SET, SIGMA};
+use sotto_silent::message::packed_bytes;
 use sotto_silent::second::bound::{self, Words};
 use sotto_silent::second::{Cut, FRESH_BITS, HINT_BITS};
 use std::ops::RangeInclusive;
@@ -58,7 +59,7 @@ impl ParamsLiteral {
     /// Bytes of a query: both vectors.
     pub fn query_bytes(&self) -> u64 {
         let [first, second] = self.query_bits;
-        packed(self.cut().columns(), first) + packed(self.blocks, second)
+        packed_bytes(self.cut().columns(), first) + packed_bytes(self.blocks, second)
     }
 
     /// Words of an answer: of the second matrix, and of the fresh rows.
@@ -73,7 +74,8 @@ impl ParamsLiteral {
 
     /// Bytes of an answer: its words, and the masks of the fresh rows.
     pub fn answer_bytes(&self) -> u64 {
-        packed(self.answer_words(), self.answer_bits) + packed(self.fresh_rows() * N as u64, self.mask_bits)
+        packed_bytes(self.answer_words(), self.answer_bits)
+            + packed_bytes(self.fresh_rows() * N as u64, self.mask_bits)
     }
 
     /// Bound on log2 of the probability that a byte of a record comes out wrong: of what a record is read from, in either pass.
@@ -101,11 +103,6 @@ impl ParamsLiteral {
         let transforms = self.fresh_rows() * (self.blocks.div_ceil(N as u64) + 1);
         bytes * work::READ_BYTE + transforms * TRANSFORM_OPS
     }
-}
-
-/// Bytes that hold `words` words of `bits` bits.
-fn packed(words: u64, bits: u8) -> u64 {
-    (words * u64::from(bits)).div_ceil(8)
 }
 
 /// Checked parameters.
@@ -159,10 +156,8 @@ impl sotto_core::Params for Params {
         within("answer_bits", literal.answer_bits, LEAST_ANSWER_BITS..=second)?;
         within("mask_bits", literal.mask_bits, MASK_BITS)?;
         let security = ring::security()?;
-        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
-        if failure_log2 > f64::from(required) {
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
+        let failure_log2 = literal.failure_log2();
+        reliable(failure_log2)?;
         Ok(Params { literal, security, failure_log2 })
     }
 
@@ -214,12 +209,4 @@ pub(crate) fn costs(literal: &ParamsLiteral) -> Costs {
         resident_bytes: resident + literal.hint_bytes(),
         ..Costs::default()
     }
-}
-
-fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
-    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
 }

@@ -3,11 +3,11 @@
 use crate::bound;
 use crate::linpir::{self, BLOCK_ROWS, PLAIN, RINGS};
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_lattice::bgv::{Pow2, Rns};
 use sotto_math::matrix::PanelLayout;
 use sotto_prg::PublicSeed;
+use sotto_silent::limits::{field, in_range, reliable};
 use sotto_silent::lwe::dense::HINTLESS;
 
 /// Most bytes in a record: the diagonals of as many rows are 56 GB.
@@ -149,10 +149,7 @@ impl sotto_core::Params for Params {
         let security = if words.bits < secret.bits { words } else { secret };
         let ParamsLiteral { record_bytes, records, block_rows, .. } = literal;
         let failure_log2 = bound::record_failure_log2(&rings, record_bytes, records, block_rows);
-        let required = REQUIRED_FAILURE_LOG2;
-        if failure_log2 > f64::from(required) {
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
+        reliable(failure_log2)?;
         Ok(Params { literal, rings, l, m, security, failure_log2 })
     }
 
@@ -193,17 +190,6 @@ impl sotto_core::Params for Params {
             ],
         }
     }
-}
-
-fn in_range(name: &'static str, value: u64, most: u64) -> Result<usize> {
-    usize::try_from(value)
-        .ok()
-        .filter(|_| (1..=most).contains(&value))
-        .ok_or_else(|| field(name, format!("must lie in 1..={most}")))
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
 }
 
 #[cfg(test)]

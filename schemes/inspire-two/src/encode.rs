@@ -128,10 +128,11 @@ impl<'a> Layers<'a> {
         let (rows, columns): (Vec<_>, Vec<_>) = packed.into_iter().unzip();
         self.weighing.write(blocks.start, &rows, (out, Section::Resident, weights))?;
         let layout = self.params.literal().masks();
-        let byte = |row: usize, col: usize| {
-            columns.get(col - blocks.start).and_then(|column| column.get(row)).copied().unwrap_or(0)
+        let fill = |row: usize, bytes: &mut [u8]| {
+            let of_column = |column: &Vec<u8>| column.get(row).copied().unwrap_or(0);
+            bytes.iter_mut().zip(&columns).for_each(|(byte, column)| *byte = of_column(column));
         };
-        write_part(layout, (out, Section::Resident, masks), 0..layout.rows(), blocks.clone(), byte)
+        write_part(layout, (out, Section::Resident, masks), 0..layout.rows(), blocks.clone(), fill)
     }
 
     /// The weights that pack all masks.

@@ -16,6 +16,7 @@ use sotto_hints::stream::prepare::longer;
 use sotto_hints::stream::prf::{Blocks, lane};
 use sotto_hints::stream::request::Room;
 use sotto_hints::stream::{Answer, Asked, Family, Hint, Hints, LIVE, Learnt, OWED, Pass, Place, Plan, Prf};
+use std::hint::black_box;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Sets with a row of each partition.
@@ -187,7 +188,8 @@ impl Family for Whole {
             hint.mark &= !WAITING;
         }
         // Below 2^24. A row that was asked for before is kept already: there is no query NEVER.
-        let (number, again) = (asked.number as u32, 1 ^ equal(before, NEVER));
+        // The black box keeps what is picked from becoming a branch.
+        let (number, again) = (asked.number as u32, black_box(1 ^ equal(before, NEVER)));
         client.own.put(pick(again, NEVER, number), place, row);
         pick(again, before, number)
     }

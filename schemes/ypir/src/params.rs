@@ -1,12 +1,11 @@
 //! Parameters: how the table lies in two matrices, and the bits of everything that is sent.
 
 use serde::{Deserialize, Serialize};
-use sotto_core::params::REQUIRED_FAILURE_LOG2;
-use sotto_core::{Costs, ParamsDigest, ParamsError, ParamsReport, Result, Security, Shape, work};
+use sotto_core::{Costs, ParamsDigest, ParamsReport, Result, Security, Shape, work};
 use sotto_prg::PublicSeed;
 use sotto_silent::groups::Groups;
 use sotto_silent::lattice::{self, N, P_LOG2, PACKED_OPS, Q_BITS};
-use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS};
+use sotto_silent::limits::{KEY_BITS, MASK_BITS, QUERY_BITS, field, reliable, within};
 use sotto_silent::lwe::ring;
 use sotto_silent::message::packed_bytes;
 use sotto_silent::plain::Plain;
@@ -14,7 +13,6 @@ use sotto_silent::second::bound::{Words, failure_log2, variances_and_margin};
 use sotto_silent::second::{Cut, FRESH_BITS, HINT_BITS};
 use sotto_silent::vector::{Bits, KEY_BODIES, KEYS_OPS, WORD_OPS};
 use sotto_silent::{bound, lwe};
-use std::ops::RangeInclusive;
 
 /// The names of the sets of both passes.
 pub const SETS: [&str; 2] = [ring::SET, lattice::SET];
@@ -75,7 +73,7 @@ impl ParamsLiteral {
     /// Bytes of a query: both vectors, and the keys of the second.
     pub fn query_bytes(&self) -> u64 {
         let [first, second] = self.query_bits;
-        packed(self.cut().columns(), first)
+        packed_bytes(self.cut().columns(), first)
             + packed_bytes(self.blocks, second)
             + KEY_BODIES as u64 * packed_bytes(N as u64, self.key_bits)
     }
@@ -83,10 +81,10 @@ impl ParamsLiteral {
     /// Bytes of an answer: for each group a mask and the coefficients that are in use, for each fresh word a mask and one more.
     pub fn answer_bytes(&self) -> u64 {
         let [mask, body] = self.answer_bits;
-        let masks = (self.groups() + self.record_bytes) * packed(N as u64, mask);
+        let masks = (self.groups() + self.record_bytes) * packed_bytes(N as u64, mask);
         let last = self.numbers() - (self.groups() - 1) * N as u64;
-        let bodies = (self.groups() - 1) * packed(N as u64, body) + packed(last, body);
-        masks + bodies + self.record_bytes * packed(1, body)
+        let bodies = (self.groups() - 1) * packed_bytes(N as u64, body) + packed_bytes(last, body);
+        masks + bodies + self.record_bytes * packed_bytes(1, body)
     }
 
     /// Those numbers, as they are packed.
@@ -120,11 +118,6 @@ impl ParamsLiteral {
         let transforms = self.record_bytes * (self.blocks.div_ceil(N as u64) + 1);
         read * work::READ_BYTE + self.groups() * N as u64 * PACKED_OPS + transforms * TRANSFORM_OPS
     }
-}
-
-/// Bytes that hold `words` words of `bits` bits.
-fn packed(words: u64, bits: u8) -> u64 {
-    (words * u64::from(bits)).div_ceil(8)
 }
 
 /// Checked parameters.
@@ -190,10 +183,8 @@ impl sotto_core::Params for Params {
         within("answer_bits", body, *MASK_BITS.start()..=mask)?;
         let (first, second) = (ring::security()?, lattice::security()?);
         let security = if first.bits <= second.bits { first } else { second };
-        let (failure_log2, required) = (literal.failure_log2(), REQUIRED_FAILURE_LOG2);
-        if failure_log2 > f64::from(required) {
-            return Err(ParamsError::Unreliable { log2: failure_log2, required }.into());
-        }
+        let failure_log2 = literal.failure_log2();
+        reliable(failure_log2)?;
         Ok(Params { literal, security, failure_log2 })
     }
 
@@ -249,12 +240,4 @@ pub(crate) fn costs(literal: &ParamsLiteral) -> Costs {
         resident_bytes: cut.first_bytes() + cut.second_bytes() + literal.weight_bytes(),
         ..Costs::default()
     }
-}
-
-fn within(name: &'static str, value: u8, range: RangeInclusive<u8>) -> Result<()> {
-    if range.contains(&value) { Ok(()) } else { Err(field(name, format!("must lie in {range:?}"))) }
-}
-
-fn field(field: &'static str, why: String) -> sotto_core::Error {
-    ParamsError::Field { field, why }.into()
 }

@@ -33,10 +33,12 @@ const TABLE: &[Line] = &[
 ];
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
-const OFF_THE_FLOORS: &[&str] = &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup"];
+const OFF_THE_FLOORS: &[&str] =
+    &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors"];
 
 /// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
-const UNSAFE: &[(&str, &str)] = &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs")];
+const UNSAFE: &[(&str, &str)] =
+    &[("sotto-math", "src/simd"), ("sotto-db", "src/image/map.rs"), ("sotto-native", "src/abi")];
 
 /// Who lists every scheme. The conformance suite, the server, the command, benches and fuzz targets read its list.
 const REGISTRY: &str = "sotto-registry";

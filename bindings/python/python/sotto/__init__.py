@@ -24,6 +24,7 @@ from ._errors import (
     UnreadableError,
 )
 from ._join import ajoin, join, register_duckdb
+from ._self_test import Replayed, self_test
 from ._serve import Server, serve
 from ._sotto import Column, Cost
 from ._table import Table
@@ -37,6 +38,7 @@ __all__ = [
     "NetworkError",
     "ParamsError",
     "PeerError",
+    "Replayed",
     "RowError",
     "Server",
     "StorageError",
@@ -50,5 +52,6 @@ __all__ = [
     "encode",
     "join",
     "register_duckdb",
+    "self_test",
     "serve",
 ]

@@ -23,6 +23,7 @@ def connect(
     table: str,
     pin: str | None = None,
     *,
+    snapshot: str | None = None,
     batch: int = BATCH,
     cache: Path | None = None,
     state: Path | None = None,
@@ -43,6 +44,8 @@ def connect(
     `url`: the server's address; those of all servers, in the order of their roles, for a scheme of several.
     `pin`: the publisher's key, as `sotto encode` prints it. Without it the first key seen is believed, and with a `cache` no other
         afterwards.
+    `snapshot`: the only epoch that is asked, by the digest of its catalog (`Table.snapshot`, `sotto inspect`): any other is refused, and
+        the table never moves on by itself.
     `batch`: what `get_many` fills its rounds up to.
     `cache`: a folder that keeps hints and keys from run to run. Without it each opening fetches them anew.
     `state`: a folder for hints that are used up by asking, which must not be copied; `in_memory`: they are lost with the process.
@@ -68,6 +71,7 @@ async def aconnect(
     table: str,
     pin: str | None = None,
     *,
+    snapshot: str | None = None,
     batch: int = BATCH,
     cache: Path | None = None,
     state: Path | None = None,
@@ -107,6 +111,7 @@ _PATHS = ("cache", "state", "trust_root", "key_file", "anchor")
 _OPTIONS = (
     *_PATHS,
     "pin",
+    "snapshot",
     "in_memory",
     "verified",
     "fresh_keys",

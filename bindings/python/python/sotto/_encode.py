@@ -58,6 +58,7 @@ def encode(
     encoding: str | None = None,
     row_bytes: int | None = None,
     room: int = 0,
+    batch: int | None = None,
     scheme: str = "simplepir",
     lookups: int = 1000,
     goal: str | None = None,
@@ -81,6 +82,7 @@ def encode(
     `header`: whether the first line of a CSV file names its columns; it does if one is asked for by name.
     `encoding`: how values of a file are written: text, hex, base64, u8, u16, u32, u64, raw.
     `row_bytes`: the longest value there may be; `room`: how many more rows or keys updates may add.
+    `batch`: makes a stack of several tables, one round of which brings up to so many rows, or the values of so many keys (up to 256).
     `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
     `verified`: whether rows prove themselves; `None` if that adds at most a tenth.
     `again`: makes the next epoch of the table that is there.
@@ -101,6 +103,7 @@ def encode(
         "encoding": encoding or "text",
         "row_bytes": row_bytes,
         "room": room,
+        "batch": batch,
         "scheme": scheme,
         "lookups": lookups,
         "goal": goal,
@@ -123,18 +126,7 @@ def encode(
 
 def _encode(input: str, out: AnyPath, options: dict[str, Any]) -> Encoded:
     pin, told = _sotto.encode(input, str(out), options)
-    told = json.loads(told)
-    return Encoded(
-        dir=out,
-        pin=pin,
-        epoch=told["epoch"],
-        rows=told["rows"],
-        row_bytes=told["row_bytes"],
-        once_bytes=told["artifact_bytes"],
-        security_bits=told["security_bits"],
-        failure_log2=told["failure_log2"],
-        seconds=told["encode_seconds"] + told["seal_seconds"],
-    )
+    return Encoded(dir=out, pin=pin, **json.loads(told))
 
 
 def _written(data: object, file: AnyPath, options: dict[str, Any]) -> dict[str, Any]:

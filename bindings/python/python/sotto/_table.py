@@ -145,8 +145,13 @@ class Table:
 
     @property
     def epoch(self) -> int:
-        """Which snapshot of it is asked."""
+        """Which epoch of it is asked."""
         return self.about.epoch
+
+    @property
+    def snapshot(self) -> str:
+        """The digest of that epoch's catalog: what `connect(snapshot=...)` takes."""
+        return self.about.snapshot
 
     @property
     def key_form(self) -> str | None:

@@ -24,6 +24,7 @@ pub fn shipped() -> &'static [Shipped] {
         "quick",
         "scan-1gib",
         "all-schemes",
+        "choosing",
         "rows-256b",
         "rows-256b-large",
         "single-bits",

@@ -236,6 +236,7 @@ impl Bars {
         let unit = match at.unit {
             sotto_db::Unit::Bytes => Unit::Bytes,
             sotto_db::Unit::Rows => Unit::Count("rows"),
+            sotto_db::Unit::Tables => Unit::Count("tables"),
             _ => Unit::Share,
         };
         match table {

@@ -14,6 +14,7 @@ mod part;
 mod stream;
 mod wanted;
 
+use super::promise;
 use super::remote::{Opened, Remote};
 use super::state::{self, Events};
 use crate::blame;
@@ -207,6 +208,7 @@ fn facts(table: &Table, last: &LookupStats) -> String {
     });
     let mut facts = vec![
         ("table", format!("{}, epoch {}", table.catalog().table, last.epoch)),
+        ("snapshot", promise::snapshot(table.catalog().digest())),
         ("signed by", table.session().public_key().to_string()),
         ("trusted as", trust(table.trust()).to_owned()),
         ("verified", verified(table).to_owned()),
@@ -245,6 +247,7 @@ fn report(servers: &[String], table: &Table, last: &LookupStats, answers: &[Answ
     json!({
         "table": table.catalog().table,
         "epoch": last.epoch,
+        "snapshot": promise::snapshot(table.catalog().digest()),
         "public_key": table.session().public_key().to_string(),
         "trust": match table.trust() {
             Trust::Pinned => "pinned",

@@ -10,6 +10,7 @@
 //! | [`update`] | changes to the next epoch |
 //! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
+//! | [`self_test`] | recorded lookups, replayed |
 //! | [`mod@bench`] | measurements |
 //! | [`log`] | the log of a publisher's catalogs, and witnesses |
 //! | [`tree`] | proofs from transparency logs |
@@ -37,6 +38,7 @@ mod openly;
 pub(crate) mod prepare;
 mod promise;
 mod remote;
+pub(crate) mod self_test;
 pub(crate) mod serve;
 mod signal;
 mod state;

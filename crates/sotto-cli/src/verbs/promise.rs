@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Result};
 use crate::screen::{grid, units};
 use serde_json::Value;
-use sotto_catalog::{Catalog, KeyKind, RowForm, TableKind, ValueKind};
+use sotto_catalog::{Catalog, CatalogError, Hex32, KeyKind, RowForm, TableKind, ValueKind};
 use sotto_db::inspect::SchemeInfo;
 use sotto_layers::Keyword;
 use sotto_layers::keyword::Values;
@@ -61,8 +61,14 @@ pub(super) fn lines(
     if let Some(expires) = catalog.expires {
         lines.push(("good until", until(expires)));
     }
+    lines.push(("snapshot", snapshot(catalog.digest())));
     lines.push(("public key", public_key.to_owned()));
     lines
+}
+
+/// What `--snapshot` takes: a digest of a catalog or of a stack.
+pub(super) fn snapshot(digest: std::result::Result<Hex32, CatalogError>) -> String {
+    digest.map_or_else(|error| format!("none: {error}"), |digest| digest.to_string())
 }
 
 /// How long something is good, seen from now.

@@ -4,7 +4,7 @@ use super::state::{self, Events};
 use crate::blame;
 use crate::failure::{Failure, Result};
 use crate::screen::bars::{Bars, Unit};
-use sotto_catalog::{PublicKey, TableName};
+use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_client::stack::Batch;
 use sotto_client::table::{Builder, Progress, Stage};
 use sotto_client::{ClientError, Stack, Table, WitnessKey};
@@ -26,6 +26,9 @@ pub(crate) struct Remote {
     /// Accept a table signed by this key only (`sotto encode` printed it)
     #[arg(long, value_name = "sotto-pk:...")]
     pin: Option<PublicKey>,
+    /// Accept this snapshot of the table only, one epoch with all that is in it (`sotto inspect` prints its digest)
+    #[arg(long, value_name = "DIGEST")]
+    snapshot: Option<Hex32>,
     /// Accept only what is in its publisher's log, and was cosigned by this witness; several: by all of them
     #[arg(long = "witness", value_name = "NAME+ID+BASE64")]
     witnesses: Vec<WitnessKey>,
@@ -125,6 +128,9 @@ macro_rules! opened {
         let mut builder = $builder.timeout(Duration::from_secs($remote.timeout));
         if let Some(key) = $remote.pin {
             builder = builder.pin(key);
+        }
+        if let Some(digest) = $remote.snapshot {
+            builder = builder.snapshot(digest);
         }
         for witness in &$remote.witnesses {
             builder = builder.witness(witness.clone());

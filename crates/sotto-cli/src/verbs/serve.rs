@@ -142,6 +142,9 @@ pub(crate) struct Serve {
     /// written into on this machine are served without being named
     #[arg(long = "catalog-log", value_name = "DIR")]
     catalog_logs: Vec<PathBuf>,
+    /// A folder of files for browsers, served at / beside the tables: a page that asks them (`make page` makes one)
+    #[arg(long, value_name = "DIR")]
+    page: Option<PathBuf>,
     /// Where answers are made from: the mapped file (map), a copy on huge pages (copy), or a copy where the file's pages
     /// are small and it fits (auto) [default: auto]
     #[arg(long, value_name = "WHERE", value_parser = residency)]
@@ -187,6 +190,9 @@ impl Serve {
             ))?;
         }
         screen.say(format!("serving on {public}, health and metrics on {admin}; Ctrl-C ends it"))?;
+        if config.page.is_some() {
+            screen.say(format!("a page for browsers: {public}/"))?;
+        }
         if let Some(own) = &running.own {
             screen.say(certificate(own))?;
         }
@@ -238,6 +244,7 @@ impl Serve {
             config.self_signed = Some(names.map(str::to_owned).collect());
             config.tls = None;
         }
+        config.page = self.page.clone().or(config.page);
         config.trust_images |= self.trust_image;
         config.residency = self.residency.unwrap_or(config.residency);
         config.max_copies_mib = self.max_copies_mib.unwrap_or(config.max_copies_mib);

@@ -1,4 +1,5 @@
-//! Every command of the README and of the guide, run as it stands there: one shell for each document, from top to bottom.
+//! Every command of the README, of the guides and of the cookbook, run as it stands there: one shell for each page, from top to
+//! bottom.
 //!
 //! Blocks marked `sh` are commands. Blocks marked `console` are commands after a dollar sign, and what they print. Ports are
 //! replaced by free ones, so that tests may run side by side, and each server is waited for. What builds this program (`make`,
@@ -117,7 +118,7 @@ fn runs(document: &str) {
     assert!(!commands.is_empty(), "{document} has no commands");
     let folder = Folder::new();
     // A reader is in the repository's folder, and what is made goes elsewhere.
-    for name in ["data", "bench", "crates"] {
+    for name in ["data", "bench", "crates", "spec"] {
         std::os::unix::fs::symlink(root().join(name), folder.at(name)).unwrap();
     }
     let home = folder.at("home");
@@ -161,12 +162,42 @@ fn runs(document: &str) {
     }
 }
 
-#[test]
-fn the_commands_of_the_readme_work() {
-    runs("README.md");
+/// A test for each page, so that they run side by side.
+macro_rules! pages {
+    ($($name:ident: $page:literal,)*) => {
+        const PAGES: &[&str] = &[$($page),*];
+        $(
+            #[test]
+            fn $name() {
+                runs($page);
+            }
+        )*
+    };
+}
+
+pages! {
+    the_readme: "README.md",
+    operators: "docs/operators.md",
+    developers: "docs/developers.md",
+    researchers: "docs/researchers.md",
+    passwords: "docs/cookbook/passwords.md",
+    blocklist: "docs/cookbook/blocklist.md",
+    callers: "docs/cookbook/callers.md",
+    certificates: "docs/cookbook/certificates.md",
+    places: "docs/cookbook/places.md",
+    wallets: "docs/cookbook/wallets.md",
 }
 
 #[test]
-fn the_commands_of_the_guide_work() {
-    runs("docs/guide.md");
+fn no_page_with_commands_is_left_out() {
+    for folder in ["docs", "docs/cookbook"] {
+        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let page = format!("{folder}/{name}");
+            if name.ends_with(".md") && !PAGES.contains(&page.as_str()) {
+                let text = std::fs::read_to_string(root().join(&page)).unwrap();
+                assert!(session(&text).0.is_empty(), "{page} has commands that no test runs");
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! | [`batch`] | several rows, or values of several keys, in one round |
 //! | [`changes`] | which columns a file of changes means, what is said before, and that what was encoded comes back |
 //! | [`codes`] | each exit code, and that errors are JSON where asked for |
-//! | [`documents`] | every command of the README and of the guide, as it stands there |
+//! | [`documents`] | every command of the README, the guides and the cookbook, as it stands there |
 //! | [`first_lookup`] | the example of the README, from Rust |
 //! | [`faults`] | killed encoders and servers, a taken port, a full disk |
 //! | [`helped`] | two servers and kept hints: killed on either side, one ahead of the other |
@@ -21,6 +21,7 @@
 //! | [`tree`] | proofs from a transparency log, built, served and grown |
 //! | [`two`] | a table of two servers, each a process of its own |
 //! | [`variants`] | every variant of a scheme over HTTP; large rows as a stream |
+//! | [`vectors`] | recorded lookups, replayed |
 //! | [`verify`] | proofs and copies of logs, checked without a server |
 //! | [`witnessed`] | catalogs in the open: a log, a witness, and publishers who lie |
 
@@ -51,5 +52,6 @@ mod tour;
 mod tree;
 mod two;
 mod variants;
+mod vectors;
 mod verify;
 mod witnessed;

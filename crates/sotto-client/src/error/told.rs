@@ -22,6 +22,7 @@ impl ClientError {
             ClientError::Discarded { .. } => "discarded",
             ClientError::Rollback { .. } => "rollback",
             ClientError::TwoCatalogs { .. } => "two-catalogs",
+            ClientError::OtherSnapshot { .. } => "other-snapshot",
             ClientError::Expired { .. } => "expired",
             ClientError::Witness(error) => error.code(),
             ClientError::WrongTable { .. } => "wrong-table",
@@ -88,6 +89,10 @@ impl ClientError {
             ClientError::TwoCatalogs { .. } => {
                 "the publisher shows different tables to different people, or somebody else has its key: do not trust it, and \
                  show both catalogs to others. If the table was made anew on purpose, delete what the cache remembers of it"
+            }
+            ClientError::OtherSnapshot { .. } => {
+                "the server has moved on, is behind, or shows you another table than the one you know: ask its operator; to go \
+                 on with another snapshot, name it, with a digest from somebody you trust"
             }
             ClientError::Expired { .. } => {
                 "somebody keeps an old table alive, or its publisher is late, or this machine's clock is wrong: check the clock, \

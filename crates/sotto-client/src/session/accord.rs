@@ -44,8 +44,13 @@ impl Agreed {
     /// [`ClientError`] for whatever is wrong with it; [`ClientError::Servers`].
     pub(super) fn new(body: &[u8], config: &Config, key: Option<PublicKey>) -> Result<Self> {
         let pin = key.or(config.pin);
-        let (catalog, key, trust) =
-            trust::judge(body, &config.table, pin.as_ref(), config.remembered.as_ref())?;
+        let (catalog, key, trust) = trust::judge(
+            body,
+            &config.table,
+            pin.as_ref(),
+            config.snapshot.as_ref(),
+            config.remembered.as_ref(),
+        )?;
         let scheme = (config.resolve)(&catalog.scheme)
             .ok_or_else(|| ClientError::UnknownScheme { id: catalog.scheme.clone() })?;
         if scheme.servers != usize::from(config.servers) {

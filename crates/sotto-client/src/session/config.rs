@@ -3,7 +3,7 @@
 use super::registered::Registered;
 use super::trust::Remembered;
 use super::witness::{Logs, Witnesses};
-use sotto_catalog::{PublicKey, TableName};
+use sotto_catalog::{Hex32, PublicKey, TableName};
 use sotto_core::SchemeEntry;
 
 /// A table to open.
@@ -13,6 +13,8 @@ pub struct Config {
     pub table: TableName,
     /// The publisher's key, if the caller knows it.
     pub pin: Option<PublicKey>,
+    /// The digest of the only catalog that is taken ([`sotto_catalog::Catalog::digest`]): no other epoch is followed.
+    pub snapshot: Option<Hex32>,
     /// What an earlier session learnt.
     pub remembered: Option<Remembered>,
     /// Keys that an earlier session registered ([`super::Session::keys`]), to go on with if they fit the table.
@@ -39,6 +41,7 @@ impl Config {
         Config {
             table,
             pin: None,
+            snapshot: None,
             remembered: None,
             registered: None,
             servers: 1,

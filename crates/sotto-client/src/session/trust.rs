@@ -34,6 +34,7 @@ pub(super) fn judge(
     bytes: &[u8],
     table: &TableName,
     pin: Option<&PublicKey>,
+    snapshot: Option<&Hex32>,
     remembered: Option<&Remembered>,
 ) -> Result<(Catalog, PublicKey, Trust)> {
     let signed = SignedCatalog::parse(bytes)?;
@@ -48,7 +49,9 @@ pub(super) fn judge(
         return Err(ClientError::WrongTable { asked: table.clone(), found: catalog.table });
     }
     let key = signed.public_key();
-    if let Some(seen) = remembered.filter(|r| r.key == key && catalog.epoch < r.epoch) {
+    // Whoever names a snapshot by its digest may mean one before the newest.
+    let is_meant = snapshot.is_some_and(|meant| catalog.digest().is_ok_and(|digest| digest == *meant));
+    if let Some(seen) = remembered.filter(|r| r.key == key && catalog.epoch < r.epoch && !is_meant) {
         return Err(ClientError::Rollback { seen: seen.epoch, offered: catalog.epoch });
     }
     if let Some(Remembered { epoch, catalog: Some(seen), .. }) = remembered.filter(|seen| seen.key == key)

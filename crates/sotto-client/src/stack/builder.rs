@@ -12,7 +12,7 @@ use crate::table::vetted::{self, Asked, now};
 use crate::table::{Builder, Event, Table};
 use crate::transport::{Request, Response, Transport};
 use crate::{ClientError, Result};
-use sotto_catalog::{CatalogError, PublicKey, SignedStack, Stack as Document, TableName};
+use sotto_catalog::{CatalogError, Hex32, PublicKey, SignedStack, Stack as Document, TableName};
 use sotto_core::{Epoch, Error, Misuse, PeerMisbehaved};
 use sotto_tlog::{LogEntry, WitnessKey};
 use sotto_wire::routes;
@@ -67,6 +67,7 @@ pub struct StackBuilder {
     to: To,
     name: String,
     pin: Option<PublicKey>,
+    snapshot: Option<Hex32>,
     asked: Asked,
     logs: Logs,
     cache_dir: Option<PathBuf>,
@@ -96,6 +97,7 @@ impl StackBuilder {
             to,
             name,
             pin: None,
+            snapshot: None,
             asked: Asked::default(),
             logs: Logs::default(),
             cache_dir: None,
@@ -110,6 +112,13 @@ impl StackBuilder {
     /// a cache, no other afterwards. The tables must be signed by the same key as the stack.
     pub fn pin(mut self, key: PublicKey) -> Self {
         self.pin = Some(key);
+        self
+    }
+
+    /// Takes only the stack with this digest ([`Document::digest`]), and its tables as that names them: see
+    /// [`Builder::snapshot`].
+    pub fn snapshot(mut self, digest: Hex32) -> Self {
+        self.snapshot = Some(digest);
         self
     }
 
@@ -168,7 +177,9 @@ impl StackBuilder {
         let remembered = self.remembered()?;
         let known = remembered.filter(|_| self.pin.is_none()).map(|seen| seen.key);
         let Fetched { document, key, signed } = self.fetch(known)?;
-        if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch < seen.epoch) {
+        // Whoever names a snapshot by its digest may mean one before the newest.
+        let older = |seen: &Remembered| seen.key == key && document.epoch < seen.epoch;
+        if let Some(seen) = remembered.filter(older).filter(|_| self.snapshot.is_none()) {
             return Err(ClientError::Rollback { seen: seen.epoch, offered: document.epoch });
         }
         if let Some(seen) = remembered.filter(|seen| seen.key == key && document.epoch == seen.epoch)
@@ -186,6 +197,9 @@ impl StackBuilder {
         let mut tables = Vec::new();
         for shard in &document.shards {
             let mut builder = self.to.table(shard.table.as_str())?.pin(key).patience(self.patience);
+            if self.snapshot.is_some() {
+                builder = builder.snapshot(shard.catalog);
+            }
             if let Some(dir) = &self.cache_dir {
                 builder = builder.cache_dir(dir);
             }
@@ -205,6 +219,12 @@ impl StackBuilder {
         let document = signed.verify(key.or(self.pin).as_ref())?;
         if document.stack != name {
             return Err(ClientError::WrongTable { asked: name, found: document.stack });
+        }
+        if let Some(wanted) = self.snapshot {
+            let found = document.digest()?;
+            if found != wanted {
+                return Err(ClientError::other_snapshot(&name, document.epoch, found, wanted));
+            }
         }
         Ok(Fetched { document, key: signed.public_key(), signed: bytes })
     }
@@ -299,11 +319,14 @@ impl StackBuilder {
         let (found, trust) = (*key, *trust);
         let Some(dir) = &self.cache_dir else { return Ok(()) };
         let cache = Cache::open(dir)?;
-        if let Some(before) = cache.known(&self.origin, &self.known_as())?.filter(|_| trust != Trust::Pinned)
-        {
+        if let Some(before) = cache.known(&self.origin, &self.known_as())? {
             let pinned = before.key()?;
-            if pinned != found {
+            if pinned != found && trust != Trust::Pinned {
                 return Err(CatalogError::WrongKey { pinned, found }.into());
+            }
+            // A snapshot from before the newest epoch that was seen.
+            if pinned == found && before.epoch > document.epoch {
+                return Ok(());
             }
         }
         cache.remember(&Known {

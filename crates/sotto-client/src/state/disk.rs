@@ -80,7 +80,7 @@ impl Disk for Folder {
         let mut out = BufWriter::with_capacity(1 << 20, files::open_private(&aside, true)?);
         fill(&mut out)?;
         out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-        files::rename(&aside, &self.path.join(name))?;
+        files::rename(&aside, self.path.join(name))?;
         Ok(files::sync_names(&self.path)?)
     }
 

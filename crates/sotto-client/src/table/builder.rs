@@ -20,7 +20,7 @@ use crate::session::Config;
 use crate::session::durable::RowCheck;
 use crate::transport::Transport;
 use crate::{ClientError, Result};
-use sotto_catalog::PublicKey;
+use sotto_catalog::{Hex32, PublicKey};
 use sotto_core::SchemeEntry;
 use sotto_tlog::WitnessKey;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,7 @@ pub struct Builder {
     to: To,
     table: String,
     pin: Option<PublicKey>,
+    snapshot: Option<Hex32>,
     asked: Asked,
     cache_dir: Option<PathBuf>,
     key_file: Option<PathBuf>,
@@ -82,6 +83,7 @@ impl Builder {
             to,
             table: table.to_owned(),
             pin: None,
+            snapshot: None,
             asked: Asked::default(),
             cache_dir: None,
             key_file: None,
@@ -107,6 +109,14 @@ impl Builder {
     /// other afterwards.
     pub fn pin(mut self, key: PublicKey) -> Self {
         self.pin = Some(key);
+        self
+    }
+
+    /// Takes only the catalog with this digest ([`sotto_catalog::Catalog::digest`]), which names one epoch with all that is in
+    /// it. Any other is [`ClientError::OtherSnapshot`], before a query leaves. Once the server answers about this epoch no more,
+    /// lookups are that error too: the table never moves on by itself.
+    pub fn snapshot(mut self, digest: Hex32) -> Self {
+        self.snapshot = Some(digest);
         self
     }
 
@@ -288,6 +298,7 @@ impl Builder {
     pub fn open(self) -> Result<Table> {
         let mut config = Config::new(self.table.parse()?);
         config.pin = self.pin;
+        config.snapshot = self.snapshot;
         config.witnesses = self.asked.witnesses();
         config.resolve = self.resolve;
         config.in_memory = self.in_memory;

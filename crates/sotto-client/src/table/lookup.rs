@@ -13,7 +13,7 @@ use std::time::Duration;
 use web_time::Instant;
 
 /// How much of a query [`LookupStats::seen`] shows.
-const SEEN_BYTES: usize = 16;
+const SEEN_BYTES: usize = 2048;
 
 /// What a lookup is of.
 #[derive(Clone, Copy)]

@@ -22,6 +22,7 @@ mod rows;
 mod server;
 mod shape;
 mod silence;
+mod snapshot;
 mod stack;
 mod steps;
 mod streams;

@@ -1,7 +1,7 @@
 //! A layer over tables, end to end: proofs of a log that grows, by colour and by tile, over HTTP.
 
 use sotto_catalog::stack::{FORMAT, File, Shard};
-use sotto_catalog::{Layer as LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
+use sotto_catalog::{Hex32, Layer as LayerEntry, Stack as Document, TableKind, TableName, ValueKind};
 use sotto_client::transport::http::{Http, Settings};
 use sotto_client::transport::{Request, Transport as _};
 use sotto_client::{ClientError, Stack};
@@ -149,6 +149,9 @@ fn a_log_that_grows_is_proved_by_colour() {
     publish(&dir, 1, "colour/1", write_tables(&dir, tables), &files);
     let running = serve(folder.path());
     let mut stack = Stack::connect(&format!("http://{}", running.public), "log").open().unwrap();
+    let at = Stack::connect(&format!("http://{}", running.public), "log")
+        .snapshot(stack.document().digest().unwrap());
+    let mut still = at.open().unwrap();
     assert_eq!(stack.document().layers[0].name, "colour/1");
     assert_eq!(stack.tables().len(), 9);
 
@@ -184,6 +187,9 @@ fn a_log_that_grows_is_proved_by_colour() {
     let mut http = Http::new(&format!("http://{}", running.public), &Settings::default()).unwrap();
     let got = http.call(&Request::get(routes::artifact(&old.digest.to_string()), old.bytes)).unwrap();
     assert!(old.is(&got.body));
+    // Whoever named the old one does not follow.
+    assert_eq!(still.refresh().unwrap_err().code(), "other-snapshot");
+    verify(&leaf(6), 6, 1000, &still.lookup(&layer, &6).unwrap(), &root).unwrap();
     assert!(stack.refresh().unwrap());
     assert_ne!(stack.document().file("peaks").unwrap(), &old);
     assert!(stack.lookup(&layer, &7).is_err(), "a layer of the old epoch");
@@ -264,6 +270,10 @@ fn what_is_not_the_stack_is_refused() {
     assert_eq!(Stack::connect(&url, "log").pin(stranger).open().unwrap_err().code(), "wrong-key");
     assert_eq!(Stack::connect(&url, "other").open().unwrap_err().code(), "no-such-table");
     assert!(Stack::connect(&url, "log").pin(stack.public_key()).open().is_ok());
+    let (right, wrong) = (stack.document().digest().unwrap(), Hex32::from([7; 32]));
+    assert!(Stack::connect(&url, "log").snapshot(right).open().is_ok());
+    let error = Stack::connect(&url, "log").snapshot(wrong).open().unwrap_err();
+    assert_eq!(error.code(), "other-snapshot");
     assert!(stack.file("nothing").is_err());
     // A public file that was changed on the disk keeps a server from starting.
     let file = std::fs::read_dir(folder.path().join("files")).unwrap().next().unwrap().unwrap().path();

@@ -38,7 +38,7 @@ impl<'a> Columns<'a> {
     /// From the masks of samples, in slots, one after the other.
     ///
     /// # Panics
-    /// As [`Descent::new`], and if fewer than 32 samples are packed.
+    /// Unless these are `n` reduced slots of each sample, and if fewer than 32 samples are packed.
     pub fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
         let (n, l, rows) = (packing.ring.n(), packing.digits(), packing.along.n());
         assert!(rows == n || rows == 2 * packing.samples, "samples for which there are transforms");

@@ -21,7 +21,7 @@ const GAP: usize = 8;
 
 /// The way down of the samples of one packed ciphertext. The digits of one switch follow from those before.
 #[derive(Debug)]
-pub struct Descent<'a> {
+pub(super) struct Descent<'a> {
     packing: &'a Inspiring,
     /// A row for each place of a mask's slot, a column for each place in the transform of that row; see [`square`].
     values: Vec<u64>,
@@ -40,7 +40,7 @@ impl<'a> Descent<'a> {
     ///
     /// # Panics
     /// Unless these are as many polynomials as are packed, of `n` reduced slots.
-    pub fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
+    pub(super) fn new(packing: &'a Inspiring, samples: &[u64]) -> Self {
         let (n, along) = (packing.ring.n(), &packing.along);
         assert_eq!(samples.len(), packing.samples * n, "the samples of one packed ciphertext");
         let mut place_of = vec![0; n];
@@ -120,7 +120,7 @@ impl<'a> Descent<'a> {
     ///
     /// # Panics
     /// If there is not room for exactly these digits.
-    pub fn next(&mut self, digits: &mut [u64]) -> bool {
+    pub(super) fn next(&mut self, digits: &mut [u64]) -> bool {
         self.next_seen(digits, |_, _| ())
     }
 
@@ -154,7 +154,7 @@ impl<'a> Descent<'a> {
     ///
     /// # Panics
     /// If a switch is left.
-    pub fn finish(self) -> Vec<u64> {
+    pub(super) fn finish(self) -> Vec<u64> {
         assert_eq!(self.step, self.packing.steps(), "the end of the way");
         self.packing.slots(&self.masks[0])
     }

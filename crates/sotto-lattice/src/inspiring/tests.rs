@@ -4,7 +4,6 @@ use crate::fixture::{
     SIGMA, approximate, digits, exact, masks, noise_log2, norm, rings, samples, secret, with_errors,
 };
 use crate::noise::steps;
-use sotto_math::tiles::{Strip, gather, scan_turned, strips};
 
 /// The square of the noise at the places of the messages, on average.
 fn noise(packing: &Inspiring, secret: &Secret, mask: &[u64], body: &[u64], messages: &[i128]) -> f64 {
@@ -36,70 +35,21 @@ fn keys(packing: &Inspiring, gadget: &Gadget, secret: &Secret, seed: u8) -> Vec<
     with_errors(seed, make)
 }
 
-/// The table of the digits of some packed ciphertexts, and their masks.
-fn table(packing: &Inspiring, layout: &TileLayout, groups: &[Vec<u64>]) -> (Vec<u8>, Vec<Vec<u64>>) {
-    let n = packing.ring().n();
-    let mut polynomials = vec![Vec::new(); layout.rows()];
-    let mut ends = Vec::new();
-    for samples in groups {
-        let mut descent = Descent::new(packing, samples);
-        let mut digits = vec![0; n * packing.digits()];
-        let mut row = 0;
-        while descent.next(&mut digits) {
-            for digit in digits.chunks_exact(n) {
-                polynomials[row].push(digit.to_vec());
-                row += 1;
-            }
-        }
-        ends.push(descent.finish());
-    }
-    let mut table = vec![0; layout.bytes() as usize];
-    for strip in strips(layout) {
-        put(layout, &strip, &polynomials, &mut table);
-    }
-    (table, ends)
-}
-
-fn put(layout: &TileLayout, strip: &Strip, polynomials: &[Vec<Vec<u64>>], table: &mut [u8]) {
-    let mut bytes = vec![0; strip.block_bytes(layout) * layout.blocks()];
-    let cells: Vec<_> =
-        strip.polynomials().map(|(row, col)| ((row, col), polynomials[row][col].clone())).collect();
-    strip.put(layout, &cells, &mut bytes);
-    for (block, bytes) in bytes.chunks_exact(strip.block_bytes(layout)).enumerate() {
-        table[strip.offset(layout, block) as usize..][..bytes.len()].copy_from_slice(bytes);
-    }
-}
-
-/// Samples of two groups, packed for two clients in one pass: the messages come back, and the noise is what the formula says.
+/// The messages come back, for two clients, and the noise is what the formula says.
 #[test]
 fn packed_samples_are_the_coefficients() {
     for (n, count) in [(256, 256), (1024, 1024), (256, 128), (1024, 32)] {
         let ring = &rings(n)[2];
         for gadget in [approximate(ring, Level::Main, 2), exact(ring, Level::Main, 3)] {
             let packing = Inspiring::new(ring, &gadget, masks(7), count).unwrap();
-            let layout = packing.layout(2).unwrap();
-            let clients: Vec<Secret> = [1, 2].map(|seed| secret(ring, seed)).into();
-            let scale = 1 << 44;
-            let firsts = [0, 10_000];
-            let groups = firsts.map(|first| samples(ring, &clients[0], first, count, scale).0);
-            let (table, ends) = table(&packing, &layout, &groups);
-            let keys: Vec<Turned> = clients
-                .iter()
-                .zip(5..)
-                .map(|(secret, seed)| packing.keys(&keys(&packing, &gadget, secret, seed)))
-                .collect();
-            let mut sums = vec![vec![0; n * 2]; 2];
-            let mut views: Vec<&mut [u64]> = sums.iter_mut().map(Vec::as_mut_slice).collect();
-            let queries: Vec<&Turned> = keys.iter().collect();
-            let what = (&layout, packing.turns());
-            scan_turned(packing.words(), what, &table, 0..layout.blocks(), &queries, &mut views);
             let mut squares = Vec::new();
-            for (client, sums) in clients.iter().zip(&sums) {
-                for (col, (first, end)) in firsts.into_iter().zip(&ends).enumerate() {
-                    let (_, bodies, messages) = samples(ring, client, first, count, scale);
-                    let mut sum = vec![0; n];
-                    gather(packing.words(), &layout, 1, sums, col..col + 1, &mut [&mut sum]);
-                    squares.push(noise(&packing, client, end, &packing.body(&bodies, &sum), &messages));
+            for client in [1, 2] {
+                let secret = secret(ring, client);
+                let keys = keys(&packing, &gadget, &secret, client + 4);
+                for first in [0, 10_000] {
+                    let (masks, bodies, messages) = samples(ring, &secret, first, count, 1 << 44);
+                    let [mask, body] = packing.pack(&masks, &bodies, &keys);
+                    squares.push(noise(&packing, &secret, &mask, &body, &messages));
                 }
             }
             let mean = squares.iter().sum::<f64>() / squares.len() as f64;
@@ -146,6 +96,20 @@ fn few_samples_are_packed_at_once_and_by_weights() {
             let apart = (mean / predicted(&packing, &gadget)).log2() / 2.0;
             assert!(apart.abs() < 0.3, "{count}: {apart} bits");
         }
+    }
+}
+
+/// Additions and transforms make the same weights.
+#[test]
+fn weights_are_the_same_either_way() {
+    let ring = &rings(512)[2];
+    let gadget = approximate(ring, Level::Main, 2);
+    for (samples, count) in [(32, 32), (64, 50), (128, 128), (256, 161)] {
+        let packing = Inspiring::new(ring, &gadget, masks(7), samples).unwrap();
+        let (all, ..) = crate::fixture::samples(ring, &secret(ring, 1), 0, samples, 1 << 44);
+        let added = Weights::by_additions(&packing, &all, count);
+        let transformed = Weights::by_transforms(&packing, &all, count);
+        assert!(added.rows == transformed.rows && added.mask == transformed.mask, "{samples} {count}");
     }
 }
 

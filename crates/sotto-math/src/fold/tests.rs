@@ -120,6 +120,7 @@ fn partitions_of_one_row_and_of_the_most() {
 }
 
 #[test]
+#[cfg(panic = "unwind")]
 fn a_window_takes_what_fits_and_folds_when_full() {
     let mut window = Window::new(3, 2, 2);
     assert_eq!(window.absorb(&[1; 20]), 12);

@@ -61,6 +61,7 @@ fn partitions_of_one_row_and_of_the_most() {
 }
 
 #[test]
+#[cfg(panic = "unwind")]
 fn what_does_not_fit_is_refused() {
     let bytes = [0; 64];
     let refused = |row_bytes: usize, partition_rows: usize, halves: usize, out: usize| {

@@ -41,7 +41,7 @@ pub(crate) struct Factor {
 
 /// Factors of one direction.
 #[cfg_attr(
-    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")),
     expect(dead_code, reason = "some are for vector backends alone")
 )]
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub(crate) struct Direction {
 
 /// The factors as doubles nearest to zero, for arithmetic in floating point. Empty if q is below 2^31 or wide.
 #[cfg_attr(
-    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    not(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128")),
     expect(dead_code, reason = "some are for vector backends alone")
 )]
 #[derive(Debug, Clone, Default)]

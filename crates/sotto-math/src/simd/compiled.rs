@@ -41,6 +41,7 @@ macro_rules! compiled_by_all {
 }
 
 /// AES by functions of the module in which this stands, of the names of its methods.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! compiled_aes {
     ($backend:ty) => {
         impl Blocks for $backend {
@@ -109,6 +110,7 @@ macro_rules! compiled_generic {
 
 /// [AES with one block to a register](super::generic::single), compiled with features that the registers prove, and a search
 /// by `either16` of the module in which this stands.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! compiled_single {
     ($features:literal, $r:expr) => {
         #[target_feature(enable = $features)]
@@ -172,20 +174,6 @@ macro_rules! compiled_32 {
             pub(in crate::simd) fn forward_i8(t: &Tables, bytes: &[i8], out: &mut [u64]) {
                 scalar::spread(t, bytes, out);
                 forward(t, out);
-            }
-        }
-
-        pub(super) mod tiles {
-            use super::*;
-
-            #[target_feature(enable = $features)]
-            pub(in crate::simd) fn tiles(
-                _: &TilesShape,
-                form: &Words,
-                block: Block<'_>,
-                sums: &mut [&mut [[u64; 8]]],
-            ) {
-                generic::tiles::tiles($r, form, block, sums);
             }
         }
 
@@ -254,6 +242,26 @@ macro_rules! compiled_32 {
             #[target_feature(enable = $features)]
             pub(in crate::simd) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
                 generic::digits::lower($r, p, x, correction);
+            }
+        }
+    };
+}
+
+/// The pass over tiles in such registers.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! compiled_tiles {
+    ($features:literal, $r:expr) => {
+        pub(super) mod tiles {
+            use super::*;
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn tiles(
+                _: &TilesShape,
+                form: &Words,
+                block: Block<'_>,
+                sums: &mut [&mut [[u64; 8]]],
+            ) {
+                generic::tiles::tiles($r, form, block, sums);
             }
         }
     };

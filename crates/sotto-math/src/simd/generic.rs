@@ -25,7 +25,9 @@
 //! | `tiles` | the pass over tiles: pairs of words, and residues |
 //! | `slots`, `digits` | arithmetic between slots, and between two moduli |
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) mod aes;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) mod bytes;
 pub(super) mod cyclic;
 pub(super) mod digits;
@@ -35,8 +37,10 @@ pub(super) mod fold;
 pub(super) mod gather;
 pub(super) mod ntt;
 pub(super) mod read;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) mod single;
 pub(super) mod slots;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) mod tiles;
 
 /// One kind of register. Its bytes are in the order of memory.
@@ -90,8 +94,9 @@ pub(super) trait Multiplier: Register {
     fn sum_lanes(self, sums: [Self::Value; 2]) -> i64;
 }
 
-/// Asks for the cache line at an address that need not be valid.
+/// Asks for the cache line at an address that need not be valid, where there is an instruction for it.
 #[inline(always)]
+#[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "WebAssembly has none"))]
 pub(super) fn prefetch(at: *const u8) {
     // SAFETY: a prefetch is a hint; it never faults, whatever the address.
     #[cfg(target_arch = "x86_64")]
@@ -107,6 +112,7 @@ pub(super) fn prefetch(at: *const u8) {
 
 /// The same, into the second cache: processors wait for more of such lines at once than of those for the first.
 #[inline(always)]
+#[cfg_attr(target_arch = "wasm32", expect(unused_variables, reason = "WebAssembly has none"))]
 pub(super) fn prefetch_second(at: *const u8) {
     // SAFETY: as above.
     #[cfg(target_arch = "x86_64")]
@@ -224,6 +230,16 @@ macro_rules! proven {
     )*};
 }
 
+/// An instruction on each of two registers.
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! each {
+    ($f:ident($($x:expr),*)) => {
+        [$f($($x[0]),*), $f($($x[1]),*)]
+    };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use each;
 pub(super) use {multiplier, proven, register};
 
 /// One word, of which every processor has registers.

@@ -5,6 +5,7 @@
 //! | `scalar` | nothing; it is what the others are tested against |
 //! | `avx2` | AVX2, FMA and POPCNT; with AVX-VNNI too, its scan is another one and it is called `avxvnni` |
 //! | `neon` | NEON, as all 64-bit ARM has it; with products of bytes too, its scan is another one and it is called `neondot` |
+//! | `simd128` | a build for WebAssembly with its vectors, in which nothing is detected: it has this backend, others have not |
 //! | `avx512` | AVX-512 F, BW, DQ, VL, VNNI, IFMA and VBMI2, and POPCNT |
 //!
 //! Each folder has the same files: `scan`, `gauss`, `rank`, `select`, `aes`, and `find` and `sha256` where it has something
@@ -14,19 +15,25 @@
 //! instructions. Kernels take whole slices, so that the choice costs one indirect call
 //! per slice. A new backend is a new folder and one line in [`BACKENDS`].
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 #[macro_use]
 mod compiled;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 mod generic;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
 pub(crate) mod shapes;
+#[cfg(target_feature = "simd128")]
+#[expect(
+    unused_unsafe,
+    reason = "of functions for WebAssembly, which names no features at run time, compilers ask for no proof"
+)]
+mod simd128;
 
 #[cfg(test)]
 pub(crate) use scalar::Scalar;
@@ -56,7 +63,7 @@ pub(crate) struct Planes<'a> {
 /// memory safety rests on them: backends cut slices into arrays of a register's size, and
 /// what does not fit would be left out or panic.
 pub(crate) trait Kernels: Sync {
-    /// `scalar`, `avx2`, `avxvnni`, `avx512`, `neon`, `neondot`.
+    /// `scalar`, `avx2`, `avxvnni`, `avx512`, `neon`, `neondot`, `simd128`.
     fn name(&self) -> &'static str;
 
     /// Adds the products of a run of column groups of one panel to `sums`, which has 64
@@ -238,6 +245,8 @@ const BACKENDS: &[Probe] = &[
     neon::NeonDot::probe,
     #[cfg(target_arch = "aarch64")]
     neon::Neon::probe,
+    #[cfg(target_feature = "simd128")]
+    simd128::Simd128::probe,
     scalar::Scalar::probe,
 ];
 

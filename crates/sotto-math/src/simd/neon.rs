@@ -1,12 +1,5 @@
 //! 16-byte registers, alone and in pairs: NEON, which every 64-bit ARM processor has.
 
-/// An instruction on each of two registers.
-macro_rules! each {
-    ($f:ident($($x:expr),*)) => {
-        [$f($($x[0]),*), $f($($x[1]),*)]
-    };
-}
-
 mod aes;
 mod find;
 mod gauss;

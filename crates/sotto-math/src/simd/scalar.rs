@@ -31,30 +31,32 @@ use crate::tiles::{Block, Words};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use aes::Pairs;
 pub(super) use aes::Plain;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use affine::affine;
 pub(super) use cyclic::cyclic;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use digits::decompose_64;
 pub(super) use digits::{centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use digits::{decompose_from, decompose_pair_from};
 pub(super) use find::either16;
 pub(super) use fold::places;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use gauss::gauss;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use rank::tally;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use read::read;
+#[cfg(target_feature = "simd128")]
+pub(super) use scan::scan;
 pub(super) use select::matrices;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_feature = "simd128"))]
 pub(super) use select::select;
 pub(super) use sha256::nodes;
 pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use tiles::tiles;
 
 pub(crate) struct Scalar;

@@ -15,6 +15,8 @@ fn what_was_tested_and_what_was_not_is_said() {
         &["avx512", "avxvnni", "avx2", "scalar"]
     } else if cfg!(target_arch = "aarch64") {
         &["neondot", "neon", "scalar"]
+    } else if cfg!(target_feature = "simd128") {
+        &["simd128", "scalar"]
     } else {
         &["scalar"]
     };

@@ -72,7 +72,7 @@ mod tests {
             slice(records, block);
         }
         let (groups, runs) = (queries.div_ceil(8), blocks.div_ceil(64));
-        let selected = |q: usize, record: usize| mix((q << 32 | record) as u64) >> 17 & 1 == 1;
+        let selected = |q: usize, record: usize| mix((q as u64) << 32 | record as u64) >> 17 & 1 == 1;
         let row = |q: usize, block: usize| {
             (0..8).map(|r| u8::from(q < queries && selected(q, block * 8 + r)) << r).sum::<u8>()
         };

@@ -209,8 +209,8 @@ mod tests {
             (96, 1, 1),
             (64, 0, 1),
             (64, 1, 0),
-            (64, 1 << 40, 1 << 40),
-            (64, 1 << 54, 1),
+            (64, 1 << (usize::BITS / 2 + 8), 1 << (usize::BITS / 2 + 8)),
+            (64, 1 << (usize::BITS - 10), 1),
         ] {
             assert_eq!(TileLayout::new(Packing::Pairs, n, rows, cols), None, "{n} {rows} {cols}");
         }

@@ -1,5 +1,5 @@
-//! Pages of other origins, as far as they may ask: a browser lets a page of this server's own origin read answers, and others
-//! only where the server says so (the Fetch standard's CORS protocol). Programs that are no browser do not care.
+//! Pages of other origins, as far as they may ask: a browser lets a page of this server's own origin read answers, and
+//! others only where the server says so (the Fetch standard's CORS protocol). Programs that are no browser do not care.
 
 use crate::service::Service;
 use axum::body::Body;

@@ -9,6 +9,7 @@
 //! | `epochs` | swaps, stale epochs, bad images |
 //! | `logs` | logs of catalogs: their files and no others, proofs, growth |
 //! | `orders` | hints are made by the server whose role it is, and delay no ask |
+//! | `page` | a page for browsers: its files and no others, and what a browser may do with them |
 //! | `roles` | which of a scheme's servers it is: others' frames are refused |
 //! | `rows` | rows by range, and the way over old epochs |
 //! | `sessions` | keys are registered, expire, are evicted |
@@ -28,6 +29,7 @@ mod kit;
 mod logs;
 mod orders;
 mod origins;
+mod page;
 mod reading;
 mod roles;
 mod rows;

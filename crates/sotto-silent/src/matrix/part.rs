@@ -9,8 +9,8 @@ use std::ops::Range;
 /// Columns that lie together.
 const FOUR: usize = 4;
 
-/// Writes some rows of some columns of a matrix, which begins at a byte of its section. `byte` says what a row and a column have.
-/// Memory is a panel's bytes of these columns for each thread.
+/// Writes some rows of some columns of a matrix, which begins at a byte of its section. `fill` puts what a row has in these
+/// columns. Memory is a panel's bytes of these columns for each thread.
 ///
 /// # Errors
 /// Storage errors.
@@ -19,13 +19,13 @@ pub fn write_part(
     (out, section, start): (&dyn Sink, Section, u64),
     rows: Range<usize>,
     cols: Range<usize>,
-    byte: impl Fn(usize, usize) -> u8 + Sync,
+    fill: impl Fn(usize, &mut [u8]) + Sync,
 ) -> Result<()> {
     let first_col = cols.start / FOUR * FOUR;
     let width = cols.end.next_multiple_of(FOUR) - first_col;
     (rows.start / PANEL_ROWS..rows.end.div_ceil(PANEL_ROWS)).into_par_iter().try_for_each_init(
-        || vec![0; width * PANEL_ROWS],
-        |piece, panel| {
+        || (vec![0; width * PANEL_ROWS], vec![0; width]),
+        |(piece, line), panel| {
             let first = layout.offset(panel * PANEL_ROWS, first_col);
             let within = rows.start.max(panel * PANEL_ROWS)..rows.end.min((panel + 1) * PANEL_ROWS);
             // Read first, for the rows and columns that stay, unless there are none.
@@ -33,10 +33,11 @@ pub fn write_part(
                 out.read_at(section, start + first as u64, piece)?;
             }
             for row in within {
-                for col in cols.clone() {
-                    if let Some(cell) = piece.get_mut(layout.offset(row, col) - first) {
-                        *cell = byte(row, col);
-                    }
+                layout.row_of_panel(piece, row % PANEL_ROWS, line);
+                fill(row, line.get_mut(cols.start - first_col..cols.end - first_col).unwrap_or_default());
+                let at = row % PANEL_ROWS * FOUR;
+                for (group, four) in piece.chunks_exact_mut(FOUR * PANEL_ROWS).zip(line.chunks_exact(FOUR)) {
+                    group.iter_mut().skip(at).zip(four).for_each(|(cell, byte)| *cell = *byte);
                 }
             }
             out.write_at(section, start + first as u64, piece)

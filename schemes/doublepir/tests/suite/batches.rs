@@ -12,11 +12,11 @@ fn records_of_all_shapes_come_back() {
     {
         let [width, records, _] = shape;
         for fill in [bytes, |count| vec![0x80; count], |count| vec![0x7F; count]] {
-            let table = Table::new(literal(shape, WIDEST), fill((width * records) as usize));
-            let mut client = table.client();
+            let table = Table::checked(literal(shape, WIDEST), fill((width * records) as usize));
+            let mut client = table.client("prepare");
             for index in [0, records / 2, records - 1] {
                 let (_, _, record) = table.lookup(&mut client, index, &format!("{shape:?} {index}"));
-                assert_eq!(record, table.record(index), "{shape:?}: {index}");
+                assert_eq!(record, table.row(index), "{shape:?}: {index}");
             }
         }
     }
@@ -24,8 +24,8 @@ fn records_of_all_shapes_come_back() {
 
 #[test]
 fn more_queries_than_a_pass_takes() {
-    let table = Table::new(literal([1, 700, 64], [27, 27, 12, 24]), bytes(700));
-    let mut client = table.client();
+    let table = Table::checked(literal([1, 700, 64], [27, 27, 12, 24]), bytes(700));
+    let mut client = table.client("prepare");
     let mut rng = seeded("batch");
     let asked: Vec<(u64, Query, _)> = (0..11)
         .map(|i| {
@@ -41,6 +41,6 @@ fn more_queries_than_a_pass_takes() {
     }
     for (answer, (index, _, pending)) in answers.into_iter().zip(asked) {
         let record = client.recover(pending, One(answer.unwrap())).unwrap();
-        assert_eq!(record.bytes(), table.record(index));
+        assert_eq!(record.bytes(), table.row(index));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::setup::{Table, WIDEST, bytes, literal};
 use doublepir::client::Client;
-use sotto_core::{Params as _, Wire};
+use sotto_core::{Artifact, Params as _, Wire};
 use sotto_math::bits::{packed_len, unpack_words};
 use sotto_silent::lwe::encrypt::Encryption;
 use sotto_silent::lwe::ring::{N, Q, Ring, switch};
@@ -13,7 +13,7 @@ use sotto_testkit::rng::seeded;
 /// What an answer's words are off by, as fractions of 2^32: the first `rows` of the second matrix, and the fresh ones.
 fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows: usize) -> [Vec<i32>; 2] {
     let (_, answer, record) = table.lookup(client, index, label);
-    assert_eq!(record, table.record(index), "{label}");
+    assert_eq!(record, table.row(index), "{label}");
     let literal = table.params.literal();
     let mut rng = seeded(label);
     let columns = literal.cut().columns() as usize;
@@ -33,11 +33,13 @@ fn second_pass(table: &Table, client: &mut Client, index: u64, label: &str, rows
     };
     // A message is a multiple of 2^24: what is left is the distance to the nearest.
     let left = |word: u64, mask: u32| ((word as u32) << (32 - bits)).wrapping_sub(mask) << 8;
-    let fixed = table.hint().chunks_exact(4 * N).take(rows).zip(&words).map(|(hint, word)| {
-        let mut hint = hint.as_chunks::<4>().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
-        let mask = times(&mut hint).rem_euclid(Q.into()) as u64;
-        left(*word, switch(mask, 32)) as i32 >> 8
-    });
+    let fixed = table.image.artifact(Artifact::Hint).unwrap().chunks_exact(4 * N).take(rows).zip(&words).map(
+        |(hint, word)| {
+            let mut hint = hint.as_chunks::<4>().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
+            let mask = times(&mut hint).rem_euclid(Q.into()) as u64;
+            left(*word, switch(mask, 32)) as i32 >> 8
+        },
+    );
     let fresh =
         masks.chunks_exact(N).zip(&words[literal.cut().second_rows() as usize..]).map(|(row, word)| {
             let mask = times(&mut row.iter().copied()) as u32;
@@ -75,12 +77,12 @@ fn the_second_passes_noise_is_what_the_formulas_say() {
         ("short masks", [32, 32, 32, 21]),
         ("short answers", [32, 28, 12, 32]),
     ] {
-        let table = Table::new(literal([1, blocks, blocks], bits), bytes(blocks as usize));
+        let table = Table::checked(literal([1, blocks, blocks], bits), bytes(blocks as usize));
         let [_, words] = table.params.literal().words();
         let exact = Words { mask_bits: None, ..words };
         let (mut fixed, mut fresh) = (Vec::new(), Vec::new());
         // Two fresh rows a query; 128 of them know a deviation to 0.09 bits.
-        let mut client = table.client();
+        let mut client = table.client("prepare");
         for i in 0..64 {
             let (index, rows) = (i * 11 % blocks, if i < 2 { 3072 } else { 1 });
             let [a, b] = second_pass(&table, &mut client, index, &format!("{name} {i}"), rows);

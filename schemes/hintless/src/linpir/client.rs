@@ -7,6 +7,7 @@ use sotto_core::{CryptoRng, Result};
 use sotto_lattice::bgv::encrypt::{decrypt, encrypt};
 use sotto_lattice::bgv::{Cipher, Pow2, Rns, RotationKey, Secret, SlotRing};
 use sotto_lattice::encrypt::Errors;
+use sotto_math::divide::divide;
 use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
 use sotto_prg::PublicSeed;
@@ -123,8 +124,10 @@ impl Join {
     /// The number nearest to zero with these residues, which need not be reduced, modulo 2^32.
     fn number(&self, [a, b]: [u64; 2]) -> u32 {
         let [first, second] = &self.plain;
-        let a = first.reduce(a);
-        let rest = second.mul(second.sub(second.reduce(b), second.reduce(a)), self.inverse);
+        // Residues are secret, and a processor's division takes as long as its operands let it.
+        let residue = |number: u64, modulus: &Modulus| divide(number, modulus.value()).1;
+        let a = residue(a, first);
+        let rest = second.mul(second.sub(residue(b, second), residue(a, second)), self.inverse);
         let (x, all) = (a + first.value() * rest, first.value() * second.value());
         // All ones for what is above a half, which stands for a negative number.
         let above = ((all / 2).wrapping_sub(x) as i64 >> 63) as u64;

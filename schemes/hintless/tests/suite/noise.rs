@@ -16,7 +16,7 @@ use sotto_testkit::rng::seeded;
 fn noise_is_what_the_formulas_say() {
     for (name, literal) in [("few diagonals", literal(150, 40, 64)), ("many", literal(600, 40, 1024))] {
         let (records, block_rows) = (literal.record_bytes * literal.records, literal.block_rows);
-        let table = Table::new(literal, bytes(records as usize));
+        let table = Table::checked(literal, bytes(records as usize));
         let params = &table.params;
         let sizes = [params.l(), params.block_rows()];
         let mut rng = seeded(name);

@@ -4,19 +4,16 @@ use crate::setup::{Table, bytes, literal};
 use hintless::Hintless;
 use hintless::message::{Answer, Query};
 use hintless::params::{Params, ParamsLiteral};
-use hintless::server::Server;
 use sotto_core::{
-    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section,
-    Server as _, Wire,
+    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section, Wire,
 };
 use sotto_testkit::memory::MemorySink;
-use std::sync::Arc;
 
 #[test]
 fn values_that_are_not_reduced_are_refused() {
-    let table = Table::new(literal(70, 9, 64), bytes(70 * 9));
+    let table = Table::checked(literal(70, 9, 64), bytes(70 * 9));
     let params = &table.params;
-    let (asked, answer, _) = table.lookup(&mut table.client(), 3, "query");
+    let (asked, answer, _) = table.lookup(&mut table.client("prepare"), 3, "query");
     assert!(Query::take(params, &asked).is_ok());
     let not_canonical = |error| matches!(error, Error::Peer(PeerMisbehaved::NotCanonical(_)));
     // The first value of the ciphertext of s, and the last of the last key.
@@ -68,8 +65,8 @@ fn literals_that_promise_too_much_are_refused() {
 /// Changed bytes have their blocks of rows made anew, and the image is what encoding would give.
 #[test]
 fn a_revised_image_is_a_fresh_one() {
-    let table = Table::new(literal(64 * 5 + 3, 30, 64), bytes((64 * 5 + 3) * 30));
-    let mut records = table.records.clone();
+    let table = Table::checked(literal(64 * 5 + 3, 30, 64), bytes((64 * 5 + 3) * 30));
+    let mut records = table.rows.clone();
     let changes: Vec<Change> = [(2u64, 7u64), (29, 64 * 5 + 2), (3, 64)]
         .into_iter()
         .map(|(record, offset)| {
@@ -81,13 +78,12 @@ fn a_revised_image_is_a_fresh_one() {
     let sink = MemorySink::holding(table.image.clone());
     Hintless::revise(&table.params, &changes, &sink).unwrap();
     let revised = sink.into_image();
-    let fresh = Table::new(table.params.literal().clone(), records);
+    let fresh = Table::checked(table.params.literal().clone(), records);
     assert!(revised.section(Section::Resident) == fresh.image.section(Section::Resident));
-    let server = Server::open(&table.params, Arc::new(revised)).unwrap();
-    let changed = Table { server, ..fresh };
+    let changed = Table::opened(table.params.clone(), fresh.rows, revised);
     for index in [2, 3, 29] {
-        let (_, _, record) = changed.lookup(&mut changed.client(), index, "changed");
-        assert_eq!(record, changed.record(index));
+        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        assert_eq!(record, changed.row(index));
     }
     let past = Change { record: 30, offset: 0, bytes: vec![0] };
     let sink = MemorySink::holding(changed.image.clone());

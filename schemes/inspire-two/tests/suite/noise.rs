@@ -63,8 +63,8 @@ fn noise(table: &Table, queries: u64) -> [Errors; 3] {
     let ([first, second], mut errors) = (params.bits(), <[Errors; 3]>::default());
     for i in 0..queries {
         let (index, label) = (i * 7 % params.records(), format!("noise {i}"));
-        let (_, answer, record) = table.lookup(&mut table.client(), index, &label);
-        assert_eq!(record, table.record(index), "{label}");
+        let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
+        assert_eq!(record, table.row(index), "{label}");
         let secret = Secret::sample(&ring, LAW, &mut seeded(&label));
         let mut sent = Vec::new();
         answer.put(params, &mut sent);
@@ -124,7 +124,7 @@ fn noise_is_what_the_formulas_say() {
     ];
     for (name, literal, queries) in cases {
         let records = bytes((literal.record_bytes * literal.records) as usize);
-        let table = Table::new(literal, records);
+        let table = Table::checked(literal, records);
         let (params, [first, second]) = (&table.params, table.params.bits());
         let fresh = params.groups()[1][0].next_power_of_two();
         let layers = [
@@ -149,7 +149,7 @@ fn noise_is_what_the_formulas_say() {
 #[test]
 fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let literal = literal([64, 6000, 2], [41, 50], 48, [30, 30], [37, 37]);
-    let table = Table::new(literal, vec![0x80; 64 * 6000]);
+    let table = Table::checked(literal, vec![0x80; 64 * 6000]);
     let [errors, ..] = noise(&table, 40);
     let (variances, margin) = few_variances_and_margin(32, 3000, Plain::BYTES, table.params.bits()[0]);
     let variance: f64 = variances.iter().sum();

@@ -5,7 +5,6 @@ use inspire_two::InspireTwo;
 use inspire_two::client::Prepare;
 use inspire_two::message::{Answer, Query};
 use inspire_two::params::{Params, ParamsLiteral};
-use inspire_two::server::Server;
 use sotto_core::{
     Change, Client as _, Error, Image as _, Misuse, One, Params as _, ParamsError, PeerMisbehaved,
     Prepare as _, RecordIndex, Revise, Section, Server as _, Wire,
@@ -14,18 +13,17 @@ use sotto_math::bits::pack_words;
 use sotto_silent::vector::largest;
 use sotto_testkit::memory::MemorySink;
 use sotto_testkit::rng::seeded;
-use std::sync::Arc;
 
 fn table() -> Table {
     // An odd number of bytes, and a column that is not full.
-    Table::new(literal([21, 30, 4], [45, 44], 46, [26, 19], [27, 19]), bytes(21 * 30))
+    Table::checked(literal([21, 30, 4], [45, 44], 46, [26, 19], [27, 19]), bytes(21 * 30))
 }
 
 #[test]
 fn words_that_no_residue_is_cut_to_are_refused() {
     let table = table();
     let params = &table.params;
-    let (asked, answer, _) = table.lookup(&mut table.client(), 3, "query");
+    let (asked, answer, _) = table.lookup(&mut table.client("prepare"), 3, "query");
     assert!(Query::take(params, &asked).is_ok());
     let refused = |bytes: &[u8]| {
         matches!(Query::take(params, bytes), Err(Error::Peer(PeerMisbehaved::NotCanonical(_))))
@@ -99,9 +97,10 @@ fn literals_that_promise_too_much_are_refused() {
 #[test]
 fn records_past_the_end_are_refused() {
     let table = table();
-    let past = table.client().query(RecordIndex(30), &mut seeded("past")).err();
+    let past = table.client("prepare").query(RecordIndex(30), &mut seeded("past")).err();
     assert!(matches!(past, Some(Error::Misuse(Misuse::IndexPastEnd { index: 30, len: 30 }))));
-    let (One(query), pending) = table.client().query(RecordIndex(29), &mut seeded("foreign")).unwrap();
+    let (One(query), pending) =
+        table.client("prepare").query(RecordIndex(29), &mut seeded("foreign")).unwrap();
     // A table with one more packed ciphertext.
     let other = Params::check(literal([2000, 3, 2], [45, 44], 46, [26, 19], [27, 19])).unwrap();
     let answer = table.server.answer(&(), query).unwrap();
@@ -116,7 +115,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
     let table = table();
     let [_, weights, masks, digits, _] = table.params.literal().starts().map(|start| start as usize);
     // Record 13 is block 1 of column 3.
-    let mut records = table.records.clone();
+    let mut records = table.rows.clone();
     records[13 * 21 + 20] ^= 1;
     let change = Change { record: 13, offset: 20, bytes: vec![records[13 * 21 + 20]] };
     let sink = MemorySink::holding(table.image.clone());
@@ -138,11 +137,10 @@ fn a_change_touches_its_block_and_the_second_layer() {
         assert_eq!(differs, col == 1, "{col}");
     }
     assert_ne!(old[digits..], new[digits..]);
-    let server = Server::open(&table.params, Arc::new(revised)).unwrap();
-    let changed = Table { server, records, ..table };
+    let changed = Table::opened(table.params.clone(), records, revised);
     for index in [9, 12, 13, 29] {
-        let (_, _, record) = changed.lookup(&mut changed.client(), index, "changed");
-        assert_eq!(record, changed.record(index));
+        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        assert_eq!(record, changed.row(index));
     }
     for (record, offset) in [(30, 0), (13, 21)] {
         let past = Change { record, offset, bytes: vec![0] };
@@ -156,7 +154,7 @@ fn a_change_touches_its_block_and_the_second_layer() {
 #[test]
 fn strangers_share_the_passes() {
     let table = table();
-    let mut client = table.client();
+    let mut client = table.client("prepare");
     let asks: Vec<_> = (0..5u64)
         .map(|i| client.query(RecordIndex(i * 7), &mut seeded(&format!("stranger {i}"))).unwrap())
         .collect();
@@ -165,6 +163,6 @@ fn strangers_share_the_passes() {
     let answers = table.server.answer_many(queries.into_iter().map(|query| (&(), query)).collect());
     for ((i, pending), answer) in (0u64..).zip(pending).zip(answers) {
         let record = client.recover(pending, One(answer.unwrap())).unwrap();
-        assert_eq!(record.bytes(), table.record(i * 7));
+        assert_eq!(record.bytes(), table.row(i * 7));
     }
 }

@@ -23,8 +23,8 @@ fn noise(table: &Table, indices: impl Iterator<Item = u64>) -> (f64, f64) {
     let (mut squares, mut largest, mut count) = (0.0, 0f64, 0.0);
     for (i, index) in indices.enumerate() {
         let label = format!("noise {i}");
-        let (_, answer, record) = table.lookup(&mut table.client(), index, &label);
-        assert_eq!(record, table.record(index), "{label}");
+        let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
+        assert_eq!(record, table.row(index), "{label}");
         let secret = Secret::sample(&ring, LAW, &mut seeded(&label));
         let whole = numbers::numbers(record.len() as u64) as usize;
         let mut padded = record.clone();
@@ -89,9 +89,9 @@ fn noise_is_what_the_formulas_say() {
         let encoded = tables.last().filter(|table| table.params.literal().columns() == literal.columns());
         let table = match encoded {
             Some(table) => {
-                Table::opened(Params::check(literal).unwrap(), table.records.clone(), table.image.clone())
+                Table::opened(Params::check(literal).unwrap(), table.rows.clone(), table.image.clone())
             }
-            None => Table::new(literal, bytes((shape[0] * shape[1]) as usize)),
+            None => Table::checked(literal, bytes((shape[0] * shape[1]) as usize)),
         };
         let (measured, largest) = noise(&table, [1, shape[1] - 1].into_iter());
         let literal = table.params.literal();
@@ -119,7 +119,7 @@ fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
         let literal = literal([60, records, 2], words, [50, 50], [37, 37]);
         let all =
             (0..records).flat_map(|i| record.iter().map(move |byte| if i % 2 == 0 { *byte } else { 0 }));
-        let table = Table::new(literal, all.collect());
+        let table = Table::checked(literal, all.collect());
         let m = table.params.m() as u64;
         let (variances, margin) =
             variances_and_margin(m, 2, table.params.bits(), table.params.selector_bits());

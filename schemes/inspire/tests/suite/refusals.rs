@@ -13,10 +13,10 @@ use sotto_testkit::rng::seeded;
 
 #[test]
 fn words_that_no_residue_is_cut_to_are_refused() {
-    let table = Table::new(literal([50, 17, 2], [50, 50], [50, 50], [37, 30]), bytes(50 * 17));
+    let table = Table::checked(literal([50, 17, 2], [50, 50], [50, 50], [37, 30]), bytes(50 * 17));
     let params = &table.params;
-    let (asked, answer, record) = table.lookup(&mut table.client(), 3, "query");
-    assert_eq!(record, table.record(3));
+    let (asked, answer, record) = table.lookup(&mut table.client("prepare"), 3, "query");
+    assert_eq!(record, table.row(3));
     assert!(Query::take(params, &asked).is_ok());
     let mut word = Vec::new();
     pack_words(&[largest(50) + 1], 50, &mut word);
@@ -45,7 +45,7 @@ fn words_that_no_residue_is_cut_to_are_refused() {
     assert_eq!(Answer::take(params, &sent).unwrap(), answer);
     assert!(matches!(Answer::take(params, &sent[1..]), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
     // The last column has room for one more record, which is not there.
-    let past = table.client().query(RecordIndex(17), &mut seeded("past"));
+    let past = table.client("prepare").query(RecordIndex(17), &mut seeded("past"));
     assert!(matches!(past.map(|(One(_), _)| ()), Err(Error::Misuse(Misuse::IndexPastEnd { .. }))));
 }
 

@@ -3,13 +3,16 @@
 use crate::setup::{Table, bytes, literal};
 use inspire::Inspire;
 use inspire::server::Server;
-use sotto_core::{Change, Client as _, Error, Image as _, Misuse, One, Revise, Section, Server as _};
+use sotto_core::{
+    Change, Client as _, Error, Image as _, Misuse, One, RecordIndex, Revise, Section, Server as _,
+};
 use sotto_testkit::memory::MemorySink;
+use sotto_testkit::rng::seeded;
 use std::sync::Arc;
 
 /// Two groups, the last column not full.
 fn table() -> Table {
-    Table::new(literal([5000, 13, 2], [48, 49], [42, 46], [30, 20]), bytes(5000 * 13))
+    Table::checked(literal([5000, 13, 2], [48, 49], [42, 46], [30, 20]), bytes(5000 * 13))
 }
 
 fn read(table: &Table) -> Vec<u8> {
@@ -26,19 +29,21 @@ fn read(table: &Table) -> Vec<u8> {
 #[test]
 fn strangers_share_a_pass_and_changes_arrive() {
     let table = table();
-    assert_eq!(read(&table), table.records);
-    let mut client = table.client();
+    assert_eq!(read(&table), table.rows);
+    let mut client = table.client("prepare");
     let indices = [0, 12, 5, 8, 11];
-    let asked = indices.map(|index| table.query(&mut client, index, &format!("stranger {index}")));
-    let (queries, pending): (Vec<_>, Vec<_>) = asked.into_iter().unzip();
+    let asked = indices
+        .map(|index| client.query(RecordIndex(index), &mut seeded(&format!("stranger {index}"))).unwrap());
+    let (queries, pending): (Vec<_>, Vec<_>) =
+        asked.into_iter().map(|(One(query), pending)| (query, pending)).unzip();
     let answers = table.server.answer_many(queries.into_iter().map(|query| (&(), query)).collect());
     for ((answer, pending), index) in answers.into_iter().zip(pending).zip(indices) {
         let record = client.recover(pending, One(answer.unwrap())).unwrap();
-        assert_eq!(record.bytes(), table.record(index), "{index}");
+        assert_eq!(record.bytes(), table.row(index), "{index}");
     }
 
     // Bytes on both sides of a number's edge, twice the same byte, and one in the last column.
-    let mut records = table.records.clone();
+    let mut records = table.rows.clone();
     let changes = [(6, 3, vec![1, 2, 3]), (7, 4990, vec![7; 10]), (6, 4, vec![9]), (12, 3841, vec![5, 6])];
     let changes = changes.map(|(record, offset, bytes)| Change { record, offset, bytes });
     for change in &changes {
@@ -50,25 +55,25 @@ fn strangers_share_a_pass_and_changes_arrive() {
     let changed = Table::opened(table.params.clone(), records.clone(), sink.into_image());
     assert_eq!(read(&changed), records);
     // What a change makes is what encoding makes.
-    let fresh = Table::new(sotto_core::Params::literal(&table.params).clone(), records);
+    let fresh = Table::checked(sotto_core::Params::literal(&table.params).clone(), records);
     let resident = |table: &Table| table.image.section(Section::Resident).unwrap().to_vec();
     assert!(resident(&changed) == resident(&fresh));
     for index in [6, 7, 12, 1] {
-        let (_, _, record) = changed.lookup(&mut changed.client(), index, "changed");
-        assert_eq!(record, changed.record(index));
+        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        assert_eq!(record, changed.row(index));
     }
 }
 
 /// Bytes that are what they were have nothing packed anew, and changes past the end are refused before anything is written.
 #[test]
 fn changes_that_are_none() {
-    let table = Table::new(literal([100, 5, 2], [48, 49], [42, 46], [30, 20]), bytes(500));
+    let table = Table::checked(literal([100, 5, 2], [48, 49], [42, 46], [30, 20]), bytes(500));
     let revise = |record, offset, bytes| {
         let sink = MemorySink::holding(table.image.clone());
         let done = Inspire::revise(&table.params, &[Change { record, offset, bytes }], &sink);
         done.map(|()| sink.into_image().section(Section::Resident).unwrap().to_vec())
     };
-    let same = revise(4, 10, table.record(4)[10..20].to_vec()).unwrap();
+    let same = revise(4, 10, table.row(4)[10..20].to_vec()).unwrap();
     assert!(same == table.image.section(Section::Resident).unwrap());
     assert!(revise(4, 100, vec![]).is_ok());
     for (record, offset) in [(5, 0), (4, 100), (4, u64::MAX), (u64::MAX, 0)] {

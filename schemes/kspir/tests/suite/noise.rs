@@ -28,7 +28,7 @@ fn noise(table: &Table, lookups: u64) -> f64 {
     for i in 0..lookups {
         let index = i * 7919 % table.params.literal.records;
         let (_, answer, record) = table.lookup(&mut client, index, &format!("noise {i}"));
-        assert!(record == table.record(index), "{index}");
+        assert!(record == table.row(index), "{index}");
         let mut sent = Vec::new();
         answer.put(&table.params, &mut sent);
         for (page, words) in sent.chunks(sent.len() / grid.pages).zip(record.chunks(2 * N)) {
@@ -65,7 +65,7 @@ fn noise_is_what_the_formulas_say() {
             Literal { answer_bits: [WIDE; 2], ..literal(u64::from(grid[1]) * u64::from(grid[2]), grid) };
         let mut records = vec![0; literal.records as usize * 2 * N];
         blake3::Hasher::new().finalize_xof().fill(&mut records);
-        let table = Table::of(literal, records);
+        let table = Table::checked(literal, records);
         let measured = noise(&table, lookups).log2() / 2.0;
         let t = T as f64;
         let unit = (log2_q() - f64::from(WIDE)).exp2();

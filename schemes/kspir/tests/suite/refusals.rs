@@ -1,6 +1,6 @@
 //! What a server and a client refuse, and whose fault it is.
 
-use crate::setup::{Table, literal};
+use crate::setup::{literal, table};
 use kspir::message::{Answer, Keys, Query};
 use kspir::params::{Literal, Params};
 use kspir::ring::{N, PRIMES, ring};
@@ -13,7 +13,7 @@ use sotto_testkit::rng::seeded;
 
 #[test]
 fn coefficients_that_are_not_reduced_are_refused() {
-    let table = Table::new(literal(3, [1, 4, 2, 2]));
+    let table = table(literal(3, [1, 4, 2, 2]));
     let (params, mut client) = (&table.params, table.client("refusals"));
     let (asked, answer, _) = table.lookup(&mut client, 2, "query");
     let mut keys = Vec::new();
@@ -49,7 +49,7 @@ fn coefficients_that_are_not_reduced_are_refused() {
 
 #[test]
 fn sessions_of_another_grid_are_refused() {
-    let [table, other] = [[1, 4, 2, 2], [1, 4, 4, 2]].map(|grid| Table::new(literal(3, grid)));
+    let [table, other] = [[1, 4, 2, 2], [1, 4, 4, 2]].map(|grid| table(literal(3, grid)));
     let (mut client, stranger) = (table.client("refusals"), other.client("refusals"));
     let session = other.server.admit(stranger.keys()).unwrap();
     let (One(query), _) = client.query(RecordIndex(1), &mut seeded("query")).unwrap();

@@ -21,8 +21,8 @@ fn noise(table: &Table, queries: u64) -> (f64, f64) {
     let (mut squares, mut largest, mut count) = (0.0, 0f64, 0.0);
     for i in 0..queries {
         let (index, label) = (i * 7 % table.params.m() as u64, format!("noise {i}"));
-        let (_, answer, record) = table.lookup(&mut table.client(), index, &label);
-        assert_eq!(record, table.record(index), "{label}");
+        let (_, answer, record) = table.lookup(&mut table.client("prepare"), index, &label);
+        assert_eq!(record, table.row(index), "{label}");
         let secret = Secret::sample(&ring, LAW, &mut seeded(&label));
         let mut sent = Vec::new();
         answer.put(&table.params, &mut sent);
@@ -70,7 +70,7 @@ fn noise_is_what_the_formulas_say() {
         ("short bodies", literal(6000, 3, [50, 50], [37, 18]), uniform),
     ] {
         let records = bytes((literal.record_bytes * literal.records) as usize);
-        let table = Table::new(literal, records);
+        let table = Table::checked(literal, records);
         let (measured, largest) = noise(&table, 2);
         let predicted = predicted(table.params.m() as u64, square, table.params.bits());
         let apart = (measured.log2() - predicted.log2()) / 2.0;
@@ -88,7 +88,7 @@ fn noise_is_what_the_formulas_say() {
 fn the_worst_table_comes_close_to_the_bound_and_stays_below() {
     let (records, bits) = (3000u64, [41, 50]);
     let literal = literal(64, records, bits, [37, 37]);
-    let table = Table::new(literal, vec![0x80; 64 * records as usize]);
+    let table = Table::checked(literal, vec![0x80; 64 * records as usize]);
     let (measured, largest) = noise(&table, 40);
     let (variances, margin) = variances_and_margin(records, Plain::BYTES, 1, table.params.bits());
     let variance: f64 = variances.iter().sum();

@@ -2,28 +2,25 @@
 
 use crate::setup::{Table, bytes, literal};
 use sotto_core::{
-    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section,
-    Server as _, Wire,
+    Change, Error, Image as _, Misuse, Params as _, ParamsError, PeerMisbehaved, Revise, Section, Wire,
 };
 use sotto_math::bits::pack_words;
 use sotto_silent::lattice::N;
 use sotto_silent::vector::largest;
 use sotto_testkit::memory::MemorySink;
-use std::sync::Arc;
 use ypir_sp::YpirSp;
 use ypir_sp::message::{Answer, Query};
 use ypir_sp::params::Params;
-use ypir_sp::server::Server;
 
 fn table() -> Table {
-    Table::new(literal(5000, 9, [50, 50], [37, 30]), bytes(5000 * 9))
+    Table::checked(literal(5000, 9, [50, 50], [37, 30]), bytes(5000 * 9))
 }
 
 #[test]
 fn words_that_no_residue_is_cut_to_are_refused() {
     let table = table();
     let params = &table.params;
-    let (asked, answer, _) = table.lookup(&mut table.client(), 3, "query");
+    let (asked, answer, _) = table.lookup(&mut table.client("prepare"), 3, "query");
     assert!(Query::take(params, &asked).is_ok());
     let mut word = Vec::new();
     pack_words(&[largest(50) + 1], 50, &mut word);
@@ -85,9 +82,9 @@ fn literals_that_promise_too_much_are_refused() {
 #[test]
 fn a_change_touches_its_group_alone() {
     let literal = literal(5 * 4096, 3, [50, 50], [37, 30]);
-    let table = Table::new(literal, bytes(5 * 4096 * 3));
+    let table = Table::checked(literal, bytes(5 * 4096 * 3));
     let matrix = table.params.literal().matrix_bytes() as usize;
-    let mut first = table.records[..5 * 4096].to_vec();
+    let mut first = table.rows[..5 * 4096].to_vec();
     first[4 * 4096 + 7] ^= 1;
     let change = Change { record: 0, offset: 4 * 4096 + 7, bytes: vec![first[4 * 4096 + 7]] };
     let sink = MemorySink::holding(table.image.clone());
@@ -102,11 +99,11 @@ fn a_change_touches_its_group_alone() {
     let group = 3 * 2048 * 4096;
     assert!(old[..4 * group] == new[..4 * group]);
     assert!(old[4 * group..5 * group] != new[4 * group..5 * group]);
-    let server = Server::open(&table.params, Arc::new(revised)).unwrap();
-    let changed = Table { server, records: [first, table.records[5 * 4096..].to_vec()].concat(), ..table };
+    let rows = [first, table.rows[5 * 4096..].to_vec()].concat();
+    let changed = Table::opened(table.params.clone(), rows, revised);
     for index in 0..3 {
-        let (_, _, record) = changed.lookup(&mut changed.client(), index, "changed");
-        assert_eq!(record, changed.record(index));
+        let (_, _, record) = changed.lookup(&mut changed.client("prepare"), index, "changed");
+        assert_eq!(record, changed.row(index));
     }
     let past = Change { record: 3, offset: 0, bytes: vec![0] };
     let sink = MemorySink::holding(changed.image.clone());

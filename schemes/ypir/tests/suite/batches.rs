@@ -13,11 +13,11 @@ fn records_of_all_shapes_come_back() {
     {
         let [width, records, _] = shape;
         for fill in [bytes((width * records) as usize), vec![byte; (width * records) as usize]] {
-            let table = Table::new(literal(shape, WIDEST), fill);
-            let mut client = table.client();
+            let table = Table::checked(literal(shape, WIDEST), fill);
+            let mut client = table.client("prepare");
             for index in [0, records / 2, records - 1] {
                 let (_, _, record) = table.lookup(&mut client, index, &format!("{shape:?} {index}"));
-                assert_eq!(record, table.record(index), "{shape:?}: {index}");
+                assert_eq!(record, table.row(index), "{shape:?}: {index}");
             }
         }
     }
@@ -25,8 +25,8 @@ fn records_of_all_shapes_come_back() {
 
 #[test]
 fn more_queries_than_a_pass_takes() {
-    let table = Table::new(literal([2, 700, 64], [27, 42, 46, 26, 19]), bytes(1400));
-    let mut client = table.client();
+    let table = Table::checked(literal([2, 700, 64], [27, 42, 46, 26, 19]), bytes(1400));
+    let mut client = table.client("prepare");
     let mut rng = seeded("batch");
     let asked: Vec<(u64, Query, _)> = (0..6)
         .map(|i| {
@@ -42,6 +42,6 @@ fn more_queries_than_a_pass_takes() {
     }
     for (answer, (index, _, pending)) in answers.into_iter().zip(asked) {
         let record = client.recover(pending, One(answer.unwrap())).unwrap();
-        assert_eq!(record.bytes(), table.record(index));
+        assert_eq!(record.bytes(), table.row(index));
     }
 }

@@ -21,7 +21,7 @@ use ypir::client::Client;
 fn noise(table: &Table, client: &mut Client, index: u64, label: &str) -> [Vec<f64>; 2] {
     let ring = ring().unwrap();
     let (_, answer, record) = table.lookup(client, index, label);
-    assert_eq!(record, table.record(index), "{label}");
+    assert_eq!(record, table.row(index), "{label}");
     let columns = table.params.cut().columns() as usize;
     let first = Encryption::new(Ring::new().unwrap(), columns.div_ceil(1024));
     let mut rng = seeded(label);
@@ -74,8 +74,8 @@ fn noise_is_what_the_formulas_say() {
         ("short masks", [32, 50, 50, 25, 25]),
         ("short bodies", [32, 50, 50, 37, 18]),
     ] {
-        let table = Table::new(literal([1, blocks, blocks], bits), bytes(blocks as usize));
-        let (mut packed, mut fresh, mut client) = (Vec::new(), Vec::new(), table.client());
+        let table = Table::checked(literal([1, blocks, blocks], bits), bytes(blocks as usize));
+        let (mut packed, mut fresh, mut client) = (Vec::new(), Vec::new(), table.client("prepare"));
         // One fresh number a query; 100 of them know a deviation to 0.1 bits.
         for i in 0..if name == "packing" { 3 } else { 100 } {
             let [a, b] = noise(&table, &mut client, i * 11 % blocks, &format!("{name} {i}"));

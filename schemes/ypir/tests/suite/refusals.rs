@@ -58,9 +58,9 @@ fn literals_that_promise_too_much_are_refused() {
 
 #[test]
 fn messages_and_images_of_other_forms_are_refused() {
-    let table = Table::new(literal([1, 50, 8], [27, 42, 46, 26, 19]), bytes(50));
+    let table = Table::checked(literal([1, 50, 8], [27, 42, 46, 26, 19]), bytes(50));
     let params = &table.params;
-    let (query, answer, _) = table.lookup(&mut table.client(), 49, "refused");
+    let (query, answer, _) = table.lookup(&mut table.client("prepare"), 49, "refused");
     assert!(Query::take(params, &query).is_ok());
     assert!(matches!(Query::take(params, &query[1..]), Err(Error::Peer(PeerMisbehaved::Length { .. }))));
     // Seven words of 27 bits leave three bits of the first part's last byte. Behind it, a word of the second part and a
@@ -85,22 +85,22 @@ fn messages_and_images_of_other_forms_are_refused() {
     let opened = Server::open(params, Arc::new(short.into_image()));
     assert!(matches!(opened, Err(Error::Peer(PeerMisbehaved::Length { .. }))));
 
-    let (_, pending) = table.client().query(RecordIndex(0), &mut seeded("foreign")).unwrap();
-    let other = Table::new(literal([2, 50, 8], WIDEST), bytes(100));
-    let (_, foreign, _) = other.lookup(&mut other.client(), 0, "foreign");
-    let refused = table.client().recover(pending, One(foreign));
+    let (_, pending) = table.client("prepare").query(RecordIndex(0), &mut seeded("foreign")).unwrap();
+    let other = Table::checked(literal([2, 50, 8], WIDEST), bytes(100));
+    let (_, foreign, _) = other.lookup(&mut other.client("prepare"), 0, "foreign");
+    let refused = table.client("prepare").recover(pending, One(foreign));
     assert!(matches!(refused, Err(Error::Misuse(Misuse::Foreign("ticket")))));
 }
 
 #[test]
 fn changes_outside_the_table_are_misuse() {
     // The last column has room for more records than there are.
-    let table = Table::new(literal([2, 9, 8], WIDEST), bytes(18));
+    let table = Table::checked(literal([2, 9, 8], WIDEST), bytes(18));
     for (record, offset, bytes) in [(9, 0, vec![1]), (8, 2, vec![1]), (8, 1, vec![1, 2])] {
         let sink = MemorySink::holding(table.image.clone());
         let refused = Ypir::revise(&table.params, &[Change { record, offset, bytes }], &sink);
         assert!(matches!(refused, Err(Error::Misuse(Misuse::IndexPastEnd { .. }))), "{record} {offset}");
     }
-    let past = table.client().query(RecordIndex(9), &mut seeded("past"));
+    let past = table.client("prepare").query(RecordIndex(9), &mut seeded("past"));
     assert!(matches!(past, Err(Error::Misuse(Misuse::IndexPastEnd { index: 9, len: 9 }))));
 }

@@ -19,6 +19,9 @@ pub(super) const WELL_KNOWN: [Ipv4Addr; 5] = [
     Ipv4Addr::new(203, 0, 113, 7),
 ];
 
+/// How much of each query is shown.
+const SEEN_BYTES: usize = 16;
+
 /// One private lookup.
 pub(super) struct Lookup {
     pub(super) address: Ipv4Addr,
@@ -53,7 +56,7 @@ impl Spent {
             round_trip: last.round_trip,
             up: last.up,
             down: last.down,
-            seen: last.seen.clone(),
+            seen: last.seen.iter().take(SEEN_BYTES).copied().collect(),
         })
     }
 

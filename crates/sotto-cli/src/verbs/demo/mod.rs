@@ -71,7 +71,7 @@ pub(crate) struct Demo {
     /// The log: a folder of bundles, their tiles of hashes, and the root [default: data/ct/navigli2025h2 of the project]
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
-    /// Keep the encoded table in this directory, and the other scheme's next to it as DIR-fspiral [default:
+    /// Keep the encoded table in this directory, and the others next to it as DIR-fspiral and DIR-names [default:
     /// temporary ones, removed in the end]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,

@@ -103,16 +103,16 @@ impl Encoded {
             .map_err(|error| Failure::internal(format!("signals cannot be listened for: {error}")))?;
         let out = args.dir.clone().unwrap_or_else(|| scratch.path().join(HINTED.table));
         let hinted = HINTED.encode(data, &out, screen)?;
-        let keyed = KEYED.encode(data, &beside(&out), screen)?;
+        let keyed = KEYED.encode(data, &beside(&out, KEYED.name()), screen)?;
         Ok(Encoded { hinted, keyed, scratch })
     }
 }
 
-/// Where the second table lies: next to the first.
-pub(super) fn beside(first: &Path) -> PathBuf {
+/// Where another table lies: next to the first.
+pub(super) fn beside(first: &Path, other: &str) -> PathBuf {
     let mut name = first.file_name().unwrap_or_default().to_owned();
     name.push("-");
-    name.push(KEYED.name());
+    name.push(other);
     first.with_file_name(name)
 }
 

@@ -35,7 +35,7 @@ impl Question {
     pub(crate) fn answer(self, screen: Screen) -> Result<()> {
         let entries = match &self {
             Question::Schemes | Question::Sets(None) => sotto_registry::SCHEMES.to_vec(),
-            Question::Sets(Some(name)) => vec![super::scheme(name).map_err(Failure::usage)?.0],
+            Question::Sets(Some(name)) => vec![super::scheme(name).map_err(Failure::usage)?.entry()],
         };
         match &self {
             Question::Schemes => {

@@ -3,39 +3,41 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `batch` | a stack for several rows at once |
+//! | `choice` | schemes and goals by their names |
+//! | `job` | a table encoded, for this verb and the demo |
 //! | [`list`] | which schemes and parameter sets there are |
 //! | `replace` | what is in the directory already, and may not be put away without a word |
 //! | `round` | what a round over such a stack costs, and how often it fails |
+//! | `said` | what is said of a table in the end |
 //! | [`source`] | which file, which columns, which kind of table |
 //! | [`traces`] | what is removed again if nothing comes of it |
 
 mod batch;
+mod choice;
+mod job;
 pub(crate) mod list;
 mod replace;
 mod round;
+mod said;
 pub(crate) mod source;
 mod traces;
 
-use crate::blame;
 use crate::failure::{Failure, Result};
-use crate::screen::{Screen, grid, units};
+use crate::screen::Screen;
 use crate::verbs::openly::Openly;
 use crate::verbs::promise;
+use choice::goal;
+pub(super) use choice::{Scheme, scheme};
+pub(super) use job::{Done, Job, rng, signing_key};
+use said::notes;
+pub(super) use said::{stages_json, stages_text};
 use serde_json::json;
-use sotto_catalog::{Masked, PublicKey, TableName};
-use sotto_core::{Goal, SchemeEntry};
-use sotto_db::ingest::{Bands, Costing, Layout};
-use sotto_db::inspect::SchemeInfo;
-use sotto_db::mask::Masker;
-use sotto_db::{
-    EncodeOptions, EncodeSummary, ImageFile, IngestOptions, Ingested, StackDir, TableDir, Verified, WriteLock,
-};
-use sotto_prg::SystemRng;
+use sotto_catalog::TableName;
+use sotto_core::Goal;
+use sotto_db::Verified;
+use sotto_db::ingest::{Bands, Costing};
 use source::Source;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use traces::Traces;
+use std::path::PathBuf;
 
 const EXAMPLE: &str = "\
 An index table has one line of the file per row, and is asked by row number. A range table (--start, --end) \
@@ -133,168 +135,10 @@ pub(crate) struct Encode {
     openly: Openly,
 }
 
-/// A scheme, by name.
-#[derive(Clone, Copy)]
-pub(super) struct Scheme(&'static SchemeEntry);
-
-impl Scheme {
-    pub(super) fn entry(self) -> &'static SchemeEntry {
-        self.0
-    }
-}
-
-impl std::fmt::Debug for Scheme {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0.id)
-    }
-}
-
-fn goal(name: &str) -> Result<Goal, String> {
-    let known = || Goal::ALL.map(Goal::name).join(", ");
-    Goal::ALL
-        .into_iter()
-        .find(|goal| goal.name() == name)
-        .ok_or_else(|| format!("a goal is one of {}", known()))
-}
-
-/// A scheme by its id, or by its name alone: the last of its versions in the registry.
-pub(super) fn scheme(id: &str) -> Result<Scheme, String> {
-    let known = || sotto_registry::SCHEMES.iter().map(|entry| entry.id.0).collect::<Vec<_>>().join(", ");
-    let named = |entry: &&SchemeEntry| entry.id.0.split('/').next() == Some(id);
-    let last = || sotto_registry::SCHEMES.iter().copied().rfind(named);
-    sotto_registry::find(id).or_else(last).map(Scheme).ok_or_else(|| format!("this build has: {}", known()))
-}
-
-/// What to encode, and how: what `sotto encode` and the demo have in common.
-pub(super) struct Job<'a> {
-    pub(super) input: &'a Path,
-    pub(super) out: &'a Path,
-    pub(super) name: TableName,
-    pub(super) scheme: &'static SchemeEntry,
-    pub(super) source: IngestOptions,
-    /// Rows that there is to be room for. Keys have theirs in the source's options.
-    pub(super) room: u64,
-    /// Whether it may take the place of a table of another kind.
-    pub(super) replace: bool,
-    pub(super) lookups: u64,
-    pub(super) goal: Goal,
-    pub(super) set: Option<String>,
-    pub(super) symmetric: bool,
-    pub(super) verified: Verified,
-    pub(super) threads: Option<usize>,
-    pub(super) key: Option<&'a Path>,
-    /// For how many seconds clients believe it.
-    pub(super) lifetime: Option<u64>,
-    pub(super) attribution: Option<String>,
-}
-
-/// What came of a job.
-pub(super) struct Done {
-    pub(super) summary: EncodeSummary,
-    pub(super) notes: sotto_db::ingest::Notes,
-    pub(super) scheme: SchemeInfo,
-    pub(super) image: Arc<ImageFile>,
-    pub(super) public_key: PublicKey,
-    pub(super) stages: Vec<(String, Duration)>,
-    pub(super) took: Duration,
-}
-
-impl Job<'_> {
-    /// Refuses what cannot be masked yet.
-    fn check_symmetric(&self, is_batch: bool) -> Result<()> {
-        match self.source.layout {
-            _ if !self.symmetric => Ok(()),
-            _ if is_batch => {
-                Err(Failure::usage("a stack cannot be symmetric: each of its tables would take evaluations")
-                    .fix(
-                        "leave --batch out; `sotto get` opens several rows of a symmetric table in one call",
-                    ))
-            }
-            Layout::Keyword(_) => Err(Failure::usage("a table that is asked by key cannot be symmetric")
-                .fix("leave --key out, and ask by row number or by range")),
-            _ => Ok(()),
-        }
-    }
-
-    pub(super) fn run(self, screen: Screen) -> Result<Done> {
-        let began = Instant::now();
-        // A mistyped input should not leave a directory behind.
-        std::fs::metadata(self.input).map_err(|error| Failure::file("reading", self.input, &error))?;
-        replace::check_set(self.scheme, self.set.as_deref())?;
-        let traces = Traces::before(self.out);
-        let dir = TableDir::create(self.out).map_err(blame::db)?;
-        let lock = dir.lock().map_err(blame::db)?;
-        let traces = traces.locked(&lock);
-        let done = self.encode(began, &lock, screen);
-        if done.is_err() {
-            traces.remove(&lock);
-        }
-        done
-    }
-
-    fn encode(self, began: Instant, lock: &WriteLock, screen: Screen) -> Result<Done> {
-        if StackDir::find(self.out).is_some() {
-            return Err(Failure::usage("the directory holds a stack, and not a table")
-                .fix("give another directory, or --batch as before"));
-        }
-        self.check_replaced()?;
-        let bars = screen.bars();
-        let watch = |at: sotto_db::Progress| bars.watch(None, at);
-        let Ingested { mut table, kind, value, mut layers, origin, notes } =
-            sotto_db::ingest(self.input, &self.source, self.out, &watch).map_err(blame::db)?;
-        let key = signing_key(lock.dir(), self.key)?;
-        if self.symmetric {
-            let oprf = lock.oprf_key(&mut rng()?).map_err(blame::db)?;
-            let epoch = lock.next().map_err(blame::db)?;
-            let masker = Masker { table: &self.name, epoch, key: &oprf };
-            let masked = masker.table(table.as_ref(), self.out, self.threads, &watch).map_err(blame::db)?;
-            table = Box::new(masked);
-            // From the scheme up: what is masked is the row with all that is in it.
-            layers.insert(0, Masked::layer(&oprf.public()));
-        }
-        let options = EncodeOptions {
-            table: self.name,
-            kind,
-            value,
-            layers,
-            room: self.room,
-            lookups_per_client: self.lookups,
-            together: 1,
-            goal: self.goal,
-            set: self.set,
-            verified: self.verified,
-            threads: self.threads,
-            attribution: self.attribution,
-            lifetime: self.lifetime,
-            key: &key,
-        };
-        let summary = sotto_db::encode_table(self.scheme, table.as_ref(), lock, &options, &watch);
-        let summary = summary.map_err(blame::db)?;
-        lock.keep_origin(&origin).map_err(blame::db)?;
-        let stages = bars.finish();
-        let image = ImageFile::open(&summary.image).map_err(blame::db)?;
-        let found = sotto_db::inspect(&image, Some(self.scheme)).map_err(blame::db)?;
-        let scheme = found.scheme.ok_or_else(|| Failure::internal("the scheme was not described"))?;
-        let public_key = key.public();
-        Ok(Done { summary, notes, scheme, image, public_key, stages, took: began.elapsed() })
-    }
-}
-
-/// The system's randomness.
-pub(super) fn rng() -> Result<SystemRng> {
-    sotto_prg::system_rng()
-        .map_err(|error| Failure::internal(error.to_string()).fix("mend the system's random device"))
-}
-
-/// The key that signs the table in `dir`.
-pub(super) fn signing_key(dir: &TableDir, path: Option<&Path>) -> Result<sotto_catalog::SigningKey> {
-    dir.signing_key(path, &mut rng()?).map_err(blame::db)
-}
-
 impl Encode {
     pub(crate) fn run(self, screen: Screen) -> Result<()> {
         let costing = Costing {
-            entry: self.scheme.0,
+            entry: self.scheme.entry(),
             lookups_per_client: self.lookups,
             goal: self.goal,
             set: self.set.clone(),
@@ -309,7 +153,7 @@ impl Encode {
             input: self.source.input(),
             out: &self.out,
             name: self.table_name()?,
-            scheme: self.scheme.0,
+            scheme: self.scheme.entry(),
             source: self.source.options(costing, bands)?,
             room: self.source.room()?,
             replace: self.replace,
@@ -331,7 +175,7 @@ impl Encode {
         job.check_symmetric(self.batch.is_some())?;
         if let Some(most) = self.batch {
             let done = job.run_batch(most.into(), screen)?;
-            screen.say(self.source.said(done.notes.lines))?;
+            screen.say(self.source.said(done.summary.notes.lines))?;
             let log = self.openly.write_with(&self.out, self.signing_key.as_deref(), screen)?;
             return done.say(&self.out, log, screen);
         }
@@ -343,29 +187,12 @@ impl Encode {
             "notes": done.notes,
             "table": done.image.catalog().table,
             "scheme": done.scheme,
+            "snapshot": promise::snapshot(done.image.catalog().digest()),
             "public_key": done.public_key.to_string(),
             "log": log,
             "stages_s": stages_json(&done.stages),
             "seconds": done.took.as_secs_f64(),
         }))
-    }
-
-    fn say(&self, screen: Screen, done: &Done) -> Result<()> {
-        let summary = &done.summary;
-        screen.say(format!("{} ({})\n", summary.image.display(), units::bytes(summary.image_bytes)))?;
-        screen.say(self.source.said(done.notes.lines))?;
-        for note in notes(&done.notes) {
-            screen.say(format!("note: {note}"))?;
-        }
-        let mut lines =
-            promise::lines(done.image.catalog(), Some(&done.scheme), &done.public_key.to_string());
-        lines.push(("chosen for", chosen_for(self.lookups, done)));
-        if summary.kept_bytes > 0 {
-            lines.push(("kept here", format!("{} of rows, for updates", units::bytes(summary.kept_bytes))));
-        }
-        lines.push(("time", format!("{} ({})", units::time(done.took), stages_text(&done.stages))));
-        screen.say(grid::facts(lines))?;
-        screen.say(format!("\nnext: sotto serve {}", self.out.display()))
     }
 
     fn table_name(&self) -> Result<TableName> {
@@ -378,42 +205,4 @@ impl Encode {
                 .fix("give --name")
         })
     }
-}
-
-/// Why the table has the shape it has.
-fn chosen_for(lookups: u64, done: &Done) -> String {
-    let scheme = &done.scheme;
-    let each = scheme.query_bytes.saturating_add(scheme.answer_bytes);
-    let once = scheme.artifact_bytes.saturating_add(scheme.keys_bytes);
-    let all = once.saturating_add(lookups.saturating_mul(each));
-    format!(
-        "{} in all for {} lookups by one client per epoch (--lookups), with {}",
-        units::bytes(all),
-        units::count(lookups),
-        if scheme.keys_bytes > 0 { "keys" } else { "the hint" },
-    )
-}
-
-fn notes(notes: &sotto_db::ingest::Notes) -> impl Iterator<Item = String> {
-    let missing = (notes.missing_rows > 0).then(|| {
-        format!("{} rows had no line in the file and hold zero bytes", units::count(notes.missing_rows))
-    });
-    let mixed = (notes.mixed_blocks > 0).then(|| {
-        format!(
-            "{} blocks have keys of several values, of which a row holds one (see --rule)",
-            units::count(notes.mixed_blocks)
-        )
-    });
-    missing.into_iter().chain(mixed)
-}
-
-/// Stages and their times, in one line.
-pub(super) fn stages_text(stages: &[(String, Duration)]) -> String {
-    let stages: Vec<_> = stages.iter().map(|(name, time)| format!("{name} {}", units::time(*time))).collect();
-    stages.join(", ")
-}
-
-/// Stages and their times, in seconds.
-pub(super) fn stages_json(stages: &[(String, Duration)]) -> serde_json::Value {
-    stages.iter().map(|(name, time)| (name.clone(), json!(time.as_secs_f64()))).collect()
 }

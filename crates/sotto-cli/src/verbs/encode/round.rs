@@ -1,4 +1,4 @@
-//! What a round over a stack costs, how often it fails, and how that is said.
+//! How it is said what a round over a stack costs, and how often it fails.
 
 use super::batch::Done;
 use super::{notes, stages_text};
@@ -6,72 +6,20 @@ use crate::failure::Result;
 use crate::screen::{Screen, grid, units};
 use crate::verbs::promise;
 use serde_json::json;
-use sotto_catalog::{Batched, Catalog};
-use sotto_core::layer::failure_log2;
-use sotto_core::{SchemeEntry, Then};
-use sotto_db::inspect::{SchemeInfo, describe};
-use sotto_layers::pbc::Params;
+use sotto_catalog::Batched;
+use sotto_core::Then;
 use std::path::Path;
-
-/// One round: a request to each table, the same number for every wish.
-pub(super) struct Round {
-    params: Params,
-    scheme: Option<SchemeInfo>,
-    tables: usize,
-    /// Queries for rows, or for a row of each bucket.
-    queries: usize,
-    up: u64,
-    down: u64,
-    artifacts: u64,
-    keys: u64,
-    /// log2 of a bound on the probability that any of the lookups fails.
-    lookups_fail: f64,
-}
-
-impl Round {
-    /// That of a code, and no table yet.
-    pub(super) fn new(params: Params) -> Self {
-        let (scheme, tables, queries, up, down, artifacts, keys) = (None, 0, 0, 0, 0, 0, 0);
-        Round { params, scheme, tables, queries, up, down, artifacts, keys, lookups_fail: f64::NEG_INFINITY }
-    }
-
-    /// Adds a table, which is asked so often.
-    pub(super) fn add(
-        &mut self,
-        catalog: &Catalog,
-        entry: &SchemeEntry,
-        visits: usize,
-    ) -> sotto_db::Result<()> {
-        let scheme = describe(catalog, entry)?;
-        self.tables += 1;
-        self.queries += visits;
-        self.up += scheme.query_bytes * visits as u64 * u64::from(catalog.servers);
-        self.down += scheme.answer_bytes * visits as u64 * u64::from(catalog.servers);
-        self.artifacts += scheme.artifact_bytes;
-        self.keys += scheme.keys_bytes;
-        let visits = vec![0; visits];
-        self.lookups_fail =
-            failure_log2(&[0, 1], &[self.lookups_fail, failure_log2(&visits, &[scheme.failure_log2])]);
-        self.scheme = Some(scheme);
-        Ok(())
-    }
-
-    /// log2 of a bound on the probability that a round fails, and what is of the code.
-    fn failure_log2(&self) -> (f64, f64) {
-        let code = self.params.sizes().failure_log2();
-        (failure_log2(&[0, 1], &[code, self.lookups_fail]), code)
-    }
-}
 
 impl Done {
     pub(super) fn say(&self, out: &Path, log: serde_json::Value, screen: Screen) -> Result<()> {
-        let (stack, round, catalog) = (&self.stack, &self.round, &self.catalog);
-        for note in notes(&self.notes) {
+        let summary = &self.summary;
+        let (stack, round, catalog) = (&summary.stack, &summary.round, &summary.catalog);
+        for note in notes(&summary.notes) {
             screen.say(format!("note: {note}"))?;
         }
-        let sizes = self.layers.code().sizes();
+        let sizes = self.summary.layers.code().sizes();
         let (wide, value) = (catalog.row_bytes, promise::value(catalog.value));
-        let bytes = units::bytes(self.table_bytes);
+        let bytes = units::bytes(summary.table_bytes);
         let (fails, code) = round.failure_log2();
         let once = match (round.artifacts, round.keys) {
             (0, 0) => "nothing".to_owned(),
@@ -116,6 +64,7 @@ impl Done {
                     units::at_most(round.lookups_fail)
                 ),
             ),
+            ("snapshot", promise::snapshot(stack.digest())),
             ("public key", self.public_key.to_string()),
             ("time", format!("{} ({})", units::time(self.took), stages_text(&self.stages))),
         ]);
@@ -127,8 +76,8 @@ impl Done {
             "epoch": stack.epoch,
             "rows": sizes.rows,
             "row_bytes": wide,
-            "batch": self.layers.most(),
-            "code": round.params,
+            "batch": self.summary.layers.most(),
+            "code": round.code,
             "tables": round.tables,
             "lookups": sizes.lookups(),
             "queries": round.queries,
@@ -139,7 +88,8 @@ impl Done {
             "keys_bytes": round.keys,
             "failure_log2": fails,
             "code_failure_log2": code,
-            "notes": self.notes,
+            "notes": self.summary.notes,
+            "snapshot": promise::snapshot(stack.digest()),
             "public_key": self.public_key.to_string(),
             "log": log,
             "stages_s": super::stages_json(&self.stages),
@@ -148,8 +98,8 @@ impl Done {
     }
 
     fn asked_by(&self) -> String {
-        let most = self.layers.most();
-        match &self.layers {
+        let most = self.summary.layers.most();
+        match &self.summary.layers {
             Batched::Rows { kind, .. } => format!("{}; up to {most} in a round", promise::kind(kind)),
             Batched::Keys(Then(keywords, _)) => {
                 let params = keywords.keyword().params();
@@ -163,7 +113,7 @@ impl Done {
     }
 
     fn code(&self) -> String {
-        let sizes = self.layers.code().sizes();
+        let sizes = self.summary.layers.code().sizes();
         let spare = match sizes.spare {
             0 => String::new(),
             1 => ", and 1 lookup in the whole table".to_owned(),
@@ -172,7 +122,8 @@ impl Done {
         if sizes.copies == 0 {
             return format!("none: so few rows take {} lookups in the whole table", sizes.spare);
         }
-        let (buckets, rows) = (self.layers.code().buckets(), units::count(self.layers.code().bucket_rows()));
+        let (buckets, rows) =
+            (self.summary.layers.code().buckets(), units::count(self.summary.layers.code().bucket_rows()));
         format!("each row in {} of {buckets} buckets of {rows} rows{spare}", sizes.copies)
     }
 }

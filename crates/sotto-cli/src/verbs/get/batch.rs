@@ -78,6 +78,7 @@ fn facts(batch: &Batch, up: u64, down: u64, took: Duration) -> String {
     let seen = format!("{lookups} in {} tables, as for every request", stack.tables().len());
     grid::facts([
         ("stack", format!("{}, epoch {}", stack.document().stack, stack.document().epoch)),
+        ("snapshot", promise::snapshot(stack.document().digest())),
         ("signed by", stack.public_key().to_string()),
         ("trusted as", trust(stack.trust()).to_owned()),
         ("seen", seen),
@@ -92,6 +93,7 @@ fn report(batch: &Batch, up: u64, down: u64, took: Duration, answers: &[Answer])
     json!({
         "stack": stack.document().stack,
         "epoch": stack.document().epoch,
+        "snapshot": promise::snapshot(stack.document().digest()),
         "public_key": stack.public_key().to_string(),
         "trust": match stack.trust() {
             Trust::Pinned => "pinned",

@@ -84,6 +84,7 @@ fn print(found: &Inspection, verified: bool, screen: Screen) -> Result<()> {
         .map_err(|error| Failure::internal(format!("a description does not serialise: {error}")))?;
     if let Some(object) = value.as_object_mut() {
         object.insert("scheme".to_owned(), promise::scheme_json(&found.catalog, found.scheme.as_ref())?);
+        object.insert("snapshot".to_owned(), promise::snapshot(found.catalog.digest()).into());
         object.insert("verified".to_owned(), verified.into());
     }
     screen.report(&value)

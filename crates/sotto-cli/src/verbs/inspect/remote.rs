@@ -61,7 +61,10 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
             screen.say(format!("this is server {role} of {}\n", catalog.servers))?;
         }
         let scheme = promise::scheme_json(&catalog, scheme.as_ref())?;
-        tables.push(json!({ "public_key": public_key, "catalog": catalog, "scheme": scheme, "role": role }));
+        let snapshot = promise::snapshot(catalog.digest());
+        tables.push(json!({
+            "public_key": public_key, "snapshot": snapshot, "catalog": catalog, "scheme": scheme, "role": role,
+        }));
     }
     if args.verify {
         screen.say("\nverified: every static file matches its digests, and every catalog its signature")?;

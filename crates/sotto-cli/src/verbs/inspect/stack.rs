@@ -120,6 +120,7 @@ impl Seen {
                     units::bytes(keys)
                 ),
             ),
+            ("snapshot", promise::snapshot(document.digest())),
             ("public key", public_key.to_string()),
         ]);
         if let Some(expires) = document.expires {
@@ -148,6 +149,7 @@ impl Seen {
         let tables = self.tables.iter();
         json!({
             "stack": self.document,
+            "snapshot": promise::snapshot(self.document.digest()),
             "public_key": self.public_key.to_string(),
             "request": self.request().map(|request| json!({
                 "lookups": request.lookups,

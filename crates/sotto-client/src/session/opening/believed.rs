@@ -8,9 +8,20 @@ use sotto_core::CryptoRng;
 use sotto_tlog::LogEntry;
 
 impl Opening {
-    /// Refuses a catalog that is too old, and gives what has to be seen of its publisher's log.
+    /// Refuses a catalog that is of another snapshot than the caller's or too old, and gives what has to be seen of its
+    /// publisher's log.
     pub(super) fn vet(&self, agreed: &Agreed) -> Result<Option<Check>> {
         let catalog = &agreed.catalog;
+        if let Some(wanted) = self.config.snapshot {
+            let found = catalog.digest()?;
+            if found != wanted {
+                return Err(match &self.resuming {
+                    // The snapshot may be the newest: what was half prepared is of no use to this caller.
+                    Some(half) => ClientError::EpochChanged { asked: half.epoch, newest: None },
+                    None => ClientError::other_snapshot(&catalog.table, catalog.epoch, found, wanted),
+                });
+            }
+        }
         if let (Some(expires), Some(now)) = (catalog.expires, self.now)
             && expires <= now
         {

@@ -13,3 +13,4 @@ use crate::tiles::{Block, Words};
 
 compiled_generic!("avx2", Ymm::new(), Ymm::new(), Xmm(()));
 compiled_32!("avx2,fma", Ymm::with_fma());
+compiled_tiles!("avx2,fma", Ymm::with_fma());

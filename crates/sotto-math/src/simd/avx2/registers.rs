@@ -1,7 +1,7 @@
 //! Registers of 32 and of 16 bytes, for what is [generic](crate::simd::generic) in them.
 
 use crate::simd::generic::aes::Blocks;
-use crate::simd::generic::doubles::Doubles;
+use crate::simd::generic::doubles::{Doubles, Fused};
 use crate::simd::generic::ntt::Words;
 use crate::simd::generic::tiles::Products;
 use crate::simd::generic::{Multiplier, Number, Register, multiplier, proven, register};
@@ -60,9 +60,14 @@ impl Doubles for Ymm<Fma> {
         fn plus(a: __m256d, b: __m256d) -> __m256d { _mm256_add_pd(a, b) }
         fn minus(a: __m256d, b: __m256d) -> __m256d { _mm256_sub_pd(a, b) }
         fn product(a: __m256d, b: __m256d) -> __m256d { _mm256_mul_pd(a, b) }
-        fn plus_product(sum: __m256d, a: __m256d, b: __m256d) -> __m256d { _mm256_fmadd_pd(a, b, sum) }
         fn minus_product(sum: __m256d, a: __m256d, b: __m256d) -> __m256d { _mm256_fnmadd_pd(a, b, sum) }
-        fn rest(product: __m256d, a: __m256d, b: __m256d) -> __m256d { _mm256_fmsub_pd(a, b, product) }
+        fn remainder(a: __m256d, b: __m256d, quotient: __m256d, q: __m256d) -> __m256d {{
+            // The upper part of the product less the quotient's multiple of q is exact, and so is adding the lower part to
+            // it, because both are small integers.
+            let upper = _mm256_mul_pd(a, b);
+            let lower = _mm256_fmsub_pd(a, b, upper);
+            _mm256_add_pd(_mm256_fnmadd_pd(quotient, q, upper), lower)
+        }}
         fn nearest(x: __m256d) -> __m256d {
             _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x)
         }
@@ -78,8 +83,14 @@ impl Doubles for Ymm<Fma> {
         fn splat_64(x: u64) -> __m256i { _mm256_set1_epi64x(x as i64) }
         fn add_64(a: __m256i, b: __m256i) -> __m256i { _mm256_add_epi64(a, b) }
         fn and(a: __m256i, b: __m256i) -> __m256i { _mm256_and_si256(a, b) }
-        fn down<const BITS: i32>(x: __m256i) -> __m256i { _mm256_srli_epi64::<BITS>(x) }
         fn greater(a: __m256i, b: __m256i) -> __m256i { _mm256_cmpgt_epi64(a, b) }
+    }
+}
+
+impl Fused for Ymm<Fma> {
+    proven! {
+        fn plus_product(sum: __m256d, a: __m256d, b: __m256d) -> __m256d { _mm256_fmadd_pd(a, b, sum) }
+        fn down<const BITS: i32>(x: __m256i) -> __m256i { _mm256_srli_epi64::<BITS>(x) }
     }
 }
 

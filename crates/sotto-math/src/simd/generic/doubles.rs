@@ -2,7 +2,7 @@
 //!
 //! Vector units without products of 64-bit integers have fused multiply-adds of 53-bit ones: they give
 //! the lower half of a product exactly, as what is missing from the rounded one (van der Hoeven, Lecerf and Quintin,
-//! "Modular SIMD arithmetic in Mathemagix", section 3.3).
+//! "Modular SIMD arithmetic in Mathemagix", section 3.3). Those that lack both have [another way](Doubles::remainder).
 
 use super::Register;
 use crate::modulus::Modulus;
@@ -31,14 +31,17 @@ pub(in crate::simd) trait Doubles: Register {
     /// The products, rounded.
     fn product(self, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// `sum + a b`, rounded once.
-    fn plus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
-
-    /// `sum - a b`, rounded once.
+    /// `sum - a b`, for a product that is exact.
     fn minus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
 
-    /// `a b - product`, rounded once.
-    fn rest(self, product: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+    /// `a b - quotient q`, exactly, where that is below 2^51; `a` at most 2^53, `quotient` 2^52, the others 2^50.
+    fn remainder(
+        self,
+        a: Self::Doubles,
+        b: Self::Doubles,
+        quotient: Self::Doubles,
+        q: Self::Doubles,
+    ) -> Self::Doubles;
 
     /// The nearest integers.
     fn nearest(self, x: Self::Doubles) -> Self::Doubles;
@@ -61,11 +64,18 @@ pub(in crate::simd) trait Doubles: Register {
     /// The bits that both have.
     fn and(self, a: Self::Value, b: Self::Value) -> Self::Value;
 
-    /// 64-bit lanes, down by so many bits.
-    fn down<const BITS: i32>(self, x: Self::Value) -> Self::Value;
-
     /// All bits of the 64-bit lanes in which `a` is greater than `b`, both below 2^63.
     fn greater(self, a: Self::Value, b: Self::Value) -> Self::Value;
+}
+
+/// What has fused multiply-adds.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(in crate::simd) trait Fused: Doubles {
+    /// `sum + a b`, rounded once.
+    fn plus_product(self, sum: Self::Doubles, a: Self::Doubles, b: Self::Doubles) -> Self::Doubles;
+
+    /// 64-bit lanes, down by so many bits.
+    fn down<const BITS: i32>(self, x: Self::Value) -> Self::Value;
 }
 
 /// A factor, and the factor over q, in every lane or one for each.
@@ -115,25 +125,19 @@ impl<R: Doubles> Constants<R> {
         self.factors(self.r.every(w))
     }
 
-    /// `x w` modulo q. The upper part of the product less the quotient's multiple of q is exact,
-    /// and so is adding the lower part to it, because both are small integers.
+    /// `x w` modulo q.
     #[inline(always)]
     pub(super) fn times(self, x: R::Doubles, f: Factors<R>) -> R::Doubles {
-        let r = self.r;
-        let upper = r.product(x, f.w);
-        let lower = r.rest(upper, x, f.w);
-        let quotient = r.nearest(r.product(x, f.over_q));
-        r.plus(r.minus_product(upper, quotient, self.q), lower)
+        let quotient = self.r.nearest(self.r.product(x, f.over_q));
+        self.r.remainder(x, f.w, quotient, self.q)
     }
 
     /// `a b` modulo q, where the factor over q is not known: the quotient comes from the upper part.
     #[inline(always)]
     pub(super) fn product(self, a: R::Doubles, b: R::Doubles) -> R::Doubles {
         let r = self.r;
-        let upper = r.product(a, b);
-        let lower = r.rest(upper, a, b);
-        let quotient = r.nearest(r.product(upper, self.inverse));
-        r.plus(r.minus_product(upper, quotient, self.q), lower)
+        let quotient = r.nearest(r.product(r.product(a, b), self.inverse));
+        r.remainder(a, b, quotient, self.q)
     }
 
     /// `x` modulo q, from -q/2 to q/2.

@@ -6,7 +6,7 @@
 
 mod residues;
 
-use super::doubles::Doubles;
+use super::doubles::Fused;
 use super::{Register, prefetch};
 use crate::simd::scalar;
 use crate::tiles::{Block, Form, Line, Packing, Pair, Run, TileLayout, Words};
@@ -23,7 +23,7 @@ pub(in crate::simd) trait Products: Register {
 }
 
 #[inline(always)]
-pub(in crate::simd) fn tiles<R: Products + Doubles>(
+pub(in crate::simd) fn tiles<R: Products + Fused>(
     r: R,
     form: &Words,
     block: Block<'_>,

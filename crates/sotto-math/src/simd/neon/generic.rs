@@ -13,3 +13,4 @@ use crate::tiles::{Block, Words};
 
 compiled_generic!("neon", Two::new(), Two::new(), One::new());
 compiled_32!("neon", Two::new());
+compiled_tiles!("neon", Two::new());

@@ -2,10 +2,10 @@
 
 use super::turn::{transpose, transpose_words};
 use crate::simd::generic::aes::Blocks;
-use crate::simd::generic::doubles::Doubles;
+use crate::simd::generic::doubles::{Doubles, Fused};
 use crate::simd::generic::ntt::Words;
 use crate::simd::generic::tiles::Products;
-use crate::simd::generic::{Multiplier, Number, Register, multiplier, proven, register};
+use crate::simd::generic::{Multiplier, Number, Register, each, multiplier, proven, register};
 use core::arch::aarch64::*;
 
 /// Proof that this processor has NEON, and of what else it has: 16 bytes.
@@ -85,12 +85,8 @@ impl<P: Copy> Doubles for Two<P> {
         fn plus(a: Four, b: Four) -> Four { each!(vaddq_f64(a, b)) }
         fn minus(a: Four, b: Four) -> Four { each!(vsubq_f64(a, b)) }
         fn product(a: Four, b: Four) -> Four { each!(vmulq_f64(a, b)) }
-        fn plus_product(sum: Four, a: Four, b: Four) -> Four { each!(vfmaq_f64(sum, a, b)) }
         fn minus_product(sum: Four, a: Four, b: Four) -> Four { each!(vfmsq_f64(sum, a, b)) }
-        fn rest(product: Four, a: Four, b: Four) -> Four {{
-            let negative = each!(vfmsq_f64(product, a, b));
-            each!(vnegq_f64(negative))
-        }}
+        fn remainder(a: Four, b: Four, quotient: Four, q: Four) -> Four { each!(remainder(a, b, quotient, q)) }
         fn nearest(x: Four) -> Four { each!(vrndnq_f64(x)) }
         fn of_integers(x: Pair) -> Four {{
             let x = each!(vreinterpretq_u64_u8(x));
@@ -109,15 +105,21 @@ impl<P: Copy> Doubles for Two<P> {
             each!(vreinterpretq_u8_u64(sums))
         }}
         fn and(a: Pair, b: Pair) -> Pair { each!(vandq_u8(a, b)) }
-        fn down<const BITS: i32>(x: Pair) -> Pair {{
-            let x = each!(vreinterpretq_u64_u8(x));
-            let x = [vshrq_n_u64::<BITS>(x[0]), vshrq_n_u64::<BITS>(x[1])];
-            each!(vreinterpretq_u8_u64(x))
-        }}
         fn greater(a: Pair, b: Pair) -> Pair {{
             let (a, b) = (each!(vreinterpretq_u64_u8(a)), each!(vreinterpretq_u64_u8(b)));
             let greater = each!(vcgtq_u64(a, b));
             each!(vreinterpretq_u8_u64(greater))
+        }}
+    }
+}
+
+impl<P: Copy> Fused for Two<P> {
+    proven! {
+        fn plus_product(sum: Four, a: Four, b: Four) -> Four { each!(vfmaq_f64(sum, a, b)) }
+        fn down<const BITS: i32>(x: Pair) -> Pair {{
+            let x = each!(vreinterpretq_u64_u8(x));
+            let x = [vshrq_n_u64::<BITS>(x[0]), vshrq_n_u64::<BITS>(x[1])];
+            each!(vreinterpretq_u8_u64(x))
         }}
     }
 }
@@ -268,6 +270,16 @@ fn xor(a: Pair, b: Pair) -> Pair {
 #[target_feature(enable = "neon")]
 fn add_low(sums: int64x2_t, a: int32x4_t, b: int32x4_t) -> int64x2_t {
     vmlal_s32(sums, vget_low_s32(a), vget_low_s32(b))
+}
+
+/// `a b - quotient q`. The upper part of the product less the quotient's multiple of q is exact, and so is taking the
+/// negative lower part from it, because both are small integers.
+#[inline]
+#[target_feature(enable = "neon")]
+fn remainder(a: float64x2_t, b: float64x2_t, quotient: float64x2_t, q: float64x2_t) -> float64x2_t {
+    let upper = vmulq_f64(a, b);
+    let negative = vfmsq_f64(upper, a, b);
+    vsubq_f64(vfmsq_f64(upper, quotient, q), negative)
 }
 
 /// Numbers between `-q` and `q`, plus q where they are negative.

@@ -1,6 +1,7 @@
 //! Transpositions in pairs of registers.
 
 use super::registers::{Four, Pair};
+use crate::simd::generic::each;
 use core::arch::aarch64::*;
 
 /// Lanes of two rows at a time, of which there are four pairs.

@@ -3,7 +3,7 @@
 use crate::matrix::layout::{GROUP_BYTES, PANEL_ROWS};
 use crate::simd::Planes;
 
-pub(super) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+pub(in crate::simd) fn scan(groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
     let mut rest = sums;
     for query in queries {
         let (mine, others) = rest.split_at_mut(query.planes * PANEL_ROWS);

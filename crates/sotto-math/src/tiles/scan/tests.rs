@@ -162,6 +162,7 @@ fn words_of_every_pattern_at_the_edges_of_the_halves() {
 }
 
 #[test]
+#[cfg(panic = "unwind")]
 fn a_query_for_another_table_is_refused() {
     let form = pair();
     let layout = TileLayout::new(form.packing(), 64, 3, 2).unwrap();

@@ -15,6 +15,7 @@ mod stage;
 mod story;
 
 use super::Demo;
+use super::stage::beside;
 use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use asked::{Found, Proof};
@@ -45,7 +46,8 @@ impl Demo {
         let why = "no certificate of the log has a domain name";
         let example = sample.example().ok_or_else(|| Failure::input(why))?;
         story::data(screen, &sample)?;
-        let stage = Stage::new(&sample, scratch, self.threads.into(), screen)?;
+        let kept = self.dir.as_deref().map(|dir| beside(dir, stage::NAMES));
+        let stage = Stage::new(&sample, scratch, kept, self.threads.into(), screen)?;
         story::staged(screen, &stage)?;
 
         let mut names = vec![example.to_owned(), NOT_THERE.to_owned()];

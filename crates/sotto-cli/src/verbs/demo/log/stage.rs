@@ -48,10 +48,16 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Everything is written under `scratch`, which is temporary.
-    pub(super) fn new(sample: &Sample, scratch: &Path, threads: usize, screen: Screen) -> Result<Self> {
+    /// Everything is written under `scratch`, which is temporary, but the table of names if it is to be kept.
+    pub(super) fn new(
+        sample: &Sample,
+        scratch: &Path,
+        kept: Option<PathBuf>,
+        threads: usize,
+        screen: Screen,
+    ) -> Result<Self> {
         let log_key = signed(sample, &scratch.join("log"))?;
-        let names = names(sample, scratch, screen)?;
+        let names = names(sample, scratch, &kept.unwrap_or_else(|| scratch.join(NAMES)), screen)?;
 
         let began = Instant::now();
         let out = scratch.join(PROOFS);
@@ -106,7 +112,7 @@ fn signed(sample: &Sample, folder: &Path) -> Result<LogKey> {
 }
 
 /// A table of the names, each with the number of its entry.
-fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
+fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<Done> {
     let mut lines = String::new();
     for (name, entry) in &sample.names {
         // Writing into a `String` cannot fail.
@@ -119,7 +125,7 @@ fn names(sample: &Sample, scratch: &Path, screen: Screen) -> Result<Done> {
     let costing = Costing { entry, lookups_per_client: LOOKUPS, goal, set: None };
     let job = Job {
         input: &input,
-        out: &scratch.join(NAMES),
+        out,
         name: NAMES.parse().map_err(|error| Failure::internal(format!("{error}")))?,
         scheme: entry,
         source: IngestOptions {

@@ -6,7 +6,7 @@
 //! summed as integers, in the bits of the doubles; 32 rests are a double again, at most 2^53. Nothing is
 //! reduced before the end of a run.
 
-use super::super::doubles::{Constants, Doubles, Factors};
+use super::super::doubles::{Constants, Doubles, Factors, Fused};
 use super::super::prefetch;
 use super::Slots;
 use crate::tiles::{Block, Line, Packing, Residue, Run, TileLayout};
@@ -18,7 +18,7 @@ const UNIT: u32 = 49;
 const LARGE: f64 = (1u128 << (UNIT + 52)) as f64;
 
 #[inline(always)]
-pub(super) fn runs<R: Doubles, const K: usize>(
+pub(super) fn runs<R: Fused, const K: usize>(
     r: R,
     residue: &Residue,
     block: Block<'_>,
@@ -55,7 +55,7 @@ pub(super) fn runs<R: Doubles, const K: usize>(
 }
 
 /// Half of the lines of one run, and one query.
-struct Piece<'a, R: Doubles, const K: usize> {
+struct Piece<'a, R: Fused, const K: usize> {
     fold: Fold<R>,
     run: &'a Run,
     words: &'a [Line],
@@ -63,7 +63,7 @@ struct Piece<'a, R: Doubles, const K: usize> {
     half: usize,
 }
 
-impl<R: Doubles, const K: usize> Piece<'_, R, K> {
+impl<R: Fused, const K: usize> Piece<'_, R, K> {
     /// Adds the products of `C` columns, and returns `C`.
     #[inline(always)]
     fn add<const C: usize>(&self, col: usize, sums: &mut [[Slots; K]]) -> usize {
@@ -98,13 +98,13 @@ impl<R: Doubles, const K: usize> Piece<'_, R, K> {
 
 /// What brings both parts of a sum together.
 #[derive(Clone, Copy)]
-struct Fold<R: Doubles> {
+struct Fold<R: Fused> {
     c: Constants<R>,
     /// 2^49, and 2^75.
     factors: [Factors<R>; 2],
 }
 
-impl<R: Doubles> Fold<R> {
+impl<R: Fused> Fold<R> {
     #[inline(always)]
     fn new(r: R, residue: &Residue) -> Self {
         let (q, c) = (&residue.modulus, Constants::of(r, &residue.modulus));
@@ -138,7 +138,7 @@ struct Sums<R: Doubles> {
     rests: R::Doubles,
 }
 
-impl<R: Doubles> Sums<R> {
+impl<R: Fused> Sums<R> {
     #[inline(always)]
     fn add(&mut self, r: R, a: R::Doubles, b: R::Doubles, large: R::Doubles) {
         let upper = r.plus_product(large, a, b);

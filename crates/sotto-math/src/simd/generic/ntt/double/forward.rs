@@ -130,20 +130,12 @@ fn forward_four<R: Doubles>(
     f: [Factors<R>; 4],
 ) -> (Four<R>, Four<R>) {
     let r = c.r;
-    let (mut quotients, mut uppers) = (b, b);
+    let mut quotients = b;
     for i in 0..4 {
-        quotients[i] = r.product(b[i], f[i].over_q);
-        uppers[i] = r.product(b[i], f[i].w);
+        quotients[i] = r.nearest(r.product(b[i], f[i].over_q));
     }
     for i in 0..4 {
-        quotients[i] = r.nearest(quotients[i]);
-        b[i] = r.rest(uppers[i], b[i], f[i].w);
-    }
-    for i in 0..4 {
-        uppers[i] = r.minus_product(uppers[i], quotients[i], c.q);
-    }
-    for i in 0..4 {
-        let product = r.plus(uppers[i], b[i]);
+        let product = r.remainder(b[i], f[i].w, quotients[i], c.q);
         (a[i], b[i]) = (r.plus(a[i], product), r.minus(a[i], product));
     }
     (a, b)

@@ -1,28 +1,35 @@
 //! What it takes to pack 2,048 samples in the ring of silent schemes: by CDKS merge by merge, by CDKS with masks that are known
-//! beforehand, and by InspiRING. `cargo run --release -p sotto-lattice --example packing`
+//! beforehand, and by InspiRING as these schemes do it. One thread.
+//! `cargo run --release -p sotto-silent --example packing`
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program to measure with")]
 
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use sotto_core::{Image, Section, Sink};
 use sotto_lattice::cdks::{self, Cdks};
 use sotto_lattice::cipher::Cipher;
 use sotto_lattice::encrypt::{Errors, Masks, mask, phase};
-use sotto_lattice::inspiring::{Descent, Inspiring};
 use sotto_lattice::noise::steps::{self, Digits};
 use sotto_lattice::ring::{Level, Ring};
 use sotto_lattice::scratch::Scratch;
-use sotto_lattice::secret::{Law, Secret};
+use sotto_lattice::secret::Secret;
 use sotto_math::gadget::Gadget;
-use sotto_math::modulus::Modulus;
 use sotto_math::sample::Gaussian;
-use sotto_math::tiles::{Strip, gather, scan_turned, strips};
 use sotto_prg::PublicSeed;
+use sotto_silent::groups::Groups;
+use sotto_silent::lattice::{self, DIGITS, N, NORM, Q_BITS, SIGMA};
+use sotto_silent::packed::{self, Packed};
+use sotto_silent::plain::Plain;
+use sotto_silent::vector::{Bits, Encryption};
+use sotto_testkit::memory::MemorySink;
+use sotto_testkit::rng::seeded;
 use std::time::{Duration, Instant};
 
 const LEVEL: Level = Level::Main;
-const SIGMA: f64 = 3.2;
 const SEED: PublicSeed = PublicSeed([1; 32]);
 const RUNS: usize = 9;
 const KEY_MASKS: Masks<'static> = Masks { seed: &SEED, label: "keys", first: 0 };
+
+/// Nothing is cut off, so that all noise is the packing's own.
+const BITS: Bits = Bits { query: Q_BITS, keys: Q_BITS, mask: Q_BITS, body: Q_BITS };
 
 /// LWE samples of zero, without errors: what is left after packing is the packing's own.
 struct Samples {
@@ -33,8 +40,7 @@ struct Samples {
 }
 
 impl Samples {
-    fn new(ring: &Ring, rng: &mut ChaCha20Rng) -> Self {
-        let secret = Secret::sample(ring, Law::Ternary, rng);
+    fn new(ring: &Ring, secret: Secret) -> Self {
         let (mut masks, mut bodies) = (Vec::new(), Vec::new());
         for j in 0..ring.n() as u64 {
             let a = mask(ring, LEVEL, &SEED, "sample", j);
@@ -80,25 +86,21 @@ fn shortest<T>(f: impl Fn() -> T) -> (T, Duration) {
 
 /// What a switch adds.
 fn switch(ring: &Ring, gadget: &Gadget) -> f64 {
-    let digits = digits(gadget);
-    let norm = ring.n() as f64 * Law::Ternary.variance();
-    steps::key_switch(ring.n(), &digits, ring.log2_q(LEVEL), SIGMA * SIGMA, norm)
-}
-
-fn digits(gadget: &Gadget) -> Digits {
-    Digits { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() }
+    let digits =
+        Digits { count: gadget.digits(), base_log2: gadget.base_log2(), drop_log2: gadget.drop_log2() };
+    steps::key_switch(ring.n(), &digits, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM)
 }
 
 /// CDKS, both ways.
-fn merged(samples: &Samples, gadget: Gadget, rng: &mut ChaCha20Rng) -> Option<[Line; 2]> {
+fn merged(samples: &Samples, gadget: Gadget) -> [Line; 2] {
     let ring = &samples.ring;
     let gadgets = vec![gadget; ring.n().trailing_zeros() as usize];
     let law = Gaussian::new(SIGMA);
-    let keys =
-        cdks::generate(ring, &gadgets, &samples.secret, KEY_MASKS, &mut Errors { law: &law, rng: &mut *rng });
+    let errors = &mut Errors { law: &law, rng: &mut seeded("keys") };
+    let keys = cdks::generate(ring, &gadgets, &samples.secret, KEY_MASKS, errors);
     let predicted = steps::cdks(gadgets.iter().map(|gadget| switch(ring, gadget))).log2() / 2.0;
 
-    let assembled = cdks::assemble(ring, &gadgets, &keys, KEY_MASKS)?;
+    let assembled = cdks::assemble(ring, &gadgets, &keys, KEY_MASKS).unwrap();
     let cipher = |(mask, body): (&[u64], &u64)| {
         let whole = vec![*body; ring.n()];
         Cipher::new(ring, LEVEL, mask, [whole.as_slice()].into_iter())
@@ -119,82 +121,57 @@ fn merged(samples: &Samples, gadget: Gadget, rng: &mut ChaCha20Rng) -> Option<[L
     let noise = samples.noise(packed.comp(0), packed.comp(1));
     let merging = line("CDKS", 0, Duration::ZERO, online, noise);
 
-    let packing = Cdks::new(ring, &gadgets, KEY_MASKS)?;
+    let packing = Cdks::new(ring, &gadgets, KEY_MASKS).unwrap();
     let (known, offline) = timed(|| packing.known(&samples.masks));
     let (mut body, online) = shortest(|| packing.body(&known, &keys, &samples.bodies));
     ring.forward(LEVEL, &mut body);
     let bytes = 8 * (known.digits.len() * ring.n()) as u64;
     let noise = samples.noise(&known.mask, &body);
-    Some([merging, line("CDKS, masks known", bytes, offline, online, noise)])
+    [merging, line("CDKS, masks known", bytes, offline, online, noise)]
 }
 
-/// InspiRING.
-fn inspiring(samples: &Samples, gadget: Gadget, rng: &mut ChaCha20Rng) -> Option<Line> {
+/// InspiRING: weights in an image, and a pass over them.
+fn inspiring(samples: &Samples, keys: &[Vec<u128>]) -> Line {
     let ring = &samples.ring;
-    let law = Gaussian::new(SIGMA);
-    let errors = &mut Errors { law: &law, rng };
-    let keys = Inspiring::generate(ring, &gadget, &samples.secret, KEY_MASKS, errors, ring.n());
-    let packing = Inspiring::new(ring, &gadget, KEY_MASKS, ring.n())?;
-    let layout = packing.layout(1)?;
-    let mut table = vec![0; layout.bytes() as usize];
-    let (mask, offline) = timed(|| {
-        let mut descent = Descent::new(&packing, &samples.masks);
-        let mut made = vec![0; ring.n() * packing.digits()];
-        for strip in strips(&layout) {
-            let mut cells = Vec::new();
-            while cells.len() < strip.rows.len() && descent.next(&mut made) {
-                let rows = strip.rows.clone().skip(cells.len());
-                cells.extend(rows.zip(made.chunks_exact(ring.n())).map(|(row, x)| ((row, 0), x.to_vec())));
-            }
-            put(&layout, &strip, &cells, &mut table);
-        }
-        descent.finish()
+    let packed = Packed::new(Groups::new(N, 1), BITS, packed::Masks::Whole).unwrap();
+    let sink = MemorySink::new();
+    sink.reserve(Section::Resident, packed.bytes()).unwrap();
+    let write = || packed.write(0..1, |_| Ok(samples.masks.clone()), || (), (&sink, Section::Resident, 0));
+    let (written, offline) = timed(write);
+    written.unwrap();
+    let image = sink.into_image();
+    let weights = image.section(Section::Resident).unwrap();
+    let products = vec![samples.bodies.clone()];
+    let (cipher, online) = shortest(|| {
+        let keys = packed.keys(keys).unwrap();
+        packed.ciphers(weights, &[&keys], &products).pop().unwrap().pop().unwrap()
     });
-    let (mut body, online) = shortest(|| {
-        let keys = packing.keys(&keys);
-        let mut sums = vec![0; ring.n() * layout.cols()];
-        let what = (&layout, packing.turns());
-        scan_turned(packing.words(), what, &table, 0..layout.blocks(), &[&keys], &mut [&mut sums]);
-        let mut sum = vec![0; ring.n()];
-        gather(packing.words(), &layout, 1, &sums, 0..1, &mut [&mut sum]);
-        packing.body(&samples.bodies, &sum)
-    });
-    ring.forward(LEVEL, &mut body);
-    let norm = ring.n() as f64 * Law::Ternary.variance();
-    let predicted = steps::inspiring(ring.n(), &digits(&gadget), ring.log2_q(LEVEL), SIGMA * SIGMA, norm);
-    Some(Line {
+    let predicted = steps::inspiring(N, &DIGITS, ring.log2_q(LEVEL), SIGMA * SIGMA, NORM);
+    Line {
         name: "InspiRING",
-        gadget,
+        gadget: lattice::gadget().unwrap(),
         key_polynomials: keys.len(),
-        known_bytes: layout.bytes(),
+        known_bytes: packed.bytes(),
         offline,
         online,
-        noise: [predicted.log2() / 2.0, samples.noise(&mask, &body)],
-    })
-}
-
-type Cell = ((usize, usize), Vec<u64>);
-
-fn put(layout: &sotto_math::tiles::TileLayout, strip: &Strip, cells: &[Cell], table: &mut [u8]) {
-    let mut bytes = vec![0; strip.block_bytes(layout) * layout.blocks()];
-    strip.put(layout, cells, &mut bytes);
-    for (block, bytes) in bytes.chunks_exact(strip.block_bytes(layout)).enumerate() {
-        let start = strip.offset(layout, block) as usize;
-        table[start..start + bytes.len()].copy_from_slice(bytes);
+        noise: [predicted.log2() / 2.0, samples.noise(cipher.comp(0), cipher.comp(1))],
     }
 }
 
 fn main() {
-    let ring = Modulus::new(1_125_899_904_679_937).and_then(|q| Ring::new(2048, q, None));
-    let Some(ring) = ring else { return eprintln!("there is no such ring") };
-    let mut rng = ChaCha20Rng::from_seed([2; 32]);
-    let samples = Samples::new(&ring, &mut rng);
-    let gadget = |(digits, base, drop)| Gadget::new(digits, base, drop);
-    let mut lines = Vec::new();
-    for gadget in [(3, 17, 0), (4, 13, 0)].into_iter().filter_map(gadget) {
-        lines.extend(merged(&samples, gadget, &mut rng).into_iter().flatten());
-    }
-    lines.extend(gadget((2, 16, 18)).and_then(|gadget| inspiring(&samples, gadget, &mut rng)));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(compare);
+}
+
+fn compare() {
+    let ring = lattice::ring().unwrap();
+    let encryption = Encryption::new(1, Plain::BYTES).unwrap();
+    let (encrypted, secret) = encryption.unit(1, 0, BITS, &mut seeded("query"));
+    let samples = Samples::new(&ring, secret);
+    let gadgets =
+        [(3, 17, 0), (4, 13, 0)].map(|(digits, base, drop)| Gadget::new(digits, base, drop).unwrap());
+    let mut lines: Vec<Line> = gadgets.into_iter().flat_map(|gadget| merged(&samples, gadget)).collect();
+    lines.push(inspiring(&samples, &encrypted.keys));
     println!(
         "packing          | digits x bits | keys KB | known MB | offline ms | online ms | noise: predicted, measured"
     );

@@ -1,0 +1,109 @@
+//! Lookups that were recorded, replayed: whether this build, on this processor, makes the same requests and reads the same row.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `format` | the file: a text and the bytes behind it (`spec/vectors/README.md` draws it) |
+//! | `lookup` | a lookup over anything that carries requests |
+//! | `error` | what was found wrong, and whose fault it is |
+//!
+//! A vector names the seed of the generator that its client drew from. [`replay`] opens the table over the recorded messages
+//! with a generator of that seed, compares every request with the recorded one, and feeds the recorded responses. The generator
+//! lives as long as the call does and there is no network in it, so a seed that everybody knows serves no real lookup. Feature
+//! `record` opens both for whoever makes vectors; nothing that ships has it.
+
+mod error;
+mod format;
+mod lookup;
+
+pub use error::VectorError;
+pub use format::{Body, Bytes, Exchange, FORMAT, Key, MARK, Named, Pieces, Vector, method, range};
+#[cfg(feature = "record")]
+pub use lookup::{generator, lookup};
+#[cfg(not(feature = "record"))]
+use lookup::{generator, lookup};
+
+use sotto_client::session::Config;
+use sotto_client::transport::{Request, Response};
+
+/// What a vector says, once this build was found to say the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The scheme's id.
+    pub scheme: String,
+    /// The number of the row.
+    pub row: u64,
+    /// The row.
+    pub value: Vec<u8>,
+    /// How many requests were compared.
+    pub requests: usize,
+}
+
+/// Replays a vector: its text, and behind it the bytes that lie in the file beside it, if there is one.
+///
+/// # Errors
+/// [`VectorError`]: the vector is damaged, or this build does something else than it says.
+pub fn replay(file: &[u8]) -> Result<Replayed, VectorError> {
+    let (vector, bytes) = Vector::parse(file)?;
+    if sotto_registry::find(&vector.scheme).is_none() {
+        return Err(VectorError::UnknownScheme { id: vector.scheme });
+    }
+    // They are for other clients, who will want them whole.
+    for (name, secret) in &vector.secrets {
+        if bytes.of(secret)?.is_none() {
+            return Err(VectorError::damaged(name, "only requests may be left out"));
+        }
+    }
+    let mut tape = Tape { vector: &vector, bytes, step: 0 };
+    let config = Config {
+        pin: Some(vector.key.0),
+        servers: vector.servers,
+        in_memory: true,
+        ..Config::new(vector.table.clone())
+    };
+    let found = lookup(config, vector.row, &mut generator(&vector.seed), &mut |server, request| {
+        tape.play(server, request)
+    });
+    let (scheme, value) = found.map_err(|error| error.at(tape.step))?;
+    if tape.step != vector.exchanges.len() {
+        return Err(VectorError::Unasked { step: tape.step });
+    }
+    if scheme != vector.scheme {
+        return Err(VectorError::damaged("the scheme", "the catalog has another"));
+    }
+    if value != vector.value.0 {
+        return Err(VectorError::OtherRow { row: vector.row });
+    }
+    Ok(Replayed { scheme, row: vector.row, value, requests: tape.step })
+}
+
+/// The recorded messages, played in their order.
+struct Tape<'a> {
+    vector: &'a Vector,
+    bytes: Bytes<'a>,
+    step: usize,
+}
+
+impl Tape<'_> {
+    fn play(&mut self, server: u8, request: &Request) -> Result<Response, VectorError> {
+        let step = self.step;
+        let differs = |what| VectorError::OtherRequest { step, what };
+        let exchange = self.vector.exchanges.get(step).ok_or(differs("one more than were recorded"))?;
+        let parts = [
+            ("another server", exchange.server == server),
+            ("another method", exchange.method == format::method(request.method)),
+            ("another path", exchange.path == request.path),
+            ("another range", exchange.range == request.range.as_ref().map(format::range)),
+            ("another body", self.bytes.are(exchange.request.as_ref(), &request.body)?),
+        ];
+        if let Some((what, _)) = parts.iter().find(|(_, same)| !same) {
+            return Err(differs(what));
+        }
+        let body = self.bytes.of(&exchange.response)?;
+        let body = body.ok_or(VectorError::damaged("a response", "only requests may be left out"))?;
+        if body.len() as u64 > request.limit {
+            return Err(VectorError::damaged("a response", "longer than any answer to its request"));
+        }
+        self.step += 1;
+        Ok(Response::new(exchange.status, body.into_owned()))
+    }
+}

@@ -1,0 +1,233 @@
+//! The file of a vector: a JSON text, and behind it the bytes that are too many for a text.
+
+use super::VectorError;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sotto_catalog::{Hex32, HexBytes, PublicKey, TableName};
+use sotto_client::transport::Method;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The version of the format.
+pub const FORMAT: &str = "sotto-vector/1";
+
+/// What the bytes behind the text begin with. A text has no zero byte, so this is also where it ends.
+pub const MARK: &[u8; 16] = b"\0sotto-vector/1\n";
+
+/// Most bytes of a text, most exchanges in it, and most bytes that are put together of pieces.
+const MOST_TEXT: usize = 4 << 20;
+const MOST_EXCHANGES: usize = 1024;
+const MOST_TOGETHER: usize = 64 << 20;
+
+/// A recorded lookup.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vector {
+    /// [`FORMAT`].
+    pub format: String,
+    /// What it is, for a person.
+    pub about: String,
+    /// The scheme's id.
+    pub scheme: String,
+    /// The table's name.
+    pub table: TableName,
+    /// The publisher's key, which the client has pinned.
+    pub key: Key,
+    /// How many servers there are.
+    pub servers: u8,
+    /// What the client's generator is seeded with.
+    pub seed: Hex32,
+    /// The number of the row that is asked for.
+    pub row: u64,
+    /// The row.
+    pub value: HexBytes,
+    /// Requests and their responses, in order.
+    pub exchanges: Vec<Exchange>,
+    /// What a client with another generator opens the answers with, by the names that the scheme's page has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, Body>,
+}
+
+/// A publisher's key, as it is printed and pinned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(pub PublicKey);
+
+/// A request and its response.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exchange {
+    /// The server it went to, counted from 0.
+    pub server: u8,
+    /// `GET` or `POST`.
+    pub method: String,
+    /// The path, from the slash on.
+    pub path: String,
+    /// The header `Range`, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<String>,
+    /// The body of a `POST`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Body>,
+    /// The HTTP status.
+    pub status: u16,
+    /// The body of the response.
+    pub response: Body,
+}
+
+/// Bytes: in the text, behind it, or left out and named by their digest.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Body {
+    /// In the text.
+    Hex(HexBytes),
+    /// Elsewhere.
+    Named(Named),
+}
+
+/// Bytes that are not in the text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// How many.
+    pub bytes: u64,
+    /// Their digest.
+    pub blake3: Hex32,
+    /// Where they begin, counted from the first byte of [`MARK`]; nowhere, if they are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// If they repeat themselves: what they are put together of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pieces: Option<Pieces>,
+}
+
+/// Equal pieces, each of which lies there once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pieces {
+    /// Bytes of a piece.
+    pub size: u64,
+    /// Which piece comes next, a byte for each: number i begins i times `size` after `at`.
+    pub order: HexBytes,
+}
+
+impl Vector {
+    /// Reads a vector, and gives what lies behind its text.
+    ///
+    /// # Errors
+    /// [`VectorError::NotOne`], [`VectorError::Version`], [`VectorError::Damaged`].
+    pub fn parse(file: &[u8]) -> Result<(Self, Bytes<'_>), VectorError> {
+        let end = file.iter().position(|byte| *byte == 0).unwrap_or(file.len());
+        let (text, behind) = file.split_at_checked(end).unwrap_or((file, &[]));
+        let not_one = |why: String| VectorError::NotOne { why };
+        if text.len() > MOST_TEXT {
+            return Err(not_one(format!("its text is longer than {MOST_TEXT} bytes")));
+        }
+        if !behind.is_empty() && !behind.starts_with(MARK) {
+            return Err(not_one("what lies behind its text does not begin as it should".into()));
+        }
+        // What any version has, so that a later one is called by its name.
+        #[derive(Deserialize)]
+        struct Version {
+            format: String,
+        }
+        let Version { format } = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
+        if format != FORMAT {
+            return Err(VectorError::Version { format });
+        }
+        let vector: Vector = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
+        if vector.exchanges.len() > MOST_EXCHANGES {
+            return Err(not_one(format!("it has more than {MOST_EXCHANGES} exchanges")));
+        }
+        Ok((vector, Bytes { behind }))
+    }
+}
+
+/// What lies behind a vector's text.
+#[derive(Debug, Clone, Copy)]
+pub struct Bytes<'a> {
+    behind: &'a [u8],
+}
+
+impl<'a> Bytes<'a> {
+    /// The bytes of a body; `None` if they are left out.
+    ///
+    /// # Errors
+    /// [`VectorError::Damaged`] if they are not there, or have another digest.
+    pub fn of<'b>(&self, body: &'b Body) -> Result<Option<Cow<'b, [u8]>>, VectorError>
+    where
+        'a: 'b,
+    {
+        let (named, at) = match body {
+            Body::Hex(HexBytes(bytes)) => return Ok(Some(Cow::Borrowed(bytes))),
+            Body::Named(Named { at: None, .. }) => return Ok(None),
+            Body::Named(named @ Named { at: Some(at), .. }) => (named, *at),
+        };
+        let what = || format!("{} bytes at {at}", named.bytes);
+        let bytes = match &named.pieces {
+            None => self.place(at, named.bytes).map(Cow::Borrowed),
+            Some(pieces) => self.together(at, pieces).map(Cow::Owned),
+        };
+        let bytes = bytes.ok_or_else(|| VectorError::damaged(what(), "they are not there"))?;
+        if bytes.len() as u64 != named.bytes || named.blake3 != blake3::hash(&bytes).into() {
+            return Err(VectorError::damaged(what(), "they have another digest"));
+        }
+        Ok(Some(bytes))
+    }
+
+    fn place(&self, at: u64, bytes: u64) -> Option<&'a [u8]> {
+        let (from, count) = (usize::try_from(at).ok()?, usize::try_from(bytes).ok()?);
+        self.behind.get(from..from.checked_add(count)?)
+    }
+
+    fn together(&self, at: u64, pieces: &Pieces) -> Option<Vec<u8>> {
+        let size = usize::try_from(pieces.size).ok()?;
+        let total = size.checked_mul(pieces.order.0.len()).filter(|total| *total <= MOST_TOGETHER)?;
+        let mut out = Vec::with_capacity(total);
+        for number in &pieces.order.0 {
+            let from = pieces.size.checked_mul(u64::from(*number))?.checked_add(at)?;
+            out.extend(self.place(from, pieces.size)?);
+        }
+        Some(out)
+    }
+
+    /// Whether a body has these bytes; one that is left out is compared by its digest.
+    ///
+    /// # Errors
+    /// As [`Bytes::of`].
+    pub fn are(&self, body: Option<&Body>, bytes: &[u8]) -> Result<bool, VectorError> {
+        Ok(match body {
+            None => bytes.is_empty(),
+            Some(Body::Named(Named { bytes: count, blake3, at: None, .. })) => {
+                *count == bytes.len() as u64 && *blake3 == blake3::hash(bytes).into()
+            }
+            Some(body) => self.of(body)?.as_deref() == Some(bytes),
+        })
+    }
+}
+
+/// A method, as HTTP calls it.
+pub fn method(method: Method) -> &'static str {
+    match method {
+        Method::Get => "GET",
+        Method::Post => "POST",
+    }
+}
+
+/// A range, as HTTP writes it.
+pub fn range(range: &Range<u64>) -> String {
+    format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(from)?;
+        text.parse().map(Key).map_err(D::Error::custom)
+    }
+}

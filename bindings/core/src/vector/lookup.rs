@@ -1,0 +1,57 @@
+//! A lookup over anything that carries requests: what is recorded, and what is replayed.
+
+use super::VectorError;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sotto_catalog::Hex32;
+use sotto_client::session::{Action, Config, Opening};
+use sotto_client::transport::{Request, Response};
+use sotto_core::CryptoRng;
+
+/// The generator of a vector's client.
+pub fn generator(seed: &Hex32) -> ChaCha20Rng {
+    ChaCha20Rng::from_seed(seed.0)
+}
+
+/// Opens a table, asks for a row, and reads it; gives the scheme's id and the row.
+///
+/// There is no clock, so no catalog is too old; and nothing is kept, so everything is asked for.
+///
+/// # Errors
+/// What `send` gives, and [`VectorError::Client`].
+pub fn lookup(
+    config: Config,
+    row: u64,
+    rng: &mut dyn CryptoRng,
+    send: &mut dyn FnMut(u8, &Request) -> Result<Response, VectorError>,
+) -> Result<(String, Vec<u8>), VectorError> {
+    let mut opening = Opening::new(config);
+    loop {
+        let response = match opening.next() {
+            Action::Catalog { server, request } | Action::Keys { server, request } => send(server, &request)?,
+            Action::Fetch(fetch) => send(0, &fetch.request)?,
+            Action::Recall(_) => {
+                opening.recalled(None)?;
+                continue;
+            }
+            Action::Ready => break,
+        };
+        opening.feed(&response, rng)?;
+    }
+    let mut session = opening.finish()?;
+    while let Some(order) = session.order()? {
+        let response = send(order.server(), order.request())?;
+        session.stock(&order, &response)?;
+    }
+    let ask = session.ask(&[row], rng)?;
+    let requests = (0..).zip(ask.requests());
+    let responses = requests.map(|(server, request)| send(server, request)).collect::<Result<Vec<_>, _>>()?;
+    let mut rows = session.recover(ask, &responses);
+    if session.masked()?.is_some() {
+        let evaluation = session.evaluation(&[row], rows, rng)?;
+        let response = send(evaluation.server(), evaluation.request())?;
+        rows = session.open(evaluation, &response);
+    }
+    let value = rows?.pop().ok_or(VectorError::OtherRow { row })?;
+    Ok((session.catalog().scheme.clone(), value))
+}

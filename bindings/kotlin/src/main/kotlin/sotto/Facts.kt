@@ -1,0 +1,100 @@
+package sotto
+
+import org.json.JSONObject
+
+/** What a lookup cost. Bytes are those of bodies, to and from all servers; times are in seconds. */
+data class Cost(
+    val epoch: Long,
+    /** How many rows or keys were wanted. */
+    val wanted: Int,
+    /** How many rows were asked for, those included that fill a round up. */
+    val lookups: Int,
+    /** Requests, to each server. */
+    val rounds: Int,
+    val up: Long,
+    val down: Long,
+    /** Bytes so far for opening the table: keys up, the catalog and the hint down. */
+    val onceUp: Long,
+    val onceDown: Long,
+    val total: Double,
+    /** Making the queries; from the first byte sent to the last received; reading the answers. */
+    val query: Double,
+    val roundTrip: Double,
+    val recover: Double,
+    /** What the slowest server says that its passes took, and that requests waited for them, if it says so. */
+    val server: Double?,
+    val queued: Double?,
+    /** Rows that the servers saw opened, in a symmetric table. */
+    val opened: Long,
+    /** What the servers saw, in words. */
+    val leakage: String,
+)
+
+/** What an open table says of itself. */
+data class About(
+    val name: String,
+    val epoch: Long,
+    /** The digest of that epoch's catalog: what [Options.snapshot] takes. */
+    val snapshot: String,
+    val rows: Long,
+    val rowBytes: Long,
+    val scheme: String,
+    val servers: Int,
+    /** How it is asked: `row`, `key` or `range`. */
+    val kind: String,
+    /** How keys are spelled, such as `email`; null if it is asked by row number. */
+    val keyForm: String?,
+    /** What values are: `text`, `bytes` or `unsigned`. */
+    val value: String,
+    /** The key that signed it: what to pin. */
+    val signer: String,
+    /** Why that key is believed: `pinned`, `remembered` or `first-use`. */
+    val trust: String,
+    /** Whether each row is compared with what was signed. */
+    val verified: Boolean,
+    val stack: Boolean,
+    /** The most rows or keys of one request. */
+    val most: Long,
+    /** How many more queries there are before hints have to be made anew; null for any number. */
+    val budget: Long?,
+)
+
+private fun JSONObject.number(name: String) = if (isNull(name)) null else getDouble(name)
+
+internal fun cost(json: JSONObject) = Cost(
+    epoch = json.getLong("epoch"),
+    wanted = json.getInt("wanted"),
+    lookups = json.getInt("lookups"),
+    rounds = json.getInt("rounds"),
+    up = json.getLong("up"),
+    down = json.getLong("down"),
+    onceUp = json.getLong("once_up"),
+    onceDown = json.getLong("once_down"),
+    total = json.getDouble("total"),
+    query = json.getDouble("query"),
+    roundTrip = json.getDouble("round_trip"),
+    recover = json.getDouble("recover"),
+    server = json.number("server"),
+    queued = json.number("queued"),
+    opened = json.getLong("opened"),
+    leakage = json.getString("leakage"),
+)
+
+internal fun about(json: JSONObject) = About(
+    name = json.getString("name"),
+    epoch = json.getLong("epoch"),
+    snapshot = json.getString("snapshot"),
+    rows = json.getLong("rows"),
+    rowBytes = json.getLong("row_bytes"),
+    scheme = json.getString("scheme"),
+    servers = json.getInt("servers"),
+    kind = json.getString("kind"),
+    keyForm = if (json.isNull("key_form")) null else json.getString("key_form"),
+    value = json.getString("value"),
+    signer = json.getString("signer"),
+    trust = json.getString("trust"),
+    verified = json.getBoolean("verified"),
+    stack = json.getBoolean("stack"),
+    most = json.getLong("most"),
+    budget = if (json.isNull("budget")) null else json.getLong("budget"),
+)

@@ -1,0 +1,74 @@
+package sotto
+
+import com.sun.jna.Pointer
+import java.io.IOException
+import java.io.InterruptedIOException
+import java.util.concurrent.CancellationException
+import java.util.concurrent.TimeoutException as JavaTimeout
+import java.util.concurrent.atomic.AtomicReference
+
+/** A request, to be sent as it is: with these headers, and none that tell who asks. */
+class Request(
+    val method: String,
+    /** Path and query, from the slash on. */
+    val path: String,
+    val headers: Map<String, String>,
+    val body: ByteArray,
+    /** Most bytes of a success's body: nobody needs to read on. */
+    val limit: Long,
+)
+
+/** What came back. A refusal is a response, too. */
+class Response(val status: Int, val body: ByteArray, val headers: Map<String, String> = emptyMap())
+
+/** Carries requests to a server. Several threads may call it at once, where a table has several servers or is a stack. */
+fun interface Transport {
+    /** Throws an [IOException] if no response came; java.util.concurrent's TimeoutException if none came in time. */
+    fun carry(request: Request): Response
+}
+
+/** Transports behind sotto.h's callbacks. What they throw does not travel through the library: it is kept, and becomes a cause. */
+internal class Carrier(private val transports: List<Transport>, private val progress: ((String, Long, Long) -> Unit)?) {
+    private val thrown = AtomicReference<Throwable?>()
+
+    fun takeThrown(): Throwable? = thrown.getAndSet(null)
+
+    // JNA keeps these alive as long as somebody holds them.
+    val onRequest = NativeTransport { _, request, reply -> carry(request, reply) }
+    val onProgress = progress?.let { told ->
+        NativeProgress { _, stage, done, total ->
+            try {
+                told(stage.getString(0, "UTF-8"), done, total)
+            } catch (error: Exception) {
+                thrown.compareAndSet(null, error)
+            }
+        }
+    }
+
+    private fun carry(asked: NativeRequest, reply: Pointer): Int {
+        val library = Native.library
+        try {
+            val transport = transports.getOrNull(asked.server) ?: throw IOException("server ${asked.server} has no transport")
+            val headers = buildMap {
+                asked.range?.let { put("range", it.getString(0, "UTF-8")) }
+                asked.contentType?.let { put("content-type", it.getString(0, "UTF-8")) }
+            }
+            val length = asked.length.toInt()
+            val body = if (length == 0) ByteArray(0) else asked.body!!.getByteArray(0, length)
+            val method = asked.method!!.getString(0, "UTF-8")
+            val response = transport.carry(Request(method, asked.path!!.getString(0, "UTF-8"), headers, body, asked.limit))
+            library.sotto_reply_status(reply, response.status.toShort())
+            response.headers.forEach { (name, value) -> library.sotto_reply_header(reply, name, value) }
+            library.sotto_reply_body(reply, response.body, SizeT(response.body.size.toLong()))
+            return OK
+        } catch (error: Throwable) {
+            thrown.set(error)
+            library.sotto_reply_error(reply, error.message ?: error.javaClass.simpleName)
+            return when (error) {
+                is InterruptedException, is CancellationException, is Error -> CANCELLED
+                is JavaTimeout, is InterruptedIOException -> TIMEOUT
+                else -> NETWORK
+            }
+        }
+    }
+}

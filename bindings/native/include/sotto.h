@@ -1,0 +1,231 @@
+/* sotto.h: rows of somebody else's table, without telling them which. bindings/native/README.md says how.
+ *
+ * The library opens no socket: a function of the caller's carries every request. It writes to no folder that the caller does not name.
+ * Every function may be called by any thread, and none by a callback but those of the reply. */
+
+#ifndef SOTTO_H
+#define SOTTO_H
+
+/* Made by cbindgen of bindings/native/src/abi. Change that, and run bindings/native/check --header. */
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+// It was done.
+#define SOTTO_OK 0
+
+// It was done, and the table does not have the key.
+#define SOTTO_ABSENT 1
+
+// It was done, and the table has moved on.
+#define SOTTO_NEWER 2
+
+// By the call's fault.
+#define SOTTO_MISUSE -1
+
+// By the call's fault: the table has no such row.
+#define SOTTO_ROW -2
+
+// The table's parameters are refused.
+#define SOTTO_PARAMS -3
+
+// By the server's or the publisher's fault: another signature, another snapshot, damaged answers.
+#define SOTTO_PEER -4
+
+// By what lies in between; also what a transport gives that could not connect, or lost its connection.
+#define SOTTO_NETWORK -5
+
+// Nothing came in time; also what a transport gives then.
+#define SOTTO_TIMEOUT -6
+
+// By this machine's disk.
+#define SOTTO_STORAGE -7
+
+// By nobody knows whose. Do not ask for the same row again at once, and tell nobody: a server learns from that.
+#define SOTTO_UNREADABLE -8
+
+// By this machine, or sotto itself.
+#define SOTTO_MACHINE -9
+
+// What a transport gives to end the call.
+#define SOTTO_CANCELLED -10
+
+// Where a transport puts what came back. Valid during the callback, for one thread.
+typedef struct SottoReply SottoReply;
+
+// A request that is to be sent as it is, with these headers and none that tell who asks. Valid during the callback.
+typedef struct {
+  // Which server, counted from 0 in the order of `servers`.
+  uint32_t server;
+  // `GET` or `POST`.
+  const char *method;
+  // Path and query, from the slash on: what follows the server's address.
+  const char *path;
+  // The value of the header `range`, or null.
+  const char *range;
+  // The value of the header `content-type`, or null.
+  const char *content_type;
+  // The body.
+  const uint8_t *body;
+  // Its bytes; 0 for a GET.
+  size_t body_len;
+  // Most bytes of a success's body. More is refused, so nobody needs to read on.
+  uint64_t limit;
+} SottoRequest;
+
+// Sends a request, waits for the response and puts it into `reply`: `SOTTO_OK`, also for a refusal. `SOTTO_NETWORK` or
+// `SOTTO_TIMEOUT` if none came; `SOTTO_CANCELLED` ends the call that is being made.
+typedef int32_t (*SottoTransport)(void *context, const SottoRequest *request, SottoReply *reply);
+
+// Is told how far an opening is: what is done (`catalog`, `hint`, `rows`, `keys`, `ready`, ...), bytes that are there, and
+// bytes in all, or 0 if that is not known.
+typedef void (*SottoProgress)(void *context, const char *stage, uint64_t done, uint64_t total);
+
+// An open table: a number that `sotto_open` gave. 0 is none.
+typedef uint64_t SottoTable;
+
+// What went wrong. Texts end in a zero byte; free them with `sotto_error_free`.
+typedef struct {
+  // Whose fault it was: one of the negative `SOTTO_`; 0 if nothing went wrong, and then the texts are null.
+  int32_t status;
+  // A stable name for programs.
+  char *code;
+  // What went wrong.
+  char *message;
+  // What to do.
+  char *fix;
+  // All of it as JSON: `kind`, `code`, `message`, `fix`.
+  char *json;
+} SottoError;
+
+// Bytes that the library owns. Leave them as they are, and free them with `sotto_free`.
+typedef struct {
+  // Where they lie; null if there are none.
+  uint8_t *data;
+  // How many there are.
+  size_t len;
+} SottoBuffer;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The library's version.
+const char *sotto_version(void);
+
+// Opens a table, or a stack: fetches its catalog, and once what its scheme needs. `config` is a JSON object with `servers`,
+// `table` and options; the README lists them.
+//
+// `transport` carries every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
+// may be null. Both are given `context`, and may be called by threads of the library's, where a table has several servers by
+// several at once; each must return, and throw nothing.
+//
+// Gives `SOTTO_OK` and the table, or what went wrong, which is negative and, where `error` is not null, told there.
+//
+// # Safety
+// `config` points to `config_len` bytes, `table` and `error` (or null) to one each. What `context` points to lives until the
+// table is closed, and may be used by any thread.
+int32_t sotto_open(const uint8_t *config,
+                   size_t config_len,
+                   SottoTransport transport,
+                   SottoProgress progress,
+                   void *context,
+                   SottoTable *table,
+                   SottoError *error);
+
+// Closes a table. Waits for whoever is asking it; from then on its callbacks are not called, and its number is an error.
+//
+// # Safety
+// `error` points to one, or is null.
+int32_t sotto_close(SottoTable table, SottoError *error);
+
+// Looks up a row by its number. The server does not learn which.
+//
+// # Safety
+// `value` points to one, and `error` to one or is null.
+int32_t sotto_get_row(SottoTable table, uint64_t row, SottoBuffer *value, SottoError *error);
+
+// Looks up the value of a key, which is UTF-8: `SOTTO_ABSENT` if the table does not have it. The server sees no difference.
+//
+// # Safety
+// `key` points to `key_len` bytes, `value` to one, and `error` to one or is null.
+int32_t sotto_get_key(SottoTable table, const uint8_t *key, size_t key_len, SottoBuffer *value, SottoError *error);
+
+// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
+// and neither how many were wanted nor which. `wishes` is a JSON list of numbers and texts. Read the values with
+// `sotto_value_at`.
+//
+// # Safety
+// `wishes` points to `wishes_len` bytes, `values` to one, and `error` to one or is null.
+int32_t sotto_get_many(SottoTable table, const uint8_t *wishes, size_t wishes_len, SottoBuffer *values, SottoError *error);
+
+// One of the values that `sotto_get_many` gave: `SOTTO_OK`, and where its bytes lie within `values`; `SOTTO_ABSENT` for a key
+// that the table does not have; `SOTTO_MISUSE` if there are not so many.
+//
+// # Safety
+// `values` points to one that `sotto_get_many` filled and nobody freed; `data` and `len` point to one each.
+int32_t sotto_value_at(const SottoBuffer *values, size_t index, const uint8_t **data, size_t *len);
+
+// What the last lookup cost and what the servers saw of it, as JSON; `null` before the first.
+//
+// # Safety
+// `json` points to one, and `error` to one or is null.
+int32_t sotto_last(SottoTable table, SottoBuffer *json, SottoError *error);
+
+// What the table is, as it is now, as JSON.
+//
+// # Safety
+// `json` points to one, and `error` to one or is null.
+int32_t sotto_about(SottoTable table, SottoBuffer *json, SottoError *error);
+
+// Looks for a newer epoch: `SOTTO_NEWER` if there was one, `SOTTO_OK` if not. Lookups do that by themselves once theirs has
+// ended.
+//
+// # Safety
+// `error` points to one, or is null.
+int32_t sotto_refresh(SottoTable table, SottoError *error);
+
+// Frees bytes, and leaves an empty buffer. Null and empty ones are left as they are.
+//
+// # Safety
+// `buffer` points to one that the library filled or left empty, or is null.
+void sotto_free(SottoBuffer *buffer);
+
+// Frees an error's texts, and leaves one of nothing.
+//
+// # Safety
+// `error` points to one that the library filled, or that is zero throughout, or is null.
+void sotto_error_free(SottoError *error);
+
+// The response's HTTP status.
+//
+// # Safety
+// `reply` is what the callback was given, or null.
+int32_t sotto_reply_status(SottoReply *reply, uint16_t status);
+
+// A header of the response. Those that are not `retry-after` or `server-timing` may be left out.
+//
+// # Safety
+// `reply` is what the callback was given, or null; the texts end in a zero byte, or are null.
+int32_t sotto_reply_header(SottoReply *reply, const char *name, const char *value);
+
+// Adds bytes to the response's body. `SOTTO_PEER` once they are more than it can have: nobody needs to read on.
+//
+// # Safety
+// `reply` is what the callback was given, or null; `data` points to `len` bytes, or is null.
+int32_t sotto_reply_body(SottoReply *reply, const uint8_t *data, size_t len);
+
+// Says why no response came, in a sentence for people.
+//
+// # Safety
+// `reply` is what the callback was given, or null; `why` ends in a zero byte, or is null.
+int32_t sotto_reply_error(SottoReply *reply, const char *why);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* SOTTO_H */

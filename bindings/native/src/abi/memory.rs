@@ -1,0 +1,175 @@
+//! Bytes and errors that C is given, and frees.
+
+use sotto_binding::{Fault, Kind};
+use std::ffi::{CString, c_char};
+use std::ptr::null_mut;
+use std::slice;
+
+/// It was done.
+pub const SOTTO_OK: i32 = 0;
+/// It was done, and the table does not have the key.
+pub const SOTTO_ABSENT: i32 = 1;
+/// It was done, and the table has moved on.
+pub const SOTTO_NEWER: i32 = 2;
+/// By the call's fault.
+pub const SOTTO_MISUSE: i32 = -1;
+/// By the call's fault: the table has no such row.
+pub const SOTTO_ROW: i32 = -2;
+/// The table's parameters are refused.
+pub const SOTTO_PARAMS: i32 = -3;
+/// By the server's or the publisher's fault: another signature, another snapshot, damaged answers.
+pub const SOTTO_PEER: i32 = -4;
+/// By what lies in between; also what a transport gives that could not connect, or lost its connection.
+pub const SOTTO_NETWORK: i32 = -5;
+/// Nothing came in time; also what a transport gives then.
+pub const SOTTO_TIMEOUT: i32 = -6;
+/// By this machine's disk.
+pub const SOTTO_STORAGE: i32 = -7;
+/// By nobody knows whose. Do not ask for the same row again at once, and tell nobody: a server learns from that.
+pub const SOTTO_UNREADABLE: i32 = -8;
+/// By this machine, or sotto itself.
+pub const SOTTO_MACHINE: i32 = -9;
+/// What a transport gives to end the call.
+pub const SOTTO_CANCELLED: i32 = -10;
+
+/// Bytes that the library owns. Leave them as they are, and free them with `sotto_free`.
+#[repr(C)]
+pub struct SottoBuffer {
+    /// Where they lie; null if there are none.
+    pub data: *mut u8,
+    /// How many there are.
+    pub len: usize,
+}
+
+impl SottoBuffer {
+    /// None.
+    pub(super) fn empty() -> Self {
+        SottoBuffer { data: null_mut(), len: 0 }
+    }
+
+    /// These.
+    pub(super) fn of(bytes: Vec<u8>) -> Self {
+        if bytes.is_empty() {
+            return SottoBuffer::empty();
+        }
+        let (len, data) = (bytes.len(), Box::into_raw(bytes.into_boxed_slice()));
+        SottoBuffer { data: data.cast(), len }
+    }
+
+    /// # Safety
+    /// It is as [`SottoBuffer::of`] made it, and was not freed.
+    pub(super) unsafe fn as_bytes(&self) -> &[u8] {
+        match self.data.is_null() {
+            true => &[],
+            // SAFETY: the pointer and the length are those of one boxed slice.
+            false => unsafe { slice::from_raw_parts(self.data, self.len) },
+        }
+    }
+}
+
+/// What went wrong. Texts end in a zero byte; free them with `sotto_error_free`.
+#[repr(C)]
+pub struct SottoError {
+    /// Whose fault it was: one of the negative `SOTTO_`; 0 if nothing went wrong, and then the texts are null.
+    pub status: i32,
+    /// A stable name for programs.
+    pub code: *mut c_char,
+    /// What went wrong.
+    pub message: *mut c_char,
+    /// What to do.
+    pub fix: *mut c_char,
+    /// All of it as JSON: `kind`, `code`, `message`, `fix`.
+    pub json: *mut c_char,
+}
+
+/// Writes down what came of some work. Whatever `error` held is overwritten, and not looked at.
+///
+/// # Safety
+/// `error` points to one, or is null.
+pub(super) unsafe fn tell(error: *mut SottoError, outcome: Result<i32, Fault>) -> i32 {
+    let (told, status) = match outcome {
+        Ok(status) => (SottoError::none(), status),
+        Err(fault) => {
+            let status = status(fault.kind);
+            // Nobody reads the texts where there is no place for them.
+            (if error.is_null() { SottoError::none() } else { SottoError::of(&fault, status) }, status)
+        }
+    };
+    if !error.is_null() {
+        // SAFETY: it is not null, and the caller promises that it may be written to.
+        unsafe { error.write(told) };
+    }
+    status
+}
+
+impl SottoError {
+    fn none() -> Self {
+        SottoError {
+            status: SOTTO_OK,
+            code: null_mut(),
+            message: null_mut(),
+            fix: null_mut(),
+            json: null_mut(),
+        }
+    }
+
+    fn of(fault: &Fault, status: i32) -> Self {
+        SottoError {
+            status,
+            code: text(&fault.code),
+            message: text(&fault.message),
+            fix: text(&fault.fix),
+            json: text(&serde_json::to_string(fault).unwrap_or_default()),
+        }
+    }
+}
+
+fn text(text: &str) -> *mut c_char {
+    CString::new(text.replace('\0', "?")).unwrap_or_default().into_raw()
+}
+
+fn status(kind: Kind) -> i32 {
+    match kind {
+        Kind::Misuse => SOTTO_MISUSE,
+        Kind::Row => SOTTO_ROW,
+        Kind::Params => SOTTO_PARAMS,
+        Kind::Peer => SOTTO_PEER,
+        Kind::Network => SOTTO_NETWORK,
+        Kind::Timeout => SOTTO_TIMEOUT,
+        Kind::Storage => SOTTO_STORAGE,
+        Kind::Unreadable => SOTTO_UNREADABLE,
+        Kind::Machine => SOTTO_MACHINE,
+    }
+}
+
+/// Frees bytes, and leaves an empty buffer. Null and empty ones are left as they are.
+///
+/// # Safety
+/// `buffer` points to one that the library filled or left empty, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_free(buffer: *mut SottoBuffer) {
+    // SAFETY: the caller promises it.
+    let Some(buffer) = (unsafe { buffer.as_mut() }) else { return };
+    let SottoBuffer { data, len } = std::mem::replace(buffer, SottoBuffer::empty());
+    if !data.is_null() {
+        // SAFETY: `SottoBuffer::of` made both of one boxed slice, and whoever frees it leaves null behind.
+        drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(data, len)) });
+    }
+}
+
+/// Frees an error's texts, and leaves one of nothing.
+///
+/// # Safety
+/// `error` points to one that the library filled, or that is zero throughout, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_error_free(error: *mut SottoError) {
+    // SAFETY: the caller promises it.
+    let Some(error) = (unsafe { error.as_mut() }) else { return };
+    let SottoError { code, message, fix, json, .. } = std::mem::replace(error, SottoError::none());
+    for text in [code, message, fix, json] {
+        if !text.is_null() {
+            // SAFETY: `CString::into_raw` gave it, and whoever frees it leaves null behind.
+            drop(unsafe { CString::from_raw(text) });
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The functions of `sotto.h`.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `memory` | bytes and errors that C is given, and frees |
+//! | `reply` | the caller's functions: what carries requests, what is told how far an opening is |
+//!
+//! Each function does its work in `enter`: no panic leaves it, whoever calls it from within a callback is refused, and what
+//! goes wrong is written down for the caller. Pointers are looked at here and nowhere else.
+
+pub mod memory;
+pub mod reply;
+
+use crate::tables::{self, State};
+use crate::values;
+use crate::wishes::Wanted;
+use memory::{SOTTO_ABSENT, SOTTO_MISUSE, SOTTO_OK, SottoBuffer, SottoError};
+use reply::{Callbacks, SottoProgress, SottoTransport};
+use serde::Serialize;
+use sotto_binding::vector::replay;
+use sotto_binding::{Fault, Kind, guarded};
+use std::ffi::{c_char, c_void};
+use std::slice;
+use std::sync::Arc;
+
+/// An open table: a number that `sotto_open` gave. 0 is none.
+pub type SottoTable = u64;
+
+/// Most bytes of a configuration, of a key, of a list of rows and keys, and of a recorded lookup.
+const MOST_CONFIG: usize = 64 << 10;
+const MOST_KEY: usize = 64 << 10;
+const MOST_LIST: usize = 4 << 20;
+const MOST_VECTOR: usize = 64 << 20;
+
+/// The library's version.
+#[unsafe(no_mangle)]
+pub extern "C" fn sotto_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Opens a table, or a stack: fetches its catalog, and once what its scheme needs. `config` is a JSON object with `servers`,
+/// `table` and options; the README lists them.
+///
+/// `transport` carries every request, during this call and those that ask the table, and never after `sotto_close`. `progress`
+/// may be null. Both are given `context`, and may be called by threads of the library's, where a table has several servers by
+/// several at once; each must return, and throw nothing.
+///
+/// Gives `SOTTO_OK` and the table, or what went wrong, which is negative and, where `error` is not null, told there.
+///
+/// # Safety
+/// `config` points to `config_len` bytes, `table` and `error` (or null) to one each. What `context` points to lives until the
+/// table is closed, and may be used by any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_open(
+    config: *const u8,
+    config_len: usize,
+    transport: SottoTransport,
+    progress: SottoProgress,
+    context: *mut c_void,
+    table: *mut SottoTable,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises that each of these points to what it says, or is null.
+    let (config, table) = unsafe { (bytes("config", config, config_len, MOST_CONFIG), table.as_mut()) };
+    let work = || {
+        let table = table.ok_or_else(|| null("table"))?;
+        *table = 0;
+        let transport = transport.ok_or_else(|| null("transport"))?;
+        let callbacks = Arc::new(Callbacks::new(transport, progress, context));
+        let hearer = progress.is_some().then(|| Arc::clone(&callbacks) as _);
+        *table = tables::open(config?, callbacks, hearer)?;
+        Ok(SOTTO_OK)
+    };
+    // SAFETY: the caller promises it of `error`.
+    unsafe { enter(error, work) }
+}
+
+/// Closes a table. Waits for whoever is asking it; from then on its callbacks are not called, and its number is an error.
+///
+/// # Safety
+/// `error` points to one, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_close(table: SottoTable, error: *mut SottoError) -> i32 {
+    // SAFETY: the caller promises it of `error`.
+    unsafe { enter(error, || tables::close(table).map(|()| SOTTO_OK)) }
+}
+
+/// Looks up a row by its number. The server does not learn which.
+///
+/// # Safety
+/// `value` points to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_get_row(
+    table: SottoTable,
+    row: u64,
+    value: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises it of `value` and `error`.
+    unsafe { one(table, Wanted::Row(row), value, error) }
+}
+
+/// Looks up the value of a key, which is UTF-8: `SOTTO_ABSENT` if the table does not have it. The server sees no difference.
+///
+/// # Safety
+/// `key` points to `key_len` bytes, `value` to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_get_key(
+    table: SottoTable,
+    key: *const u8,
+    key_len: usize,
+    value: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises it of `key`, `value` and `error`.
+    unsafe { one(table, Wanted::key(bytes("key", key, key_len, MOST_KEY)), value, error) }
+}
+
+/// Looks up several rows and keys in one round, which is filled up to a multiple of `batch`: the server sees how many batches,
+/// and neither how many were wanted nor which. `wishes` is a JSON list of numbers and texts. Read the values with
+/// `sotto_value_at`.
+///
+/// # Safety
+/// `wishes` points to `wishes_len` bytes, `values` to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_get_many(
+    table: SottoTable,
+    wishes: *const u8,
+    wishes_len: usize,
+    values: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises it of `wishes`.
+    let wanted = Wanted::list(unsafe { bytes("wishes", wishes, wishes_len, MOST_LIST) });
+    let work = |state: &mut State| Ok(Some(values::encode(&state.many(&wanted)?)));
+    // SAFETY: the caller promises it of `values` and `error`.
+    unsafe { fill(table, values, error, work) }
+}
+
+/// One of the values that `sotto_get_many` gave: `SOTTO_OK`, and where its bytes lie within `values`; `SOTTO_ABSENT` for a key
+/// that the table does not have; `SOTTO_MISUSE` if there are not so many.
+///
+/// # Safety
+/// `values` points to one that `sotto_get_many` filled and nobody freed; `data` and `len` point to one each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_value_at(
+    values: *const SottoBuffer,
+    index: usize,
+    data: *mut *const u8,
+    len: *mut usize,
+) -> i32 {
+    // SAFETY: the caller promises that each points to what it says, or is null.
+    let (Some(values), Some(data), Some(len)) = (unsafe { (values.as_ref(), data.as_mut(), len.as_mut()) })
+    else {
+        return SOTTO_MISUSE;
+    };
+    (*data, *len) = (std::ptr::null(), 0);
+    // SAFETY: it was filled by `sotto_get_many`, and is as it was.
+    match values::at(unsafe { values.as_bytes() }, index) {
+        Some(Some(value)) => {
+            (*data, *len) = (value.as_ptr(), value.len());
+            SOTTO_OK
+        }
+        Some(None) => SOTTO_ABSENT,
+        None => SOTTO_MISUSE,
+    }
+}
+
+/// What the last lookup cost and what the servers saw of it, as JSON; `null` before the first.
+///
+/// # Safety
+/// `json` points to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_last(
+    table: SottoTable,
+    json: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises it of `json` and `error`.
+    unsafe { fill(table, json, error, |state| written(&state.last)) }
+}
+
+/// What the table is, as it is now, as JSON.
+///
+/// # Safety
+/// `json` points to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_about(
+    table: SottoTable,
+    json: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises it of `json` and `error`.
+    unsafe { fill(table, json, error, |state| written(&state.opened()?.about()?)) }
+}
+
+/// Looks for a newer epoch: `SOTTO_NEWER` if there was one, `SOTTO_OK` if not. Lookups do that by themselves once theirs has
+/// ended.
+///
+/// # Safety
+/// `error` points to one, or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_refresh(table: SottoTable, error: *mut SottoError) -> i32 {
+    let work = || {
+        let is_newer = tables::with(table, |state| state.opened()?.refresh())?;
+        Ok(if is_newer { memory::SOTTO_NEWER } else { SOTTO_OK })
+    };
+    // SAFETY: the caller promises it of `error`.
+    unsafe { enter(error, work) }
+}
+
+/// Replays a recorded lookup (`spec/vectors`): whether this build makes the recorded bytes on this processor, and reads the
+/// recorded row. `vector` is the text, followed by the bytes of the file beside it, if there is one. No transport is needed.
+///
+/// # Safety
+/// `vector` points to `vector_len` bytes, `row` to one, and `error` to one or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sotto_self_test(
+    vector: *const u8,
+    vector_len: usize,
+    row: *mut SottoBuffer,
+    error: *mut SottoError,
+) -> i32 {
+    // SAFETY: the caller promises that each of these points to what it says, or is null.
+    let (vector, row) = unsafe { (bytes("vector", vector, vector_len, MOST_VECTOR), row.as_mut()) };
+    let work = || {
+        let row = row.ok_or_else(|| null("row"))?;
+        *row = SottoBuffer::empty();
+        *row = SottoBuffer::of(replay(vector?).map_err(Fault::from)?.value);
+        Ok(SOTTO_OK)
+    };
+    // SAFETY: the caller promises it of `error`.
+    unsafe { enter(error, work) }
+}
+
+/// Does a function's work, and tells what goes wrong.
+///
+/// # Safety
+/// `error` points to one, or is null.
+unsafe fn enter(error: *mut SottoError, work: impl FnOnce() -> Result<i32, Fault>) -> i32 {
+    let outcome = guarded(|| match reply::is_inside() {
+        // A lock may be held by whoever has called the callback.
+        true => Err(Fault::misuse("a callback has called the library", "return from it first")),
+        false => work(),
+    });
+    // SAFETY: the caller promises it.
+    unsafe { memory::tell(error, outcome) }
+}
+
+/// One lookup.
+///
+/// # Safety
+/// As `fill`.
+unsafe fn one(table: SottoTable, wanted: Wanted, value: *mut SottoBuffer, error: *mut SottoError) -> i32 {
+    // SAFETY: the caller promises it.
+    unsafe { fill(table, value, error, |state| state.one(wanted)) }
+}
+
+/// Fills a buffer with what comes of work on a table.
+///
+/// # Safety
+/// `out` points to one or is null, and so does `error`.
+unsafe fn fill(
+    table: SottoTable,
+    out: *mut SottoBuffer,
+    error: *mut SottoError,
+    work: impl FnOnce(&mut State) -> Result<Option<Vec<u8>>, Fault>,
+) -> i32 {
+    // SAFETY: the caller promises it.
+    let out = unsafe { out.as_mut() };
+    let work = || {
+        let out = out.ok_or_else(|| null("a buffer"))?;
+        *out = SottoBuffer::empty();
+        let Some(value) = tables::with(table, work)? else { return Ok(SOTTO_ABSENT) };
+        *out = SottoBuffer::of(value);
+        Ok(SOTTO_OK)
+    };
+    // SAFETY: the caller promises it.
+    unsafe { enter(error, work) }
+}
+
+fn written(value: &impl Serialize) -> Result<Option<Vec<u8>>, Fault> {
+    let failed =
+        |error: serde_json::Error| Fault::new(Kind::Machine, "bug", error.to_string(), "tell the authors");
+    serde_json::to_vec(value).map(Some).map_err(failed)
+}
+
+/// Bytes of the caller's.
+///
+/// # Safety
+/// `data` points to `len` bytes that nobody changes meanwhile, or is null.
+unsafe fn bytes<'a>(what: &str, data: *const u8, len: usize, most: usize) -> Result<&'a [u8], Fault> {
+    if len > most {
+        return Err(Fault::misuse(format!("{what} has {len} bytes, and {most} are the most"), "give fewer"));
+    }
+    match (data.is_null(), len) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(null(what)),
+        // SAFETY: it is not null, the caller promises `len` bytes, and `most` is far below `isize::MAX`.
+        (false, _) => Ok(unsafe { slice::from_raw_parts(data, len) }),
+    }
+}
+
+fn null(what: &str) -> Fault {
+    Fault::misuse(format!("{what} is a null pointer"), "give one that points somewhere")
+}

@@ -1,0 +1,75 @@
+//! Rows and keys, as a JSON list has them.
+//!
+//! Silence tells nothing: what can be no row and no key is asked for as row 0, and is an error once the answers are there.
+
+use serde_json::Value;
+use sotto_binding::{Fault, Kind};
+use sotto_client::Wish;
+
+/// Most wishes of one call.
+const MOST: usize = 1 << 16;
+
+/// One thing that is wanted.
+pub(crate) enum Wanted {
+    Row(u64),
+    Key(String),
+    /// What can be no row and no key.
+    Wrong(Fault),
+}
+
+impl Wanted {
+    /// What is asked for.
+    pub(crate) fn wish(&self) -> Wish<'_> {
+        match self {
+            Wanted::Row(row) => Wish::Row(*row),
+            Wanted::Key(key) => Wish::Key(key),
+            Wanted::Wrong(_) => Wish::Row(0),
+        }
+    }
+
+    /// A key, whatever its bytes.
+    pub(crate) fn key(bytes: Result<&[u8], Fault>) -> Self {
+        match bytes.map(str::from_utf8) {
+            Ok(Ok(key)) => Wanted::Key(key.to_owned()),
+            Ok(Err(error)) => {
+                Wanted::Wrong(Fault::misuse(format!("a key is UTF-8: {error}"), "give text that is"))
+            }
+            Err(fault) => Wanted::Wrong(fault),
+        }
+    }
+
+    /// A list of them. One that is none is one thing that is wrong.
+    pub(crate) fn list(json: Result<&[u8], Fault>) -> Vec<Self> {
+        let parsed = json.and_then(|json| {
+            let fix = "give a list of rows and keys, such as [7, \"ann@example.com\"]";
+            let list: Vec<Value> = serde_json::from_slice(json)
+                .map_err(|error| Fault::misuse(format!("what is wanted is no JSON list: {error}"), fix))?;
+            match list.len() <= MOST {
+                true => Ok(list),
+                false => {
+                    Err(Fault::misuse(format!("{} wishes at once, {MOST} are the most", list.len()), fix))
+                }
+            }
+        });
+        match parsed {
+            Ok(list) => list.into_iter().map(Wanted::of).collect(),
+            Err(fault) => vec![Wanted::Wrong(fault)],
+        }
+    }
+
+    fn of(value: Value) -> Self {
+        match value {
+            Value::String(key) => Wanted::Key(key),
+            Value::Number(number) => match number.as_u64() {
+                Some(row) => Wanted::Row(row),
+                None => Wanted::Wrong(Fault::new(
+                    Kind::Row,
+                    "misuse",
+                    format!("a row's number is whole, from 0 on, and below the number of rows; not {number}"),
+                    "give a row of the table",
+                )),
+            },
+            _ => Wanted::Wrong(Fault::misuse("a row is a number and a key is text", "give one of them")),
+        }
+    }
+}

@@ -1,0 +1,486 @@
+/* sotto.h against a real `sotto serve`: what it finds, what it refuses, and that it opens no socket.
+ *
+ * abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH, with tables `words` (sotto -> under, voce -> voice), `hashes` (64 rows of 32 bytes: the
+ * row's number, 32 times) and `spent` (the same, of a scheme whose hints are used up). */
+#define _GNU_SOURCE
+#include "../include/sotto.h"
+#include "http.h"
+
+#include <glob.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int checks;
+#define CHECK(what, ...)                                                             \
+  do {                                                                               \
+    checks++;                                                                        \
+    if (!(what)) {                                                                   \
+      fprintf(stderr, "%s:%d: not so: %s: ", __FILE__, __LINE__, #what);             \
+      fprintf(stderr, __VA_ARGS__);                                                  \
+      fputc('\n', stderr);                                                           \
+      exit(1);                                                                       \
+    }                                                                                \
+  } while (0)
+
+static uint16_t port;
+static const char *pin, *other_pin, *snapshot, *scratch;
+
+/* What a table's callbacks are given. */
+struct way {
+  uint16_t port;
+  struct carrier *carrier;
+  atomic_int asks;
+  int lies, cancels, calls_back, inside, ready;
+  SottoTable table;
+};
+
+static int32_t carry(void *context, const SottoRequest *asked, SottoReply *reply) {
+  struct way *way = context;
+  struct request request = {.body = (uint8_t *)asked->body, .body_len = asked->body_len};
+  struct response response = {0};
+  snprintf(request.method, sizeof request.method, "%s", asked->method);
+  snprintf(request.path, sizeof request.path, "%s", asked->path);
+  if (asked->range) snprintf(request.range, sizeof request.range, "%s", asked->range);
+  if (asked->content_type) snprintf(request.content_type, sizeof request.content_type, "%s", asked->content_type);
+  int is_ask = strstr(asked->path, "/ask") != NULL;
+  if (is_ask) way->asks++;
+  if (way->cancels) return SOTTO_CANCELLED;
+  if (way->calls_back) {
+    SottoBuffer value;
+    SottoError error;
+    way->inside = sotto_get_row(way->table, 1, &value, &error);
+    sotto_error_free(&error);
+    CHECK(sotto_close(way->table, NULL) == SOTTO_MISUSE, "closed from within");
+  }
+  const char *why = "the carrier gave up";
+  int failed = way->carrier ? carrier_call(way->carrier, &request, &response)
+                            : http_call(way->port, &request, &response, &why);
+  if (failed) {
+    sotto_reply_error(reply, why);
+    free(response.body);
+    return SOTTO_NETWORK;
+  }
+  if (way->lies && is_ask)
+    for (size_t i = 0; i < response.body_len; i++) response.body[i] ^= way->lies == 2 ? 0xFF : i >= 64;
+  sotto_reply_status(reply, (uint16_t)response.status);
+  if (response.retry_after[0]) sotto_reply_header(reply, "Retry-After", response.retry_after);
+  if (response.server_timing[0]) sotto_reply_header(reply, "Server-Timing", response.server_timing);
+  /* In two pieces, as they may come. */
+  size_t half = response.body_len / 2;
+  sotto_reply_body(reply, response.body, half);
+  sotto_reply_body(reply, response.body + half, response.body_len - half);
+  free(response.body);
+  return SOTTO_OK;
+}
+
+static void far(void *context, const char *stage, uint64_t done, uint64_t total) {
+  (void)done, (void)total;
+  ((struct way *)context)->ready |= strcmp(stage, "ready") == 0;
+}
+
+static char *config(const char *form, ...) {
+  static char text[4096];
+  va_list list;
+  va_start(list, form);
+  vsnprintf(text, sizeof text, form, list);
+  va_end(list);
+  return text;
+}
+
+static SottoError error;
+
+static int32_t open_at(struct way *way, const char *json, SottoTable *table) {
+  sotto_error_free(&error);
+  int32_t status = sotto_open((const uint8_t *)json, strlen(json), carry, far, way, table, &error);
+  if (status == SOTTO_OK) way->table = *table;
+  return status;
+}
+
+static SottoTable opened(struct way *way, const char *json) {
+  SottoTable table;
+  CHECK(open_at(way, json, &table) == SOTTO_OK, "%s", error.json);
+  return table;
+}
+
+static void refused(const char *json, int32_t status, const char *code) {
+  struct way way = {.port = port};
+  SottoTable table = 7;
+  int32_t got = open_at(&way, json, &table);
+  CHECK(got == status && error.status == status, "%d for %.200s: %s", got, json, error.json);
+  CHECK(strcmp(error.code, code) == 0 && error.fix[0] && strstr(error.json, "\"fix\""), "%s", error.json);
+  CHECK(table == 0 && way.asks == 0, "a table, or a query");
+}
+
+static void row_is(SottoTable table, uint64_t row) {
+  SottoBuffer value;
+  SottoError error;
+  CHECK(sotto_get_row(table, row, &value, &error) == SOTTO_OK, "%s", error.json);
+  CHECK(value.len == 32, "%zu bytes", value.len);
+  for (size_t i = 0; i < value.len; i++) CHECK(value.data[i] == row, "row %d", (int)row);
+  sotto_free(&value);
+  sotto_free(&value);
+  CHECK(value.data == NULL && error.json == NULL, "something is left");
+}
+
+static void key_is(SottoTable table, const char *key, const char *wanted) {
+  SottoBuffer value;
+  int32_t status = sotto_get_key(table, (const uint8_t *)key, strlen(key), &value, &error);
+  CHECK(status == (wanted ? SOTTO_OK : SOTTO_ABSENT), "%s: %d", key, status);
+  if (wanted) CHECK(value.len == strlen(wanted) && memcmp(value.data, wanted, value.len) == 0, "%.*s", (int)value.len, value.data);
+  sotto_free(&value);
+}
+
+static void finds_rows_and_keys(void) {
+  struct way way = {.port = port};
+  SottoTable words = opened(&way, config("{\"servers\":[\"here\"],\"table\":\"words\",\"pin\":\"%s\"}", pin));
+  CHECK(way.ready, "nobody was told that it is ready");
+  SottoBuffer json;
+  CHECK(sotto_last(words, &json, &error) == SOTTO_OK && json.len == 4 && memcmp(json.data, "null", 4) == 0, "last");
+  sotto_free(&json);
+  key_is(words, "sotto", "under");
+  key_is(words, "voce", "voice");
+  key_is(words, "basso", NULL);
+  int asks = way.asks;
+
+  const char *list = "[\"voce\", \"basso\", \"sotto\"]";
+  SottoBuffer values;
+  const uint8_t *data;
+  size_t len;
+  CHECK(sotto_get_many(words, (const uint8_t *)list, strlen(list), &values, &error) == SOTTO_OK, "%s", error.json);
+  CHECK(way.asks == asks + 1, "one round");
+  CHECK(sotto_value_at(&values, 0, &data, &len) == SOTTO_OK && len == 5 && memcmp(data, "voice", 5) == 0, "first");
+  CHECK(sotto_value_at(&values, 1, &data, &len) == SOTTO_ABSENT && data == NULL && len == 0, "second");
+  CHECK(sotto_value_at(&values, 2, &data, &len) == SOTTO_OK && len == 5 && memcmp(data, "under", 5) == 0, "third");
+  CHECK(sotto_value_at(&values, 3, &data, &len) == SOTTO_MISUSE, "there is no fourth");
+  CHECK(sotto_value_at(&values, (size_t)-1, &data, &len) == SOTTO_MISUSE, "nor that");
+  sotto_free(&values);
+
+  CHECK(sotto_last(words, &json, &error) == SOTTO_OK, "%s", error.json);
+  CHECK(memmem(json.data, json.len, "\"leakage\":\"The server saw one request", 37), "%.*s", (int)json.len, json.data);
+  CHECK(memmem(json.data, json.len, "\"wanted\":3,", 11), "%.*s", (int)json.len, json.data);
+  sotto_free(&json);
+  CHECK(sotto_about(words, &json, &error) == SOTTO_OK, "%s", error.json);
+  CHECK(memmem(json.data, json.len, "\"trust\":\"pinned\"", 16) && memmem(json.data, json.len, snapshot, 64), "%.*s", (int)json.len, json.data);
+  sotto_free(&json);
+  CHECK(sotto_refresh(words, &error) == SOTTO_OK, "there is no newer epoch");
+  CHECK(sotto_close(words, &error) == SOTTO_OK, "%s", error.json);
+
+  SottoTable hashes = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  for (uint64_t row = 0; row < 64; row += 9) row_is(hashes, row);
+  CHECK(sotto_close(hashes, NULL) == SOTTO_OK, "close");
+  CHECK(strcmp(sotto_version(), "0.1.0") == 0, "%s", sotto_version());
+}
+
+static void pins_and_snapshots(void) {
+  struct way way = {.port = port};
+  const char *form = "{\"servers\":[\"here\"],\"table\":\"words\",\"%s\":\"%s\"}";
+  SottoTable table = opened(&way, config(form, "snapshot", snapshot));
+  key_is(table, "sotto", "under");
+  sotto_close(table, NULL);
+  refused(config(form, "pin", other_pin), SOTTO_PEER, "wrong-key");
+  refused(config(form, "pin", "no key"), SOTTO_MISUSE, "bad-key");
+  char other[65];
+  memset(other, '7', 64);
+  other[64] = 0;
+  refused(config(form, "snapshot", other), SOTTO_PEER, "other-snapshot");
+  refused(config(form, "snapshot", "abc"), SOTTO_MISUSE, "misuse");
+  refused("{\"servers\":[\"here\"],\"table\":\"nothing\"}", SOTTO_PEER, "no-such-table");
+}
+
+static void wrong_configurations(void) {
+  const char *wrong[] = {
+      "", "{", "[]", "7", "null", "{}", "{\"servers\":[],\"table\":\"words\"}", "{\"servers\":[\"here\"]}",
+      "{\"servers\":\"here\",\"table\":\"words\"}", "{\"servers\":[\"here\"],\"table\":7}",
+      "{\"servers\":[\"here\"],\"table\":\"No Name\"}", "{\"servers\":[\"here\"],\"table\":\"words\",\"pim\":\"x\"}",
+      "{\"servers\":[\"here\",\"here\"],\"table\":\"words\"}", "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":NaN}",
+      "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":1e999}", "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":1e300}",
+      "{\"servers\":[\"here\"],\"table\":\"words\",\"patience\":-1}", "{\"servers\":[\"here\"],\"table\":\"words\",\"state\":\"/tmp/x\"}",
+      "{\"servers\":[\"here\"],\"table\":\"words\",\"batch\":-1}", "{\"servers\":[\"\"],\"table\":\"words\"}", "\xff\xfe"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) refused(wrong[i], SOTTO_MISUSE, "misuse");
+  char *deep = malloc(60001);
+  memset(deep, '[', 60000);
+  deep[60000] = 0;
+  refused(deep, SOTTO_MISUSE, "misuse");
+  free(deep);
+  char *huge = calloc(1, (64 << 10) + 2);
+  memset(huge, ' ', (64 << 10) + 1);
+  refused(huge, SOTTO_MISUSE, "misuse");
+  free(huge);
+}
+
+static void null_pointers_and_closed_tables(void) {
+  struct way way = {.port = port};
+  const char *json = "{\"servers\":[\"here\"],\"table\":\"words\"}";
+  const uint8_t *bytes = (const uint8_t *)json;
+  SottoTable table;
+  sotto_error_free(&error);
+  CHECK(sotto_open(NULL, 5, carry, NULL, &way, &table, &error) == SOTTO_MISUSE, "no configuration");
+  sotto_error_free(&error);
+  CHECK(sotto_open(bytes, strlen(json), NULL, NULL, &way, &table, &error) == SOTTO_MISUSE, "no transport");
+  sotto_error_free(&error);
+  CHECK(sotto_open(bytes, strlen(json), carry, NULL, &way, NULL, NULL) == SOTTO_MISUSE, "no place for the table");
+  CHECK(sotto_open(bytes, strlen(json), carry, NULL, &way, &table, NULL) == SOTTO_OK, "neither error nor progress are needed");
+  SottoBuffer value = {0};
+  int asks = way.asks;
+  CHECK(sotto_get_key(table, NULL, 3, &value, NULL) == SOTTO_MISUSE, "no key");
+  CHECK(way.asks == asks + 1, "what is no key is asked for all the same");
+  CHECK(sotto_get_key(table, (const uint8_t *)"\xff", 1, &value, NULL) == SOTTO_MISUSE, "no UTF-8");
+  CHECK(sotto_get_key(table, bytes, 1 << 20, &value, NULL) == SOTTO_MISUSE, "a key of a MiB");
+  CHECK(sotto_get_key(table, NULL, 0, &value, NULL) == SOTTO_MISUSE, "the empty key, which no table has");
+  CHECK(way.asks == asks + 4, "%d asks", way.asks - asks);
+  CHECK(sotto_get_row(table, 0, NULL, NULL) == SOTTO_MISUSE, "no place for the value");
+  CHECK(sotto_get_many(table, NULL, 0, NULL, NULL) == SOTTO_MISUSE, "no place for the values");
+  CHECK(sotto_value_at(NULL, 0, NULL, NULL) == SOTTO_MISUSE, "no values");
+  CHECK(sotto_reply_status(NULL, 200) == SOTTO_MISUSE && sotto_reply_body(NULL, bytes, 1) == SOTTO_MISUSE, "no reply");
+  CHECK(sotto_reply_header(NULL, "a", "b") == SOTTO_MISUSE && sotto_reply_error(NULL, "a") == SOTTO_MISUSE, "no reply");
+  sotto_free(NULL);
+  sotto_error_free(NULL);
+  CHECK(sotto_close(table, NULL) == SOTTO_OK, "close");
+  CHECK(sotto_close(table, NULL) == SOTTO_MISUSE, "twice");
+  CHECK(sotto_get_row(table, 0, &value, &error) == SOTTO_MISUSE && strstr(error.message, "closed"), "%s", error.json);
+  sotto_error_free(&error);
+  CHECK(sotto_about(0, &value, NULL) == SOTTO_MISUSE && sotto_last(~0ull, &value, NULL) == SOTTO_MISUSE, "no table");
+}
+
+static void silence_tells_nothing(void) {
+  struct way way = {.port = port};
+  SottoTable table = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  struct { const char *list; int32_t status; } wrong[] = {
+      {"[7, -1]", SOTTO_ROW}, {"[1.5]", SOTTO_ROW}, {"[1e30]", SOTTO_ROW}, {"[18446744073709551616]", SOTTO_ROW},
+      {"[64]", SOTTO_ROW}, {"[18446744073709551615]", SOTTO_ROW}, {"[null]", SOTTO_MISUSE}, {"[true]", SOTTO_MISUSE},
+      {"[[1]]", SOTTO_MISUSE}, {"[NaN]", SOTTO_MISUSE}, {"[1e999]", SOTTO_MISUSE}, {"", SOTTO_MISUSE}, {"[7", SOTTO_MISUSE},
+      {"[7, 3, 7]", SOTTO_OK}, {"[]", SOTTO_OK}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    SottoBuffer values;
+    int asks = way.asks;
+    int32_t got = sotto_get_many(table, (const uint8_t *)wrong[i].list, strlen(wrong[i].list), &values, &error);
+    CHECK(got == wrong[i].status, "%s: %d %s", wrong[i].list, got, error.json ? error.json : "");
+    CHECK(way.asks == asks + 1, "%s: %d asks", wrong[i].list, way.asks - asks);
+    sotto_free(&values);
+    sotto_error_free(&error);
+  }
+  SottoBuffer value;
+  CHECK(sotto_get_row(table, 64, &value, &error) == SOTTO_ROW, "past the end: %s", error.json);
+  sotto_error_free(&error);
+  sotto_close(table, NULL);
+}
+
+static void servers_that_vanish_and_lie(void) {
+  struct way way = {.port = port};
+  const char *json = "{\"servers\":[\"here\"],\"table\":\"hashes\",\"patience\":0.2}";
+  SottoTable table = opened(&way, json);
+  SottoBuffer value;
+  way.port = 1;
+  CHECK(sotto_get_row(table, 3, &value, &error) == SOTTO_NETWORK, "%s", error.json);
+  CHECK(strstr(error.message, "nobody listens there"), "%s", error.json);
+  sotto_error_free(&error);
+  SottoTable none;
+  CHECK(open_at(&way, json, &none) == SOTTO_NETWORK, "%s", error.json);
+  sotto_error_free(&error);
+  way.port = port;
+  row_is(table, 3);
+  for (way.lies = 1; way.lies <= 2; way.lies++) {
+    int32_t got = sotto_get_row(table, 3, &value, &error);
+    CHECK(got == SOTTO_UNREADABLE || got == SOTTO_PEER, "lie %d: %d %s", way.lies, got, error.json);
+    CHECK(value.data == NULL, "a lie was handed out");
+    sotto_error_free(&error);
+  }
+  way.lies = 0;
+  row_is(table, 3);
+  way.cancels = 1;
+  CHECK(sotto_get_row(table, 3, &value, &error) == SOTTO_MISUSE && strcmp(error.code, "cancelled") == 0, "%s", error.json);
+  sotto_error_free(&error);
+  CHECK(open_at(&way, json, &none) == SOTTO_MISUSE && strcmp(error.code, "cancelled") == 0, "%s", error.json);
+  sotto_error_free(&error);
+  way.cancels = 0;
+  row_is(table, 3);
+  way.calls_back = 1;
+  row_is(table, 4);
+  CHECK(way.inside == SOTTO_MISUSE, "a callback got %d", way.inside);
+  way.calls_back = 0;
+  sotto_close(table, NULL);
+}
+
+static void storage(void) {
+  struct way way = {.port = port};
+  refused("{\"servers\":[\"here\"],\"table\":\"words\",\"cache\":\"/dev/null/cache\"}", SOTTO_STORAGE, "cache-io");
+  const char *form = "{\"servers\":[\"here\"],\"table\":\"words\",\"cache\":\"%s/cache\"}";
+  /* A disk that has no room for the hint: no file may grow past 4 KiB. */
+  struct rlimit before, small;
+  getrlimit(RLIMIT_FSIZE, &before);
+  small = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  SottoTable table;
+  int32_t got = open_at(&way, config(form, scratch), &table);
+  setrlimit(RLIMIT_FSIZE, &before);
+  CHECK(got == SOTTO_STORAGE && way.asks == 0, "%d %s", got, error.json);
+  for (int i = 0; i < 2; i++) {
+    table = opened(&way, config(form, scratch));
+    key_is(table, "sotto", "under");
+    sotto_close(table, NULL);
+  }
+
+  /* Hints that are used up, in folders that the caller names. */
+  const char *spent = "{\"servers\":[\"here\"],\"table\":\"spent\",\"state\":\"%s\",\"anchor\":\"%s/anchor\"}";
+  way.asks = 0;
+  CHECK(open_at(&way, "{\"servers\":[\"here\"],\"table\":\"spent\"}", &table) == SOTTO_MISUSE, "%s", error.json);
+  CHECK(strcmp(error.code, "state-needed") == 0, "%s", error.json);
+  CHECK(open_at(&way, config(spent, "/dev/null/state", scratch), &table) == SOTTO_STORAGE && way.asks == 0, "%s", error.json);
+  char state[256];
+  snprintf(state, sizeof state, "%s/state", scratch);
+  int before_budget = 0;
+  for (int i = 0; i < 2; i++) {
+    SottoBuffer about;
+    table = opened(&way, config(spent, state, scratch));
+    row_is(table, 5);
+    CHECK(sotto_about(table, &about, &error) == SOTTO_OK, "%s", error.json);
+    char *text = strndup((char *)about.data, about.len), *budget = strstr(text, "\"budget\":");
+    CHECK(budget && atoi(budget + 9) > 0 && (i == 0 || atoi(budget + 9) < before_budget), "%s", text);
+    before_budget = atoi(budget + 9);
+    free(text);
+    sotto_free(&about);
+    sotto_close(table, NULL);
+  }
+}
+
+static SottoTable shared;
+static void *asks_five(void *first) {
+  for (uint64_t i = 0; i < 5; i++) row_is(shared, (uint64_t)(uintptr_t)first + i);
+  return NULL;
+}
+
+static void several_threads(void) {
+  struct way way = {.port = port};
+  pthread_t threads[4];
+  shared = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  for (uintptr_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, asks_five, (void *)(i * 10));
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  CHECK(way.asks == 20, "%d asks", way.asks);
+  sotto_close(shared, NULL);
+}
+
+/* From here on this process dies where it asks the kernel for a socket. */
+static void forbid_sockets(void) {
+  struct sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) _exit(9);
+}
+
+static int status_of(void (*work)(void)) {
+  int status, pid = fork();
+  if (pid == 0) {
+    forbid_sockets();
+    work();
+    _exit(0);
+  }
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+static struct carrier carrier;
+static void looks_up_by_pipes(void) {
+  struct way way = {.carrier = &carrier};
+  SottoTable table = opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+  row_is(table, 7);
+  CHECK(way.asks == 1, "%d asks", way.asks);
+  sotto_close(table, NULL);
+}
+static void looks_up_by_sockets(void) {
+  struct way way = {.port = port};
+  opened(&way, "{\"servers\":[\"here\"],\"table\":\"hashes\"}");
+}
+
+static void opens_no_socket(void) {
+  CHECK(carrier_start(&carrier, port) == 0, "no carrier");
+  int status = status_of(looks_up_by_pipes);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a lookup without sockets ended with %x", (unsigned)status);
+  carrier_stop(&carrier);
+  /* The same with a transport that opens one: the ban is real. */
+  status = status_of(looks_up_by_sockets);
+  CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "the ban did not hold: %x", (unsigned)status);
+}
+
+/* Appends a file, if it is there. */
+static size_t append(const char *path, uint8_t **into, size_t len) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return len;
+  fseek(file, 0, SEEK_END);
+  size_t more = (size_t)ftell(file);
+  rewind(file);
+  *into = realloc(*into, len + more + 1);
+  CHECK(*into && fread(*into + len, 1, more, file) == more, "%s", path);
+  fclose(file);
+  (*into)[len + more] = 0;
+  return len + more;
+}
+
+static void recorded_lookups(void) {
+  glob_t found;
+  CHECK(glob("../../spec/vectors/*.json", 0, NULL, &found) == 0 && found.gl_pathc > 20, "no vectors");
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    char path[4096], hex[3];
+    uint8_t *vector = NULL;
+    snprintf(path, sizeof path, "%s", found.gl_pathv[i]);
+    size_t text = append(path, &vector, 0);
+    const char *value = strstr((char *)vector, "\"value\": \"");
+    CHECK(value, "%s has no value", path);
+    size_t at = (size_t)(value - (char *)vector) + strlen("\"value\": \"");
+    strcpy(path + strlen(path) - 4, "bin");
+    size_t len = append(path, &vector, text);
+    SottoBuffer row;
+    CHECK(sotto_self_test(vector, len, &row, &error) == SOTTO_OK, "%s: %s", path, error.json);
+    for (size_t j = 0; j < row.len; j++) {
+      snprintf(hex, sizeof hex, "%02x", row.data[j]);
+      CHECK(memcmp(hex, vector + at + 2 * j, 2) == 0, "%s: byte %zu", path, j);
+    }
+    CHECK(row.len > 0 && vector[at + 2 * row.len] == '"', "%s: %zu bytes", path, row.len);
+    sotto_free(&row);
+    CHECK(sotto_self_test(vector, text / 2, &row, &error) < 0 && !row.data, "half of %s", path);
+    sotto_error_free(&error);
+    free(vector);
+  }
+  globfree(&found);
+  SottoBuffer row;
+  CHECK(sotto_self_test(NULL, 5, &row, NULL) == SOTTO_MISUSE, "no vector");
+  CHECK(sotto_self_test((const uint8_t *)"{}", 2, NULL, NULL) == SOTTO_MISUSE, "no place");
+}
+
+int main(int count, char **given) {
+  if (count != 6) return fprintf(stderr, "abi PORT PIN OTHER_PIN SNAPSHOT SCRATCH\n"), 2;
+  port = (uint16_t)atoi(given[1]);
+  pin = given[2], other_pin = given[3], snapshot = given[4], scratch = given[5];
+  /* A deadlock ends as one. */
+  alarm(1200);
+  opens_no_socket();
+  recorded_lookups();
+  finds_rows_and_keys();
+  pins_and_snapshots();
+  wrong_configurations();
+  null_pointers_and_closed_tables();
+  silence_tells_nothing();
+  servers_that_vanish_and_lie();
+  storage();
+  several_threads();
+  sotto_error_free(&error);
+  printf("%d checks hold\n", checks);
+  return 0;
+}

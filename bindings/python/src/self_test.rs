@@ -1,0 +1,14 @@
+//! Recorded lookups, replayed.
+
+use crate::fault::work;
+use pyo3::prelude::*;
+use sotto_binding::vector::replay;
+
+/// Replays a vector: its text, and behind it the bytes of the file beside it.
+///
+/// Gives the scheme's id, the row's number, the row, and how many requests were compared.
+#[pyfunction]
+pub(crate) fn self_test(py: Python<'_>, vector: Vec<u8>) -> PyResult<(String, u64, Vec<u8>, usize)> {
+    let replayed = work(py, || Ok(replay(&vector).map_err(sotto_binding::Fault::from)?))?;
+    Ok((replayed.scheme, replayed.row, replayed.value, replayed.requests))
+}

@@ -1,0 +1,221 @@
+import CSotto
+import Foundation
+
+/// What is said when a table is opened, beyond which it is. Names are those of the README of bindings/native.
+public struct Options: Encodable {
+    public var snapshot: String?
+    public var cache: String?
+    public var keyFile: String?
+    public var state: String?
+    public var anchor: String?
+    public var inMemory = false
+    public var verified = false
+    public var freshKeys = false
+    public var patience = 120.0
+    public var batch = 16
+
+    public init() {}
+
+    enum CodingKeys: String, CodingKey {
+        case snapshot, cache, state, anchor, verified, patience, batch
+        case keyFile = "key_file", inMemory = "in_memory", freshKeys = "fresh_keys"
+    }
+}
+
+/// A request, to be sent as it is: with these headers, and none that tell who asks.
+public struct Request {
+    public let server: Int
+    public let method: String
+    /// Path and query, from the slash on.
+    public let path: String
+    public let headers: [String: String]
+    public let body: Data
+    /// Most bytes of a success's body.
+    public let limit: UInt64
+}
+
+/// What came back. A refusal is a response, too.
+public struct Response {
+    public let status: UInt16
+    public let headers: [String: String]
+    public let body: Data
+
+    public init(status: UInt16, headers: [String: String] = [:], body: Data) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+}
+
+/// Carries a request, and waits for the response. Throws `URLError.timedOut` if none came in time, `CancellationError` to end the call.
+public typealias Transport = @Sendable (Request) throws -> Response
+
+/// Something went wrong: `code` is for programs, `fix` says what to do.
+public struct SottoFault: Error, CustomStringConvertible {
+    public enum Kind: Int32 {
+        case misuse = -1, row = -2, params = -3, peer = -4, network = -5, timeout = -6, storage = -7
+        /// Do not ask for the same row again at once, and tell nobody: a server learns from that.
+        case unreadable = -8
+        case machine = -9
+    }
+
+    public let kind: Kind
+    public let code, message, fix: String
+    public var description: String { "\(message) (fix: \(fix))" }
+}
+
+/// What a lookup cost, and what the server saw of it.
+public struct Cost: Decodable {
+    public let epoch: UInt64
+    public let wanted, lookups, rounds: Int
+    public let up, down, onceUp, onceDown: UInt64
+    public let total, query, roundTrip, recover: Double
+    public let leakage: String
+}
+
+/// What a table is.
+public struct About: Decodable {
+    public let name, snapshot, scheme, kind, value, signer, trust: String
+    public let epoch, rows, rowBytes: UInt64
+    public let keyForm: String?
+    public let verified, stack: Bool
+    public let budget: UInt64?
+}
+
+/// One that is wanted.
+public enum Wish: Encodable {
+    case row(UInt64), key(String)
+
+    public func encode(to encoder: Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .row(let row): try container.encode(row)
+        case .key(let key): try container.encode(key)
+        }
+    }
+}
+
+/// An open table. Any thread may ask it; lookups of one table are made one after the other.
+public final class Table: @unchecked Sendable {
+    private let number: SottoTable
+    private let carrier: Carrier
+
+    /// Opens a table, or a stack. `servers` are the addresses of the scheme's servers, in the order of their roles.
+    public init(_ servers: [String], _ table: String, pin: String? = nil, options: Options = Options(), transport: @escaping Transport) throws {
+        struct Config: Encodable {
+            let servers: [String], table: String, pin: String?, options: Options
+            enum CodingKeys: String, CodingKey { case servers, table, pin }
+            func encode(to encoder: Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(servers, forKey: .servers)
+                try container.encode(table, forKey: .table)
+                try container.encodeIfPresent(pin, forKey: .pin)
+                try options.encode(to: encoder)
+            }
+        }
+        let encoder = JSONEncoder()
+        encoder.nonConformingFloatEncodingStrategy =
+            .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        let config = [UInt8](try encoder.encode(Config(servers: servers, table: table, pin: pin, options: options)))
+        let carrier = Carrier(transport)
+        var number: SottoTable = 0
+        try checked { error in
+            sotto_open(config, config.count, carry, nil, Unmanaged.passUnretained(carrier).toOpaque(), &number, &error)
+        }
+        (self.number, self.carrier) = (number, carrier)
+    }
+
+    deinit { sotto_close(number, nil) }
+
+    /// The row of this number.
+    public subscript(row: UInt64) -> Data {
+        get throws { try value { sotto_get_row(number, row, &$0, &$1) } ?? Data() }
+    }
+
+    /// The value of a key; nil if the table does not have it. The server sees no difference.
+    public subscript(key: String) -> Data? {
+        get throws {
+            let bytes = [UInt8](key.utf8)
+            return try value { sotto_get_key(number, bytes, bytes.count, &$0, &$1) }
+        }
+    }
+
+    /// Several rows and keys in one round, which is filled up to a multiple of `batch`.
+    public func getMany(_ wishes: [Wish]) throws -> [Data?] {
+        let json = [UInt8](try JSONEncoder().encode(wishes))
+        var values = SottoBuffer(data: nil, len: 0)
+        try checked { error in sotto_get_many(number, json, json.count, &values, &error) }
+        defer { sotto_free(&values) }
+        return wishes.indices.map { index in
+            var data: UnsafePointer<UInt8>?
+            var length = 0
+            guard sotto_value_at(&values, index, &data, &length) == SOTTO_OK else { return nil }
+            return data.map { Data(bytes: $0, count: length) } ?? Data()
+        }
+    }
+
+    /// What the last lookup cost; nil before the first.
+    public var last: Cost? { get throws { try decoded { sotto_last(number, &$0, &$1) } } }
+
+    /// What the table is, as it is now.
+    public var about: About? { get throws { try decoded { sotto_about(number, &$0, &$1) } } }
+
+    /// Looks for a newer epoch, and gives whether there was one.
+    @discardableResult public func refresh() throws -> Bool {
+        try checked { error in sotto_refresh(number, &error) } == SOTTO_NEWER
+    }
+
+    private func decoded<T: Decodable>(_ call: (inout SottoBuffer, inout SottoError) -> Int32) throws -> T? {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try value(call).flatMap { try decoder.decode(T?.self, from: $0) }
+    }
+
+    private func value(_ call: (inout SottoBuffer, inout SottoError) -> Int32) throws -> Data? {
+        var buffer = SottoBuffer(data: nil, len: 0)
+        let status = try checked { error in call(&buffer, &error) }
+        defer { sotto_free(&buffer) }
+        if status == SOTTO_ABSENT { return nil }
+        return buffer.data.map { Data(bytes: $0, count: buffer.len) } ?? Data()
+    }
+}
+
+/// Calls the library, and throws what went wrong.
+@discardableResult
+private func checked(_ call: (inout SottoError) -> Int32) throws -> Int32 {
+    var error = SottoError()
+    let status = call(&error)
+    guard status < 0 else { return status }
+    defer { sotto_error_free(&error) }
+    let text = { (pointer: UnsafeMutablePointer<CChar>?) in pointer.map { String(cString: $0) } ?? "" }
+    let kind = SottoFault.Kind(rawValue: status) ?? .machine
+    throw SottoFault(kind: kind, code: text(error.code), message: text(error.message), fix: text(error.fix))
+}
+
+/// A transport behind the header's callback.
+private final class Carrier {
+    let transport: Transport
+    init(_ transport: @escaping Transport) { self.transport = transport }
+}
+
+private func carry(context: UnsafeMutableRawPointer?, asked: UnsafePointer<SottoRequest>?, reply: OpaquePointer?) -> Int32 {
+    guard let context, let asked = asked?.pointee else { return SOTTO_NETWORK }
+    let carrier = Unmanaged<Carrier>.fromOpaque(context).takeUnretainedValue()
+    var headers: [String: String] = [:]
+    if let range = asked.range { headers["range"] = String(cString: range) }
+    if let type = asked.content_type { headers["content-type"] = String(cString: type) }
+    let body = asked.body_len == 0 ? Data() : Data(bytes: asked.body, count: asked.body_len)
+    let request = Request(
+        server: Int(asked.server), method: String(cString: asked.method), path: String(cString: asked.path),
+        headers: headers, body: body, limit: asked.limit)
+    do {
+        let response = try carrier.transport(request)
+        sotto_reply_status(reply, response.status)
+        for (name, value) in response.headers { sotto_reply_header(reply, name, value) }
+        let bytes = [UInt8](response.body)
+        sotto_reply_body(reply, bytes, bytes.count)
+        return SOTTO_OK
+    } catch {
+        sotto_reply_error(reply, "\(error)")
+        if error is CancellationError { return SOTTO_CANCELLED }
+        return (error as? URLError)?.code == .timedOut ? SOTTO_TIMEOUT : SOTTO_NETWORK
+    }
+}

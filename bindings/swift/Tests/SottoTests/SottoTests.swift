@@ -1,0 +1,55 @@
+import Foundation
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+import Sotto
+import XCTest
+
+/// Against a real `sotto serve` with the table `words`, which bindings/native/check starts.
+final class SottoTests: XCTestCase {
+    let url = ProcessInfo.processInfo.environment["SOTTO_TEST_URL"]!
+    let pin = ProcessInfo.processInfo.environment["SOTTO_TEST_PIN"]!
+
+    /// A transport over URLSession, waited for.
+    func transport() -> Transport {
+        let url = self.url
+        return { request in
+            var sent = URLRequest(url: URL(string: url + request.path)!)
+            sent.httpMethod = request.method
+            request.headers.forEach { sent.setValue($1, forHTTPHeaderField: $0) }
+            if request.method == "POST" { sent.httpBody = request.body }
+            let done = DispatchSemaphore(value: 0)
+            var outcome: Result<Response, Error> = .failure(URLError(.unknown))
+            let task = URLSession.shared.dataTask(with: sent) { data, response, error in
+                if let response = response as? HTTPURLResponse {
+                    outcome = .success(Response(status: UInt16(response.statusCode), body: data ?? Data()))
+                } else {
+                    outcome = .failure(error ?? URLError(.unknown))
+                }
+                done.signal()
+            }
+            task.resume()
+            done.wait()
+            return try outcome.get()
+        }
+    }
+
+    func testKeysAreFound() throws {
+        let table = try Table([url], "words", pin: pin, transport: transport())
+        XCTAssertEqual(try table["sotto"], Data("under".utf8))
+        XCTAssertNil(try table["basso"])
+        XCTAssertEqual(try table.getMany([.key("voce"), .key("basso")]), [Data("voice".utf8), nil])
+        XCTAssertEqual(try table.last?.wanted, 2)
+        XCTAssertEqual(try table.about?.trust, "pinned")
+    }
+
+    func testWhatIsRefused() throws {
+        var options = Options()
+        options.snapshot = String(repeating: "7", count: 64)
+        XCTAssertThrowsError(try Table([url], "words", options: options, transport: transport())) { error in
+            XCTAssertEqual((error as? SottoFault)?.code, "other-snapshot")
+        }
+        let table = try Table([url], "words", transport: transport())
+        XCTAssertThrowsError(try table[1 << 40]) { error in XCTAssertEqual((error as? SottoFault)?.kind, .row) }
+    }
+}

@@ -1,0 +1,133 @@
+//! A client that names one snapshot: it takes that one, and never another.
+#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+use crate::common::{Server, asks, pair, server, server_of, table_of, value};
+use sotto_catalog::Hex32;
+use sotto_client::{ClientError, Fault, Table};
+use sotto_core::Epoch;
+
+fn digest(server: &Server) -> Hex32 {
+    server.with(|world| world.catalog.digest().unwrap())
+}
+
+/// Moves on by an epoch, and keeps the catalog of the one before.
+fn moves_on(server: &Server) {
+    server.with(|world| {
+        world.earlier.push((world.catalog.epoch, world.signed()));
+        world.update(&[1]);
+    });
+}
+
+/// What was refused, and what the server was sent after its catalog.
+fn refused(server: &Server, outcome: Result<Table, ClientError>) -> ClientError {
+    let error = outcome.map(drop).unwrap_err();
+    let heard = server.heard();
+    assert!(heard.iter().all(|request| request.path == "/v1/tables/squares"), "{heard:?}");
+    error
+}
+
+#[test]
+fn the_snapshot_that_was_named_is_opened_and_no_other() {
+    let server = server(3000, 32);
+    let right = digest(&server);
+    let mut table = server.table().snapshot(right).open().unwrap();
+    assert_eq!(table.get(7).unwrap(), value(7, 32));
+    server.heard();
+
+    let wrong = Hex32::from([7; 32]);
+    let error = refused(&server, server.table().snapshot(wrong).open());
+    assert_eq!((error.code(), error.fault()), ("other-snapshot", Fault::Server));
+    let said = error.to_string();
+    assert!(said.contains(&right.to_string()) && said.contains(&wrong.to_string()), "{said}");
+    assert!(error.fix().contains("ask its operator"), "{}", error.fix());
+    // The same rows, signed again a second later, are another snapshot.
+    server.with(|world| world.catalog.created += 1);
+    assert_eq!(refused(&server, server.table().snapshot(right).open()).code(), "other-snapshot");
+}
+
+#[test]
+fn a_table_that_moves_on_is_left_where_it_is() {
+    let server = server(3000, 32);
+    let first = digest(&server);
+    let mut table = server.table().snapshot(first).open().unwrap();
+    moves_on(&server);
+    assert_eq!(table.refresh().unwrap_err().code(), "other-snapshot");
+    server.heard();
+    for _ in 0..2 {
+        let error = table.get(1).unwrap_err();
+        assert!(matches!(error, ClientError::OtherSnapshot { epoch: Epoch(2), .. }), "{error:?}");
+        // One query, of the epoch that is over; and none of the next one.
+        let heard = server.heard();
+        assert_eq!(heard.iter().filter(|request| request.path.ends_with("/ask")).count(), 1);
+        assert_eq!(table.catalog().digest().unwrap(), first);
+    }
+    assert_eq!(refused(&server, server.table().snapshot(first).open()).code(), "other-snapshot");
+    // Whoever names no snapshot follows; whoever names the next one gets it.
+    assert_eq!(server.table().open().unwrap().get(1).unwrap(), vec![0xEE; 32]);
+    assert_eq!(server.table().snapshot(digest(&server)).open().unwrap().get(1).unwrap(), vec![0xEE; 32]);
+}
+
+#[test]
+fn an_older_snapshot_that_was_named_is_no_rollback_and_is_not_remembered_as_the_newest() {
+    let (server, dir) = (server(3000, 32), tempfile::tempdir().unwrap());
+    let open = || server.table().cache_dir(dir.path());
+    let (old, first) = (server.with(|world| world.catalog.clone()), digest(&server));
+    moves_on(&server);
+    open().open().unwrap();
+    server.with(|world| world.catalog = old);
+    assert_eq!(open().open().map(drop).unwrap_err().code(), "rollback");
+    assert_eq!(open().snapshot(first).open().unwrap().catalog().epoch, Epoch(1));
+    assert_eq!(open().open().map(drop).unwrap_err().code(), "rollback", "epoch 2 is still the newest seen");
+}
+
+#[test]
+fn hints_of_a_state_are_spent_at_one_snapshot_only() {
+    let (server, dir) = (server_of("clear-rows/1", 300, 32), tempfile::tempdir().unwrap());
+    let open = |snapshot| {
+        let builder =
+            server.table().state_dir(dir.path().join("state")).anchor_dir(dir.path().join("anchor"));
+        match snapshot {
+            Some(digest) => builder.snapshot(digest).open(),
+            None => builder.open(),
+        }
+    };
+    let first = digest(&server);
+    let mut table = open(Some(first)).unwrap();
+    assert_eq!(table.get(4).unwrap(), value(4, 32));
+    moves_on(&server);
+    server.heard();
+    assert_eq!(table.get(5).unwrap_err().code(), "other-snapshot");
+    let spent = table.budget();
+    // The query that was refused is written down, and is the one that is sent again: no hint more is spent.
+    assert_eq!(table.get(6).unwrap_err().code(), "other-snapshot");
+    assert_eq!(table.budget(), spent);
+    let heard: Vec<_> = server.heard().into_iter().filter(|request| request.path.ends_with("/ask")).collect();
+    assert!(heard.windows(2).all(|two| two[0].body == two[1].body), "another query was sent");
+    drop(table);
+    // The state is not touched by whoever is refused, and follows whoever is not.
+    assert_eq!(refused(&server, open(Some(first))).code(), "other-snapshot");
+    let mut table = open(Some(digest(&server))).unwrap();
+    assert_eq!((table.catalog().epoch, table.get(1).unwrap()), (Epoch(2), vec![0xEE; 32]));
+    let mut table = {
+        drop(table);
+        open(None).unwrap()
+    };
+    assert_eq!(table.get(4).unwrap(), value(4, 32));
+}
+
+#[test]
+fn two_servers_are_asked_about_one_snapshot() {
+    let servers = pair(300, 2);
+    let both = [&servers[0], &servers[1]];
+    let first = digest(&servers[0]);
+    let mut table = table_of(&both).snapshot(first).open().unwrap();
+    assert_eq!(table.get(9).unwrap(), value(9, 2));
+    // One server is ahead, and both still know the epoch that was named.
+    moves_on(&servers[1]);
+    assert_eq!(table_of(&both).snapshot(first).open().unwrap().catalog().epoch, Epoch(1));
+    moves_on(&servers[0]);
+    asks(&servers);
+    assert_eq!(table_of(&both).snapshot(first).open().map(drop).unwrap_err().code(), "other-snapshot");
+    assert_eq!(asks(&servers).map(|bodies| bodies.len()), [0, 0]);
+    assert_eq!(table.get(9).unwrap_err().code(), "other-snapshot");
+    assert_eq!(asks(&servers).map(|bodies| bodies.len()), [1, 1], "of the epoch that is over");
+}

@@ -1,0 +1,210 @@
+//! A table in, a stack out, whose tables are the buckets of a batch code: several rows, or values of keys, in one round.
+
+mod round;
+
+pub use round::Round;
+
+use crate::ingest::{Ingested, Notes};
+use crate::progress::{Progress, Unit, Watcher};
+use crate::table::{Buckets, Scattered, TableSource, WithRoom, grouped};
+use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};
+use sotto_catalog::stack::{FORMAT, Shard};
+use sotto_catalog::{Batched, Catalog, CatalogError, Packing, Stack, TableName};
+use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, Shape};
+use sotto_layers::Pbc;
+use sotto_layers::keyword::{self, Keyword};
+use sotto_layers::pbc::Params;
+use sotto_layers::pbc::code::Sizes;
+use sotto_prg::PublicSeed;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How rounds are made.
+pub struct BatchOptions<'a> {
+    /// The most rows, or keys, that one round is for.
+    pub most: usize,
+    /// Seeds the code, which is public.
+    pub seed: PublicSeed,
+    /// How many queries one request has room for, where each lookup takes so many and costs so much: what both ends of the wire
+    /// agree on.
+    pub room: &'a dyn Fn(&Costs, usize) -> usize,
+}
+
+/// What was encoded.
+#[derive(Debug)]
+pub struct BatchSummary {
+    /// The stack.
+    pub stack: Stack,
+    /// Its layers, as clients read them.
+    pub layers: Batched,
+    /// What a round costs.
+    pub round: Round,
+    /// The catalog of any of its tables.
+    pub catalog: Catalog,
+    /// Bytes of the rows that were encoded, each counted once.
+    pub table_bytes: u64,
+    /// What the operator should hear.
+    pub notes: Notes,
+}
+
+/// Encodes what `read` reads as the next epoch of the stack in the folder that is locked. Its tables have the options' name and a
+/// number; kind, layers and value are those of what was read.
+///
+/// # Errors
+/// [`DbError`]; among them [`DbError::NoStack`], [`DbError::OtherStack`], and parameters that are refused.
+pub fn encode_batch(
+    entry: &'static SchemeEntry,
+    read: impl FnOnce() -> Result<Ingested>,
+    lock: &WriteLock,
+    batch: &BatchOptions<'_>,
+    options: &EncodeOptions<'_>,
+    watch: Watcher<'_>,
+) -> Result<BatchSummary> {
+    let out = lock.dir().path();
+    if lock.dir().latest()?.is_some() {
+        return Err(DbError::NoStack { dir: out.to_owned() });
+    }
+    let before = StackDir::find(out).map(|dir| dir.read()).transpose()?.map(|(_, before)| before);
+    let Ingested { table, kind, value, layers, origin, notes } = read()?;
+    // Keys are found above the code, lengths in the rows of its tables.
+    let (above, below): (Vec<_>, Vec<_>) = layers.into_iter().partition(|layer| layer.name == keyword::NAME);
+    // A key takes several rows.
+    let keyword = above.first().map(|layer| Keyword::parse(layer.params.to_string().as_bytes()));
+    let each =
+        keyword.transpose().map_err(DbError::Scheme)?.map_or(1, |keyword| keyword.params().probes as usize);
+    // Where a row's copies lie follows from how many rows there are, so the room is rows, of zeros.
+    let rows = table.rows().saturating_add(options.room);
+    let sizes = sizes(before.as_ref(), &options.table, rows, batch.most.saturating_mul(each), out)?;
+    let params = Params::new(sizes, batch.seed);
+    let code = params.code().map_err(DbError::Scheme)?;
+    let job = Job { entry, code: &code, options };
+    job.check(table.row_bytes() as u64, batch.room)?;
+
+    let dir = StackDir::create(out)?;
+    let copy = Scattered::copy(&WithRoom::new(table.as_ref(), options.room), out, watch)?;
+    drop(table);
+    let buckets = Buckets::new(&copy, &code)?;
+    let buckets = buckets.tables();
+    let buckets: Vec<&dyn TableSource> = buckets.iter().map(|table| table as &dyn TableSource).collect();
+    let groups = grouped(entry, &buckets, code.buckets());
+    let (mut shards, mut last) = (Vec::new(), None);
+    let mut round = Round::new(params.clone());
+    for (i, group) in groups.iter().enumerate() {
+        watch(Progress { stage: "tables", done: i as u64, total: groups.len() as u64, unit: Unit::Tables });
+        let shared = EncodeOptions {
+            value,
+            layers: below.clone(),
+            lookups_per_client: options.lookups_per_client,
+            together: job.queries(),
+            goal: options.goal,
+            set: options.set.clone(),
+            verified: options.verified,
+            threads: options.threads,
+            ..EncodeOptions::new(numbered(&options.table, i)?, options.key)
+        };
+        let catalog = job.group(&dir, group, &shared)?;
+        let visits = if sizes.spare > 0 && i + 1 == groups.len() { sizes.spare } else { 1 };
+        shards.push(Shard::of(&catalog)?);
+        round.add(&catalog, entry, visits)?;
+        last = Some(catalog);
+    }
+    let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let stack = Stack {
+        format: FORMAT.to_owned(),
+        stack: options.table.clone(),
+        epoch: Epoch(before.map_or(1, |before| before.epoch.0 + 1)),
+        layers: Batched::layers(&kind, &above, &params),
+        shards,
+        files: Vec::new(),
+        attribution: options.attribution.clone(),
+        created,
+        expires: options.lifetime.map(|lifetime| created.saturating_add(lifetime)),
+    };
+    // As clients will read it.
+    let read = Batched::of(&stack)?.zip(last);
+    let (layers, catalog) = read.ok_or(CatalogError::Disagree { what: "the layers of a batch code" })?;
+    if above.is_empty() {
+        dir.publish(&stack, &[], options.key)?;
+    } else {
+        dir.publish_keeping(&stack, &copy, options.key, watch)?;
+    }
+    lock.keep_origin(&origin)?;
+    let table_bytes = sizes.rows.saturating_mul(catalog.row_bytes);
+    Ok(BatchSummary { stack, layers, round, catalog, table_bytes, notes })
+}
+
+struct Job<'a> {
+    entry: &'static SchemeEntry,
+    code: &'a Pbc,
+    options: &'a EncodeOptions<'a>,
+}
+
+impl Job<'_> {
+    /// The next epoch of one of the tables, and its catalog. It consists of one bucket of the code, or of all.
+    fn group(
+        &self,
+        dir: &StackDir,
+        group: &[&dyn TableSource],
+        options: &EncodeOptions<'_>,
+    ) -> Result<Catalog> {
+        let folder = TableDir::create(&dir.table(&options.table))?;
+        let lock = folder.lock()?;
+        let written = encode_buckets(self.entry, group, &lock, options, &crate::progress::silent)?;
+        Ok(folder.open_epoch(written.epoch)?.catalog().clone())
+    }
+
+    /// How many queries a round takes of tables without wide rows.
+    fn queries(&self) -> u64 {
+        let buckets = self.code.buckets();
+        let buckets = if self.entry.batch.is_some() { buckets.min(1) } else { buckets };
+        (buckets + self.code.sizes().spare) as u64
+    }
+
+    /// Refuses, before anything is copied, tables that the scheme cannot serve, and a code that asks the whole table more often
+    /// than one request has room for.
+    fn check(&self, row_bytes: u64, room_of: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
+        let (code, sizes) = (self.code, self.code.sizes());
+        let buckets = if self.entry.batch.is_some() { code.buckets() as u64 } else { 1 };
+        let bucket = (code.buckets() > 0).then(|| (code.bucket_rows() * buckets, buckets, 1));
+        let whole = (sizes.spare > 0).then_some((sizes.rows, 1, sizes.spare));
+        for (rows, buckets, visits) in bucket.into_iter().chain(whole) {
+            let (goal, set, together) = (self.options.goal, self.options.set.clone(), self.queries());
+            let lookups = self.options.lookups_per_client;
+            let shape = Shape { together, buckets, goal, set, ..Shape::new(rows, row_bytes, lookups) };
+            let report = (self.entry.select)(&shape).and_then(|params| (self.entry.report)(&params));
+            let report = report.map_err(DbError::Scheme)?;
+            let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes);
+            let lookups = packing.map_err(DbError::Scheme)?.lookups();
+            let room = room_of(&report.costs, lookups) / lookups.max(1);
+            if visits > room {
+                return Err(DbError::NoRoomInRequest { visits, room });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
+    let long = || DbError::Scheme(Misuse::Rule("a stack's name leaves room for its tables' numbers").into());
+    format!("{stack}-{number}").parse().map_err(|_| long())
+}
+
+/// The code of a new stack; of one that is there, the same for other rows, since clients and servers know its tables.
+fn sizes(before: Option<&Stack>, name: &TableName, rows: u64, items: usize, dir: &Path) -> Result<Sizes> {
+    let Some(before) = before else {
+        return Sizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
+    };
+    let elsewhere = |why: String| DbError::OtherStack { dir: dir.to_owned(), why };
+    if before.stack != *name {
+        return Err(elsewhere(format!("the stack here is named {}", before.stack)));
+    }
+    let layers = Batched::of(before).ok().flatten();
+    let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
+    let sizes = Sizes { rows, ..*layers.code().sizes() };
+    if sizes.items != items {
+        let most = layers.most();
+        return Err(elsewhere(format!("the stack here is made for {most} at once, and so are its tables")));
+    }
+    sizes.check().map_err(|_| elsewhere("the stack's buckets do not suffice for so many rows".to_owned()))?;
+    Ok(sizes)
+}

@@ -1,0 +1,72 @@
+//! 16-byte registers, alone and in pairs: the vectors of WebAssembly, which a build has or has not.
+//!
+//! Nothing is detected at run time: a program that uses vectors does not start where there are none. So this is part of builds
+//! with `-C target-feature=+simd128`, is then all that is used, and whoever loads a program chooses between two builds.
+//!
+//! It is the client's half that runs in browsers. What only servers run (the scan, the pass over tiles, selected records) is
+//! scalar code here, which compilers vectorise as well as they can. So is AES, for which there are no instructions: the crate's
+//! bit slices in words of 64 bits were faster in V8 than tables of sixteen bytes in registers (Hamburg, CHES 2009).
+
+mod gauss;
+mod generic;
+mod rank;
+mod registers;
+mod turn;
+
+use super::shapes::{ScanShape, SelectShape, TilesShape};
+use super::{Kernels, Planes, scalar};
+use crate::basis::Pair;
+use crate::fold::{LANES, Sources};
+use crate::gadget::Digits;
+use crate::gather::{Picks, Rows};
+use crate::ntt::{Room, Tables};
+use crate::rader::{Cells, Grid, Spectrum};
+use crate::slices::Matrices;
+use crate::tiles::{Block, Words};
+use generic::{cyclic, digits, ntt, slots, tiles};
+
+/// The backend of a build with vectors. Only the probe makes one.
+pub(crate) struct Simd128(());
+
+impl Simd128 {
+    pub(crate) fn probe() -> Option<&'static dyn Kernels> {
+        static BUILT: Simd128 = Simd128(());
+        Some(&BUILT)
+    }
+}
+
+impl Kernels for Simd128 {
+    fn name(&self) -> &'static str {
+        "simd128"
+    }
+
+    fn scan(&self, _: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]) {
+        scalar::scan(groups, queries, sums);
+    }
+
+    fn select(
+        &self,
+        _: &SelectShape,
+        blocks: &[[u8; 64]],
+        queries: usize,
+        selections: &[Matrices],
+        sums: &mut [[u8; 64]],
+    ) {
+        scalar::select(blocks, queries, selections, sums);
+    }
+
+    compiled_by_all!();
+    compiled! {
+        cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
+        slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
+    }
+
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+        self.ntt_forward_i8(t, bytes, sum.scratch);
+        scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
+    }
+
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+        scalar::mul_acc_wide(t, a, b, sum.cells);
+    }
+}

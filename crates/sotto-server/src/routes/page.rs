@@ -1,0 +1,48 @@
+//! The files of a page, and what a browser may do with them.
+
+use super::tags;
+use crate::page::{Leaf, Page};
+use crate::service::Service;
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::routing::get;
+use std::sync::Arc;
+
+/// Everything comes from here and goes here: no inline script, no frame around it, no form, and no window that opened it.
+const HEADERS: &[(&str, &str)] = &[
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; \
+         img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-embedder-policy", "require-corp"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-cache"),
+];
+
+/// A route for each file, so that whatever is no file of the page is found nowhere.
+pub(super) fn routes(page: &Page) -> Router<Arc<Service>> {
+    page.leaves().fold(Router::new(), |router, leaf| {
+        let file = leaf.clone();
+        router.route(&leaf.path, get(move |headers: HeaderMap| async move { response(&file, &headers) }))
+    })
+}
+
+fn response(leaf: &Leaf, asked: &HeaderMap) -> Response<Body> {
+    let fresh = tags::none_match(asked, &leaf.etag);
+    let mut response = Response::new(if fresh { Body::empty() } else { Body::from(leaf.bytes.clone()) });
+    if fresh {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(leaf.kind));
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    tags::put(&mut response, &leaf.etag);
+    response
+}

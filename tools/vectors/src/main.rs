@@ -1,0 +1,59 @@
+//! Records the vectors of `spec/vectors` anew: all of them, or those that are named.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | `cases` | which lookups are recorded |
+//! | `shelf` | a case's table, encoded and signed |
+//! | `record` | it is served and asked, and what travels is written down |
+//! | `secrets` | what a client with another generator opens the answers with |
+//! | `write` | a vector's two files |
+//! | `seeds` | seeds that anybody can compute |
+//!
+//! Whatever is random has a seed, so the same sources give the same files.
+#![forbid(unsafe_code)]
+
+mod cases;
+mod record;
+mod secrets;
+mod seeds;
+mod shelf;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use cases::Case;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::{env, fs};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    match record_all(&env::args().skip(1).collect::<Vec<_>>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn record_all(names: &[String]) -> Result<(), Failure> {
+    let mut total = 0;
+    for case in Case::all().filter(|case| names.is_empty() || names.contains(&case.name)) {
+        let made = record::record(&case).map_err(|why| format!("{}: {why}", case.name))?;
+        let bytes = made.text.len() + made.bytes.len();
+        println!("{:16} {bytes:8} bytes", made.name);
+        total += bytes;
+        for (file, bytes) in made.files() {
+            fs::write(folder().join(file), bytes)?;
+        }
+    }
+    println!("{:16} {total:8} bytes", "all");
+    Ok(())
+}
+
+/// Where vectors lie.
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors")
+}

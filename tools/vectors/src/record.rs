@@ -1,0 +1,120 @@
+//! A lookup recorded: a small table encoded and served as any other, and every message of a client that asks it.
+
+use crate::Failure;
+use crate::cases::Case;
+use crate::secrets::Secrets;
+use crate::seeds::derived;
+use crate::shelf::Shelf;
+use crate::write::{Made, Writer};
+use sotto_binding::vector::{self, Exchange, FORMAT, Key, Vector, VectorError, generator, lookup};
+use sotto_catalog::HexBytes;
+use sotto_client::ClientError;
+use sotto_client::session::Config;
+use sotto_client::transport::http::{Http, Settings};
+use sotto_client::transport::{Request, Response, Transport};
+use sotto_core::{Error, Misuse};
+use sotto_server::Server;
+use sotto_wire::{SessionId, ask};
+
+/// Encodes a case's table, serves it, asks for its row, and gives the vector's two files.
+pub(crate) fn record(case: &Case) -> Result<Made, Failure> {
+    let shelf = Shelf::encode(case)?;
+    let servers = u8::try_from(case.entry.servers)?;
+    let running: Vec<_> = (0..servers)
+        .map(|role| {
+            Server::start_with(&sotto_server::Config::on_free_ports(), vec![Box::new(shelf.at(role))])
+        })
+        .collect::<Result<_, _>>()?;
+    let urls = running.iter().map(|running| format!("http://{}", running.public));
+    let transports = urls.map(|url| Http::new(&url, &Settings::default())).collect::<Result<_, _>>()?;
+    let mut line = Line { transports, sessions: Vec::new(), heard: Vec::new() };
+
+    let key = shelf.key();
+    let seed = derived("client", &case.name);
+    let config =
+        Config { pin: Some(key), servers, in_memory: true, ..Config::new(shelf.catalog.table.clone()) };
+    let (scheme, value) =
+        lookup(config, case.row, &mut generator(&seed), &mut |server, request| line.send(server, request))?;
+    if value != case.value() {
+        return Err(format!("{}: the row that came is not that of the table", case.name).into());
+    }
+    for running in running {
+        running.shutdown();
+    }
+
+    let secrets = Secrets { case, shelf: &shelf, seed, heard: &line.heard }.all()?;
+    let mut writer = Writer::default();
+    let exchanges = line.heard.iter().map(|heard| heard.written(&mut writer)).collect();
+    let secrets = secrets.into_iter().map(|(name, bytes)| (name.to_owned(), writer.body(&bytes))).collect();
+    let vector = Vector {
+        format: FORMAT.to_owned(),
+        about: case.about(),
+        scheme,
+        table: shelf.catalog.table.clone(),
+        key: Key(key),
+        servers,
+        seed,
+        row: case.row,
+        value: HexBytes(value),
+        exchanges,
+        secrets,
+    };
+    Ok(writer.finish(&case.name, &vector)?)
+}
+
+/// A request that was sent, and its response.
+pub(crate) struct Heard {
+    pub(crate) server: u8,
+    pub(crate) request: Request,
+    pub(crate) response: Response,
+}
+
+impl Heard {
+    fn written(&self, writer: &mut Writer) -> Exchange {
+        let Heard { server, request, response } = self;
+        Exchange {
+            server: *server,
+            method: vector::method(request.method).to_owned(),
+            path: request.path.clone(),
+            range: request.range.as_ref().map(vector::range),
+            request: (!request.body.is_empty()).then(|| writer.request(&request.body)),
+            status: response.status,
+            response: writer.body(&response.body),
+        }
+    }
+}
+
+/// The connections to a table's servers, and what went over them.
+struct Line {
+    transports: Vec<Http>,
+    /// The id of each session as a vector has it, and as the server does. Servers draw ids at random, and vectors do not change
+    /// from one recording to the next.
+    sessions: Vec<(SessionId, SessionId)>,
+    heard: Vec<Heard>,
+}
+
+impl Line {
+    fn send(&mut self, server: u8, request: &Request) -> Result<Response, VectorError> {
+        let mut sent = request.clone();
+        if request.path.ends_with("/ask")
+            && let Ok(head) = ask::Head::parse(&request.body)
+            && let Some((_, real)) = self.sessions.iter().find(|(written, _)| *written == head.session)
+        {
+            ask::readdress(&mut sent.body, real);
+        }
+        let transport = self.transports.get_mut(usize::from(server));
+        let none = || ClientError::from(Error::from(Misuse::Rule("there is no such server")));
+        let response = transport.ok_or_else(none)?.call(&sent).map_err(ClientError::from)?;
+        let mut response = Response::new(response.status, response.body);
+        if request.path.ends_with("/keys")
+            && let Ok(real) = <[u8; 16]>::try_from(response.body.as_slice())
+        {
+            let written = blake3::hash(&request.body);
+            let written = written.as_bytes().first_chunk().copied().unwrap_or_default();
+            self.sessions.push((SessionId(written), SessionId(real)));
+            response.body = written.to_vec();
+        }
+        self.heard.push(Heard { server, request: request.clone(), response: response.clone() });
+        Ok(response)
+    }
+}

@@ -1,0 +1,80 @@
+//! What a client with another generator opens the recorded answers with.
+//!
+//! It is drawn here a second time, from the vector's seed, and used again: a secret that does not lead to the recorded request is
+//! not written.
+
+use crate::Failure;
+use crate::cases::Case;
+use crate::record::Heard;
+use crate::shelf::Shelf;
+use sotto_binding::vector::generator;
+use sotto_catalog::Hex32;
+use sotto_core::RecordIndex;
+use sotto_silent::lwe::encrypt::Encryption;
+use sotto_silent::lwe::ring::Ring;
+use sotto_silent::plain::Plain;
+use sotto_silent::vector::Encryption as Silent;
+use sotto_wire::{ask, order};
+
+/// Where the secrets of a recorded lookup come from.
+pub(crate) struct Secrets<'a> {
+    pub(crate) case: &'a Case,
+    pub(crate) shelf: &'a Shelf,
+    pub(crate) seed: Hex32,
+    pub(crate) heard: &'a [Heard],
+}
+
+impl Secrets<'_> {
+    /// By the names that the scheme's page has; none for schemes whose answers are opened without any, and for those whose page
+    /// names none yet.
+    pub(crate) fn all(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+        let rng = &mut generator(&self.seed);
+        let numbers =
+            |numbers: &[i32]| numbers.iter().flat_map(|number| (*number as i16).to_le_bytes()).collect();
+        Ok(match self.case.entry.id.0 {
+            "simplepir/1" => vec![("s", numbers(&Encryption::new(Ring::new()?, 0).secret(rng)))],
+            "ypir-sp/1" => {
+                let secret = Silent::new(0, Plain::BYTES)?.secret(rng);
+                vec![("s", numbers(secret.coefficients()))]
+            }
+            _ if self.case.entry.state.is_some() => vec![("state", self.state()?)],
+            _ => Vec::new(),
+        })
+    }
+
+    /// What the client keeps while its query is open.
+    fn state(&self) -> Result<Vec<u8>, Failure> {
+        let (params, rng) = (self.shelf.params(), &mut generator(&self.seed));
+        let mut prepare = (self.case.entry.prepare)(&params, rng)?;
+        for need in prepare.needs() {
+            let entry = self.shelf.catalog.artifacts.iter().find(|entry| entry.artifact == need.artifact);
+            let path = entry
+                .map(|entry| format!("/v1/artifacts/{}", entry.digest))
+                .ok_or("an artifact is missing")?;
+            let parts = self.heard.iter().filter(|heard| heard.request.path == path);
+            parts
+                .map(|heard| &heard.response.body)
+                .try_for_each(|part| prepare.absorb(need.artifact, part))?;
+        }
+        let mut client = prepare.finish()?;
+        for heard in self.heard.iter().filter(|heard| heard.request.path.ends_with("/hints")) {
+            let upkeep = client.upkeep().ok_or("an order of a client that orders nothing")?;
+            let again = upkeep.order()?.ok_or("an order that is not due")?;
+            if !heard.request.body.ends_with(&again) {
+                return Err("the client orders otherwise".into());
+            }
+            upkeep.stock(heard.response.body.get(order::HEAD_BYTES..).unwrap_or_default())?;
+        }
+        let terms = self.shelf.catalog.terms(self.case.entry)?;
+        let record = terms.packing.records_of(self.case.row).first().copied().unwrap_or(RecordIndex(0));
+        let (queries, _) = client.query(record, rng)?;
+        let asks = self.heard.iter().filter(|heard| heard.request.path.ends_with("/ask"));
+        let sent: Vec<_> = asks.filter_map(|heard| heard.request.body.get(ask::HEAD_BYTES..)).collect();
+        if sent != queries {
+            return Err("the client asks otherwise".into());
+        }
+        let mut out = Vec::new();
+        client.state().ok_or("a client without a state")?.save(&mut out)?;
+        Ok(out)
+    }
+}

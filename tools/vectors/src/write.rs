@@ -1,0 +1,106 @@
+//! A vector's two files.
+
+use sotto_binding::vector::{Body, MARK, Named, Pieces, Vector};
+use sotto_catalog::{Hex32, HexBytes};
+use std::collections::HashMap;
+
+/// The longest body that stands in the text.
+const MOST_HEX: usize = 600;
+
+/// The longest request that is there at all. It follows from the seed, and answers are opened without it.
+const MOST_REQUEST: usize = 80_000;
+
+/// Bodies of more than a quarter of a mebibyte that repeat themselves do so in pieces of so many bytes: rows of a hint.
+const PIECE: usize = 4096;
+const MOST_PLAIN: usize = 1 << 18;
+
+/// The two files of a vector.
+pub(crate) struct Made {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// Empty if all bytes stand in the text.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What lies behind the text so far.
+#[derive(Default)]
+pub(crate) struct Writer {
+    bytes: Vec<u8>,
+    /// Where bodies lie that are there already: servers of one table send the same catalog.
+    places: HashMap<Hex32, u64>,
+    /// Where pieces begin, and which they are.
+    pieces: Option<(usize, HashMap<[u8; PIECE], u8>)>,
+}
+
+impl Writer {
+    /// A body that is there.
+    pub(crate) fn body(&mut self, body: &[u8]) -> Body {
+        if body.len() <= MOST_HEX {
+            return Body::Hex(HexBytes(body.to_vec()));
+        }
+        if self.bytes.is_empty() {
+            self.bytes.extend(MARK);
+        }
+        let (blake3, bytes) = (blake3::hash(body).into(), body.len() as u64);
+        if let Some((at, pieces)) = self.repeated(body) {
+            return Body::Named(Named { bytes, blake3, at: Some(at), pieces: Some(pieces) });
+        }
+        let end = self.bytes.len() as u64;
+        let at = *self.places.entry(blake3).or_insert(end);
+        if at == end {
+            self.bytes.extend(body);
+        }
+        Body::Named(Named { bytes, blake3, at: Some(at), pieces: None })
+    }
+
+    /// Where pieces lie that a body can be put together of; `None` for one that is short, or has more different pieces than a
+    /// byte can tell apart.
+    fn repeated(&mut self, body: &[u8]) -> Option<(u64, Pieces)> {
+        let (pieces, rest) = body.as_chunks::<PIECE>();
+        if body.len() <= MOST_PLAIN || !rest.is_empty() {
+            return None;
+        }
+        let end = self.bytes.len();
+        let (at, mut known) = self.pieces.clone().unwrap_or((end, HashMap::new()));
+        // Something else may lie behind the pieces by now, and then no more go there.
+        let is_last = at + PIECE * known.len() == end;
+        let (mut order, mut more) = (Vec::with_capacity(pieces.len()), Vec::<u8>::new());
+        for piece in pieces {
+            let next = u8::try_from(known.len()).ok().filter(|_| is_last);
+            let number = known.get(piece).copied().or(next)?;
+            if known.insert(*piece, number).is_none() {
+                more.extend(piece);
+            }
+            order.push(number);
+        }
+        self.bytes.extend(more);
+        self.pieces = Some((at, known));
+        Some((at as u64, Pieces { size: PIECE as u64, order: HexBytes(order) }))
+    }
+
+    /// The body of a request, which is left out if it is long.
+    pub(crate) fn request(&mut self, body: &[u8]) -> Body {
+        if body.len() <= MOST_REQUEST {
+            return self.body(body);
+        }
+        Body::Named(Named {
+            bytes: body.len() as u64,
+            blake3: blake3::hash(body).into(),
+            at: None,
+            pieces: None,
+        })
+    }
+
+    pub(crate) fn finish(self, name: &str, vector: &Vector) -> serde_json::Result<Made> {
+        let text = serde_json::to_string_pretty(vector)? + "\n";
+        Ok(Made { name: name.to_owned(), text, bytes: self.bytes })
+    }
+}
+
+impl Made {
+    /// Its files by their names.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (String, &[u8])> {
+        let behind = (!self.bytes.is_empty()).then(|| (format!("{}.bin", self.name), self.bytes.as_slice()));
+        [(format!("{}.json", self.name), self.text.as_bytes())].into_iter().chain(behind)
+    }
+}
