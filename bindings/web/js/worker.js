@@ -82,20 +82,30 @@ async function opened(spec) {
   const { table, options } = spec;
   const kept = storage ? folders(options) : { in_memory: options.in_memory };
   const to = JSON.stringify({ urls: spec.urls, table, insecure_plaintext: spec.insecurePlaintext });
-  for (let ranOut = false; ; ranOut = true) {
+  let ranOut = false;
+  for (;;) {
     await storage?.reserve(ranOut);
+    ranOut = false;
     try {
       open = told(() => wasm.Table.open(to, JSON.stringify({ ...options, ...kept })));
+      host.isFresh = false;
       return;
     } catch (error) {
       // How many files there have to be nobody knows beforehand. Nothing was asked yet.
-      if (storage?.takeRanOut()) continue;
+      ranOut = storage?.takeRanOut() ?? false;
+      if (ranOut) continue;
       if (kept.cache && isCache(error)) {
         say("event", `nothing is kept: ${error.message}`);
         delete kept.cache;
         withoutCache = true;
         continue;
       }
+      // The browser may have a damaged copy in its own cache, and would show it for ever.
+      if (error.kind === "peer" && !host.isFresh) {
+        host.isFresh = true;
+        continue;
+      }
+      host.isFresh = false;
       throw storage === null && error.code === "state-needed" ? noPlace(error) : error;
     }
   }

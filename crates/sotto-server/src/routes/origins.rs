@@ -63,7 +63,7 @@ fn leave() -> Response<Body> {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let all: [(HeaderName, &'static str); 3] = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, range"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "content-type, if-none-match, range"),
         (header::ACCESS_CONTROL_MAX_AGE, "86400"),
     ];
     for (name, value) in all {

@@ -32,7 +32,7 @@ fn pages_of_those_that_are_named_may_and_no_others() {
     let question = from(PAGE, &world, "OPTIONS", &routes::ask("t"));
     assert_eq!((question.status, question.body.len()), (204, 0));
     assert_eq!(question.header("access-control-allow-methods"), Some("GET, POST"));
-    assert_eq!(question.header("access-control-allow-headers"), Some("content-type, range"));
+    assert_eq!(question.header("access-control-allow-headers"), Some("content-type, if-none-match, range"));
     // What is read must not depend on whether it went well: a refusal says what to do.
     for path in [routes::TABLES, "/nothing"] {
         let response = from(PAGE, &world, "GET", path);
