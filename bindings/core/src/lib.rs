@@ -6,7 +6,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`options`] | whom to trust, where to keep things, how long to wait |
-//! | [`open`] | a name at some servers becomes a table or a stack |
+//! | [`mod@open`] | a name at some servers becomes a table or a stack |
 //! | [`opened`] | which is asked in padded rounds |
 //! | [`cost`] | what a lookup cost, and what it told the servers |
 //! | [`about`] | what a table is |

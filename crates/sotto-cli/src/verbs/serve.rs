@@ -134,7 +134,7 @@ pub(crate) struct Serve {
         conflicts_with = "tls_cert"
     )]
     self_signed: Option<String>,
-    /// An origin whose pages may ask in a browser, such as https://www.example.com; * for all. Without it only pages of this
+    /// An origin whose pages may ask in a browser, such as `https://www.example.com`; `*` for all. Without it only pages of this
     /// server's own origin may
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allow_origins: Vec<String>,

@@ -207,8 +207,8 @@ pub(super) fn remove_one(path: &Path) -> io::Result<()> {
 }
 
 /// Gives a file another name.
-pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    with(|given| given.rename(&name(from), &name(to)))
+pub(crate) fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    with(|given| given.rename(&name(from.as_ref()), &name(to.as_ref())))
 }
 
 /// Writes a file: a crash leaves the old one or this.
