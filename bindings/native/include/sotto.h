@@ -188,6 +188,13 @@ int32_t sotto_about(SottoTable table, SottoBuffer *json, SottoError *error);
 // `error` points to one, or is null.
 int32_t sotto_refresh(SottoTable table, SottoError *error);
 
+// Replays a recorded lookup (`spec/vectors`): whether this build makes the recorded bytes on this processor, and reads the
+// recorded row. `vector` is the text, followed by the bytes of the file beside it, if there is one. No transport is needed.
+//
+// # Safety
+// `vector` points to `vector_len` bytes, `row` to one, and `error` to one or is null.
+int32_t sotto_self_test(const uint8_t *vector, size_t vector_len, SottoBuffer *row, SottoError *error);
+
 // Frees bytes, and leaves an empty buffer. Null and empty ones are left as they are.
 //
 // # Safety
