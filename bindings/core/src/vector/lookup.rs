@@ -1,5 +1,8 @@
 //! A lookup over anything that carries requests: what is recorded, and what is replayed.
-#![cfg_attr(not(feature = "record"), allow(unreachable_pub, reason = "nobody else records without the feature"))]
+#![cfg_attr(
+    not(feature = "record"),
+    allow(unreachable_pub, reason = "nobody else records without the feature")
+)]
 
 use super::VectorError;
 use rand_chacha::ChaCha20Rng;

@@ -111,17 +111,17 @@ fn a_snapshot_other_than_the_named_one_is_5() {
     let folder = Folder::new();
     let dir = folder.words(10);
     let server = Served::start(&[&dir]);
-    let get = |snapshot: &str| {
-        let args = ["get", "--server", &server.url, "--table", "words", "--row", "0", "--no-cache", "--json"];
-        sotto(&[&args[..], &["--snapshot", snapshot]].concat())
+    let get = |snapshot: &str, more: &[&str]| {
+        let args = ["get", "--server", &server.url, "--table", "words", "--row", "0", "--no-cache"];
+        sotto(&[&args[..], &["--snapshot", snapshot], more].concat())
     };
     // What is printed is what is taken, by whichever verb.
     let printed = |inspected: Value| inspected["snapshot"].as_str().unwrap().to_owned();
     let right = printed(sotto(&["inspect", &dir, "--json"]).json());
     assert_eq!(printed(sotto(&["inspect", &server.url, "--json"]).json()["tables"][0].clone()), right);
-    assert_eq!(printed(get(&right).json()), right);
-    get(&"7".repeat(64)).fails(5, &["which is snapshot", &right, "operator"]);
-    assert_eq!(get("7").code, 2);
+    assert_eq!(printed(get(&right, &["--json"]).json()), right);
+    get(&"7".repeat(64), &[]).fails(5, &["which is snapshot", &right, "operator"]);
+    assert_eq!(get("7", &[]).code, 2);
 }
 
 #[test]
