@@ -1,5 +1,5 @@
 //! A client that names one snapshot: it takes that one, and never another.
-#[allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
 use crate::common::{Server, asks, pair, server, server_of, table_of, value};
 use sotto_catalog::Hex32;
 use sotto_client::{ClientError, Fault, Table};

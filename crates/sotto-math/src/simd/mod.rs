@@ -79,15 +79,20 @@ pub(crate) trait Kernels: Sync {
     /// Signed bytes to reduced slots.
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
 
-    /// Signed bytes to slots below 2^52, times `b`, added to `sum`.
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
+    /// Signed bytes to slots below 2^52, times `b`, added to `sum`, where a backend has nothing better one after the other.
+    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
+        self.ntt_forward_i8(t, bytes, sum.scratch);
+        scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
+    }
 
     /// `acc + a b`, reduced.
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
 
     /// Adds the low 52 bits of `a b` to the lower halves in `sum`, the rest to the upper; of a
-    /// wide modulus the halves are those of a 128-bit sum.
-    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>);
+    /// wide modulus the halves are those of a 128-bit sum. Plain code is as good as vectors without such a product.
+    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
+        scalar::mul_acc_wide(t, a, b, sum.cells);
+    }
 
     /// Rows of `h`, `n` words each, times each vector of `s`.
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]);

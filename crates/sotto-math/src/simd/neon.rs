@@ -17,7 +17,7 @@ use crate::basis::Pair;
 use crate::fold::{LANES, Sources};
 use crate::gadget::Digits;
 use crate::gather::{Picks, Rows};
-use crate::ntt::{Room, Tables};
+use crate::ntt::Tables;
 use crate::rader::{Cells, Grid, Spectrum};
 use crate::slices::Matrices;
 use crate::tiles::{Block, Words};
@@ -73,15 +73,6 @@ macro_rules! kernels {
             compiled! {
                 cyclic::cyclic as cyclic(g: &Grid, spectrum: &Spectrum, cells: &mut Cells);
                 slots::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
-            }
-
-            fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
-                self.ntt_forward_i8(t, bytes, sum.scratch);
-                scalar::mul_acc_wide(t, sum.scratch, b, sum.cells);
-            }
-
-            fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
-                scalar::mul_acc_wide(t, a, b, sum.cells);
             }
 
             fn aes(&self) -> &'static dyn Blocks {

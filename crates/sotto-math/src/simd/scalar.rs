@@ -22,7 +22,7 @@ use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Kernels, Planes};
 use crate::fold::{LANES, Sources};
 use crate::gather::{Picks, Rows};
-use crate::ntt::{Room, Tables};
+use crate::ntt::Tables;
 use crate::slices::Matrices;
 use crate::tiles::{Block, Words};
 
@@ -88,17 +88,8 @@ impl Kernels for Scalar {
         ntt::forward_i8(t, bytes, out);
     }
 
-    fn ntt_forward_i8_mul_acc(&self, t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>) {
-        ntt::forward_i8(t, bytes, sum.scratch);
-        ntt::mul_acc_wide(t, sum.scratch, b, sum.cells);
-    }
-
     fn mul_acc(&self, t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]) {
         ntt::mul_acc(t, acc, a, b);
-    }
-
-    fn mul_acc_wide(&self, t: &Tables, a: &[u64], b: &[u64], sum: Room<'_>) {
-        ntt::mul_acc_wide(t, a, b, sum.cells);
     }
 
     fn dot(&self, h: &[u32], n: usize, s: &[&[i32]], y: &mut [&mut [i64]]) {
