@@ -43,8 +43,9 @@ pub(super) use find::either16;
 pub(super) use fold::places;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use gauss::gauss;
+pub(super) use ntt::mul_acc_wide;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
-pub(super) use ntt::{forward, inverse, mul_acc, mul_acc_wide, spread};
+pub(super) use ntt::{forward, inverse, mul_acc, spread};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use rank::tally;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
