@@ -94,7 +94,7 @@ simd128-clients: toolchain simd128-tools ## what clients do for a lookup, native
 	$(CARGO) run --locked $(CLIENTS) -- --beside .ci/wasi.mjs $(BUILT)/clients-plain.wasm $(BUILT)/clients.wasm $(ARGS)
 
 simd128-tools:
-	@command -v node > /dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' || { echo "Node 20 or later is missing: apt-get install nodejs, or https://nodejs.org"; exit 2; }
+	@command -v node > /dev/null && node -e 'process.exit(Number(process.versions.node.split(".")[0] < 20))' || { echo "Node 20 or later is missing: apt-get install nodejs, or https://nodejs.org"; exit 2; }
 	@[ -d "$$(rustc --print target-libdir $(WASI))" ] || rustup target add wasm32-wasip1
 
 constant-time: toolchain ## the client under Valgrind: what branches on a secret or indexes by it, against a list
