@@ -14,6 +14,8 @@ mod client;
 #[cfg(feature = "server")]
 mod mask;
 #[cfg(feature = "server")]
+mod part;
+#[cfg(feature = "server")]
 mod server;
 mod state;
 #[cfg(feature = "server")]
@@ -32,6 +34,8 @@ pub use caps::Caps;
 pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
 pub use mask::MaskEntry;
+#[cfg(feature = "server")]
+pub use part::{AnyJoin, PartEntry};
 #[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ReviseFn, ServerEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
@@ -129,7 +133,7 @@ impl SchemeEntry {
             proven: caps.proven,
             upkeep: caps.upkeep,
             #[cfg(feature = "server")]
-            server: ServerEntry::of::<S>(caps.revise, caps.mask),
+            server: ServerEntry::of::<S>(caps.revise, caps.mask, caps.parts),
         }
     }
 }
