@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// A table that most schemes can cut into several parts.
 const LARGE: Case = Case { rows: 3000, row_bytes: 1200, fill: Fill::Random };
 
+/// Rows that take several polynomials or groups each.
+const TALL: Case = Case { rows: 5, row_bytes: 10_000, fill: Fill::Random };
+
 /// As many parts as are tried, where a table can be cut into so many.
 const PARTS: [u32; 5] = [1, 2, 3, 4, 9];
 
@@ -61,7 +64,7 @@ impl Parts {
 /// Every byte of the section belongs to one part, whatever the number of parts.
 pub fn hold_the_table(subject: &Subject) {
     let entry = entry(subject);
-    for case in [MIDDLE, WIDE, LARGE] {
+    for case in [MIDDLE, WIDE, LARGE, TALL] {
         let table = subject.table(case);
         let bytes =
             table.image.section(entry.section).expect("a table has the section that is cut").len() as u64;
@@ -86,7 +89,7 @@ pub fn hold_the_table(subject: &Subject) {
 /// Partials, alone and in batches, make the very answers that the whole table gives. Sessions are one and the same.
 pub fn make_the_answer(subject: &Subject) {
     let entry = entry(subject);
-    for case in [MIDDLE, WIDE, LARGE] {
+    for case in [MIDDLE, WIDE, LARGE, TALL] {
         let table = subject.table(case);
         let rng = &mut seeded("parts");
         let mut client = table.client(rng);
