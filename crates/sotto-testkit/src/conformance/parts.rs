@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A table that most schemes can cut into several parts.
-const LARGE: Case = Case { rows: 3000, row_bytes: 1200, fill: Fill::Random };
+const LARGE: Case = Case { rows: 1600, row_bytes: 600, fill: Fill::Random };
 
 /// Rows that take several polynomials or groups each.
 const TALL: Case = Case { rows: 5, row_bytes: 10_000, fill: Fill::Random };
