@@ -11,7 +11,6 @@ import { brotliCompressSync, constants } from "node:zlib";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
-const tools = join(target, "web-tools");
 
 /** As in `js/families.js` and `Cargo.toml`. */
 const FAMILIES = ["linear", "silent", "cube", "slots", "hints", "split"];
@@ -24,19 +23,10 @@ const BUDGET = 700 * 1024;
 const run = (program, args, env = {}) =>
   execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, ...env } });
 
-/** The command that fits the crate: `wasm-bindgen` writes down its version, and another one refuses it. */
+/** `tools/bindgen`, of the versions that are in `Cargo.lock`. */
 function bindgen() {
-  const [, version] = /^wasm-bindgen = "=([^"]+)"/m.exec(readFileSync(join(root, "Cargo.toml"), "utf8"));
-  const program = join(tools, "bin/wasm-bindgen");
-  try {
-    if (execFileSync(program, ["--version"], { encoding: "utf8" }).includes(version)) return program;
-  } catch {
-    // It is not there yet.
-  }
-  console.log(`wasm-bindgen ${version} is built once, into ${tools}`);
-  const args = ["install", "--debug", "--root", tools, "wasm-bindgen-cli", "--version", version];
-  run("cargo", args, { CARGO_TARGET_DIR: join(tools, "build") });
-  return program;
+  run("cargo", ["build", "--locked", "--quiet", "-p", "bindgen", "--features", "browser"], { CARGO_TARGET_DIR: target });
+  return join(target, "debug/bindgen");
 }
 
 function build(family, kind, program) {
@@ -48,7 +38,7 @@ function build(family, kind, program) {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const wasm = join(folder, "wasm32-unknown-unknown/web/sotto_web.wasm");
-  run(program, [wasm, "--target", "web", "--no-typescript", "--remove-name-section", "--out-dir", out, "--out-name", "sotto"]);
+  run(program, [wasm, out]);
   const optimised = join(out, "sotto_bg.wasm");
   const allowed = ["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext", "--enable-mutable-globals",
     "--enable-reference-types", "--enable-multivalue", ...(kind === "simd" ? ["--enable-simd"] : [])];
