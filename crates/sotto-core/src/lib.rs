@@ -47,7 +47,7 @@ pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use layer::{Layer, Row, Then};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
-pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
+pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape, facts};
 pub use rand_core::CryptoRng;
 pub use scheme::{Batched, Client, Patch, Prepare, Scheme, Streamed, Summed, Unit, Units, one_of_each};
 #[cfg(feature = "server")]
