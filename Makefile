@@ -54,7 +54,9 @@ site: ## the documentation as a site in target/site; a link that leads nowhere i
 wasm: toolchain ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features state,witness -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-web --features hints -- -D warnings
 	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$(VECTORS)" $(CARGO) clippy --locked $(WASM) -p sotto-math -- -D warnings
 
 # What a 64-bit ARM processor runs, by an emulator of one.

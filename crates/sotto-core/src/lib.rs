@@ -51,7 +51,7 @@ pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use layer::{Layer, Row, Then};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
-pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
+pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape, facts};
 #[cfg(feature = "server")]
 pub use partial::{Cut, Partial};
 pub use rand_core::CryptoRng;
