@@ -8,7 +8,7 @@ use crate::ingest::{Ingested, Notes};
 use crate::progress::{Progress, Unit, Watcher};
 use crate::table::{Buckets, Scattered, TableSource, WithRoom, grouped};
 use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};
-use sotto_catalog::stack::{FORMAT, Shard};
+use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
 use sotto_catalog::{Batched, Catalog, CatalogError, Packing, Stack, TableName};
 use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, Shape};
 use sotto_layers::Pbc;
@@ -160,10 +160,15 @@ impl Job<'_> {
         (buckets + self.code.sizes().spare) as u64
     }
 
-    /// Refuses, before anything is copied, tables that the scheme cannot serve, and a code that asks the whole table more often
-    /// than one request has room for.
+    /// Refuses, before anything is copied, tables that the scheme cannot serve, more than a stack has, and a code that asks the whole
+    /// table more often than one request has room for.
     fn check(&self, row_bytes: u64, room_of: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
         let (code, sizes) = (self.code, self.code.sizes());
+        let of_buckets = if self.entry.batch.is_some() { code.buckets().min(1) } else { code.buckets() };
+        let tables = of_buckets + sizes.spare.min(1);
+        if tables > MAX_SHARDS {
+            return Err(DbError::TooManyTables { tables, most: MAX_SHARDS });
+        }
         let buckets = if self.entry.batch.is_some() { code.buckets() as u64 } else { 1 };
         let bucket = (code.buckets() > 0).then(|| (code.bucket_rows() * buckets, buckets, 1));
         let whole = (sizes.spare > 0).then_some((sizes.rows, 1, sizes.spare));

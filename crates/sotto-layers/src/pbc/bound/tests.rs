@@ -37,7 +37,10 @@ fn scaling_changes_nothing() {
                         let (scaled, plain) = (sizes.failure_log2(), plain(&sizes));
                         // What counts as little is bounded from above.
                         let little = (plain.exp2() + 40.0 * LITTLE.exp2()).log2() + 1e-9;
-                        assert!(scaled >= plain - 1e-9 && scaled <= little, "{sizes:?}: {scaled} and {plain}");
+                        assert!(
+                            scaled >= plain - 1e-9 && scaled <= little,
+                            "{sizes:?}: {scaled} and {plain}"
+                        );
                     }
                 }
             }
