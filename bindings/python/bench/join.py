@@ -2,7 +2,8 @@
 
     python bindings/python/bench/join.py [SCHEME] [KEYS_IN_TABLE] [KEYS_WANTED]
 
-Keys are mail addresses, values have 16 bytes. Single lookups are of a table of the same keys by the same scheme. Every value is checked.
+Keys are mail addresses, values have 16 bytes. Single lookups are of a table of the same keys by the same scheme. Every value is
+checked.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> No
     with tempfile.TemporaryDirectory() as folder:
         def encode(name: str, batch: int | None) -> sotto.Encoded:
             made = sotto.encode(data, Path(folder) / name, form="email", scheme=scheme, batch=batch, verified=False)
-            print(f"{name}: encoded in {made.seconds:.1f} s, {made.rows} rows of {made.row_bytes} B, fails at most 2^{made.failure_log2:.1f}")
+            shape = f"{made.rows} rows of {made.row_bytes} B"
+            print(f"{name}: encoded in {made.seconds:.1f} s, {shape}, fails at most 2^{made.failure_log2:.1f}")
             return made
 
         single, stack = encode("single", None), encode("stack", wanted)
@@ -53,8 +55,8 @@ def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> No
                     costs.append(table.last)
                 cost = costs[-1]
                 print(
-                    f"{scheme}: {wanted} keys of {rows} in {cost.rounds} round, {cost.lookups} lookups: {statistics.median(times):.2f} s "
-                    f"(opened in {opened:.2f} s), {cost.up} B up, {cost.down} B down, {cost.once_down} B once"
+                    f"{scheme}: {wanted} keys of {rows} in {cost.rounds} round, {cost.lookups} lookups: "
+                    f"{statistics.median(times):.2f} s (opened in {opened:.2f} s), {cost.up} B up, {cost.down} B down"
                 )
                 together = statistics.median(cost.server or 0 for cost in costs)
             with server.connect("single", single.pin) as table:
@@ -67,8 +69,8 @@ def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> No
                 print(f"a single lookup: {table.last.up} B up, {table.last.down} B down")
             share = together / (one * wanted)
             print(
-                f"server: {together * 1e3:.0f} ms for the round; {one * 1e3:.1f} ms for one key, {one * wanted:.0f} s for {wanted}: "
-                f"the round takes 1/{1 / share:.0f}"
+                f"server: {together * 1e3:.0f} ms for the round; {one * 1e3:.1f} ms for one key, "
+                f"{one * wanted:.0f} s for {wanted}: the round takes 1/{1 / share:.0f}"
             )
 
 

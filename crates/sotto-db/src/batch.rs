@@ -160,8 +160,8 @@ impl Job<'_> {
         (buckets + self.code.sizes().spare) as u64
     }
 
-    /// Refuses, before anything is copied, tables that the scheme cannot serve, more than a stack has, and a code that asks the whole
-    /// table more often than one request has room for.
+    /// Refuses, before anything is copied, tables that the scheme cannot serve, more than a stack has, and a code that asks the
+    /// whole table more often than one request has room for.
     fn check(&self, row_bytes: u64, room_of: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
         let (code, sizes) = (self.code, self.code.sizes());
         let of_buckets = if self.entry.batch.is_some() { code.buckets().min(1) } else { code.buckets() };

@@ -181,8 +181,8 @@ pub enum DbError {
     },
     /// A batch code of more tables than a stack has.
     #[error(
-        "a round of so many takes {tables} tables, and a stack has {most}: make smaller rounds, or take a scheme that has several \
-        buckets in one table"
+        "a round of so many takes {tables} tables, and a stack has {most}: make smaller rounds, or take a scheme that has \
+        several buckets in one table"
     )]
     TooManyTables {
         /// How many it takes.

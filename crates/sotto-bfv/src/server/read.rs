@@ -88,7 +88,7 @@ impl<F: Family> Rows for Records<F> {
             runs.push(Run { group, bucket, position, out: head });
             (first, out) = (first + run, rest);
         }
-        // Those of one group are read together, as a plaintext has records of many buckets: so the more is read at once, the better.
+        // Those of one group are read together, as a plaintext has records of many buckets: the more at once, the better.
         runs.sort_by_key(|run| run.group);
         let groups: Vec<_> = runs.chunk_by_mut(|a, b| a.group == b.group).collect();
         groups.into_par_iter().try_for_each(|runs| self.of_group(runs))

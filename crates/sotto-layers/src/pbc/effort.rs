@@ -9,8 +9,8 @@
 //! `|S_0| <= b`. Let `D` be the first `i` for which that leaves no more buckets than the few, `m`, that need no slack. From
 //! there on there is a bucket at every distance up to the largest, so that is `D + m` at most, at any moment of the search: an
 //! item whose buckets have higher labels has no way at all, and then `k` items are in fewer than `k` buckets. In the
-//! end no label is higher than its bucket's distance, nor than the limit `D + m + 1`, and each step has raised one by one or more: so
-//! there were at most `|S_0| + ... + |S_(D + m)|`, beside one for each item that was not wanted.
+//! end no label is higher than its bucket's distance, nor than the limit `D + m + 1`, and each step has raised one by one or
+//! more: so there were at most `|S_0| + ... + |S_(D + m)|`, beside one for each item that was not wanted.
 
 /// Most items of a request that is searched to the end.
 pub const THOROUGH: usize = 256;

@@ -5,14 +5,14 @@
 //! one, and the item in hand goes to the lowest of its buckets, whose label becomes one more than the next lowest
 //! (Khosla, "Balls into bins made faster", ESA 2013).
 //!
-//! *It is exact*, given enough steps. Labels of free buckets are 0. The label of a full one is at most one more than each label of its item's other
-//! buckets, when it is set and, since labels only grow, forever after; so no label exceeds the true distance. A
-//! shortest way leads over full buckets only, fewer than there are items: an item whose buckets all have labels of the
-//! number of items has no way to a free one, and never will (Berge). It is set aside.
+//! *It is exact*, given enough steps. Labels of free buckets are 0. The label of a full one is at most one more than each label
+//! of its item's other buckets, when it is set and, since labels only grow, forever after; so no label exceeds the true
+//! distance. A shortest way leads over full buckets only, fewer than there are items: an item whose buckets all have labels of
+//! the number of items has no way to a free one, and never will (Berge). It is set aside.
 //!
 //! *It ends.* Each step puts an item aside or raises the label of a full bucket: `b` items take at most `b^2 + b` steps, and
-//! far fewer where a code has slack ([`super::effort`]), whose labels end sooner. So many are made, nearly all of them idle, and each
-//! looks at everything: neither time nor addresses depend on the items. What has no place after the last step has none.
+//! far fewer where a code has slack ([`super::effort`]), whose labels end sooner. So many are made, nearly all of them idle, and
+//! each looks at everything: neither time nor addresses depend on the items. What has no place after the last step has none.
 
 use super::effort::Effort;
 use zeroize::Zeroizing;

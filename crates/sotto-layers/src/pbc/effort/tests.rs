@@ -43,6 +43,22 @@ fn slack_makes_few_steps_enough() {
     assert!(tried > 10_000 && least > 1000, "{tried} graphs, {least} of them with fewer steps than usual");
 }
 
+/// A search that is cut short leaves items without a place, and never two in one.
+#[test]
+fn what_has_no_place_after_the_last_step_has_none() {
+    // Item i may go to i or i + 1, and the last one, to the first alone, pushes all others on.
+    let n = 20u16;
+    let choices: Vec<u16> = (0..n - 1).chain([0]).chain(1..n).chain([0]).collect();
+    for steps in 0..=Effort::thorough(20).steps {
+        let effort = Effort { steps, ..Effort::thorough(20) };
+        let placed = assign(&choices, &[!0; 20], 20, 0, effort);
+        let held: Vec<u16> = placed.holders.iter().copied().filter(|holder| *holder != NONE).collect();
+        let different: BTreeSet<u16> = held.iter().copied().collect();
+        assert!(different.len() == held.len() && held.len() >= steps.min(19) && placed.unplaced == 0);
+        assert!(held.len() == 20 || steps < 40, "{steps}");
+    }
+}
+
 /// The sizes that can be left, one after the other, are what the formula of the steps adds up.
 #[test]
 fn steps_are_those_of_the_longest_way_down() {
