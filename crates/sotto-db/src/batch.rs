@@ -74,7 +74,7 @@ pub fn encode_batch(
         keyword.transpose().map_err(DbError::Scheme)?.map_or(1, |keyword| keyword.params().probes as usize);
     // Where a row's copies lie follows from how many rows there are, so the room is rows, of zeros.
     let rows = table.rows().saturating_add(options.room);
-    let sizes = sizes(before.as_ref(), &options.table, rows, batch.most.saturating_mul(each), out)?;
+    let sizes = sizes(before.as_ref(), &options.table, rows, (batch.most, each), out)?;
     let params = Params::new(sizes, batch.seed);
     let code = params.code().map_err(DbError::Scheme)?;
     let job = Job { entry, code: &code, options };
@@ -194,8 +194,16 @@ fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
     format!("{stack}-{number}").parse().map_err(|_| long())
 }
 
-/// The code of a new stack; of one that is there, the same for other rows, since clients and servers know its tables.
-fn sizes(before: Option<&Stack>, name: &TableName, rows: u64, items: usize, dir: &Path) -> Result<Sizes> {
+/// The code of a new stack for so many at once, which take so many rows each; of one that is there, the same for other rows, since
+/// clients and servers know its tables.
+fn sizes(
+    before: Option<&Stack>,
+    name: &TableName,
+    rows: u64,
+    (most, each): (usize, usize),
+    dir: &Path,
+) -> Result<Sizes> {
+    let items = most.saturating_mul(each);
     let Some(before) = before else {
         return Sizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
     };
@@ -206,9 +214,13 @@ fn sizes(before: Option<&Stack>, name: &TableName, rows: u64, items: usize, dir:
     let layers = Batched::of(before).ok().flatten();
     let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
     let sizes = Sizes { rows, ..*layers.code().sizes() };
-    if sizes.items != items {
+    if layers.most() != most {
         let most = layers.most();
         return Err(elsewhere(format!("the stack here is made for {most} at once, and so are its tables")));
+    }
+    if sizes.items != items {
+        let there = sizes.items / most.max(1);
+        return Err(elsewhere(format!("keys of the stack here lie in {there} rows each, and not in {each}")));
     }
     sizes.check().map_err(|_| elsewhere("the stack's buckets do not suffice for so many rows".to_owned()))?;
     Ok(sizes)

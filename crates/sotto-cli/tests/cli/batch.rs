@@ -153,6 +153,11 @@ fn keys_in_one_round() {
     get(&server, &["--row", "1"]).fails(7, &["ask by key"]);
     get(&server, &["--key", "no host"]).fails(7, &["domain"]);
     get(&server, &["--keys", &folder.text("nothing")]).fails(7, &["nothing"]);
+    let more =
+        ["--key", "1", "--form", "domain", "--value", "2", "--probes", "3", "--slots", "4", "--batch", "6"];
+    let out = folder.text("many");
+    sotto(&[&["encode", &source, "--out", &out], &more[..]].concat())
+        .fails(2, &["2 rows each, and not in 3"]);
 }
 
 #[test]
