@@ -194,8 +194,8 @@ fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
     format!("{stack}-{number}").parse().map_err(|_| long())
 }
 
-/// The code of a new stack for so many at once, which take so many rows each; of one that is there, the same for other rows, since
-/// clients and servers know its tables.
+/// The code of a new stack for so many at once, which take so many rows each; of one that is there, the same for other rows,
+/// since clients and servers know its tables.
 fn sizes(
     before: Option<&Stack>,
     name: &TableName,
