@@ -27,7 +27,7 @@ def address(i: int) -> str:
     return f"person{i * 7919 % 10_000_019}@mail{i % 97}.example"
 
 
-def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> None:
+def main(scheme: str, rows: int, wanted: int) -> None:
     data = {address(i): f"value {i:010}" for i in range(rows)}
     with tempfile.TemporaryDirectory() as folder:
         def encode(name: str, batch: int | None) -> sotto.Encoded:
@@ -51,7 +51,7 @@ def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> No
                     start = time.perf_counter()
                     joined = sotto.join(frame, table, on="email", into="value")
                     times.append(time.perf_counter() - start)
-                    assert [value and value.decode() for value in joined["value"]] == expected and table.last is not None
+                    assert joined["value"].to_list() == expected and table.last is not None
                     costs.append(table.last)
                 cost = costs[-1]
                 print(
@@ -60,13 +60,14 @@ def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> No
                 )
                 together = statistics.median(cost.server or 0 for cost in costs)
             with server.connect("single", single.pin) as table:
-                each = []
+                each, last = [], None
                 for key, value in zip(keys[:SINGLE], expected):
-                    found = table.get(key=key)
-                    assert (found and found.decode()) == value and table.last is not None
-                    each.append(table.last.server or 0)
+                    found, last = table.get(key=key), table.last
+                    assert (found and found.decode()) == value and last is not None
+                    each.append(last.server or 0)
                 one = statistics.median(each)
-                print(f"a single lookup: {table.last.up} B up, {table.last.down} B down")
+                assert last is not None
+                print(f"a single lookup: {last.up} B up, {last.down} B down")
             share = together / (one * wanted)
             print(
                 f"server: {together * 1e3:.0f} ms for the round; {one * 1e3:.1f} ms for one key, "
@@ -75,4 +76,5 @@ def main(scheme: str = "vbpir", rows: int = 1_000_000, wanted: int = 1000) -> No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *map(int, sys.argv[2:]))
+    scheme, rows, wanted = sys.argv[1:] + ["pirana", "1000000", "1000"][len(sys.argv) - 1 :]
+    main(scheme, int(rows), int(wanted))
