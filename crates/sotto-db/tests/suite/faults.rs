@@ -16,6 +16,7 @@ fn child() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else { return };
     let server = ServerEntry {
         mask: None,
+        parts: None,
         encode: |_, _, out| {
             out.reserve(Section::Resident, 1 << 20)?;
             out.write_at(Section::Resident, 0, &[7; 1 << 16])?;
