@@ -1,7 +1,8 @@
 //! What a browser says of Unicode: see [`give`].
 //!
-//! The host of a URL is what the form `domain` wants (WHATWG's *URL*, 3.3, is UTS 46, non-transitional, with hyphens anywhere), so
-//! only lengths are looked at here, and what would not be part of the host. ASCII is its own normal form, and its names need nobody.
+//! The host of a URL is what the form `domain` wants (WHATWG's *URL*, 3.3: UTS 46, non-transitional, hyphens anywhere). So only
+//! lengths are looked at here, what would not be part of the host, and A-labels. ASCII is its own normal form, and its other
+//! names need nobody.
 
 use crate::keyword::Key;
 use crate::keyword::form::KeyError;
