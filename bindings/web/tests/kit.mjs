@@ -64,13 +64,14 @@ export async function serve(tables, more = [], listen = "127.0.0.1:0") {
 
 /** What the command gets for a key; `null` if the table does not have it. */
 export function got(server, table, key) {
-  const args = ["get", "--server", server.url, "--table", table, `--key=${key}`];
+  const args = ["get", "--json", "--server", server.url, "--table", table, `--key=${key}`];
   const places = { HOME: scratch, XDG_CACHE_HOME: join(scratch, "cache"), XDG_STATE_HOME: join(scratch, "state") };
   try {
     const options = { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...places } };
-    return execFileSync(sotto, args, options).replace(/\n$/, "");
+    return JSON.parse(execFileSync(sotto, args, options)).answers[0].value;
   } catch (error) {
-    if (error.status === 7) return null;
+    // A key that is not there and one that is none end alike, and only the first has an answer.
+    if (error.status === 7 && error.stdout.includes('"answers"')) return null;
     throw error;
   }
 }

@@ -15,6 +15,8 @@ fn main() -> ExitCode {
     };
     let mut bindgen = Bindgen::new();
     bindgen.input_path(module).out_name("sotto").typescript(false).remove_name_section(true);
+    // The module is found beside its JavaScript, unless somebody says where it is.
+    bindgen.omit_default_module_path(false);
     match bindgen.web(true).and_then(|bindgen| bindgen.generate(folder)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
