@@ -21,7 +21,8 @@ export async function selfTest(vector, { signal } = {}) {
   if (!isBytes) throw wrong("a vector is bytes", "give one of spec/vectors: its text, and behind it the bytes of the file beside it");
   const remote = new Remote();
   try {
-    return await remote.call("selfTest", { vector: new Uint8Array(vector) }, signal);
+    const { row } = await remote.call("selfTest", { vector: new Uint8Array(vector) }, signal);
+    return row;
   } finally {
     remote.end();
   }
