@@ -202,6 +202,11 @@ pub(crate) trait Kernels: Sync {
         scalar::centred(p, x, out);
     }
 
+    /// Numbers modulo the special modulus, as they are, modulo the other.
+    fn carried(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+        scalar::carried(p, x, out);
+    }
+
     /// `(x - correction)` over the special modulus.
     fn lower(&self, p: &Pair, x: &mut [u64], correction: &[u64]) {
         scalar::lower(p, x, correction);

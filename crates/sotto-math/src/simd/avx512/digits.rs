@@ -192,6 +192,21 @@ pub(super) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
     scalar::centred(p, tail, out_tail);
 }
 
+#[target_feature(enable = "avx512f")]
+pub(super) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+    let (q, special) = (p.modulus().value(), p.special().value());
+    if special / 4 >= q {
+        return scalar::carried(p, x, out);
+    }
+    let (once, twice) = (every(q), every(2 * q));
+    let (rows, tail) = x.as_chunks::<8>();
+    let (out_rows, out_tail) = out.as_chunks_mut::<8>();
+    for (out, x) in out_rows.iter_mut().zip(rows) {
+        store(out, below(below(load(x), twice), once));
+    }
+    scalar::carried(p, tail, out_tail);
+}
+
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
     if p.modulus().bits() <= 50 {

@@ -23,6 +23,26 @@ pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut 
     scalar::centred(p, tail, out_tail);
 }
 
+/// Of a special modulus up to four times the other: what is 2q or more loses that, then what is q or more.
+#[inline(always)]
+pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut [u64]) {
+    let (q, special) = (p.modulus().value(), p.special().value());
+    if special / 4 >= q {
+        return scalar::carried(p, x, out);
+    }
+    let steps = [2 * q, q].map(|by| [r.splat_64(by - 1), r.splat_64(by.wrapping_neg())]);
+    let (rows, tail) = x.as_chunks::<4>();
+    let (out_rows, out_tail) = out.as_chunks_mut::<4>();
+    for (out, x) in out_rows.iter_mut().zip(rows) {
+        let mut x = r.load(x);
+        for [most, minus] in steps {
+            x = r.add_64(x, r.and(r.greater(x, most), minus));
+        }
+        r.store(out, x);
+    }
+    scalar::carried(p, tail, out_tail);
+}
+
 /// Products in floating point, by the reasoning of the transform in [doubles](super::ntt): a difference is at most q in
 /// absolute value, so that its product with a reduced factor is at most 3/4 q.
 #[inline(always)]
