@@ -36,16 +36,27 @@ impl SwitchKey {
         masks: Masks<'_>,
         errors: &mut Errors<'_>,
     ) -> Vec<Vec<u64>> {
+        let mask = |prime| rns.mask(rns.full(), masks.seed, masks.label, masks.first + prime as u64);
+        (0..rns.top().primes())
+            .map(|prime| Self::generate_row(rns, prime, source, target, &mask(prime), errors))
+            .collect()
+    }
+
+    /// The body of one row under a mask.
+    pub(super) fn generate_row<R: SlotRing>(
+        rns: &Rns<R>,
+        prime: usize,
+        source: &[u64],
+        target: &Secret,
+        mask: &[u64],
+        errors: &mut Errors<'_>,
+    ) -> Vec<u64> {
         let (level, words) = (rns.full(), rns.ring().words());
-        let row = |prime: usize| {
-            let mut message = Zeroizing::new(vec![0; rns.words(level)]);
-            let limb = prime * words..(prime + 1) * words;
-            message[limb.clone()].copy_from_slice(&source[limb.clone()]);
-            rns.mul_special(prime, &mut message[limb]);
-            let mask = rns.mask(level, masks.seed, masks.label, masks.first + prime as u64);
-            body(rns, level, target, &mask, &message, errors)
-        };
-        (0..rns.top().primes()).map(row).collect()
+        let mut message = Zeroizing::new(vec![0; rns.words(level)]);
+        let limb = prime * words..(prime + 1) * words;
+        message[limb.clone()].copy_from_slice(&source[limb.clone()]);
+        rns.mul_special(prime, &mut message[limb]);
+        body(rns, level, target, mask, &message, errors)
     }
 
     /// Makes the key of relinearisation: from the square of a secret to the secret. One body a prime, modulo all primes.
@@ -71,7 +82,13 @@ impl SwitchKey {
             let mask = rns.mask(level, masks.seed, masks.label, masks.first + j);
             Cipher::new(rns, level, &[body, &mask])
         };
-        Some(SwitchKey { rows: (0..).zip(bodies).map(row).collect() })
+        Self::of_rows(rns, (0..).zip(bodies).map(row).collect())
+    }
+
+    /// A key of these rows; `None` unless there is one a prime, each of two parts modulo all primes.
+    pub fn of_rows<R: SlotRing>(rns: &Rns<R>, rows: Vec<Cipher>) -> Option<Self> {
+        let fits = |row: &Cipher| (row.level(), row.parts()) == (rns.full(), 2);
+        (rows.len() == rns.top().primes() && rows.iter().all(fits)).then_some(SwitchKey { rows })
     }
 
     /// Into the scratch memory, puts both parts of an encryption of `x` times the source; the digits of `x` are there
@@ -104,9 +121,20 @@ impl SwitchKey {
         out: &mut Cipher,
         scratch: &mut Scratch,
     ) {
+        scratch.split(rns, c.level(), c.part(2));
+        self.relinearise_split(rns, c, out, scratch);
+    }
+
+    /// The same, when the digits of the third part are in the scratch memory already.
+    pub(super) fn relinearise_split<R: SlotRing>(
+        &self,
+        rns: &Rns<R>,
+        c: &Cipher,
+        out: &mut Cipher,
+        scratch: &mut Scratch,
+    ) {
         let level = c.level();
         assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
-        scratch.split(rns, level, c.part(2));
         self.sum(rns, level, c.part(2), scratch);
         for part in 0..2 {
             let x = out.part_mut(part);

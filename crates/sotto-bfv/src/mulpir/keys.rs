@@ -1,0 +1,80 @@
+//! Which automorphisms a query needs, and a client's keys.
+//!
+//! Round `r` of an expansion turns by `X -> X^(2^(log2 n - r) + 1)`. A client may send keys of smaller powers in place of some of
+//! these, since `2^p + 1` squared again and again is the next ones: fewer keys, and more switches.
+
+use super::kit::Kit;
+use sotto_core::error::PeerMisbehaved;
+use sotto_lattice::bgv::bfv::galois::GaloisKey;
+use sotto_lattice::bgv::keyswitch::SwitchKey;
+
+/// How much fewer keys a client sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// One for each round.
+    None,
+    /// Those of the later rounds, and one for all others together.
+    Hybrid,
+    /// Those of the later rounds.
+    Most,
+}
+
+/// The automorphisms that keys are wanted for, in ascending order, for a query of so many selectors.
+pub fn elements(degree: usize, outputs: usize, compression: Compression) -> Vec<usize> {
+    let log2_n = degree.ilog2();
+    let rounds = outputs.clamp(1, degree).next_power_of_two().ilog2();
+    let least = log2_n - rounds + 1;
+    let most = match compression {
+        Compression::None => log2_n,
+        Compression::Hybrid | Compression::Most => least.max((log2_n + 1).div_ceil(2)),
+    };
+    let mut powers: Vec<u32> = (least..=most).collect();
+    if compression == Compression::Hybrid {
+        powers.push(most.max((log2_n + most + 1) / 2));
+    }
+    powers.dedup();
+    powers.into_iter().map(|power| (1 << power) + 1).collect()
+}
+
+/// A client's keys.
+#[derive(Debug)]
+pub struct Keys {
+    /// By their powers, `2^power + 1`.
+    galois: Vec<(u32, GaloisKey)>,
+    pub(super) square: SwitchKey,
+}
+
+impl Keys {
+    /// Keys for queries of so many selectors, among others that are dropped.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Malformed`] unless each of `elements` is there: so many switches are done as those say, and no client makes a
+    /// server do more.
+    pub fn new(
+        kit: &Kit,
+        elements: &[usize],
+        galois: Vec<GaloisKey>,
+        square: SwitchKey,
+    ) -> Result<Self, PeerMisbehaved> {
+        let most = kit.degree().ilog2();
+        let mut kept = Vec::new();
+        for element in elements {
+            let power = (element - 1).checked_ilog2().filter(|power| (1 << power) + 1 == *element && *power <= most);
+            let key = galois.iter().find(|key| key.element() == *element);
+            let (Some(power), Some(key)) = (power, key) else {
+                let why = format!("lacks the automorphism {element}");
+                return Err(PeerMisbehaved::Malformed { what: "evaluation key", why });
+            };
+            kept.push((power, key.clone()));
+        }
+        kept.sort_by_key(|(power, _)| *power);
+        Ok(Keys { galois: kept, square })
+    }
+
+    /// The key that a round is done with, and how often; `None` if there is none.
+    pub(super) fn round(&self, degree: usize, round: usize) -> Option<(&GaloisKey, usize)> {
+        let wanted = degree.ilog2().checked_sub(round as u32)?;
+        let (power, key) = self.galois.iter().rev().find(|(power, _)| *power <= wanted)?;
+        Some((key, 1 << (wanted - power)))
+    }
+}
