@@ -1,0 +1,22 @@
+//! Apple's private lookups, byte for byte.
+//!
+//! Phones speak this protocol, and here is the server's half of it as functions from bytes to bytes, with the client's half that
+//! tests and operators need. The arithmetic is [`sotto_bfv::mulpir`]; this crate knows how Apple's library writes it down.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`sets`] | parameter sets by Apple's names, and the gate they pass |
+//! | [`drbg`] | seeds, and the uniform polynomials that follow from them |
+//! | [`codec`] | polynomials and ciphertexts as bytes, and the order of their values |
+//! | [`proto`] | the messages, field by field |
+//! | [`keys`] | evaluation keys, read and made |
+//! | [`lookup`] | queries and responses of an index table |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod codec;
+pub mod drbg;
+pub mod keys;
+pub mod lookup;
+pub mod proto;
+pub mod sets;
