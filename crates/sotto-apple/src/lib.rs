@@ -10,6 +10,7 @@
 //! | [`codec`] | polynomials and ciphertexts as bytes, and the order of their values |
 //! | [`proto`] | the messages, field by field |
 //! | [`keys`] | evaluation keys, read and made |
+//! | [`keyword`] | keys, buckets, and tables of rows |
 //! | [`lookup`] | queries and responses of an index table |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -17,6 +18,7 @@
 pub mod codec;
 pub mod drbg;
 pub mod keys;
+pub mod keyword;
 pub mod lookup;
 pub mod proto;
 pub mod sets;

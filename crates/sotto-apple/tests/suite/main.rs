@@ -3,3 +3,4 @@
 mod primitives;
 mod recorded;
 mod index;
+mod keyword;
