@@ -33,7 +33,7 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
         timed(|| Shard::build(&codec, &rows, Options { bucket_bytes: 1024, buckets: None }).unwrap().unwrap());
     println!("building: {building:?}, {:?}", shard.shape());
 
-    let rng = &mut sotto_prg::system_rng();
+    let rng = &mut sotto_prg::system_rng().unwrap();
     let secret = Secret::sample(codec.kit().ring(), rng);
     let elements = shard.elements(&codec, Compression::None);
     let (keys_made, making) = timed(|| codec.make_keys(&secret, &elements, rng).encode_to_vec());

@@ -69,8 +69,8 @@ impl Kit {
                     return None;
                 }
                 let level = c.level();
-                let mut image = Cipher::zero(self.ring(), level, 2);
-                let mut odd = Cipher::zero(self.ring(), level, 2);
+                let mut image = Cipher::room(self.ring(), level, 2);
+                let mut odd = Cipher::room(self.ring(), level, 2);
                 key.apply(self.ring(), c, &mut image, scratch);
                 for _ in 1..times {
                     key.apply(self.ring(), &image, &mut odd, scratch);
@@ -112,7 +112,7 @@ impl Kit {
             let mut out: Vec<&mut [u64]> = words.iter_mut().map(Vec::as_mut_slice).collect();
             tiles::gather_stored(layout, 2, &sums, cols, &mut out);
             let column = |parts: &[Vec<u64>]| {
-                let mut c = Cipher::zero(ring, ring.top(), 2);
+                let mut c = Cipher::room(ring, ring.top(), 2);
                 parts.iter().enumerate().for_each(|(part, words)| parted(words, &mut c, part));
                 c
             };
@@ -136,10 +136,10 @@ impl Kit {
         }
         let product = self.extension().divided(ring, sum);
         let mut scratch = Scratch::new(ring);
-        let mut c = Cipher::zero(ring, ring.top(), 2);
+        let mut c = Cipher::room(ring, ring.top(), 2);
         relinearise(ring, &keys.square, &product, &mut c, &mut scratch);
         while let Some(below) = c.level().below() {
-            let mut out = Cipher::zero(ring, below, 2);
+            let mut out = Cipher::room(ring, below, 2);
             lower(ring, &c, &mut out, &mut scratch);
             c = out;
         }

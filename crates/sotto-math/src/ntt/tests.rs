@@ -10,13 +10,13 @@ fn prime_below(limit: u64, n: u64) -> Modulus {
     (0..).find_map(|i| Modulus::new(first - i * 2 * n)).unwrap()
 }
 
-/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^31 and 2^32, 40 bits,
+/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^29 to 2^32, 40 bits,
 /// just below 2^50; and the largest whose values are never reduced between levels. Products of two primes: of 40 bits,
 /// which is narrow; of 52 and 56 bits, which are wide and not reduced between levels; and just below 2^60.
 fn moduli(n: usize) -> Vec<Modulus> {
     let n = n as u64;
     let edge = (1 << 52) / (2 * n);
-    let mut moduli: Vec<_> = [17, 31, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
+    let mut moduli: Vec<_> = [17, 29, 30, 31, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
     moduli.push(prime_below(edge, n));
     moduli.extend([268369921, 1125899904679937].map(|q| Modulus::new(q).unwrap()));
     let products = [(1 << 20, 1 << 20), (1 << 20, 1 << 32), (268369922, 249561090), (1 << 30, 1 << 30)];

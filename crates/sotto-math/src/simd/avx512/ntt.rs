@@ -11,6 +11,8 @@
 //! number below 2q, or subtracts it, so values stay positive if a multiple of 2q for each
 //! level, the *bias*, is added at the start. Otherwise values are kept below 4q, as Harvey does.
 //!
+//! **Moduli below 2^30** are transformed in 32 bits: see [`words`].
+//!
 //! **Wide moduli**, from 2^50 to 2^60, go through the same levels in 64-bit lanes. The upper half
 //! of a product of 64-bit numbers is put together from three products of 32-bit halves; what
 //! the fourth would add is left out, with the carries, so that a quotient may be three too
@@ -19,6 +21,7 @@
 
 mod forward;
 mod inverse;
+mod words;
 
 use super::lanes::{load, store};
 use super::products::{Factors, every};
@@ -33,6 +36,9 @@ type Square = [Row; 8];
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &Tables, x: &mut [u64]) {
+    if short(t) {
+        return words::forward(t, x);
+    }
     match (t.reduction, t.wide) {
         (Reduction::AtTheEnd, false) => Forward::<true, false>::new(t).words(x),
         (Reduction::EachLevel, false) => Forward::<false, false>::new(t).words(x),
@@ -65,12 +71,20 @@ pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
+    if short(t) {
+        return words::inverse(t, x);
+    }
     match (t.reduction, t.wide) {
         (Reduction::AtTheEnd, false) => Inverse::<true, false>::new(t).run(x),
         (Reduction::EachLevel, false) => Inverse::<false, false>::new(t).run(x),
         // Sums double: 64 bits are not enough for as many levels as there are.
         (_, true) => Inverse::<false, true>::new(t).run(x),
     }
+}
+
+/// Whether [32 bits](words) are enough for values, and there are two squares at least.
+fn short(t: &Tables) -> bool {
+    t.modulus.bits() <= 30 && t.n >= 128
 }
 
 /// The factors of one block and of the two halves it falls into.
