@@ -10,10 +10,51 @@ use sotto_lattice::bgv::bfv::galois::{relinearise, split};
 use sotto_lattice::bgv::bfv::product::Raised;
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::{Cipher, Scratch, SlotRing};
-use sotto_math::tiles::{self, Selectors};
+use sotto_lattice::spare::Spare;
+use sotto_math::tiles::{self, Room, Selectors};
 
 /// Selectors that are laid out together, and columns that are taken out together.
 const TOGETHER: usize = 4;
+
+/// Rounds of an expansion whose halves may go to different threads.
+const SPREAD: usize = 4;
+
+/// Answers at the same time whose memory is kept for the next ones.
+const KEPT: usize = 4;
+
+/// Memory that one answer leaves to the next.
+pub(super) struct Rooms {
+    selectors: Spare<Room>,
+    sums: Spare<Vec<u64>>,
+}
+
+impl Default for Rooms {
+    fn default() -> Self {
+        Rooms { selectors: Spare::new(KEPT), sums: Spare::new(KEPT) }
+    }
+}
+
+impl std::fmt::Debug for Rooms {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Rooms")
+    }
+}
+
+/// A selector: of the first dimension as stored words, in the place of a ciphertext with one prime; of the second raised.
+enum Selector {
+    First(Cipher),
+    Second(Raised),
+}
+
+/// What an expansion is of: a client's keys, so many rounds, and selectors `from..` of a query.
+struct Expansion<'a> {
+    keys: &'a Keys,
+    rounds: usize,
+    from: usize,
+    count: usize,
+    /// Selectors of each entry, and how many of those are of the first dimension.
+    each: [usize; 2],
+}
 
 impl Kit {
     /// Answers a query: for each entry that it asks for, a ciphertext for each chunk, as coefficients modulo the first prime.
@@ -29,8 +70,7 @@ impl Kit {
         if tables.iter().any(|table| *table.shape() != shape) || ![1, shape.batch()].contains(&tables.len()) {
             return Err(Misuse::Rule("tables of one shape, one for each entry of a query").into());
         }
-        let level = self.ring().top();
-        let fits = |c: &Cipher| (c.level(), c.parts()) == (level, 2);
+        let fits = |c: &Cipher| (c.level(), c.parts()) == (self.ring().top(), 2);
         if !query.iter().all(fits) {
             return Err(Misuse::Rule("a query of fresh ciphertexts").into());
         }
@@ -38,101 +78,139 @@ impl Kit {
         if got != want {
             return Err(PeerMisbehaved::Count { what: "ciphertexts", got, want }.into());
         }
-        let mut selectors = Vec::with_capacity(shape.outputs());
-        for c in query {
-            let count = self.degree().min(shape.outputs() - selectors.len());
-            selectors.extend(self.expand(keys, c.clone(), count)?);
+        let each = [shape.selectors(), shape.dimensions()[0]];
+        let mut first: Vec<Vec<Cipher>> = (0..shape.batch()).map(|_| Vec::with_capacity(each[1])).collect();
+        let mut second: Vec<Vec<Raised>> = (0..shape.batch()).map(|_| Vec::new()).collect();
+        for (c, from) in query.iter().zip((0..).step_by(self.degree())) {
+            let count = self.degree().min(shape.outputs() - from);
+            let rounds = count.next_power_of_two().trailing_zeros() as usize;
+            let expansion = Expansion { keys, rounds, from, count, each };
+            let mut scratch = Scratch::new(self.ring());
+            let mut selectors = self.expand(&expansion, c.clone(), [0, 0], &mut scratch)?;
+            selectors.sort_unstable_by_key(|(i, _)| *i);
+            for (i, selector) in selectors {
+                match selector {
+                    Selector::First(words) => first[i / each[0]].push(words),
+                    Selector::Second(raised) => second[i / each[0]].push(raised),
+                }
+            }
         }
-        let one = |(j, selectors): (usize, &[Cipher])| {
-            let (first, second) = selectors.split_at(shape.dimensions()[0]);
-            let columns = self.columns(tables[j % tables.len()], first);
-            let second: Vec<Raised<'_>> = self.raised(second);
-            let chunks = columns.chunks(shape.dimensions()[1]);
-            chunks.map(|columns| self.selected(keys, &second, columns)).collect()
+        let one = |(j, (first, second)): (usize, (Vec<Cipher>, Vec<Raised>))| {
+            let table = tables[j % tables.len()];
+            let sums = self.sums(table, first);
+            let chunk = |chunk| self.selected(keys, &second, table, &sums, chunk);
+            let out = (0..shape.chunks()).into_par_iter().map(chunk).collect();
+            self.rooms.sums.keep(sums);
+            out
         };
-        Ok(selectors.chunks(shape.selectors()).enumerate().map(one).collect())
+        Ok(first.into_iter().zip(second).enumerate().map(one).collect())
     }
 
-    /// One ciphertext of coefficients becomes `count` ciphertexts of one coefficient each, in order.
-    fn expand(&self, keys: &Keys, c: Cipher, count: usize) -> Result<Vec<Cipher>> {
-        let rounds = count.next_power_of_two().trailing_zeros() as usize;
-        // Node `i` of a round stands for coefficients i, i + 2^round, i + 2 2^round and so on.
-        let mut nodes = vec![c];
-        for round in 0..rounds {
-            let (key, times) = keys
-                .round(self.degree(), round)
-                .ok_or(Misuse::Rule("keys for the shape of the table"))?;
-            let halves = |scratch: &mut Scratch, (i, c): (usize, &mut Cipher)| {
-                if i + nodes_of(round) >= count {
-                    let same = c.clone();
-                    c.add(self.ring(), &same);
-                    return None;
-                }
-                let level = c.level();
-                let mut image = Cipher::room(self.ring(), level, 2);
-                let mut odd = Cipher::room(self.ring(), level, 2);
-                key.apply(self.ring(), c, &mut image, scratch);
-                for _ in 1..times {
-                    key.apply(self.ring(), &image, &mut odd, scratch);
-                    std::mem::swap(&mut image, &mut odd);
-                }
-                split(self.ring(), c, &image, self.monomial(round), &mut odd);
-                Some(odd)
-            };
-            let scratch = || Scratch::new(self.ring());
-            let odd: Vec<Cipher> =
-                nodes.par_iter_mut().enumerate().map_init(scratch, halves).flatten().collect();
-            nodes.extend(odd);
+    /// The selectors that come of node `i` of a round, which stands for coefficients `i`, `i + 2^round`, `i + 2 2^round` and so on.
+    ///
+    /// One half after the other, to the end: so there are only a few ciphertexts at a time, and in a cache.
+    fn expand(
+        &self,
+        e: &Expansion<'_>,
+        mut c: Cipher,
+        [round, i]: [usize; 2],
+        scratch: &mut Scratch,
+    ) -> Result<Vec<(usize, Selector)>> {
+        if round == e.rounds {
+            return Ok(vec![self.selector(e, e.from + i, c)]);
         }
-        Ok(nodes)
+        let other = i + (1 << round);
+        if other >= e.count {
+            (0..2).for_each(|part| {
+                let twice = c.part(part).to_vec();
+                self.ring().add(self.ring().top(), c.part_mut(part), &twice);
+            });
+            return self.expand(e, c, [round + 1, i], scratch);
+        }
+        let (key, times) =
+            e.keys.round(self.degree(), round).ok_or(Misuse::Rule("keys for the shape of the table"))?;
+        let mut image = Cipher::room(self.ring(), c.level(), 2);
+        let mut odd = Cipher::room(self.ring(), c.level(), 2);
+        key.apply(self.ring(), &c, &mut image, scratch);
+        for _ in 1..times {
+            key.apply(self.ring(), &image, &mut odd, scratch);
+            std::mem::swap(&mut image, &mut odd);
+        }
+        split(self.ring(), &mut c, &image, self.monomial(round), &mut odd);
+        drop(image);
+        let ([c, odd], next) = ([c, odd], round + 1);
+        let halves = if round < SPREAD && rayon::current_num_threads() > 1 {
+            rayon::join(
+                || self.expand(e, c, [next, i], &mut Scratch::new(self.ring())),
+                || self.expand(e, odd, [next, other], &mut Scratch::new(self.ring())),
+            )
+        } else {
+            (self.expand(e, c, [next, i], scratch), self.expand(e, odd, [next, other], scratch))
+        };
+        let mut selectors = halves.0?;
+        selectors.extend(halves.1?);
+        Ok(selectors)
     }
 
-    /// The sum over rows of selectors times plaintexts, for each column.
-    fn columns(&self, table: &Table, selectors: &[Cipher]) -> Vec<Cipher> {
+    fn selector(&self, e: &Expansion<'_>, i: usize, c: Cipher) -> (usize, Selector) {
+        if i % e.each[0] >= e.each[1] {
+            return (i, Selector::Second(self.extension().raise(self.ring(), c)));
+        }
+        let level = self.ring().level(1).unwrap_or(c.level());
+        let mut words = Cipher::room(self.ring(), level, 2);
+        for part in 0..2 {
+            let values = c.limb(part, 0).iter().zip(c.limb(part, 1));
+            words.limb_mut(part, 0).iter_mut().zip(values).for_each(|(word, (x, y))| *word = x | y << 32);
+        }
+        (i, Selector::First(words))
+    }
+
+    /// The sums over rows of selectors times plaintexts, as the pass leaves them.
+    fn sums(&self, table: &Table, selectors: Vec<Cipher>) -> Vec<u64> {
         let (layout, bytes) = table.tiles();
-        let ring = self.ring();
-        let mut laid = Selectors::new(self.form(), layout, 2);
+        let room = self.rooms.selectors.take().unwrap_or_default();
+        let mut laid = Selectors::in_room(self.form(), layout, 2, room);
         for (i, some) in selectors.chunks(TOGETHER).enumerate() {
-            let words: Vec<Vec<u64>> = some.iter().flat_map(|c| (0..2).map(|part| joined(c, part))).collect();
-            let words: Vec<&[u64]> = words.iter().map(Vec::as_slice).collect();
+            let words: Vec<&[u64]> = some.iter().flat_map(|c| [c.part(0), c.part(1)]).collect();
             laid.set_stored_rows(TOGETHER * i, &words);
         }
+        drop(selectors);
         let block_words = layout.cols() * 2 * 8;
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
-        let mut sums = vec![0; block_words * layout.blocks()];
-        let parts = sums.par_chunks_mut(stretch * block_words).zip(bytes.par_chunks(stretch * layout.block_bytes()));
-        parts.enumerate().for_each(|(i, (sums, bytes))| {
+        let mut sums = self.rooms.sums.take().unwrap_or_default();
+        sums.resize(block_words * layout.blocks(), 0);
+        let tiles = bytes.par_chunks(stretch * layout.block_bytes());
+        sums.par_chunks_mut(stretch * block_words).zip(tiles).enumerate().for_each(|(i, (sums, tiles))| {
             let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
-            tiles::scan(self.form(), layout, bytes, blocks, &[&laid], &mut [sums]);
+            tiles::scan(self.form(), layout, tiles, blocks, &[&laid], &mut [sums]);
         });
-        let firsts: Vec<usize> = (0..layout.cols()).step_by(TOGETHER).collect();
-        let some = |first: &usize| {
-            let cols = *first..layout.cols().min(first + TOGETHER);
-            let mut words = vec![vec![0; layout.n()]; 2 * cols.len()];
-            let mut out: Vec<&mut [u64]> = words.iter_mut().map(Vec::as_mut_slice).collect();
-            tiles::gather_stored(layout, 2, &sums, cols, &mut out);
+        self.rooms.selectors.keep(laid.take_room());
+        sums
+    }
+
+    /// The sum over the columns of a chunk of selectors times sums, as coefficients modulo the first prime.
+    fn selected(
+        &self,
+        keys: &Keys,
+        second: &[Raised],
+        table: &Table,
+        sums: &[u64],
+        chunk: usize,
+    ) -> [Vec<u64>; 2] {
+        let ring = self.ring();
+        let cols = chunk * second.len()..(chunk + 1) * second.len();
+        let mut sum = self.extension().zero(ring);
+        let mut words = vec![vec![0; self.degree()]; 2 * TOGETHER];
+        for (first, some) in cols.step_by(TOGETHER).zip(second.chunks(TOGETHER)) {
+            let mut out: Vec<&mut [u64]> = words.iter_mut().map(Vec::as_mut_slice).take(2 * some.len()).collect();
+            tiles::gather_stored(table.tiles().0, 2, sums, first..first + some.len(), &mut out);
             let column = |parts: &[Vec<u64>]| {
                 let mut c = Cipher::room(ring, ring.top(), 2);
                 parts.iter().enumerate().for_each(|(part, words)| parted(words, &mut c, part));
-                c
+                self.extension().raise(ring, c)
             };
-            words.chunks(2).map(column).collect::<Vec<_>>()
-        };
-        firsts.par_iter().flat_map_iter(some).collect()
-    }
-
-    fn raised<'a>(&self, all: &'a [Cipher]) -> Vec<Raised<'a>> {
-        all.par_iter().map(|c| self.extension().raise(self.ring(), c)).collect()
-    }
-
-    /// The sum over columns of selectors times ciphertexts, as coefficients modulo the first prime.
-    fn selected(&self, keys: &Keys, second: &[Raised<'_>], columns: &[Cipher]) -> [Vec<u64>; 2] {
-        let ring = self.ring();
-        let mut sum = self.extension().zero(ring);
-        for (second, columns) in second.chunks(TOGETHER).zip(columns.chunks(TOGETHER)) {
-            for (a, b) in second.iter().zip(self.raised(columns)) {
-                self.extension().add_product(ring, a, &b, &mut sum);
-            }
+            let columns: Vec<Raised> = words.par_chunks(2).take(some.len()).map(column).collect();
+            some.iter().zip(&columns).for_each(|(a, b)| self.extension().add_product(ring, a, b, &mut sum));
         }
         let product = self.extension().divided(ring, sum);
         let mut scratch = Scratch::new(ring);
@@ -151,16 +229,7 @@ impl Kit {
     }
 }
 
-fn nodes_of(round: usize) -> usize {
-    1 << round
-}
-
-/// The values of a part modulo both primes, as stored words.
-fn joined(c: &Cipher, part: usize) -> Vec<u64> {
-    c.limb(part, 0).iter().zip(c.limb(part, 1)).map(|(x, y)| x | y << 32).collect()
-}
-
-/// The reverse.
+/// Stored words as values modulo both primes.
 fn parted(words: &[u64], c: &mut Cipher, part: usize) {
     c.limb_mut(part, 0).iter_mut().zip(words).for_each(|(x, word)| *x = word & u64::from(u32::MAX));
     c.limb_mut(part, 1).iter_mut().zip(words).for_each(|(x, word)| *x = word >> 32);

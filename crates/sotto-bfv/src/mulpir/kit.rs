@@ -18,6 +18,8 @@ pub struct Kit {
     form: Words,
     /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
     monomials: Vec<Vec<u64>>,
+    #[cfg(feature = "server")]
+    pub(super) rooms: super::answer::Rooms,
 }
 
 impl Kit {
@@ -44,7 +46,14 @@ impl Kit {
             ring.plans(ring.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect::<Vec<_>>()
         };
         let monomials = (0..degree.trailing_zeros()).map(monomial).collect();
-        Some(Kit { extension, form, monomials, ring })
+        Some(Kit {
+            extension,
+            form,
+            monomials,
+            ring,
+            #[cfg(feature = "server")]
+            rooms: Default::default(),
+        })
     }
 
     /// How hard the ring is, keys' prime counted.

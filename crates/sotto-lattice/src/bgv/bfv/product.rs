@@ -62,8 +62,8 @@ pub struct Extension {
 
 /// A ciphertext of the top level, raised: its values modulo the extra primes too.
 #[derive(Debug)]
-pub struct Raised<'a> {
-    c: &'a Cipher,
+pub struct Raised {
+    c: Cipher,
     extra: Vec<Words>,
 }
 
@@ -149,7 +149,7 @@ impl Extension {
     ///
     /// # Panics
     /// If it is not of the top level.
-    pub fn raise<'a>(&self, rns: &Rns<Pow2>, c: &'a Cipher) -> Raised<'a> {
+    pub fn raise(&self, rns: &Rns<Pow2>, c: Cipher) -> Raised {
         assert_eq!(c.level(), rns.top(), "a ciphertext of the top level");
         let extra = (0..c.parts()).map(|part| self.raise_part(rns, c.part(part))).collect();
         Raised { c, extra }
@@ -189,7 +189,7 @@ impl Extension {
     }
 
     /// Adds the product of two ciphertexts of two parts.
-    pub fn add_product(&self, rns: &Rns<Pow2>, a: &Raised<'_>, b: &Raised<'_>, sum: &mut Products) {
+    pub fn add_product(&self, rns: &Rns<Pow2>, a: &Raised, b: &Raised, sum: &mut Products) {
         let n = rns.ring().words();
         let of: [&[(usize, usize)]; 3] = [&[(0, 0)], &[(0, 1), (1, 0)], &[(1, 1)]];
         for (part, of) in of.into_iter().enumerate() {

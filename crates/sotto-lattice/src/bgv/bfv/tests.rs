@@ -119,7 +119,7 @@ fn sums_of_products() {
             expected.iter_mut().zip(product).for_each(|(sum, x)| *sum = (*sum + x) % t);
             let (a, b) =
                 (fresh(&rns, &secret, &a, seed as u8), fresh(&rns, &secret, &b, 10 + seed as u8));
-            extension.add_product(&rns, &extension.raise(&rns, &a), &extension.raise(&rns, &b), &mut sum);
+            extension.add_product(&rns, &extension.raise(&rns, a), &extension.raise(&rns, b), &mut sum);
         }
         let product = extension.divided(&rns, sum);
         let mut out = Cipher::zero(&rns, rns.top(), 2);
