@@ -12,13 +12,17 @@
 //! | [`keys`] | evaluation keys, read and made |
 //! | [`keyword`] | keys, buckets, and tables of rows |
 //! | [`lookup`] | queries and responses of an index table |
+//! | [`config`] | what clients are told of tables |
+//! | [`service`] | requests and answers, without a socket |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 pub mod codec;
+pub mod config;
 pub mod drbg;
 pub mod keys;
 pub mod keyword;
 pub mod lookup;
 pub mod proto;
+pub mod service;
 pub mod sets;

@@ -2,5 +2,6 @@
 
 mod primitives;
 mod recorded;
+mod sessions;
 mod index;
 mod keyword;
