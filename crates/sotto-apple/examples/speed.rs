@@ -29,8 +29,9 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
     let values: Vec<Vec<u8>> = (0..count).map(value).collect();
     let rows: Vec<Row<'_>> =
         keys.iter().zip(&values).map(|(key, value)| Row { key: key.as_bytes(), value }).collect();
-    let (shard, building) =
-        timed(|| Shard::build(&codec, &rows, Options { bucket_bytes: 1024, buckets: None }).unwrap().unwrap());
+    let (shard, building) = timed(|| {
+        Shard::build(&codec, &rows, Options { bucket_bytes: 1024, buckets: None }).unwrap().unwrap()
+    });
     println!("building: {building:?}, {:?}", shard.shape());
 
     let rng = &mut sotto_prg::system_rng().unwrap();
@@ -52,7 +53,8 @@ fn measure(count: usize, value_bytes: usize, repeats: usize) {
     for i in 0..repeats {
         let (key, expected) = (&keys[i * 7919 % count], &values[i * 7919 % count]);
         let entries = asked(shard.shape(), hash(key.as_bytes()));
-        let (query, asking) = timed(|| codec.ask(&secret, shard.shape(), &entries, rng).unwrap().encode_to_vec());
+        let (query, asking) =
+            timed(|| codec.ask(&secret, shard.shape(), &entries, rng).unwrap().encode_to_vec());
         let (response, time) = timed(|| {
             let query = EncryptedIndices::decode(bytes::Bytes::from(query.clone())).unwrap();
             codec.answer(session.as_ref().unwrap(), &query, &shard.tables()).unwrap()

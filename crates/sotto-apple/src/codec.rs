@@ -43,12 +43,12 @@ impl Codec {
     }
 
     /// The level of queries.
-    pub(crate) fn top(&self) -> Level {
+    pub fn top(&self) -> Level {
         self.kit.ring().top()
     }
 
     /// The level of keys.
-    pub(crate) fn full(&self) -> Level {
+    pub fn full(&self) -> Level {
         self.kit.ring().full()
     }
 
@@ -62,14 +62,14 @@ impl Codec {
     }
 
     /// Appends a polynomial, number by number as it is.
-    pub(crate) fn put_poly(&self, level: Level, x: &[u64], out: &mut Vec<u8>) {
+    pub fn put_poly(&self, level: Level, x: &[u64], out: &mut Vec<u8>) {
         for (q, x) in self.moduli(level).iter().zip(x.chunks(self.kit.degree())) {
             highest::pack(x.iter().copied(), q.bits(), out);
         }
     }
 
     /// The numbers of a polynomial, each of which is reduced.
-    pub(crate) fn take_poly(
+    pub fn take_poly(
         &self,
         level: Level,
         mut bytes: &[u8],
@@ -80,7 +80,8 @@ impl Codec {
         let mut out = vec![0; self.kit.ring().words(level)];
         for (q, out) in self.moduli(level).iter().zip(out.chunks_mut(degree)) {
             let len = packed_len(q.bits(), degree).unwrap_or(usize::MAX);
-            let (now, rest) = bytes.split_at_checked(len).ok_or(PeerMisbehaved::Length { what, got, want })?;
+            let (now, rest) =
+                bytes.split_at_checked(len).ok_or(PeerMisbehaved::Length { what, got, want })?;
             let whole = highest::unpack(now, q.bits(), out);
             let largest = out.iter().fold(0, |largest, x| largest.max(*x));
             if whole.is_none() || largest >= q.value() {
@@ -92,7 +93,7 @@ impl Codec {
     }
 
     /// Values in our order, from those in theirs.
-    pub(crate) fn ours(&self, theirs: &[u64]) -> Vec<u64> {
+    pub fn ours(&self, theirs: &[u64]) -> Vec<u64> {
         let degree = self.kit.degree();
         let mut out = vec![0; theirs.len()];
         for ((places, theirs), out) in
@@ -108,14 +109,14 @@ impl Codec {
     }
 
     /// Values in their order, from those in ours.
-    pub(crate) fn theirs(&self, ours: &[u64]) -> Vec<u64> {
+    pub fn theirs(&self, ours: &[u64]) -> Vec<u64> {
         let limbs = self.places.iter().zip(ours.chunks(self.kit.degree()));
         let value = |ours: &[u64], place: &u32| ours.get(*place as usize).copied().unwrap_or(0);
         limbs.flat_map(|(places, ours)| places.iter().map(move |place| value(ours, place))).collect()
     }
 
     /// The uniform values of a seed, in our order.
-    pub(crate) fn mask(&self, level: Level, seed: &[u8; SEED_BYTES]) -> Vec<u64> {
+    pub fn mask(&self, level: Level, seed: &[u8; SEED_BYTES]) -> Vec<u64> {
         self.ours(&uniform(seed, self.kit.degree(), &self.moduli(level)))
     }
 
@@ -127,12 +128,13 @@ impl Codec {
         let Some(CiphertextForm::Seeded(c)) = &c.form else {
             return Err(PeerMisbehaved::Malformed { what, why: "lacks a seed".into() });
         };
-        let length = PeerMisbehaved::Length { what: "seed", got: c.seed.len() as u64, want: SEED_BYTES as u64 };
+        let length =
+            PeerMisbehaved::Length { what: "seed", got: c.seed.len() as u64, want: SEED_BYTES as u64 };
         Ok((&c.poly0, c.seed.as_array().ok_or(length)?))
     }
 
     /// A fresh ciphertext, with a polynomial of coefficients and a seed.
-    pub(crate) fn take_fresh(&self, c: &SerializedCiphertext) -> Result<Cipher, PeerMisbehaved> {
+    pub fn take_fresh(&self, c: &SerializedCiphertext) -> Result<Cipher, PeerMisbehaved> {
         let (poly, seed) = self.seeded(c, "ciphertext")?;
         let level = self.top();
         let mut body = self.take_poly(level, poly, "ciphertext")?;
@@ -141,7 +143,7 @@ impl Codec {
     }
 
     /// The reverse, given the values of the body.
-    pub(crate) fn put_fresh(&self, body: &[u64], seed: &[u8; SEED_BYTES]) -> SerializedCiphertext {
+    pub fn put_fresh(&self, body: &[u64], seed: &[u8; SEED_BYTES]) -> SerializedCiphertext {
         let level = self.top();
         let mut body = body.to_vec();
         self.kit.ring().inverse(level, &mut body);
@@ -149,7 +151,7 @@ impl Codec {
     }
 
     /// A row of a key, with a polynomial of values and a seed.
-    pub(crate) fn take_row(&self, c: &SerializedCiphertext) -> Result<Cipher, PeerMisbehaved> {
+    pub fn take_row(&self, c: &SerializedCiphertext) -> Result<Cipher, PeerMisbehaved> {
         let (poly, seed) = self.seeded(c, "evaluation key")?;
         let level = self.full();
         let body = self.ours(&self.take_poly(level, poly, "evaluation key")?);
@@ -157,7 +159,7 @@ impl Codec {
     }
 
     /// The reverse.
-    pub(crate) fn put_row(&self, body: &[u64], seed: &[u8; SEED_BYTES]) -> SerializedCiphertext {
+    pub fn put_row(&self, body: &[u64], seed: &[u8; SEED_BYTES]) -> SerializedCiphertext {
         self.put_seeded(self.full(), &self.theirs(body), seed)
     }
 
@@ -170,7 +172,7 @@ impl Codec {
     }
 
     /// A ciphertext of a response: coefficients modulo the first prime, without some low bits.
-    pub(crate) fn put_answer(&self, parts: &[Vec<u64>; 2]) -> SerializedCiphertext {
+    pub fn put_answer(&self, parts: &[Vec<u64>; 2]) -> SerializedCiphertext {
         let bits = self.moduli(self.top()).first().map_or(1, Modulus::bits);
         let mut polys = 2u16.to_le_bytes().to_vec();
         for (part, skip) in parts.iter().zip(self.skipped) {
@@ -182,10 +184,12 @@ impl Codec {
     }
 
     /// The reverse, with zeros for the bits that were left out.
-    pub(crate) fn take_answer(&self, c: &SerializedCiphertext) -> Result<[Vec<u64>; 2], PeerMisbehaved> {
+    pub fn take_answer(&self, c: &SerializedCiphertext) -> Result<[Vec<u64>; 2], PeerMisbehaved> {
         let what = "response";
         let malformed = |why: &str| PeerMisbehaved::Malformed { what, why: why.into() };
-        let Some(CiphertextForm::Full(c)) = &c.form else { return Err(malformed("is not a full ciphertext")) };
+        let Some(CiphertextForm::Full(c)) = &c.form else {
+            return Err(malformed("is not a full ciphertext"));
+        };
         let q = self.moduli(self.top()).first().copied().ok_or(malformed("has no prime"))?;
         let [first, second] =
             *c.skip_lsbs.as_array().ok_or(malformed("does not say which bits two polynomials lack"))?;
@@ -231,7 +235,8 @@ fn places(plan: &NttPlan) -> Vec<u32> {
 /// How many low bits a response can do without: noise that leaves the plaintext readable.
 fn skipped(degree: usize, q: u64, t: u64) -> Result<[u32; 2], ParamsError> {
     let bits = (q / t).checked_ilog2().and_then(|bits| bits.checked_sub(3));
-    let bits = bits.ok_or(ParamsError::Field { field: "plain modulus", why: "must be below q / 8".into() })?;
+    let bits =
+        bits.ok_or(ParamsError::Field { field: "plain modulus", why: "must be below q / 8".into() })?;
     // ceil(log2(floor(8 sqrt(2 N / 9)))).
     let spread = ((64 * 2 * degree / 9).isqrt()).next_power_of_two().ilog2();
     Ok(match bits.checked_sub(spread) {

@@ -75,7 +75,9 @@ pub fn uniform(seed: &[u8; SEED_BYTES], n: usize, primes: &[Modulus]) -> Vec<u64
                 used = 0;
             }
             let now = left.min(BLOCKS - used);
-            out.extend(blocks.iter().skip(used).take(now).map(|block| reduce.of(u128::from_le_bytes(*block))));
+            out.extend(
+                blocks.iter().skip(used).take(now).map(|block| reduce.of(u128::from_le_bytes(*block))),
+            );
             (used, left) = (used + now, left - now);
         }
     }

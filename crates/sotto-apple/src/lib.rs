@@ -13,6 +13,7 @@
 //! | [`keyword`] | keys, buckets, and tables of rows |
 //! | [`lookup`] | queries and responses of an index table |
 //! | [`config`] | what clients are told of tables |
+//! | [`processed`] | the files of tables that Apple's tools write |
 //! | [`service`] | requests and answers, without a socket |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
@@ -23,6 +24,7 @@ pub mod drbg;
 pub mod keys;
 pub mod keyword;
 pub mod lookup;
+pub mod processed;
 pub mod proto;
 pub mod service;
 pub mod sets;

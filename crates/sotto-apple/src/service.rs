@@ -4,13 +4,13 @@
 //! most, when it is all empty parts.
 
 use crate::codec::Codec;
-use crate::config::{Id, dialect, id, key_config, keyword_config};
+use crate::config::{Dialect, Id, dialect, id, key_config, keyword_config};
 use crate::keys::most_bytes;
 use crate::keyword::table::Shard;
 use crate::lookup;
 use crate::proto::{
     Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKeyConfig, EvaluationKeys, KeyStatus,
-    PirRequest, Requests, Response, Responses,
+    PirConfig, PirRequest, PirResponse, Requests, Response, Responses,
 };
 use crate::sets::{Set, Weak};
 use bytes::Bytes;
@@ -98,9 +98,14 @@ impl UseCase {
         Ok(Arc::new(Codec::new(set.kit(weak)?.0)?))
     }
 
-    fn config(&self, agent: &str) -> crate::proto::PirConfig {
+    fn config(&self, dialect: Dialect) -> PirConfig {
         let shapes: Vec<Shape> = self.shards.iter().map(|shard| *shard.shape()).collect();
-        keyword_config(&self.set.message(), &self.keys, &shapes, dialect(agent))
+        keyword_config(&self.set.message(), &self.keys, &shapes, dialect)
+    }
+
+    /// Whether a digest names this configuration, in whatever words a client was told it: a system may be new since then.
+    fn is_named(&self, digest: &[u8]) -> bool {
+        [Dialect::Listed, Dialect::Repeated].into_iter().any(|dialect| id(&self.config(dialect)) == digest)
     }
 
     fn elements(&self) -> Vec<usize> {
@@ -144,7 +149,7 @@ impl Service {
             "/key" => self.key(user, limited(&asked.body, self.most_key_bytes())?, store),
             "/queries" => {
                 let most = self.all().map(|use_case| use_case.most_query_bytes()).max().unwrap_or(0);
-                self.queries(user, agent, limited(&asked.body, MOST_REQUESTS * (most + 1024))?, store)
+                self.queries(user, limited(&asked.body, MOST_REQUESTS * (most + 1024))?, store)
             }
             _ => refused(404, "there is /config, /key and /queries"),
         }
@@ -158,18 +163,14 @@ impl Service {
         // One of each kind that there is.
         let kinds: BTreeMap<Id, usize> = self
             .all()
-            .map(|use_case| (use_case.key_id, most_bytes(&use_case.codec, use_case.keys.galois_elements.len())))
+            .map(|use_case| {
+                (use_case.key_id, most_bytes(&use_case.codec, use_case.keys.galois_elements.len()))
+            })
             .collect();
         kinds.values().sum::<usize>() + 1024
     }
 
-    fn config(
-        &self,
-        user: &str,
-        agent: &str,
-        body: Bytes,
-        store: &dyn KeyStore,
-    ) -> Result<Vec<u8>, Refused> {
+    fn config(&self, user: &str, agent: &str, body: Bytes, store: &dyn KeyStore) -> Result<Vec<u8>, Refused> {
         let request: ConfigRequest = decoded(body)?;
         let mut response = ConfigResponse::default();
         let (mut known, every) = (BTreeSet::new(), request.usecases.is_empty());
@@ -179,7 +180,7 @@ impl Service {
             let Some(use_case) = self.use_cases.get(name).and_then(|all| all.first()) else {
                 return refused(404, "a use case that is not served");
             };
-            let config = use_case.config(agent);
+            let config = use_case.config(dialect(agent));
             let config_id = id(&config);
             let same = request.existing_config_ids.iter().any(|existing| **existing == config_id);
             let config = match same {
@@ -205,7 +206,8 @@ impl Service {
             let (Some(metadata), Some(key)) = (key.metadata, key.evaluation_key) else {
                 return refused(400, "an evaluation key lacks its metadata, or itself");
             };
-            let Some(use_case) = self.all().find(|use_case| metadata.identifier == use_case.key_id[..]) else {
+            let Some(use_case) = self.all().find(|use_case| metadata.identifier == use_case.key_id[..])
+            else {
                 return refused(400, "an evaluation key for no configuration that is served");
             };
             let keys = use_case.codec.take_keys(&key, &use_case.elements());
@@ -217,13 +219,7 @@ impl Service {
         Ok(Vec::new())
     }
 
-    fn queries(
-        &self,
-        user: &str,
-        agent: &str,
-        body: Bytes,
-        store: &dyn KeyStore,
-    ) -> Result<Vec<u8>, Refused> {
+    fn queries(&self, user: &str, body: Bytes, store: &dyn KeyStore) -> Result<Vec<u8>, Refused> {
         let message: Requests = decoded(body)?;
         if message.requests.len() > MOST_REQUESTS {
             return refused(400, format!("at most {MOST_REQUESTS} lookups in one message"));
@@ -231,7 +227,7 @@ impl Service {
         let mut responses = Vec::with_capacity(message.requests.len());
         for request in &message.requests {
             let Some(asked) = &request.pir_request else { return refused(400, "a request without a lookup") };
-            let use_case = self.asked(&request.usecase, agent, asked)?;
+            let use_case = self.asked(&request.usecase, asked)?;
             let pir_response = Some(use_case.lookup(user, asked, store)?);
             responses.push(Response { pir_response });
         }
@@ -239,10 +235,14 @@ impl Service {
     }
 
     /// The table that a request has the configuration of.
-    fn asked(&self, name: &str, agent: &str, asked: &PirRequest) -> Result<&UseCase, Refused> {
-        let Some(all) = self.use_cases.get(name) else { return refused(400, "a use case that is not served") };
-        let found = all.iter().find(|use_case| asked.configuration_hash == id(&use_case.config(agent))[..]);
-        found.map(|found| &**found).ok_or(Refused { status: 410, why: "that configuration is retired".into() })
+    fn asked(&self, name: &str, asked: &PirRequest) -> Result<&UseCase, Refused> {
+        let Some(all) = self.use_cases.get(name) else {
+            return refused(400, "a use case that is not served");
+        };
+        let found = all.iter().find(|use_case| use_case.is_named(&asked.configuration_hash));
+        found
+            .map(|found| &**found)
+            .ok_or(Refused { status: 410, why: "that configuration is retired".into() })
     }
 }
 
@@ -251,12 +251,7 @@ impl UseCase {
         self.shards.iter().map(|shard| lookup::most_bytes(&self.codec, shard.shape())).max().unwrap_or(0)
     }
 
-    fn lookup(
-        &self,
-        user: &str,
-        asked: &PirRequest,
-        store: &dyn KeyStore,
-    ) -> Result<crate::proto::PirResponse, Refused> {
+    fn lookup(&self, user: &str, asked: &PirRequest, store: &dyn KeyStore) -> Result<PirResponse, Refused> {
         let (Some(query), Some(metadata)) = (&asked.query, &asked.evaluation_key_metadata) else {
             return refused(400, "a lookup lacks its query, or says nothing of its evaluation key");
         };

@@ -60,7 +60,9 @@ pub enum TableError {
         bucket: usize,
     },
     /// Rows that do not all find a place.
-    #[error("{rows} rows do not fit {buckets} buckets of {bytes} bytes in each of two tables: make more, or larger ones")]
+    #[error(
+        "{rows} rows do not fit {buckets} buckets of {bytes} bytes in each of two tables: make more, or larger ones"
+    )]
     NoPlace {
         /// How many rows there are.
         rows: usize,
@@ -109,7 +111,9 @@ impl Placed {
             return Err(TableError::TooLong { key, bytes: EMPTY + size(longest), bucket });
         }
         let all: usize = sizes.iter().sum();
-        let least = (all * 100 / FULL).div_ceil(TABLES * (bucket - EMPTY)).max(rows.len().div_ceil(TABLES * MOST_ROWS));
+        let least = (all * 100 / FULL)
+            .div_ceil(TABLES * (bucket - EMPTY))
+            .max(rows.len().div_ceil(TABLES * MOST_ROWS));
         let mut count = options.buckets.unwrap_or(least.max(1)).max(1);
         for _ in 0..GROWTHS {
             let mut attempt = Attempt::new(&hashes, &sizes, count, bucket);
@@ -259,11 +263,15 @@ mod tests {
 
     #[test]
     fn every_row_is_in_one_of_its_buckets_once() {
-        for (count, bucket_bytes, fixed) in [(1, 300, None), (1000, 1024, None), (3000, 300, None), (1000, 1024, Some(40))] {
+        for (count, bucket_bytes, fixed) in
+            [(1, 300, None), (1000, 1024, None), (3000, 300, None), (1000, 1024, Some(40))]
+        {
             let keys = keys(count);
             let rows = rows(&keys);
             let placed = Placed::new(&rows, Options { bucket_bytes, buckets: fixed }).unwrap();
-            assert!(placed.entry_bytes() <= bucket_bytes && fixed.is_none_or(|fixed| placed.buckets() == fixed));
+            assert!(
+                placed.entry_bytes() <= bucket_bytes && fixed.is_none_or(|fixed| placed.buckets() == fixed)
+            );
             let mut found = vec![0; count];
             for table in 0..TABLES {
                 for bucket in 0..placed.buckets() {
@@ -271,7 +279,10 @@ mod tests {
                     placed.write(&rows, table, bucket, &mut bytes);
                     for (hash_of_row, value) in read(&bytes).unwrap() {
                         let i = rows.iter().position(|row| hash(row.key) == hash_of_row).unwrap();
-                        assert_eq!((rows[i].value, buckets(hash_of_row, placed.buckets())[table]), (value, bucket));
+                        assert_eq!(
+                            (rows[i].value, buckets(hash_of_row, placed.buckets())[table]),
+                            (value, bucket)
+                        );
                         found[i] += 1;
                     }
                 }

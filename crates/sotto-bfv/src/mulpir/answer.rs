@@ -4,8 +4,8 @@ use super::keys::Keys;
 use super::kit::Kit;
 use super::table::Table;
 use rayon::prelude::*;
-use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_core::Result;
+use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_lattice::bgv::bfv::galois::{relinearise, split};
 use sotto_lattice::bgv::bfv::product::Raised;
 use sotto_lattice::bgv::lower::lower;
@@ -63,7 +63,12 @@ impl Kit {
     ///
     /// # Errors
     /// `Misuse` if tables differ in shape or there are not so many; `Peer` if there are not as many ciphertexts as the shape says.
-    pub fn answer(&self, keys: &Keys, query: &[Cipher], tables: &[&Table]) -> Result<Vec<Vec<[Vec<u64>; 2]>>> {
+    pub fn answer(
+        &self,
+        keys: &Keys,
+        query: &[Cipher],
+        tables: &[&Table],
+    ) -> Result<Vec<Vec<[Vec<u64>; 2]>>> {
         let Some(shape) = tables.first().map(|table| *table.shape()) else {
             return Err(Misuse::Rule("a query asks some table").into());
         };
@@ -202,7 +207,8 @@ impl Kit {
         let mut sum = self.extension().zero(ring);
         let mut words = vec![vec![0; self.degree()]; 2 * TOGETHER];
         for (first, some) in cols.step_by(TOGETHER).zip(second.chunks(TOGETHER)) {
-            let mut out: Vec<&mut [u64]> = words.iter_mut().map(Vec::as_mut_slice).take(2 * some.len()).collect();
+            let mut out: Vec<&mut [u64]> =
+                words.iter_mut().map(Vec::as_mut_slice).take(2 * some.len()).collect();
             tiles::gather_stored(table.tiles().0, 2, sums, first..first + some.len(), &mut out);
             let column = |parts: &[Vec<u64>]| {
                 let mut c = Cipher::room(ring, ring.top(), 2);

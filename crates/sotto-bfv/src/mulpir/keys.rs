@@ -59,7 +59,8 @@ impl Keys {
         let most = kit.degree().ilog2();
         let mut kept = Vec::new();
         for element in elements {
-            let power = (element - 1).checked_ilog2().filter(|power| (1 << power) + 1 == *element && *power <= most);
+            let power =
+                (element - 1).checked_ilog2().filter(|power| (1 << power) + 1 == *element && *power <= most);
             let key = galois.iter().find(|key| key.element() == *element);
             let (Some(power), Some(key)) = (power, key) else {
                 let why = format!("lacks the automorphism {element}");

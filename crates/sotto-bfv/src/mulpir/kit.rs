@@ -31,7 +31,8 @@ impl Kit {
     pub fn new(degree: usize, plain: u64, primes: &[u64]) -> Result<Self, ParamsError> {
         let wrong = || ParamsError::Field {
             field: "ring",
-            why: "must have a degree of 64 to 16384, and three primes below 2^28 with transforms of it".into(),
+            why: "must have a degree of 64 to 16384, and three primes below 2^28 with transforms of it"
+                .into(),
         };
         Self::made(degree, plain, primes).ok_or_else(wrong)
     }

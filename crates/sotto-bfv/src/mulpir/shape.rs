@@ -188,13 +188,18 @@ mod tests {
 
     #[test]
     fn every_entry_is_where_it_is_said_to_be() {
-        for (entries, bytes, plaintext) in [(100, 16, 64), (10, 70, 64), (33, 64, 64), (7, 65, 64), (50, 30, 64)] {
-            let fill = |i: usize, out: &mut [u8]| (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (i * 31 + j) as u8);
+        for (entries, bytes, plaintext) in
+            [(100, 16, 64), (10, 70, 64), (33, 64, 64), (7, 65, 64), (50, 30, 64)]
+        {
+            let fill = |i: usize, out: &mut [u8]| {
+                (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (i * 31 + j) as u8)
+            };
             let of_chunk = Shape::new(entries, bytes, plaintext, [entries, 1], 1).unwrap().plaintexts();
             let shape = Shape::new(entries, bytes, plaintext, Shape::even(of_chunk), 1).unwrap();
             for i in 0..entries {
                 let (at, from) = shape.place(i);
-                let all: Vec<u8> = (0..shape.chunks()).flat_map(|k| shape.bytes(k, at, fill).unwrap()).collect();
+                let all: Vec<u8> =
+                    (0..shape.chunks()).flat_map(|k| shape.bytes(k, at, fill).unwrap()).collect();
                 let mut expected = vec![0; bytes];
                 fill(i, &mut expected);
                 assert_eq!(all[from..from + bytes], expected);

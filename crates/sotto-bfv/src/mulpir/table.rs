@@ -102,7 +102,8 @@ impl Table {
             out.copy_from_slice(&self.bytes[offset as usize..][..out.len()]);
             Ok(())
         };
-        let block = |block: usize| self.layout.read(block, (row, col), at).unwrap_or_else(|never| match never {});
+        let block =
+            |block: usize| self.layout.read(block, (row, col), at).unwrap_or_else(|never| match never {});
         let words: Vec<u64> = (0..self.layout.blocks()).flat_map(block).collect();
         let low = u64::from(u32::MAX);
         words.iter().map(|word| word & low).chain(words.iter().map(|word| word >> 32)).collect()

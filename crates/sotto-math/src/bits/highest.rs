@@ -58,13 +58,15 @@ mod tests {
     fn words_come_back() {
         for width in 1..=57 {
             for count in [0, 1, 2, 7, 8, 9, 63, 200] {
-                let words: Vec<u64> = (0..count).map(|i| mix(i << 8 | u64::from(width)) & mask(width)).collect();
+                let words: Vec<u64> =
+                    (0..count).map(|i| mix(i << 8 | u64::from(width)) & mask(width)).collect();
                 let mut bytes = vec![0xAB];
                 pack(words.iter().copied(), width, &mut bytes);
                 assert_eq!(bytes.len() - 1, packed_len(width, words.len()).unwrap());
                 let bit = |i: usize| bytes[1 + i / 8] >> (7 - i % 8) & 1;
                 for (i, word) in words.iter().enumerate() {
-                    let bits = (0..width as usize).fold(0, |x, j| x << 1 | u64::from(bit(i * width as usize + j)));
+                    let bits =
+                        (0..width as usize).fold(0, |x, j| x << 1 | u64::from(bit(i * width as usize + j)));
                     assert_eq!(bits, *word, "{width} bits, word {i}");
                 }
                 let mut back = vec![7; words.len()];

@@ -16,7 +16,8 @@ fn prime_below(limit: u64, n: u64) -> Modulus {
 fn moduli(n: usize) -> Vec<Modulus> {
     let n = n as u64;
     let edge = (1 << 52) / (2 * n);
-    let mut moduli: Vec<_> = [17, 29, 30, 31, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
+    let mut moduli: Vec<_> =
+        [17, 29, 30, 31, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
     moduli.push(prime_below(edge, n));
     moduli.extend([268369921, 1125899904679937].map(|q| Modulus::new(q).unwrap()));
     let products = [(1 << 20, 1 << 20), (1 << 20, 1 << 32), (268369922, 249561090), (1 << 30, 1 << 30)];

@@ -91,8 +91,7 @@ fn rows(
     masks: &[Vec<u64>],
     errors: &mut Errors<'_>,
 ) -> Vec<Vec<u64>> {
-    let row =
-        |prime: usize| SwitchKey::generate_row(rns, prime, source, secret, &masks[prime], &mut *errors);
+    let row = |prime: usize| SwitchKey::generate_row(rns, prime, source, secret, &masks[prime], &mut *errors);
     (0..rns.top().primes()).map(row).collect()
 }
 
@@ -100,13 +99,7 @@ fn rows(
 ///
 /// # Panics
 /// If `c` has not three parts, or `out` has not two of the same level.
-pub fn relinearise(
-    rns: &Rns<Pow2>,
-    square: &SwitchKey,
-    c: &Cipher,
-    out: &mut Cipher,
-    scratch: &mut Scratch,
-) {
+pub fn relinearise(rns: &Rns<Pow2>, square: &SwitchKey, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
     scratch.split_carried(rns, c.level(), c.part(2));
     square.relinearise_split(rns, c, out, scratch);
 }

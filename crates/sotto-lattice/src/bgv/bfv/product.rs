@@ -197,8 +197,7 @@ impl Extension {
                 let terms = of.iter().map(|(i, j)| (a.c.limb(*i, limb), b.c.limb(*j, limb)));
                 sum_of_products(plan, terms, sum.c.limb_mut(part, limb), true);
             }
-            for ((limb, plan), sum) in
-                self.plans.iter().enumerate().zip(sum.extra[part].chunks_exact_mut(n))
+            for ((limb, plan), sum) in self.plans.iter().enumerate().zip(sum.extra[part].chunks_exact_mut(n))
             {
                 let words = limb * n..(limb + 1) * n;
                 let terms =

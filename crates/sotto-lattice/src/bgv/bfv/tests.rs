@@ -59,7 +59,9 @@ fn what_is_encrypted_comes_back() {
     for t in [11, 17, 37, 4099, 65537] {
         let rns = ring(t);
         let secret = Secret::sample(&rns, &mut rng(1));
-        for plain in [plaintext(t, 3), vec![0; 256], vec![t - 1; 256], vec![t / 2; 256], vec![t.div_ceil(2); 256]] {
+        for plain in
+            [plaintext(t, 3), vec![0; 256], vec![t - 1; 256], vec![t / 2; 256], vec![t.div_ceil(2); 256]]
+        {
             assert_eq!(opened(&rns, &secret, &fresh(&rns, &secret, &plain, 1)), plain);
         }
     }
@@ -117,8 +119,7 @@ fn sums_of_products() {
             let (a, b) = (plaintext(t, seed), plaintext(t, 10 + seed));
             let product = multiplied(t, &a, &b);
             expected.iter_mut().zip(product).for_each(|(sum, x)| *sum = (*sum + x) % t);
-            let (a, b) =
-                (fresh(&rns, &secret, &a, seed as u8), fresh(&rns, &secret, &b, 10 + seed as u8));
+            let (a, b) = (fresh(&rns, &secret, &a, seed as u8), fresh(&rns, &secret, &b, 10 + seed as u8));
             extension.add_product(&rns, &extension.raise(&rns, a), &extension.raise(&rns, b), &mut sum);
         }
         let product = extension.divided(&rns, sum);
