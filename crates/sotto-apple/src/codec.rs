@@ -1,8 +1,8 @@
 //! Polynomials and ciphertexts as bytes, and the order of their values.
 //!
 //! A polynomial is written prime by prime: each number in as many bits as its prime has, the highest bit first, each prime from a
-//! byte on. Values are those at the odd powers of the *smallest* primitive root of unity, in the order of a transform in place; ours
-//! are at powers of another root, in another order, so that one list of places for each prime translates.
+//! byte on. Values are those at the odd powers of the *smallest* primitive root of unity, in the order of a transform in place;
+//! ours are at powers of another root, in another order, so that one list of places for each prime translates.
 
 use crate::drbg::{SEED_BYTES, uniform};
 use crate::proto::{CiphertextForm, FullCiphertext, SeededCiphertext, SerializedCiphertext};

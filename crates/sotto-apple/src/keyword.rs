@@ -36,8 +36,8 @@ pub fn buckets(hash: u64, count: usize) -> [usize; TABLES] {
         (first(digest) % count.max(1) as u64) as usize
     };
     let one = bucket(0);
-    // What decides how often is public, but that it came out so is the key's: a second try is rare, and one in as many as there are
-    // buckets.
+    // What decides how often is public, but that it came out so is the key's: a second try is rare, and one in as many as there
+    // are buckets.
     let other = (1..TRIES).map(bucket).find(|other| *other != one);
     [one, other.unwrap_or(one)]
 }

@@ -1,7 +1,7 @@
 //! Processed databases: the file that Apple's tools write of a table, and serve.
 //!
-//! A byte 1, the number of plaintexts, and each of them column by column: a byte 0 for one that is zero, or a byte 1 and its values
-//! modulo both primes. Of several tables one comes after the other, and of a table one chunk after the other.
+//! A byte 1, the number of plaintexts, and each of them column by column: a byte 0 for one that is zero, or a byte 1 and its
+//! values modulo both primes. Of several tables one comes after the other, and of a table one chunk after the other.
 
 use crate::codec::Codec;
 use sotto_bfv::mulpir::{Shape, Table};

@@ -125,7 +125,8 @@ impl Service {
         Service::default()
     }
 
-    /// Serves a table under this name. `kept` of those that were served before go on answering clients that know their configuration.
+    /// Serves a table under this name. `kept` of those that were served before go on answering clients that know their
+    /// configuration.
     pub fn serve(&mut self, name: &str, use_case: UseCase, kept: usize) {
         let all = self.use_cases.entry(name.into()).or_default();
         all.insert(0, Arc::new(use_case));

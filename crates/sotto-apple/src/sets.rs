@@ -57,8 +57,8 @@ impl Set {
     /// The tools of the set, and its security, if it is enough or need not be.
     ///
     /// # Errors
-    /// [`ParamsError::Insecure`] below 128 bits, with the figure, unless weak sets are allowed; [`ParamsError::Field`] if the numbers
-    /// are no ring.
+    /// [`ParamsError::Insecure`] below 128 bits, with the figure, unless weak sets are allowed; [`ParamsError::Field`] if the
+    /// numbers are no ring.
     pub fn kit(&self, weak: Weak) -> Result<(Kit, Option<Security>), ParamsError> {
         let kit = Kit::new(self.degree, self.plain, &self.primes)?;
         match (kit.security(), weak) {

@@ -1,7 +1,7 @@
 //! Which rows go to which buckets: cuckoo hashing with two tables, and rows of different lengths.
 //!
-//! Longest rows first, each into the emptier of its two buckets. A row that fits neither takes the place of others, which move on to
-//! their other buckets, and so on for a while (Pagh and Rodler, 2001; with several rows to a bucket: Dietzfelbinger and
+//! Longest rows first, each into the emptier of its two buckets. A row that fits neither takes the place of others, which move on
+//! to their other buckets, and so on for a while (Pagh and Rodler, 2001; with several rows to a bucket: Dietzfelbinger and
 //! Weidling, 2007). Every row is placed, or the table is refused: none is lost. The same rows give the same buckets.
 
 use super::bucket::{EMPTY, MOST_ROWS, ROW};

@@ -62,7 +62,8 @@ impl Kit {
     /// Entry `j` is one of table `j`, or of the only one if there is one; all are of the same shape.
     ///
     /// # Errors
-    /// `Misuse` if tables differ in shape or there are not so many; `Peer` if there are not as many ciphertexts as the shape says.
+    /// `Misuse` if tables differ in shape or there are not so many; `Peer` if there are not as many ciphertexts as the shape
+    /// says.
     pub fn answer(
         &self,
         keys: &Keys,
@@ -111,7 +112,8 @@ impl Kit {
         Ok(first.into_iter().zip(second).enumerate().map(one).collect())
     }
 
-    /// The selectors that come of node `i` of a round, which stands for coefficients `i`, `i + 2^round`, `i + 2 2^round` and so on.
+    /// The selectors that come of node `i` of a round, which stands for coefficients `i`, `i + 2^round`, `i + 2 2^round` and so
+    /// on.
     ///
     /// One half after the other, to the end: so there are only a few ciphertexts at a time, and in a cache.
     fn expand(

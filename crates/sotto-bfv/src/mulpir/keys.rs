@@ -30,7 +30,7 @@ pub fn elements(degree: usize, outputs: usize, compression: Compression) -> Vec<
     };
     let mut powers: Vec<u32> = (least..=most).collect();
     if compression == Compression::Hybrid {
-        powers.push(most.max((log2_n + most + 1) / 2));
+        powers.push(most.max((log2_n + most).div_ceil(2)));
     }
     powers.dedup();
     powers.into_iter().map(|power| (1 << power) + 1).collect()
@@ -48,8 +48,8 @@ impl Keys {
     /// Keys for queries of so many selectors, among others that are dropped.
     ///
     /// # Errors
-    /// [`PeerMisbehaved::Malformed`] unless each of `elements` is there: so many switches are done as those say, and no client makes a
-    /// server do more.
+    /// [`PeerMisbehaved::Malformed`] unless each of `elements` is there: so many switches are done as those say, and no client
+    /// makes a server do more.
     pub fn new(
         kit: &Kit,
         elements: &[usize],

@@ -26,8 +26,8 @@ impl Kit {
     /// The tools of a ring; the last prime is of keys alone.
     ///
     /// # Errors
-    /// [`ParamsError::Field`] unless the degree is a power of two from 64 to 16384, there are two primes and one for keys, below 2^28
-    /// and with transforms of that degree, and the plain modulus is less.
+    /// [`ParamsError::Field`] unless the degree is a power of two from 64 to 16384, there are two primes and one for keys, below
+    /// 2^28 and with transforms of that degree, and the plain modulus is less.
     pub fn new(degree: usize, plain: u64, primes: &[u64]) -> Result<Self, ParamsError> {
         let wrong = || ParamsError::Field {
             field: "ring",

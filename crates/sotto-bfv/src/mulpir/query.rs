@@ -1,4 +1,5 @@
-//! The plaintexts of a query, and an entry out of an answer. Nothing here takes a time that depends on an entry's number or bytes.
+//! The plaintexts of a query, and an entry out of an answer. Nothing here takes a time that depends on an entry's number or
+//! bytes.
 
 use super::kit::Kit;
 use super::shape::Shape;

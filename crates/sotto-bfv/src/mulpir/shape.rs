@@ -42,7 +42,7 @@ impl Shape {
             return field("batch", "must be in 1..=64");
         }
         let shape = Shape { entries, entry_bytes, plaintext_bytes, dimensions, batch };
-        let room = dimensions[0].checked_mul(dimensions[1]).unwrap_or(usize::MAX);
+        let room = dimensions[0].saturating_mul(dimensions[1]);
         if room < shape.plaintexts() || room.saturating_mul(shape.chunks()) > MOST_PLAINTEXTS {
             return field("dimensions", "must have room for all plaintexts, and for at most 2^26");
         }

@@ -34,7 +34,7 @@ pub fn unpack(bytes: &[u8], width: u32, out: &mut [u64]) -> Option<()> {
         return None;
     }
     let padding = bytes.len() * 8 - out.len() * width as usize;
-    if bytes.last().is_some_and(|last| u64::from(*last) & (1 << padding) - 1 > 0) {
+    if bytes.last().is_some_and(|last| u64::from(*last) & ((1 << padding) - 1) > 0) {
         return None;
     }
     // Each word on its own, out of the eight bytes from the one it starts in.

@@ -12,7 +12,8 @@ use crate::encrypt::Errors;
 use sotto_math::divide::divide;
 use zeroize::Zeroizing;
 
-/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask, at the top level: the half that is not the mask, as values.
+/// Encrypts a plaintext with coefficients in `0..t` under a fresh mask, at the top level: the half that is not the mask, as
+/// values.
 ///
 /// # Panics
 /// If the mask is not as long as the level says, or there is not one limb of coefficients.

@@ -3,10 +3,10 @@
 //! A product of two polynomials with coefficients up to `q` needs some `n q^2`, and is then multiplied by `t / q` and rounded. So
 //! polynomials are raised to more primes, multiplied modulo all, divided by `q`, and brought back:
 //!
-//! - *Raised* (section 4.2, "small Montgomery reduction"): the residues, times `2^16`, are converted without knowing how often `q` has
-//!   to be taken off, and that is found modulo `2^16`.
-//! - *Divided*: `(t x - [t x]_q) / q` modulo the extra primes, with a conversion of `[t x]_q` that may be a few `q` too large, which is
-//!   noise.
+//! - *Raised* (section 4.2, "small Montgomery reduction"): the residues, times `2^16`, are converted without knowing how often
+//!   `q` has to be taken off, and that is found modulo `2^16`.
+//! - *Divided*: `(t x - [t x]_q) / q` modulo the extra primes, with a conversion of `[t x]_q` that may be a few `q` too large,
+//!   which is noise.
 //! - *Brought back* exactly, by the last extra prime (Shenoy and Kumaresan, 1989).
 //!
 //! A sum of products is divided once. The extra primes are the smallest of 29 bits that have a transform, one more than a

@@ -1,8 +1,8 @@
 //! The transform of moduli below 2^30 in 32-bit arithmetic, sixteen slots to a register.
 //!
-//! Slots are packed to 32 bits on the way in, into the first half of the slice they came in, and spread again on the way out: half the
-//! bytes go through the caches, of values and of factors, and that is what takes the time. Two squares of 64 slots are worked on at
-//! once, one in the lower half of each register and one in the upper.
+//! Slots are packed to 32 bits on the way in, into the first half of the slice they came in, and spread again on the way out:
+//! half the bytes go through the caches, of values and of factors, and that is what takes the time. Two squares of 64 slots are
+//! worked on at once, one in the lower half of each register and one in the upper.
 //!
 //! **Bounds.** Values stay below 4q between the levels of the forward transform, below 2q between those of the inverse (Harvey
 //! 2014). A product with a factor is below 2q for any 32-bit number.
