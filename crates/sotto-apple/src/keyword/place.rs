@@ -111,9 +111,11 @@ impl Placed {
             return Err(TableError::TooLong { key, bytes: EMPTY + size(longest), bucket });
         }
         let all: usize = sizes.iter().sum();
-        let least = (all * 100 / FULL)
-            .div_ceil(TABLES * (bucket - EMPTY))
-            .max(rows.len().div_ceil(TABLES * MOST_ROWS));
+        // Of rows of one length a bucket holds a whole number.
+        let shortest = order.last().map_or(0, |i| size(*i));
+        let room = bucket - EMPTY;
+        let room = if shortest == size(longest) { room - room % shortest } else { room };
+        let least = (all * 100 / FULL).div_ceil(TABLES * room).max(rows.len().div_ceil(TABLES * MOST_ROWS));
         let mut count = options.buckets.unwrap_or(least.max(1)).max(1);
         for _ in 0..GROWTHS {
             let mut attempt = Attempt::new(&hashes, &sizes, count, bucket);

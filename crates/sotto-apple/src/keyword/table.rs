@@ -22,24 +22,25 @@ impl Shard {
     pub fn build(codec: &Codec, rows: &[Row<'_>], options: Options) -> Result<Result<Self>, TableError> {
         let placed = Placed::new(rows, options)?;
         let entry_bytes = options.buckets.map_or(placed.entry_bytes(), |_| options.bucket_bytes);
-        Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, |table, bucket, out| {
+        let plaintexts = plaintexts(codec, placed.buckets(), entry_bytes);
+        let dimensions = Shape::quickest(plaintexts);
+        Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, dimensions, |table, bucket, out| {
             placed.write(rows, table, bucket, out);
         }))
     }
 
-    /// The shard with these buckets, which `entry` writes into zeros.
+    /// The shard with these buckets, which `entry` writes into zeros: the number of a table and of a bucket say which.
     ///
     /// # Errors
-    /// If there are none, or there is no memory for them.
+    /// If there are none, if dimensions have no room for them, or there is no memory.
     pub fn of_entries(
         codec: &Codec,
         count: usize,
         entry_bytes: usize,
+        dimensions: [usize; 2],
         entry: impl Fn(usize, usize, &mut [u8]) + Sync,
     ) -> Result<Self> {
         let plaintext_bytes = codec.kit().plaintext_bytes();
-        let in_one = (plaintext_bytes / entry_bytes.max(1)).max(1);
-        let dimensions = Shape::uneven(count.div_ceil(in_one), TABLES);
         let shape = Shape::new(count, entry_bytes, plaintext_bytes, dimensions, TABLES)?;
         let table = |k| Table::encode(codec.kit(), &shape, |i, out: &mut [u8]| entry(k, i, out));
         Ok(Shard { shape, tables: [table(0)?, table(1)?] })
@@ -59,6 +60,11 @@ impl Shard {
     pub fn elements(&self, codec: &Codec, compression: Compression) -> Vec<usize> {
         elements(codec.kit().degree(), self.shape.outputs(), compression)
     }
+}
+
+/// Plaintexts of so many buckets, of each of their chunks.
+fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usize {
+    count.div_ceil((codec.kit().plaintext_bytes() / entry_bytes.max(1)).max(1))
 }
 
 /// The buckets that a key's row may lie in, of a shard of this shape.

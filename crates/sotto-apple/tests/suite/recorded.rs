@@ -74,7 +74,8 @@ pub(crate) fn shard(case: &str, config: &PirConfig, s: usize) -> Shard {
         let entry = &entries[table * count + bucket];
         out[..entry.len()].copy_from_slice(entry);
     };
-    Shard::of_entries(&CODEC, count, config.entry_size as usize, entry).unwrap()
+    let dimensions = [0, 1].map(|i| config.dimensions[i] as usize);
+    Shard::of_entries(&CODEC, count, config.entry_size as usize, dimensions, entry).unwrap()
 }
 
 /// Keys in memory.

@@ -12,6 +12,11 @@ const MOST_PLAINTEXTS: usize = 1 << 26;
 /// Most entries that one query asks for.
 const MOST_BATCH: usize = 64;
 
+/// What making a selector takes, against the next.
+const SELECTOR: usize = 1;
+/// What raising a column and multiplying it by its selector takes.
+const COLUMN: usize = 2;
+
 /// A table of equal entries, in plaintexts of so many bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -74,6 +79,14 @@ impl Shape {
             best = tried;
         }
         best
+    }
+
+    /// Dimensions that a server of ours answers from soonest, whatever a client's keys cost.
+    pub fn quickest(plaintexts: usize) -> [usize; 2] {
+        let dimensions = |second: usize| [plaintexts.div_ceil(second), second];
+        let tried = (1..=plaintexts.isqrt()).map(dimensions);
+        let cost = |[first, second]: &[usize; 2]| SELECTOR * first + (SELECTOR + COLUMN) * second;
+        tried.min_by_key(cost).unwrap_or([1, 1])
     }
 
     /// Entries.
@@ -167,7 +180,8 @@ mod tests {
         assert_eq!(Shape::uneven(330, 2), [55, 6]);
         assert_eq!(Shape::uneven(20_081, 2), [467, 43]);
         for plaintexts in 1..2000 {
-            for [a, b] in [Shape::even(plaintexts), Shape::uneven(plaintexts, 2)] {
+            for [a, b] in [Shape::even(plaintexts), Shape::uneven(plaintexts, 2), Shape::quickest(plaintexts)]
+            {
                 assert!(a * b >= plaintexts && b >= 1, "{plaintexts}");
             }
         }
