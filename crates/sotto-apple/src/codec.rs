@@ -7,7 +7,7 @@
 use crate::drbg::{SEED_BYTES, uniform};
 use crate::proto::{CiphertextForm, FullCiphertext, SeededCiphertext, SerializedCiphertext};
 use bytes::Bytes;
-use sotto_bfv::mulpir::Kit;
+use sotto_bfv::mulpir::{Compression, Kit, Shape};
 use sotto_core::{ParamsError, PeerMisbehaved};
 use sotto_lattice::bgv::{Cipher, Level, SlotRing};
 use sotto_math::bits::{highest, packed_len};
@@ -40,6 +40,14 @@ impl Codec {
     /// The ring's tools.
     pub fn kit(&self) -> &Kit {
         &self.kit
+    }
+
+    /// Whether a lookup of tables of this shape fails seldom enough, with keys that are so few.
+    ///
+    /// # Errors
+    /// [`ParamsError::Unreliable`] above 2^-40, with the figure.
+    pub fn check(&self, shape: &Shape, compression: Compression) -> Result<(), ParamsError> {
+        self.kit.check(shape, compression, self.skipped)
     }
 
     /// The level of queries.

@@ -85,9 +85,18 @@ pub struct UseCase {
 
 impl UseCase {
     /// A use case of these shards, which are of the codec's ring.
-    pub fn new(set: Set, codec: Arc<Codec>, shards: Vec<Shard>, compression: Compression) -> Self {
+    ///
+    /// # Errors
+    /// [`ParamsError::Unreliable`] if a lookup would fail more often than once in 2^40.
+    pub fn new(
+        set: Set,
+        codec: Arc<Codec>,
+        shards: Vec<Shard>,
+        compression: Compression,
+    ) -> Result<Self, ParamsError> {
+        shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
         let keys = key_config(&set, &codec, &shards, compression);
-        UseCase { key_id: id(&keys), keys, codec, set, shards }
+        Ok(UseCase { key_id: id(&keys), keys, codec, set, shards })
     }
 
     /// The codec of a set.

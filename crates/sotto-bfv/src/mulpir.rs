@@ -13,6 +13,7 @@
 //! | [`shape`] | entries, dimensions, and where an entry lies |
 //! | [`kit`] | a ring with all that is computed once for it |
 //! | [`keys`] | which automorphisms a query needs, and a client's keys |
+//! | [`noise`] | how often an answer is wrong |
 //! | [`query`] | the plaintexts of a query, and an entry out of an answer |
 //! | `table`, `answer` | a table as values, and the steps of an answer (feature `server`) |
 
@@ -20,6 +21,7 @@
 pub mod answer;
 pub mod keys;
 pub mod kit;
+pub mod noise;
 pub mod query;
 pub mod shape;
 #[cfg(feature = "server")]

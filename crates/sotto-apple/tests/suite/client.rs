@@ -6,11 +6,14 @@ use bytes::Bytes;
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use sotto_apple::codec::Codec;
 use sotto_apple::keyword::hash;
 use sotto_apple::keyword::place::{Options, Row};
 use sotto_apple::keyword::table::{Shard, asked, found};
 use sotto_apple::processed;
 use sotto_apple::proto::{EncryptedIndices, SerializedEvaluationKey};
+use sotto_apple::service::UseCase;
+use sotto_apple::sets::{SETS, Weak};
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, Shape, Table};
 use sotto_lattice::bgv::Secret;
@@ -78,5 +81,33 @@ fn keys_that_are_there_and_keys_that_are_not() {
         let opened = CODEC.open(&secret, shard.shape(), &places, &response).unwrap();
         let value = found(hash(key.as_bytes()), &opened).unwrap();
         assert_eq!(value, expected.then(|| b"user".to_vec()), "{key}");
+    }
+}
+
+/// What the gate lets pass is read rightly, and what it refuses would not be.
+#[test]
+fn sets_whose_answers_are_readable() {
+    let mut rng = ChaCha20Rng::from_seed([3; 32]);
+    for set in SETS {
+        let codec = Codec::new(set.kit(Weak::Refused).unwrap().0).unwrap();
+        let kit = codec.kit();
+        let secret = Secret::sample(kit.ring(), &mut rng);
+        let fill = |_: usize, out: &mut [u8]| {
+            (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (j * j + 7 * j) as u8)
+        };
+        let bytes = kit.plaintext_bytes();
+        let shape = Shape::new(8, bytes, bytes, [4, 2], 1).unwrap();
+        let table = Table::encode(kit, &shape, fill).unwrap();
+        let elements = elements(kit.degree(), shape.outputs(), Compression::Most);
+        let keys = codec.take_keys(&codec.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
+        let query = codec.ask(&secret, &shape, &[1], &mut rng).unwrap();
+        let response = codec.answer(&keys, &query, &[&table]).unwrap();
+        let opened = codec.open(&secret, &shape, &[1], &response).unwrap();
+        let mut expected = vec![0; bytes];
+        fill(1, &mut expected);
+        assert_eq!(*opened[0] == expected, codec.check(&shape, Compression::Most).is_ok(), "{}", set.name);
+        let shard = Shard::of_entries(&codec, 8, bytes, [4, 2], |_, _, _| ()).unwrap();
+        let made = UseCase::new(set, codec.into(), vec![shard], Compression::Most);
+        assert_eq!(made.is_err(), set.plain > 100, "{}", set.name);
     }
 }

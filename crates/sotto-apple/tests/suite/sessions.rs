@@ -15,7 +15,7 @@ pub(crate) fn service(name: &str, case: &str, compression: Compression) -> Servi
     let shards = (0..config.shard_configs.len()).map(|s| shard(case, &config, s)).collect();
     let mut service = Service::new();
     let codec = UseCase::codec(&set, Weak::Refused).unwrap();
-    service.serve(name, UseCase::new(set, codec, shards, compression), 0);
+    service.serve(name, UseCase::new(set, codec, shards, compression).unwrap(), 0);
     assert_eq!(CODEC.kit().degree(), set.degree);
     service
 }
