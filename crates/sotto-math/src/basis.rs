@@ -12,6 +12,15 @@ use crate::modulus::{Modulus, gcd};
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
 
+/// As which number a residue goes from one modulus to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carry {
+    /// From 0 on.
+    AsTheyAre,
+    /// The nearest to zero.
+    Centred,
+}
+
 /// Two coprime moduli whose product is below 2^110.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {

@@ -98,6 +98,46 @@ fn every_backend_agrees_and_inverts() {
     }
 }
 
+/// From a modulus that is smaller, up to four times as large, and larger than that.
+#[test]
+fn transforms_of_residues_of_another_modulus() {
+    for n in [64, 128, 256, 4096] {
+        for q in moduli(n) {
+            let plan = NttPlan::new(n, q).unwrap();
+            let others =
+                [3, 12, 256].map(|quarters| (u128::from(q.value()) * quarters / 4).min(1 << 60) as u64);
+            let others = others.into_iter().filter(|limit| (8 * n as u64..1 << 50).contains(limit));
+            for special in others.map(|limit| prime_below(limit, n as u64)) {
+                let Some(pair) = Pair::new(q, special) else { continue };
+                for x in inputs(n, &special) {
+                    for carry in [Carry::AsTheyAre, Carry::Centred] {
+                        let number = |x: &u64| match carry {
+                            Carry::AsTheyAre => q.reduce(*x),
+                            Carry::Centred => q.reduce_i64(special.centred(*x)),
+                        };
+                        let mut expected: Vec<u64> = x.iter().map(number).collect();
+                        plan.forward_with(&simd::Scalar, &mut expected);
+                        for k in available() {
+                            let mut out = vec![7; n];
+                            plan.forward_from_with(k, &pair, carry, &x, &mut out);
+                            assert!(out == expected, "n {n}, {pair:?}, {carry:?}, {}", k.name());
+                        }
+                    }
+                }
+            }
+            for x in inputs(n, &q) {
+                let mut expected = x.clone();
+                plan.inverse_with(&simd::Scalar, &mut expected);
+                for k in available() {
+                    let mut out = vec![7; n];
+                    plan.inverse_to_with(k, &x, &mut out);
+                    assert!(out == expected, "n {n}, q {}, {}", q.value(), k.name());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn products_are_negacyclic() {
     for n in [64, 128] {

@@ -158,11 +158,9 @@ impl Extension {
     fn raise_part(&self, rns: &Rns<Pow2>, x: &[u64]) -> Words {
         let n = rns.ring().words();
         let mut residues = Words::room(x.len());
-        residues.copy_from_slice(x);
-        for ((plan, residues), factor) in
-            rns.plans(rns.top()).zip(residues.chunks_exact_mut(n)).zip(&self.montgomery)
-        {
-            plan.inverse(residues);
+        let limbs = x.chunks_exact(n).zip(residues.chunks_exact_mut(n));
+        for ((plan, (x, residues)), factor) in rns.plans(rns.top()).zip(limbs).zip(&self.montgomery) {
+            plan.inverse_to(x, residues);
             plan.mul(residues, factor);
         }
         let mut corrections = Words::zero(n);

@@ -25,6 +25,7 @@ mod words;
 
 use super::lanes::{load, store};
 use super::products::{Factors, every};
+use crate::basis::{Carry, Pair};
 use crate::ntt::{Factor, LaneFactors, Reduction, Room, SquareFactors, Tables};
 use crate::simd::scalar;
 use core::arch::x86_64::*;
@@ -80,6 +81,27 @@ pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
         // Sums double: 64 bits are not enough for as many levels as there are.
         (_, true) => Inverse::<false, true>::new(t).run(x),
     }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    if short(t) && p.special().value() / 4 < t.modulus.value() {
+        return words::forward_from(t, p, carry, x, out);
+    }
+    match carry {
+        Carry::AsTheyAre => super::digits::carried(p, x, out),
+        Carry::Centred => super::digits::centred(p, x, out),
+    }
+    forward(t, out);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn inverse_to(t: &Tables, x: &[u64], out: &mut [u64]) {
+    if short(t) {
+        return words::inverse_to(t, x, out);
+    }
+    out.copy_from_slice(x);
+    inverse(t, out);
 }
 
 /// Whether [32 bits](words) are enough for values, and there are two squares at least.

@@ -9,6 +9,7 @@
 
 use super::super::lanes::{load, store};
 use super::{Row, quarters_mut, store_quarters};
+use crate::basis::{Carry, Pair};
 use crate::ntt::{Factor, ShortFactors, Tables};
 use core::arch::x86_64::*;
 
@@ -82,13 +83,37 @@ struct Lanes {
 
 #[target_feature(enable = "avx512f")]
 pub(super) fn forward(t: &Tables, x: &mut [u64]) {
-    let l = Lanes::new(t);
     let rows = x.as_chunks_mut::<8>().0;
-    let half = rows.len() / 2;
-    for i in 0..half {
+    for i in 0..rows.len() / 2 {
         let row = narrowed(load(&rows[2 * i]), load(&rows[2 * i + 1]));
         store(&mut rows[i], row);
     }
+    forward_packed(t, rows);
+}
+
+/// Of numbers that are below the pair's special modulus, which is below 4q: so they need not be reduced.
+#[target_feature(enable = "avx512f")]
+pub(super) fn forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    // Above half, the special modulus less, and 2q more so that it is not negative.
+    let (q, special) = (t.modulus.value(), p.special().value());
+    let half = _mm512_set1_epi32((special / 2) as i32);
+    let down = _mm512_set1_epi32((2 * q).wrapping_sub(special) as i32);
+    let (x, rows) = (x.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
+    for (pair, out) in x.as_chunks::<2>().0.iter().zip(&mut *rows) {
+        let mut row = narrowed(load(&pair[0]), load(&pair[1]));
+        if carry == Carry::Centred {
+            row = _mm512_mask_add_epi32(row, _mm512_cmpgt_epu32_mask(row, half), row, down);
+        }
+        store(out, row);
+    }
+    forward_packed(t, rows);
+}
+
+/// Of what is packed into the first half of the rows.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn forward_packed(t: &Tables, rows: &mut [Row]) {
+    let (l, half) = (Lanes::new(t), rows.len() / 2);
     l.long_forward(t, &mut rows[..half]);
     // From the end on, so that nothing is overwritten before it is read.
     for pair in (0..half / 8).rev() {
@@ -106,27 +131,49 @@ pub(super) fn forward(t: &Tables, x: &mut [u64]) {
     }
 }
 
-#[target_feature(enable = "avx512f")]
-pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
-    let l = Lanes::new(t);
-    let rows = x.as_chunks_mut::<8>().0;
-    let half = rows.len() / 2;
-    for pair in 0..half / 8 {
-        let [a, b] = [2 * pair, 2 * pair + 1];
-        let (squares, short) = (&t.inverse.squares, &t.inverse.short_squares);
+/// The first six levels of two squares, and where their rows go.
+macro_rules! inverse_squares {
+    ($t:ident, $l:ident, $pair:ident, $from:expr, $to:expr) => {
+        let [a, b] = [2 * $pair, 2 * $pair + 1];
+        let (squares, short) = (&$t.inverse.squares, &$t.inverse.short_squares);
         let mut x = [_mm512_setzero_si512(); 8];
         for (r, x) in x.iter_mut().enumerate() {
-            *x = narrowed(load(&rows[16 * pair + r]), load(&rows[16 * pair + 8 + r]));
+            *x = narrowed(load(&$from[16 * $pair + r]), load(&$from[16 * $pair + 8 + r]));
         }
-        inverse_three!(l, x, seven!(each, &short[a], &short[b]));
+        inverse_three!($l, x, seven!(each, &short[a], &short[b]));
         let mut x = transpose(x);
-        inverse_three!(l, x, seven!(both, &squares[a].rows, &squares[b].rows));
+        inverse_three!($l, x, seven!(both, &squares[a].rows, &squares[b].rows));
         for k in 0..4 {
             let [first, second] = halves(x[2 * k], x[2 * k + 1]);
-            store(&mut rows[8 * pair + k], first);
-            store(&mut rows[8 * pair + 4 + k], second);
+            store(&mut $to[8 * $pair + k], first);
+            store(&mut $to[8 * $pair + 4 + k], second);
         }
+    };
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
+    let (l, rows) = (Lanes::new(t), x.as_chunks_mut::<8>().0);
+    for pair in 0..rows.len() / 16 {
+        inverse_squares!(t, l, pair, rows, rows);
     }
+    inverse_packed(t, l, rows);
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn inverse_to(t: &Tables, x: &[u64], out: &mut [u64]) {
+    let (l, x, rows) = (Lanes::new(t), x.as_chunks::<8>().0, out.as_chunks_mut::<8>().0);
+    for pair in 0..rows.len() / 16 {
+        inverse_squares!(t, l, pair, x, rows);
+    }
+    inverse_packed(t, l, rows);
+}
+
+/// The levels after the squares, of what is packed into the first half of the rows.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn inverse_packed(t: &Tables, l: Lanes, rows: &mut [Row]) {
+    let half = rows.len() / 2;
     l.long_inverse(t, &mut rows[..half]);
     let scale = every(t.scale[0]);
     for i in (0..half).rev() {
