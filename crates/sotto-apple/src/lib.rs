@@ -15,6 +15,7 @@
 //! | [`config`] | what clients are told of tables |
 //! | [`processed`] | the files of tables that Apple's tools write |
 //! | [`service`] | requests and answers, without a socket |
+//! | [`recent`] | keys in memory, those that were used last |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -26,5 +27,6 @@ pub mod keyword;
 pub mod lookup;
 pub mod processed;
 pub mod proto;
+pub mod recent;
 pub mod service;
 pub mod sets;

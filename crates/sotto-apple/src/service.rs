@@ -62,6 +62,8 @@ pub struct Stored {
     pub timestamp: u64,
     /// The keys.
     pub keys: Arc<Keys>,
+    /// Bytes that they take in memory, about.
+    pub bytes: usize,
 }
 
 /// Where keys are kept: under a user's name, and the digest of what they are for.
@@ -222,7 +224,8 @@ impl Service {
             };
             let keys = use_case.codec.take_keys(&key, &use_case.elements());
             let keys = keys.map_err(|why| Refused { status: 400, why: why.to_string() })?;
-            let stored = Stored { timestamp: metadata.timestamp, keys: Arc::new(keys) };
+            let bytes = Keys::bytes(use_case.codec.kit(), use_case.keys.galois_elements.len());
+            let stored = Stored { timestamp: metadata.timestamp, keys: Arc::new(keys), bytes };
             all.push((use_case.key_id, stored));
         }
         all.into_iter().for_each(|(id, stored)| store.put(user, id, stored));

@@ -72,6 +72,13 @@ impl Keys {
         Ok(Keys { galois: kept, square })
     }
 
+    /// Bytes that keys of so many automorphisms take in memory, about.
+    pub fn bytes(kit: &Kit, elements: usize) -> usize {
+        let ring = kit.ring();
+        let row = 2 * ring.words(ring.full()) * size_of::<u64>();
+        (elements + 1) * ring.top().primes() * row
+    }
+
     /// The key that a round is done with, and how often; `None` if there is none.
     pub(super) fn round(&self, degree: usize, round: usize) -> Option<(&GaloisKey, usize)> {
         let wanted = degree.ilog2().checked_sub(round as u32)?;

@@ -12,7 +12,7 @@ use sotto_lattice::bgv::SlotRing;
 use sotto_math::bits::highest;
 use sotto_math::tiles::{Strip, TileLayout, strips};
 use sotto_pages::HugeBuffer;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Plaintexts that become values together, before they are written.
 const TOGETHER: usize = 64;
@@ -51,8 +51,9 @@ impl Table {
         let layout = Self::layout(kit, shape)?;
         let bytes = HugeBuffer::zeroed(layout.bytes() as usize)?;
         let mut table = Table { shape: *shape, layout, bytes };
-        for strip in strips(&layout).collect::<Vec<_>>() {
-            table.fill(kit, &strip, &cell);
+        let mut lines = Vec::new();
+        for strip in strips(&layout) {
+            table.fill(kit, &strip, &cell, &mut lines);
         }
         Ok(table)
     }
@@ -63,9 +64,18 @@ impl Table {
         layout.ok_or(Misuse::Rule("a table that memory has addresses for").into())
     }
 
-    fn fill(&mut self, kit: &Kit, strip: &Strip, cell: &(impl Fn(usize, usize) -> Option<Vec<u64>> + Sync)) {
+    /// Fills a strip, in memory that strips share.
+    fn fill(
+        &mut self,
+        kit: &Kit,
+        strip: &Strip,
+        cell: &(impl Fn(usize, usize) -> Option<Vec<u64>> + Sync),
+        lines: &mut Vec<u8>,
+    ) {
         let layout = self.layout;
-        let lines = Mutex::new(vec![0; strip.block_bytes(&layout) * layout.blocks()]);
+        lines.clear();
+        lines.resize(strip.block_bytes(&layout) * layout.blocks(), 0);
+        let shared = Mutex::new(&mut *lines);
         let cells: Vec<(usize, usize)> = strip.polynomials().collect();
         // One thread writes at a time, while the others make values: words of a bunch of rows share lines.
         cells.par_chunks(TOGETHER).for_each(|cells| {
@@ -76,10 +86,9 @@ impl Table {
                 Some(((*row, *col), words))
             };
             let made: Vec<_> = cells.iter().filter_map(words).collect();
-            let mut lines = lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut lines = shared.lock().unwrap_or_else(PoisonError::into_inner);
             strip.put(&layout, &made, &mut lines);
         });
-        let lines = lines.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         for (block, lines) in lines.chunks_exact(strip.block_bytes(&layout)).enumerate() {
             let at = strip.offset(&layout, block) as usize;
             self.bytes[at..at + lines.len()].copy_from_slice(lines);
