@@ -8,6 +8,7 @@
 //! | [`sets`] | parameter sets by Apple's names, and the gate they pass |
 //! | [`drbg`] | seeds, and the uniform polynomials that follow from them |
 //! | [`codec`] | polynomials and ciphertexts as bytes, and the order of their values |
+//! | [`client`] | what a client sends, and reads of answers |
 //! | [`proto`] | the messages, field by field |
 //! | [`keys`] | evaluation keys, read and made |
 //! | [`keyword`] | keys, buckets, and tables of rows |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+pub mod client;
 pub mod codec;
 pub mod config;
 pub mod drbg;

@@ -1,7 +1,7 @@
 //! What a server answers: a function of a request, the use cases that it serves, and the keys that were sent to it.
 //!
-//! No socket is here, and no clock. Bodies are limited before they are decoded: a message takes some forty times its bytes at
-//! most, when it is all empty parts.
+//! No socket is here, and no clock. Bodies are limited before they are decoded, and decoded part by part: a part takes some forty
+//! times its bytes at most, when it is all empty itself, and the list of parts sixteen times.
 
 use crate::codec::Codec;
 use crate::config::{Dialect, Id, dialect, id, key_config, keyword_config};
@@ -9,8 +9,8 @@ use crate::keys::most_bytes;
 use crate::keyword::table::Shard;
 use crate::lookup;
 use crate::proto::{
-    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKeyConfig, EvaluationKeys, KeyStatus,
-    PirConfig, PirRequest, PirResponse, Requests, Response, Responses,
+    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, EvaluationKeyConfig, KeyStatus, Parts,
+    PirConfig, PirRequest, PirResponse, Request, Response, Responses,
 };
 use crate::sets::{Set, Weak};
 use bytes::Bytes;
@@ -22,6 +22,9 @@ use std::sync::Arc;
 
 /// Lookups of one message at most.
 const MOST_REQUESTS: usize = 64;
+
+/// Evaluation keys of one message at most.
+const MOST_KEYS: usize = 64;
 
 /// Bytes of a request for configurations at most.
 const MOST_CONFIG_BYTES: usize = 64 << 10;
@@ -160,8 +163,7 @@ impl Service {
             "/config" => self.config(user, agent, limited(&asked.body, MOST_CONFIG_BYTES)?, store),
             "/key" => self.key(user, limited(&asked.body, self.most_key_bytes())?, store),
             "/queries" => {
-                let most = self.all().map(|use_case| use_case.most_query_bytes()).max().unwrap_or(0);
-                self.queries(user, limited(&asked.body, MOST_REQUESTS * (most + 1024))?, store)
+                self.queries(user, limited(&asked.body, MOST_REQUESTS * self.most_query_bytes())?, store)
             }
             _ => refused(404, "there is /config, /key and /queries"),
         }
@@ -169,6 +171,11 @@ impl Service {
 
     fn all(&self) -> impl Iterator<Item = &Arc<UseCase>> {
         self.use_cases.values().flatten()
+    }
+
+    /// Bytes of one lookup at most, with the names of its use case and of its keys.
+    fn most_query_bytes(&self) -> usize {
+        self.all().map(|use_case| use_case.most_query_bytes()).max().unwrap_or(0) + 1024
     }
 
     fn most_key_bytes(&self) -> usize {
@@ -212,9 +219,9 @@ impl Service {
     }
 
     fn key(&self, user: &str, body: Bytes, store: &dyn KeyStore) -> Result<Vec<u8>, Refused> {
-        let message: EvaluationKeys = decoded(body)?;
         let mut all = Vec::new();
-        for key in message.keys {
+        for part in parts(body, MOST_KEYS)? {
+            let key: EvaluationKey = decoded(part)?;
             let (Some(metadata), Some(key)) = (key.metadata, key.evaluation_key) else {
                 return refused(400, "an evaluation key lacks its metadata, or itself");
             };
@@ -233,12 +240,10 @@ impl Service {
     }
 
     fn queries(&self, user: &str, body: Bytes, store: &dyn KeyStore) -> Result<Vec<u8>, Refused> {
-        let message: Requests = decoded(body)?;
-        if message.requests.len() > MOST_REQUESTS {
-            return refused(400, format!("at most {MOST_REQUESTS} lookups in one message"));
-        }
-        let mut responses = Vec::with_capacity(message.requests.len());
-        for request in &message.requests {
+        let all = parts(body, MOST_REQUESTS)?;
+        let mut responses = Vec::with_capacity(all.len());
+        for part in all {
+            let request: Request = decoded(limited(&part, self.most_query_bytes())?)?;
             let Some(asked) = &request.pir_request else { return refused(400, "a request without a lookup") };
             let use_case = self.asked(&request.usecase, asked)?;
             let pir_response = Some(use_case.lookup(user, asked, store)?);
@@ -290,6 +295,12 @@ fn limited(body: &Bytes, most: usize) -> Result<Bytes, Refused> {
         return refused(413, format!("a body of at most {most} bytes"));
     }
     Ok(body.clone())
+}
+
+/// The parts of a message, which are not more than so many.
+fn parts(body: Bytes, most: usize) -> Result<Vec<Bytes>, Refused> {
+    let Parts { parts } = decoded(body)?;
+    if parts.len() > most { refused(400, format!("at most {most} parts in one message")) } else { Ok(parts) }
 }
 
 fn decoded<M: Message + Default>(body: Bytes) -> Result<M, Refused> {

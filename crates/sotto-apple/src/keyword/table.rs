@@ -1,7 +1,7 @@
 //! The tables of a shard, ready to answer.
 
 use super::place::{Options, Placed, Row, TableError};
-use super::{TABLES, bucket, buckets};
+use super::{TABLES, bucket, buckets_of_secret};
 use crate::codec::Codec;
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, Shape, Table};
@@ -67,9 +67,9 @@ fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usize {
     count.div_ceil((codec.kit().plaintext_bytes() / entry_bytes.max(1)).max(1))
 }
 
-/// The buckets that a key's row may lie in, of a shard of this shape.
+/// The buckets that a key's row may lie in, of a shard of this shape, in a time that does not depend on the key.
 pub fn asked(shape: &Shape, hash: u64) -> [usize; TABLES] {
-    buckets(hash, shape.entries())
+    buckets_of_secret(hash, shape.entries())
 }
 
 /// The value of a key, from the buckets that it was asked in; `None` if it is in neither.

@@ -109,3 +109,10 @@ pub struct Responses {
     #[prost(message, repeated, tag = "1")]
     pub responses: Vec<Response>,
 }
+
+/// [`Requests`] or [`EvaluationKeys`] of which each part is still bytes: they are counted and limited before one is decoded.
+#[derive(Clone, PartialEq, Message)]
+pub struct Parts {
+    #[prost(bytes = "bytes", repeated, tag = "1")]
+    pub parts: Vec<Bytes>,
+}

@@ -6,13 +6,17 @@ use bytes::Bytes;
 use prost::Message;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use sotto_apple::client::{Client, config_request};
 use sotto_apple::codec::Codec;
-use sotto_apple::keyword::hash;
 use sotto_apple::keyword::place::{Options, Row};
 use sotto_apple::keyword::table::{Shard, asked, found};
+use sotto_apple::keyword::{hash, shard};
 use sotto_apple::processed;
-use sotto_apple::proto::{EncryptedIndices, SerializedEvaluationKey};
-use sotto_apple::service::UseCase;
+use sotto_apple::proto::{
+    ConfigForm, ConfigRequest, ConfigResponse, EncryptedIndices, PirConfig, SerializedEvaluationKey,
+};
+use sotto_apple::recent::Recent;
+use sotto_apple::service::{Asked, Refused, Service, UseCase};
 use sotto_apple::sets::{SETS, Weak};
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, Shape, Table};
@@ -110,4 +114,117 @@ fn sets_whose_answers_are_readable() {
         let made = UseCase::new(set, codec.into(), vec![shard], Compression::Most);
         assert_eq!(made.is_err(), set.plain > 100, "{}", set.name);
     }
+}
+
+/// A service with rows in this many shards, and its keys in memory.
+fn served(rows: &[Row<'_>], shards: usize) -> (Service, Recent) {
+    let codec = UseCase::codec(&SETS[1], Weak::Refused).unwrap();
+    let build = |s: usize| {
+        let mine: Vec<Row<'_>> =
+            rows.iter().copied().filter(|row| shard(hash(row.key), shards) == s).collect();
+        Shard::build(&codec, &mine, Options { bucket_bytes: 512, buckets: Some(24) }).unwrap().unwrap()
+    };
+    let shards = (0..shards).map(build).collect();
+    let mut service = Service::new();
+    let use_case = UseCase::new(SETS[1], codec.clone(), shards, Compression::None).unwrap();
+    service.serve("users", use_case, 1);
+    (service, Recent::new(64 << 20))
+}
+
+fn post(served: &(Service, Recent), path: &str, agent: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
+    let asked = Asked { path, user: Some("somebody"), agent: Some(agent), body: body.into() };
+    served.0.answer(&asked, &served.1).map(Bytes::from)
+}
+
+#[test]
+fn a_whole_session_of_ours() {
+    let mut rng = ChaCha20Rng::from_seed([4; 32]);
+    let keys: Vec<String> = (0..600).map(|i| format!("user{i}@example.org")).collect();
+    let rows: Vec<Row<'_>> =
+        keys.iter().map(|key| Row { key: key.as_bytes(), value: &key.as_bytes()[..6] }).collect();
+    for (shards, agent) in [(1, "x iOS/18.2"), (2, "x iOS/18.0"), (2, "x iOS/18.2")] {
+        let served = served(&rows, shards);
+        let told = post(&served, "/config", agent, config_request("users")).unwrap();
+        let client = Client::learn("users", told.clone(), Weak::Refused, 77, &mut rng).unwrap();
+        let wanted = ["user0@example.org", "user599@example.org", "nobody@example.org", ""];
+        let wanted: Vec<&[u8]> = wanted.iter().map(|key| key.as_bytes()).collect();
+        let (body, _) = client.ask(&wanted, &mut rng).unwrap();
+        assert_eq!(post(&served, "/queries", agent, body).unwrap_err().status, 400, "before the keys came");
+        post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
+        let (body, pending) = client.ask(&wanted, &mut rng).unwrap();
+        let answer = post(&served, "/queries", agent, body).unwrap();
+        let values = client.open(pending, answer).unwrap();
+        let expected = [Some(b"user0@".to_vec()), Some(b"user59".to_vec()), None, None];
+        assert_eq!(values, expected);
+
+        // A configuration is told once, and then that it is still the one; the server knows when the keys were made.
+        let again = ConfigResponse::decode(told).unwrap();
+        let existing_config_ids = vec![again.configs["users"].config_id.clone()];
+        let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids }.encode_to_vec();
+        let told = ConfigResponse::decode(post(&served, "/config", agent, request).unwrap()).unwrap();
+        assert_eq!(told.configs["users"].config, Some(ConfigForm::ReuseExistingConfig(true)));
+        assert_eq!(told.key_info[0].timestamp, 77);
+        let (_, pending) = client.ask(&wanted[..1], &mut rng).unwrap();
+        assert!(client.open(pending, Bytes::new()).is_err(), "no answer at all");
+    }
+}
+
+#[test]
+fn a_new_configuration_beside_the_old_one() {
+    let mut rng = ChaCha20Rng::from_seed([5; 32]);
+    let keys: Vec<String> = (0..300).map(|i| format!("{i}")).collect();
+    let rows: Vec<Row<'_>> = keys.iter().map(|key| Row { key: key.as_bytes(), value: b"old" }).collect();
+    let agent = "x iOS/18.2";
+    let (mut service, store) = served(&rows, 1);
+    let told =
+        post(&(std::mem::take(&mut service), Recent::new(0)), "/config", agent, config_request("users"));
+    assert_eq!(told.as_ref().map(|_| ()), Ok(()));
+    let (first, _) = served(&rows, 1);
+    let mut served = (first, store);
+    let client = Client::learn("users", told.unwrap(), Weak::Refused, 1, &mut rng).unwrap();
+    post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
+    // Twice the buckets, then three times as many: the first configuration lives on for one change.
+    for (buckets, status) in [(48, 200), (72, 410)] {
+        let codec = UseCase::codec(&SETS[1], Weak::Refused).unwrap();
+        let options = Options { bucket_bytes: 512, buckets: Some(buckets) };
+        let shard = Shard::build(&codec, &rows, options).unwrap().unwrap();
+        served.0.serve("users", UseCase::new(SETS[1], codec, vec![shard], Compression::Most).unwrap(), 1);
+        let (body, pending) = client.ask(&[b"7"], &mut rng).unwrap();
+        match post(&served, "/queries", agent, body) {
+            Ok(answer) => assert_eq!(
+                (client.open(pending, answer).unwrap(), status),
+                (vec![Some(b"old".to_vec())], 200)
+            ),
+            Err(refused) => assert_eq!(refused.status, status),
+        }
+    }
+}
+
+#[test]
+fn configurations_that_contradict_themselves() {
+    let mut rng = ChaCha20Rng::from_seed([6; 32]);
+    let rows = [Row { key: b"a", value: b"b" }];
+    let served = served(&rows, 1);
+    let told = post(&served, "/config", "x iOS/18.2", config_request("users")).unwrap();
+    let mut learn = |change: &dyn Fn(&mut PirConfig)| {
+        let mut told = ConfigResponse::decode(told.clone()).unwrap();
+        let Some(ConfigForm::PirConfig(pir)) = &mut told.configs.get_mut("users").unwrap().config else {
+            panic!("no table")
+        };
+        change(pir);
+        Client::learn("users", told.encode_to_vec().into(), Weak::Refused, 1, &mut rng).is_ok()
+    };
+    assert!(learn(&|_| ()));
+    assert!(!learn(&|pir| pir.encryption_parameters.as_mut().unwrap().plaintext_modulus = 19));
+    assert!(!learn(&|pir| pir.encryption_parameters.as_mut().unwrap().polynomial_degree = 1024));
+    assert!(!learn(&|pir| pir.batch_size = 3));
+    assert!(!learn(&|pir| pir.keyword_pir_params = None));
+    assert!(!learn(&|pir| pir.shard_configs.clear()));
+    assert!(!learn(&|pir| pir.evaluation_key_config_hash = vec![0; 32].into()));
+    assert!(!learn(&|pir| pir.shard_configs[0].dimensions = vec![u64::MAX, u64::MAX]));
+    assert!(!learn(&|pir| pir.shard_configs[0].dimensions = vec![1 << 20, 1]));
+    assert!(!learn(&|pir| pir.shard_configs[0].dimensions.push(1)));
+    assert!(!learn(&|pir| pir.shard_configs[0].num_entries = u64::MAX));
+    assert!(!learn(&|pir| pir.shard_configs[0].entry_size = 0));
+    assert!(Client::learn("another", told, Weak::Refused, 1, &mut rng).is_err());
 }

@@ -60,7 +60,9 @@ fn bodies_that_are_too_long_or_no_messages() {
         assert_eq!(status(step, vec![0x0A, 0xFF, 0xFF, 0xFF, 0x7F], &store), 400, "{step}");
         assert_eq!(status(step, vec![0x0B; 1000], &store), 400, "{step}");
     }
-    // Many empty parts.
+    // Many empty parts, and many in one part.
+    let empty = [0x12, 0x04, 0x12, 0x02, 0x0A, 0];
+    assert_eq!(status("03_queries", [&[0x0A, empty.len() as u8][..], &empty].concat(), &store), 400);
     assert_eq!(status("03_queries", [0x0A, 0].repeat(100_000), &store), 400);
     assert_eq!(status("02_key", [0x0A, 0].repeat(100_000), &store), 400);
     assert_eq!(status("01_config", [0x0A, 1, b'x'].repeat(1000), &store), 404);
@@ -115,7 +117,8 @@ fn queries_of_other_sizes() {
     assert_eq!(query(&|_, calls| *calls = 1), 400);
     assert_eq!(query(&|_, calls| *calls = u64::MAX), 400);
     assert_eq!(query(&|ciphertexts, _| ciphertexts.clear()), 400);
-    assert_eq!(query(&|ciphertexts, _| ciphertexts.push(ciphertexts[0].clone())), 400);
+    assert_eq!(query(&|ciphertexts, _| ciphertexts.push(Default::default())), 400);
+    assert_eq!(query(&|ciphertexts, _| ciphertexts.push(ciphertexts[0].clone())), 413);
     assert_eq!(query(&|ciphertexts, _| ciphertexts[0].form = None), 400);
     for bytes in damaged(&ciphertext(&lookup(|_| ()))) {
         let form = |ciphertexts: &mut Vec<SerializedCiphertext>| {
