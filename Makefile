@@ -54,7 +54,9 @@ site: ## the documentation as a site in target/site; a link that leads nowhere i
 wasm: toolchain ## the client's half, for browsers
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features cache -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-client --no-default-features --features state,witness -- -D warnings
 	$(CARGO) clippy --locked $(WASM) -p sotto-registry -- -D warnings
+	$(CARGO) clippy --locked $(WASM) -p sotto-web --features hints -- -D warnings
 	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$(VECTORS)" $(CARGO) clippy --locked $(WASM) -p sotto-math -- -D warnings
 
 # What a 64-bit ARM processor runs, by an emulator of one.
@@ -94,7 +96,7 @@ simd128-clients: toolchain simd128-tools ## what clients do for a lookup, native
 	$(CARGO) run --locked $(CLIENTS) -- --beside .ci/wasi.mjs $(BUILT)/clients-plain.wasm $(BUILT)/clients.wasm $(ARGS)
 
 simd128-tools:
-	@command -v node > /dev/null && node -e 'process.exit(process.versions.node.split(".")[0] < 20)' || { echo "Node 20 or later is missing: apt-get install nodejs, or https://nodejs.org"; exit 2; }
+	@command -v node > /dev/null && node -e 'process.exit(Number(process.versions.node.split(".")[0] < 20))' || { echo "Node 20 or later is missing: apt-get install nodejs, or https://nodejs.org"; exit 2; }
 	@[ -d "$$(rustc --print target-libdir $(WASI))" ] || rustup target add wasm32-wasip1
 
 constant-time: toolchain ## the client under Valgrind: what branches on a secret or indexes by it, against a list

@@ -3,7 +3,8 @@
 //     node build.mjs [FAMILY...] [--no-check]
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants } from "node:zlib";
@@ -11,48 +12,44 @@ import { brotliCompressSync, constants } from "node:zlib";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
-const tools = join(target, "web-tools");
 
 /** As in `js/families.js` and `Cargo.toml`. */
 const FAMILIES = ["linear", "silent", "cube", "slots", "hints", "split"];
-/**
- * The most bytes of a family, compressed as servers send it: the module and its JavaScript. What was wanted is 350 KiB; the README
- * says what is in the way. Until then nothing may become larger than it is.
- */
-const BUDGET = 700 * 1024;
+/** The most bytes of a family, compressed as servers send it: the module and its JavaScript. */
+const BUDGET = 350 * 1024;
+/** The one that has a database, for states that must not be lost. The README says what is in the way; it may not become larger. */
+const LARGER = { hints: 480 * 1024 };
 
 const run = (program, args, env = {}) =>
   execFileSync(program, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], env: { ...process.env, ...env } });
 
-/** The command that fits the crate: `wasm-bindgen` writes down its version, and another one refuses it. */
+/** `tools/bindgen`, of the versions that are in `Cargo.lock`. */
 function bindgen() {
-  const [, version] = /^wasm-bindgen = "=([^"]+)"/m.exec(readFileSync(join(root, "Cargo.toml"), "utf8"));
-  const program = join(tools, "bin/wasm-bindgen");
-  try {
-    if (execFileSync(program, ["--version"], { encoding: "utf8" }).includes(version)) return program;
-  } catch {
-    // It is not there yet.
-  }
-  console.log(`wasm-bindgen ${version} is built once, into ${tools}`);
-  const args = ["install", "--debug", "--root", tools, "wasm-bindgen-cli", "--version", version];
-  run("cargo", args, { CARGO_TARGET_DIR: join(tools, "build") });
-  return program;
+  run("cargo", ["build", "--locked", "--quiet", "-p", "bindgen", "--features", "browser"], { CARGO_TARGET_DIR: target });
+  return join(target, "debug/bindgen");
 }
 
+/** Panics say where they come from. Where that lies on this machine is of no use to anybody, and is in no build. */
+const NOWHERE = (() => {
+  const registries = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src");
+  const kept = existsSync(registries) ? readdirSync(registries).map((name) => join(registries, name)) : [];
+  return [...kept, root].map((folder) => `--remap-path-prefix=${folder}/=`);
+})();
+
 function build(family, kind, program) {
-  const features = kind === "simd" ? "-C target-feature=+simd128" : "";
+  const flags = [...NOWHERE, ...(kind === "simd" ? ["-Ctarget-feature=+simd128"] : [])].join("\x1f");
   const folder = join(target, "web", kind);
   const cargo = ["build", "--locked", "--profile", "web", "--target", "wasm32-unknown-unknown", "-p", "sotto-web"];
-  run("cargo", [...cargo, "--features", family], { CARGO_TARGET_DIR: folder, RUSTFLAGS: features });
+  run("cargo", [...cargo, "--features", family], { CARGO_TARGET_DIR: folder, CARGO_ENCODED_RUSTFLAGS: flags });
   const out = join(here, "pkg", family, kind);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const wasm = join(folder, "wasm32-unknown-unknown/web/sotto_web.wasm");
-  run(program, [wasm, "--target", "web", "--no-typescript", "--remove-name-section", "--out-dir", out, "--out-name", "sotto"]);
+  run(program, [wasm, out]);
   const optimised = join(out, "sotto_bg.wasm");
   const allowed = ["--enable-bulk-memory", "--enable-nontrapping-float-to-int", "--enable-sign-ext", "--enable-mutable-globals",
     "--enable-reference-types", "--enable-multivalue", ...(kind === "simd" ? ["--enable-simd"] : [])];
-  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), optimised, "-Oz", ...allowed, "-o", optimised]);
+  run(process.execPath, [join(here, "node_modules/binaryen/bin/wasm-opt"), optimised, ...allowed, "-Oz", "--gufa", "-Oz", "-o", optimised]);
   return sizes(out);
 }
 
@@ -75,8 +72,9 @@ for (const { family, kind, raw, brotli } of rows) {
   const [whole, sent] = [raw, brotli].map((bytes) => (bytes / 1024).toFixed(0).padStart(6));
   console.log(`${family.padEnd(8)} ${kind.padEnd(6)} ${whole} KiB, ${sent} KiB brotli`);
 }
-const large = rows.filter(({ brotli }) => brotli > BUDGET);
+const large = rows.filter(({ family, brotli }) => brotli > (LARGER[family] ?? BUDGET));
 if (large.length && !process.argv.includes("--no-check")) {
-  console.error(`larger than ${BUDGET / 1024} KiB: ${large.map(({ family, kind }) => `${family} ${kind}`).join(", ")}`);
+  const named = large.map(({ family, kind }) => `${family} ${kind} than ${(LARGER[family] ?? BUDGET) / 1024} KiB`);
+  console.error(`larger: ${named.join(", ")}`);
   process.exit(1);
 }

@@ -178,7 +178,7 @@ impl Options {
         if let Some(key) = column(&self.key) {
             let form: Form = self.form.parse().map_err(|why| Fault::misuse(why, "give another form"))?;
             let (lookups_per_client, set) = (self.lookups, self.set.clone());
-            let costing = Some(Costing { entry, lookups_per_client, goal, set });
+            let costing = Some(Costing { entry, lookups_per_client, goal, set, batch: self.batch });
             let (value, room) = (column(&self.value), self.room);
             let seed = PublicSeed::fresh(&mut rng()?);
             let (probes, slots) = (None, None);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,26 @@ def test_what_the_server_sees(world: World) -> None:
         assert cost is not None
         seen.add((cost.rounds, cost.lookups, cost.up, cost.down))
     assert len(seen) == 1
+
+
+def test_a_thousand_keys_in_one_round(tmp_path: Path) -> None:
+    """A stack for as many has one table, and one request to it is all that is sent."""
+    polars = pytest.importorskip("polars")
+    people = {f"user{i}@example.com": f"value {i}" for i in range(3000)}
+    encoded = sotto.encode(people, tmp_path / "people", form="email", batch=1000, scheme="vbpir")
+    assert encoded.failure_log2 <= -40
+    wanted = [f"user{i * 7}@example.com" for i in range(1000)]
+    with sotto.serve(encoded) as server, server.connect("people", encoded.pin) as table:
+        seen = set()
+        for keys in (wanted, wanted[:1]):
+            joined = sotto.join(polars.DataFrame({"who": keys}), table, on="who")
+            assert joined["people"].to_list() == [(people[key].encode() if key in people else None) for key in keys]
+            cost = table.last
+            assert cost is not None
+            seen.add((cost.rounds, cost.lookups, cost.up, cost.down))
+        assert len(seen) == 1 and seen.pop()[0] == 1
+    with pytest.raises(sotto.ParamsError, match="4096"):
+        sotto.encode(people, tmp_path / "more", batch=5000)
 
 
 def test_columns(world: World) -> None:

@@ -50,6 +50,17 @@ export class Host {
     this.panicked = text;
   };
 
+  /** Text as keys have it: whatever looks the same is the same. */
+  normal = (text) => text.normalize("NFC");
+  /** A name of a machine as URLs have it. */
+  hostOf(text) {
+    try {
+      return new URL(`http://${text}/`).hostname;
+    } catch {
+      return undefined;
+    }
+  }
+
   names = () => this.#files.names();
   length = (name) => this.#files.length(name);
   make = (name) => this.#files.make(name);

@@ -101,6 +101,12 @@ export class Table implements AsyncDisposable {
 
 export function connect(urls: Urls, table: string, options?: Options): Promise<Table>;
 
+/**
+ * Replays a recorded lookup in a worker of its own: whether this browser makes the recorded bytes. Gives the row, and sends nothing.
+ * A vector is one of `spec/vectors`: its text, and behind it the bytes of the file beside it, if there is one.
+ */
+export function selfTest(vector: Uint8Array | ArrayBuffer, options?: CallOptions): Promise<Uint8Array>;
+
 /** By whose fault it was. */
 export type Fault =
   | "misuse" | "row" | "params" | "peer" | "network" | "timeout" | "storage" | "unreadable" | "machine";

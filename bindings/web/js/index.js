@@ -1,6 +1,7 @@
 // Rows of somebody else's table, without telling them which. See README.md.
 
 import { MisuseError, RowError, fault, raised } from "./errors.js";
+import { Remote } from "./remote.js";
 
 export * from "./errors.js";
 
@@ -14,25 +15,32 @@ export async function connect(urls, table, options = {}) {
   return opened;
 }
 
+/** Replays a recorded lookup (`spec/vectors`) in a worker of its own: whether this browser makes the recorded bytes. Gives the row. */
+export async function selfTest(vector, { signal } = {}) {
+  const isBytes = vector instanceof Uint8Array || vector instanceof ArrayBuffer;
+  if (!isBytes) throw wrong("a vector is bytes", "give one of spec/vectors: its text, and behind it the bytes of the file beside it");
+  const remote = new Remote();
+  try {
+    return await remote.call("selfTest", { vector: new Uint8Array(vector) }, signal);
+  } finally {
+    remote.end();
+  }
+}
+
 const SECRET = Symbol("made by connect");
 
 /** An open table. Its lookups are made one after the other, in a worker of its own. */
 export class Table {
   #spec;
-  #onProgress;
-  #onEvent;
-  #worker;
-  #waiting = new Map();
-  #number = 0;
+  #remote;
   #about;
   #last;
   #closed = false;
 
-  constructor(secret, spec, { onProgress, onEvent }) {
+  constructor(secret, spec, options) {
     if (secret !== SECRET) throw new MisuseError("a table is made by connect()", { code: "misuse", fault: "misuse" });
     this.#spec = spec;
-    this.#onProgress = onProgress;
-    this.#onEvent = onEvent;
+    this.#remote = new Remote(options);
   }
 
   /** What the table is, as the last call found it. */
@@ -78,12 +86,12 @@ export class Table {
   /** Closes it. Asked again, it throws. */
   async close() {
     if (this.#closed) return;
-    const closing = this.#worker && this.#call("close", {});
+    const closing = this.#remote.isRunning && this.#call("close", {});
     this.#closed = true;
     try {
       await closing;
     } finally {
-      this.#end(fault("misuse", "closed", "the table is closed", "open it again, with connect()"));
+      this.#remote.end(fault("misuse", "closed", "the table is closed", "open it again, with connect()"));
     }
   }
 
@@ -93,73 +101,11 @@ export class Table {
 
   async #call(op, what, signal) {
     if (this.#closed) throw raised(fault("misuse", "closed", "the table is closed", "open it again, with connect()"));
-    signal?.throwIfAborted();
-    const worker = (this.#worker ??= this.#start());
-    this.#number += 1;
-    const id = this.#number;
-    // The client waits in its worker and hears nothing meanwhile. So to give up is to end the worker, as a crash would: what must
-    // not be lost is on disk before anything leaves, and the next call goes on from there.
-    const abort = () => {
-      const { reject } = this.#waiting.get(id) ?? {};
-      this.#waiting.delete(id);
-      reject?.(signal.reason);
-      this.#end(fault("misuse", "aborted", "another call of this table was given up", "call again"));
-    };
-    try {
-      const value = await new Promise((resolve, reject) => {
-        this.#waiting.set(id, { resolve, reject });
-        signal?.addEventListener("abort", abort, { once: true });
-        worker.postMessage({ id, op, spec: this.#spec, ...what });
-      });
-      this.#about = value.about ? Object.freeze(value.about) : this.#about;
-      return value;
-    } finally {
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  #start() {
-    let worker;
-    try {
-      worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "sotto" });
-    } catch (error) {
-      throw raised(noWorker(error.message));
-    }
-    worker.onmessage = ({ data }) => {
-      if (data.progress) return this.#onProgress?.(data.progress);
-      if (data.event) return this.#onEvent?.(data.event);
-      const waiting = this.#waiting.get(data.id);
-      this.#waiting.delete(data.id);
-      if (data.fault) waiting?.reject(raised(data.fault));
-      else waiting?.resolve(data.value);
-      // After a trap nothing in there can be relied on.
-      if (data.dead && worker === this.#worker) this.#end(data.fault);
-    };
-    // It could not be loaded, or something in it was not caught.
-    worker.onerror = (event) => {
-      event.preventDefault?.();
-      if (worker === this.#worker) this.#end(noWorker(event.message ?? "its file cannot be loaded"));
-    };
-    return worker;
-  }
-
-  /** Ends the worker. Calls that wait fail, and the next one starts another. */
-  #end(why) {
-    this.#worker?.terminate();
-    this.#worker = undefined;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of waiting) reject(raised(why));
+    const value = await this.#remote.call(op, { spec: this.#spec, ...what }, signal);
+    this.#about = value.about ? Object.freeze(value.about) : this.#about;
+    return value;
   }
 }
-
-const noWorker = (why) =>
-  fault(
-    "machine",
-    "worker-failed",
-    `the worker cannot run: ${why}`,
-    "serve the package's js and pkg folders from the page's own origin, and let its content security policy load workers there",
-  );
 
 const wrong = (message, fix) => new MisuseError(message, { code: "misuse", fix, fault: "misuse" });
 

@@ -1,7 +1,8 @@
 // The worker of one table: the whole client runs here, and waits for the network and the disk as a program does.
 //
-// It is told `{id, op, spec, ...}` and says `{id, value}` or `{id, fault}`, and in between `{progress}` and `{event}`.
-// Calls are made one after the other. What is open is opened by the first call that needs it, and again after another tab had its turn.
+// It is told `{id, op, ...}` and says `{id, value}` or `{id, fault}`, and in between `{progress}` and `{event}`.
+// Calls are made one after the other. What is open is opened by the first call that needs it, and again after another tab had its
+// turn.
 
 import { fault } from "./errors.js";
 import { families, load } from "./families.js";
@@ -23,9 +24,9 @@ self.onmessage = ({ data }) => {
   });
 };
 
-async function serve({ id, op, spec, wanted, batch }) {
+async function serve({ id, op, ...what }) {
   try {
-    const value = await OPS[op](spec, wanted, batch);
+    const value = await OPS[op](what);
     await letOthers();
     const moved = (value?.values ?? []).flatMap((value) => (value ? [value.buffer] : []));
     postMessage({ id, value }, moved);
@@ -41,16 +42,16 @@ async function serve({ id, op, spec, wanted, batch }) {
 }
 
 const OPS = {
-  async open(spec) {
+  async open({ spec }) {
     await opened(spec);
     return { about: about() };
   },
-  async ask(spec, wanted, batch) {
+  async ask({ spec, wanted, batch }) {
     await opened(spec);
     const [values, cost] = told(() => open.ask(JSON.stringify(wanted), batch));
     return { values, cost: JSON.parse(cost), about: about() };
   },
-  async refresh(spec) {
+  async refresh({ spec }) {
     await opened(spec);
     return { changed: told(() => open.refresh()), about: about() };
   },
@@ -59,6 +60,11 @@ const OPS = {
     storage?.close();
     storage = undefined;
     return {};
+  },
+  async selfTest({ vector }) {
+    needed();
+    wasm = await load(familyOf(vector));
+    return told(() => wasm.selfTest(vector));
   },
 };
 
@@ -120,9 +126,7 @@ const isCache = ({ code }) => ["cache-full", "cache-io"].includes(code);
 
 /** Has the client loaded, and the turn for what is kept. */
 async function ready(spec) {
-  if (typeof WebAssembly !== "object") {
-    throw fault("machine", "no-webassembly", "WebAssembly is off in this browser", "turn it on, or use another browser");
-  }
+  needed();
   storage = storage === undefined ? await place(spec) : storage;
   if (storage && !(await storage.take(spec.options.patience * 1000, () => say("event", WAITING)))) {
     throw fault("storage", "state-busy", "another tab has this table, and does not give it up", "close the other tab");
@@ -131,6 +135,12 @@ async function ready(spec) {
   host = new Host(spec.urls, spec.timeout, storage, say);
   wasm = await load(await familyFor(spec));
   wasm.start(host);
+}
+
+function needed() {
+  if (typeof WebAssembly !== "object") {
+    throw fault("machine", "no-webassembly", "WebAssembly is off in this browser", "turn it on, or use another browser");
+  }
 }
 
 const WAITING = "waiting for another tab that has this table open";
@@ -180,6 +190,12 @@ async function familyFor({ urls, table, family }) {
     // Whatever is wrong, the client finds it too, and says whose fault it is.
     return families.usual;
   }
+}
+
+/** Which of the builds has the scheme of a vector. What is none, each of them says. */
+function familyOf(vector) {
+  const text = new TextDecoder().decode(vector.subarray(0, 4096));
+  return families[/"scheme"\s*:\s*"([^"]*)"/.exec(text)?.[1]] ?? families.usual;
 }
 
 function giveUpWhenIdle() {

@@ -1,6 +1,7 @@
 //! What the worker gives, `js/host.js`: one for all that is open here.
 
 use sotto_binding::Hearer;
+use sotto_layers::keyword::form::unicode::{self, Unicode};
 use std::cell::OnceCell;
 use std::io;
 use std::panic;
@@ -29,6 +30,10 @@ extern "C" {
     fn event(this: &Host, told: &str);
     #[wasm_bindgen(method)]
     fn panic(this: &Host, told: &str);
+    #[wasm_bindgen(method)]
+    fn normal(this: &Host, text: &str) -> Option<String>;
+    #[wasm_bindgen(method, js_name = hostOf)]
+    fn host_of(this: &Host, text: &str) -> Option<String>;
     #[wasm_bindgen(method)]
     pub(crate) fn pause(this: &Host, milliseconds: f64);
     #[wasm_bindgen(method, catch)]
@@ -77,7 +82,10 @@ thread_local! {
 #[wasm_bindgen]
 pub fn start(host: Host) {
     let is_first = HOST.with(|held| held.set(host).is_ok());
-    if is_first && sotto_client::files::give(Box::new(crate::files::Files)) {
+    if is_first
+        && unicode::give(Box::new(Browser))
+        && sotto_client::files::give(Box::new(crate::files::Files))
+    {
         panic::set_hook(Box::new(|info| with((), |host| host.panic(&info.to_string()))));
     }
 }
@@ -108,6 +116,19 @@ fn failure(thrown: &Thrown) -> io::Error {
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, thrown.message())
+}
+
+/// What browsers know of Unicode, and programs need not bring along.
+struct Browser;
+
+impl Unicode for Browser {
+    fn normal(&self, text: &str) -> Option<String> {
+        with(None, |host| host.normal(text))
+    }
+
+    fn host(&self, text: &str) -> Option<String> {
+        with(None, |host| host.host_of(text))
+    }
 }
 
 /// Whoever made the worker hears what happens.

@@ -62,6 +62,19 @@ export async function serve(tables, more = [], listen = "127.0.0.1:0") {
   return { url, stop };
 }
 
+/** What the command gets for a key; `null` if the table does not have it. */
+export function got(server, table, key) {
+  const args = ["get", "--server", server.url, "--table", table, `--key=${key}`];
+  const places = { HOME: scratch, XDG_CACHE_HOME: join(scratch, "cache"), XDG_STATE_HOME: join(scratch, "state") };
+  try {
+    const options = { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...places } };
+    return execFileSync(sotto, args, options).replace(/\n$/, "");
+  } catch (error) {
+    if (error.status === 7) return null;
+    throw error;
+  }
+}
+
 const TYPES = { ".js": "text/javascript", ".wasm": "application/wasm", ".html": "text/html" };
 const BLANK = "<!doctype html><meta charset=utf-8><title>test</title>";
 

@@ -69,6 +69,8 @@ globalThis.lookups = {
       for (const item of odd) all.push(await outcome(() => tables.get(name).get(item)));
       return all;
     }),
+  /** Replays a vector, given as bytes or as what is to be no vector. */
+  selfTest: (vector) => outcome(async () => bytes(await sotto.selfTest(Array.isArray(vector) ? Uint8Array.from(vector) : vector))),
   /** How many files there are in the browser's file system. */
   files: async () => (await filesIn("")).size,
   /** Copies the files below a folder. */

@@ -1,6 +1,7 @@
 // Lookups, and what goes wrong with servers.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Page, browser, call, encode, serve, squares, tab } from "./kit.mjs";
 
@@ -159,4 +160,21 @@ test("pages of other origins need the server's leave", async () => {
 test("a closed table", async () => {
   assert.equal((await call(open, "close", "words"))?.error, undefined);
   assert.deepEqual([(await call(open, "word", "words", "sotto")).code], ["closed"]);
+});
+
+test("a recorded lookup is replayed", async () => {
+  for (const name of ["simplepir-1", "kspir-1", "dpf-2"]) {
+    const at = (end) => readFileSync(new URL(`../../../spec/vectors/${name}.${end}`, import.meta.url));
+    const vector = Buffer.concat([at("json"), at("bin")]);
+    const row = await call(open, "selfTest", [...vector]);
+    assert.equal(Buffer.from(row).toString("hex"), JSON.parse(at("json")).value, name);
+    // Another seed makes other requests, as a build would that computes wrongly.
+    const text = at("json").toString().replace(/(?<="seed": ")./, (digit) => (digit === "0" ? "1" : "0"));
+    const other = await call(open, "selfTest", [...Buffer.from(text), ...at("bin")]);
+    assert.deepEqual([other.error, other.fault], ["SottoError", "machine"], JSON.stringify(other));
+    const damaged = await call(open, "selfTest", [...vector.subarray(0, -1), vector.at(-1) ^ 1]);
+    assert.equal(damaged.error, "MisuseError", JSON.stringify(damaged));
+  }
+  assert.equal((await call(open, "selfTest", [1, 2, 3])).error, "MisuseError");
+  assert.equal((await call(open, "selfTest", "simplepir-1.json")).error, "MisuseError");
 });

@@ -1,5 +1,5 @@
 // Compiled and never run: what `js/index.d.ts` promises a program.
-import { NetworkError, SottoError, UnreadableError, connect, type Cost } from "@sotto/client";
+import { NetworkError, SottoError, UnreadableError, connect, selfTest, type Cost } from "@sotto/client";
 
 export async function phone(address: string): Promise<string | undefined> {
   const table = await connect(["https://a.example", "https://b.example"], "people", {
@@ -21,4 +21,11 @@ export async function phone(address: string): Promise<string | undefined> {
     await table.get("7");
     throw error;
   }
+}
+
+export async function isSound(vector: ArrayBuffer): Promise<number> {
+  const row: Uint8Array = await selfTest(vector, { signal: AbortSignal.timeout(10_000) });
+  // @ts-expect-error A vector is bytes, not the name of a file.
+  await selfTest("spec/vectors/simplepir-1.json");
+  return row.length;
 }

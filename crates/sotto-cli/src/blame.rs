@@ -198,9 +198,10 @@ fn disk(error: &DbError) -> Exit {
         | DbError::NoBatch { .. } => Exit::Usage,
         DbError::NoOprfKey { .. } => Exit::Missing,
         DbError::OprfKey { .. } => Exit::Input,
-        DbError::CannotUpdate { .. } | DbError::NoRoomInRequest { .. } | DbError::PastCapacity { .. } => {
-            Exit::Params
-        }
+        DbError::CannotUpdate { .. }
+        | DbError::NoRoomInRequest { .. }
+        | DbError::TooManyTables { .. }
+        | DbError::PastCapacity { .. } => Exit::Params,
         _ => Exit::Internal,
     }
 }

@@ -19,6 +19,10 @@ pub use given::{Given, give};
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]
 pub(crate) use native::*;
 
+/// A file that is written in place.
+#[cfg(feature = "state")]
+pub(crate) use redb::StorageBackend;
+
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -41,6 +45,22 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
 /// Removes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     found(remove_one(path)).map(drop)
+}
+
+/// What a database asks of a file, where there is none.
+#[cfg(not(feature = "state"))]
+pub(crate) trait StorageBackend: Send + Sync {
+    fn len(&self) -> io::Result<u64>;
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    fn sync_data(&self) -> io::Result<()>;
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()>;
+}
+
+/// No file is written in place without a database.
+#[cfg(not(feature = "state"))]
+pub(crate) fn backend(_: File) -> io::Result<Box<dyn StorageBackend>> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// `None` for what is not there.

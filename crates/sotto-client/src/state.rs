@@ -9,6 +9,8 @@
 //! | `location` | opening: whether there is a state, the right one, one that may be used |
 //! | [`about`] | what a state is of, and how far it is |
 //! | `store` | its database: the journal since the snapshot, recorded requests |
+//! | `absent` | a build without one (feature `state`) |
+//! | `change` | what the database is asked for |
 //! | `quiet` | panics of that database, which are caught |
 //! | [`snapshot`] | whole clients, in files of their own |
 //! | [`checkpoint`] | the next client, half prepared |
@@ -36,6 +38,7 @@
 
 pub mod about;
 pub(crate) mod anchor;
+mod change;
 pub mod checkpoint;
 pub(crate) mod disk;
 pub mod error;
@@ -43,9 +46,14 @@ mod home;
 pub mod inspect;
 pub(crate) mod keeper;
 pub(crate) mod location;
+#[cfg(feature = "state")]
 mod quiet;
 mod seal;
 pub mod snapshot;
+#[cfg(feature = "state")]
+pub(crate) mod store;
+#[cfg(not(feature = "state"))]
+#[path = "state/absent.rs"]
 pub(crate) mod store;
 
 pub use error::{Lost, StateError};

@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+/// Whether there are threads.
+pub(crate) const THREADS: bool = cfg!(not(all(target_arch = "wasm32", target_os = "unknown")));
+
 /// Does all of it at the same time, the first here and each other in a thread of its own. Gives what came of it, in the same
 /// order, once the last is done.
 #[cfg(not(all(target_arch = "wasm32", target_os = "unknown")))]

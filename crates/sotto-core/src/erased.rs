@@ -14,6 +14,10 @@ mod client;
 #[cfg(feature = "server")]
 mod mask;
 #[cfg(feature = "server")]
+mod part;
+#[cfg(feature = "server")]
+mod select;
+#[cfg(feature = "server")]
 mod server;
 mod state;
 #[cfg(feature = "server")]
@@ -33,6 +37,8 @@ pub use client::{AnyClient, AnyPrepare, Ticket};
 #[cfg(feature = "server")]
 pub use mask::MaskEntry;
 #[cfg(feature = "server")]
+pub use part::{AnyJoin, PartEntry};
+#[cfg(feature = "server")]
 pub use server::{AnyServer, AnySession, ReviseFn, ServerEntry};
 pub use state::{AnyCheckpoint, AnyState, StateEntry};
 #[cfg(feature = "server")]
@@ -47,7 +53,7 @@ pub use upkeep::{AnyUpkeep, UpkeepEntry};
 
 use crate::{
     Artifact, CryptoRng, Fan, NamedSet, Params, ParamsDigest, ParamsError, ParamsReport, Patch, Result,
-    Scheme, SchemeId, Shape, Unit, Units,
+    Scheme, SchemeId, Unit, Units,
 };
 
 /// Everything the registry knows of a scheme: plain data and function pointers.
@@ -65,8 +71,9 @@ pub struct SchemeEntry {
     pub queried: usize,
     /// The parameter sets that can be asked for by name.
     pub sets: fn() -> Vec<NamedSet>,
-    /// Chooses parameters for a table; gives canonical JSON.
-    pub select: fn(&Shape) -> Result<Vec<u8>>,
+    /// Chooses parameters for a table; gives canonical JSON. Encoders choose, and a client never does.
+    #[cfg(feature = "server")]
+    pub select: fn(&crate::Shape) -> Result<Vec<u8>>,
     /// Checks parameters and says what they promise and cost.
     pub report: fn(&[u8]) -> Result<ParamsReport>,
     /// Starts a client.
@@ -118,7 +125,8 @@ impl SchemeEntry {
             servers,
             queried,
             sets: <S::Params as Params>::sets,
-            select: select::<S>,
+            #[cfg(feature = "server")]
+            select: select::of::<S>,
             report: report::<S>,
             prepare: client::prepare::<S>,
             patch: caps.patch,
@@ -129,7 +137,7 @@ impl SchemeEntry {
             proven: caps.proven,
             upkeep: caps.upkeep,
             #[cfg(feature = "server")]
-            server: ServerEntry::of::<S>(caps.revise, caps.mask),
+            server: ServerEntry::of::<S>(caps.revise, caps.mask, caps.parts),
         }
     }
 }
@@ -149,23 +157,6 @@ fn literal<S: Scheme>(params: &[u8]) -> Result<<S::Params as Params>::Literal> {
 
 fn canonical<S: Scheme>(literal: &<S::Params as Params>::Literal) -> Result<Vec<u8>> {
     serde_json::to_vec(literal).map_err(|e| ParamsError::Field { field: "params", why: e.to_string() }.into())
-}
-
-fn select<S: Scheme>(shape: &Shape) -> Result<Vec<u8>> {
-    if let Some(wanted) = &shape.set {
-        let names: Vec<&str> = S::Params::sets().iter().map(|set| set.name).collect();
-        if !names.contains(&wanted.as_str()) {
-            let why = match names.as_slice() {
-                [] => format!("{} has no named parameter sets", S::ID),
-                names => format!("{} has no set of that name; it has {}", S::ID, names.join(", ")),
-            };
-            return Err(ParamsError::Field { field: "set", why }.into());
-        }
-    }
-    batch::fits::<S>(shape)?;
-    let literal = S::Params::select(shape)?;
-    S::Params::check(literal.clone())?;
-    canonical::<S>(&literal)
 }
 
 fn report<S: Scheme>(params: &[u8]) -> Result<ParamsReport> {

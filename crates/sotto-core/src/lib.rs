@@ -11,6 +11,7 @@
 //! | [`scheme`] | the contract of a scheme: `Scheme`, `Prepare`, `Client`, `Batched`, `Summed`, `Patch`, `Streamed` |
 //! | [`stateful`] | clients whose state is spent by asking: `Stateful`, `Upkeep` |
 //! | [`server`] | the other half (feature `server`): `Server`, `Revise`, `Masked`, `Stream`, `Stepped`, and where bytes come from and go to |
+//! | [`partial`] | tables in parts, whose answers make the whole's: `Partial` (feature `server`) |
 //! | [`layer`] | which rows a request needs, and what they mean: `Layer`, `Then` |
 //! | [`pieces`] | work that may be paused by whoever lends the thread |
 //! | [`sure`] | what cannot be missing: asserted in debug builds |
@@ -25,6 +26,8 @@ pub mod fan;
 pub mod layer;
 pub mod names;
 pub mod params;
+#[cfg(feature = "server")]
+pub mod partial;
 pub mod pieces;
 pub mod scheme;
 #[cfg(feature = "server")]
@@ -41,13 +44,16 @@ pub use erased::{
 };
 #[cfg(feature = "server")]
 pub use erased::{
-    AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, MaskEntry, ServerEntry,
+    AnyJoin, AnyPrepared, AnyServer, AnySession, AnySteps, AnyStream, AnySupplier, MaskEntry, PartEntry,
+    ServerEntry,
 };
 pub use error::{Budget, Error, Misuse, ParamsError, PeerMisbehaved, Result};
 pub use fan::{Fan, One, Two};
 pub use layer::{Layer, Row, Then};
 pub use names::{Epoch, ParamsDigest, Record, RecordIndex, SchemeId};
-pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape};
+pub use params::{Costs, Goal, NamedSet, Params, ParamsReport, Security, Shape, facts};
+#[cfg(feature = "server")]
+pub use partial::{Cut, Partial};
 pub use rand_core::CryptoRng;
 pub use scheme::{Batched, Client, Patch, Prepare, Scheme, Streamed, Summed, Unit, Units, one_of_each};
 #[cfg(feature = "server")]

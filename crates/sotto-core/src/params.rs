@@ -138,6 +138,12 @@ pub struct ParamsReport {
     pub details: Vec<(&'static str, String)>,
 }
 
+/// Works out what is worth showing to a person, for [`ParamsReport::details`]; in a browser nothing, since its programs show none and
+/// every byte of them is loaded.
+pub fn facts(work: impl FnOnce() -> Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+    if cfg!(all(target_arch = "wasm32", target_os = "unknown")) { Vec::new() } else { work() }
+}
+
 /// Estimated security of the hardest assumption a parameter set rests on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Security {

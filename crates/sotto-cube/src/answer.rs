@@ -11,12 +11,14 @@
 //! answer to the next: see [`Spare`].
 
 mod fold;
+mod part;
 mod prepare;
 mod respond;
 mod serve;
 
 use crate::message::{Answer, UnitAnswer};
 use crate::params::{Inner, Params};
+use part::Share;
 pub use prepare::Prepared;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Misuse, Result, Section};
@@ -31,9 +33,10 @@ use std::sync::Arc;
 /// Queries in one pass over the table.
 pub const BATCH: usize = 4;
 
-/// An open table.
+/// An open table, or some columns of one.
 pub struct Cube<F> {
     params: Params<F>,
+    share: Share,
     table: Held,
     words: Words,
     spare: Arc<Rooms>,
@@ -75,13 +78,18 @@ impl<F> Cube<F> {
     /// # Errors
     /// [`sotto_core::PeerMisbehaved::Length`] if it is not the table of these parameters.
     pub fn open(params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
-        let table = Held::open(image, Section::Resident, "table", params.grid.bytes())?;
+        Cube::open_share(params, Share::all(params), image)
+    }
+
+    fn open_share(params: &Params<F>, share: Share, image: Arc<dyn Image>) -> Result<Self> {
+        let bytes = share.layout.bytes() * params.grid.units();
+        let table = Held::open(image, Section::Resident, "table", bytes)?;
         let words = stored(params)?;
-        let sums = (params.grid.layout().cols() * (params.rank() + 1) * params.n() * 8) as u64;
+        let sums = (share.layout.cols() * (params.rank() + 1) * params.n() * 8) as u64;
         let spare =
             Rooms { selectors: Spare::new(kept(params.prepared_bytes())), sums: Spare::new(kept(sums)) };
         let spare = Arc::new(spare);
-        Ok(Cube { params: params.clone(), table, words, spare })
+        Ok(Cube { params: params.clone(), share, table, words, spare })
     }
 
     /// The parameters.
@@ -95,8 +103,8 @@ impl<F> Cube<F> {
     /// # Panics
     /// If a record has no such unit.
     pub fn first_dimension(&self, unit: u64, queries: &[&Prepared]) -> Vec<Columns> {
-        let layout = self.params.grid.layout();
-        let (_, table) = self.table.bytes().split_at(self.params.grid.region(unit) as usize);
+        let layout = &self.share.layout;
+        let (_, table) = self.table.bytes().split_at((layout.bytes() * unit) as usize);
         let (table, _) = table.split_at(layout.bytes() as usize);
         let selectors: Vec<&Selectors> = queries.iter().map(|query| query.selectors()).collect();
         let comps = self.params.rank() + 1;
@@ -154,7 +162,7 @@ impl<F> Cube<F> {
         let room = |_| Cipher::room(&self.params.ring, Level::Main, self.params.rank());
         let mut ciphers: Vec<Cipher> = cols.clone().map(room).collect();
         let mut out: Vec<&mut [u64]> = ciphers.iter_mut().flat_map(Cipher::components_mut).collect();
-        let layout = self.params.grid.layout();
+        let layout = &self.share.layout;
         tiles::gather(&self.words, layout, columns.comps, &columns.sums, cols, &mut out);
         ciphers
     }

@@ -32,7 +32,7 @@ impl<F: Family> Scheme for Cubed<F> {
     type Client = client::Client<F>;
     #[cfg(feature = "server")]
     type Server = Cube<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().stream().mask();
+    const CAPS: Caps<Self> = Caps::NONE.revise().stream().mask().parts();
 }
 
 impl<F: Family> Streamed for Cubed<F> {

@@ -10,6 +10,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Into so many blocks a table is divided that is read back, unless they have fewer or more bytes than these.
+const PARTS: u64 = 8;
+const BLOCK: std::ops::RangeInclusive<u64> = 8 << 20..=128 << 20;
+
 /// Reads all rows back out of an image and compares them with the root that its publisher has signed, and so too what proves
 /// them where rows are verified one by one. Goes on for as long as `go_on` says so, and gives whether it came to the end. Uses
 /// the current pool of threads.
@@ -91,7 +95,10 @@ fn differs(
 ) -> Result<Found> {
     let RowsRoot { root, leaf_rows, path } = catalog.rows_root;
     let table = Unpacked { records, packing: *packing };
-    Ok(match Tree::of_while(&table, leaf_rows, path, watch, go_on)? {
+    // Where rows of many buckets share a plaintext, each block of rows reads much of the image.
+    let block_bytes =
+        (catalog.rows.saturating_mul(catalog.row_bytes) / PARTS).clamp(*BLOCK.start(), *BLOCK.end());
+    Ok(match Tree::of_while(&table, leaf_rows, path, block_bytes, watch, go_on)? {
         None => Found::Nothing,
         Some(tree) if tree.root().root == root => Found::Tree(tree),
         Some(_) => Found::Others,

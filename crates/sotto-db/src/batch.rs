@@ -8,7 +8,7 @@ use crate::ingest::{Ingested, Notes};
 use crate::progress::{Progress, Unit, Watcher};
 use crate::table::{Buckets, Scattered, TableSource, WithRoom, grouped};
 use crate::{DbError, EncodeOptions, Result, StackDir, TableDir, WriteLock, encode_buckets};
-use sotto_catalog::stack::{FORMAT, Shard};
+use sotto_catalog::stack::{FORMAT, MAX_SHARDS, Shard};
 use sotto_catalog::{Batched, Catalog, CatalogError, Packing, Stack, TableName};
 use sotto_core::{Costs, Epoch, Misuse, SchemeEntry, Shape};
 use sotto_layers::Pbc;
@@ -74,7 +74,7 @@ pub fn encode_batch(
         keyword.transpose().map_err(DbError::Scheme)?.map_or(1, |keyword| keyword.params().probes as usize);
     // Where a row's copies lie follows from how many rows there are, so the room is rows, of zeros.
     let rows = table.rows().saturating_add(options.room);
-    let sizes = sizes(before.as_ref(), &options.table, rows, batch.most.saturating_mul(each), out)?;
+    let sizes = sizes(before.as_ref(), &options.table, rows, (batch.most, each), out)?;
     let params = Params::new(sizes, batch.seed);
     let code = params.code().map_err(DbError::Scheme)?;
     let job = Job { entry, code: &code, options };
@@ -160,10 +160,15 @@ impl Job<'_> {
         (buckets + self.code.sizes().spare) as u64
     }
 
-    /// Refuses, before anything is copied, tables that the scheme cannot serve, and a code that asks the whole table more often
-    /// than one request has room for.
+    /// Refuses, before anything is copied, tables that the scheme cannot serve, more than a stack has, and a code that asks the
+    /// whole table more often than one request has room for.
     fn check(&self, row_bytes: u64, room_of: &dyn Fn(&Costs, usize) -> usize) -> Result<()> {
         let (code, sizes) = (self.code, self.code.sizes());
+        let of_buckets = if self.entry.batch.is_some() { code.buckets().min(1) } else { code.buckets() };
+        let tables = of_buckets + sizes.spare.min(1);
+        if tables > MAX_SHARDS {
+            return Err(DbError::TooManyTables { tables, most: MAX_SHARDS });
+        }
         let buckets = if self.entry.batch.is_some() { code.buckets() as u64 } else { 1 };
         let bucket = (code.buckets() > 0).then(|| (code.bucket_rows() * buckets, buckets, 1));
         let whole = (sizes.spare > 0).then_some((sizes.rows, 1, sizes.spare));
@@ -189,8 +194,16 @@ fn numbered(stack: &TableName, number: usize) -> Result<TableName> {
     format!("{stack}-{number}").parse().map_err(|_| long())
 }
 
-/// The code of a new stack; of one that is there, the same for other rows, since clients and servers know its tables.
-fn sizes(before: Option<&Stack>, name: &TableName, rows: u64, items: usize, dir: &Path) -> Result<Sizes> {
+/// The code of a new stack for so many at once, which take so many rows each; of one that is there, the same for other rows,
+/// since clients and servers know its tables.
+fn sizes(
+    before: Option<&Stack>,
+    name: &TableName,
+    rows: u64,
+    (most, each): (usize, usize),
+    dir: &Path,
+) -> Result<Sizes> {
+    let items = most.saturating_mul(each);
     let Some(before) = before else {
         return Sizes::fit(rows, items).map_err(|error| DbError::Scheme(error.into()));
     };
@@ -201,9 +214,13 @@ fn sizes(before: Option<&Stack>, name: &TableName, rows: u64, items: usize, dir:
     let layers = Batched::of(before).ok().flatten();
     let layers = layers.ok_or_else(|| elsewhere("the stack here is no batch code's".to_owned()))?;
     let sizes = Sizes { rows, ..*layers.code().sizes() };
-    if sizes.items != items {
+    if layers.most() != most {
         let most = layers.most();
         return Err(elsewhere(format!("the stack here is made for {most} at once, and so are its tables")));
+    }
+    if sizes.items != items {
+        let there = sizes.items / most.max(1);
+        return Err(elsewhere(format!("keys of the stack here lie in {there} rows each, and not in {each}")));
     }
     sizes.check().map_err(|_| elsewhere("the stack's buckets do not suffice for so many rows".to_owned()))?;
     Ok(sizes)

@@ -50,11 +50,11 @@ impl Tree {
         path: Option<u32>,
         watch: Watcher<'_>,
     ) -> Result<Self> {
-        let tree = Tree::of_while(table, leaf_rows, path, watch, &|| true)?;
+        let tree = Tree::of_while(table, leaf_rows, path, BLOCK_BYTES, watch, &|| true)?;
         Ok(tree.sure("nobody stops it"))
     }
 
-    /// The same for as long as `go_on` says so.
+    /// The same for as long as `go_on` says so, from blocks of so many bytes.
     ///
     /// # Errors
     /// As [`Tree::of`].
@@ -62,6 +62,7 @@ impl Tree {
         table: &dyn TableSource,
         leaf_rows: u64,
         path: Option<u32>,
+        block_bytes: u64,
         watch: Watcher<'_>,
         go_on: &dyn Fn() -> bool,
     ) -> Result<Option<Self>> {
@@ -69,7 +70,7 @@ impl Tree {
         let stage = Stage::new(watch, "hash rows", rows.saturating_mul(width as u64));
         let leaf_bytes = leaf_rows.saturating_mul(width as u64);
         let mut leaves = Vec::new();
-        if leaf_bytes > BLOCK_BYTES {
+        if leaf_bytes > block_bytes {
             for leaf in 0..rows.div_ceil(leaf_rows) {
                 if !go_on() {
                     return Ok(None);
@@ -79,7 +80,7 @@ impl Tree {
             }
             return Ok(Some(Tree::over(leaves, leaf_rows, path)));
         }
-        let step = (BLOCK_BYTES / leaf_bytes).max(1) * leaf_rows;
+        let step = (block_bytes / leaf_bytes).max(1) * leaf_rows;
         let mut block = Vec::new();
         for first in (0..rows).step_by(step as usize) {
             if !go_on() {

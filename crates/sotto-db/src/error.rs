@@ -179,6 +179,17 @@ pub enum DbError {
         /// How often it may.
         room: usize,
     },
+    /// A batch code of more tables than a stack has.
+    #[error(
+        "a round of so many takes {tables} tables, and a stack has {most}: make smaller rounds, or take a scheme that has \
+        several buckets in one table"
+    )]
+    TooManyTables {
+        /// How many it takes.
+        tables: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// What is kept of a table's source is no good.
     #[error(
         "{}: it does not say how the table's source was read: \

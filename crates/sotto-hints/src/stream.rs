@@ -21,6 +21,7 @@
 //! | `journal`, [`state`] | what is written down before a request leaves; the whole state |
 //! | `follow` | hints of the next epoch |
 //! | [`server`] | encode, open, answer, revise (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 
 pub mod client;
 pub mod family;
@@ -28,6 +29,8 @@ mod follow;
 pub mod hints;
 mod journal;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 pub mod pass;
 pub mod place;
 pub mod prepare;

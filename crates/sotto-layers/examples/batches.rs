@@ -3,13 +3,14 @@
 //! ```text
 //! cargo run --release -p sotto-layers --example batches -- fail [batches] [height]...
 //! cargo run --release -p sotto-layers --example batches -- make [height]...
+//! cargo run --release -p sotto-layers --example batches -- round [rows at once]...
 //! ```
 //!
 //! Tables are the nodes of a binary tree but the root, requests have one node of each layer: drawn at random among all
 //! nodes ("random"), or the way to a random leaf ("proofs", nodes numbered by layers). `fail` counts the batches of
 //! which exact matching leaves more than 0, 1 and 2 rows over, beside the bound, with a new seed for each thousand;
-//! `make` finds all rows of all buckets, and then again with 32 bytes copied for each, bucket after bucket. Processor
-//! time, medians of three; a request is timed on the wall, median of 300.
+//! `make` finds all rows of all buckets, and then again with 32 bytes copied for each, bucket after bucket. `round` plans
+//! requests for random rows of 2^21. Processor time, medians of three; a request of `make` is timed on the wall, median of 300.
 
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -40,8 +41,38 @@ fn main() -> sotto_core::Result<()> {
             println!("|---|---|---|---|---|---|");
             numbers.try_for_each(|height| make(height, &mut rng))?;
         }
-        _ => println!("fail or make"),
+        Some("round") => {
+            println!(
+                "| rows | w | g | s | lookups | fails at most | steps | fitted, ms | checked, ms | a request, ms |"
+            );
+            println!("|---|---|---|---|---|---|---|---|---|---|");
+            numbers.try_for_each(|items| round(items as usize, &mut rng))?;
+        }
+        _ => println!("fail, make or round"),
     }
+    Ok(())
+}
+
+fn round(items: usize, rng: &mut ChaCha20Rng) -> sotto_core::Result<()> {
+    let rows = 1 << 21;
+    let sizes = Sizes::fit(rows, items)?;
+    let code = Pbc::new(sizes, &PublicSeed([7; 32]))?;
+    let fitted = seconds(3, || Sizes::fit(rows, items).is_ok());
+    let checked = seconds(3, || sizes.check().is_ok());
+    let planned = seconds(3, || {
+        let request: Vec<u64> = (0..items).map(|_| below(rows, rng)).collect();
+        code.plan(&request, rng).is_ok()
+    });
+    let Sizes { copies, buckets, spare, .. } = sizes;
+    println!(
+        "| {items} | {copies} | {buckets} | {spare} | {} | 2^{:.1} | {} | {:.1} | {:.1} | {:.1} |",
+        sizes.lookups(),
+        sizes.failure_log2(),
+        sizes.effort().steps,
+        fitted * 1e3,
+        checked * 1e3,
+        planned * 1e3
+    );
     Ok(())
 }
 

@@ -3,10 +3,12 @@
 //!
 //! | module | what lives there |
 //! |---|---|
-//! | [`code`] | how many copies and buckets, and how often that fails |
+//! | [`code`] | how many copies and buckets |
+//! | `bound` | how often that fails |
 //! | [`params`] | what a stack says of it, checked |
 //! | [`permutation`] | where the copies lie, without a map |
 //! | [`matching`] | which bucket serves which row |
+//! | [`effort`] | how long that is searched for |
 //! | [`place`] | what lies in each bucket, for who writes it |
 //!
 //! Copy `j` of row `i` is in bucket `p_j(i) mod g` of the `g` buckets that have that copy, at `p_j(i) div g`, for
@@ -27,7 +29,9 @@
 //! so: a wrong request is refused at once, before anything is asked; and [`Layer::assemble`] copies the rows from where
 //! they are, by then in the client's own memory.
 
+mod bound;
 pub mod code;
+pub mod effort;
 pub mod matching;
 pub mod params;
 pub mod permutation;
@@ -168,7 +172,7 @@ impl Layer for Pbc {
                 offsets.push(offset);
             }
         }
-        let matching = matching::assign(&choices, &first, self.buckets(), spare);
+        let matching = matching::assign(&choices, &first, self.buckets(), spare, self.sizes.effort());
 
         let mut asked = Vec::with_capacity(self.sizes.lookups());
         let lists = choices.chunks_exact(items).zip(offsets.chunks_exact(items));

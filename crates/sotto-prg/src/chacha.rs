@@ -69,7 +69,7 @@ fn turned<const BITS: u32>(a: Lanes, b: Lanes) -> Lanes {
 }
 
 /// The stream, drawn as `rand_chacha` has it drawn: whole words of four bytes.
-pub(crate) struct ChaCha20Rng(BlockRng<Blocks>);
+pub struct ChaCha20Rng(BlockRng<Blocks>);
 
 impl SeedableRng for ChaCha20Rng {
     type Seed = [u8; 32];

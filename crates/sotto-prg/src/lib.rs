@@ -18,14 +18,17 @@
 #![forbid(unsafe_code)]
 
 #[cfg(any(target_arch = "wasm32", test))]
+#[cfg_attr(not(target_arch = "wasm32"), allow(unreachable_pub, reason = "elsewhere only tests know it"))]
 mod chacha;
 pub mod public;
 pub mod system;
 
+/// The generator itself, for what has to be drawn again from a seed that is kept secret.
 #[cfg(target_arch = "wasm32")]
-use chacha::ChaCha20Rng;
+pub use chacha::ChaCha20Rng;
+/// The generator itself, for what has to be drawn again from a seed that is kept secret.
 #[cfg(not(target_arch = "wasm32"))]
-use rand_chacha::ChaCha20Rng;
+pub use rand_chacha::ChaCha20Rng;
 
 pub use public::{PublicSeed, PublicStream};
 pub use system::{FreshRng, NoEntropy, SystemRng, system_rng};

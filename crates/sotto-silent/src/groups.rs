@@ -3,6 +3,7 @@
 use crate::lattice::{KEY_WORDS, N, Q_BITS, WEIGHT_BYTES, mask_bytes};
 use sotto_math::matrix::PanelLayout;
 use sotto_math::matrix::layout::PANEL_ROWS;
+use std::ops::Range;
 
 /// Records of so many numbers each, cut into groups of which the last of a record may not be full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,26 @@ impl Groups {
     /// Rows of a record's weights. All groups of one but the last are whole panels.
     const fn rows(&self) -> usize {
         rows(self.numbers)
+    }
+
+    /// Some groups alone, where there is one record.
+    pub fn some(&self, groups: &Range<usize>) -> Self {
+        let number = |group: usize| (group * self.size).min(self.numbers);
+        Groups { numbers: number(groups.end) - number(groups.start), ..*self }
+    }
+
+    /// Where some groups' weights, digits of last switches and masks lie, where there is one record: what these groups alone
+    /// have, one after the other.
+    pub fn bytes_of(&self, groups: &Range<usize>, mask_bits: u32) -> [Range<u64>; 3] {
+        let of = |groups: Range<usize>| {
+            let Groups { numbers, .. } = self.some(&groups);
+            let weights = rows(numbers) as u64 * KEY_WORDS as u64;
+            let (last, count) = (self.some(&groups).last_bytes(), groups.len() as u64);
+            [weights, last, count * mask_bytes(mask_bits)]
+        };
+        let [all, before, mine] = [of(0..self.count()), of(0..groups.start), of(groups.clone())];
+        let [weights, last, masks] = [before[0], all[0] + before[1], all[0] + all[1] + before[2]];
+        [weights..weights + mine[0], last..last + mine[1], masks..masks + mine[2]]
     }
 
     /// Where all weights lie.

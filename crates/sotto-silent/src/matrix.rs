@@ -5,6 +5,7 @@
 //! | `write` | records become the matrix (feature `server`) |
 //! | `column` | a stretch of one column changes (feature `server`) |
 //! | `change` | bytes of an image's matrix change, and how it says so |
+//! | `stretch` | the rows of a part of a table (feature `server`) |
 //! | `part` | a rectangle of a matrix is written, wherever in its section the matrix begins (feature `server`) |
 
 mod change;
@@ -14,6 +15,8 @@ mod column;
 mod open;
 #[cfg(feature = "server")]
 mod part;
+#[cfg(feature = "server")]
+mod stretch;
 #[cfg(feature = "server")]
 mod write;
 
@@ -47,5 +50,7 @@ pub use column::change_column;
 pub use open::{BATCH, Matrix, Scan, times};
 #[cfg(feature = "server")]
 pub use part::write_part;
+#[cfg(feature = "server")]
+pub use stretch::Stretch;
 #[cfg(feature = "server")]
 pub use write::{write_columns, write_matrix};

@@ -12,6 +12,7 @@
 //! | [`epochs`] | a revised image is a fresh one; a patched artifact too |
 //! | [`masks`] | tables under public masks of their own, where the scheme has them |
 //! | [`steps`] | answers step by step in every order, where the scheme can |
+//! | [`parts`] | tables in parts: their partials make the answer of the whole, where the scheme can |
 //! | [`crashes`] | states and journals: what comes back after a crash is the client that was there |
 //! | [`states`] | damaged states, journals and deltas; lies; hints that follow the epochs |
 //! | [`sums`] | sums of records by one query, where the scheme can |
@@ -30,6 +31,7 @@ pub mod crashes;
 pub mod epochs;
 pub mod masks;
 pub mod params;
+pub mod parts;
 pub mod queries;
 pub mod rows;
 pub mod sets;
@@ -94,6 +96,9 @@ const CHECKS: &[Check] = &[
     ("a_bad_sector_is_a_storage_error", always, storage::bad_sector),
     ("records_of_another_shape_are_misuse", always, storage::other_shapes),
     ("answers_come_step_by_step", always, steps::come_back),
+    ("parts_hold_the_whole_table", cuts, parts::hold_the_table),
+    ("partials_make_the_answer", cuts, parts::make_the_answer),
+    ("wrong_parts_and_partials_are_refused", cuts, parts::refuse),
     ("units_come_back", streams, units::come_back),
     ("damaged_units_do_no_harm", streams, units::damaged),
     ("a_query_brings_a_record_of_each_bucket", asks_buckets, buckets::come_back),
@@ -136,6 +141,10 @@ fn revises(subject: &Subject) -> bool {
 
 fn masks_data(subject: &Subject) -> bool {
     subject.entry.server.mask.is_some()
+}
+
+fn cuts(subject: &Subject) -> bool {
+    subject.entry.server.parts.is_some()
 }
 
 fn patches(subject: &Subject) -> bool {

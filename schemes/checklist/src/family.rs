@@ -69,7 +69,7 @@ impl Family for Punctured {
                 "128-bit seeds of trees, each under an AES-128 key of its own as an ideal cipher (Matyas-Meyer-Oseas), if the \
                  servers do not collude; members of sets are uniform among 2^{bits} places"
             ),
-            details: vec![("n", (1u64 << bits).to_string()), ("s", s.to_string())],
+            details: sotto_core::facts(|| vec![("n", (1u64 << bits).to_string()), ("s", s.to_string())]),
         }
     }
 

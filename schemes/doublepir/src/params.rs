@@ -180,17 +180,19 @@ impl sotto_core::Params for Params {
             costs: costs(literal),
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("l", cut.rows().to_string()),
-                ("m", cut.columns().to_string()),
-                ("n", N.to_string()),
-                ("log2 Q", format!("{LOG2_Q:.6}")),
-                ("sigma", SIGMA.to_string()),
-                ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
-                ("hint bytes", literal.hint_bytes().to_string()),
-                ("first pass", first),
-                ("fresh rows", second),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("l", cut.rows().to_string()),
+                    ("m", cut.columns().to_string()),
+                    ("n", N.to_string()),
+                    ("log2 Q", format!("{LOG2_Q:.6}")),
+                    ("sigma", SIGMA.to_string()),
+                    ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
+                    ("hint bytes", literal.hint_bytes().to_string()),
+                    ("first pass", first),
+                    ("fresh rows", second),
+                ]
+            }),
         }
     }
 }

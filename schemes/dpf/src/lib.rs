@@ -16,6 +16,7 @@
 //! | [`client`] | making two keys, adding two answers |
 //! | `tree` | growing a key (feature `server`) |
 //! | `server` | open, answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 //! | `encode` | the table in bit slices, and changes to it (feature `server`) |
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,8 @@ pub mod encode;
 pub mod generator;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 pub mod select;
 #[cfg(feature = "server")]
 pub mod server;
@@ -52,8 +55,8 @@ impl<const PROVEN: bool> Scheme for Dpf<PROVEN> {
     #[cfg(feature = "server")]
     type Server = server::Server<PROVEN>;
     const CAPS: Caps<Self> = match PROVEN {
-        true => Caps::NONE.revise().proven(),
-        false => Caps::NONE.revise(),
+        true => Caps::NONE.revise().parts().proven(),
+        false => Caps::NONE.revise().parts(),
     };
 }
 

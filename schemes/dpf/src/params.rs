@@ -178,15 +178,19 @@ impl sotto_core::Params for Params {
                 core_svp: None,
             },
             failure_log2: f64::NEG_INFINITY,
-            details: [
-                ("N", records.to_string()),
-                ("B", record_bytes.to_string()),
-                ("leaf", format!("{LEAF_RECORDS} records")),
-                ("n", self.depth().to_string()),
-            ]
-            .into_iter()
-            .chain((path > 0).then(|| ("path", format!("{path} nodes, kept once for all that share them"))))
-            .collect(),
+            details: sotto_core::facts(|| {
+                [
+                    ("N", records.to_string()),
+                    ("B", record_bytes.to_string()),
+                    ("leaf", format!("{LEAF_RECORDS} records")),
+                    ("n", self.depth().to_string()),
+                ]
+                .into_iter()
+                .chain(
+                    (path > 0).then(|| ("path", format!("{path} nodes, kept once for all that share them"))),
+                )
+                .collect()
+            }),
         }
     }
 }

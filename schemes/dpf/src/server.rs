@@ -3,6 +3,7 @@
 use crate::Dpf;
 use crate::message::{Answer, Query};
 use crate::params::{Layer, Params};
+use crate::part::Stretch;
 use crate::tree::Tree;
 use rayon::prelude::*;
 use sotto_core::{Held, Image, Result, Rows, Section, Sink, Sure};
@@ -18,12 +19,12 @@ const BATCH: usize = 48;
 const MATRICES: usize = 512 << 10;
 
 /// Most leaves that are made in one turn.
-const MOST_LEAVES: usize = 512;
+pub(crate) const MOST_LEAVES: usize = 512;
 
-/// An open table.
+/// An open table, or a part of one.
 pub struct Server<const PROVEN: bool = false> {
-    params: Params,
-    table: Held,
+    pub(crate) stretch: Stretch,
+    pub(crate) table: Held,
 }
 
 impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
@@ -35,7 +36,7 @@ impl<const PROVEN: bool> sotto_core::Server<Dpf<PROVEN>> for Server<PROVEN> {
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
         let table = Held::open(image, Section::Resident, "table", params.table_bytes())?;
-        Ok(Server { params: params.clone(), table })
+        Ok(Server { stretch: Stretch::all(params), table })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -65,15 +66,15 @@ impl<const PROVEN: bool> Server<PROVEN> {
         let table = self.table.bytes();
         let groups = queries.len().div_ceil(GROUP);
         let turn = (MATRICES / (groups * size_of::<Matrices>())).clamp(1, MOST_LEAVES);
-        let turn = 1 << turn.ilog2();
-        let turns = self.params.leaves().div_ceil(turn as u64);
+        let turn = (1 << turn.ilog2()).min(self.stretch.align as usize);
+        let turns = self.stretch.of.leaves().div_ceil(turn as u64);
         // One stretch per thread: more streams at once than that slow the memory down.
         let stretch = turns.div_ceil(rayon::current_num_threads() as u64).max(1);
         let sums: Vec<Vec<u8>> = (0..turns.div_ceil(stretch))
             .into_par_iter()
             .map(|part| {
                 let turns = part * stretch..turns.min((part + 1) * stretch);
-                Pass::new(&self.params, queries).over(table, turns, turn)
+                Pass::new(&self.stretch, queries).over(table, turns, turn)
             })
             .collect();
         let mut sums = sums.into_iter();
@@ -86,8 +87,8 @@ impl<const PROVEN: bool> Server<PROVEN> {
 
     /// One query's answer, out of the sums of all.
     fn answer(&self, mut sums: &[u8], groups: usize, query: usize) -> Answer {
-        let mut record = vec![0; self.params.record_bytes()];
-        for layer in self.params.layers() {
+        let mut record = vec![0; self.stretch.of.record_bytes()];
+        for layer in self.stretch.of.layers() {
             let (of_layer, rest) = sums.split_at(groups * layer.block_bytes());
             let of_group = of_layer.chunks_exact(layer.block_bytes()).nth(query / GROUP);
             let part = record.get_mut(layer.start..layer.start + layer.width);
@@ -101,7 +102,7 @@ impl<const PROVEN: bool> Server<PROVEN> {
 
 /// One thread's part of a pass.
 struct Pass<'a> {
-    params: &'a Params,
+    stretch: &'a Stretch,
     trees: Vec<Tree>,
     matrices: Vec<Matrices>,
     /// Those of all groups, layer by layer.
@@ -109,11 +110,11 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    fn new(params: &'a Params, queries: &[Query]) -> Self {
+    fn new(stretch: &'a Stretch, queries: &[Query]) -> Self {
         let groups = queries.len().div_ceil(GROUP);
-        let blocks: usize = params.layers().iter().map(Layer::block_bytes).sum();
+        let blocks: usize = stretch.of.layers().iter().map(Layer::block_bytes).sum();
         Pass {
-            params,
+            stretch,
             trees: queries.iter().map(Tree::new).collect(),
             matrices: Vec::new(),
             sums: vec![0; groups * blocks],
@@ -125,15 +126,15 @@ impl<'a> Pass<'a> {
         let groups = self.trees.len().div_ceil(GROUP);
         for number in turns {
             let first = number * turn as u64;
-            let leaves = (self.params.leaves() - first).min(turn as u64) as usize;
+            let leaves = (self.stretch.of.leaves() - first).min(turn as u64) as usize;
             self.matrices.resize(leaves * groups, [0; RUN]);
             for (g, trees) in self.trees.chunks_mut(GROUP).enumerate() {
                 let shares: Vec<Share<'_>> =
-                    trees.iter_mut().map(|tree| share(tree, first, leaves)).collect();
+                    trees.iter_mut().map(|tree| share(tree, self.stretch.first + first, leaves)).collect();
                 matrices(&shares, groups, self.matrices.get_mut(g..).sure("each group has matrices"));
             }
             let mut sums = self.sums.as_mut_slice();
-            for layer in self.params.layers() {
+            for layer in self.stretch.of.layers() {
                 if layer.shift > 0 {
                     fold(&mut self.matrices, groups);
                 }

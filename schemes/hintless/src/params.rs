@@ -176,18 +176,20 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("l", literal.record_bytes.to_string()),
-                ("m", literal.records.to_string()),
-                ("n", HINTLESS.n.to_string()),
-                ("N", linpir::N.to_string()),
-                ("plain primes", format!("{PLAIN:?}")),
-                ("rows in a block", literal.block_rows.to_string()),
-                ("blocks", literal.blocks().to_string()),
-                ("bytes of LinPIR", literal.linpir_bytes().to_string()),
-                ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
-                ("H s is read wrong", format!("with at most 2^{products:.0}")),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("l", literal.record_bytes.to_string()),
+                    ("m", literal.records.to_string()),
+                    ("n", HINTLESS.n.to_string()),
+                    ("N", linpir::N.to_string()),
+                    ("plain primes", format!("{PLAIN:?}")),
+                    ("rows in a block", literal.block_rows.to_string()),
+                    ("blocks", literal.blocks().to_string()),
+                    ("bytes of LinPIR", literal.linpir_bytes().to_string()),
+                    ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+                    ("H s is read wrong", format!("with at most 2^{products:.0}")),
+                ]
+            }),
         }
     }
 }

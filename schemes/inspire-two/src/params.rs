@@ -187,18 +187,20 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("columns", literal.columns().to_string()),
-                ("blocks", literal.blocks.to_string()),
-                ("d", N.to_string()),
-                ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
-                ("sigma", SIGMA.to_string()),
-                ("packed ciphertexts", literal.parts().len().to_string()),
-                ("bytes of weights", (masks - weights).to_string()),
-                ("bytes of masks", (packing - masks).to_string()),
-                ("bytes of the masks' weights", (end - packing).to_string()),
-                ("failure of the layers", format!("2^{:.0}, 2^{:.0}", failures[0], failures[1])),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("columns", literal.columns().to_string()),
+                    ("blocks", literal.blocks.to_string()),
+                    ("d", N.to_string()),
+                    ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+                    ("sigma", SIGMA.to_string()),
+                    ("packed ciphertexts", literal.parts().len().to_string()),
+                    ("bytes of weights", (masks - weights).to_string()),
+                    ("bytes of masks", (packing - masks).to_string()),
+                    ("bytes of the masks' weights", (end - packing).to_string()),
+                    ("failure of the layers", format!("2^{:.0}, 2^{:.0}", failures[0], failures[1])),
+                ]
+            }),
         }
     }
 }

@@ -225,19 +225,21 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("t", literal.places.to_string()),
-                ("m", literal.columns().to_string()),
-                ("d", N.to_string()),
-                ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
-                ("p", PLAIN.modulus().to_string()),
-                ("sigma", SIGMA.to_string()),
-                ("groups of a record", literal.groups().to_string()),
-                ("byte planes", self.planes().to_string()),
-                ("bytes of weights", literal.weight_bytes().to_string()),
-                ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
-                ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("t", literal.places.to_string()),
+                    ("m", literal.columns().to_string()),
+                    ("d", N.to_string()),
+                    ("log2 q", format!("{:.3}", (lattice::Q as f64).log2())),
+                    ("p", PLAIN.modulus().to_string()),
+                    ("sigma", SIGMA.to_string()),
+                    ("groups of a record", literal.groups().to_string()),
+                    ("byte planes", self.planes().to_string()),
+                    ("bytes of weights", literal.weight_bytes().to_string()),
+                    ("errors", format!("2^{:.1} of a margin of 2^{:.1}", errors.log2() / 2.0, margin.log2())),
+                    ("roundings", format!("2^{:.1}", roundings.log2() / 2.0)),
+                ]
+            }),
         }
     }
 }

@@ -177,15 +177,17 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("ring", format!("{SET}: N = {N}, t = {}, log2 q = {:.1}", ring::T, ring::log2_q())),
-                ("grid: columns, blocks", format!("{} x {}", grid.columns, grid.blocks)),
-                ("grid: baby and giant steps", format!("{} x {}", grid.babies, grid.giants())),
-                ("noise: of a selector", deviation(variances.selector)),
-                ("noise: of a block's product", deviation(variances.product)),
-                ("noise: folded", deviation(variances.folded)),
-                ("noise: packed", deviation(variances.packed)),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("ring", format!("{SET}: N = {N}, t = {}, log2 q = {:.1}", ring::T, ring::log2_q())),
+                    ("grid: columns, blocks", format!("{} x {}", grid.columns, grid.blocks)),
+                    ("grid: baby and giant steps", format!("{} x {}", grid.babies, grid.giants())),
+                    ("noise: of a selector", deviation(variances.selector)),
+                    ("noise: of a block's product", deviation(variances.product)),
+                    ("noise: folded", deviation(variances.folded)),
+                    ("noise: packed", deviation(variances.packed)),
+                ]
+            }),
         }
     }
 }

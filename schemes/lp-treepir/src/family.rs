@@ -66,10 +66,10 @@ model: "128-bit seeds of trees, each under an AES-128 key of its own as an ideal
 servers do not \
                     collude"
                 .into(),
-            details: vec![
+            details: sotto_core::facts(|| vec![
                 ("c", params.numbers().to_string()),
                 ("w", (1u32 << params.ratio_bits()).to_string()),
-            ],
+            ]),
         }
     }
 

@@ -54,7 +54,7 @@ impl Literal for ParamsLiteral {
             growth: queries * (row_bytes + 5),
             // An offset of each partition and a replacement entry for each query.
             model: security_model(queries as f64 * (c + 1) as f64),
-            details: vec![("m", backups.to_string()), ("Q", queries.to_string())],
+            details: sotto_core::facts(|| vec![("m", backups.to_string()), ("Q", queries.to_string())]),
         }
     }
 

@@ -71,7 +71,7 @@ impl Literal for ParamsLiteral {
             growth: 0,
             // c (1 + 1/16 + 1/4) blocks for each of P.
             model: security_model(pairs as f64 * c as f64 * 1.3125),
-            details: vec![("P", pairs.to_string())],
+            details: sotto_core::facts(|| vec![("P", pairs.to_string())]),
         }
     }
 

@@ -15,6 +15,7 @@
 //! | [`delta`] | the bytes that move a hint to the next epoch |
 //! | [`update`] | applying them |
 //! | `server` | encode, open, answer (feature `server`) |
+//! | `part` | tables in parts (feature `server`) |
 //! | `revise` | changed bytes, in matrix and hint (feature `server`) |
 //! | [`verified`] | `verisimplepir/1`: answers that are verified against the very table |
 #![forbid(unsafe_code)]
@@ -24,6 +25,8 @@ pub mod client;
 pub mod delta;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 #[cfg(feature = "server")]
 pub mod revise;
 pub mod select;
@@ -51,7 +54,7 @@ impl Scheme for SimplePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.patch().revise().sum();
+    const CAPS: Caps<Self> = Caps::NONE.patch().revise().sum().parts();
 }
 
 /// What the registry knows of this scheme.

@@ -34,11 +34,11 @@ words!(Query, "query", m, query_bits);
 words!(Answer, "answer", l, answer_bits);
 
 /// At most 2^20 words of 32 bits, so this fits any address space.
-fn bytes(words: usize, bits: u8) -> usize {
+pub(crate) fn bytes(words: usize, bits: u8) -> usize {
     packed_bytes(words as u64, bits) as usize
 }
 
-fn pack(words: &[u32], bits: u32, out: &mut Vec<u8>) {
+pub(crate) fn pack(words: &[u32], bits: u32, out: &mut Vec<u8>) {
     let (mut held, mut count) = (0u64, 0);
     for &word in words {
         held |= u64::from(word) << count;
@@ -55,7 +55,7 @@ fn pack(words: &[u32], bits: u32, out: &mut Vec<u8>) {
 }
 
 /// The reverse; `bytes` has just the length that `words` words need.
-fn unpack(what: &'static str, bytes: &[u8], words: usize, bits: u32) -> Result<Vec<u32>> {
+pub(crate) fn unpack(what: &'static str, bytes: &[u8], words: usize, bits: u32) -> Result<Vec<u32>> {
     let mask = u64::MAX >> (64 - bits);
     let mut out = Vec::with_capacity(words);
     let (mut held, mut count) = (0u64, 0);

@@ -189,19 +189,21 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("l", record_bytes.to_string()),
-                ("m", records.to_string()),
-                ("n", self.n().to_string()),
-                ("log2 Q", format!("{log2_q:.6}")),
-                ("sigma", sigma.to_string()),
-                ("query bits", query_bits.to_string()),
-                ("answer bits", answer_bits.to_string()),
-                ("byte planes", self.planes().to_string()),
-                ("hint bytes", self.hint_bytes().to_string()),
-                ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
-                ("if made against A", format!("a lookup fails with at most 2^{against:.0}")),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("l", record_bytes.to_string()),
+                    ("m", records.to_string()),
+                    ("n", self.n().to_string()),
+                    ("log2 Q", format!("{log2_q:.6}")),
+                    ("sigma", sigma.to_string()),
+                    ("query bits", query_bits.to_string()),
+                    ("answer bits", answer_bits.to_string()),
+                    ("byte planes", self.planes().to_string()),
+                    ("hint bytes", self.hint_bytes().to_string()),
+                    ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+                    ("if made against A", format!("a lookup fails with at most 2^{against:.0}")),
+                ]
+            }),
         }
     }
 }

@@ -13,10 +13,10 @@ use std::sync::Arc;
 /// Where a client's hint lies in an image.
 pub(crate) const HINT: Section = Section::Public(Artifact::Hint);
 
-/// An open table.
+/// An open table, or a part of one.
 pub struct Server {
-    params: Params,
-    matrix: Matrix,
+    pub(crate) params: Params,
+    pub(crate) matrix: Matrix,
 }
 
 impl sotto_core::Server<SimplePir> for Server {
@@ -65,7 +65,7 @@ impl Server {
             .collect();
         let mut y = self.matrix.times(&planes, 1, scan_u32);
         for words in &mut y {
-            words.truncate(self.params.l());
+            words.truncate(self.matrix.layout().rows());
             round(words, self.params.query_bits(), self.params.answer_bits());
         }
         y.into_iter().map(Answer).collect()

@@ -13,12 +13,15 @@
 //! | [`check`] | C, Z, and the comparison |
 //! | [`pass`] | hint and Z, of one pass over the streamed table |
 //! | [`client`] | prepare, query, verify, recover |
+//! | `part` | tables in parts (feature `server`) |
 //! | `server` | encode, open, answer, revise (feature `server`) |
 
 pub mod check;
 pub mod client;
 pub mod message;
 pub mod params;
+#[cfg(feature = "server")]
+mod part;
 pub mod pass;
 pub mod select;
 #[cfg(feature = "server")]
@@ -41,7 +44,7 @@ impl Scheme for VeriSimplePir {
     type Client = client::Client;
     #[cfg(feature = "server")]
     type Server = server::Server;
-    const CAPS: Caps<Self> = Caps::NONE.revise();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts();
 }
 
 /// What the registry knows of this scheme.

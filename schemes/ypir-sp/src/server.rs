@@ -14,11 +14,11 @@ use std::sync::Arc;
 /// Queries in one pass: their words are of five or six planes, and twenty planes keep the multipliers busy.
 const BATCH: usize = 4;
 
-/// An open table.
+/// An open table, or some groups of one.
 pub struct Server {
-    params: Params,
-    matrix: Matrix,
-    packed: Packed,
+    pub(crate) params: Params,
+    pub(crate) matrix: Matrix,
+    pub(crate) packed: Packed,
 }
 
 /// A query as both passes take it.

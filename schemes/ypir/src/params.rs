@@ -205,26 +205,28 @@ impl sotto_core::Params for Params {
             costs: costs(literal),
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("l", cut.rows().to_string()),
-                ("m", cut.columns().to_string()),
-                (
-                    "first pass",
-                    format!("n = {}, log2 Q = {:.3}, sigma {}", ring::N, ring::LOG2_Q, ring::SIGMA),
-                ),
-                (
-                    "second pass",
-                    format!("d = {N}, log2 q = {Q_BITS}, p = 2^{P_LOG2}, sigma {}", lattice::SIGMA),
-                ),
-                ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
-                ("packed ciphertexts", literal.groups().to_string()),
-                ("bytes of weights", literal.weight_bytes().to_string()),
-                ("noise of the first pass", noise(variances_and_margin(&literal.words()))),
-                (
-                    "noise of packed numbers",
-                    noise(bound::variances_and_margin(literal.blocks, Plain::BYTES, 1, literal.bits())),
-                ),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("l", cut.rows().to_string()),
+                    ("m", cut.columns().to_string()),
+                    (
+                        "first pass",
+                        format!("n = {}, log2 Q = {:.3}, sigma {}", ring::N, ring::LOG2_Q, ring::SIGMA),
+                    ),
+                    (
+                        "second pass",
+                        format!("d = {N}, log2 q = {Q_BITS}, p = 2^{P_LOG2}, sigma {}", lattice::SIGMA),
+                    ),
+                    ("second matrix", format!("{} x {}", cut.second_rows(), cut.blocks)),
+                    ("packed ciphertexts", literal.groups().to_string()),
+                    ("bytes of weights", literal.weight_bytes().to_string()),
+                    ("noise of the first pass", noise(variances_and_margin(&literal.words()))),
+                    (
+                        "noise of packed numbers",
+                        noise(bound::variances_and_margin(literal.blocks, Plain::BYTES, 1, literal.bits())),
+                    ),
+                ]
+            }),
         }
     }
 }

@@ -35,7 +35,7 @@ const TABLE: &[Line] = &[
 
 /// Crates that may look at all floors, and that nothing on a floor may be built from.
 const OFF_THE_FLOORS: &[&str] =
-    &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors"];
+    &["sotto-testkit", "sotto-fuzz", "floors", "constant-time", "first-lookup", "vectors", "bindgen"];
 
 /// Crates that may opt out of the ban on unsafe code, and the only room of theirs that may do so.
 const UNSAFE: &[(&str, &str)] =

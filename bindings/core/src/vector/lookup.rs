@@ -5,12 +5,12 @@
 )]
 
 use super::VectorError;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_catalog::Hex32;
 use sotto_client::session::{Action, Config, Opening};
 use sotto_client::transport::{Request, Response};
 use sotto_core::CryptoRng;
+use sotto_prg::ChaCha20Rng;
 
 /// The generator of a vector's client.
 pub fn generator(seed: &Hex32) -> ChaCha20Rng {

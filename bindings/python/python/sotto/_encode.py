@@ -82,7 +82,9 @@ def encode(
     `header`: whether the first line of a CSV file names its columns; it does if one is asked for by name.
     `encoding`: how values of a file are written: text, hex, base64, u8, u16, u32, u64, raw.
     `row_bytes`: the longest value there may be; `room`: how many more rows or keys updates may add.
-    `batch`: makes a stack of several tables, one round of which brings up to so many rows, or the values of so many keys (up to 256).
+    `batch`: makes a stack of several tables, one round of which brings up to so many rows, or the values of so many keys (up to
+    4096, or 2048 if each lies in two rows). A large one wants a scheme that has all buckets in one table: vbpir, pirana, fastpir,
+    sealpir.
     `scheme`, `goal`, `set`, `lookups` (of one client, for each epoch): see `sotto encode --help`.
     `verified`: whether rows prove themselves; `None` if that adds at most a tenth.
     `again`: makes the next epoch of the table that is there.

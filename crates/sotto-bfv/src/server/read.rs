@@ -37,16 +37,26 @@ impl<F: Family> Records<F> {
         Records { table }
     }
 
-    /// Some records that follow each other in one bucket and one group.
-    fn run(&self, first: u64, out: &mut [u8]) -> Result<()> {
+    /// Runs of records, all of one group.
+    fn of_group(&self, runs: &mut [Run<'_>]) -> Result<()> {
         let params = self.table.params();
-        let (group, bucket, position) = Group::of(&params.layout, first);
+        let Some(group) = runs.first().map(|run| run.group) else { return Ok(()) };
         let numbers = read(params, &self.table.shape, group, |offset, out| self.table.at(offset, out))?;
-        for (i, record) in out.chunks_exact_mut(self.record_bytes()).enumerate() {
-            record.copy_from_slice(&group.get(params, (bucket, position + i), &numbers));
+        for Run { bucket, position, out, .. } in runs {
+            for (i, record) in out.chunks_exact_mut(self.record_bytes()).enumerate() {
+                record.copy_from_slice(&group.get(params, (*bucket, *position + i), &numbers));
+            }
         }
         Ok(())
     }
+}
+
+/// Records that follow each other in one bucket and one group, and where they are wanted.
+struct Run<'a> {
+    group: Group,
+    bucket: usize,
+    position: usize,
+    out: &'a mut [u8],
 }
 
 impl<F: Family> Rows for Records<F> {
@@ -67,16 +77,20 @@ impl<F: Family> Rows for Records<F> {
         if end > len {
             return Err(Misuse::IndexPastEnd { index: end, len }.into());
         }
-        // Records of one group are read together; the first may be entered in its midst, and a bucket ends in one.
+        // The first group may be entered in its midst, and a bucket ends in one.
         let mut runs = Vec::new();
         while first < end {
             let place = first % layout.records;
             let in_group = layout.positions as u64 - place % layout.positions as u64;
             let run = in_group.min(layout.records - place).min(end - first);
             let (head, rest) = out.split_at_mut(run as usize * width);
-            runs.push((first, head));
+            let (group, bucket, position) = Group::of(layout, first);
+            runs.push(Run { group, bucket, position, out: head });
             (first, out) = (first + run, rest);
         }
-        runs.into_par_iter().try_for_each(|(first, out)| self.run(first, out))
+        // Those of one group are read together, as a plaintext has records of many buckets: the more at once, the better.
+        runs.sort_by_key(|run| run.group);
+        let groups: Vec<_> = runs.chunk_by_mut(|a, b| a.group == b.group).collect();
+        groups.into_par_iter().try_for_each(|runs| self.of_group(runs))
     }
 }

@@ -94,6 +94,43 @@ fn buckets_of_one_table_by_one_query() {
     }
 }
 
+/// Hundreds of rows and keys by one query of one table.
+#[test]
+fn large_rounds() {
+    let folder = Folder::new();
+    let lines: String = (0..2000).map(|i| format!("host{i}.example,value {i}\n")).collect();
+    let source = folder.write("hosts.csv", lines);
+    let by_row = ["--value", "2", "--row-bytes", "12", "--batch", "400", "--scheme", "vbpir"];
+    let encoded = encode(&folder, &source, &by_row);
+    let code = &encoded["code"];
+    assert_eq!((&encoded["tables"], &encoded["batch"], &code["spare"]), (&1.into(), &400.into(), &0.into()));
+    assert!(encoded["lookups"].as_u64().unwrap() < 600 && encoded["failure_log2"].as_f64().unwrap() < -40.0);
+    let server = Served::start(&[&folder.text("many")]);
+    let expected = (1000..1400).map(|i| Value::from(format!("value {i}")));
+    assert!(values(&asked(&server, &["--row", "1000..1400"])).into_iter().eq(expected));
+    get(&server, &["--row", "0..401"]).fails(2, &["401 at once", "400 in a round"]);
+    drop(server);
+
+    let keyed = folder.text("keyed");
+    let args = ["encode", &source, "--key", "1", "--form", "domain", "--value", "2", "--probes", "2"];
+    let more = ["--batch", "300", "--scheme", "pirana", "--out", &keyed, "--json"];
+    let encoded = sotto(&[&args[..], &more].concat()).json();
+    assert_eq!((&encoded["tables"], &encoded["code"]["batch"]), (&1.into(), &600.into()));
+    let server = Served::start(&[&keyed]);
+    let list: String = (1800..2100).map(|i| format!("host{i}.example\n")).collect();
+    let list = folder.write("keys.txt", list);
+    let args = ["get", "--server", &server.url, "--table", "keyed", "--no-cache", "--json", "--keys", &list];
+    let expected = (1800..2100).map(|i| if i < 2000 { format!("value {i}").into() } else { Value::Null });
+    assert!(values(&sotto(&args).json()).into_iter().eq(expected));
+
+    // A table for each bucket would be more than a stack has.
+    let out = folder.text("new");
+    let args = ["encode", &source, "--value", "2", "--batch", "1500", "--out", &out];
+    sotto(&args).fails(4, &["a stack has 1024", "several buckets"]);
+    sotto(&[&args[..4], &["--batch", "4097", "--out", &out]].concat()).fails(2, &["4096"]);
+    assert!(!folder.at("new").exists());
+}
+
 #[test]
 fn keys_in_one_round() {
     let folder = Folder::new();
@@ -116,6 +153,11 @@ fn keys_in_one_round() {
     get(&server, &["--row", "1"]).fails(7, &["ask by key"]);
     get(&server, &["--key", "no host"]).fails(7, &["domain"]);
     get(&server, &["--keys", &folder.text("nothing")]).fails(7, &["nothing"]);
+    let more =
+        ["--key", "1", "--form", "domain", "--value", "2", "--probes", "3", "--slots", "4", "--batch", "6"];
+    let out = folder.text("many");
+    sotto(&[&["encode", &source, "--out", &out], &more[..]].concat())
+        .fails(2, &["2 rows each, and not in 3"]);
 }
 
 #[test]

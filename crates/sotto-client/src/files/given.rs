@@ -4,9 +4,9 @@
 //! whom is settled by whoever gives them.
 
 use super::Identity;
+#[cfg(feature = "state")]
 use redb::StorageBackend;
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,7 @@ pub trait Given {
 thread_local! {
     static GIVEN: OnceCell<Box<dyn Given>> = const { OnceCell::new() };
     /// Names that are locked. All who could want one are in this thread.
-    static LOCKED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    static LOCKED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Gives the client its files, once. Without them every file is an error of kind [`ErrorKind::Unsupported`]. Gives whether these
@@ -111,6 +111,7 @@ impl Seek for File {
 }
 
 /// What a database asks of a file.
+#[cfg(feature = "state")]
 impl StorageBackend for File {
     fn len(&self) -> io::Result<u64> {
         length(self)
@@ -157,6 +158,7 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
 }
 
 /// An open file, for a database.
+#[cfg(feature = "state")]
 pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
     Ok(Box::new(file))
 }
@@ -234,7 +236,14 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<LockFile> {
 
 /// Takes a lock. Gives whether it could.
 pub(crate) fn try_lock(lock: &LockFile) -> io::Result<bool> {
-    let free = LOCKED.with(|locked| locked.borrow_mut().insert(lock.name.clone()));
+    let free = LOCKED.with(|locked| {
+        let mut locked = locked.borrow_mut();
+        let free = !locked.contains(&lock.name);
+        if free {
+            locked.push(lock.name.clone());
+        }
+        free
+    });
     lock.held.store(free, Ordering::Relaxed);
     Ok(free)
 }
@@ -242,7 +251,7 @@ pub(crate) fn try_lock(lock: &LockFile) -> io::Result<bool> {
 impl Drop for LockFile {
     fn drop(&mut self) {
         if *self.held.get_mut() {
-            LOCKED.with(|locked| locked.borrow_mut().remove(&self.name));
+            LOCKED.with(|locked| locked.borrow_mut().retain(|name| *name != self.name));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The system's files.
 
 use super::Identity;
-use redb::StorageBackend;
-use redb::backends::FileBackend;
+#[cfg(feature = "state")]
+use redb::{StorageBackend, backends::FileBackend};
 use std::fs::{self, DirBuilder, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ pub(crate) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
 }
 
 /// An open file, for a database.
+#[cfg(feature = "state")]
 pub(crate) fn backend(file: File) -> io::Result<Box<dyn StorageBackend>> {
     Ok(Box::new(FileBackend::new(file).map_err(io::Error::other)?))
 }

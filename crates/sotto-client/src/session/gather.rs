@@ -100,7 +100,7 @@ impl<T: Taker> Gathering<T> {
         }
         let mut deltas: Vec<_> =
             entries.iter().filter(|entry| entry.artifact == T::PATCHED.1).cloned().collect();
-        deltas.sort_by_key(|delta| delta.bytes);
+        smallest_first(&mut deltas);
         let (step, deltas) = (Step::Done, deltas.into());
         let kept = taker.checkpoint().map_or(0, AnyCheckpoint::kept);
         let mut gathering =
@@ -290,4 +290,9 @@ pub(super) fn fetch(entry: &ArtifactEntry, range: Range<u64>) -> Fetch {
     let path = routes::artifact(&entry.digest.to_string());
     let request = Request::get_range(path, range.clone());
     Fetch { artifact: entry.artifact, digest: entry.digest, bytes: entry.bytes, range, request }
+}
+
+/// Once for all that is gathered.
+fn smallest_first(deltas: &mut [ArtifactEntry]) {
+    deltas.sort_by_key(|delta| delta.bytes);
 }

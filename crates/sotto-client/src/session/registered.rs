@@ -7,10 +7,10 @@
 use super::Session;
 use super::accord::Agreed;
 use crate::Result;
-use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use sotto_catalog::Hex32;
 use sotto_core::{AnyClient, AnyPrepare, CryptoRng, ParamsDigest};
+use sotto_prg::ChaCha20Rng;
 use sotto_wire::SessionId;
 use std::fmt;
 use zeroize::Zeroizing;

@@ -8,8 +8,13 @@
 //! | module | what lives there |
 //! |---|---|
 //! | `check` | one catalog: its proof, the cosignatures, the log before |
+//! | `absent` | a build that cannot check (feature `witness`) |
 //! | `logs` | what was seen of logs: shared by all openings of one table |
 
+#[cfg(feature = "witness")]
+mod check;
+#[cfg(not(feature = "witness"))]
+#[path = "witness/absent.rs"]
 mod check;
 mod logs;
 
@@ -24,6 +29,7 @@ use std::time::Duration;
 pub const USUAL_AGE: Duration = Duration::from_secs(24 * 3600);
 
 /// How far a witness's clock may be ahead of ours.
+#[cfg(feature = "witness")]
 pub(crate) const AHEAD: Duration = Duration::from_secs(5 * 60);
 
 /// Whose word is wanted about a publisher's log.
@@ -119,6 +125,9 @@ pub enum WitnessError {
     /// Whoever opens the table says no time, and cosignatures have one.
     #[error("the age of cosignatures cannot be told without a clock")]
     NoClock,
+    /// The build has no witnesses (feature `witness`).
+    #[error("this build cannot ask witnesses")]
+    NotBuilt,
 }
 
 impl WitnessError {
@@ -134,6 +143,7 @@ impl WitnessError {
             WitnessError::Kept { .. } => "log-memory",
             WitnessError::Count { .. } => "number-of-witnesses",
             WitnessError::NoClock => "no-clock",
+            WitnessError::NotBuilt => "witness-not-built",
         }
     }
 
@@ -162,6 +172,7 @@ impl WitnessError {
             WitnessError::Kept { .. } => "move the file away; what was seen of the log is then forgotten",
             WitnessError::Count { .. } => "name more witnesses, or ask for fewer",
             WitnessError::NoClock => "say what time it is when the table is opened",
+            WitnessError::NotBuilt => "build sotto-client with its feature `witness`",
         }
     }
 }

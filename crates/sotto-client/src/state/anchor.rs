@@ -5,7 +5,7 @@
 
 use super::disk::Disk;
 use super::seal::{seal, unseal};
-use redb::StorageBackend;
+use crate::files::StorageBackend;
 use std::io;
 
 /// Bytes from one slot to the other: no device tears more than a page in one write.

@@ -4,8 +4,7 @@ use super::StateError;
 use super::home::Home;
 use crate::cache::CacheError;
 use crate::cache::lock::Lock;
-use crate::files;
-use redb::StorageBackend;
+use crate::files::{self, StorageBackend};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 

@@ -54,6 +54,9 @@ pub enum StateError {
     /// A write failed before, so what is in memory and what is on disk may differ.
     #[error("the state could not be written, and nothing more is asked with it")]
     Broken,
+    /// The database of states was left out of this build (feature `state`).
+    #[error("this build keeps no state on disk")]
+    NotBuilt,
     /// There is nowhere to put what tells an old copy from the newest.
     #[error("no folder for the anchor: neither XDG_STATE_HOME nor HOME is set")]
     NoAnchor,
@@ -75,6 +78,7 @@ impl StateError {
             StateError::Other { .. } => "state-of-another",
             StateError::Unusable { .. } => "state-unusable",
             StateError::Broken => "state-broken",
+            StateError::NotBuilt => "state-not-built",
             StateError::NoAnchor => "no-anchor",
         }
     }
@@ -94,6 +98,9 @@ impl StateError {
                 "delete the folder; the rows are then streamed once more, and the budget is new"
             }
             StateError::Broken => "mend the disk and open the table again",
+            StateError::NotBuilt => {
+                "build sotto-client with its feature `state`, or let the state be in memory alone"
+            }
             StateError::NoAnchor => "say where to keep the anchor",
         }
     }

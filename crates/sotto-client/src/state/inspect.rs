@@ -2,9 +2,9 @@
 
 use super::StateError;
 use super::about::About;
+use super::change::FILE;
 use super::disk::Folder;
 use super::location::Location;
-use super::store::FILE;
 use crate::Result;
 use crate::cache::lock::Lock;
 use crate::files;

@@ -17,9 +17,10 @@ mod whole;
 
 use super::about::{About, At, FORMAT, Marks, Snapshot, Wanted};
 use super::anchor::Anchor;
+use super::change::{Change, FILE};
 use super::checkpoint::Lent;
 use super::location::{Found, How, Loaded, Location};
-use super::store::{Change, FILE, Store};
+use super::store::Store;
 use super::{Lost, StateError};
 use crate::Result;
 use crate::session::record::{Entry, Record};

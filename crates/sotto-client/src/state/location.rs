@@ -2,10 +2,11 @@
 
 use super::about::{About, Marks, Snapshot, Wanted};
 use super::anchor::Anchor;
+use super::change::{Broken, FILE};
 use super::checkpoint::{self, Binding};
 use super::disk::Disk;
 use super::snapshot::{self, HINTS};
-use super::store::{Broken, FILE, Store};
+use super::store::Store;
 use super::{Lost, StateError};
 use crate::Result;
 use crate::session::record::Record;
@@ -47,12 +48,6 @@ pub(crate) struct Loaded {
 }
 
 impl Location {
-    /// Opens the database, and makes it if there is none.
-    pub(crate) fn store(&self) -> Result<Store, StateError> {
-        let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
-        Store::open(file).map_err(|error| self.broken(error))
-    }
-
     /// What a failure of the disk is called.
     pub(crate) fn at(&self, error: io::Error) -> StateError {
         StateError::at(&self.disk.path(), error)

@@ -2,7 +2,10 @@
 //!
 //! Everything changes in one kind of transaction, so that nobody has to wonder what belongs together.
 
-use super::about::{About, Marks};
+use super::StateError;
+use super::about::Marks;
+use super::change::{Broken, Change, FILE};
+use super::location::Location;
 use super::quiet::quietly;
 use super::seal::{seal, unseal};
 use redb::{
@@ -12,23 +15,12 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zeroize::Zeroizing;
 
-/// Its name in the state's folder.
-pub(crate) const FILE: &str = "state.redb";
 /// Pages kept in memory.
 const CACHE_BYTES: usize = 4 << 20;
 
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
 const JOURNAL: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("journal");
 const ASKS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("asks");
-
-/// An operation on the database failed.
-#[derive(Debug)]
-pub(crate) enum Broken {
-    /// The disk did.
-    Disk(io::Error),
-    /// It is no database, or a damaged one, or not one of ours.
-    Damaged(String),
-}
 
 impl From<redb::Error> for Broken {
     fn from(error: redb::Error) -> Self {
@@ -66,20 +58,6 @@ impl StorageBackend for Boxed {
     fn close(&self) -> io::Result<()> {
         self.0.close()
     }
-}
-
-/// What one transaction changes.
-#[derive(Default)]
-pub(crate) struct Change<'a> {
-    pub(crate) about: Option<&'a About>,
-    pub(crate) marks: Marks,
-    /// Drops the journal: a snapshot has it all.
-    pub(crate) forget_journal: bool,
-    /// Drops all asks: their client is no more.
-    pub(crate) forget_asks: bool,
-    pub(crate) append: Option<(u64, &'a [u8])>,
-    pub(crate) record: Option<(u64, &'a [u8])>,
-    pub(crate) settle: Option<u64>,
 }
 
 /// The database, open.
@@ -207,6 +185,14 @@ impl Store {
             }
             Ok(write.commit()?)
         })
+    }
+}
+
+impl Location {
+    /// Opens the database, and makes it if there is none.
+    pub(crate) fn store(&self) -> Result<Store, StateError> {
+        let file = self.disk.open(FILE).map_err(|error| self.at(error))?;
+        Store::open(file).map_err(|error| self.broken(error))
     }
 }
 

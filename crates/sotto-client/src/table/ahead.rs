@@ -29,6 +29,7 @@ use crate::Result;
 use crate::session::Opening;
 use crate::state::checkpoint::Ahead;
 use crate::state::keeper::Keeper;
+use crate::together::THREADS;
 use crate::transport::{Transport, TransportError};
 use modest::modestly;
 use pace::{Clock, Pace, Paced, Signal, System};
@@ -91,7 +92,7 @@ impl Table {
     /// # Errors
     /// [`ClientError::State`](crate::ClientError::State) if the client was ready, and cannot be made the one.
     pub fn pause(&mut self, patience: Duration) -> Result<bool> {
-        let Some(pass) = self.pass.take() else { return Ok(true) };
+        let Some(pass) = self.passing() else { return Ok(true) };
         pass.signal.stop();
         match pass.outcome.recv_timeout(patience) {
             Ok(Outcome::Ready(prepared)) => {
@@ -106,7 +107,7 @@ impl Table {
 
     /// Makes the next client the one, if it is ready.
     pub(crate) fn take_up(&mut self) -> Result<()> {
-        let Some(pass) = self.pass.take() else { return Ok(()) };
+        let Some(pass) = self.passing() else { return Ok(()) };
         match pass.outcome.try_recv() {
             Ok(Outcome::Ready(prepared)) => self.hand_over(pass, *prepared).map(drop),
             Ok(Outcome::Stopped | Outcome::Failed(_)) | Err(TryRecvError::Disconnected) => Ok(()),
@@ -128,15 +129,20 @@ impl Table {
         }
     }
 
+    /// What is under way, if something is. Without threads nothing ever is, as a compiler may know.
+    fn passing(&mut self) -> Option<Pass> {
+        if THREADS { self.pass.take() } else { None }
+    }
+
     /// Waits for the next client, and makes it the one; in a hurry, at any rate. `false` if it cannot be prepared by a
     /// thread.
     pub(super) fn wait_for_next(&mut self, hurry: bool) -> Result<bool> {
         loop {
-            self.pass = match self.pass.take() {
+            self.pass = match self.passing() {
                 None => self.begin(From::Disk, None)?,
                 pass => pass,
             };
-            let Some(pass) = self.pass.take() else { return Ok(false) };
+            let Some(pass) = self.passing() else { return Ok(false) };
             pass.signal.wait_for();
             if hurry {
                 pass.signal.hurry();
@@ -161,7 +167,10 @@ impl Table {
         let streams = self.session.catalog().artifacts.iter().any(|entry| entry.artifact == Artifact::Rows);
         let entry = self.session.scheme().state.as_ref().filter(|_| streams);
         // Where a server makes hints, they do not end.
-        if self.session.scheme().upkeep.is_some() || entry.is_none() && self.session.keys().is_none() {
+        if !THREADS
+            || self.session.scheme().upkeep.is_some()
+            || entry.is_none() && self.session.keys().is_none()
+        {
             return Ok(None);
         }
         let Some(transports) = &mut self.plan.transports else { return Ok(None) };
@@ -173,7 +182,7 @@ impl Table {
         let mut transports = transports()?.into_iter().map(paced);
         let none = || Error::from(Misuse::Rule("a table has as many servers as its scheme asks"));
         let servers = Servers::new(transports.next().ok_or_else(none)?, transports.collect());
-        let ahead = ahead.or_else(|| self.line.ledger.keeper.as_mut().map(Keeper::lend));
+        let ahead = ahead.or_else(|| self.line.ledger.keeper().map(Keeper::lend));
         let literal = self.session.catalog().params.to_string().into_bytes();
         let work = Work {
             config: self.config.clone(),
@@ -209,7 +218,7 @@ impl Table {
         sum.requests += traffic.requests;
         sum.up += traffic.up;
         sum.down += traffic.down;
-        if let Some(keeper) = &mut self.line.ledger.keeper {
+        if let Some(keeper) = self.line.ledger.keeper() {
             // What the state was when the preparation began may have been thrown away.
             let (Some(snapshot), true) = (snapshot, keeper.has_lent(pass.ahead.as_ref())) else {
                 return Ok(false);
@@ -236,7 +245,7 @@ impl Table {
     /// An opening for the next client, from what there is of it on disk.
     pub(super) fn opening_ahead(&mut self) -> Result<Opening> {
         let how = self.session.scheme().state.as_ref();
-        let (Some(keeper), Some(entry)) = (&mut self.line.ledger.keeper, how) else {
+        let (Some(keeper), Some(entry)) = (self.line.ledger.keeper(), how) else {
             return Ok(Opening::new(self.config.clone()));
         };
         let literal = self.session.catalog().params.to_string();

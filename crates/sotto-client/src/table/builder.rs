@@ -306,7 +306,7 @@ impl Builder {
         let patience = Patience { limit: self.patience, events: self.events.clone() };
         let folders = |dir| locations::folders(dir, self.anchor_dir, patience.clone());
         let locations = self.locations.or_else(|| self.state_dir.map(folders));
-        let ledger = Ledger { locations, keeper: None, config: None, check: self.check, events: self.events };
+        let ledger = Ledger { locations, held: None, config: None, check: self.check, events: self.events };
         let mut plan = self.plan;
         plan.transports = plan.transports.or_else(|| self.to.again(plan.rate, &patience));
         let servers = self.to.servers(&patience)?;

@@ -9,6 +9,7 @@ use crate::transport::{Request, Response};
 use crate::{ClientError, Result};
 use sotto_catalog::{CatalogError, Hex32, SignedCatalog};
 use sotto_core::Artifact;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use web_time::Instant;
 
@@ -289,13 +290,17 @@ impl Line {
         if before.as_ref().is_some_and(newer) {
             return Ok(());
         }
-        let whole = catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none());
+        // One by one: collecting would sort them, and sorts are large where programs are loaded.
+        let mut artifacts = BTreeMap::new();
+        for entry in catalog.artifacts.iter().filter(|entry| entry.from_epoch.is_none()) {
+            artifacts.insert(entry.artifact.name().to_owned(), entry.digest.to_string());
+        }
         cache.remember(&Known {
             origin: self.servers.origin(),
             table: catalog.table.to_string(),
             public_key: found.to_string(),
             epoch: catalog.epoch,
-            artifacts: whole.map(|e| (e.artifact.name().to_owned(), e.digest.to_string())).collect(),
+            artifacts,
             catalog: Some(catalog.digest()?),
         })?;
         if let Some(signed) = opening.signed() {

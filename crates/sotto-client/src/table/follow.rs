@@ -5,7 +5,6 @@ use crate::session::way::Way;
 use crate::session::{Action, Basis, Opening, Session};
 use crate::state::Lost;
 use crate::state::about::At;
-use crate::state::keeper::Keeper;
 use crate::{ClientError, Result};
 use sotto_core::{Error, Misuse};
 
@@ -15,7 +14,7 @@ impl Line {
     /// # Errors
     /// Whatever may go better another time. The state is then of the last epoch that was reached.
     pub(super) fn catch_up(&mut self, session: &mut Session) -> Result<Option<Lost>> {
-        let at = self.ledger.keeper.as_ref().and_then(Keeper::at).filter(|_| session.is_durable());
+        let at = self.ledger.keeper().and_then(|keeper| keeper.at()).filter(|_| session.is_durable());
         let Some(first) = at else { return Ok(None) };
         let newest = At::of(session.catalog());
         if first == newest {
@@ -50,7 +49,7 @@ impl Line {
             }
             reached = At { epoch: to, rows: stretch.basis.rows };
             self.stats.patched_bytes += stretch.delta.len() as u64;
-            if let Some(keeper) = &mut self.ledger.keeper {
+            if let Some(keeper) = self.ledger.keeper() {
                 keeper.moved(session.client(), reached)?;
             }
         }

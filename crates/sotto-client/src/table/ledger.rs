@@ -17,7 +17,7 @@ use sotto_core::{Budget, Error, Misuse};
 pub(crate) struct Ledger {
     /// Where states lie; `None` if nobody said.
     pub(super) locations: Option<Locations>,
-    pub(super) keeper: Option<Keeper>,
+    pub(super) held: Option<Keeper>,
     /// What was opened, to open it anew.
     pub(super) config: Option<Config>,
     /// Says whether a row is the publisher's.
@@ -26,6 +26,11 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// The state, if there is one. A build without states has none, as its compiler may know.
+    pub(super) fn keeper(&mut self) -> Option<&mut Keeper> {
+        if cfg!(feature = "state") { self.held.as_mut() } else { None }
+    }
+
     /// An opening that goes on with what was half prepared, if that is of use.
     pub(super) fn opening(&self, config: Config, found: Found) -> Opening {
         match found {
@@ -45,7 +50,7 @@ impl Line {
     pub(super) fn reclaim(&mut self, opening: &mut Opening) -> Result<()> {
         let Some(how) = opening.state().filter(|_| !opening.is_continued()) else { return Ok(()) };
         let Some(wanted) = locations::wanted(opening, self.servers.origins()) else { return Ok(()) };
-        if let Some(keeper) = &self.ledger.keeper {
+        if let Some(keeper) = self.ledger.keeper() {
             return Ok(keeper.check(&wanted)?);
         }
         let Some(locations) = &mut self.ledger.locations else {
@@ -59,7 +64,7 @@ impl Line {
             Some(_) => Found::Nothing,
         };
         let config = opening.config().clone();
-        self.ledger.keeper = Some(keeper);
+        self.ledger.held = Some(keeper);
         self.ledger.config = Some(config.clone());
         if let Some(lost) = lost {
             self.ledger.events.tell(Event::StartedOver(lost));
@@ -78,7 +83,7 @@ impl Line {
 
     /// Throws a client away that is half prepared on disk, if there is one.
     pub(super) fn forget_half(&mut self, why: &ClientError) -> Result<()> {
-        let Some(keeper) = &mut self.ledger.keeper else { return Ok(()) };
+        let Some(keeper) = self.ledger.keeper() else { return Ok(()) };
         if keeper.lend().forget()? {
             self.ledger.events.tell(Event::Anew(why.to_string()));
         }
@@ -88,7 +93,7 @@ impl Line {
     /// The session an opening led to, its client on disk and of its epoch.
     pub(super) fn take_over(&mut self, opening: Opening) -> Result<Session> {
         let mut session = opening.finish()?;
-        let Some(keeper) = self.ledger.keeper.as_mut().filter(|_| session.is_durable()) else {
+        let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) else {
             self.keep_keys(&session)?;
             return Ok(session);
         };
@@ -110,8 +115,8 @@ impl Line {
         let rule = Error::from(Misuse::Rule("there is a state to throw away"));
         // Until the next one is there: its making may fail.
         session.discard();
-        let keeper = self.ledger.keeper.take().ok_or(rule)?;
-        self.ledger.keeper = Some(keeper.start_over(self.rng.draw()?)?);
+        let keeper = self.ledger.held.take().ok_or(rule)?;
+        self.ledger.held = Some(keeper.start_over(self.rng.draw()?)?);
         self.ledger.events.tell(Event::StartedOver(lost));
         let opening = self.open(again)?;
         *session = self.take_over(opening)?;
@@ -122,7 +127,7 @@ impl Line {
 impl Line {
     /// Writes a request down before it may leave.
     pub(super) fn commit(&mut self, session: &mut Session, rows: &[u64]) -> Result<Recorded> {
-        let Some(keeper) = &mut self.ledger.keeper else {
+        let Some(keeper) = self.ledger.keeper() else {
             return Err(ClientError::StateNeeded { scheme: session.catalog().scheme.clone() });
         };
         let entry = session.draft(rows, self.rng.draw()?)?;
@@ -138,7 +143,7 @@ impl Line {
         rows: Option<&[u64]>,
     ) -> Result<Reading> {
         let reading = session.read(recorded.record(), responses, rows, self.ledger.check.as_mut())?;
-        if let Some(keeper) = &mut self.ledger.keeper {
+        if let Some(keeper) = self.ledger.keeper() {
             keeper.settle(recorded, &reading.journal, reading.whole)?;
         }
         Ok(reading)
@@ -151,7 +156,7 @@ impl Line {
         let response = self.servers.call(order.server(), order.request())?;
         self.stats.orders.add(order.request().body.len() as u64, response.body.len() as u64);
         session.stock(&order, &response)?;
-        if let Some(keeper) = self.ledger.keeper.as_mut().filter(|_| session.is_durable()) {
+        if let Some(keeper) = self.ledger.keeper().filter(|_| session.is_durable()) {
             keeper.note(&session.journal()?)?;
             keeper.tidy(session.client())?;
         }
@@ -172,7 +177,7 @@ impl Line {
 
     /// Writes the client down whole, if that is worth it.
     pub(super) fn tidy(&mut self, session: &mut Session) -> Result<()> {
-        self.ledger.keeper.as_mut().map_or(Ok(()), |keeper| keeper.tidy(session.client()))
+        self.ledger.keeper().map_or(Ok(()), |keeper| keeper.tidy(session.client()))
     }
 }
 
@@ -217,7 +222,7 @@ impl Table {
             outcome => outcome?,
         };
         let mut session = opening.finish()?;
-        if let Some(keeper) = &mut self.line.ledger.keeper {
+        if let Some(keeper) = self.line.ledger.keeper() {
             let at = At::of(session.catalog());
             keeper.adopt(session.client(), at)?;
         }
@@ -248,7 +253,7 @@ impl Table {
     /// Those of a lookup. What has not been settled stays recorded.
     fn resend(&mut self) -> Result<()> {
         let (line, session) = (&mut self.line, &mut self.session);
-        let left = line.ledger.keeper.as_ref().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
+        let left = line.ledger.keeper().map(|keeper| keeper.recorded().to_vec()).unwrap_or_default();
         if left.is_empty() {
             return Ok(());
         }

@@ -41,7 +41,7 @@ impl Line {
     /// Streams the rows that an opening wants.
     pub(super) fn stream_rows(&mut self, opening: &mut Opening) -> Result<()> {
         let Line { servers, ledger, stats, progress, rng, .. } = self;
-        let mut notes = ledger.keeper.as_mut().map(|keeper| Notes::new(keeper.lend(), opening));
+        let mut notes = ledger.keeper().map(|keeper| Notes::new(keeper.lend(), opening));
         stream(servers.first(), opening, rng.draw()?, &mut |opening, taken| {
             stats.artifacts.add(0, taken.came);
             notes.as_mut().map_or(Ok(()), |notes| notes.taken(opening, taken))?;

@@ -2,7 +2,7 @@
 
 use super::client::Ready;
 use super::{Ticket, checked};
-use crate::{Batched, CryptoRng, ParamsError, Record, Result, Scheme, Shape};
+use crate::{Batched, CryptoRng, Record, Result};
 
 /// Asks for one record of each bucket.
 pub trait AnyBatch {
@@ -24,20 +24,6 @@ pub(super) fn of<S: Batched>(params: &[u8]) -> Result<u64> {
 
 pub(super) fn view<S: Batched>(ready: &mut Ready<S>) -> &mut dyn AnyBatch {
     ready
-}
-
-/// Refuses a table of buckets that a scheme cannot have.
-pub(super) fn fits<S: Scheme>(shape: &Shape) -> Result<()> {
-    let why = match shape.buckets {
-        0 => "a table has one bucket at least".to_owned(),
-        1 => return Ok(()),
-        _ if S::CAPS.batch.is_none() => {
-            format!("a query of {} asks for one record, not for one of each bucket", S::ID)
-        }
-        buckets if shape.rows.is_multiple_of(buckets) => return Ok(()),
-        buckets => format!("{} rows are no {buckets} equal buckets", shape.rows),
-    };
-    Err(ParamsError::Field { field: "buckets", why }.into())
 }
 
 impl<S: Batched> AnyBatch for Ready<S> {

@@ -10,21 +10,21 @@ use super::{
     UpkeepEntry,
 };
 #[cfg(feature = "server")]
-use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, steps, stream};
+use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, PartEntry, steps, stream};
 use super::{batch, client::Preparing, client::Ready, patch, state, sum, units, upkeep};
 use crate::{Batched, Fan, Patch, Scheme, Stateful, Summed, Unit};
 
 /// What steps ask of a scheme. A build without servers asks nothing of its server's half.
 #[cfg(feature = "server")]
 mod asked {
-    pub(super) use crate::{Masked, Revise, Stepped, Stream, Supplier};
+    pub(super) use crate::{Masked, Partial, Revise, Stepped, Stream, Supplier};
 }
 #[cfg(not(feature = "server"))]
 mod asked {
-    pub(super) use crate::{Scheme as Masked, Scheme as Revise, Scheme as Stepped};
+    pub(super) use crate::{Scheme as Masked, Scheme as Partial, Scheme as Revise, Scheme as Stepped};
     pub(super) use crate::{Streamed as Stream, Upkeep as Supplier};
 }
-use asked::{Masked, Revise, Stepped, Stream, Supplier};
+use asked::{Masked, Partial, Revise, Stepped, Stream, Supplier};
 
 /// The capabilities of a scheme: [`Caps::NONE`], and a step for each trait it implements beyond the required ones.
 pub struct Caps<S: Scheme> {
@@ -45,6 +45,8 @@ pub struct Caps<S: Scheme> {
     pub(super) revise: Option<ReviseFn>,
     #[cfg(feature = "server")]
     pub(super) mask: Option<MaskEntry>,
+    #[cfg(feature = "server")]
+    pub(super) parts: Option<PartEntry>,
     #[cfg(feature = "server")]
     pub(super) as_stream: Option<fn(&Open<S>) -> &dyn AnyStream>,
     #[cfg(feature = "server")]
@@ -73,6 +75,8 @@ impl<S: Scheme> Caps<S> {
         revise: None,
         #[cfg(feature = "server")]
         mask: None,
+        #[cfg(feature = "server")]
+        parts: None,
         #[cfg(feature = "server")]
         as_stream: None,
         #[cfg(feature = "server")]
@@ -137,6 +141,17 @@ impl<S: Masked> Caps<S> {
         Caps {
             #[cfg(feature = "server")]
             mask: Some(MaskEntry::of::<S>()),
+            ..self
+        }
+    }
+}
+
+impl<S: Partial> Caps<S> {
+    /// Tables can be cut into parts that answer together: `Partial`.
+    pub const fn parts(self) -> Self {
+        Caps {
+            #[cfg(feature = "server")]
+            parts: Some(PartEntry::of::<S>()),
             ..self
         }
     }

@@ -1,6 +1,7 @@
 //! Servers as bytes.
 
-use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, checked};
+use super::{AnySteps, AnyStream, AnySupplier, MaskEntry, PartEntry, checked};
+use crate::partial::SessionOf;
 use crate::server::together;
 use crate::{Change, Image, Misuse, Result, Revise, Rows, Scheme, Server, Sink, Wire};
 use std::any::Any;
@@ -19,20 +20,37 @@ pub struct ServerEntry {
     pub revise: Option<ReviseFn>,
     /// How tables are masked; `None` if they are not.
     pub mask: Option<MaskEntry>,
+    /// How tables are cut into parts; `None` if they are not.
+    pub parts: Option<PartEntry>,
 }
 
 /// `(params, changes, out)`: see [`Revise::revise`].
 pub type ReviseFn = fn(&[u8], &[Change], &dyn Sink) -> Result<()>;
 
 impl ServerEntry {
-    pub(super) const fn of<S: Scheme>(revise: Option<ReviseFn>, mask: Option<MaskEntry>) -> Self {
+    pub(super) const fn of<S: Scheme>(
+        revise: Option<ReviseFn>,
+        mask: Option<MaskEntry>,
+        parts: Option<PartEntry>,
+    ) -> Self {
         let records = |params: &[u8], image| S::Server::records(&checked::<S>(params)?, image);
-        ServerEntry { encode: encode::<S>, open: open::<S>, records, revise, mask }
+        ServerEntry { encode: encode::<S>, open: open::<S>, records, revise, mask, parts }
     }
 }
 
 /// A client's admitted keys.
 pub struct AnySession(Box<dyn Any + Send + Sync>);
+
+impl AnySession {
+    pub(super) fn new<S: Scheme>(session: SessionOf<S>) -> Self {
+        AnySession(Box::new(session))
+    }
+
+    /// Back to the scheme's own.
+    pub(super) fn of<S: Scheme>(&self) -> Result<&SessionOf<S>> {
+        Ok(self.0.downcast_ref().ok_or(Misuse::Foreign("session"))?)
+    }
+}
 
 /// An open table.
 pub trait AnyServer: Send + Sync {
@@ -64,8 +82,6 @@ pub(super) struct Open<S: Scheme> {
     pub(super) server: S::Server,
 }
 
-pub(super) type SessionOf<S> = <<S as Scheme>::Server as Server<S>>::Session;
-
 fn encode<S: Scheme>(params: &[u8], rows: &dyn Rows, out: &dyn Sink) -> Result<()> {
     S::Server::encode(&checked::<S>(params)?, rows, out)
 }
@@ -86,8 +102,7 @@ impl<S: Scheme> Open<S> {
         session: &'a AnySession,
         query: &[u8],
     ) -> Result<(&'a SessionOf<S>, S::Query)> {
-        let session = session.0.downcast_ref::<SessionOf<S>>().ok_or(Misuse::Foreign("session"))?;
-        Ok((session, S::Query::take(&self.params, query)?))
+        Ok((session.of::<S>()?, S::Query::take(&self.params, query)?))
     }
 }
 
@@ -106,7 +121,7 @@ impl<S: Scheme> AnyServer for Open<S> {
     }
 
     fn admit(&self, keys: &[u8]) -> Result<AnySession> {
-        Ok(AnySession(Box::new(self.server.admit(S::Keys::take(&self.params, keys)?)?)))
+        Ok(AnySession::new::<S>(self.server.admit(S::Keys::take(&self.params, keys)?)?))
     }
 
     fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {

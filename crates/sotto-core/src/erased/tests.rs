@@ -5,7 +5,7 @@ mod batch;
 use super::*;
 use crate::{
     Batched, Change, Client, Costs, Image, Misuse, PendingOf, Prepare, Record, RecordIndex, Revise, Rows,
-    Section, Security, Server, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
+    Section, Security, Server, Shape, Sink, Stateful, Stepped, Stream, Streamed, Supplier, Upkeep,
 };
 use std::io::{Read, Write};
 use std::sync::Arc;

@@ -3,46 +3,68 @@
 use super::{Columns, Cube, Prepared};
 use rayon::prelude::*;
 use sotto_lattice::cipher::Cipher;
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::ring::Ring;
 use sotto_lattice::scratch::Scratch;
 
 impl<F> Cube<F> {
-    /// Folds the columns of every polynomial of a unit by one bit after the other, the highest first:
+    /// Folds the columns of every polynomial of a unit by one bit after the other, the lowest first:
     /// `CMUX(C_b, ct_0, ct_1) = ct_0 + C_b x (ct_1 - ct_0)`, one product to a pair. What is left is one
-    /// ciphertext to each polynomial (or column of the matrix).
+    /// ciphertext to each polynomial (or column of the matrix); of a part, one to each of its pieces.
     pub fn fold(&self, columns: Columns, query: &Prepared) -> Vec<Cipher> {
-        let grid = self.params.grid.columns();
-        let groups = self.params.grid.layout().cols() / grid;
-        let one = |group: usize| self.fold_group(&columns, group * grid, query);
+        let levels = self.share.levels;
+        let groups = self.share.layout.cols() >> levels;
+        let bits = query.bits.get(..levels).unwrap_or_default();
+        let one = |group: usize| self.fold_group(&columns, group << levels, bits);
         (0..groups).into_par_iter().filter_map(one).collect()
     }
 
-    /// Folds the 2^nu2 columns from `first` on.
-    fn fold_group(&self, columns: &Columns, first: usize, query: &Prepared) -> Option<Cipher> {
+    /// Folds the columns from `first` on, as many as bits tell apart.
+    fn fold_group(&self, columns: &Columns, first: usize, bits: &[Gsw]) -> Option<Cipher> {
         let ring = &self.params.ring;
-        let Some((top, rest)) = query.bits.split_last() else {
+        let Some((lowest, rest)) = bits.split_first() else {
             return self.columns(columns, first..first + 1).pop();
         };
         // The first halving takes the columns straight out of the sums, so that they lie there only once.
-        let half = 1usize << rest.len();
-        let scratch = || Scratch::new(ring);
+        let end = first + (1usize << bits.len());
         let some = |scratch: &mut Scratch, from: usize| {
-            let cols = first + from..first + half.min(from + TOGETHER);
-            let mut zeros = self.columns(columns, cols.clone());
-            let ones = self.columns(columns, cols.start + half..cols.end + half);
-            zeros.iter_mut().zip(&ones).for_each(|(zero, one)| top.cmux(ring, zero, one, scratch));
-            zeros
+            let mut pairs = self.columns(columns, from..end.min(from + TOGETHER));
+            pairs.chunks_exact_mut(2).for_each(|pair| fold_pair(ring, lowest, pair, scratch));
+            firsts(&mut pairs);
+            pairs
         };
-        let starts = (0..half).into_par_iter().step_by(TOGETHER);
-        let mut left: Vec<Cipher> = starts.map_init(scratch, some).flatten_iter().collect();
-        for bit in rest.iter().rev() {
-            let ones = left.split_off(left.len() / 2);
-            left.par_iter_mut().zip(&ones).for_each_init(scratch, |scratch, (zero, one)| {
-                bit.cmux(ring, zero, one, scratch);
-            });
-        }
-        left.into_iter().next()
+        let starts = (first..end).into_par_iter().step_by(TOGETHER);
+        let left = starts.map_init(|| Scratch::new(ring), some).flatten_iter().collect();
+        halve(ring, left, rest)
     }
 }
 
-/// Columns taken out of the sums together: eight polynomials of eight slots are a run of 512 bytes.
-const TOGETHER: usize = 4;
+/// Folds ciphertexts, as many as bits tell apart, by one bit after the other, the lowest first.
+pub(super) fn halve(ring: &Ring, mut left: Vec<Cipher>, bits: &[Gsw]) -> Option<Cipher> {
+    for bit in bits {
+        let scratch = || Scratch::new(ring);
+        left.par_chunks_exact_mut(2)
+            .for_each_init(scratch, |scratch, pair| fold_pair(ring, bit, pair, scratch));
+        firsts(&mut left);
+    }
+    left.into_iter().next()
+}
+
+/// The first of two neighbours becomes the one that the bit selects.
+fn fold_pair(ring: &Ring, bit: &Gsw, pair: &mut [Cipher], scratch: &mut Scratch) {
+    if let [zero, one] = pair {
+        bit.cmux(ring, zero, one, scratch);
+    }
+}
+
+/// Keeps the first of each two neighbours.
+fn firsts(pairs: &mut Vec<Cipher>) {
+    let mut first = false;
+    pairs.retain(|_| {
+        first = !first;
+        first
+    });
+}
+
+/// Columns taken out of the sums together: their sixteen polynomials of eight slots are a run of 1,024 bytes.
+const TOGETHER: usize = 8;

@@ -4,6 +4,7 @@ use super::{Cube, Rooms};
 use crate::client::QUERY_MASKS;
 use crate::literal::{Form, Upload};
 use crate::message::Query;
+use crate::params::Inner;
 use crate::session::Session;
 use rayon::prelude::*;
 use sotto_core::{Misuse, PeerMisbehaved, Result};
@@ -57,11 +58,8 @@ impl<F> Cube<F> {
     /// # Errors
     /// [`sotto_core::Error::Peer`] for a query that was not decoded under these parameters.
     pub fn prepare(&self, session: &Session, query: &Query) -> Result<Prepared> {
-        let (selectors, rows) = match self.params.literal.upload {
-            Upload::Expanded => self.expand(session, query)?,
-            Upload::Direct => self.received(session, query)?,
-        };
-        let layout = self.params.grid.layout();
+        let (selectors, rows) = self.params.selectors_and_rows(session, query)?;
+        let layout = &self.share.layout;
         // Every line of them is set below, so what is in the room does not matter.
         let room = self.spare.selectors.take().unwrap_or_default();
         let mut laid = Selectors::in_room(&self.words, layout, self.params.rank() + 1, room);
@@ -74,7 +72,7 @@ impl<F> Cube<F> {
                 part.set_rows(i * TOGETHER, &polynomials);
             }
         });
-        let bits = self.bits(session, rows)?;
+        let bits = self.params.bits(session, rows)?;
         Ok(Prepared { selectors: laid, bits, pack: session.pack.clone(), spare: self.spare.clone() })
     }
 
@@ -82,12 +80,32 @@ impl<F> Cube<F> {
     pub fn prepare_all(&self, asks: &[(&Session, &Query)]) -> Vec<Result<Prepared>> {
         asks.par_iter().map(|(session, query)| self.prepare(session, query)).collect()
     }
+}
+
+impl Inner {
+    /// The query's selectors, and the rows that its bits are made of.
+    fn selectors_and_rows(
+        &self,
+        session: &Session,
+        query: &Query,
+    ) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
+        match self.literal.upload {
+            Upload::Expanded => self.expand(session, query),
+            Upload::Direct => self.received(session, query),
+        }
+    }
+
+    /// The bits of a query, for whoever has no table.
+    pub(super) fn bits_of(&self, session: &Session, query: &Query) -> Result<Vec<Gsw>> {
+        let (_, rows) = self.selectors_and_rows(session, query)?;
+        self.bits(session, rows)
+    }
 
     /// The query's one ciphertext, coefficient by coefficient.
     fn expand(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
         let rule = Misuse::Rule("keys of the table's parameters");
-        let [left, right] = session.rounds(&self.params).ok_or(rule.clone())?;
-        let expansion = self.params.expansion().ok_or(rule)?;
+        let [left, right] = session.rounds(self).ok_or(rule.clone())?;
+        let expansion = self.expansion().ok_or(rule)?;
         let query = self.cipher(query, 0)?;
         let finish = |leaf, cipher: &mut Cipher| match leaf {
             Leaf::Left(_) => Value::Selector(self.selector(session, cipher)),
@@ -107,7 +125,7 @@ impl<F> Cube<F> {
 
     /// The query's selectors and rows as they came.
     fn received(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
-        let rows = self.params.literal.rows as usize;
+        let rows = self.literal.rows as usize;
         let selector = |i| Ok(self.selector(session, &self.cipher(query, i)?));
         let selectors = (0..rows).into_par_iter().map(selector).collect::<Result<_>>()?;
         let rest = (rows..query.bodies.len()).into_par_iter().map(|i| self.cipher(query, i));
@@ -116,7 +134,7 @@ impl<F> Cube<F> {
 
     /// Ciphertext `i` of a query.
     fn cipher(&self, query: &Query, i: usize) -> Result<Cipher> {
-        let (params, ring) = (&self.params, &self.params.ring);
+        let (params, ring) = (self, &self.ring);
         let level = params.query_level();
         let bad = || PeerMisbehaved::NotCanonical("query");
         let body = query.bodies.get(i).ok_or_else(bad)?;
@@ -127,13 +145,13 @@ impl<F> Cube<F> {
 
     /// What the matrix form makes of a ciphertext happens before it is lowered, which there changes nothing.
     fn tag(&self, level: Level) -> Level {
-        if self.params.literal.form == Form::Matrix { Level::Full } else { level }
+        if self.literal.form == Form::Matrix { Level::Full } else { level }
     }
 
     /// A selector modulo q: one ciphertext, or the n columns of its matrix form, each with the message at
     /// its own place (Spiral's scalar-to-matrix).
     fn selector(&self, session: &Session, cipher: &Cipher) -> Vec<Cipher> {
-        let ring = &self.params.ring;
+        let ring = &self.ring;
         if cipher.level() == Level::Main {
             return vec![cipher.clone()];
         }
@@ -143,7 +161,7 @@ impl<F> Cube<F> {
             lower(ring, high, &mut low, &mut scratch);
             low
         };
-        if self.params.literal.form != Form::Matrix {
+        if self.literal.form != Form::Matrix {
             return vec![lowered(cipher)];
         }
         let column = |(place, key)| {
@@ -156,9 +174,9 @@ impl<F> Cube<F> {
 
     /// RGSW encryptions of the bits: converted from rows m g_j, or put together from all rows.
     fn bits(&self, session: &Session, rows: Vec<Cipher>) -> Result<Vec<Gsw>> {
-        let Some(gadget) = &self.params.gadgets.fold else { return Ok(Vec::new()) };
+        let Some(gadget) = &self.gadgets.fold else { return Ok(Vec::new()) };
         let incomplete = || Misuse::Rule("all rows of every bit").into();
-        let ring = &self.params.ring;
+        let ring = &self.ring;
         let l = gadget.digits() as usize;
         match &session.convert {
             Some(key) => rows

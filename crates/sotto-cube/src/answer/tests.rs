@@ -223,7 +223,7 @@ fn measure(set: &str, fill: Fill) -> [f64; 3] {
             }
         }
         if params.literal.form == Form::Packed {
-            for (j, cipher) in cube.pack(&ciphers, &query).iter().enumerate() {
+            for (j, cipher) in cube.params.pack(&ciphers, &query.pack).iter().enumerate() {
                 for (i, secret) in client.packed.iter().enumerate() {
                     packed.add(&params, secret, cipher, i + 1, &data(record, i * side + j));
                 }

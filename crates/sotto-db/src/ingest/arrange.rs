@@ -6,6 +6,7 @@ use crate::layout::{Plan, Verified};
 use sotto_catalog::{Packing, catalog};
 use sotto_core::{Goal, ParamsReport, SchemeEntry, Shape, Unit};
 use sotto_layers::keyword::{Builder, Sizes};
+use sotto_layers::pbc::code;
 use std::fmt;
 
 /// Work of a server, in 8-bit multiply-adds, at the price of a byte on the wire: what `simplepir` chooses its matrix by, which is
@@ -23,6 +24,17 @@ pub struct Costing {
     pub goal: Goal,
     /// The scheme's parameter set, if one is asked for by name.
     pub set: Option<String>,
+    /// For how many keys a round of a batch code is; none for lookups of one key.
+    pub batch: Option<usize>,
+}
+
+/// Tables that a request asks alike.
+struct Part {
+    tables: u64,
+    /// Of each table.
+    rows: u64,
+    buckets: u64,
+    lookups: usize,
 }
 
 /// Has the table arranged as costs least, among the arrangements that `options` leave open.
@@ -92,12 +104,12 @@ impl Costing {
             Some((rows.saturating_mul(strips), row_bytes / strips))
         });
         let (entries, entry_bytes) = entries?;
-        let usual = self.report(entries, entry_bytes)?.record_bytes / entry_bytes;
+        let usual = self.report(entries, entry_bytes, 1)?.record_bytes / entry_bytes;
         let mut tried: Vec<u64> = STRIPS.iter().map(|eighths| (usual * eighths / 8).max(1)).collect();
         tried.dedup();
         let price = |strips: u64| {
             let sizes = builder.band_sizes(strips, unit).ok()?;
-            let report = self.report(sizes.rows, sizes.row_bytes)?;
+            let report = self.report(sizes.rows, sizes.row_bytes, 1)?;
             let packing =
                 Packing::new(sizes.rows, sizes.row_bytes, report.records, report.record_bytes).ok()?;
             let are_rows = packing.rows_per_record() == 1 && packing.lookups() == 1;
@@ -108,38 +120,57 @@ impl Costing {
 
     /// Whether rows would be verified one by one, as they are where that is cheap.
     fn proves(&self, Sizes { rows, row_bytes, .. }: Sizes) -> bool {
-        let plan = Plan { entry: self.entry, rows, shape: self.shape(rows, row_bytes) };
+        let plan = Plan { entry: self.entry, rows, shape: self.shape(rows, row_bytes, 1) };
         plan.choose(Verified::IfCheap).is_ok_and(|layout| layout.path.is_some())
     }
 
-    fn shape(&self, rows: u64, row_bytes: u64) -> Shape {
+    fn shape(&self, rows: u64, row_bytes: u64, buckets: u64) -> Shape {
         let (goal, set) = (self.goal, self.set.clone());
-        Shape { goal, set, ..Shape::new(rows, row_bytes, self.lookups_per_client) }
+        Shape { buckets, goal, set, ..Shape::new(rows, row_bytes, self.lookups_per_client) }
     }
 
     /// What the scheme says of a table.
-    fn report(&self, rows: u64, row_bytes: u64) -> Option<ParamsReport> {
-        (self.entry.report)(&(self.entry.select)(&self.shape(rows, row_bytes)).ok()?).ok()
+    fn report(&self, rows: u64, row_bytes: u64, buckets: u64) -> Option<ParamsReport> {
+        (self.entry.report)(&(self.entry.select)(&self.shape(rows, row_bytes, buckets)).ok()?).ok()
     }
 
-    /// What a lookup costs, in bytes on the wire; `None` if the scheme does not serve such a table.
+    /// What is asked for a key, or for as many as come to a round.
+    fn parts(&self, probes: u32, rows: u64) -> Option<Vec<Part>> {
+        let whole = |lookups| Part { tables: 1, rows, buckets: 1, lookups };
+        let Some(most) = self.batch else { return Some(vec![whole(probes as usize)]) };
+        let sizes = code::Sizes::fit(rows, most.saturating_mul(probes as usize)).ok()?;
+        let (buckets, rows) = ((sizes.copies * sizes.buckets) as u64, sizes.bucket_rows());
+        let of_buckets = match self.entry.batch {
+            Some(_) => Part { tables: 1, rows: rows * buckets, buckets, lookups: 1 },
+            None => Part { tables: buckets, rows, buckets: 1, lookups: 1 },
+        };
+        let asked = [(buckets > 0).then_some(of_buckets), (sizes.spare > 0).then(|| whole(sizes.spare))];
+        Some(asked.into_iter().flatten().collect())
+    }
+
+    /// What a request costs, in bytes on the wire; `None` if the scheme does not serve such a table.
     fn price(&self, probes: u32, sizes: Sizes) -> Option<f64> {
         let Sizes { rows, row_bytes, catalog_bytes } = sizes;
-        let report = self.report(rows, row_bytes)?;
-        let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
-        catalog::gate(&report, &packing).ok()?;
-        // Clients that keep state look a row up in one record.
-        if self.entry.state.is_some() && packing.lookups() > 1 {
-            return None;
+        let (mut up, mut down, mut once, mut work) = (0.0, 0.0, catalog_bytes as f64, 0.0);
+        for Part { tables, rows, buckets, lookups } in self.parts(probes, rows)? {
+            let report = self.report(rows, row_bytes, buckets)?;
+            let packing = Packing::new(rows, row_bytes, report.records, report.record_bytes).ok()?;
+            catalog::gate(&report, &packing).ok()?;
+            // Clients that keep state look a row up in one record.
+            if self.entry.state.is_some() && packing.lookups() > 1 {
+                return None;
+            }
+            let costs = &report.costs;
+            let queries = tables as f64 * lookups as f64 * packing.lookups() as f64;
+            up += costs.query_bytes as f64 * queries;
+            down += costs.answer_bytes as f64 * queries;
+            once += tables as f64 * costs.artifact_bytes.saturating_add(costs.keys_bytes) as f64;
+            work += costs.server_ops as f64 * queries;
         }
-        let costs = &report.costs;
-        let queries = f64::from(probes) * packing.lookups() as f64;
-        let (up, down) = (costs.query_bytes as f64 * queries, costs.answer_bytes as f64 * queries);
         let each = (up + down) * self.entry.servers as f64;
-        let once = costs.artifact_bytes.saturating_add(costs.keys_bytes).saturating_add(catalog_bytes) as f64;
         let bytes = each + once / self.lookups_per_client.max(1) as f64;
         Some(match self.goal {
-            Goal::ServerTime => bytes + costs.server_ops as f64 * queries / WORK_OF_A_BYTE,
+            Goal::ServerTime => bytes + work / WORK_OF_A_BYTE,
             Goal::QueryBytes => up,
             Goal::TotalBytes => bytes,
             Goal::Rate => down,
@@ -149,15 +180,16 @@ impl Costing {
 
 impl fmt::Debug for Costing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Costing { entry, lookups_per_client, goal, set } = self;
-        f.debug_tuple("Costing").field(&entry.id).field(lookups_per_client).field(goal).field(set).finish()
+        let Costing { entry, lookups_per_client, goal, set, batch } = self;
+        let mut told = f.debug_tuple("Costing");
+        told.field(&entry.id).field(lookups_per_client).field(goal).field(set).field(batch).finish()
     }
 }
 
 impl PartialEq for Costing {
     fn eq(&self, other: &Self) -> bool {
         let all = |costing: &Costing| {
-            (costing.entry.id.0, costing.lookups_per_client, costing.goal, costing.set.clone())
+            (costing.entry.id.0, costing.lookups_per_client, costing.goal, costing.set.clone(), costing.batch)
         };
         all(self) == all(other)
     }

@@ -18,7 +18,13 @@ use sotto_testkit::rng::seeded;
 use std::path::Path;
 
 fn keyed(bands: Bands, lookups_per_client: u64) -> KeywordOptions {
-    let costing = Costing { entry: &simplepir::ENTRY, lookups_per_client, goal: Goal::TotalBytes, set: None };
+    let costing = Costing {
+        entry: &simplepir::ENTRY,
+        lookups_per_client,
+        goal: Goal::TotalBytes,
+        set: None,
+        batch: None,
+    };
     KeywordOptions {
         key: "1".parse().unwrap(),
         form: Form::Text,

@@ -82,8 +82,13 @@ fn numbers_have_one_width() {
 fn a_table_is_arranged_for_its_scheme() {
     let text: String = (0..4000).map(|i| format!("key {i},{i}\n")).collect();
     let options = |lookups_per_client| {
-        let costing =
-            Costing { entry: &simplepir::ENTRY, lookups_per_client, goal: Default::default(), set: None };
+        let costing = Costing {
+            entry: &simplepir::ENTRY,
+            lookups_per_client,
+            goal: Default::default(),
+            set: None,
+            batch: None,
+        };
         KeywordOptions { costing: Some(costing), ..options(Form::Text) }
     };
     let arranged = |options: KeywordOptions| {

@@ -177,11 +177,13 @@ impl<F: Family> sotto_core::Params for Params<F> {
     fn report(&self) -> ParamsReport {
         let ParamsLiteral { rows, row_bytes, hints, queries } = self.literal;
         let Promise { server_ops, client_ops, model, mut details } = F::promise(self);
-        details.extend([
-            ("M", hints.to_string()),
-            ("orders", self.blocks.to_string()),
-            ("failure", "of any query of the whole budget, not of one lookup".into()),
-        ]);
+        details.extend(sotto_core::facts(|| {
+            vec![
+                ("M", hints.to_string()),
+                ("orders", self.blocks.to_string()),
+                ("failure", "of any query of the whole budget, not of one lookup".into()),
+            ]
+        }));
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records: rows,

@@ -266,5 +266,5 @@ impl<F: Family> Scheme for Streamed<F> {
     type Client = Client<F>;
     #[cfg(feature = "server")]
     type Server = super::Server<F>;
-    const CAPS: Caps<Self> = Caps::NONE.revise().state();
+    const CAPS: Caps<Self> = Caps::NONE.revise().parts().state();
 }

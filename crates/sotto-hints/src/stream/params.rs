@@ -216,11 +216,14 @@ impl<F: Family> sotto_core::Params for Params<F> {
 
     fn report(&self) -> ParamsReport {
         let Numbers { rows, row_bytes, partitions, partition_rows, hints, queries, .. } = self.numbers;
-        let mut details =
-            vec![("c", partitions.to_string()), ("w", partition_rows.to_string()), ("M", hints.to_string())];
-        details.extend_from_slice(&self.promise.details);
-        details.push(("candidates", self.candidates().to_string()));
-        details.push(("failure", self.promise.covered.into()));
+        let details = sotto_core::facts(|| {
+            let sizes = [("c", partitions), ("w", partition_rows), ("M", hints)];
+            let mut details: Vec<_> = sizes.map(|(name, size)| (name, size.to_string())).into();
+            details.extend_from_slice(&self.promise.details);
+            details.push(("candidates", self.candidates().to_string()));
+            details.push(("failure", self.promise.covered.into()));
+            details
+        });
         ParamsReport {
             digest: ParamsDigest([0; 32]),
             records: rows,

@@ -7,17 +7,20 @@ use super::{Answer, Family, Order, Params, Place, Streamed};
 use crate::table;
 use sotto_core::{Artifact, Change, Image, Result, Revise, Rows, Section, Sink};
 use sotto_math::gather::{self, Picks, gather};
+use std::ops::Range;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// Where the rows lie in an image that clients stream.
 pub const ROWS: Section = Section::Public(Artifact::Rows);
 
-/// An open table.
+/// An open table, or some partitions of one.
 pub struct Server<F: Family> {
     params: Params<F>,
     image: Arc<dyn Image>,
     place: table::Place,
+    /// Which partitions it has; the first is a multiple of eight.
+    partitions: Range<usize>,
 }
 
 impl<F: Family> sotto_core::Server<Streamed<F>> for Server<F> {
@@ -105,7 +108,23 @@ impl<F: Family> Server<F> {
     pub fn open_at(section: Section, params: &Params<F>, image: Arc<dyn Image>) -> Result<Self> {
         let place = params.table(section);
         place.check(image.as_ref())?;
-        Ok(Server { params: params.clone(), image, place })
+        Ok(Server { params: params.clone(), image, place, partitions: 0..params.partitions() })
+    }
+
+    /// Some partitions of a table whose rows lie in `section`, alone in an image.
+    ///
+    /// # Errors
+    /// As [`table::Place::check`].
+    pub(super) fn open_some(
+        section: Section,
+        params: &Params<F>,
+        partitions: Range<usize>,
+        image: Arc<dyn Image>,
+    ) -> Result<Self> {
+        let bytes = params.bytes_of(&partitions);
+        let place = table::Place { bytes: bytes.end - bytes.start, ..params.table(section) };
+        place.check(image.as_ref())?;
+        Ok(Server { params: params.clone(), image, place, partitions })
     }
 
     /// The table.
@@ -124,9 +143,12 @@ impl<F: Family> Server<F> {
         let (row_bytes, partition_rows) = (self.params.row_bytes(), self.params.partition_rows());
         let rows = gather::Rows { bytes: self.rows()?, row_bytes, partition_rows };
         let (offsets, halves) = F::picks(&self.params, query);
+        let Range { start, end } = self.partitions.clone();
+        let offsets = offsets.get(start..end).unwrap_or_default();
+        let halves = halves.get(start / 8..end.div_ceil(8)).unwrap_or_default();
         let mut parities = vec![0; 2 * row_bytes];
         let (zero, one) = parities.split_at_mut(row_bytes);
-        gather(rows, Picks { offsets: &offsets, halves: &halves }, [zero, one]);
+        gather(rows, Picks { offsets, halves }, [zero, one]);
         parities.truncate(F::ANSWER_ROWS * row_bytes);
         Ok(Answer(Zeroizing::new(parities)))
     }

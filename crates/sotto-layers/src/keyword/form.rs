@@ -5,6 +5,7 @@
 //! | `domain` | names of hosts, also international ones |
 //! | `email` | addresses of mail |
 //! | `address` | addresses of machines |
+//! | [`unicode`] | what Unicode says of text |
 //!
 //! A table has one form, named in its catalog, and builder and client bring every key into it with these functions. What is no
 //! such key is refused on both sides. No form takes white space away: a key with some around it is refused, or another key.
@@ -12,13 +13,14 @@
 mod address;
 mod domain;
 mod email;
+pub mod unicode;
 
 use super::Key;
 use super::params::MAX_KEY_BYTES;
 use serde::{Deserialize, Serialize};
 use std::hint::black_box;
 use std::str::FromStr;
-use unicode_normalization::UnicodeNormalization;
+use unicode::normal;
 use zeroize::Zeroizing;
 
 /// What keys are.
@@ -110,7 +112,7 @@ impl Form {
         let text = || std::str::from_utf8(key).map_err(|_| KeyError::NotText);
         let canonical = match self {
             Form::Bytes => Zeroizing::new(key.to_vec()),
-            Form::Text => normal(text()?),
+            Form::Text => normal(text()?)?,
             Form::Domain => domain::canonical(text()?)?,
             Form::Email => email::canonical(text()?)?,
             Form::Ip => address::canonical(text()?)?,
@@ -131,15 +133,6 @@ impl FromStr for Form {
         let known = Form::ALL.into_iter().find(|form| form.name() == name);
         known.ok_or("a form is one of bytes, text, domain, email, ip, sha1, sha256")
     }
-}
-
-/// Text in normalization form C. What it is of characters that Unicode has by now will not change.
-fn normal(text: &str) -> Key {
-    let mut normal = Zeroizing::new(Vec::with_capacity(text.len()));
-    for c in text.nfc() {
-        normal.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-    }
-    normal
 }
 
 /// The bytes of so many hexadecimal digits, of either case. Only whether they are digits decides a branch.

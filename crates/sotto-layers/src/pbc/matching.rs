@@ -5,14 +5,16 @@
 //! one, and the item in hand goes to the lowest of its buckets, whose label becomes one more than the next lowest
 //! (Khosla, "Balls into bins made faster", ESA 2013).
 //!
-//! *It is exact.* Labels of free buckets are 0. The label of a full one is at most one more than each label of its item's other
-//! buckets, when it is set and, since labels only grow, forever after; so no label exceeds the true distance. A
-//! shortest way leads over full buckets only, fewer than there are items: an item whose buckets all have labels of the
-//! number of items has no way to a free one, and never will (Berge). It is set aside.
+//! *It is exact*, given enough steps. Labels of free buckets are 0. The label of a full one is at most one more than each label
+//! of its item's other buckets, when it is set and, since labels only grow, forever after; so no label exceeds the true
+//! distance. A shortest way leads over full buckets only, fewer than there are items: an item whose buckets all have labels of
+//! the number of items has no way to a free one, and never will (Berge). It is set aside.
 //!
-//! *It ends.* Each step puts an item aside or raises the label of a full bucket: `b` items take at most `b^2 + b` steps. So
-//! many are made, nearly all of them idle, and each looks at everything: neither time nor addresses depend on the items.
+//! *It ends.* Each step puts an item aside or raises the label of a full bucket: `b` items take at most `b^2 + b` steps, and
+//! far fewer where a code has slack ([`super::effort`]), whose labels end sooner. So many are made, nearly all of them idle, and
+//! each looks at everything: neither time nor addresses depend on the items. What has no place after the last step has none.
 
+use super::effort::Effort;
 use zeroize::Zeroizing;
 
 /// No item, or no place.
@@ -25,13 +27,14 @@ pub struct Matching {
     pub holders: Zeroizing<Vec<u16>>,
     /// Those that have no bucket, as many as were allowed for: the others' slots are [`NONE`].
     pub aside: Zeroizing<Vec<u16>>,
-    /// How many have none, also beyond those that `aside` has room for.
+    /// How many were set aside, also beyond those that `aside` has room for.
     pub unplaced: u16,
 }
 
 /// All ones if two numbers are equal, zero if not. Not by a comparison: compilers make branches of masks that they see through.
 pub(super) fn same(x: u16, y: u16) -> u16 {
-    (u32::from(x ^ y).wrapping_sub(1) >> 16) as u16
+    let d = x ^ y;
+    ((d | d.wrapping_neg()) >> 15).wrapping_sub(1)
 }
 
 /// `x` under a mask of ones, `y` under one of zeros.
@@ -43,9 +46,10 @@ fn less(x: u16, y: u16) -> u16 {
     (u32::from(x).wrapping_sub(y.into()) >> 16) as u16
 }
 
-/// The entry at a secret place, or 0 if there is no such place.
-fn read(list: &[u16], place: u16) -> u16 {
-    (0u16..).zip(list).fold(0, |found, (i, entry)| found | entry & same(i, place))
+/// The entry at a secret place, or 0 if there is no such place. `numbers` are those of the entries: a list of them, since loops
+/// over lists are made for whole registers.
+fn read(list: &[u16], numbers: &[u16], place: u16) -> u16 {
+    numbers.iter().zip(list).fold(0, |found, (i, entry)| found | entry & same(*i, place))
 }
 
 /// Where an entry is, or [`NONE`].
@@ -59,27 +63,29 @@ pub(super) fn find(list: &[u16], entry: u16) -> u16 {
 ///
 /// # Panics
 /// If there are 2^15 items or buckets or more, or the choices are not some for each item.
-pub fn assign(choices: &[u16], wanted: &[u16], buckets: usize, room: usize) -> Matching {
+pub fn assign(choices: &[u16], wanted: &[u16], buckets: usize, room: usize, effort: Effort) -> Matching {
     let n = wanted.len();
     assert!(n < 1 << 15 && buckets < 1 << 15, "items and buckets below 2^15");
     assert_eq!(choices.len().checked_rem(n).unwrap_or(choices.len()), 0, "as many buckets for each item");
-    let limit = n as u16;
+    let Effort { limit, steps } = effort;
+    let end = n as u16;
+    let numbers: Vec<u16> = (0..n.max(buckets) as u16).collect();
     let copies = choices.len() / n.max(1);
     let mut labels = Zeroizing::new(vec![0; buckets]);
     let mut holders = Zeroizing::new(vec![NONE; buckets]);
     let mut aside = Zeroizing::new(vec![NONE; room]);
     let (mut own, mut heights) = (Zeroizing::new(vec![0; copies]), Zeroizing::new(vec![0; copies]));
     let (mut hand, mut next, mut unplaced) = (NONE, 0, 0);
-    for _ in 0..n * n + n {
+    for _ in 0..steps {
         let idle = same(hand, NONE);
         hand = choose(idle, next, hand);
-        next += idle & less(next, limit) & 1;
-        let active = read(wanted, hand);
+        next += idle & less(next, end) & 1;
+        let active = read(wanted, &numbers, hand);
 
         let lists = choices.chunks_exact(n);
         for ((bucket, height), list) in own.iter_mut().zip(heights.iter_mut()).zip(lists) {
-            *bucket = read(list, hand);
-            *height = read(&labels, *bucket);
+            *bucket = read(list, &numbers, hand);
+            *height = read(&labels, &numbers, *bucket);
         }
         let (mut goal, mut lowest) = (NONE, limit);
         for (bucket, height) in own.iter().zip(heights.iter()) {
@@ -96,8 +102,8 @@ pub fn assign(choices: &[u16], wanted: &[u16], buckets: usize, room: usize) -> M
 
         let goes = active & !same(goal, NONE);
         let mut out = 0;
-        for ((v, label), holder) in (0u16..).zip(labels.iter_mut()).zip(holders.iter_mut()) {
-            let here = goes & same(v, goal);
+        for ((v, label), holder) in numbers.iter().zip(labels.iter_mut()).zip(holders.iter_mut()) {
+            let here = goes & same(*v, goal);
             out |= *holder & here;
             *label = choose(here, raised, *label);
             *holder = choose(here, hand, *holder);

@@ -74,11 +74,13 @@ fn every_size_of_batch_is_served() {
 }
 
 #[test]
-fn the_largest_batch_is_served() {
+fn large_batches_are_served() {
     let rng = &mut rng();
-    let tables = Tables::fit(100_000, 256);
-    let request: Vec<u64> = (0..256).map(|_| rng.next_u64() % 100_000).collect();
-    assert_eq!(tables.get(&request, rng).unwrap(), request);
+    for items in [256, 257, 1000, 4096] {
+        let tables = Tables::fit(30_000, items);
+        let request: Vec<u64> = (0..items).map(|_| rng.next_u64() % 30_000).collect();
+        assert_eq!(tables.get(&request, rng).unwrap(), request, "{items}");
+    }
 }
 
 #[test]
@@ -238,7 +240,9 @@ fn codes_that_fail_too_often_are_refused() {
         Sizes { rows: 0, ..sizes(5, 6, 0) },
         Sizes { rows: u64::MAX, ..sizes(5, 6, 0) },
         Sizes { items: 0, ..sizes(5, 6, 0) },
-        Sizes { items: 257, ..sizes(5, 200, 0) },
+        Sizes { items: 4097, ..sizes(5, 2000, 0) },
+        // Searched to the end, a large request would take too long.
+        Sizes { items: 257, ..sizes(5, 200, 1) },
         sizes(9, 6, 0),
         sizes(5, 1 << 20, 0),
         sizes(0, 6, 20),
@@ -248,7 +252,7 @@ fn codes_that_fail_too_often_are_refused() {
     ] {
         assert!(Pbc::new(wrong, seed).is_err(), "{wrong:?}");
     }
-    for (rows, items) in [(0, 1), (1, 0), (1, 257), ((1 << 40) + 1, 1)] {
+    for (rows, items) in [(0, 1), (1, 0), (1, 4097), ((1 << 40) + 1, 1)] {
         assert!(Sizes::fit(rows, items).is_err());
     }
 }
@@ -256,7 +260,7 @@ fn codes_that_fail_too_often_are_refused() {
 #[test]
 fn sizes_that_fit_are_in_order_and_cost_less_than_single_lookups() {
     for rows in [1, 2, 50, 1000, 1 << 21, 1 << 40] {
-        for items in [1, 2, 7, 20, 64, 256] {
+        for items in [1, 2, 7, 20, 64, 256, 1000, 4096] {
             let sizes = Sizes::fit(rows, items).unwrap();
             sizes.check().unwrap();
             assert!((sizes.copies + sizes.spare) * sizes.lookups() <= items * items, "{sizes:?}");
@@ -274,7 +278,7 @@ fn parameters_are_read_as_they_are_written() {
     assert_eq!(Params::parse(text.as_bytes()).unwrap(), params);
     assert_eq!(params.code().unwrap().shards(), Tables::fit(5000, 20).code.shards());
     for (from, to) in [
-        ("\"batch\":20", "\"batch\":257"),
+        ("\"batch\":20", "\"batch\":4097"),
         ("\"batch\":20", "\"batch\":-1"),
         ("\"rows\":5000", "\"rows\":0"),
         ("\"buckets\":6", "\"buckets\":5"),

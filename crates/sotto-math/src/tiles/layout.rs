@@ -106,6 +106,28 @@ impl TileLayout {
         self.block_lines() * LINE_BYTES
     }
 
+    /// Which bytes of the table some columns have, in order: a range for each tile of rows of each block. `cols` begins with a
+    /// group of columns, and ends with one or with the last column: then all of it, one after the other, is the table of these
+    /// columns alone.
+    pub fn columns(&self, cols: Range<usize>) -> impl Iterator<Item = Range<u64>> {
+        let layout = *self;
+        let edge = move |col: usize| col.is_multiple_of(Self::GROUP_COLS) || col == layout.cols;
+        debug_assert!(
+            edge(cols.start) && edge(cols.end) && cols.end <= layout.cols,
+            "whole groups of columns"
+        );
+        (0..self.blocks()).flat_map(move |block| {
+            let cols = cols.clone();
+            (0..layout.rows).step_by(Self::TILE_ROWS).map(move |row| {
+                let place = |col: usize| {
+                    let lines = block * layout.block_lines() + layout.lines_before(row, col);
+                    lines as u64 * LINE_BYTES as u64
+                };
+                place(cols.start)..place(cols.end)
+            })
+        })
+    }
+
     /// Lines of one block.
     pub(crate) fn block_lines(&self) -> usize {
         self.packing.lines_of_table(self.rows) * self.cols

@@ -155,11 +155,11 @@ impl sotto_core::Params for Params {
     fn report(&self) -> ParamsReport {
         let one = self.one.report();
         let mut details = one.details;
-        details.push(("H", self.block.to_string()));
-        details.push((
-            "supply",
-            format!("{} bytes, {} of them in the life of a key", self.supply_bytes(), self.blocks()),
-        ));
+        details.extend(sotto_core::facts(|| {
+            let supply =
+                format!("{} bytes, {} of them in the life of a key", self.supply_bytes(), self.blocks());
+            vec![("H", self.block.to_string()), ("supply", supply)]
+        }));
         let model = format!("{}; and two servers that do not collude", one.security.model);
         ParamsReport {
             costs: Costs { artifact_bytes: 0, client_bytes: client_bytes(&self.literal), ..one.costs },

@@ -108,16 +108,18 @@ impl sotto_core::Params for Params {
             },
             security: self.security.clone(),
             failure_log2: self.failure_log2,
-            details: vec![
-                ("l", record_bytes.to_string()),
-                ("m", records.to_string()),
-                ("n", N.to_string()),
-                ("log2 Q", format!("{LOG2_Q:.6}")),
-                ("sigma", SIGMA.to_string()),
-                ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
-                ("a wrong answer passes", format!("with at most 2^{FORGED_LOG2}")),
-                ("client keeps", format!("{} bytes", self.kept_bytes())),
-            ],
+            details: sotto_core::facts(|| {
+                vec![
+                    ("l", record_bytes.to_string()),
+                    ("m", records.to_string()),
+                    ("n", N.to_string()),
+                    ("log2 Q", format!("{LOG2_Q:.6}")),
+                    ("sigma", SIGMA.to_string()),
+                    ("noise sigma", format!("{deviation:.0} of a margin of {margin:.0}")),
+                    ("a wrong answer passes", format!("with at most 2^{FORGED_LOG2}")),
+                    ("client keeps", format!("{} bytes", self.kept_bytes())),
+                ]
+            }),
         }
     }
 }

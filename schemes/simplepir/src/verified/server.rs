@@ -11,15 +11,14 @@ use sotto_silent::matrix::{BATCH, Matrix, write_changes, write_matrix};
 use std::sync::Arc;
 
 /// Where the table lies in an image.
-const ROWS: Section = Section::Public(Artifact::Rows);
+pub(super) const ROWS: Section = Section::Public(Artifact::Rows);
 
 /// Byte planes of a query word.
 const PLANES: usize = 4;
 
-/// An open table.
+/// An open table, or a part of one.
 pub struct Server {
-    params: Params,
-    matrix: Matrix,
+    pub(super) matrix: Matrix,
 }
 
 impl sotto_core::Server<VeriSimplePir> for Server {
@@ -31,7 +30,7 @@ impl sotto_core::Server<VeriSimplePir> for Server {
     }
 
     fn open(params: &Params, image: Arc<dyn Image>) -> Result<Self> {
-        Ok(Server { params: params.clone(), matrix: Matrix::open(params.layout(), 0, ROWS, image)? })
+        Ok(Server { matrix: Matrix::open(params.layout(), 0, ROWS, image)? })
     }
 
     fn records(params: &Params, image: Arc<dyn Image>) -> Result<Box<dyn Rows>> {
@@ -61,7 +60,7 @@ impl Server {
     ///
     /// A sum over 2^19 columns of bytes times signed bytes is below 2^34, so all of it stays below 2^59.
     fn put_together(&self, sums: &[i64]) -> Vec<u32> {
-        let rows = sums.as_chunks::<PLANES>().0.iter().take(self.params.l());
+        let rows = sums.as_chunks::<PLANES>().0.iter().take(self.matrix.layout().rows());
         rows.map(|planes| ring::reduce(planes.iter().rev().fold(0, |word, plane| (word << 8) + plane)) as u32)
             .collect()
     }

@@ -27,7 +27,8 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("form/bytes", 1, || spelling(Form::Bytes, 32, |text| text.to_vec())),
         Case::new("form/sha1", 1, || spelling(Form::Sha1, 40, undigits)),
         Case::new("form/sha256", 1, || spelling(Form::Sha256, 64, undigits)),
-        Case::new("pbc/batch", 1, batch),
+        Case::new("pbc/batch", 1, || batch(4)),
+        Case::new("pbc/slack", 1, || batch(260)),
     ]
 }
 
@@ -190,8 +191,9 @@ pub(super) fn placed(placement: &Placement, bucket: usize, row: u64) -> usize {
 }
 
 /// Several rows, two of them the same.
-fn batch() -> impl FnMut(usize) {
-    let code = Pbc::new(Sizes::fit(200, 4).expect("a small batch"), &SEED).expect("sizes that fit");
+/// A request of a code for so many rows.
+fn batch(items: usize) -> impl FnMut(usize) {
+    let code = Pbc::new(Sizes::fit(200, items).expect("a batch"), &SEED).expect("sizes that fit");
     let placement = Placement::new(&code);
     move |_| {
         let mut wanted = [5, 77, 5, 130].map(|row| pick(row, 200));

@@ -64,7 +64,9 @@ and rows would not be verified either; or with --band.
 With --batch B the directory gets a stack: several tables, made by a batch code. One round asks all of them and \
 gives up to B rows, or the values of B keys. The server sees neither which nor how many. The tables are some copies \
 of the rows on the disk, and another copy is there while they are written, mapped to memory that the system may take \
-back. Beyond ten rows that is less work for the server than as many lookups.
+back. Beyond ten rows that is less work for the server than as many lookups. B is at most 4096, where a key lies in several \
+rows less. A stack has at most 1024 tables, so large rounds want a scheme that has all buckets in one: vbpir, pirana, \
+fastpir, sealpir.
 
 With --symmetric a client learns the rows that the server grants it and nothing else, even if it does not follow the \
 protocol. Each row is masked, and opens with one evaluation of a function. The function's key lies in the directory \
@@ -102,7 +104,7 @@ pub(crate) struct Encode {
     #[arg(long)]
     symmetric: bool,
     /// Make a stack for up to so many rows, or keys, in one round
-    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Option<u16>,
     /// How many lookups one client is expected to make per epoch: weighs the hint against each query
     #[arg(long, value_name = "N", default_value = "1000")]
@@ -142,6 +144,7 @@ impl Encode {
             lookups_per_client: self.lookups,
             goal: self.goal,
             set: self.set.clone(),
+            batch: self.batch.map(usize::from),
         };
         // Sums of rows prove none of them, and codes fetch rows.
         let bands = match (self.verified, self.unverified, self.batch) {

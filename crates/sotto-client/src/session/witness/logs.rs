@@ -40,6 +40,7 @@ impl Logs {
     }
 
     /// Notes that a catalog was found, and the checkpoint of its log.
+    #[cfg(feature = "witness")]
     pub(super) fn found(&self, publisher: PublicKey, checkpoint: String, digest: Hex32, until: u64) {
         let mut memory = self.lock();
         if memory.last.get(&publisher) != Some(&checkpoint) {

@@ -3,9 +3,9 @@
 use super::Keeper;
 use crate::state::StateError;
 use crate::state::about::{At, Marks, Snapshot};
+use crate::state::change::Change;
 use crate::state::checkpoint::{Ahead, Binding, Lent};
 use crate::state::snapshot;
-use crate::state::store::Change;
 use crate::{ClientError, Result};
 use sotto_core::{AnyClient, Error};
 use std::sync::Arc;

@@ -7,9 +7,7 @@
 //!
 //! Tables of UTS 46 grow with Unicode. A name of characters that a build does not know yet is refused by it.
 
-use super::{Key, KeyError};
-use idna::AsciiDenyList;
-use idna::uts46::{DnsLength, Hyphens, Uts46};
+use super::{Key, KeyError, unicode};
 use zeroize::Zeroizing;
 
 pub(super) const MOST_BYTES: u32 = 253;
@@ -21,10 +19,7 @@ pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
     if text.len() > 16 * MOST_BYTES as usize {
         return Err(KeyError::Long { most: MOST_BYTES });
     }
-    let ascii = Uts46::new()
-        .to_ascii(text.as_bytes(), AsciiDenyList::URL, Hyphens::Allow, DnsLength::VerifyAllowRootDot)
-        .map_err(|_| NO_DOMAIN)?;
-    let name = Zeroizing::new(ascii.into_owned());
+    let name = unicode::ascii(text).ok_or(NO_DOMAIN)?;
     let name = name.strip_suffix('.').unwrap_or(&name);
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_number = last.bytes().all(|c| c.is_ascii_digit())

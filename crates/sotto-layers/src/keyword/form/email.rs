@@ -23,7 +23,7 @@ pub(super) fn canonical(text: &str) -> Result<Key, KeyError> {
         false => c.is_control() || c.is_whitespace(),
     };
     let dots = local.starts_with('.') || local.ends_with('.') || local.contains("..");
-    let local = Zeroizing::new(normal(local).to_ascii_lowercase());
+    let local = Zeroizing::new(normal(local)?.to_ascii_lowercase());
     if local.is_empty() || local.len() > 64 || dots {
         return Err(NO_ADDRESS);
     }

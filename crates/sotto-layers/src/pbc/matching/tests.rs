@@ -1,3 +1,4 @@
+use super::super::effort::Effort;
 use super::{NONE, assign};
 use proptest::prelude::*;
 
@@ -26,7 +27,7 @@ fn largest(choices: &[u16], wanted: &[u16], buckets: usize) -> usize {
 
 fn check(choices: &[u16], wanted: &[u16], buckets: usize, room: usize) {
     let n = wanted.len();
-    let matching = assign(choices, wanted, buckets, room);
+    let matching = assign(choices, wanted, buckets, room, Effort::thorough(n));
     let mut times = vec![0; n];
     for (v, holder) in matching.holders.iter().enumerate().filter(|(_, holder)| **holder != NONE) {
         times[usize::from(*holder)] += 1;

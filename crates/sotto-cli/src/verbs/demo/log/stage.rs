@@ -122,7 +122,7 @@ fn names(sample: &Sample, scratch: &Path, out: &Path, screen: Screen) -> Result<
     std::fs::write(&input, lines).map_err(|error| Failure::file("writing", &input, &error))?;
     let mut rng = sotto_prg::system_rng().map_err(|error| Failure::internal(error.to_string()))?;
     let (entry, goal) = (HINTED.entry()?, Goal::default());
-    let costing = Costing { entry, lookups_per_client: LOOKUPS, goal, set: None };
+    let costing = Costing { entry, lookups_per_client: LOOKUPS, goal, set: None, batch: None };
     let job = Job {
         input: &input,
         out,

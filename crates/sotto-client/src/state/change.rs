@@ -1,0 +1,30 @@
+//! What a state's database is asked for, whether a build has one or not.
+
+use super::about::{About, Marks};
+use std::io;
+
+/// Its name in the state's folder.
+pub(crate) const FILE: &str = "state.redb";
+
+/// An operation on the database failed.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// The disk did.
+    Disk(io::Error),
+    /// It is no database, or a damaged one, or not one of ours.
+    Damaged(String),
+}
+
+/// What one transaction changes.
+#[derive(Default)]
+pub(crate) struct Change<'a> {
+    pub(crate) about: Option<&'a About>,
+    pub(crate) marks: Marks,
+    /// Drops the journal: a snapshot has it all.
+    pub(crate) forget_journal: bool,
+    /// Drops all asks: their client is no more.
+    pub(crate) forget_asks: bool,
+    pub(crate) append: Option<(u64, &'a [u8])>,
+    pub(crate) record: Option<(u64, &'a [u8])>,
+    pub(crate) settle: Option<u64>,
+}

@@ -1,0 +1,152 @@
+//! Parts of tables as bytes: a part is a server whose answers are partials, and all parts together are a server again.
+
+use super::server::{AnyServer, AnySession};
+use super::{AnySteps, AnyStream, AnySupplier, checked};
+use crate::partial::{Cut, SessionOf};
+use crate::server::together;
+use crate::{Image, Misuse, Partial, PeerMisbehaved, Result, Scheme, Section, Server, Wire};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What the parts of a scheme's tables do.
+#[derive(Clone, Copy)]
+pub struct PartEntry {
+    /// See [`Partial::SECTION`].
+    pub section: Section,
+    /// See [`Partial::most_parts`].
+    pub most: fn(&[u8]) -> Result<u32>,
+    /// See [`Partial::holds`]. [`Misuse::Rule`] if a table of these parameters has not so many parts.
+    pub holds: fn(&[u8], Cut) -> Result<Vec<Range<u64>>>,
+    /// See [`Partial::open_part`]: a server whose answers are partials. It answers and does nothing else.
+    pub open: fn(&[u8], Cut, Arc<dyn Image>) -> Result<Box<dyn AnyServer>>,
+    /// What joins the partials of so many parts.
+    pub join: fn(&[u8], u32) -> Result<Box<dyn AnyJoin>>,
+}
+
+impl PartEntry {
+    pub(super) const fn of<S: Partial>() -> Self {
+        PartEntry {
+            section: S::SECTION,
+            most: |params| Ok(S::most_parts(&checked::<S>(params)?)),
+            holds: |params, cut| {
+                let params = checked::<S>(params)?;
+                within::<S>(&params, cut.parts())?;
+                Ok(S::holds(&params, cut))
+            },
+            open: |params, cut, image| {
+                let params = checked::<S>(params)?;
+                within::<S>(&params, cut.parts())?;
+                let part = S::open_part(&params, cut, image)?;
+                Ok(Box::new(OpenPart::<S> { params, cut, part }))
+            },
+            join: |params, parts| {
+                let params = checked::<S>(params)?;
+                within::<S>(&params, parts)?;
+                Ok(Box::new(Joint::<S> { params, parts }))
+            },
+        }
+    }
+}
+
+fn within<S: Partial>(params: &S::Params, parts: u32) -> Result<()> {
+    if !(1..=S::most_parts(params)).contains(&parts) {
+        return Err(
+            Misuse::Rule("a table is cut into as many parts as its parameters allow, or fewer").into()
+        );
+    }
+    Ok(())
+}
+
+/// Makes answers of partials.
+pub trait AnyJoin: Send + Sync {
+    /// How many parts there are.
+    fn parts(&self) -> u32;
+    /// Decodes, validates and admits keys, as a server of the whole table does. Every part takes such a session.
+    ///
+    /// # Errors
+    /// [`crate::Error::Peer`].
+    fn admit(&self, keys: &[u8]) -> Result<AnySession>;
+    /// The answer to a query, of one partial from each part, in the parts' order.
+    ///
+    /// # Errors
+    /// [`Misuse::Rule`] for another number of partials; [`crate::Error::Peer`] for bytes that are no query or no partial.
+    fn join(&self, session: &AnySession, query: &[u8], partials: &[Vec<u8>]) -> Result<Vec<u8>>;
+}
+
+struct OpenPart<S: Partial> {
+    params: S::Params,
+    cut: Cut,
+    part: S::Part,
+}
+
+struct Joint<S: Partial> {
+    params: S::Params,
+    parts: u32,
+}
+
+fn ask<'a, S: Partial>(
+    params: &S::Params,
+    session: &'a AnySession,
+    query: &[u8],
+) -> Result<(&'a SessionOf<S>, S::Query)> {
+    Ok((session.of::<S>()?, S::Query::take(params, query)?))
+}
+
+fn admitted<S: Partial>(params: &S::Params, keys: &[u8]) -> Result<AnySession> {
+    Ok(AnySession::new::<S>(S::admit(params, S::Keys::take(params, keys)?)?))
+}
+
+impl<S: Partial> AnyServer for OpenPart<S> {
+    fn keys_bytes(&self) -> usize {
+        S::Keys::size(&self.params)
+    }
+    fn query_bytes(&self) -> usize {
+        S::Query::size(&self.params)
+    }
+    fn answer_bytes(&self) -> usize {
+        S::partial_bytes(&self.params, self.cut)
+    }
+    fn session_bytes(&self) -> usize {
+        S::Server::session_bytes(&self.params)
+    }
+    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+        admitted::<S>(&self.params, keys)
+    }
+    fn answer_many(&self, asks: &[(&AnySession, &[u8])]) -> Vec<Result<Vec<u8>>> {
+        let decoded = asks.iter().map(|(session, query)| ask::<S>(&self.params, session, query)).collect();
+        together(decoded, |good| S::partials(&self.part, good))
+    }
+    fn stream(&self) -> Option<&dyn AnyStream> {
+        None
+    }
+    fn steps(&self) -> Option<&dyn AnySteps> {
+        None
+    }
+    fn supplier(&self) -> Option<&dyn AnySupplier> {
+        None
+    }
+}
+
+impl<S: Partial> AnyJoin for Joint<S> {
+    fn parts(&self) -> u32 {
+        self.parts
+    }
+    fn admit(&self, keys: &[u8]) -> Result<AnySession> {
+        admitted::<S>(&self.params, keys)
+    }
+    fn join(&self, session: &AnySession, query: &[u8], partials: &[Vec<u8>]) -> Result<Vec<u8>> {
+        if partials.len() != self.parts as usize {
+            return Err(Misuse::Rule("an answer is made of one partial from each part").into());
+        }
+        for (cut, partial) in Cut::all(self.parts).zip(partials) {
+            let (got, want) = (partial.len() as u64, S::partial_bytes(&self.params, cut) as u64);
+            if got != want {
+                return Err(PeerMisbehaved::Length { what: "partial", got, want }.into());
+            }
+        }
+        let ask = ask::<S>(&self.params, session, query)?;
+        let mut out = Vec::with_capacity(<S as Scheme>::Answer::size(&self.params));
+        S::join(&self.params, ask, partials)?.put(&self.params, &mut out);
+        Ok(out)
+    }
+}

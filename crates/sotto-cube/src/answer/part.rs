@@ -1,0 +1,196 @@
+//! Tables in parts: a part holds some columns, folds them by the lower bits, and sends what is left modulo q; the higher bits
+//! fold what all parts sent.
+//!
+//! The 2^nu2 columns are cut into pieces of a power of two. So the order of folding is that of the whole table, and with it
+//! every byte.
+
+use super::fold::halve;
+use super::{BATCH, Cube, Prepared};
+use crate::message::{Answer, Query};
+use crate::params::{Family, Inner, Params};
+use crate::session::Session;
+use crate::{Cubed, Keys};
+use rayon::prelude::*;
+use sotto_core::server::together;
+use sotto_core::{Cut, Image, Misuse, Partial, PeerMisbehaved, Result};
+use sotto_lattice::cipher::Cipher;
+use sotto_lattice::gsw::Gsw;
+use sotto_lattice::ring::Level;
+use sotto_math::tiles::TileLayout;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Parts whose number is no power of two have at least so many pieces each, or all that there are.
+const PIECES: u32 = 4;
+
+/// Bytes of a word of a partial.
+const WORD: usize = 8;
+
+/// The columns that a server holds.
+pub(super) struct Share {
+    /// Where they lie: those of one polynomial (or column of the matrix) after those of the other.
+    pub(super) layout: TileLayout,
+    /// How many bits fold a piece of them.
+    pub(super) levels: usize,
+}
+
+impl Share {
+    /// All columns.
+    pub(super) fn all(params: &Inner) -> Self {
+        Share { layout: *params.grid.layout(), levels: params.literal.nu2.into() }
+    }
+}
+
+/// How the columns are cut.
+struct Pieces {
+    /// Columns of a piece, as a logarithm.
+    levels: usize,
+    /// How many pieces there are, as a logarithm.
+    above: usize,
+}
+
+impl Pieces {
+    /// Of so many parts.
+    fn of(params: &Inner, parts: u32) -> Self {
+        let nu2 = usize::from(params.literal.nu2);
+        let wanted = if parts.is_power_of_two() { parts } else { (parts * PIECES).next_power_of_two() };
+        let above = (wanted.ilog2() as usize).min(most_above(params));
+        Pieces { levels: nu2 - above, above }
+    }
+
+    /// Those of a part.
+    fn share(&self, cut: Cut) -> Range<usize> {
+        let share = cut.share(1 << self.above);
+        share.start as usize..share.end as usize
+    }
+}
+
+/// Bits that may be left for whoever joins: pieces are whole groups of columns.
+fn most_above(params: &Inner) -> usize {
+    usize::from(params.literal.nu2).saturating_sub(TileLayout::GROUP_COLS.ilog2() as usize)
+}
+
+/// Polynomials of a unit (or columns of its matrix).
+fn groups(params: &Inner) -> usize {
+    params.grid.layout().cols() / params.grid.columns()
+}
+
+/// Words of a ciphertext.
+fn words(params: &Inner) -> usize {
+    (params.rank() + 1) * params.n()
+}
+
+fn layout_of(params: &Inner, cut: Cut) -> Result<Share> {
+    let whole = params.grid.layout();
+    let pieces = Pieces::of(params, cut.parts());
+    let cols = groups(params) * (pieces.share(cut).len() << pieces.levels);
+    let layout = TileLayout::new(whole.packing(), whole.n(), whole.rows(), cols);
+    let layout = layout.ok_or(Misuse::Rule("a part has a piece at least"))?;
+    Ok(Share { layout, levels: pieces.levels })
+}
+
+impl<F: Family> Partial for Cubed<F> {
+    type Part = Cube<F>;
+
+    fn most_parts(params: &Params<F>) -> u32 {
+        1 << most_above(params)
+    }
+
+    fn holds(params: &Params<F>, cut: Cut) -> Vec<Range<u64>> {
+        let layout = params.grid.layout();
+        let pieces = Pieces::of(params, cut.parts());
+        let share = pieces.share(cut);
+        let mut all = Vec::new();
+        for unit in 0..params.grid.units() {
+            let of_group = |group: usize| {
+                let first = group * params.grid.columns();
+                layout.columns(first + (share.start << pieces.levels)..first + (share.end << pieces.levels))
+            };
+            let mut of_groups: Vec<_> = (0..groups(params)).map(of_group).collect();
+            let region = params.grid.region(unit);
+            // Tile by tile, since that is how columns lie.
+            while let Some(tile) = of_groups.iter_mut().map(Iterator::next).collect::<Option<Vec<_>>>() {
+                all.extend(tile.into_iter().map(|range| region + range.start..region + range.end));
+            }
+        }
+        all
+    }
+
+    fn open_part(params: &Params<F>, cut: Cut, image: Arc<dyn Image>) -> Result<Cube<F>> {
+        Cube::open_share(params, layout_of(params, cut)?, image)
+    }
+
+    fn partial_bytes(params: &Params<F>, cut: Cut) -> usize {
+        let pieces = Pieces::of(params, cut.parts()).share(cut).len();
+        params.grid.units() as usize * groups(params) * pieces * words(params) * WORD
+    }
+
+    fn admit(params: &Params<F>, keys: Keys) -> Result<Session> {
+        Session::admit(params, &keys)
+    }
+
+    fn partials(part: &Cube<F>, asks: Vec<(&Session, Query)>) -> Vec<Result<Vec<u8>>> {
+        let asks: Vec<(&Session, &Query)> = asks.iter().map(|(session, query)| (*session, query)).collect();
+        together(part.prepare_all(&asks), |queries: Vec<Prepared>| {
+            let queries: Vec<&Prepared> = queries.iter().collect();
+            queries.chunks(BATCH).flat_map(|some| part.partials(some)).map(Ok).collect()
+        })
+    }
+
+    fn join(params: &Params<F>, (session, query): (&Session, Query), partials: &[Vec<u8>]) -> Result<Answer> {
+        let bits = params.bits_of(session, &query)?;
+        let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
+        let pieces = Pieces::of(params, parts);
+        let high = bits.get(pieces.levels..).unwrap_or_default();
+        let mut shares: Vec<_> =
+            partials.iter().map(|partial| partial.chunks_exact(words(params) * WORD)).collect();
+        let mut unit = || -> Result<_> {
+            let mut folded = Vec::new();
+            for _ in 0..groups(params) {
+                let mut ciphers = Vec::with_capacity(1 << pieces.above);
+                for (cut, share) in Cut::all(parts).zip(&mut shares) {
+                    for bytes in share.take(pieces.share(cut).len()) {
+                        ciphers.push(cipher(params, bytes)?);
+                    }
+                }
+                folded.extend(halve(&params.ring, ciphers, high as &[Gsw]));
+            }
+            Ok(params.respond(folded, &session.pack))
+        };
+        Ok(Answer((0..params.grid.units()).map(|_| unit()).collect::<Result<_>>()?))
+    }
+}
+
+impl<F> Cube<F> {
+    /// What is left of at most [`BATCH`] queries' columns, unit by unit.
+    fn partials(&self, queries: &[&Prepared]) -> Vec<Vec<u8>> {
+        let mut partials = vec![Vec::new(); queries.len()];
+        for unit in 0..self.params.grid.units() {
+            let columns = self.first_dimension(unit, queries);
+            let folded: Vec<Vec<Cipher>> = columns
+                .into_par_iter()
+                .zip(queries)
+                .map(|(columns, query)| self.fold(columns, query))
+                .collect();
+            for (partial, folded) in partials.iter_mut().zip(folded) {
+                let words = folded.iter().flat_map(|cipher| cipher.components()).flatten();
+                partial.extend(words.flat_map(|word| word.to_le_bytes()));
+            }
+        }
+        partials
+    }
+}
+
+/// A ciphertext out of a partial: reduced words modulo q.
+fn cipher(params: &Inner, bytes: &[u8]) -> Result<Cipher> {
+    let mut cipher = Cipher::room(&params.ring, Level::Main, params.rank());
+    let q = params.ring.q().value();
+    let mut words = bytes.as_chunks::<WORD>().0.iter().map(|word| u64::from_le_bytes(*word));
+    for (word, place) in words.by_ref().zip(cipher.components_mut().flatten()) {
+        *place = word;
+        if word >= q {
+            return Err(PeerMisbehaved::NotCanonical("partial").into());
+        }
+    }
+    Ok(cipher)
+}

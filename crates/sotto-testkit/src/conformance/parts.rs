@@ -1,0 +1,194 @@
+//! Tables in parts: which bytes parts hold, and that their partials make the answer of the whole table.
+
+use super::subject::{Case, Fill, MIDDLE, Subject, Table, WIDE, single};
+use crate::memory::MemoryImage;
+use crate::rng::seeded;
+use sotto_core::{
+    AnyJoin, AnyServer, AnySession, Cut, Error, Image, Misuse, PartEntry, PeerMisbehaved, RecordIndex,
+};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A table that most schemes can cut into several parts.
+const LARGE: Case = Case { rows: 1600, row_bytes: 600, fill: Fill::Random };
+
+/// Rows that take several polynomials or groups each.
+const TALL: Case = Case { rows: 5, row_bytes: 10_000, fill: Fill::Random };
+
+/// As many parts as are tried, where a table can be cut into so many.
+const PARTS: [u32; 5] = [1, 2, 3, 4, 9];
+
+fn entry(subject: &Subject) -> PartEntry {
+    subject.entry.server.parts.expect("a scheme whose tables are cut says how")
+}
+
+/// The numbers of parts that are tried for a table: the most among them, unless that is very many.
+fn numbers(table: &Table, entry: &PartEntry) -> Vec<u32> {
+    let most = (entry.most)(&table.params).expect("checked parameters are cut");
+    assert!(most >= 1, "a table is one part at least");
+    let mut numbers: Vec<u32> = PARTS.into_iter().filter(|parts| *parts <= most).collect();
+    numbers.push(most.min(40));
+    numbers.dedup();
+    numbers
+}
+
+/// What a part holds of the table's image.
+fn image_of(table: &Table, entry: &PartEntry, cut: Cut) -> MemoryImage {
+    let whole = table.image.section(entry.section).expect("a table has the section that is cut");
+    let holds = (entry.holds)(&table.params, cut).expect("so many parts there are");
+    let bytes: Vec<u8> =
+        holds.iter().flat_map(|range| &whole[range.start as usize..range.end as usize]).copied().collect();
+    MemoryImage::default().with(entry.section, &bytes)
+}
+
+struct Parts {
+    join: Box<dyn AnyJoin>,
+    servers: Vec<Box<dyn AnyServer>>,
+}
+
+impl Parts {
+    fn open(table: &Table, entry: &PartEntry, parts: u32) -> Self {
+        let open = |cut| (entry.open)(&table.params, cut, Arc::new(image_of(table, entry, cut)));
+        let servers = Cut::all(parts).map(|cut| open(cut).expect("a part's image opens")).collect();
+        Parts { join: (entry.join)(&table.params, parts).expect("so many parts there are"), servers }
+    }
+
+    fn partials(&self, session: &AnySession, query: &[u8]) -> Vec<Vec<u8>> {
+        self.servers
+            .iter()
+            .map(|part| single(part.as_ref(), session, query).expect("a part answers"))
+            .collect()
+    }
+}
+
+/// Every byte of the section belongs to one part, whatever the number of parts.
+pub fn hold_the_table(subject: &Subject) {
+    let entry = entry(subject);
+    for case in [MIDDLE, WIDE, LARGE, TALL] {
+        let table = subject.table(case);
+        let bytes =
+            table.image.section(entry.section).expect("a table has the section that is cut").len() as u64;
+        for parts in numbers(&table, &entry) {
+            let mut all: Vec<Range<u64>> = Vec::new();
+            for cut in Cut::all(parts) {
+                let holds = (entry.holds)(&table.params, cut).unwrap();
+                assert!(holds.windows(2).all(|two| two[0].end <= two[1].start), "in their order: {holds:?}");
+                all.extend(holds.into_iter().filter(|range| !range.is_empty()));
+            }
+            all.sort_by_key(|range| range.start);
+            assert!(all.windows(2).all(|two| two[0].end == two[1].start), "{case:?} in {parts}: {all:?}");
+            assert_eq!(
+                (all.first().unwrap().start, all.last().unwrap().end),
+                (0, bytes),
+                "{case:?} in {parts}"
+            );
+        }
+    }
+}
+
+/// Partials, alone and in batches, make the very answers that the whole table gives. Sessions are one and the same.
+pub fn make_the_answer(subject: &Subject) {
+    let entry = entry(subject);
+    for case in [MIDDLE, WIDE, LARGE, TALL] {
+        let table = subject.table(case);
+        let rng = &mut seeded("parts");
+        let mut client = table.client(rng);
+        let session = table.session(client.as_ref());
+        let mut ask = |record| client.query(RecordIndex(record), rng).expect("a query within bounds").0;
+        let queries: Vec<Vec<u8>> = table.some_records().into_iter().take(5).flat_map(&mut ask).collect();
+        let whole: Vec<Vec<u8>> =
+            queries.iter().map(|query| single(table.server.as_ref(), &session, query).unwrap()).collect();
+        for parts in numbers(&table, &entry) {
+            let cut = Parts::open(&table, &entry, parts);
+            assert_eq!(cut.join.parts(), parts);
+            let own = cut.join.admit(&client.keys()).expect("a client's own keys are admitted");
+            for (i, (query, answer)) in queries.iter().zip(&whole).enumerate() {
+                let session = if i % 2 == 0 { &session } else { &own };
+                let partials = cut.partials(session, query);
+                for (part, partial) in cut.servers.iter().zip(&partials) {
+                    assert_eq!(partial.len(), part.answer_bytes(), "a partial has the size that it says");
+                }
+                let joined = cut.join.join(session, query, &partials).expect("partials are joined");
+                assert!(
+                    &joined == answer,
+                    "{case:?} in {parts}: an answer differs from that of the whole table"
+                );
+            }
+            let batch: Vec<_> = queries.iter().map(|query| (&session, &query[..])).collect();
+            for part in &cut.servers {
+                let together = part.answer_many(&batch);
+                assert_eq!(together.len(), queries.len());
+                for (partial, query) in together.into_iter().zip(&queries) {
+                    assert!(
+                        partial.unwrap() == single(part.as_ref(), &session, query).unwrap(),
+                        "a batch differs"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Too many parts, images of other sizes, partials that are missing, too short, of another part or damaged.
+pub fn refuse(subject: &Subject) {
+    let entry = entry(subject);
+    let table = subject.table(LARGE);
+    let most = (entry.most)(&table.params).unwrap();
+    if let Some(cut) = Cut::new(0, most.saturating_add(1)) {
+        let image = Arc::new(table.image.clone());
+        let refused = [
+            (entry.holds)(&table.params, cut).err(),
+            (entry.open)(&table.params, cut, image).err(),
+            (entry.join)(&table.params, cut.parts()).err(),
+            (entry.join)(&table.params, 0).err(),
+        ];
+        assert!(
+            refused.iter().all(|error| matches!(error, Some(Error::Misuse(Misuse::Rule(_))))),
+            "{refused:?}"
+        );
+    }
+    let parts = most.min(2);
+    let cut = Cut::new(0, parts).unwrap();
+    let image = image_of(&table, &entry, cut);
+    let held = image.section(entry.section).unwrap();
+    let longer = [held, &[0; 64]].concat();
+    for bytes in [&[], &held[..held.len() - 1], &longer[..]] {
+        let opened = (entry.open)(&table.params, cut, Arc::new(image.with(entry.section, bytes)));
+        assert!(matches!(opened.err(), Some(Error::Peer(_))), "a part of {} bytes was opened", bytes.len());
+    }
+    assert!(matches!(
+        (entry.open)(&table.params, cut, Arc::new(MemoryImage::default())).err(),
+        Some(Error::Peer(_))
+    ));
+
+    let rng = &mut seeded("refused parts");
+    let mut client = table.client(rng);
+    let session = table.session(client.as_ref());
+    let queries = client.query(RecordIndex(table.some_record()), rng).unwrap().0;
+    let query = &queries[0];
+    let all = Parts::open(&table, &entry, parts);
+    let short = single(all.servers[0].as_ref(), &session, &query[1..]);
+    assert!(matches!(short, Err(Error::Peer(_))), "a query that is too short");
+    let partials = all.partials(&session, query);
+    let more = [partials.clone(), partials.clone()].concat();
+    for wrong in [&partials[..partials.len() - 1], &more[..]] {
+        assert!(matches!(all.join.join(&session, query, wrong), Err(Error::Misuse(Misuse::Rule(_)))));
+    }
+    for part in 0..partials.len() {
+        let mut cut = partials.clone();
+        cut[part].pop();
+        let got = all.join.join(&session, query, &cut);
+        assert!(
+            matches!(got, Err(Error::Peer(PeerMisbehaved::Length { .. }))),
+            "a partial that is too short"
+        );
+        for byte in [0x00, 0xff] {
+            let mut damaged = partials.clone();
+            damaged[part].fill(byte);
+            match all.join.join(&session, query, &damaged) {
+                Ok(_) | Err(Error::Peer(_)) => {}
+                Err(other) => panic!("a damaged partial gave {other}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Tables in parts: a part has some rows of the matrix, and its partial is those words of the answer.
+
+use crate::SimplePir;
+use crate::message::{Answer, Query, bytes, pack, unpack};
+use crate::params::Params;
+use crate::server::Server;
+use sotto_core::{Cut, Image, Params as _, Partial, Result, Section};
+use sotto_silent::matrix::{Matrix, Stretch};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Partial for SimplePir {
+    type Part = Server;
+
+    fn most_parts(params: &Params) -> u32 {
+        Stretch::most(&params.layout())
+    }
+
+    fn holds(params: &Params, cut: Cut) -> Vec<Range<u64>> {
+        vec![Stretch::of(&params.layout(), cut).bytes]
+    }
+
+    fn open_part(params: &Params, cut: Cut, image: Arc<dyn Image>) -> Result<Server> {
+        let layout = Stretch::of(&params.layout(), cut).layout;
+        Ok(Server { params: params.clone(), matrix: Matrix::open(layout, 0, Section::Resident, image)? })
+    }
+
+    fn partial_bytes(params: &Params, cut: Cut) -> usize {
+        bytes(Stretch::of(&params.layout(), cut).rows.len(), params.literal().answer_bits)
+    }
+
+    fn admit(_: &Params, (): ()) -> Result<()> {
+        Ok(())
+    }
+
+    fn partials(part: &Server, asks: Vec<(&(), Query)>) -> Vec<Result<Vec<u8>>> {
+        let packed = |Answer(words): Answer| {
+            let mut out = Vec::new();
+            pack(&words, part.params.answer_bits(), &mut out);
+            out
+        };
+        let answers = sotto_core::Server::answer_many(part, asks);
+        answers.into_iter().map(|answer| answer.map(packed)).collect()
+    }
+
+    fn join(params: &Params, _: (&(), Query), partials: &[Vec<u8>]) -> Result<Answer> {
+        let mut words = Vec::with_capacity(params.l());
+        let parts = u32::try_from(partials.len()).unwrap_or(u32::MAX);
+        for (cut, partial) in Cut::all(parts).zip(partials) {
+            let rows = Stretch::of(&params.layout(), cut).rows.len();
+            words.extend(unpack("partial", partial, rows, params.answer_bits())?);
+        }
+        Ok(Answer(words))
+    }
+}
