@@ -9,8 +9,7 @@ use crate::proto::{
 use rand_core::CryptoRng;
 use sotto_bfv::mulpir::Keys;
 use sotto_core::PeerMisbehaved;
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, generate_square};
-use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey, generate_square};
 use sotto_lattice::bgv::{Cipher, Secret};
 use sotto_lattice::encrypt::Errors;
 use sotto_math::sample::Gaussian;
@@ -39,11 +38,11 @@ impl Codec {
         for element in elements {
             let lacks = || malformed(format!("lacks the automorphism {element}"));
             let key = sent.and_then(|sent| sent.get(&(*element as u64))).ok_or_else(lacks)?;
-            let made = GaloisKey::of_rows(self.kit().ring(), *element, self.take_rows(Some(key))?);
+            let made = GaloisKey::of_rows(self.kit().ring(), *element, &self.take_rows(Some(key))?);
             galois.push(made.ok_or_else(|| malformed("has another number of rows than primes".into()))?);
         }
         let square = message.relin_key.as_ref().and_then(|key| key.relin_key.as_ref());
-        let square = SwitchKey::of_rows(self.kit().ring(), self.take_rows(square)?)
+        let square = PairedKey::of_rows(self.kit().ring(), &self.take_rows(square)?)
             .ok_or_else(|| malformed("has another number of rows than primes".into()))?;
         Keys::new(self.kit(), elements, galois, square)
     }

@@ -94,7 +94,7 @@ mod tests {
         let mut rng = ChaCha20Rng::from_seed([1; 32]);
         let secret = Secret::sample(codec.kit().ring(), &mut rng);
         let keys = codec.take_keys(&codec.make_keys(&secret, &[], &mut rng), &[]).unwrap();
-        assert_eq!(Keys::bytes(codec.kit(), 0), 2 * 2 * 3 * 4096 * 8);
+        assert_eq!(Keys::bytes(codec.kit(), 0), 2 * 3 * 4096 * 8);
         let keys = Arc::new(keys);
         let of = |timestamp, bytes| Stored { timestamp, keys: keys.clone(), bytes };
         let recent = Recent::new(30);

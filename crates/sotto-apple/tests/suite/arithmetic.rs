@@ -5,9 +5,8 @@ use prost::Message;
 use sotto_apple::proto::{
     CiphertextForm, FullCiphertext, SerializedCiphertext, SerializedEvaluationKey, SerializedKeySwitchKey,
 };
-use sotto_lattice::bgv::bfv::galois::{GaloisKey, relinearise};
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey, relinearise};
 use sotto_lattice::bgv::bfv::product::Extension;
-use sotto_lattice::bgv::keyswitch::SwitchKey;
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::{Cipher, Level, Scratch, SlotRing};
 
@@ -88,7 +87,7 @@ fn keys_and_automorphisms() {
                 assert_eq!(values(row), words(&format!("a/galois_key_3.row{i}.eval.u32le")));
             }
         }
-        let key = GaloisKey::of_rows(kit().ring(), element as usize, rows).unwrap();
+        let key = GaloisKey::of_rows(kit().ring(), element as usize, &rows).unwrap();
         let mut out = Cipher::zero(kit().ring(), c.level(), 2);
         key.apply(kit().ring(), &c, &mut out, &mut Scratch::new(kit().ring()));
         assert_eq!(coefficients(&out), words(&format!("a/ct_galois_{element}.coeff.u32le")));
@@ -116,7 +115,7 @@ fn products() {
     assert_eq!(coefficients(&extension.divided(ring, sum)), words("a/ct_inner_product3.coeff.u32le"));
 
     let square = rows(&keys().relin_key.unwrap().relin_key.unwrap());
-    let square = SwitchKey::of_rows(ring, square).unwrap();
+    let square = PairedKey::of_rows(ring, &square).unwrap();
     let mut out = Cipher::zero(ring, top(), 2);
     relinearise(ring, &square, &product, &mut out, &mut Scratch::new(ring));
     assert_eq!(coefficients(&out), words("a/ct_product_relin.coeff.u32le"));

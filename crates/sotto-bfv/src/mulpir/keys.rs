@@ -5,8 +5,7 @@
 
 use super::kit::Kit;
 use sotto_core::error::PeerMisbehaved;
-use sotto_lattice::bgv::bfv::galois::GaloisKey;
-use sotto_lattice::bgv::keyswitch::SwitchKey;
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey};
 
 /// How much fewer keys a client sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub fn elements(degree: usize, outputs: usize, compression: Compression) -> Vec<
 pub struct Keys {
     /// By their powers, `2^power + 1`.
     galois: Vec<(u32, GaloisKey)>,
-    pub(super) square: SwitchKey,
+    pub(super) square: PairedKey,
 }
 
 impl Keys {
@@ -54,7 +53,7 @@ impl Keys {
         kit: &Kit,
         elements: &[usize],
         galois: Vec<GaloisKey>,
-        square: SwitchKey,
+        square: PairedKey,
     ) -> Result<Self, PeerMisbehaved> {
         let most = kit.degree().ilog2();
         let mut kept = Vec::new();
@@ -75,7 +74,7 @@ impl Keys {
     /// Bytes that keys of so many automorphisms take in memory, about.
     pub fn bytes(kit: &Kit, elements: usize) -> usize {
         let ring = kit.ring();
-        let row = 2 * ring.words(ring.full()) * size_of::<u64>();
+        let row = ring.words(ring.full()) * size_of::<u64>();
         (elements + 1) * ring.top().primes() * row
     }
 

@@ -82,13 +82,7 @@ impl SwitchKey {
             let mask = rns.mask(level, masks.seed, masks.label, masks.first + j);
             Cipher::new(rns, level, &[body, &mask])
         };
-        Self::of_rows(rns, (0..).zip(bodies).map(row).collect())
-    }
-
-    /// A key of these rows; `None` unless there is one a prime, each of two parts modulo all primes.
-    pub fn of_rows<R: SlotRing>(rns: &Rns<R>, rows: Vec<Cipher>) -> Option<Self> {
-        let fits = |row: &Cipher| (row.level(), row.parts()) == (rns.full(), 2);
-        (rows.len() == rns.top().primes() && rows.iter().all(fits)).then_some(SwitchKey { rows })
+        Some(SwitchKey { rows: (0..).zip(bodies).map(row).collect() })
     }
 
     /// Into the scratch memory, puts both parts of an encryption of `x` times the source; the digits of `x` are there
@@ -121,20 +115,9 @@ impl SwitchKey {
         out: &mut Cipher,
         scratch: &mut Scratch,
     ) {
-        scratch.split(rns, c.level(), c.part(2));
-        self.relinearise_split(rns, c, out, scratch);
-    }
-
-    /// The same, when the digits of the third part are in the scratch memory already.
-    pub(super) fn relinearise_split<R: SlotRing>(
-        &self,
-        rns: &Rns<R>,
-        c: &Cipher,
-        out: &mut Cipher,
-        scratch: &mut Scratch,
-    ) {
         let level = c.level();
         assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
+        scratch.split(rns, level, c.part(2));
         self.sum(rns, level, c.part(2), scratch);
         for part in 0..2 {
             let x = out.part_mut(part);

@@ -202,6 +202,11 @@ pub(crate) trait Kernels: Sync {
         scalar::sum_of_products(t, a, b, add, out);
     }
 
+    /// The sums of all `a[j]` times both halves of `b[j]`, reduced. At most 8 products, of a modulus below 2^30.
+    fn paired_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
+        scalar::paired_products(t, a, b, out);
+    }
+
     /// The digits of numbers modulo one modulus.
     fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
         scalar::decompose(d, x, out);

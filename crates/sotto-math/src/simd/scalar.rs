@@ -56,7 +56,7 @@ pub(super) use select::matrices;
 #[cfg(any(target_arch = "x86_64", target_feature = "simd128"))]
 pub(super) use select::select;
 pub(super) use sha256::nodes;
-pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
+pub(super) use slots::{add, mul, paired_products, permute, split, sub, sum_of_products};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use tiles::tiles;
 

@@ -2,6 +2,8 @@
 
 use super::super::cipher::Cipher;
 use super::super::keyswitch::SwitchKey;
+use super::super::level::Level;
+use super::super::lower::leave;
 use super::super::pow2::{Pow2, Turn};
 use super::super::ring::SlotRing;
 use super::super::rns::Rns;
@@ -10,21 +12,66 @@ use super::super::secret::Secret;
 use crate::encrypt::Errors;
 use crate::words::Words;
 
+/// A switching key whose primes are so short that both numbers of a row share a word: the body's in the lower half, the mask's in
+/// the upper. So half as many bytes pass by, which is much of what a switch takes.
+#[derive(Debug, Clone)]
+pub struct PairedKey {
+    /// Of each row as many words as a polynomial modulo all primes has.
+    rows: Vec<Words>,
+}
+
+impl PairedKey {
+    /// A key of these rows; `None` unless there is one a prime, each of two parts modulo all primes, and those are below 2^30.
+    pub fn of_rows(rns: &Rns<Pow2>, rows: &[Cipher]) -> Option<Self> {
+        let fits = |row: &Cipher| (row.level(), row.parts()) == (rns.full(), 2);
+        let short = rns.plans(rns.full()).all(|plan| plan.modulus().bits() <= 30);
+        if rows.len() != rns.top().primes() || !rows.iter().all(fits) || !short {
+            return None;
+        }
+        let paired = |row: &Cipher| {
+            let mut words = Words::room(rns.words(rns.full()));
+            let numbers = row.part(0).iter().zip(row.part(1));
+            words.iter_mut().zip(numbers).for_each(|(word, (body, mask))| *word = body | mask << 32);
+            words
+        };
+        Some(PairedKey { rows: rows.iter().map(paired).collect() })
+    }
+
+    /// As [`SwitchKey`] does: into the scratch memory, both parts of an encryption of `x` times the source; the digits of `x` are
+    /// there already.
+    fn sum(&self, rns: &Rns<Pow2>, level: Level, x: &[u64], scratch: &mut Scratch) {
+        let words = rns.ring().words();
+        let Scratch { digits, parts, limbs } = scratch;
+        for (limb, (prime, plan)) in rns.primes(level.raised()).zip(rns.plans(level.raised())).enumerate() {
+            let digits: Vec<&[u64]> = digits.of_limb(x, level, limb).collect();
+            let rows: Vec<&[u64]> =
+                self.rows.iter().take(digits.len()).map(|row| &row[prime * words..][..words]).collect();
+            let out = parts.each_mut().map(|part| &mut part[limb * words..][..words]);
+            plan.sum_of_paired_products(&digits, &rows, out);
+        }
+        for x in parts {
+            let (kept, special) = x.split_at_mut(rns.words(level));
+            leave(rns, level, rns.special(), kept, &special[..words], limbs);
+        }
+    }
+}
+
 /// The key of one automorphism.
 #[derive(Debug, Clone)]
 pub struct GaloisKey {
     element: usize,
     turn: Turn,
-    key: SwitchKey,
+    key: PairedKey,
 }
 
 impl GaloisKey {
-    /// The key of `X -> X^element` from its rows; `None` unless the element is odd and below `2n`, and there is a row a prime.
-    pub fn of_rows(rns: &Rns<Pow2>, element: usize, rows: Vec<Cipher>) -> Option<Self> {
+    /// The key of `X -> X^element` from its rows; `None` unless the element is odd and below `2n`, and rows are those of a
+    /// [`PairedKey`].
+    pub fn of_rows(rns: &Rns<Pow2>, element: usize, rows: &[Cipher]) -> Option<Self> {
         if element.is_multiple_of(2) || element >= 2 * rns.ring().degree() {
             return None;
         }
-        let key = SwitchKey::of_rows(rns, rows)?;
+        let key = PairedKey::of_rows(rns, rows)?;
         Some(GaloisKey { element, turn: rns.ring().power(element), key })
     }
 
@@ -99,9 +146,16 @@ fn rows(
 ///
 /// # Panics
 /// If `c` has not three parts, or `out` has not two of the same level.
-pub fn relinearise(rns: &Rns<Pow2>, square: &SwitchKey, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
-    scratch.split_carried(rns, c.level(), c.part(2));
-    square.relinearise_split(rns, c, out, scratch);
+pub fn relinearise(rns: &Rns<Pow2>, square: &PairedKey, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+    let level = c.level();
+    assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
+    scratch.split_carried(rns, level, c.part(2));
+    square.sum(rns, level, c.part(2), scratch);
+    for part in 0..2 {
+        let x = out.part_mut(part);
+        x.copy_from_slice(c.part(part));
+        rns.add(level, x, &scratch.parts[part][..rns.words(level)]);
+    }
 }
 
 /// One step of an expansion, with the image `t` of `c` under the step's automorphism: the even half `c + t` replaces `c`, and

@@ -2,9 +2,8 @@
 //! messages are read.
 
 use super::encrypt::{decrypt, encrypt};
-use super::galois::{GaloisKey, generate_square, relinearise, split};
+use super::galois::{GaloisKey, PairedKey, generate_square, relinearise, split};
 use super::product::Extension;
-use crate::bgv::keyswitch::SwitchKey;
 use crate::bgv::lower::lower;
 use crate::bgv::{Cipher, Pow2, Rns, Scratch, Secret, SlotRing};
 use crate::fixture::{SEED, rng, with_errors};
@@ -76,7 +75,7 @@ fn automorphisms_and_halves() {
     for element in [3, 5, 257, 511] {
         let masks = masks(&rns, element as u64);
         let bodies = with_errors(7, |errors| GaloisKey::generate(&rns, element, &secret, &masks, errors));
-        let key = GaloisKey::of_rows(&rns, element, rows(&rns, &bodies, &masks)).unwrap();
+        let key = GaloisKey::of_rows(&rns, element, &rows(&rns, &bodies, &masks)).unwrap();
         let mut c = fresh(&rns, &secret, &plain, 2);
         let mut image = Cipher::zero(&rns, rns.top(), 2);
         key.apply(&rns, &c, &mut image, &mut scratch);
@@ -99,9 +98,9 @@ fn automorphisms_and_halves() {
         }
     }
     let masks = masks(&rns, 0);
-    assert!(GaloisKey::of_rows(&rns, 4, rows(&rns, &masks, &masks)).is_none());
-    assert!(GaloisKey::of_rows(&rns, 513, rows(&rns, &masks, &masks)).is_none());
-    assert!(GaloisKey::of_rows(&rns, 3, rows(&rns, &masks[..1], &masks)).is_none());
+    assert!(GaloisKey::of_rows(&rns, 4, &rows(&rns, &masks, &masks)).is_none());
+    assert!(GaloisKey::of_rows(&rns, 513, &rows(&rns, &masks, &masks)).is_none());
+    assert!(GaloisKey::of_rows(&rns, 3, &rows(&rns, &masks[..1], &masks)).is_none());
 }
 
 #[test]
@@ -111,7 +110,7 @@ fn sums_of_products() {
         let secret = Secret::sample(&rns, &mut rng(1));
         let masks = masks(&rns, 40);
         let bodies = with_errors(7, |errors| generate_square(&rns, &secret, &masks, errors));
-        let square = SwitchKey::of_rows(&rns, rows(&rns, &bodies, &masks)).unwrap();
+        let square = PairedKey::of_rows(&rns, &rows(&rns, &bodies, &masks)).unwrap();
         let extension = Extension::new(&rns).unwrap();
         let mut sum = extension.zero(&rns);
         let mut expected = vec![0; 256];
