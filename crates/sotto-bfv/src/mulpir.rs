@@ -12,10 +12,10 @@
 //! |---|---|
 //! | [`shape`] | entries, dimensions, and where an entry lies |
 //! | [`kit`] | a ring with all that is computed once for it |
-//! | [`keys`] | which automorphisms a query needs, and a client's keys |
+//! | [`keys`] | which automorphisms a query needs keys for |
 //! | [`noise`] | how often an answer is wrong |
 //! | [`query`] | the plaintexts of a query, and an entry out of an answer |
-//! | `table`, `answer` | a table as values, and the steps of an answer (feature `server`) |
+//! | `session`, `table`, `answer` | a client's keys, a table as values, and the steps of an answer (feature `server`) |
 
 #[cfg(feature = "server")]
 pub mod answer;
@@ -23,12 +23,16 @@ pub mod keys;
 pub mod kit;
 pub mod noise;
 pub mod query;
+#[cfg(feature = "server")]
+pub mod session;
 pub mod shape;
 #[cfg(feature = "server")]
 pub mod table;
 
-pub use keys::{Compression, Keys};
+pub use keys::Compression;
 pub use kit::Kit;
+#[cfg(feature = "server")]
+pub use session::Keys;
 pub use shape::Shape;
 #[cfg(feature = "server")]
 pub use table::Table;

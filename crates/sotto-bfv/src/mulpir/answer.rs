@@ -1,17 +1,18 @@
 //! The steps of an answer, on the threads of the current pool.
 
-use super::keys::Keys;
 use super::kit::Kit;
+use super::session::Keys;
 use super::table::Table;
+use crate::rings::Ring;
 use rayon::prelude::*;
 use sotto_core::Result;
 use sotto_core::error::{Misuse, PeerMisbehaved};
 use sotto_lattice::bgv::bfv::galois::{relinearise, split};
-use sotto_lattice::bgv::bfv::product::Raised;
+use sotto_lattice::bgv::bfv::product::{Extension, Raised};
 use sotto_lattice::bgv::lower::lower;
 use sotto_lattice::bgv::{Cipher, Scratch, SlotRing};
 use sotto_lattice::spare::Spare;
-use sotto_math::tiles::{self, Room, Selectors};
+use sotto_math::tiles::{self, Room, Selectors, Words};
 
 /// Selectors that are laid out together, and columns that are taken out together.
 const TOGETHER: usize = 4;
@@ -22,21 +23,38 @@ const SPREAD: usize = 4;
 /// Answers at the same time whose memory is kept for the next ones.
 const KEPT: usize = 4;
 
-/// Memory that one answer leaves to the next.
-pub(super) struct Rooms {
+/// What is computed once for a ring, and memory that one answer leaves to the next.
+pub(super) struct Tools {
+    extension: Extension,
+    /// How values of both primes are stored.
+    pub(super) form: Words,
+    /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
+    monomials: Vec<Vec<u64>>,
     selectors: Spare<Room>,
     sums: Spare<Vec<u64>>,
 }
 
-impl Default for Rooms {
-    fn default() -> Self {
-        Rooms { selectors: Spare::new(KEPT), sums: Spare::new(KEPT) }
+impl Tools {
+    /// `None` if there are not two primes of a ciphertext that share a word.
+    pub(super) fn new(ring: &Ring) -> Option<Self> {
+        let moduli: Vec<_> = ring.plans(ring.top()).map(|plan| *plan.modulus()).collect();
+        let [first, second] = *moduli.as_array()?;
+        let monomial = |round: u32| {
+            ring.plans(ring.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect::<Vec<_>>()
+        };
+        Some(Tools {
+            extension: Extension::new(ring)?,
+            form: Words::pair(first, second)?,
+            monomials: (0..ring.ring().degree().trailing_zeros()).map(monomial).collect(),
+            selectors: Spare::new(KEPT),
+            sums: Spare::new(KEPT),
+        })
     }
 }
 
-impl std::fmt::Debug for Rooms {
+impl std::fmt::Debug for Tools {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Rooms")
+        f.write_str("Tools")
     }
 }
 
@@ -106,7 +124,7 @@ impl Kit {
             let sums = self.sums(table, first);
             let chunk = |chunk| self.selected(keys, &second, table, &sums, chunk);
             let out = (0..shape.chunks()).into_par_iter().map(chunk).collect();
-            self.rooms.sums.keep(sums);
+            self.tools.sums.keep(sums);
             out
         };
         Ok(first.into_iter().zip(second).enumerate().map(one).collect())
@@ -143,7 +161,7 @@ impl Kit {
             key.apply(self.ring(), &image, &mut odd, scratch);
             std::mem::swap(&mut image, &mut odd);
         }
-        split(self.ring(), &mut c, &image, self.monomial(round), &mut odd);
+        split(self.ring(), &mut c, &image, &self.tools.monomials[round], &mut odd);
         drop(image);
         let ([c, odd], next) = ([c, odd], round + 1);
         let halves = if round < SPREAD && rayon::current_num_threads() > 1 {
@@ -161,7 +179,7 @@ impl Kit {
 
     fn selector(&self, e: &Expansion<'_>, i: usize, c: Cipher) -> (usize, Selector) {
         if i % e.each[0] >= e.each[1] {
-            return (i, Selector::Second(self.extension().raise(self.ring(), c)));
+            return (i, Selector::Second(self.tools.extension.raise(self.ring(), c)));
         }
         let level = self.ring().level(1).unwrap_or(c.level());
         let mut words = Cipher::room(self.ring(), level, 2);
@@ -175,8 +193,8 @@ impl Kit {
     /// The sums over rows of selectors times plaintexts, as the pass leaves them.
     fn sums(&self, table: &Table, selectors: Vec<Cipher>) -> Vec<u64> {
         let (layout, bytes) = table.tiles();
-        let room = self.rooms.selectors.take().unwrap_or_default();
-        let mut laid = Selectors::in_room(self.form(), layout, 2, room);
+        let room = self.tools.selectors.take().unwrap_or_default();
+        let mut laid = Selectors::in_room(&self.tools.form, layout, 2, room);
         for (i, some) in selectors.chunks(TOGETHER).enumerate() {
             let words: Vec<&[u64]> = some.iter().flat_map(|c| [c.part(0), c.part(1)]).collect();
             laid.set_stored_rows(TOGETHER * i, &words);
@@ -184,14 +202,14 @@ impl Kit {
         drop(selectors);
         let block_words = layout.cols() * 2 * 8;
         let stretch = layout.blocks().div_ceil(rayon::current_num_threads()).max(1);
-        let mut sums = self.rooms.sums.take().unwrap_or_default();
+        let mut sums = self.tools.sums.take().unwrap_or_default();
         sums.resize(block_words * layout.blocks(), 0);
         let tiles = bytes.par_chunks(stretch * layout.block_bytes());
         sums.par_chunks_mut(stretch * block_words).zip(tiles).enumerate().for_each(|(i, (sums, tiles))| {
             let blocks = i * stretch..((i + 1) * stretch).min(layout.blocks());
-            tiles::scan(self.form(), layout, tiles, blocks, &[&laid], &mut [sums]);
+            tiles::scan(&self.tools.form, layout, tiles, blocks, &[&laid], &mut [sums]);
         });
-        self.rooms.selectors.keep(laid.take_room());
+        self.tools.selectors.keep(laid.take_room());
         sums
     }
 
@@ -206,7 +224,7 @@ impl Kit {
     ) -> [Vec<u64>; 2] {
         let ring = self.ring();
         let cols = chunk * second.len()..(chunk + 1) * second.len();
-        let mut sum = self.extension().zero(ring);
+        let mut sum = self.tools.extension.zero(ring);
         let mut words = vec![vec![0; self.degree()]; 2 * TOGETHER];
         for (first, some) in cols.step_by(TOGETHER).zip(second.chunks(TOGETHER)) {
             let mut out: Vec<&mut [u64]> =
@@ -215,12 +233,14 @@ impl Kit {
             let column = |parts: &[Vec<u64>]| {
                 let mut c = Cipher::room(ring, ring.top(), 2);
                 parts.iter().enumerate().for_each(|(part, words)| parted(words, &mut c, part));
-                self.extension().raise(ring, c)
+                self.tools.extension.raise(ring, c)
             };
             let columns: Vec<Raised> = words.par_chunks(2).take(some.len()).map(column).collect();
-            some.iter().zip(&columns).for_each(|(a, b)| self.extension().add_product(ring, a, b, &mut sum));
+            some.iter()
+                .zip(&columns)
+                .for_each(|(a, b)| self.tools.extension.add_product(ring, a, b, &mut sum));
         }
-        let product = self.extension().divided(ring, sum);
+        let product = self.tools.extension.divided(ring, sum);
         let mut scratch = Scratch::new(ring);
         let mut c = Cipher::room(ring, ring.top(), 2);
         relinearise(ring, &keys.square, &product, &mut c, &mut scratch);

@@ -2,24 +2,21 @@
 
 use crate::rings::{Ring, SIGMA};
 use sotto_core::{ParamsError, Security};
-use sotto_lattice::bgv::bfv::product::Extension;
 use sotto_lattice::bgv::{Pow2, Rns, SlotRing};
 use sotto_math::modulus::Modulus;
-use sotto_math::tiles::Words;
 
 /// Primes of a ciphertext: as many as have room in a word of the table.
 const PRIMES: usize = 2;
+
+/// Bits of a ciphertext's prime, and of the plain modulus, at most.
+const MOST_BITS: u32 = 28;
 
 /// The tools of one ring.
 #[derive(Debug)]
 pub struct Kit {
     ring: Ring,
-    extension: Extension,
-    form: Words,
-    /// For each round of expansion, the values of `X^(-2^round)` modulo every prime.
-    monomials: Vec<Vec<u64>>,
     #[cfg(feature = "server")]
-    pub(super) rooms: super::answer::Rooms,
+    pub(super) tools: super::answer::Tools,
 }
 
 impl Kit {
@@ -39,21 +36,16 @@ impl Kit {
 
     fn made(degree: usize, plain: u64, primes: &[u64]) -> Option<Self> {
         let primes = primes.iter().map(|q| Modulus::new(*q)).collect::<Option<Vec<_>>>()?;
-        let [first, second, _] = primes.as_array::<{ PRIMES + 1 }>()?;
-        let form = Words::pair(*first, *second)?;
+        let of_ciphertexts = primes.get(..PRIMES)?;
+        let short = of_ciphertexts.iter().all(|q| q.bits() <= MOST_BITS) && plain >> MOST_BITS == 0;
+        if primes.len() != PRIMES + 1 || !short {
+            return None;
+        }
         let ring = Rns::of_any_primes(Pow2::of_coefficients(degree, plain, &primes)?)?;
-        let extension = Extension::new(&ring)?;
-        let monomial = |round: u32| {
-            ring.plans(ring.top()).flat_map(|plan| plan.monomial(-(1i64 << round))).collect::<Vec<_>>()
-        };
-        let monomials = (0..degree.trailing_zeros()).map(monomial).collect();
         Some(Kit {
-            extension,
-            form,
-            monomials,
-            ring,
             #[cfg(feature = "server")]
-            rooms: Default::default(),
+            tools: super::answer::Tools::new(&ring)?,
+            ring,
         })
     }
 
@@ -83,19 +75,5 @@ impl Kit {
     /// Bytes of data in a plaintext.
     pub fn plaintext_bytes(&self) -> usize {
         self.degree() * self.bits() as usize / 8
-    }
-
-    pub(super) fn extension(&self) -> &Extension {
-        &self.extension
-    }
-
-    /// How values of both primes are stored.
-    pub(super) fn form(&self) -> &Words {
-        &self.form
-    }
-
-    /// The values of `X^(-2^round)`.
-    pub(super) fn monomial(&self, round: usize) -> &[u64] {
-        self.monomials.get(round).map_or(&[], Vec::as_slice)
     }
 }

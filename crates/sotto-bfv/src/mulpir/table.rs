@@ -60,7 +60,7 @@ impl Table {
 
     fn layout(kit: &Kit, shape: &Shape) -> Result<TileLayout> {
         let [d0, d1] = shape.dimensions();
-        let layout = TileLayout::new(kit.form().packing(), kit.degree(), d0, d1 * shape.chunks());
+        let layout = TileLayout::new(kit.tools.form.packing(), kit.degree(), d0, d1 * shape.chunks());
         layout.ok_or(Misuse::Rule("a table that memory has addresses for").into())
     }
 
