@@ -3,6 +3,7 @@
 //!
 //! | module | what it feeds |
 //! |---|---|
+//! | [`apple`] | requests, responses and tables of Apple's protocol |
 //! | [`wire`] | frames, refusals, headers |
 //! | [`catalog`] | catalogs, signed and plain; keys |
 //! | [`lattice`] | polynomials of ciphertexts, and answers |
@@ -29,6 +30,7 @@
     reason = "a target that panics has found something"
 )]
 
+pub mod apple;
 pub mod catalog;
 pub mod image;
 pub mod ingest;
@@ -76,6 +78,12 @@ targets! {
     evaluated: wire, evaluateds;
     problem: wire, problems;
     timing: wire, timings;
+    apple_config: apple, configs;
+    apple_key: apple, keys;
+    apple_queries: apple, querieses;
+    apple_response: apple, responses;
+    apple_bucket: apple, buckets;
+    apple_database: apple, databases;
     signed_catalog: catalog, signed_catalogs;
     signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;

@@ -21,6 +21,7 @@
 //! | [`merged`] | answers in slots, several columns to each |
 //! | [`message`] | keys, queries, answers, and their bits on the wire |
 //! | [`client`] | prepare, ask, read |
+//! | [`mulpir`] | MulPIR as Apple's library computes it, byte for byte |
 //! | `scheme` | the scheme that comes of a family |
 //! | `server` | encode, open, admit, answer, revise (feature `server`) |
 #![forbid(unsafe_code)]
@@ -32,6 +33,7 @@ pub mod layout;
 pub mod literal;
 pub mod merged;
 pub mod message;
+pub mod mulpir;
 pub mod noise;
 pub mod params;
 mod report;

@@ -11,6 +11,7 @@
 //! | [`m8191`] | the cyclotomic polynomial of 8191 with messages modulo 2: one cycle of 630 fields of 2^13 |
 //! | [`level`], [`rns`] | which primes are left, and polynomials modulo them; how messages are scaled, and why |
 //! | [`secret`], [`cipher`], [`encrypt`] | keys, ciphertexts, bodies under masks from seeds, decryption |
+//! | [`bfv`] | BFV proper, as others speak it: any plain modulus under any primes |
 //! | [`keyswitch`], [`rotate`], [`lower`](mod@lower) | switching keys, rotations, and one prime less |
 //! | `chain` | rotations one after the other under public masks, all but the bodies worked out beforehand (feature `server`) |
 //! | [`expand`] | one ciphertext of coefficients becomes a ciphertext each |
@@ -26,6 +27,7 @@
 //! uses the current one.
 
 pub mod answer;
+pub mod bfv;
 mod cells;
 #[cfg(feature = "server")]
 pub mod chain;

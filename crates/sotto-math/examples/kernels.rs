@@ -30,6 +30,7 @@ fn main() {
     transforms(1024, 4294828033);
     transforms(1024, 4294955009);
     transforms(2048, 268369921);
+    transforms(4096, 268369921);
     transforms(2048, 1125899904679937);
     dots();
     samples();

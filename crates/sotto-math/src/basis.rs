@@ -12,6 +12,15 @@ use crate::modulus::{Modulus, gcd};
 use crate::ntt::Factor;
 use crate::simd::{self, Kernels};
 
+/// As which number a residue goes from one modulus to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carry {
+    /// From 0 on.
+    AsTheyAre,
+    /// The nearest to zero.
+    Centred,
+}
+
 /// Two coprime moduli whose product is below 2^110.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
@@ -82,6 +91,14 @@ impl Pair {
         self.centred_with(simd::kernels(), x_special, out);
     }
 
+    /// Residues modulo the special modulus, each as the number in `0..q'` that it is, modulo `q`.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    pub fn carried(&self, x_special: &[u64], out: &mut [u64]) {
+        self.carried_with(simd::kernels(), x_special, out);
+    }
+
     /// `x = (x - correction) / q'` modulo `q`, slot by slot or coefficient by coefficient.
     ///
     /// # Panics
@@ -93,6 +110,11 @@ impl Pair {
     pub(crate) fn centred_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {
         assert_eq!(x_special.len(), out.len(), "slices of one length");
         kernels.centred(self, x_special, out);
+    }
+
+    pub(crate) fn carried_with(&self, kernels: &dyn Kernels, x_special: &[u64], out: &mut [u64]) {
+        assert_eq!(x_special.len(), out.len(), "slices of one length");
+        kernels.carried(self, x_special, out);
     }
 
     pub(crate) fn lower_with(&self, kernels: &dyn Kernels, x: &mut [u64], correction: &[u64]) {

@@ -1,5 +1,7 @@
-//! Words of any width, packed without gaps: the lowest bit first, bytes in order.
+//! Words of any width, packed without gaps: the lowest bit first, bytes in order. [`highest`] has the other order.
 #![deny(clippy::indexing_slicing)]
+
+pub mod highest;
 
 /// Appends words of `width` bits. Bits of a word above its width are left out. What remains of
 /// the last byte is zero.

@@ -20,6 +20,7 @@ mod automorphism;
 mod slots;
 mod tables;
 
+use crate::basis::{Carry, Pair};
 use crate::modulus::Modulus;
 use crate::simd::{self, Kernels};
 pub use accumulator::Accumulator;
@@ -95,6 +96,22 @@ impl NttPlan {
         self.inverse_with(simd::kernels(), x);
     }
 
+    /// Turns residues modulo a pair's special modulus, taken as numbers, into reduced slots modulo its other one.
+    ///
+    /// # Panics
+    /// If the pair's other modulus is not the plan's, or `x` or `out` is not `n` long.
+    pub fn forward_from(&self, pair: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+        self.forward_from_with(simd::kernels(), pair, carry, x, out);
+    }
+
+    /// Turns reduced slots into reduced coefficients elsewhere.
+    ///
+    /// # Panics
+    /// If `x` or `out` is not `n` long.
+    pub fn inverse_to(&self, x: &[u64], out: &mut [u64]) {
+        self.inverse_to_with(simd::kernels(), x, out);
+    }
+
     /// Turns signed bytes into the reduced slots of the polynomial they are the coefficients of.
     ///
     /// # Panics
@@ -157,6 +174,26 @@ impl NttPlan {
     pub(crate) fn inverse_with(&self, kernels: &dyn Kernels, x: &mut [u64]) {
         self.check(x.len());
         kernels.ntt_inverse(&self.tables, x);
+    }
+
+    pub(crate) fn forward_from_with(
+        &self,
+        kernels: &dyn Kernels,
+        pair: &Pair,
+        carry: Carry,
+        x: &[u64],
+        out: &mut [u64],
+    ) {
+        assert_eq!(pair.modulus(), self.modulus(), "a pair of the plan's modulus");
+        self.check(x.len());
+        self.check(out.len());
+        kernels.ntt_forward_from(&self.tables, pair, carry, x, out);
+    }
+
+    pub(crate) fn inverse_to_with(&self, kernels: &dyn Kernels, x: &[u64], out: &mut [u64]) {
+        self.check(x.len());
+        self.check(out.len());
+        kernels.ntt_inverse_to(&self.tables, x, out);
     }
 
     pub(crate) fn forward_i8_with(&self, kernels: &dyn Kernels, bytes: &[i8], out: &mut [u64]) {

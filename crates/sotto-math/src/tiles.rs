@@ -30,7 +30,7 @@ pub use layout::{Run, TileLayout};
 pub use packing::Packing;
 pub use piece::Piece;
 pub(crate) use scan::Block;
-pub use scan::{gather, scan};
+pub use scan::{gather, gather_stored, scan};
 pub(crate) use selectors::Line;
 pub use selectors::{Room, Selectors};
 pub use strip::{Strip, strips};

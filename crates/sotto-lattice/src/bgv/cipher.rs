@@ -24,12 +24,18 @@ impl Cipher {
         Cipher { level, limb: rns.ring().words(), stride, words: Words::zero(parts * stride) }
     }
 
+    /// A ciphertext for somebody who sets every part of it: what is in it is what others left.
+    pub fn room<R: SlotRing>(rns: &Rns<R>, level: Level, parts: usize) -> Self {
+        let stride = rns.words(level);
+        Cipher { level, limb: rns.ring().words(), stride, words: Words::room(parts * stride) }
+    }
+
     /// A ciphertext from its parts.
     ///
     /// # Panics
     /// If a part is not as long as the level says.
     pub fn new<R: SlotRing>(rns: &Rns<R>, level: Level, parts: &[&[u64]]) -> Self {
-        let mut out = Cipher::zero(rns, level, parts.len());
+        let mut out = Cipher::room(rns, level, parts.len());
         out.words.chunks_exact_mut(out.stride).zip(parts).for_each(|(out, part)| out.copy_from_slice(part));
         out
     }

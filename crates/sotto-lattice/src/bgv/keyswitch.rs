@@ -36,16 +36,27 @@ impl SwitchKey {
         masks: Masks<'_>,
         errors: &mut Errors<'_>,
     ) -> Vec<Vec<u64>> {
+        let mask = |prime| rns.mask(rns.full(), masks.seed, masks.label, masks.first + prime as u64);
+        (0..rns.top().primes())
+            .map(|prime| Self::generate_row(rns, prime, source, target, &mask(prime), errors))
+            .collect()
+    }
+
+    /// The body of one row under a mask.
+    pub(super) fn generate_row<R: SlotRing>(
+        rns: &Rns<R>,
+        prime: usize,
+        source: &[u64],
+        target: &Secret,
+        mask: &[u64],
+        errors: &mut Errors<'_>,
+    ) -> Vec<u64> {
         let (level, words) = (rns.full(), rns.ring().words());
-        let row = |prime: usize| {
-            let mut message = Zeroizing::new(vec![0; rns.words(level)]);
-            let limb = prime * words..(prime + 1) * words;
-            message[limb.clone()].copy_from_slice(&source[limb.clone()]);
-            rns.mul_special(prime, &mut message[limb]);
-            let mask = rns.mask(level, masks.seed, masks.label, masks.first + prime as u64);
-            body(rns, level, target, &mask, &message, errors)
-        };
-        (0..rns.top().primes()).map(row).collect()
+        let mut message = Zeroizing::new(vec![0; rns.words(level)]);
+        let limb = prime * words..(prime + 1) * words;
+        message[limb.clone()].copy_from_slice(&source[limb.clone()]);
+        rns.mul_special(prime, &mut message[limb]);
+        body(rns, level, target, mask, &message, errors)
     }
 
     /// Makes the key of relinearisation: from the square of a secret to the secret. One body a prime, modulo all primes.

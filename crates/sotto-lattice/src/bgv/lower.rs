@@ -10,6 +10,7 @@ use super::level::Level;
 use super::ring::SlotRing;
 use super::rns::Rns;
 use super::scratch::{Limbs, Scratch};
+use sotto_math::basis::Carry;
 
 /// `out = c / q`, for the last prime `q` of the level of `c`.
 ///
@@ -40,12 +41,10 @@ pub(super) fn leave<R: SlotRing>(
     limbs: &mut Limbs,
 ) {
     let Limbs { coefficients, moved } = limbs;
-    coefficients.copy_from_slice(residues);
-    rns.ring().inverse(from, coefficients);
+    rns.ring().inverse_to(from, residues, coefficients);
     for (prime, x) in rns.primes(level).zip(x.chunks_exact_mut(rns.ring().words())) {
         if let Some(pair) = rns.pair(prime, from) {
-            pair.centred(coefficients, moved);
-            rns.ring().forward(prime, moved);
+            rns.ring().forward_from(prime, pair, Carry::Centred, coefficients, moved);
             pair.lower(x, moved);
         }
     }

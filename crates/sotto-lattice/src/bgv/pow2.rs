@@ -11,6 +11,7 @@
 //! any modulus will do.
 
 use super::ring::SlotRing;
+use sotto_math::basis::{Carry, Pair};
 use sotto_math::modulus::Modulus;
 use sotto_math::ntt::{Automorphism, NttPlan, substitute};
 use std::sync::Arc;
@@ -114,6 +115,14 @@ impl SlotRing for Pow2 {
 
     fn inverse(&self, prime: usize, x: &mut [u64]) {
         self.inner.plans[prime].inverse(x);
+    }
+
+    fn forward_from(&self, prime: usize, pair: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+        self.inner.plans[prime].forward_from(pair, carry, x, out);
+    }
+
+    fn inverse_to(&self, prime: usize, x: &[u64], out: &mut [u64]) {
+        self.inner.plans[prime].inverse_to(x, out);
     }
 
     fn turn(&self, by: usize) -> Turn {

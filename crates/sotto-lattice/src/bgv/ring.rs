@@ -8,6 +8,7 @@
 //! The last prime is the *special* one, which only keys have: key switching divides by it. The others are dropped from
 //! the last but one downward as a ciphertext loses levels.
 
+use sotto_math::basis::{Carry, Pair};
 use sotto_math::ntt::NttPlan;
 use std::fmt::Debug;
 
@@ -37,6 +38,27 @@ pub trait SlotRing: Clone + Debug + Send + Sync + 'static {
     /// # Panics
     /// If there is no such prime, or `x` is not one limb.
     fn inverse(&self, prime: usize, x: &mut [u64]);
+
+    /// Turns residues modulo another prime, taken as numbers, into reduced values: `pair` goes from that prime to this one.
+    ///
+    /// # Panics
+    /// If there is no such prime, the pair is not of it, or `x` or `out` is not one limb.
+    fn forward_from(&self, prime: usize, pair: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+        match carry {
+            Carry::AsTheyAre => pair.carried(x, out),
+            Carry::Centred => pair.centred(x, out),
+        }
+        self.forward(prime, out);
+    }
+
+    /// Turns reduced values into reduced coefficients elsewhere.
+    ///
+    /// # Panics
+    /// If there is no such prime, or `x` or `out` is not one limb.
+    fn inverse_to(&self, prime: usize, x: &[u64], out: &mut [u64]) {
+        out.copy_from_slice(x);
+        self.inverse(prime, out);
+    }
 
     /// The rotation that brings slot `i + by` of each cycle to slot `i`: to the left, around the cycle.
     fn turn(&self, by: usize) -> Self::Turn;

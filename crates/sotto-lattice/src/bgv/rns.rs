@@ -38,13 +38,19 @@ impl<R: SlotRing> Rns<R> {
     /// The arithmetic of a ring; `None` unless its primes are distinct, all but the special one are 1 modulo the plain
     /// modulus, they have plans of one length, no less than the degree, and there are two of them at least.
     pub fn new(ring: R) -> Option<Self> {
-        let plans = ring.plans();
-        let (words, t) = (ring.words(), ring.plain());
-        let fits = |plan: &NttPlan| plan.n() == words;
+        let t = ring.plain();
         // No message is ever modulo the special prime: what a switch divides by it is a key's.
         let carries = |plan: &NttPlan| t > 1 && plan.modulus().value() % t == 1;
-        let main = plans.split_last().is_some_and(|(_, main)| !main.is_empty() && main.iter().all(carries));
-        if !main || ring.degree() > words || !plans.iter().all(fits) {
+        let main = ring.plans().split_last().is_some_and(|(_, main)| main.iter().all(carries));
+        if main { Self::of_any_primes(ring) } else { None }
+    }
+
+    /// The same for primes that need not be 1 modulo the plain modulus: those of [BFV proper](super::bfv), whose encryption,
+    /// decryption and products are other ones.
+    pub fn of_any_primes(ring: R) -> Option<Self> {
+        let plans = ring.plans();
+        let (words, t) = (ring.words(), ring.plain());
+        if plans.len() < 2 || ring.degree() > words || plans.iter().any(|plan| plan.n() != words) {
             return None;
         }
         let mut pairs = vec![vec![None; plans.len()]; plans.len()];

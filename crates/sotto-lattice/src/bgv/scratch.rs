@@ -4,6 +4,7 @@ use super::level::Level;
 use super::ring::SlotRing;
 use super::rns::Rns;
 use crate::words::Words;
+use sotto_math::basis::Carry;
 
 /// Room for the digits of one polynomial of the top level, and for a ciphertext modulo all primes.
 #[derive(Debug)]
@@ -44,16 +45,23 @@ impl Scratch {
     ///
     /// A digit modulo its own prime is the residue itself, which is there already; only the others are made.
     pub(super) fn split<R: SlotRing>(&mut self, rns: &Rns<R>, level: Level, x: &[u64]) {
+        self.split_by(rns, level, x, Carry::Centred);
+    }
+
+    /// The same with the digits as the numbers from 0 on that the residues are.
+    pub(super) fn split_carried<R: SlotRing>(&mut self, rns: &Rns<R>, level: Level, x: &[u64]) {
+        self.split_by(rns, level, x, Carry::AsTheyAre);
+    }
+
+    fn split_by<R: SlotRing>(&mut self, rns: &Rns<R>, level: Level, x: &[u64], carry: Carry) {
         let (words, primes) = (rns.ring().words(), level.primes());
         let coefficients = &mut self.limbs.coefficients;
         for (j, residue) in x.chunks_exact(words).enumerate().take(primes) {
-            coefficients.copy_from_slice(residue);
-            rns.ring().inverse(j, coefficients);
+            rns.ring().inverse_to(j, residue, coefficients);
             for (limb, prime) in rns.primes(level.raised()).enumerate() {
                 if let Some(pair) = rns.pair(prime, j) {
                     let digit = &mut self.digits.words[(limb * primes + j) * words..][..words];
-                    pair.centred(coefficients, digit);
-                    rns.ring().forward(prime, digit);
+                    rns.ring().forward_from(prime, pair, carry, coefficients, digit);
                 }
             }
         }

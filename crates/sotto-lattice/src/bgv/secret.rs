@@ -24,6 +24,16 @@ impl Secret {
         Self::from_coefficients(rns, coefficients)
     }
 
+    /// A secret that was drawn before; `None` unless there is one limb of coefficients, all in {-1, 0, 1}. In time that does
+    /// not depend on those, if they are.
+    pub fn again<R: SlotRing>(rns: &Rns<R>, coefficients: Zeroizing<Vec<i32>>) -> Option<Self> {
+        let strays = coefficients.iter().fold(0, |strays, x| strays | ((x + 1) as u32 > 2) as u32);
+        if strays > 0 || coefficients.len() != rns.ring().words() {
+            return None;
+        }
+        Some(Self::from_coefficients(rns, coefficients))
+    }
+
     /// The secret under a rotation.
     pub(super) fn rotated<R: SlotRing>(&self, rns: &Rns<R>, turn: &R::Turn) -> Self {
         Self::from_coefficients(rns, Zeroizing::new(rns.ring().rotate_small(turn, &self.coefficients)))

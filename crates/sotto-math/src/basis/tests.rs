@@ -19,6 +19,8 @@ fn pairs() -> Vec<Pair> {
         of(composite, prime(16760833)),
         of(prime(16760833), composite),
         of(composite, p),
+        of(prime(134176769), prime(268369921)),
+        of(prime(268369921), prime(268361729)),
     ]
 }
 
@@ -66,6 +68,22 @@ fn switching_rounds() {
             pair.centred_with(k, &x_special, &mut correction);
             let mut out = x.clone();
             pair.lower_with(k, &mut out, &correction);
+            assert_eq!(out, expected, "{pair:?}, {}", k.name());
+        }
+    }
+}
+
+#[test]
+fn numbers_are_carried_as_they_are() {
+    for pair in pairs() {
+        let (q, special) = (pair.modulus(), pair.special().value());
+        let numbers: Vec<u64> = numbers(u128::from(special)).into_iter().map(|x| x as u64).collect();
+        let edges = [q.value() - 1, q.value(), 2 * q.value() - 1, 2 * q.value()].map(|x| x.min(special - 1));
+        let numbers: Vec<u64> = numbers.into_iter().chain(edges).collect();
+        let expected: Vec<u64> = numbers.iter().map(|x| x % q.value()).collect();
+        for k in available() {
+            let mut out = vec![7; numbers.len()];
+            pair.carried_with(k, &numbers, &mut out);
             assert_eq!(out, expected, "{pair:?}, {}", k.name());
         }
     }

@@ -6,6 +6,9 @@ use crate::simd::{self, Kernels};
 /// So many products can be summed in one call.
 const MOST_PRODUCTS: usize = 1 << 11;
 
+/// So many products with pairs: their sum is below 2^63.
+const MOST_PAIRED: usize = 8;
+
 impl NttPlan {
     /// X -> X^k as an order of slots, or `None` unless `k` is odd and below `2n`.
     pub fn automorphism(&self, k: usize) -> Option<Automorphism> {
@@ -82,6 +85,30 @@ impl NttPlan {
     /// If a slice is not `n` long, or there are not as many `a` as `b`, or more than 2^11.
     pub fn add_sum_of_products(&self, a: &[&[u64]], b: &[&[u64]], out: &mut [u64]) {
         self.sum_of_products_with(simd::kernels(), a, b, true, out);
+    }
+
+    /// `out[k] = a[0] b[0][k] + a[1] b[1][k] + ...`, slot by slot, all reduced, for slots of `b` that are pairs: number 0 in the
+    /// lower half of a word, number 1 in the upper.
+    ///
+    /// # Panics
+    /// If a slice is not `n` long, there are not as many `a` as `b` or more than 8, or the modulus has more than 30 bits.
+    pub fn sum_of_paired_products(&self, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
+        self.sum_of_paired_products_with(simd::kernels(), a, b, out);
+    }
+
+    pub(crate) fn sum_of_paired_products_with(
+        &self,
+        kernels: &dyn Kernels,
+        a: &[&[u64]],
+        b: &[&[u64]],
+        out: [&mut [u64]; 2],
+    ) {
+        assert!(a.len() == b.len() && a.len() <= MOST_PAIRED, "as many factors on both sides, at most 8");
+        assert!(self.modulus().bits() <= 30, "a modulus below 2^30");
+        self.check_all(a);
+        self.check_all(b);
+        self.check_all(&[&*out[0], &*out[1]]);
+        kernels.paired_products(&self.tables, a, b, out);
     }
 
     pub(crate) fn sum_of_products_with(

@@ -10,13 +10,14 @@ fn prime_below(limit: u64, n: u64) -> Modulus {
     (0..).find_map(|i| Modulus::new(first - i * 2 * n)).unwrap()
 }
 
-/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^31 and 2^32, 40 bits,
+/// Moduli of all kinds of kernels. Primes of both reductions: small, 28 bits, just below 2^29 to 2^32, 40 bits,
 /// just below 2^50; and the largest whose values are never reduced between levels. Products of two primes: of 40 bits,
 /// which is narrow; of 52 and 56 bits, which are wide and not reduced between levels; and just below 2^60.
 fn moduli(n: usize) -> Vec<Modulus> {
     let n = n as u64;
     let edge = (1 << 52) / (2 * n);
-    let mut moduli: Vec<_> = [17, 31, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
+    let mut moduli: Vec<_> =
+        [17, 29, 30, 31, 32, 40, 46, 47, 50].map(|bits| prime_below(1 << bits, n)).to_vec();
     moduli.push(prime_below(edge, n));
     moduli.extend([268369921, 1125899904679937].map(|q| Modulus::new(q).unwrap()));
     let products = [(1 << 20, 1 << 20), (1 << 20, 1 << 32), (268369922, 249561090), (1 << 30, 1 << 30)];
@@ -91,6 +92,46 @@ fn every_backend_agrees_and_inverts() {
                     assert!(y == x, "there and back, {about}");
                     plan.inverse_with(k, &mut y);
                     assert!(y == from_slots, "inverse, {about}");
+                }
+            }
+        }
+    }
+}
+
+/// From a modulus that is smaller, up to four times as large, and larger than that.
+#[test]
+fn transforms_of_residues_of_another_modulus() {
+    for n in [64, 128, 256, 4096] {
+        for q in moduli(n) {
+            let plan = NttPlan::new(n, q).unwrap();
+            let others =
+                [3, 12, 256].map(|quarters| (u128::from(q.value()) * quarters / 4).min(1 << 60) as u64);
+            let others = others.into_iter().filter(|limit| (8 * n as u64..1 << 50).contains(limit));
+            for special in others.map(|limit| prime_below(limit, n as u64)) {
+                let Some(pair) = Pair::new(q, special) else { continue };
+                for x in inputs(n, &special) {
+                    for carry in [Carry::AsTheyAre, Carry::Centred] {
+                        let number = |x: &u64| match carry {
+                            Carry::AsTheyAre => q.reduce(*x),
+                            Carry::Centred => q.reduce_i64(special.centred(*x)),
+                        };
+                        let mut expected: Vec<u64> = x.iter().map(number).collect();
+                        plan.forward_with(&simd::Scalar, &mut expected);
+                        for k in available() {
+                            let mut out = vec![7; n];
+                            plan.forward_from_with(k, &pair, carry, &x, &mut out);
+                            assert!(out == expected, "n {n}, {pair:?}, {carry:?}, {}", k.name());
+                        }
+                    }
+                }
+            }
+            for x in inputs(n, &q) {
+                let mut expected = x.clone();
+                plan.inverse_with(&simd::Scalar, &mut expected);
+                for k in available() {
+                    let mut out = vec![7; n];
+                    plan.inverse_to_with(k, &x, &mut out);
+                    assert!(out == expected, "n {n}, q {}, {}", q.value(), k.name());
                 }
             }
         }

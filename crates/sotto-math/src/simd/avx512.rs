@@ -21,7 +21,7 @@ mod tiles;
 use super::avx2::aes::AesNi;
 use super::shapes::{ScanShape, SelectShape, TilesShape};
 use super::{Blocks, Kernels, Planes, scalar};
-use crate::basis::Pair;
+use crate::basis::{Carry, Pair};
 use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
 use crate::gather::{Picks, Rows};
@@ -57,6 +57,9 @@ impl Kernels for Avx512 {
     compiled! {
         scan::scan as scan(shape: &ScanShape, groups: &[u8], queries: &[Planes<'_>], sums: &mut [i32]);
         ntt::forward_i8_mul_acc as ntt_forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<'_>);
+        ntt::forward_from as ntt_forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]);
+        slots::paired_products as paired_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]);
+        ntt::inverse_to as ntt_inverse_to(t: &Tables, x: &[u64], out: &mut [u64]);
         products::mul_acc as mul_acc(t: &Tables, acc: &mut [u64], a: &[u64], b: &[u64]);
         sha256::nodes as nodes(pairs: &[[[u8; 32]; 2]], out: &mut [[u8; 32]]);
         fold::places as places(lanes: Lanes<'_>, first: usize, chosen: &[u16], out: &mut [[u32; LANES]]);

@@ -35,6 +35,7 @@ macro_rules! compiled_by_all {
                 sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool, out: &mut [u64]);
             digits::decompose as decompose(d: &Digits, x: &[u64], out: &mut [u64]);
             digits::centred as centred(p: &Pair, x: &[u64], out: &mut [u64]);
+            digits::carried as carried(p: &Pair, x: &[u64], out: &mut [u64]);
             digits::lower as lower(p: &Pair, x: &mut [u64], correction: &[u64]);
         }
     };
@@ -237,6 +238,11 @@ macro_rules! compiled_32 {
             #[target_feature(enable = $features)]
             pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
                 generic::digits::centred($r, p, x, out);
+            }
+
+            #[target_feature(enable = $features)]
+            pub(in crate::simd) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+                generic::digits::carried($r, p, x, out);
             }
 
             #[target_feature(enable = $features)]

@@ -39,7 +39,7 @@ mod simd128;
 pub(crate) use scalar::Scalar;
 
 use crate::aes::Aes;
-use crate::basis::Pair;
+use crate::basis::{Carry, Pair};
 use crate::find::Sought;
 use crate::fold::{LANES, Lanes, Sources};
 use crate::gadget::{Digits, PairDigits};
@@ -75,6 +75,21 @@ pub(crate) trait Kernels: Sync {
 
     /// Reduced slots to reduced coefficients.
     fn ntt_inverse(&self, t: &Tables, x: &mut [u64]);
+
+    /// Numbers modulo the special modulus, carried or centred, to reduced slots modulo the other, which is the plan's.
+    fn ntt_forward_from(&self, t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+        match carry {
+            Carry::AsTheyAre => self.carried(p, x, out),
+            Carry::Centred => self.centred(p, x, out),
+        }
+        self.ntt_forward(t, out);
+    }
+
+    /// Reduced slots to reduced coefficients elsewhere.
+    fn ntt_inverse_to(&self, t: &Tables, x: &[u64], out: &mut [u64]) {
+        out.copy_from_slice(x);
+        self.ntt_inverse(t, out);
+    }
 
     /// Signed bytes to reduced slots.
     fn ntt_forward_i8(&self, t: &Tables, bytes: &[i8], out: &mut [u64]);
@@ -187,6 +202,11 @@ pub(crate) trait Kernels: Sync {
         scalar::sum_of_products(t, a, b, add, out);
     }
 
+    /// The sums of all `a[j]` times both halves of `b[j]`, reduced. At most 8 products, of a modulus below 2^30.
+    fn paired_products(&self, t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
+        scalar::paired_products(t, a, b, out);
+    }
+
     /// The digits of numbers modulo one modulus.
     fn decompose(&self, d: &Digits, x: &[u64], out: &mut [u64]) {
         scalar::decompose(d, x, out);
@@ -200,6 +220,11 @@ pub(crate) trait Kernels: Sync {
     /// Numbers modulo the special modulus, centred, modulo the other.
     fn centred(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
         scalar::centred(p, x, out);
+    }
+
+    /// Numbers modulo the special modulus, as they are, modulo the other.
+    fn carried(&self, p: &Pair, x: &[u64], out: &mut [u64]) {
+        scalar::carried(p, x, out);
     }
 
     /// `(x - correction)` over the special modulus.

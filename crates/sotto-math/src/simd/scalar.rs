@@ -36,7 +36,7 @@ pub(super) use affine::affine;
 pub(super) use cyclic::cyclic;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use digits::decompose_64;
-pub(super) use digits::{centred, decompose, decompose_pair, lower};
+pub(super) use digits::{carried, centred, decompose, decompose_pair, lower};
 #[cfg(target_arch = "x86_64")]
 pub(super) use digits::{decompose_from, decompose_pair_from};
 pub(super) use find::either16;
@@ -56,7 +56,7 @@ pub(super) use select::matrices;
 #[cfg(any(target_arch = "x86_64", target_feature = "simd128"))]
 pub(super) use select::select;
 pub(super) use sha256::nodes;
-pub(super) use slots::{add, mul, permute, split, sub, sum_of_products};
+pub(super) use slots::{add, mul, paired_products, permute, split, sub, sum_of_products};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
 pub(super) use tiles::tiles;
 

@@ -90,6 +90,21 @@ pub fn gather(
     cols: Range<usize>,
     out: &mut [&mut [u64]],
 ) {
+    gather_stored(layout, comps, sums, cols, out);
+    out.iter_mut().for_each(|out| form.restore(out));
+}
+
+/// The same as [stored](Words::store) words.
+///
+/// # Panics
+/// As [`gather`].
+pub fn gather_stored(
+    layout: &TileLayout,
+    comps: usize,
+    sums: &[u64],
+    cols: Range<usize>,
+    out: &mut [&mut [u64]],
+) {
     assert_eq!(sums.len(), layout.n() * layout.cols() * comps, "the sums of all blocks");
     assert!(cols.end <= layout.cols() && out.len() == cols.len() * comps, "polynomials of the answer");
     assert!(out.iter().all(|out| out.len() == layout.n()), "polynomials of n slots");
@@ -99,7 +114,6 @@ pub fn gather(
             out.as_chunks_mut::<LINE>().0[block] = *line;
         }
     }
-    out.iter_mut().for_each(|out| form.restore(out));
 }
 
 #[cfg(test)]

@@ -78,6 +78,17 @@ impl Selectors {
         self.parts(1).for_each(|mut part| part.set_rows(first, polynomials));
     }
 
+    /// The same of polynomials that are given as [stored](Words::store) words.
+    ///
+    /// # Panics
+    /// As [`set_rows`](Self::set_rows).
+    pub fn set_stored_rows(&mut self, first: usize, polynomials: &[&[u64]]) {
+        let end = first * self.comps + polynomials.len();
+        assert!(end <= self.rows * self.comps, "polynomials of these selectors");
+        let first = first * self.comps;
+        self.parts(1).for_each(|mut part| part.put(first, polynomials, |_| ()));
+    }
+
     /// Some blocks each, about as many parts as that, so that threads can set them.
     pub fn parts(&mut self, parts: usize) -> impl Iterator<Item = Part<'_>> {
         let (form, n, rows, comps) = (self.form, self.n, self.rows, self.comps);
@@ -87,7 +98,8 @@ impl Selectors {
     }
 
     fn put(&mut self, first: usize, polynomials: &[&[u64]]) {
-        self.parts(1).for_each(|mut part| part.put(first, polynomials));
+        let form = self.form;
+        self.parts(1).for_each(|mut part| part.put(first, polynomials, |line| form.store(line)));
     }
 
     /// Polynomials in each ciphertext.
@@ -131,16 +143,16 @@ impl Part<'_> {
     pub fn set_rows(&mut self, first: usize, polynomials: &[&[u64]]) {
         let end = first * self.comps + polynomials.len();
         assert!(end <= self.rows * self.comps, "polynomials of these selectors");
-        self.put(first * self.comps, polynomials);
+        let form = self.form;
+        self.put(first * self.comps, polynomials, |line| form.store(line));
     }
 
-    fn put(&mut self, first: usize, polynomials: &[&[u64]]) {
+    fn put(&mut self, first: usize, polynomials: &[&[u64]], store: impl Fn(&mut [u64])) {
         assert!(polynomials.iter().all(|slots| slots.len() == self.n), "polynomials of n slots");
-        let form = self.form;
         for (block, lines) in (self.first_block..).zip(self.lines.chunks_exact_mut(self.rows * self.comps)) {
             for (line, slots) in lines[first..].iter_mut().zip(polynomials) {
                 line.0 = slots.as_chunks::<LINE>().0[block];
-                form.store(&mut line.0);
+                store(&mut line.0);
             }
         }
     }

@@ -125,3 +125,38 @@ fn sums_of_products() {
         }
     }
 }
+
+#[test]
+fn sums_of_products_with_pairs() {
+    for n in [64, 128, 1024] {
+        for q in moduli(n).into_iter().filter(|q| q.bits() <= 30) {
+            let plan = NttPlan::new(n, q).unwrap();
+            for count in [0, 1, 2, 3, 8] {
+                let top = vec![q.value() - 1; n];
+                for made in [
+                    |_: &Modulus, _: u64, top: &[u64]| top.to_vec(),
+                    |q: &Modulus, i, top: &[u64]| random(top.len(), q, i),
+                ] {
+                    let list = |from: u64| (0..count).map(|i| made(&q, from + i, &top)).collect::<Vec<_>>();
+                    let (a, first, second) = (list(10), list(20), list(30));
+                    let pair =
+                        |(x, y): (&Vec<u64>, &Vec<u64>)| x.iter().zip(y).map(|(x, y)| x | y << 32).collect();
+                    let b: Vec<Vec<u64>> = first.iter().zip(&second).map(pair).collect();
+                    let (a, b): (Vec<&[u64]>, Vec<&[u64]>) =
+                        (a.iter().map(Vec::as_slice).collect(), b.iter().map(Vec::as_slice).collect());
+                    let expected = [&first, &second].map(|rows| {
+                        let mut out = vec![7; n];
+                        let rows: Vec<&[u64]> = rows.iter().map(Vec::as_slice).collect();
+                        plan.sum_of_products_with(&simd::Scalar, &a, &rows, false, &mut out);
+                        out
+                    });
+                    for k in available() {
+                        let (mut x, mut y) = (vec![7; n], vec![7; n]);
+                        plan.sum_of_paired_products_with(k, &a, &b, [&mut x, &mut y]);
+                        assert!([x, y] == expected, "n {n}, q {}, {count}, {}", q.value(), k.name());
+                    }
+                }
+            }
+        }
+    }
+}

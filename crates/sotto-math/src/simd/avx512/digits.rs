@@ -177,19 +177,45 @@ impl<const WIDE: bool> Lift<WIDE> {
 #[target_feature(enable = "avx512f")]
 pub(super) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
-    if special / 2 >= q {
+    if special / 4 >= q {
         return scalar::centred(p, x, out);
     }
     let half = every(special / 2);
-    let down = every(q.wrapping_sub(special));
+    let (rows, tail) = x.as_chunks::<8>();
+    let (out_rows, out_tail) = out.as_chunks_mut::<8>();
+    if special / 2 < q {
+        let down = every(q.wrapping_sub(special));
+        for (out, x) in out_rows.iter_mut().zip(rows) {
+            let x = load(x);
+            let upper = _mm512_cmpgt_epu64_mask(x, half);
+            store(out, _mm512_mask_add_epi64(x, upper, x, down));
+        }
+    } else {
+        // From -2q to 2q, and 2q more so that it is not negative.
+        let (once, twice, down) = (every(q), every(2 * q), every((2 * q).wrapping_sub(special)));
+        for (out, x) in out_rows.iter_mut().zip(rows) {
+            let x = load(x);
+            let upper = _mm512_cmpgt_epu64_mask(x, half);
+            let x = _mm512_mask_add_epi64(_mm512_add_epi64(x, twice), upper, x, down);
+            store(out, below(below(x, twice), once));
+        }
+    }
+    scalar::centred(p, tail, out_tail);
+}
+
+#[target_feature(enable = "avx512f")]
+pub(super) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+    let (q, special) = (p.modulus().value(), p.special().value());
+    if special / 4 >= q {
+        return scalar::carried(p, x, out);
+    }
+    let (once, twice) = (every(q), every(2 * q));
     let (rows, tail) = x.as_chunks::<8>();
     let (out_rows, out_tail) = out.as_chunks_mut::<8>();
     for (out, x) in out_rows.iter_mut().zip(rows) {
-        let x = load(x);
-        let upper = _mm512_cmpgt_epu64_mask(x, half);
-        store(out, _mm512_mask_add_epi64(x, upper, x, down));
+        store(out, below(below(load(x), twice), once));
     }
-    scalar::centred(p, tail, out_tail);
+    scalar::carried(p, tail, out_tail);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

@@ -11,6 +11,8 @@
 //! number below 2q, or subtracts it, so values stay positive if a multiple of 2q for each
 //! level, the *bias*, is added at the start. Otherwise values are kept below 4q, as Harvey does.
 //!
+//! **Moduli below 2^30** are transformed in 32 bits: see [`words`].
+//!
 //! **Wide moduli**, from 2^50 to 2^60, go through the same levels in 64-bit lanes. The upper half
 //! of a product of 64-bit numbers is put together from three products of 32-bit halves; what
 //! the fourth would add is left out, with the carries, so that a quotient may be three too
@@ -19,9 +21,11 @@
 
 mod forward;
 mod inverse;
+mod words;
 
 use super::lanes::{load, store};
 use super::products::{Factors, every};
+use crate::basis::{Carry, Pair};
 use crate::ntt::{Factor, LaneFactors, Reduction, Room, SquareFactors, Tables};
 use crate::simd::scalar;
 use core::arch::x86_64::*;
@@ -33,6 +37,9 @@ type Square = [Row; 8];
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward(t: &Tables, x: &mut [u64]) {
+    if short(t) {
+        return words::forward(t, x);
+    }
     match (t.reduction, t.wide) {
         (Reduction::AtTheEnd, false) => Forward::<true, false>::new(t).words(x),
         (Reduction::EachLevel, false) => Forward::<false, false>::new(t).words(x),
@@ -65,12 +72,41 @@ pub(super) fn forward_i8_mul_acc(t: &Tables, bytes: &[i8], b: &[u64], sum: Room<
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn inverse(t: &Tables, x: &mut [u64]) {
+    if short(t) {
+        return words::inverse(t, x);
+    }
     match (t.reduction, t.wide) {
         (Reduction::AtTheEnd, false) => Inverse::<true, false>::new(t).run(x),
         (Reduction::EachLevel, false) => Inverse::<false, false>::new(t).run(x),
         // Sums double: 64 bits are not enough for as many levels as there are.
         (_, true) => Inverse::<false, true>::new(t).run(x),
     }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_from(t: &Tables, p: &Pair, carry: Carry, x: &[u64], out: &mut [u64]) {
+    if short(t) && p.special().value() / 4 < t.modulus.value() {
+        return words::forward_from(t, p, carry, x, out);
+    }
+    match carry {
+        Carry::AsTheyAre => super::digits::carried(p, x, out),
+        Carry::Centred => super::digits::centred(p, x, out),
+    }
+    forward(t, out);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn inverse_to(t: &Tables, x: &[u64], out: &mut [u64]) {
+    if short(t) {
+        return words::inverse_to(t, x, out);
+    }
+    out.copy_from_slice(x);
+    inverse(t, out);
+}
+
+/// Whether [32 bits](words) are enough for values, and there are two squares at least.
+fn short(t: &Tables) -> bool {
+    t.modulus.bits() <= 30 && t.n >= 128
 }
 
 /// The factors of one block and of the two halves it falls into.

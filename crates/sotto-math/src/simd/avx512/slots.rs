@@ -113,6 +113,32 @@ pub(super) fn sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], add: bool,
     }
 }
 
+/// Sums of up to eight products of numbers below 2^30, which are below 2^63.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn paired_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
+    let c = Constants::new(t);
+    let fold = every(t.folds[0]).w;
+    let low_51 = _mm512_set1_epi64((1 << 51) - 1);
+    let [first, second] = out;
+    let rows = first.as_chunks_mut::<8>().0.iter_mut().zip(second.as_chunks_mut::<8>().0);
+    for (i, (first, second)) in rows.enumerate() {
+        let mut sums = [_mm512_setzero_si512(); 2];
+        for (a, b) in a.iter().zip(b) {
+            let (a, b) = (load(&a.as_chunks::<8>().0[i]), load(&b.as_chunks::<8>().0[i]));
+            // The products ignore upper halves.
+            sums[0] = _mm512_add_epi64(sums[0], _mm512_mul_epu32(a, b));
+            sums[1] = _mm512_add_epi64(sums[1], _mm512_mul_epu32(a, _mm512_srli_epi64::<32>(b)));
+        }
+        for (out, sum) in [(first, sums[0]), (second, sums[1])] {
+            // Below 2^12 times below 2^30, and below 2^51.
+            let folded = _mm512_mul_epu32(_mm512_srli_epi64::<51>(sum), fold);
+            let x = _mm512_add_epi64(_mm512_and_si512(sum, low_51), folded);
+            let quotient = _mm512_madd52hi_epu64(_mm512_setzero_si512(), x, c.barrett);
+            store(out, below(c.low_52(_mm512_madd52lo_epu64(x, quotient, c.minus_q)), c.q));
+        }
+    }
+}
+
 /// Sums of up to eight products, in two halves of 52 bits.
 ///
 /// With `q = 1 mod 128` below 2^50, each upper half is at most 2^48 - 64, so that all that is above

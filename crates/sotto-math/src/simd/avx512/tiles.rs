@@ -239,11 +239,15 @@ impl<const PAIR: bool, const Q: usize, const K: usize> Bundle<'_, PAIR, Q, K> {
         selectors: &[&[[Line; K]]; Q],
         row: usize,
     ) {
-        let words = words.map(|word| Sums::halves::<PAIR>(word));
+        // Written out: the compiler would call a closure for each word.
+        let mut halves = [[_mm512_setzero_si512(); 2]; C];
+        for (halves, word) in halves.iter_mut().zip(words) {
+            *halves = Sums::halves::<PAIR>(word);
+        }
         for (acc, selectors) in acc.iter_mut().zip(selectors) {
             for (k, selector) in selectors[row].iter().enumerate() {
                 let selector = Sums::halves::<PAIR>(load(&selector.0));
-                for (acc, words) in acc.iter_mut().zip(words) {
+                for (acc, words) in acc.iter_mut().zip(halves) {
                     acc[k] = Sums::add::<PAIR>(acc[k], words, selector);
                 }
             }

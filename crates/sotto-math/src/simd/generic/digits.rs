@@ -9,18 +9,52 @@ use crate::simd::scalar;
 #[inline(always)]
 pub(in crate::simd) fn centred<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut [u64]) {
     let (q, special) = (p.modulus().value(), p.special().value());
-    if special / 2 >= q {
+    if special / 4 >= q {
         return scalar::centred(p, x, out);
     }
     let half = r.splat_64(special / 2);
-    let down = r.splat_64(q.wrapping_sub(special));
+    let (rows, tail) = x.as_chunks::<4>();
+    let (out_rows, out_tail) = out.as_chunks_mut::<4>();
+    if special / 2 < q {
+        let down = r.splat_64(q.wrapping_sub(special));
+        for (out, x) in out_rows.iter_mut().zip(rows) {
+            let x = r.load(x);
+            r.store(out, r.add_64(x, r.and(r.greater(x, half), down)));
+        }
+    } else {
+        // From -2q to 2q, and 2q more so that it is not negative; then as what is carried.
+        let (twice, down) = (r.splat_64(2 * q), r.splat_64(special.wrapping_neg()));
+        let steps = [2 * q, q].map(|by| [r.splat_64(by - 1), r.splat_64(by.wrapping_neg())]);
+        for (out, x) in out_rows.iter_mut().zip(rows) {
+            let x = r.load(x);
+            let mut x = r.add_64(r.add_64(x, twice), r.and(r.greater(x, half), down));
+            for [most, minus] in steps {
+                x = r.add_64(x, r.and(r.greater(x, most), minus));
+            }
+            r.store(out, x);
+        }
+    }
+    scalar::centred(p, tail, out_tail);
+}
+
+/// Of a special modulus up to four times the other: what is 2q or more loses that, then what is q or more.
+#[inline(always)]
+pub(in crate::simd) fn carried<R: Doubles>(r: R, p: &Pair, x: &[u64], out: &mut [u64]) {
+    let (q, special) = (p.modulus().value(), p.special().value());
+    if special / 4 >= q {
+        return scalar::carried(p, x, out);
+    }
+    let steps = [2 * q, q].map(|by| [r.splat_64(by - 1), r.splat_64(by.wrapping_neg())]);
     let (rows, tail) = x.as_chunks::<4>();
     let (out_rows, out_tail) = out.as_chunks_mut::<4>();
     for (out, x) in out_rows.iter_mut().zip(rows) {
-        let x = r.load(x);
-        r.store(out, r.add_64(x, r.and(r.greater(x, half), down)));
+        let mut x = r.load(x);
+        for [most, minus] in steps {
+            x = r.add_64(x, r.and(r.greater(x, most), minus));
+        }
+        r.store(out, x);
     }
-    scalar::centred(p, tail, out_tail);
+    scalar::carried(p, tail, out_tail);
 }
 
 /// Products in floating point, by the reasoning of the transform in [doubles](super::ntt): a difference is at most q in

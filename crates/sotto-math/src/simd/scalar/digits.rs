@@ -88,6 +88,13 @@ pub(in crate::simd) fn centred(p: &Pair, x: &[u64], out: &mut [u64]) {
     }
 }
 
+pub(in crate::simd) fn carried(p: &Pair, x: &[u64], out: &mut [u64]) {
+    let q = p.modulus();
+    for (out, &x) in out.iter_mut().zip(x) {
+        *out = q.reduce(x);
+    }
+}
+
 pub(in crate::simd) fn lower(p: &Pair, x: &mut [u64], correction: &[u64]) {
     let q = p.modulus();
     for (x, &correction) in x.iter_mut().zip(correction) {

@@ -60,3 +60,19 @@ pub(in crate::simd) fn sum_of_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], a
         }
     }
 }
+
+pub(in crate::simd) fn paired_products(t: &Tables, a: &[&[u64]], b: &[&[u64]], out: [&mut [u64]; 2]) {
+    let [first, second] = out;
+    first.fill(0);
+    second.fill(0);
+    for (a, b) in a.iter().zip(b) {
+        let products = a.iter().zip(*b).zip(&mut *first).zip(&mut *second);
+        for (((&a, &b), first), second) in products {
+            *first += a * (b & u64::from(u32::MAX));
+            *second += a * (b >> 32);
+        }
+    }
+    for sum in first.iter_mut().chain(second) {
+        *sum = t.reduce(u128::from(*sum));
+    }
+}

@@ -90,6 +90,15 @@ impl Case {
                 selectors
             })
             .collect();
+        for (query, selectors) in self.queries.iter().zip(&selectors) {
+            let mut stored = Selectors::new(&self.form, &self.layout, self.comps);
+            for (row, selector) in query.iter().enumerate() {
+                let mut words = selector.clone();
+                words.iter_mut().for_each(|words| self.form.store(words));
+                stored.set_stored_rows(row, &words.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            }
+            assert_eq!(stored, *selectors);
+        }
         let shape = (self.layout, self.comps, selectors.len(), self.q);
         let scalar = self.sums(&simd::Scalar, TILES[0].1, &selectors);
         for (query, sums) in scalar.iter().enumerate() {

@@ -1,0 +1,90 @@
+//! Evaluation keys, read and made.
+
+use crate::codec::Codec;
+use crate::drbg::SEED_BYTES;
+use crate::proto::{
+    SerializedCiphertext, SerializedCiphertextVec, SerializedEvaluationKey, SerializedGaloisKey,
+    SerializedKeySwitchKey, SerializedRelinKey,
+};
+use rand_core::CryptoRng;
+use sotto_bfv::mulpir::Keys;
+use sotto_core::PeerMisbehaved;
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey, generate_square};
+use sotto_lattice::bgv::{Cipher, Secret};
+use sotto_lattice::encrypt::Errors;
+use sotto_math::sample::Gaussian;
+
+const WHAT: &str = "evaluation key";
+
+/// Bytes of an evaluation key's message at most, for so many automorphisms: its polynomials, and some for tags and lengths.
+pub fn most_bytes(codec: &Codec, elements: usize) -> usize {
+    let row = codec.poly_bytes(codec.full()) + SEED_BYTES + 64;
+    (elements + 1) * (2 * row + 64) + 256
+}
+
+impl Codec {
+    /// A client's keys for these automorphisms. Others that are among them are not looked at.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved`] if one is missing, or is not of the ring's form.
+    pub fn take_keys(
+        &self,
+        message: &SerializedEvaluationKey,
+        elements: &[usize],
+    ) -> Result<Keys, PeerMisbehaved> {
+        let malformed = |why: String| PeerMisbehaved::Malformed { what: WHAT, why };
+        let sent = message.galois_key.as_ref().map(|key| &key.key_switch_keys);
+        let mut galois = Vec::with_capacity(elements.len());
+        for element in elements {
+            let lacks = || malformed(format!("lacks the automorphism {element}"));
+            let key = sent.and_then(|sent| sent.get(&(*element as u64))).ok_or_else(lacks)?;
+            let made = GaloisKey::of_rows(self.kit().ring(), *element, &self.take_rows(Some(key))?);
+            galois.push(made.ok_or_else(|| malformed("has another number of rows than primes".into()))?);
+        }
+        let square = message.relin_key.as_ref().and_then(|key| key.relin_key.as_ref());
+        let square = PairedKey::of_rows(self.kit().ring(), &self.take_rows(square)?)
+            .ok_or_else(|| malformed("has another number of rows than primes".into()))?;
+        Keys::new(self.kit(), elements, galois, square)
+    }
+
+    fn take_rows(&self, key: Option<&SerializedKeySwitchKey>) -> Result<Vec<Cipher>, PeerMisbehaved> {
+        let rows = key.and_then(|key| key.key_switch_key.as_ref()).map_or(&[][..], |rows| &rows.ciphertexts);
+        // What comes after is not read: such a key is refused for its number.
+        rows.iter().take(self.top().primes() + 1).map(|row| self.take_row(row)).collect()
+    }
+
+    /// Makes the keys of these automorphisms, as a client sends them.
+    pub fn make_keys(
+        &self,
+        secret: &Secret,
+        elements: &[usize],
+        rng: &mut dyn CryptoRng,
+    ) -> SerializedEvaluationKey {
+        let law = Gaussian::new(sotto_bfv::rings::SIGMA);
+        let mut switch_key = |element: Option<usize>| {
+            let seeds: Vec<[u8; SEED_BYTES]> = (0..self.top().primes())
+                .map(|_| {
+                    let mut seed = [0; SEED_BYTES];
+                    rng.fill_bytes(&mut seed);
+                    seed
+                })
+                .collect();
+            let masks: Vec<Vec<u64>> = seeds.iter().map(|seed| self.mask(self.full(), seed)).collect();
+            let mut errors = Errors { law: &law, rng: &mut *rng };
+            let ring = self.kit().ring();
+            let bodies = match element {
+                Some(element) => GaloisKey::generate(ring, element, secret, &masks, &mut errors),
+                None => generate_square(ring, secret, &masks, &mut errors),
+            };
+            let rows = bodies.iter().zip(&seeds).map(|(body, seed)| self.put_row(body, seed));
+            let ciphertexts = rows.collect::<Vec<SerializedCiphertext>>();
+            SerializedKeySwitchKey { key_switch_key: Some(SerializedCiphertextVec { ciphertexts }) }
+        };
+        let galois = elements.iter().map(|element| (*element as u64, switch_key(Some(*element)))).collect();
+        let square = switch_key(None);
+        SerializedEvaluationKey {
+            galois_key: Some(SerializedGaloisKey { key_switch_keys: galois }),
+            relin_key: Some(SerializedRelinKey { relin_key: Some(square) }),
+        }
+    }
+}

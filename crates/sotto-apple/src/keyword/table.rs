@@ -1,0 +1,89 @@
+//! The tables of a shard, ready to answer.
+
+use super::place::{Options, Placed, Row, TableError};
+use super::{TABLES, bucket, buckets_of_secret};
+use crate::codec::Codec;
+use sotto_bfv::mulpir::keys::elements;
+use sotto_bfv::mulpir::{Compression, Shape, Table};
+use sotto_core::Result;
+
+/// The rows of one shard.
+#[derive(Debug)]
+pub struct Shard {
+    shape: Shape,
+    tables: [Table; TABLES],
+}
+
+impl Shard {
+    /// Places rows, and makes their tables. A query asks for a bucket of each table.
+    ///
+    /// # Errors
+    /// [`TableError`] in the first place if rows have no place; in the second if there is no memory.
+    pub fn build(codec: &Codec, rows: &[Row<'_>], options: Options) -> Result<Result<Self>, TableError> {
+        let placed = Placed::new(rows, options)?;
+        let entry_bytes = options.buckets.map_or(placed.entry_bytes(), |_| options.bucket_bytes);
+        let plaintexts = plaintexts(codec, placed.buckets(), entry_bytes);
+        let dimensions = Shape::quickest(plaintexts);
+        Ok(Self::of_entries(codec, placed.buckets(), entry_bytes, dimensions, |table, bucket, out| {
+            placed.write(rows, table, bucket, out);
+        }))
+    }
+
+    /// The shard with these buckets, which `entry` writes into zeros: the number of a table and of a bucket say which.
+    ///
+    /// # Errors
+    /// If there are none, if dimensions have no room for them, or there is no memory.
+    pub fn of_entries(
+        codec: &Codec,
+        count: usize,
+        entry_bytes: usize,
+        dimensions: [usize; 2],
+        entry: impl Fn(usize, usize, &mut [u8]) + Sync,
+    ) -> Result<Self> {
+        let plaintext_bytes = codec.kit().plaintext_bytes();
+        let shape = Shape::new(count, entry_bytes, plaintext_bytes, dimensions, TABLES)?;
+        let table = |k| Table::encode(codec.kit(), &shape, |i, out: &mut [u8]| entry(k, i, out));
+        Ok(Shard { shape, tables: [table(0)?, table(1)?] })
+    }
+
+    /// Where buckets lie.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> [&Table; TABLES] {
+        self.tables.each_ref()
+    }
+
+    /// The automorphisms that its queries need.
+    pub fn elements(&self, codec: &Codec, compression: Compression) -> Vec<usize> {
+        elements(codec.kit().degree(), self.shape.outputs(), compression)
+    }
+}
+
+/// Plaintexts of so many buckets, of each of their chunks.
+fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usize {
+    count.div_ceil((codec.kit().plaintext_bytes() / entry_bytes.max(1)).max(1))
+}
+
+/// The buckets that a key's row may lie in, of a shard of this shape, in a time that does not depend on the key.
+pub fn asked(shape: &Shape, hash: u64) -> [usize; TABLES] {
+    buckets_of_secret(hash, shape.entries())
+}
+
+/// The value of a key, from the buckets that it was asked in; `None` if it is in neither.
+///
+/// This takes a time that depends on the buckets, when the answer has come and nothing is sent any more.
+///
+/// # Errors
+/// If a bucket is damaged.
+pub fn found(hash: u64, entries: &[impl AsRef<[u8]>]) -> Result<Option<Vec<u8>>> {
+    let mut value = None;
+    for entry in entries {
+        let rows = bucket::read(entry.as_ref()).ok_or(sotto_core::Error::Unreadable)?;
+        let row = rows.into_iter().find(|(of, _)| *of == hash);
+        value = value.or(row.map(|(_, value)| value.to_vec()));
+    }
+    Ok(value)
+}

@@ -1,0 +1,34 @@
+//! Apple's private lookups, byte for byte.
+//!
+//! Phones speak this protocol, and here is the server's half of it as functions from bytes to bytes, with the client's half that
+//! tests and operators need. The arithmetic is [`sotto_bfv::mulpir`]; this crate knows how Apple's library writes it down.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`sets`] | parameter sets by Apple's names, and the gate they pass |
+//! | [`drbg`] | seeds, and the uniform polynomials that follow from them |
+//! | [`codec`] | polynomials and ciphertexts as bytes, and the order of their values |
+//! | [`client`] | what a client sends, and reads of answers |
+//! | [`proto`] | the messages, field by field |
+//! | [`keys`] | evaluation keys, read and made |
+//! | [`keyword`] | keys, buckets, and tables of rows |
+//! | [`lookup`] | queries and responses of an index table |
+//! | [`config`] | what clients are told of tables |
+//! | [`processed`] | the files of tables that Apple's tools write |
+//! | [`service`] | requests and answers, without a socket |
+//! | [`recent`] | keys in memory, those that were used last |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+pub mod client;
+pub mod codec;
+pub mod config;
+pub mod drbg;
+pub mod keys;
+pub mod keyword;
+pub mod lookup;
+pub mod processed;
+pub mod proto;
+pub mod recent;
+pub mod service;
+pub mod sets;

@@ -1,0 +1,101 @@
+//! Queries and responses of tables, for whoever has the keys.
+
+use crate::codec::Codec;
+use crate::drbg::SEED_BYTES;
+use crate::proto::{EncryptedIndices, PirResponse, SerializedCiphertextVec};
+use rand_core::CryptoRng;
+use sotto_bfv::mulpir::query::{ask, entry};
+use sotto_bfv::mulpir::{Keys, Shape, Table};
+use sotto_core::{Misuse, PeerMisbehaved, Result};
+use sotto_lattice::bgv::Secret;
+use sotto_lattice::bgv::bfv::encrypt::{decrypt, encrypt};
+use sotto_lattice::encrypt::Errors;
+use sotto_math::sample::Gaussian;
+use zeroize::Zeroizing;
+
+/// Bytes of a query's message at most.
+pub fn most_bytes(codec: &Codec, shape: &Shape) -> usize {
+    let ciphertexts = shape.outputs().div_ceil(codec.kit().degree());
+    ciphertexts * (codec.poly_bytes(codec.top()) + SEED_BYTES + 32) + 32
+}
+
+impl Codec {
+    /// Answers a query: entry `j` of it is one of table `j`, or of the only one.
+    ///
+    /// # Errors
+    /// [`Peer`](sotto_core::Error::Peer) if the query is not one for tables of this shape; `Misuse` if tables differ in it.
+    pub fn answer(&self, keys: &Keys, query: &EncryptedIndices, tables: &[&Table]) -> Result<PirResponse> {
+        let shape = *tables.first().ok_or(Misuse::Rule("a query asks some table"))?.shape();
+        let (got, want) = (query.num_pir_calls, shape.batch() as u64);
+        if got != want {
+            return Err(PeerMisbehaved::Count { what: "entries", got, want }.into());
+        }
+        let (got, want) =
+            (query.ciphertexts.len() as u64, shape.outputs().div_ceil(self.kit().degree()) as u64);
+        if got != want {
+            return Err(PeerMisbehaved::Count { what: "ciphertexts", got, want }.into());
+        }
+        let ciphers = query.ciphertexts.iter().map(|c| self.take_fresh(c)).collect::<Result<Vec<_>, _>>()?;
+        let replies = self.kit().answer(keys, &ciphers, tables)?;
+        let reply = |chunks: &Vec<[Vec<u64>; 2]>| SerializedCiphertextVec {
+            ciphertexts: chunks.iter().map(|parts| self.put_answer(parts)).collect(),
+        };
+        Ok(PirResponse { replies: replies.iter().map(reply).collect() })
+    }
+
+    /// Asks for some entries, as many as a query of this shape has, in a time that does not depend on which.
+    ///
+    /// # Errors
+    /// [`Misuse`] if there are not as many, or one is past the end.
+    pub fn ask(
+        &self,
+        secret: &Secret,
+        shape: &Shape,
+        entries: &[usize],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<EncryptedIndices> {
+        if entries.len() != shape.batch() || entries.iter().any(|entry| *entry >= shape.entries()) {
+            return Err(Misuse::Rule("as many entries as a query asks for, each of the table").into());
+        }
+        let law = Gaussian::new(sotto_bfv::rings::SIGMA);
+        let mut ciphertexts = Vec::new();
+        for coefficients in ask(self.kit(), shape, entries) {
+            let mut seed = [0; SEED_BYTES];
+            rng.fill_bytes(&mut seed);
+            let mask = self.mask(self.top(), &seed);
+            let mut errors = Errors { law: &law, rng: &mut *rng };
+            let body = encrypt(self.kit().ring(), secret, &mask, &coefficients, &mut errors);
+            ciphertexts.push(self.put_fresh(&body, &seed));
+        }
+        Ok(EncryptedIndices { ciphertexts, num_pir_calls: entries.len() as u64 })
+    }
+
+    /// The entries that were asked for, in a time that does not depend on which those are.
+    ///
+    /// # Errors
+    /// [`Peer`](sotto_core::Error::Peer) if the response is not one to a query of this shape.
+    pub fn open(
+        &self,
+        secret: &Secret,
+        shape: &Shape,
+        entries: &[usize],
+        response: &PirResponse,
+    ) -> Result<Vec<Zeroizing<Vec<u8>>>> {
+        let count = |what, got: usize, want: usize| match got == want {
+            true => Ok(()),
+            false => Err(PeerMisbehaved::Count { what, got: got as u64, want: want as u64 }),
+        };
+        count("replies", response.replies.len(), entries.len())?;
+        let mut out = Vec::with_capacity(entries.len());
+        for (i, reply) in entries.iter().zip(&response.replies) {
+            count("ciphertexts", reply.ciphertexts.len(), shape.chunks())?;
+            let mut plaintexts = Vec::with_capacity(reply.ciphertexts.len());
+            for c in &reply.ciphertexts {
+                let [first, second] = self.take_answer(c)?;
+                plaintexts.push(decrypt(self.kit().ring(), secret, [&first, &second]));
+            }
+            out.push(entry(self.kit(), shape, *i, &plaintexts));
+        }
+        Ok(out)
+    }
+}

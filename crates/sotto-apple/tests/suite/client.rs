@@ -1,0 +1,230 @@
+//! Our client and our server, on tables of our own.
+
+use crate::index::same_file;
+use crate::recorded::{CODEC, kit};
+use bytes::Bytes;
+use prost::Message;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sotto_apple::client::{Client, config_request};
+use sotto_apple::codec::Codec;
+use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::keyword::table::{Shard, asked, found};
+use sotto_apple::keyword::{hash, shard};
+use sotto_apple::processed;
+use sotto_apple::proto::{
+    ConfigForm, ConfigRequest, ConfigResponse, EncryptedIndices, PirConfig, SerializedEvaluationKey,
+};
+use sotto_apple::recent::Recent;
+use sotto_apple::service::{Asked, Refused, Service, UseCase};
+use sotto_apple::sets::{SETS, Weak};
+use sotto_bfv::mulpir::keys::elements;
+use sotto_bfv::mulpir::{Compression, Shape, Table};
+use sotto_lattice::bgv::Secret;
+
+#[test]
+fn every_entry_of_every_kind_of_table() {
+    let mut rng = ChaCha20Rng::from_seed([1; 32]);
+    let secret = Secret::sample(kit().ring(), &mut rng);
+    let fill = |i: usize, out: &mut [u8]| {
+        (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (i * 31 + j * 7 + 1) as u8)
+    };
+    // Several to a plaintext, one to each, two plaintexts to one; dimensions alike, not alike, and one of them 1.
+    let cases: [(usize, usize, usize, Compression); 4] = [
+        (200, 300, 1, Compression::None),
+        (9, 2048, 2, Compression::Hybrid),
+        (5, 3000, 1, Compression::Most),
+        (1, 1, 3, Compression::None),
+    ];
+    for (count, bytes, batch, compression) in cases {
+        let plaintexts = count.div_ceil((kit().plaintext_bytes() / bytes).max(1));
+        let shape =
+            Shape::new(count, bytes, kit().plaintext_bytes(), Shape::uneven(plaintexts, batch), batch)
+                .unwrap();
+        let table = Table::encode(kit(), &shape, fill).unwrap();
+        let mut file = Vec::new();
+        processed::write(&CODEC, &[&table], &mut file).unwrap();
+        same_file(&[&table], &shape, &file);
+        let elements = elements(kit().degree(), shape.outputs(), compression);
+        let keys = CODEC.make_keys(&secret, &elements, &mut rng).encode_to_vec();
+        let keys = SerializedEvaluationKey::decode(Bytes::from(keys)).unwrap();
+        let keys = CODEC.take_keys(&keys, &elements).unwrap();
+        for first in [0, count / 2, count - 1] {
+            let entries: Vec<usize> = (0..batch).map(|j| (first + j) % count).collect();
+            let query = CODEC.ask(&secret, &shape, &entries, &mut rng).unwrap().encode_to_vec();
+            let query = EncryptedIndices::decode(Bytes::from(query)).unwrap();
+            let response = CODEC.answer(&keys, &query, &[&table]).unwrap();
+            for (i, opened) in entries.iter().zip(CODEC.open(&secret, &shape, &entries, &response).unwrap()) {
+                let mut expected = vec![0; bytes];
+                fill(*i, &mut expected);
+                assert_eq!(*opened, expected, "entry {i} of {count}");
+            }
+        }
+        assert!(CODEC.ask(&secret, &shape, &vec![count; batch], &mut rng).is_err());
+        assert!(CODEC.ask(&secret, &shape, &vec![0; batch + 1], &mut rng).is_err());
+    }
+}
+
+#[test]
+fn keys_that_are_there_and_keys_that_are_not() {
+    let mut rng = ChaCha20Rng::from_seed([2; 32]);
+    let secret = Secret::sample(kit().ring(), &mut rng);
+    let keys: Vec<String> = (0..500).map(|i| format!("user{i}@example.org")).collect();
+    let rows: Vec<Row<'_>> =
+        keys.iter().map(|key| Row { key: key.as_bytes(), value: &key.as_bytes()[..4] }).collect();
+    let shard = Shard::build(&CODEC, &rows, Options { bucket_bytes: 600, buckets: None }).unwrap().unwrap();
+    let elements = shard.elements(&CODEC, Compression::None);
+    let sent = CODEC.make_keys(&secret, &elements, &mut rng);
+    let session = CODEC.take_keys(&sent, &elements).unwrap();
+    for (key, expected) in
+        [("user0@example.org", true), ("user499@example.org", true), ("nobody@example.org", false)]
+    {
+        let places = asked(shard.shape(), hash(key.as_bytes()));
+        let query = CODEC.ask(&secret, shard.shape(), &places, &mut rng).unwrap();
+        let response = CODEC.answer(&session, &query, &shard.tables()).unwrap();
+        let opened = CODEC.open(&secret, shard.shape(), &places, &response).unwrap();
+        let value = found(hash(key.as_bytes()), &opened).unwrap();
+        assert_eq!(value, expected.then(|| b"user".to_vec()), "{key}");
+    }
+}
+
+/// What the gate lets pass is read rightly, and what it refuses would not be.
+#[test]
+fn sets_whose_answers_are_readable() {
+    let mut rng = ChaCha20Rng::from_seed([3; 32]);
+    for set in SETS {
+        let codec = Codec::new(set.kit(Weak::Refused).unwrap().0).unwrap();
+        let kit = codec.kit();
+        let secret = Secret::sample(kit.ring(), &mut rng);
+        let fill = |_: usize, out: &mut [u8]| {
+            (0..).zip(out).for_each(|(j, x): (usize, _)| *x = (j * j + 7 * j) as u8)
+        };
+        let bytes = kit.plaintext_bytes();
+        let shape = Shape::new(8, bytes, bytes, [4, 2], 1).unwrap();
+        let table = Table::encode(kit, &shape, fill).unwrap();
+        let elements = elements(kit.degree(), shape.outputs(), Compression::Most);
+        let keys = codec.take_keys(&codec.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
+        let query = codec.ask(&secret, &shape, &[1], &mut rng).unwrap();
+        let response = codec.answer(&keys, &query, &[&table]).unwrap();
+        let opened = codec.open(&secret, &shape, &[1], &response).unwrap();
+        let mut expected = vec![0; bytes];
+        fill(1, &mut expected);
+        assert_eq!(*opened[0] == expected, codec.check(&shape, Compression::Most).is_ok(), "{}", set.name);
+        let shard = Shard::of_entries(&codec, 8, bytes, [4, 2], |_, _, _| ()).unwrap();
+        let made = UseCase::new(set, codec.into(), vec![shard], Compression::Most);
+        assert_eq!(made.is_err(), set.plain > 100, "{}", set.name);
+    }
+}
+
+/// A service with rows in this many shards, and its keys in memory.
+fn served(rows: &[Row<'_>], shards: usize) -> (Service, Recent) {
+    let codec = UseCase::codec(&SETS[1], Weak::Refused).unwrap();
+    let build = |s: usize| {
+        let mine: Vec<Row<'_>> =
+            rows.iter().copied().filter(|row| shard(hash(row.key), shards) == s).collect();
+        Shard::build(&codec, &mine, Options { bucket_bytes: 512, buckets: Some(24) }).unwrap().unwrap()
+    };
+    let shards = (0..shards).map(build).collect();
+    let mut service = Service::new();
+    let use_case = UseCase::new(SETS[1], codec.clone(), shards, Compression::None).unwrap();
+    service.serve("users", use_case, 1);
+    (service, Recent::new(64 << 20))
+}
+
+fn post(served: &(Service, Recent), path: &str, agent: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
+    let asked = Asked { path, user: Some("somebody"), agent: Some(agent), body: body.into() };
+    served.0.answer(&asked, &served.1).map(Bytes::from)
+}
+
+#[test]
+fn a_whole_session_of_ours() {
+    let mut rng = ChaCha20Rng::from_seed([4; 32]);
+    let keys: Vec<String> = (0..600).map(|i| format!("user{i}@example.org")).collect();
+    let rows: Vec<Row<'_>> =
+        keys.iter().map(|key| Row { key: key.as_bytes(), value: &key.as_bytes()[..6] }).collect();
+    for (shards, agent) in [(1, "x iOS/18.2"), (2, "x iOS/18.0"), (2, "x iOS/18.2")] {
+        let served = served(&rows, shards);
+        let told = post(&served, "/config", agent, config_request("users")).unwrap();
+        let client = Client::learn("users", told.clone(), Weak::Refused, 77, &mut rng).unwrap();
+        let wanted = ["user0@example.org", "user599@example.org", "nobody@example.org", ""];
+        let wanted: Vec<&[u8]> = wanted.iter().map(|key| key.as_bytes()).collect();
+        let (body, _) = client.ask(&wanted, &mut rng).unwrap();
+        assert_eq!(post(&served, "/queries", agent, body).unwrap_err().status, 400, "before the keys came");
+        post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
+        let (body, pending) = client.ask(&wanted, &mut rng).unwrap();
+        let answer = post(&served, "/queries", agent, body).unwrap();
+        let values = client.open(pending, answer).unwrap();
+        let expected = [Some(b"user0@".to_vec()), Some(b"user59".to_vec()), None, None];
+        assert_eq!(values, expected);
+
+        // A configuration is told once, and then that it is still the one; the server knows when the keys were made.
+        let again = ConfigResponse::decode(told).unwrap();
+        let existing_config_ids = vec![again.configs["users"].config_id.clone()];
+        let request = ConfigRequest { usecases: vec!["users".into()], existing_config_ids }.encode_to_vec();
+        let told = ConfigResponse::decode(post(&served, "/config", agent, request).unwrap()).unwrap();
+        assert_eq!(told.configs["users"].config, Some(ConfigForm::ReuseExistingConfig(true)));
+        assert_eq!(told.key_info[0].timestamp, 77);
+        let (_, pending) = client.ask(&wanted[..1], &mut rng).unwrap();
+        assert!(client.open(pending, Bytes::new()).is_err(), "no answer at all");
+    }
+}
+
+#[test]
+fn a_new_configuration_beside_the_old_one() {
+    let mut rng = ChaCha20Rng::from_seed([5; 32]);
+    let keys: Vec<String> = (0..300).map(|i| format!("{i}")).collect();
+    let rows: Vec<Row<'_>> = keys.iter().map(|key| Row { key: key.as_bytes(), value: b"old" }).collect();
+    let agent = "x iOS/18.2";
+    let (mut service, store) = served(&rows, 1);
+    let told =
+        post(&(std::mem::take(&mut service), Recent::new(0)), "/config", agent, config_request("users"));
+    assert_eq!(told.as_ref().map(|_| ()), Ok(()));
+    let (first, _) = served(&rows, 1);
+    let mut served = (first, store);
+    let client = Client::learn("users", told.unwrap(), Weak::Refused, 1, &mut rng).unwrap();
+    post(&served, "/key", agent, client.key_request(&mut rng)).unwrap();
+    // Twice the buckets, then three times as many: the first configuration lives on for one change.
+    for (buckets, status) in [(48, 200), (72, 410)] {
+        let codec = UseCase::codec(&SETS[1], Weak::Refused).unwrap();
+        let options = Options { bucket_bytes: 512, buckets: Some(buckets) };
+        let shard = Shard::build(&codec, &rows, options).unwrap().unwrap();
+        served.0.serve("users", UseCase::new(SETS[1], codec, vec![shard], Compression::Most).unwrap(), 1);
+        let (body, pending) = client.ask(&[b"7"], &mut rng).unwrap();
+        match post(&served, "/queries", agent, body) {
+            Ok(answer) => assert_eq!(
+                (client.open(pending, answer).unwrap(), status),
+                (vec![Some(b"old".to_vec())], 200)
+            ),
+            Err(refused) => assert_eq!(refused.status, status),
+        }
+    }
+}
+
+#[test]
+fn configurations_that_contradict_themselves() {
+    let mut rng = ChaCha20Rng::from_seed([6; 32]);
+    let rows = [Row { key: b"a", value: b"b" }];
+    let served = served(&rows, 1);
+    let told = post(&served, "/config", "x iOS/18.2", config_request("users")).unwrap();
+    let mut learn = |change: &dyn Fn(&mut PirConfig)| {
+        let mut told = ConfigResponse::decode(told.clone()).unwrap();
+        let Some(ConfigForm::PirConfig(pir)) = &mut told.configs.get_mut("users").unwrap().config else {
+            panic!("no table")
+        };
+        change(pir);
+        Client::learn("users", told.encode_to_vec().into(), Weak::Refused, 1, &mut rng).is_ok()
+    };
+    assert!(learn(&|_| ()));
+    assert!(!learn(&|pir| pir.encryption_parameters.as_mut().unwrap().plaintext_modulus = 19));
+    assert!(!learn(&|pir| pir.encryption_parameters.as_mut().unwrap().polynomial_degree = 1024));
+    assert!(!learn(&|pir| pir.batch_size = 3));
+    assert!(!learn(&|pir| pir.keyword_pir_params = None));
+    assert!(!learn(&|pir| pir.shard_configs.clear()));
+    assert!(!learn(&|pir| pir.evaluation_key_config_hash = vec![0; 32].into()));
+    assert!(!learn(&|pir| pir.shard_configs[0].dimensions = vec![u64::MAX, u64::MAX]));
+    assert!(!learn(&|pir| pir.shard_configs[0].dimensions = vec![1 << 20, 1]));
+    assert!(!learn(&|pir| pir.shard_configs[0].dimensions.push(1)));
+    assert!(!learn(&|pir| pir.shard_configs[0].num_entries = u64::MAX));
+    assert!(!learn(&|pir| pir.shard_configs[0].entry_size = 0));
+    assert!(Client::learn("another", told, Weak::Refused, 1, &mut rng).is_err());
+}

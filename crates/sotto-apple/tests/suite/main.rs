@@ -1,0 +1,23 @@
+//! Everything that was recorded from Apple's own library and service, against what is computed here.
+//!
+//! Some recordings lie in `tests/data` ([ORIGIN.md](../data/ORIGIN.md)). Tests that need the others are ignored, and run where
+//! `SOTTO_APPLE_RECORDED` names the folder of all of them:
+//!
+//! ```text
+//! SOTTO_APPLE_RECORDED=FOLDER cargo test -p sotto-apple -- --include-ignored
+//! ```
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed check fails its test"
+)]
+
+mod arithmetic;
+mod client;
+mod hostile;
+mod index;
+mod keyword;
+mod primitives;
+mod recorded;
+mod sessions;

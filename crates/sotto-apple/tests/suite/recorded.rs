@@ -1,0 +1,93 @@
+//! The recorded files, and what all tests make of them.
+
+use sotto_apple::codec::Codec;
+use sotto_apple::config::Id;
+use sotto_apple::keyword::table::Shard;
+use sotto_apple::proto::PirConfig;
+use sotto_apple::service::{KeyStore, Stored};
+use sotto_apple::sets::{Weak, find};
+use sotto_bfv::mulpir::Kit;
+use sotto_lattice::bgv::Secret;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex};
+use zeroize::Zeroizing;
+
+/// The set of all recordings.
+pub(crate) const SET: &str = "n_4096_logq_27_28_28_logt_5";
+
+pub(crate) static CODEC: LazyLock<Codec> =
+    LazyLock::new(|| Codec::new(find(SET).unwrap().kit(Weak::Refused).unwrap().0).unwrap());
+
+pub(crate) fn kit() -> &'static Kit {
+    CODEC.kit()
+}
+
+fn path(name: &str) -> PathBuf {
+    let here = || concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data").into();
+    std::env::var_os("SOTTO_APPLE_RECORDED").map_or_else(here, PathBuf::from).join(name)
+}
+
+pub(crate) fn read(name: &str) -> Vec<u8> {
+    std::fs::read(path(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+pub(crate) fn json(name: &str) -> serde_json::Value {
+    serde_json::from_slice(&read(name)).unwrap()
+}
+
+/// Words of four bytes.
+pub(crate) fn words(name: &str) -> Vec<u64> {
+    read(name).as_chunks::<4>().0.iter().map(|x| u64::from(u32::from_le_bytes(*x))).collect()
+}
+
+/// Words of eight.
+pub(crate) fn longs(name: &str) -> Vec<u64> {
+    read(name).as_chunks::<8>().0.iter().map(|x| u64::from_le_bytes(*x)).collect()
+}
+
+pub(crate) fn secret(name: &str) -> Secret {
+    let coefficients = read(name).iter().map(|x| i32::from(*x as i8)).collect();
+    Secret::again(kit().ring(), Zeroizing::new(coefficients)).unwrap()
+}
+
+/// Lists of bytes, each with its length before.
+pub(crate) fn lists(name: &str) -> Vec<Vec<u8>> {
+    let bytes = read(name);
+    let (mut rest, mut out) = (bytes.as_slice(), Vec::new());
+    while let Some((len, left)) = rest.split_first_chunk() {
+        let (list, left) = left.split_at(u32::from_le_bytes(*len) as usize);
+        out.push(list.to_vec());
+        rest = left;
+    }
+    assert!(rest.is_empty());
+    out
+}
+
+/// A shard as its buckets were recorded.
+pub(crate) fn shard(case: &str, config: &PirConfig, s: usize) -> Shard {
+    let entries = lists(&format!("{case}/shard{s}.buckets.bin"));
+    let config = &config.shard_configs[s];
+    let count = config.num_entries as usize;
+    assert_eq!(entries.len(), 2 * count);
+    let entry = |table: usize, bucket: usize, out: &mut [u8]| {
+        let entry = &entries[table * count + bucket];
+        out[..entry.len()].copy_from_slice(entry);
+    };
+    let dimensions = [0, 1].map(|i| config.dimensions[i] as usize);
+    Shard::of_entries(&CODEC, count, config.entry_size as usize, dimensions, entry).unwrap()
+}
+
+/// Keys in memory.
+#[derive(Default)]
+pub(crate) struct Memory(Mutex<HashMap<(String, Id), Stored>>);
+
+impl KeyStore for Memory {
+    fn get(&self, user: &str, id: &Id) -> Option<Stored> {
+        self.0.lock().unwrap().get(&(user.into(), *id)).cloned()
+    }
+
+    fn put(&self, user: &str, id: Id, keys: Stored) {
+        self.0.lock().unwrap().insert((user.into(), id), keys);
+    }
+}

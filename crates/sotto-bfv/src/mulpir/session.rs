@@ -1,0 +1,56 @@
+//! A client's keys, ready to switch with.
+
+use super::kit::Kit;
+use sotto_core::error::PeerMisbehaved;
+use sotto_lattice::bgv::bfv::galois::{GaloisKey, PairedKey};
+
+/// A client's keys.
+#[derive(Debug)]
+pub struct Keys {
+    /// By their powers, `2^power + 1`.
+    galois: Vec<(u32, GaloisKey)>,
+    pub(super) square: PairedKey,
+}
+
+impl Keys {
+    /// Keys for queries of so many selectors, among others that are dropped.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Malformed`] unless each of `elements` is there: so many switches are done as those say, and no client
+    /// makes a server do more.
+    pub fn new(
+        kit: &Kit,
+        elements: &[usize],
+        galois: Vec<GaloisKey>,
+        square: PairedKey,
+    ) -> Result<Self, PeerMisbehaved> {
+        let most = kit.degree().ilog2();
+        let mut kept = Vec::new();
+        for element in elements {
+            let power =
+                (element - 1).checked_ilog2().filter(|power| (1 << power) + 1 == *element && *power <= most);
+            let key = galois.iter().find(|key| key.element() == *element);
+            let (Some(power), Some(key)) = (power, key) else {
+                let why = format!("lacks the automorphism {element}");
+                return Err(PeerMisbehaved::Malformed { what: "evaluation key", why });
+            };
+            kept.push((power, key.clone()));
+        }
+        kept.sort_by_key(|(power, _)| *power);
+        Ok(Keys { galois: kept, square })
+    }
+
+    /// Bytes that keys of so many automorphisms take in memory, about.
+    pub fn bytes(kit: &Kit, elements: usize) -> usize {
+        let ring = kit.ring();
+        let row = ring.words(ring.full()) * size_of::<u64>();
+        (elements + 1) * ring.top().primes() * row
+    }
+
+    /// The key that a round is done with, and how often; `None` if there is none.
+    pub(super) fn round(&self, degree: usize, round: usize) -> Option<(&GaloisKey, usize)> {
+        let wanted = degree.ilog2().checked_sub(round as u32)?;
+        let (power, key) = self.galois.iter().rev().find(|(power, _)| *power <= wanted)?;
+        Some((key, 1 << (wanted - power)))
+    }
+}

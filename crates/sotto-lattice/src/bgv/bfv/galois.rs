@@ -1,0 +1,174 @@
+//! Automorphisms with the key switch behind them, relinearisation, and one step of an expansion.
+
+use super::super::cipher::Cipher;
+use super::super::keyswitch::SwitchKey;
+use super::super::level::Level;
+use super::super::lower::leave;
+use super::super::pow2::{Pow2, Turn};
+use super::super::ring::SlotRing;
+use super::super::rns::Rns;
+use super::super::scratch::Scratch;
+use super::super::secret::Secret;
+use crate::encrypt::Errors;
+use crate::words::Words;
+
+/// A switching key whose primes are so short that both numbers of a row share a word: the body's in the lower half, the mask's in
+/// the upper. So half as many bytes pass by, which is much of what a switch takes.
+#[derive(Debug, Clone)]
+pub struct PairedKey {
+    /// Of each row as many words as a polynomial modulo all primes has.
+    rows: Vec<Words>,
+}
+
+impl PairedKey {
+    /// A key of these rows; `None` unless there is one a prime, each of two parts modulo all primes, and those are below 2^30.
+    pub fn of_rows(rns: &Rns<Pow2>, rows: &[Cipher]) -> Option<Self> {
+        let fits = |row: &Cipher| (row.level(), row.parts()) == (rns.full(), 2);
+        let short = rns.plans(rns.full()).all(|plan| plan.modulus().bits() <= 30);
+        if rows.len() != rns.top().primes() || !rows.iter().all(fits) || !short {
+            return None;
+        }
+        let paired = |row: &Cipher| {
+            let mut words = Words::room(rns.words(rns.full()));
+            let numbers = row.part(0).iter().zip(row.part(1));
+            words.iter_mut().zip(numbers).for_each(|(word, (body, mask))| *word = body | mask << 32);
+            words
+        };
+        Some(PairedKey { rows: rows.iter().map(paired).collect() })
+    }
+
+    /// As [`SwitchKey`] does: into the scratch memory, both parts of an encryption of `x` times the source; the digits of `x` are
+    /// there already.
+    fn sum(&self, rns: &Rns<Pow2>, level: Level, x: &[u64], scratch: &mut Scratch) {
+        let words = rns.ring().words();
+        let Scratch { digits, parts, limbs } = scratch;
+        for (limb, (prime, plan)) in rns.primes(level.raised()).zip(rns.plans(level.raised())).enumerate() {
+            let digits: Vec<&[u64]> = digits.of_limb(x, level, limb).collect();
+            let rows: Vec<&[u64]> =
+                self.rows.iter().take(digits.len()).map(|row| &row[prime * words..][..words]).collect();
+            let out = parts.each_mut().map(|part| &mut part[limb * words..][..words]);
+            plan.sum_of_paired_products(&digits, &rows, out);
+        }
+        for x in parts {
+            let (kept, special) = x.split_at_mut(rns.words(level));
+            leave(rns, level, rns.special(), kept, &special[..words], limbs);
+        }
+    }
+}
+
+/// The key of one automorphism.
+#[derive(Debug, Clone)]
+pub struct GaloisKey {
+    element: usize,
+    turn: Turn,
+    key: PairedKey,
+}
+
+impl GaloisKey {
+    /// The key of `X -> X^element` from its rows; `None` unless the element is odd and below `2n`, and rows are those of a
+    /// [`PairedKey`].
+    pub fn of_rows(rns: &Rns<Pow2>, element: usize, rows: &[Cipher]) -> Option<Self> {
+        if element.is_multiple_of(2) || element >= 2 * rns.ring().degree() {
+            return None;
+        }
+        let key = PairedKey::of_rows(rns, rows)?;
+        Some(GaloisKey { element, turn: rns.ring().power(element), key })
+    }
+
+    /// Makes the bodies of such a key under these masks, one a prime and each modulo all primes.
+    ///
+    /// # Panics
+    /// If there are fewer masks than primes, or one is not as long as all primes say.
+    pub fn generate(
+        rns: &Rns<Pow2>,
+        element: usize,
+        secret: &Secret,
+        masks: &[Vec<u64>],
+        errors: &mut Errors<'_>,
+    ) -> Vec<Vec<u64>> {
+        let turned = secret.rotated(rns, &rns.ring().power(element));
+        rows(rns, turned.values(rns, rns.top()), secret, masks, errors)
+    }
+
+    /// The power of X that X becomes.
+    pub fn element(&self) -> usize {
+        self.element
+    }
+
+    /// `out` = the ciphertext under the automorphism.
+    ///
+    /// # Panics
+    /// If `c` has not two parts, or `out` has not two of the same level.
+    pub fn apply(&self, rns: &Rns<Pow2>, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+        let level = c.level();
+        assert_eq!((c.parts(), out.parts(), out.level()), (2, 2, level), "ciphertexts of one shape");
+        let mut turned = Words::room(rns.words(level));
+        self.turn(rns, c.part(1), &mut turned);
+        scratch.split_carried(rns, level, &turned);
+        self.key.sum(rns, level, &turned, scratch);
+        self.turn(rns, c.part(0), out.part_mut(0));
+        rns.add(level, out.part_mut(0), &scratch.parts[0][..rns.words(level)]);
+        out.part_mut(1).copy_from_slice(&scratch.parts[1][..rns.words(level)]);
+    }
+
+    fn turn(&self, rns: &Rns<Pow2>, x: &[u64], out: &mut [u64]) {
+        let words = rns.ring().words();
+        let limbs = x.chunks_exact(words).zip(out.chunks_exact_mut(words));
+        limbs.for_each(|(x, out)| rns.ring().rotate(&self.turn, x, out));
+    }
+}
+
+/// Makes the bodies of the key of relinearisation under these masks.
+///
+/// # Panics
+/// As [`GaloisKey::generate`].
+pub fn generate_square(
+    rns: &Rns<Pow2>,
+    secret: &Secret,
+    masks: &[Vec<u64>],
+    errors: &mut Errors<'_>,
+) -> Vec<Vec<u64>> {
+    rows(rns, &secret.square(rns, rns.top()), secret, masks, errors)
+}
+
+fn rows(
+    rns: &Rns<Pow2>,
+    source: &[u64],
+    secret: &Secret,
+    masks: &[Vec<u64>],
+    errors: &mut Errors<'_>,
+) -> Vec<Vec<u64>> {
+    let row = |prime: usize| SwitchKey::generate_row(rns, prime, source, secret, &masks[prime], &mut *errors);
+    (0..rns.top().primes()).map(row).collect()
+}
+
+/// `out = (c0, c1) + KS(c2)`, where the key's source is the square of the secret.
+///
+/// # Panics
+/// If `c` has not three parts, or `out` has not two of the same level.
+pub fn relinearise(rns: &Rns<Pow2>, square: &PairedKey, c: &Cipher, out: &mut Cipher, scratch: &mut Scratch) {
+    let level = c.level();
+    assert_eq!((c.parts(), out.parts(), out.level()), (3, 2, level), "three parts, and room for two");
+    scratch.split_carried(rns, level, c.part(2));
+    square.sum(rns, level, c.part(2), scratch);
+    for part in 0..2 {
+        let x = out.part_mut(part);
+        x.copy_from_slice(c.part(part));
+        rns.add(level, x, &scratch.parts[part][..rns.words(level)]);
+    }
+}
+
+/// One step of an expansion, with the image `t` of `c` under the step's automorphism: the even half `c + t` replaces `c`, and
+/// the odd one `X^(-2^round) (c - t)` replaces `odd`. `monomial` has the values of that power of X, modulo every prime.
+///
+/// # Panics
+/// If ciphertexts differ in shape, or the monomial is too short for them.
+pub fn split(rns: &Rns<Pow2>, c: &mut Cipher, image: &Cipher, monomial: &[u64], odd: &mut Cipher) {
+    for part in 0..c.parts() {
+        for (limb, (plan, monomial)) in
+            rns.plans(c.level()).zip(monomial.chunks_exact(rns.ring().words())).enumerate()
+        {
+            plan.split(c.limb_mut(part, limb), image.limb(part, limb), monomial, odd.limb_mut(part, limb));
+        }
+    }
+}

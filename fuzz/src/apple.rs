@@ -1,0 +1,183 @@
+//! Apple's private lookups: requests of every kind, responses, buckets and processed databases.
+
+use bytes::Bytes;
+use prost::Message;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sotto_apple::codec::Codec;
+use sotto_apple::config::Id;
+use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::keyword::table::Shard;
+use sotto_apple::keyword::{bucket, hash};
+use sotto_apple::processed;
+use sotto_apple::proto::{
+    ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys,
+    PirRequest, PirResponse, Request, Requests,
+};
+use sotto_apple::service::{Asked, KeyStore, Service, Stored, UseCase};
+use sotto_apple::sets::{SETS, Weak};
+use sotto_bfv::mulpir::{Compression, Shape};
+use sotto_lattice::bgv::Secret;
+use std::sync::{Arc, LazyLock, Mutex};
+
+const NAME: &str = "numbers";
+const USER: &str = "somebody";
+const AGENT: &str = "com.apple.ciphermld/1.0 iOS/18.2";
+const KEYS: [&str; 3] = ["one", "two", "three"];
+
+/// The keys that came last.
+#[derive(Default)]
+struct Last(Mutex<Option<Stored>>);
+
+impl KeyStore for Last {
+    fn get(&self, _: &str, _: &Id) -> Option<Stored> {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn put(&self, _: &str, _: Id, keys: Stored) {
+        *self.0.lock().unwrap() = Some(keys);
+    }
+}
+
+/// A service with a small table, a client's secret, and the right requests.
+struct World {
+    codec: Arc<Codec>,
+    shape: Shape,
+    service: Service,
+    secret: Secret,
+    config: Vec<u8>,
+    key: Vec<u8>,
+    queries: Vec<u8>,
+    file: Vec<u8>,
+}
+
+static WORLD: LazyLock<World> = LazyLock::new(|| {
+    let mut rng = ChaCha20Rng::from_seed([7; 32]);
+    let set = SETS[1];
+    let codec = UseCase::codec(&set, Weak::Refused).unwrap();
+    let rows = KEYS.map(|key| Row { key: key.as_bytes(), value: key.as_bytes() });
+    let shard =
+        Shard::build(&codec, &rows, Options { bucket_bytes: 100, buckets: Some(2) }).unwrap().unwrap();
+    let shape = *shard.shape();
+    let mut file = Vec::new();
+    processed::write(&codec, &shard.tables(), &mut file).unwrap();
+    let elements = shard.elements(&codec, Compression::None);
+    let mut service = Service::new();
+    let use_case = UseCase::new(set, codec.clone(), vec![shard], Compression::None).unwrap();
+    service.serve(NAME, use_case, 0);
+
+    let config = ConfigRequest { usecases: vec![NAME.into()], ..Default::default() }.encode_to_vec();
+    let told = ask(&service, "/config", config.clone(), &Last::default()).unwrap();
+    let told = ConfigResponse::decode(Bytes::from(told)).unwrap();
+    let Some(ConfigForm::PirConfig(pir)) = &told.configs[NAME].config else { panic!("a configuration") };
+    let identifier = pir.evaluation_key_config_hash.clone();
+    let metadata = Some(EvaluationKeyMetadata { timestamp: 5, identifier });
+    let secret = Secret::sample(codec.kit().ring(), &mut rng);
+    let evaluation_key = Some(codec.make_keys(&secret, &elements, &mut rng));
+    let key = EvaluationKeys { keys: vec![EvaluationKey { metadata: metadata.clone(), evaluation_key }] };
+    let query = codec.ask(&secret, &shape, &[0, 1], &mut rng).unwrap();
+    let request = PirRequest {
+        query: Some(query),
+        evaluation_key_metadata: metadata,
+        configuration_hash: told.configs[NAME].config_id.clone(),
+        ..Default::default()
+    };
+    let queries = Requests { requests: vec![Request { usecase: NAME.into(), pir_request: Some(request) }] };
+    let (key, queries) = (key.encode_to_vec(), queries.encode_to_vec());
+    World { codec, shape, service, secret, config, key, queries, file }
+});
+
+fn ask(service: &Service, path: &str, body: Vec<u8>, store: &Last) -> Option<Vec<u8>> {
+    let asked = Asked { path, user: Some(USER), agent: Some(AGENT), body: body.into() };
+    match service.answer(&asked, store) {
+        Ok(answer) => Some(answer),
+        Err(refused) => {
+            assert!(matches!(refused.status, 400 | 404 | 410 | 413), "{refused:?}");
+            None
+        }
+    }
+}
+
+/// A store with the right keys.
+static KEYED: LazyLock<Last> = LazyLock::new(|| {
+    let store = Last::default();
+    ask(&WORLD.service, "/key", WORLD.key.clone(), &store).unwrap();
+    store
+});
+
+/// A request for configurations.
+pub fn apple_config(data: &[u8]) -> bool {
+    ask(&WORLD.service, "/config", data.into(), &Last::default()).is_some()
+}
+
+/// One.
+pub fn configs() -> Vec<Vec<u8>> {
+    vec![WORLD.config.clone()]
+}
+
+/// Evaluation keys. What is taken is kept, and nothing else.
+pub fn apple_key(data: &[u8]) -> bool {
+    let store = Last::default();
+    let taken = ask(&WORLD.service, "/key", data.into(), &store).is_some();
+    assert!(taken || store.get(USER, &[0; 32]).is_none(), "what is refused is not kept");
+    taken
+}
+
+/// One.
+pub fn keys() -> Vec<Vec<u8>> {
+    vec![WORLD.key.clone()]
+}
+
+/// Lookups, with the right keys there.
+pub fn apple_queries(data: &[u8]) -> bool {
+    ask(&WORLD.service, "/queries", data.into(), &KEYED).is_some()
+}
+
+/// One.
+pub fn querieses() -> Vec<Vec<u8>> {
+    vec![WORLD.queries.clone()]
+}
+
+/// A response, to whoever asked.
+pub fn apple_response(data: &[u8]) -> bool {
+    let Ok(response) = PirResponse::decode(data) else { return false };
+    WORLD.codec.open(&WORLD.secret, &WORLD.shape, &[0, 1], &response).is_ok()
+}
+
+/// The right one.
+pub fn responses() -> Vec<Vec<u8>> {
+    let answer = ask(&WORLD.service, "/queries", WORLD.queries.clone(), &KEYED).unwrap();
+    let answer = sotto_apple::proto::Responses::decode(Bytes::from(answer)).unwrap();
+    vec![answer.responses[0].pir_response.as_ref().unwrap().encode_to_vec()]
+}
+
+/// A bucket. What is read is written again as it was.
+pub fn apple_bucket(data: &[u8]) -> bool {
+    let Some(rows) = bucket::read(data) else { return false };
+    let mut again = vec![0; data.len()];
+    bucket::write(rows.into_iter(), &mut again);
+    assert!(again == data);
+    true
+}
+
+/// Some, one of them empty.
+pub fn buckets() -> Vec<Vec<u8>> {
+    let mut bytes = vec![0; 60];
+    bucket::write(KEYS.iter().map(|key| (hash(key.as_bytes()), key.as_bytes())), &mut bytes);
+    vec![bytes, vec![0; 10]]
+}
+
+/// A processed database. What is read is written again as it was.
+pub fn apple_database(data: &[u8]) -> bool {
+    let Ok(tables) = processed::read(&WORLD.codec, &WORLD.shape, 2, data) else { return false };
+    let mut again = Vec::new();
+    processed::write(&WORLD.codec, &tables.iter().collect::<Vec<_>>(), &mut again).unwrap();
+    // A plaintext of zeros may be written out.
+    assert!(again == data || again.len() < data.len());
+    true
+}
+
+/// One.
+pub fn databases() -> Vec<Vec<u8>> {
+    vec![WORLD.file.clone()]
+}
