@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Runs `tidy` when the process is asked to end, until it succeeds, and then ends the process.
+/// Runs `tidy` when the process is asked to end, until it finds nothing any more, and then ends the process.
 pub(crate) fn on_end(tidy: impl Fn() -> io::Result<()> + Send + 'static) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let context = runtime.enter();
@@ -19,13 +19,11 @@ pub(crate) fn on_end(tidy: impl Fn() -> io::Result<()> + Send + 'static) -> io::
                 _ = terminated.recv() => SignalKind::terminate(),
             }
         });
-        // Somebody may just be making a file there.
+        // Somebody may just be making a file there, or the folder anew.
         for _ in 0..100 {
             match tidy() {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                _ => break,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                _ => std::thread::sleep(Duration::from_millis(10)),
             }
         }
         // As shells report a process that a signal ended.
