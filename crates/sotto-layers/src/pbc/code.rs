@@ -1,6 +1,6 @@
 //! The numbers of a batch code.
 //!
-//! How often it fails is bounded in [`bound`](super::bound), for requests that were not made against its seed.
+//! How often it fails is bounded in `bound`, for requests that were not made against its seed.
 
 use super::bound::Bound;
 use super::effort::{Effort, THOROUGH};
