@@ -15,6 +15,7 @@
 //! | [`lookup`] | queries and responses of an index table |
 //! | [`config`] | what clients are told of tables |
 //! | [`processed`] | the files of tables that Apple's tools write |
+//! | `use_case` | a table that is served, and one lookup in it |
 //! | [`service`] | requests and answers, without a socket |
 //! | [`recent`] | keys in memory, those that were used last |
 #![forbid(unsafe_code)]
@@ -32,3 +33,4 @@ pub mod proto;
 pub mod recent;
 pub mod service;
 pub mod sets;
+mod use_case;

@@ -3,20 +3,16 @@
 //! No socket is here, and no clock. Bodies are limited before they are decoded, and decoded part by part: a part takes some forty
 //! times its bytes at most, when it is all empty itself, and the list of parts sixteen times.
 
-use crate::codec::Codec;
-use crate::config::{Dialect, Id, dialect, id, key_config, keyword_config};
+use crate::config::{Id, dialect};
 use crate::keys::most_bytes;
-use crate::keyword::table::Shard;
-use crate::lookup;
 use crate::proto::{
-    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, EvaluationKeyConfig, KeyStatus, Parts,
-    PirConfig, PirRequest, PirResponse, Request, Response, Responses,
+    Config, ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, KeyStatus, Parts, PirRequest, Request,
+    Response, Responses,
 };
-use crate::sets::{Set, Weak};
+pub use crate::use_case::UseCase;
 use bytes::Bytes;
 use prost::Message;
-use sotto_bfv::mulpir::{Compression, Keys, Shape};
-use sotto_core::{Error, ParamsError};
+use sotto_bfv::mulpir::Keys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -54,7 +50,7 @@ pub struct Refused {
     pub why: String,
 }
 
-fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refused> {
+pub(crate) fn refused<T>(status: u16, why: impl Into<String>) -> Result<T, Refused> {
     Err(Refused { status, why: why.into() })
 }
 
@@ -76,55 +72,6 @@ pub trait KeyStore: Send + Sync {
 
     /// Keeps the keys of a user, in place of those there were.
     fn put(&self, user: &str, id: Id, keys: Stored);
-}
-
-/// A table under one configuration. A client that has the configuration may ask it as long as it is served.
-#[derive(Debug)]
-pub struct UseCase {
-    codec: Arc<Codec>,
-    set: Set,
-    shards: Vec<Shard>,
-    keys: EvaluationKeyConfig,
-    key_id: Id,
-}
-
-impl UseCase {
-    /// A use case of these shards, which are of the codec's ring.
-    ///
-    /// # Errors
-    /// [`ParamsError::Unreliable`] if a lookup would fail more often than once in 2^40.
-    pub fn new(
-        set: Set,
-        codec: Arc<Codec>,
-        shards: Vec<Shard>,
-        compression: Compression,
-    ) -> Result<Self, ParamsError> {
-        shards.iter().try_for_each(|shard| codec.check(shard.shape(), compression))?;
-        let keys = key_config(&set, &codec, &shards, compression);
-        Ok(UseCase { key_id: id(&keys), keys, codec, set, shards })
-    }
-
-    /// The codec of a set.
-    ///
-    /// # Errors
-    /// [`ParamsError::Insecure`] below 128 bits, unless weak sets are allowed.
-    pub fn codec(set: &Set, weak: Weak) -> Result<Arc<Codec>, ParamsError> {
-        Ok(Arc::new(Codec::new(set.kit(weak)?.0)?))
-    }
-
-    fn config(&self, dialect: Dialect) -> PirConfig {
-        let shapes: Vec<Shape> = self.shards.iter().map(|shard| *shard.shape()).collect();
-        keyword_config(&self.set.message(), &self.keys, &shapes, dialect)
-    }
-
-    /// Whether a digest names this configuration, in whatever words a client was told it: a system may be new since then.
-    fn is_named(&self, digest: &[u8]) -> bool {
-        [Dialect::Listed, Dialect::Repeated].into_iter().any(|dialect| id(&self.config(dialect)) == digest)
-    }
-
-    fn elements(&self) -> Vec<usize> {
-        self.keys.galois_elements.iter().map(|element| *element as usize).collect()
-    }
 }
 
 /// The use cases that are served, by name: the configurations of each, the newest first.
@@ -196,16 +143,19 @@ impl Service {
         let names: Vec<&String> =
             if every { self.use_cases.keys().collect() } else { request.usecases.iter().collect() };
         for name in names {
+            // A name that comes twice is answered once.
+            if response.configs.contains_key(name) {
+                continue;
+            }
             let Some(use_case) = self.use_cases.get(name).and_then(|all| all.first()) else {
                 return refused(404, "a use case that is not served");
             };
-            let config = use_case.config(dialect(agent));
-            let config_id = id(&config);
-            let same = request.existing_config_ids.iter().any(|existing| **existing == config_id);
+            let (config, config_id) = use_case.config(dialect(agent));
+            let same = request.existing_config_ids.iter().any(|existing| **existing == *config_id);
             let config = match same {
                 true => Config { config: Some(ConfigForm::ReuseExistingConfig(true)), ..Default::default() },
                 false => Config {
-                    config: Some(ConfigForm::PirConfig(config)),
+                    config: Some(ConfigForm::PirConfig(config.clone())),
                     config_id: config_id.to_vec().into(),
                 },
             };
@@ -261,32 +211,6 @@ impl Service {
         found
             .map(|found| &**found)
             .ok_or(Refused { status: 410, why: "that configuration is retired".into() })
-    }
-}
-
-impl UseCase {
-    fn most_query_bytes(&self) -> usize {
-        self.shards.iter().map(|shard| lookup::most_bytes(&self.codec, shard.shape())).max().unwrap_or(0)
-    }
-
-    fn lookup(&self, user: &str, asked: &PirRequest, store: &dyn KeyStore) -> Result<PirResponse, Refused> {
-        let (Some(query), Some(metadata)) = (&asked.query, &asked.evaluation_key_metadata) else {
-            return refused(400, "a lookup lacks its query, or says nothing of its evaluation key");
-        };
-        if metadata.identifier != self.key_id[..] {
-            return refused(400, "an evaluation key for another configuration");
-        }
-        let Some(shard) = self.shards.get(asked.shard_index as usize) else {
-            return refused(400, format!("there are {} shards", self.shards.len()));
-        };
-        let stored = store.get(user, &self.key_id);
-        let Some(stored) = stored.filter(|stored| stored.timestamp == metadata.timestamp) else {
-            return refused(400, "that evaluation key is not here: send it again");
-        };
-        self.codec.answer(&stored.keys, query, &shard.tables()).map_err(|why| match why {
-            Error::Peer(why) => Refused { status: 400, why: why.to_string() },
-            other => Refused { status: 500, why: other.to_string() },
-        })
     }
 }
 

@@ -43,10 +43,6 @@ pub mod session;
 #[cfg(feature = "cache")]
 pub mod stack;
 #[cfg(feature = "cache")]
-#[cfg_attr(
-    not(feature = "state"),
-    allow(dead_code, clippy::drop_non_drop, reason = "nobody opens, nor closes, what is not there")
-)]
 pub mod state;
 #[cfg(feature = "cache")]
 pub mod table;

@@ -5,7 +5,8 @@ use crate::sessions::{Recorded, service};
 use bytes::Bytes;
 use prost::Message;
 use sotto_apple::proto::{
-    CiphertextForm, EvaluationKeys, PirRequest, Requests, SerializedCiphertext, SerializedEvaluationKey,
+    CiphertextForm, ConfigRequest, EvaluationKeys, PirRequest, Requests, SerializedCiphertext,
+    SerializedEvaluationKey,
 };
 use sotto_apple::service::{Asked, Refused, Service};
 use sotto_bfv::mulpir::Compression;
@@ -34,6 +35,15 @@ fn lookup(change: impl FnOnce(&mut PirRequest)) -> Vec<u8> {
     message.requests.truncate(1);
     change(message.requests[0].pir_request.as_mut().unwrap());
     message.encode_to_vec()
+}
+
+#[test]
+fn a_name_that_comes_twice_is_answered_once() {
+    let (recorded, store) = (Recorded::new(SESSION, "01_config"), Memory::default());
+    let mut message = ConfigRequest::decode(recorded.body.clone()).unwrap();
+    message.usecases = vec![message.usecases[0].clone(); 1000];
+    let often = Recorded { body: message.encode_to_vec().into(), ..Recorded::new(SESSION, "01_config") };
+    assert_eq!(SERVICE.answer(&often.asked(), &store), SERVICE.answer(&recorded.asked(), &store));
 }
 
 #[test]

@@ -143,6 +143,8 @@ pub(crate) struct Marks {
     pub(crate) asks: (u64, u64),
 }
 
+/// As they lie in the database.
+#[cfg(feature = "state")]
 impl Marks {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let Marks { counter, entries, bytes, asks } = *self;

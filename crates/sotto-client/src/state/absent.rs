@@ -33,6 +33,13 @@ impl Store {
     }
 }
 
+/// Closing it, which the callers write out.
+impl Drop for Store {
+    fn drop(&mut self) {
+        match *self {}
+    }
+}
+
 impl Location {
     /// There is none.
     pub(crate) fn store(&self) -> Result<Store, StateError> {

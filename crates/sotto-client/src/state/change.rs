@@ -8,6 +8,7 @@ pub(crate) const FILE: &str = "state.redb";
 
 /// An operation on the database failed.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nothing breaks that is not there"))]
 pub(crate) enum Broken {
     /// The disk did.
     Disk(io::Error),
@@ -17,6 +18,7 @@ pub(crate) enum Broken {
 
 /// What one transaction changes.
 #[derive(Default)]
+#[cfg_attr(not(feature = "state"), expect(dead_code, reason = "nobody reads it where there is no database"))]
 pub(crate) struct Change<'a> {
     pub(crate) about: Option<&'a About>,
     pub(crate) marks: Marks,
