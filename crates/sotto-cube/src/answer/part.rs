@@ -14,7 +14,6 @@ use rayon::prelude::*;
 use sotto_core::server::together;
 use sotto_core::{Cut, Image, Misuse, Partial, PeerMisbehaved, Result};
 use sotto_lattice::cipher::Cipher;
-use sotto_lattice::gsw::Gsw;
 use sotto_lattice::ring::Level;
 use sotto_math::tiles::TileLayout;
 use std::ops::Range;
@@ -153,7 +152,7 @@ impl<F: Family> Partial for Cubed<F> {
                         ciphers.push(cipher(params, bytes)?);
                     }
                 }
-                folded.extend(halve(&params.ring, ciphers, high as &[Gsw]));
+                folded.extend(halve(&params.ring, ciphers, high));
             }
             Ok(params.respond(folded, &session.pack))
         };

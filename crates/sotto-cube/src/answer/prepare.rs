@@ -90,25 +90,33 @@ impl Inner {
         query: &Query,
     ) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
         match self.literal.upload {
-            Upload::Expanded => self.expand(session, query),
-            Upload::Direct => self.received(session, query),
+            Upload::Expanded => self.expand(session, query, |cipher| self.selector(session, cipher)),
+            Upload::Direct => Ok((self.selectors_received(session, query)?, self.rows_received(query)?)),
         }
     }
 
-    /// The bits of a query, for whoever has no table.
+    /// The bits of a query, for whoever has no table. Of what is expanded, selectors come along, and nothing is made of them.
     pub(super) fn bits_of(&self, session: &Session, query: &Query) -> Result<Vec<Gsw>> {
-        let (_, rows) = self.selectors_and_rows(session, query)?;
+        let rows = match self.literal.upload {
+            Upload::Expanded => self.expand(session, query, |_| Vec::new())?.1,
+            Upload::Direct => self.rows_received(query)?,
+        };
         self.bits(session, rows)
     }
 
-    /// The query's one ciphertext, coefficient by coefficient.
-    fn expand(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
+    /// The query's one ciphertext, coefficient by coefficient: what `selector` makes of selectors, and the rows of bits.
+    fn expand(
+        &self,
+        session: &Session,
+        query: &Query,
+        selector: impl Fn(&Cipher) -> Vec<Cipher> + Sync,
+    ) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
         let rule = Misuse::Rule("keys of the table's parameters");
         let [left, right] = session.rounds(self).ok_or(rule.clone())?;
         let expansion = self.expansion().ok_or(rule)?;
         let query = self.cipher(query, 0)?;
         let finish = |leaf, cipher: &mut Cipher| match leaf {
-            Leaf::Left(_) => Value::Selector(self.selector(session, cipher)),
+            Leaf::Left(_) => Value::Selector(selector(cipher)),
             Leaf::Right(_) => Value::Bit(cipher.clone()),
         };
         let (selectors, bits) = expansion.run(left, right, query, finish);
@@ -123,13 +131,16 @@ impl Inner {
         Ok((selectors.collect(), bits.collect()))
     }
 
-    /// The query's selectors and rows as they came.
-    fn received(&self, session: &Session, query: &Query) -> Result<(Vec<Vec<Cipher>>, Vec<Cipher>)> {
-        let rows = self.literal.rows as usize;
+    /// The query's selectors as they came.
+    fn selectors_received(&self, session: &Session, query: &Query) -> Result<Vec<Vec<Cipher>>> {
         let selector = |i| Ok(self.selector(session, &self.cipher(query, i)?));
-        let selectors = (0..rows).into_par_iter().map(selector).collect::<Result<_>>()?;
-        let rest = (rows..query.bodies.len()).into_par_iter().map(|i| self.cipher(query, i));
-        Ok((selectors, rest.collect::<Result<_>>()?))
+        (0..self.literal.rows as usize).into_par_iter().map(selector).collect()
+    }
+
+    /// The rows of its bits as they came.
+    fn rows_received(&self, query: &Query) -> Result<Vec<Cipher>> {
+        let rows = self.literal.rows as usize..query.bodies.len();
+        rows.into_par_iter().map(|i| self.cipher(query, i)).collect()
     }
 
     /// Ciphertext `i` of a query.
