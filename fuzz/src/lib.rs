@@ -9,6 +9,7 @@
 //! | [`lattice`] | polynomials of ciphertexts, and answers |
 //! | [`layers`] | parameters of layers, and rows that are none |
 //! | [`oprf`] | elements, proofs, keys and masked rows of symmetric tables |
+//! | [`pass`](mod@pass) | keys, requests and tokens of Privacy Pass, and the file of users |
 //! | [`scheme`] | every registered scheme's keys, messages, artifacts, literals and client states |
 //! | [`upkeep`] | their orders and supplies, where a server makes hints |
 //! | [`image`] | image files and their first page |
@@ -38,6 +39,7 @@ pub mod keys;
 pub mod lattice;
 pub mod layers;
 pub mod oprf;
+pub mod pass;
 pub mod scheme;
 pub mod smoke;
 pub mod state;
@@ -84,6 +86,10 @@ targets! {
     apple_response: apple, responses;
     apple_bucket: apple, buckets;
     apple_database: apple, databases;
+    pass_key: pass, pass_keys;
+    pass_request: pass, pass_requests;
+    pass_header: pass, pass_headers;
+    pass_users: pass, pass_userses;
     signed_catalog: catalog, signed_catalogs;
     signed_stack: catalog, signed_stacks;
     plain_catalog: catalog, plain_catalogs;

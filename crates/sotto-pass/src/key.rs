@@ -1,0 +1,104 @@
+//! One key of the issuer, and what it is known by.
+
+use crate::message::{SIGNATURE, Token, sha256};
+use blind_rsa_signatures::{KeyPairSha384PSSDeterministic, PublicKeySha384PSSDeterministic, Signature};
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+/// Bits of its modulus.
+const BITS: usize = 2048;
+
+type Pair = KeyPairSha384PSSDeterministic;
+type Secret = blind_rsa_signatures::SecretKeySha384PSSDeterministic;
+
+/// The public half: what tokens are verified with.
+#[derive(Debug, Clone)]
+pub struct PublicKey {
+    pub(crate) rsa: PublicKeySha384PSSDeterministic,
+    spki: Vec<u8>,
+    id: [u8; 32],
+}
+
+impl PublicKey {
+    fn new(rsa: PublicKeySha384PSSDeterministic) -> Option<Self> {
+        let spki = rsa.to_spki().ok()?;
+        // Of another length a signature would not be what messages have room for.
+        (rsa.components().n().len() == SIGNATURE).then(|| PublicKey { id: sha256(&spki), rsa, spki })
+    }
+
+    /// Reads the bytes of [`PublicKey::spki`]; `None` if they are of no such key.
+    pub fn take(spki: &[u8]) -> Option<Self> {
+        let key = Self::new(PublicKeySha384PSSDeterministic::from_spki(spki).ok()?)?;
+        (key.spki == spki).then_some(key)
+    }
+
+    /// The key as a `SubjectPublicKeyInfo` of RSASSA-PSS (RFC 9578 section 6.5).
+    pub fn spki(&self) -> &[u8] {
+        &self.spki
+    }
+
+    /// What it is known by: the SHA-256 of its bytes.
+    pub fn id(&self) -> &[u8; 32] {
+        &self.id
+    }
+
+    /// The last byte of its id, which requests name it by.
+    pub fn short(&self) -> u8 {
+        self.id[31]
+    }
+
+    /// Whether it signed a token.
+    pub fn verifies(&self, token: &Token) -> bool {
+        token.key == self.id
+            && self.rsa.verify(&Signature(token.signature.to_vec()), None, token.signed()).is_ok()
+    }
+}
+
+/// A key that signs.
+pub struct Key {
+    secret: Secret,
+    public: PublicKey,
+}
+
+impl Key {
+    /// A new key, which takes some tenths of a second. `None` if the library makes none.
+    pub fn generate(rng: &mut dyn CryptoRng) -> Option<Self> {
+        let pair = Pair::generate(rng, BITS).ok()?;
+        Some(Key { secret: pair.sk, public: PublicKey::new(pair.pk)? })
+    }
+
+    /// Reads the bytes of [`Key::to_der`], PKCS #8.
+    pub fn from_der(der: &[u8]) -> Option<Self> {
+        let secret = Secret::from_der(der).ok()?;
+        let public = PublicKey::new(secret.public_key().ok()?)?;
+        Some(Key { secret, public })
+    }
+
+    /// Reads a PEM file of PKCS #8.
+    pub fn from_pem(pem: &str) -> Option<Self> {
+        let secret = Secret::from_pem(pem).ok()?;
+        let public = PublicKey::new(secret.public_key().ok()?)?;
+        Some(Key { secret, public })
+    }
+
+    /// Its bytes, to be kept where nobody else reads them.
+    pub fn to_der(&self) -> Option<Zeroizing<Vec<u8>>> {
+        self.secret.to_der().ok().map(Zeroizing::new)
+    }
+
+    /// The public half.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// Signs what it cannot read; `None` if that is no number below the modulus.
+    pub fn sign(&self, blinded: &[u8; SIGNATURE], rng: &mut dyn CryptoRng) -> Option<Vec<u8>> {
+        self.secret.blind_sign_with_rng(rng, blinded).ok().map(|signature| signature.0)
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Key").field("public", &self.public.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,201 @@
+//! The issuer's requests and the check of a token, as functions.
+//!
+//! | request | what it gives |
+//! |---|---|
+//! | `GET /.well-known/private-token-issuer-directory` | [`Pass::directory`]: all keys, for everyone (RFC 9578 section 4) |
+//! | `GET /token-key-for-user-token` | [`Pass::key_for`]: the key of the user's tier |
+//! | `POST /issue` | [`Pass::issue`]: a blind signature (RFC 9578 section 6.2) |
+//! | any other, with `Authorization: PrivateToken token=...` | [`Pass::redeem`]: whether it may go on (RFC 9577 section 2.2) |
+//!
+//! Who issues knows the user and sees a blinded message; who redeems sees a token and knows the tier. Nothing links the two.
+
+use crate::ledger::{Broken, Ledger};
+use crate::message::{REQUEST, TOKEN, Token, TokenRequest, challenge, sha256};
+use crate::ring::{Ring, Timed};
+use crate::users::Users;
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use rand_core::CryptoRng;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Written with padding, and read with it or without.
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::URL_SAFE,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// An issuer and a verifier of its tokens.
+#[derive(Debug, Clone)]
+pub struct Pass {
+    /// The keys.
+    pub ring: Ring,
+    /// Who may have tokens.
+    pub users: Users,
+    /// Tokens that a user may have of one key.
+    pub most_given: u32,
+    /// Where tokens are asked for, as the directory says it: a path of the issuer, or a whole address.
+    pub issue_uri: String,
+    /// The issuer's name, if tokens have to be of challenges that name it and no context and no origin.
+    pub issuer: Option<String>,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The status of the answer.
+    pub status: u16,
+    /// Why, for whoever reads it. It does not repeat what was sent.
+    pub why: &'static str,
+    /// The header `WWW-Authenticate`, where a token or a user's name is wanted.
+    pub authenticate: Option<String>,
+}
+
+/// What was asked for could not be given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failed {
+    /// By the client's fault.
+    Refused(Refused),
+    /// By the ledger's.
+    Broken(Broken),
+}
+
+impl From<Broken> for Failed {
+    fn from(why: Broken) -> Self {
+        Failed::Broken(why)
+    }
+}
+
+fn refused<T>(status: u16, why: &'static str) -> Result<T, Failed> {
+    Err(Failed::Refused(Refused { status, why, authenticate: None }))
+}
+
+impl Pass {
+    /// The directory of keys, in JSON. What signs now comes first, then what will, then what did.
+    pub fn directory(&self, now: u64) -> Value {
+        let mut keys: Vec<&Timed> = self.ring.keys().collect();
+        let signs = |timed: &Timed| self.ring.is_signing(timed, now);
+        keys.sort_by_key(|timed| (!signs(timed), std::cmp::Reverse(timed.from), timed.serial));
+        let keys: Vec<Value> = keys
+            .into_iter()
+            .map(|timed| {
+                let key = URL_SAFE.encode(timed.key.public().spki());
+                // What signs is good, whatever a clock that went back says.
+                let from = if signs(timed) { timed.from.min(now) } else { timed.from };
+                json!({ "token-type": crate::message::TYPE, "token-key": key, "not-before": from })
+            })
+            .collect();
+        json!({ "issuer-request-uri": self.issue_uri, "token-keys": keys })
+    }
+
+    /// The public key that signs for whoever has this header `Authorization: Bearer ...`.
+    ///
+    /// # Errors
+    /// 401 for nobody's.
+    pub fn key_for(&self, authorization: Option<&str>, now: u64) -> Result<&[u8], Failed> {
+        let (tier, _) = self.user(authorization)?;
+        self.ring.signing(tier, now).map(|timed| timed.key.public().spki()).ok_or_else(no_key)
+    }
+
+    /// Signs a token for whoever has this header `Authorization: Bearer ...`, and counts it.
+    ///
+    /// # Errors
+    /// 401 for nobody's; 422 for what is no request, or of a key of another tier or another time; 429 if the user had as many as
+    /// one may have.
+    pub fn issue(
+        &self,
+        authorization: Option<&str>,
+        body: &[u8],
+        now: u64,
+        ledger: &dyn Ledger,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>, Failed> {
+        let (tier, user) = self.user(authorization)?;
+        let Some(request) = TokenRequest::take(body) else {
+            return refused(422, "a token request of type 2 has 259 bytes");
+        };
+        // Whoever asked for the key just before the next one took over still has that one.
+        let good = |timed: &&Arc<Timed>| timed.from <= now || self.ring.is_signing(timed, now);
+        let found = self.ring.short(request.key).filter(|timed| timed.tier == tier).filter(good);
+        let Some(timed) = found else {
+            return refused(422, "not the key of the user's tier: ask for it again");
+        };
+        let Some(signature) = timed.key.sign(&request.blinded, rng) else {
+            return refused(422, "the blinded message is no number below the modulus");
+        };
+        if !ledger.give(timed.serial, &user, self.most_given)? {
+            return refused(429, "the user had as many tokens as there are for one key");
+        }
+        Ok(signature)
+    }
+
+    /// Spends the token of this header `Authorization: PrivateToken token=...`, and gives the tier that it is of.
+    ///
+    /// # Errors
+    /// 401 if there is none, if it is no token of a key that counts, or if it was spent.
+    pub fn redeem(&self, authorization: Option<&str>, now: u64, ledger: &dyn Ledger) -> Result<&str, Failed> {
+        let wanted =
+            |why| Failed::Refused(Refused { status: 401, why, authenticate: Some(self.wanted(now)) });
+        let text = authorization.and_then(private_token).ok_or_else(|| wanted("a token is wanted"))?;
+        // As long as a token is, with padding or quotes: nothing longer is decoded.
+        let bytes = (text.len() <= TOKEN.div_ceil(3) * 4).then(|| URL_SAFE.decode(text).ok()).flatten();
+        let token = bytes.and_then(|bytes| Token::take(&bytes)).ok_or_else(|| wanted("this is no token"))?;
+        let timed = self
+            .ring
+            .by_id(&token.key)
+            .ok_or_else(|| wanted("a token of a key that does not count any more"))?;
+        if self.issuer.as_ref().is_some_and(|issuer| sha256(&challenge(issuer)) != token.challenge) {
+            return Err(wanted("a token of another challenge"));
+        }
+        if !timed.key.public().verifies(&token) {
+            return Err(wanted("a token that was not signed"));
+        }
+        if !ledger.spend(timed.serial, &token.nonce)? {
+            return Err(wanted("a token that was spent"));
+        }
+        Ok(&timed.tier)
+    }
+
+    /// Bytes of a request's body at most.
+    pub const fn most_bytes() -> usize {
+        REQUEST
+    }
+
+    fn user(&self, authorization: Option<&str>) -> Result<(&str, [u8; 32]), Failed> {
+        let given = authorization.and_then(|header| after(header, "Bearer"));
+        let found = given.and_then(|given| self.users.find(given));
+        let authenticate = || Some("Bearer".to_owned());
+        let nobody =
+            || Refused { status: 401, why: "nobody who may have tokens", authenticate: authenticate() };
+        found.ok_or_else(|| Failed::Refused(nobody()))
+    }
+
+    /// What a client without a token is told: the challenge, and the keys that are good (RFC 9577 section 2.1).
+    fn wanted(&self, now: u64) -> String {
+        let challenge = URL_SAFE.encode(challenge(self.issuer.as_deref().unwrap_or_default()));
+        let tiers = self.users.tiers().iter().filter_map(|tier| self.ring.signing(tier, now));
+        let each = tiers.map(|timed| {
+            let key = URL_SAFE.encode(timed.key.public().spki());
+            format!("PrivateToken challenge=\"{challenge}\", token-key=\"{key}\"")
+        });
+        // One is enough for a client that has none, and headers have limits.
+        each.into_iter().next().unwrap_or_else(|| "PrivateToken".into())
+    }
+}
+
+fn no_key() -> Failed {
+    Failed::Broken(Broken("a tier has no key".into()))
+}
+
+/// What comes after a scheme's name, which is written in any case.
+fn after<'a>(header: &'a str, scheme: &str) -> Option<&'a str> {
+    let (name, rest) = header.split_once(' ')?;
+    name.eq_ignore_ascii_case(scheme).then(|| rest.trim())
+}
+
+/// The token's text, with quotes or without.
+fn private_token(header: &str) -> Option<&str> {
+    let rest = after(header, "PrivateToken")?;
+    let text = rest.strip_prefix("token=")?.trim();
+    Some(text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text))
+}
