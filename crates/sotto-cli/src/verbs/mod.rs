@@ -11,6 +11,7 @@
 //! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
 //! | [`self_test`] | recorded lookups, replayed |
+//! | [`leakage`] | what a table gives away, and to whom |
 //! | [`mod@bench`] | measurements |
 //! | [`log`] | the log of a publisher's catalogs, and witnesses |
 //! | [`tree`] | proofs from transparency logs |
@@ -33,6 +34,7 @@ pub(crate) mod encode;
 pub(crate) mod get;
 pub(crate) mod inspect;
 mod kernels;
+pub(crate) mod leakage;
 pub(crate) mod log;
 mod openly;
 pub(crate) mod prepare;

@@ -41,6 +41,7 @@ mod harness;
 mod helped;
 mod journey;
 mod keys;
+mod leakage;
 mod lost;
 mod relay;
 mod silence;

@@ -1,0 +1,143 @@
+//! `sotto leakage`: what a table gives away and to whom, on one page, with what was measured beside what is said.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `place` | servers that are there, or that are started for this |
+//! | `watched` | what is seen of requests |
+//! | `measure` | lookups of different things, compared |
+//! | `says` | what follows from the scheme and the catalog |
+//! | `page` | the page |
+
+mod measure;
+mod page;
+mod place;
+mod says;
+mod watched;
+
+use crate::blame;
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::Screen;
+use measure::{Measured, measure};
+use place::Place;
+use serde_json::json;
+use sotto_client::transport::http::Settings;
+use sotto_db::inspect::describe;
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+The page says what the server learns, what somebody on the way learns, what clients learn of other rows, and what is \
+left of rows \
+that are gone. It looks different things up, among them what the table has not, and compares what can be seen of each: requests, \
+their order, their sizes, and the sizes of answers. If they can be told apart, the page says by what, and the exit code is 1 \
+(what the client sent differs) or 5 (only what came back does).
+
+Of a table that is asked by key, give a key that it has: then the page compares keys that are there with keys that are not. \
+Times are not compared: `make constant-time` does that for the client, instruction by instruction.
+
+Example:
+  sotto leakage tables/people > people.md
+  sotto leakage tables/blocked --key example.com --out blocked.md
+  sotto leakage https://lookup.example --table people
+  sotto leakage https://one.example --server https://other.example --table people --json";
+
+/// Arguments of `sotto leakage`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Leakage {
+    /// The folder of a table or a stack, an image file, or a server's address
+    #[arg(value_name = "DIR|IMAGE|URL")]
+    target: String,
+    /// The table's name, at a server
+    #[arg(long, value_name = "NAME", conflicts_with = "stack")]
+    table: Option<String>,
+    /// The stack's name, at a server
+    #[arg(long, value_name = "NAME")]
+    stack: Option<String>,
+    /// The other servers of a table that has several, in the order of their roles
+    #[arg(long = "server", value_name = "URL")]
+    others: Vec<String>,
+    /// A key that the table has, or a row's, such as an address; may be repeated
+    #[arg(long = "key", value_name = "KEY")]
+    keys: Vec<String>,
+    /// Trust the roots in this PEM file instead of the web's (for https)
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+    /// Write the page into this file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl Leakage {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let place = self.place()?;
+        let bars = screen.bars();
+        let measured = measure(&place, &self.keys, &bars)?;
+        bars.finish();
+        let Some(catalog) = measured.catalogs.first() else {
+            return Err(Failure::internal("a table without a catalog was asked"));
+        };
+        let entry = sotto_registry::find(&catalog.scheme)
+            .ok_or_else(|| Failure::internal("a scheme that is not in this build was asked"))?;
+        let scheme = describe(catalog, entry).map_err(|error| blame::client(error.into()))?;
+        let table = says::Table { catalog, scheme: &scheme, entry };
+        let parts = says::parts(&place, &measured, &table);
+        let page = page::page(&place, &measured, &table, &parts);
+        match &self.out {
+            Some(file) => {
+                std::fs::write(file, &page).map_err(|error| Failure::file("writing", file, &error))?;
+                screen.say(format!("written: {}", file.display()))?;
+            }
+            None => screen.say(&page)?,
+        }
+        screen.report(&json!({
+            "name": place.name,
+            "tables": measured.catalogs.len(),
+            "table": catalog.table,
+            "epoch": catalog.epoch,
+            "scheme": catalog.scheme,
+            "parts": parts,
+            "measured": measured,
+        }))?;
+        verdict(&measured)
+    }
+
+    fn place(&self) -> Result<Place> {
+        if !["http://", "https://"].iter().any(|start| self.target.starts_with(start)) {
+            if self.table.is_some() || self.stack.is_some() || !self.others.is_empty() {
+                let text = "--table, --stack and --server are for a server's address; a folder says itself what it holds";
+                return Err(Failure::usage(text).fix("leave them out"));
+            }
+            return Place::of_files(Path::new(&self.target));
+        }
+        let (name, stack) = match (&self.table, &self.stack) {
+            (Some(table), _) => (table.clone(), false),
+            (None, Some(stack)) => (stack.clone(), true),
+            (None, None) => {
+                let text = "which table of the server?";
+                return Err(
+                    Failure::usage(text).fix("give --table or --stack; `sotto inspect URL` lists them")
+                );
+            }
+        };
+        let settings = match &self.trust_root {
+            Some(file) => {
+                Settings::default().trust_file(file).map_err(|error| blame::client(error.into()))?
+            }
+            None => Settings::default(),
+        };
+        let urls = std::iter::once(&self.target).chain(&self.others).cloned().collect();
+        Ok(Place::there(urls, settings, name, stack))
+    }
+}
+
+/// What is wrong, if lookups can be told apart.
+fn verdict(measured: &Measured) -> Result<()> {
+    let Some(apart) = measured.apart.iter().max_by_key(|apart| apart.sent) else { return Ok(()) };
+    let text = format!("{} can be told from {} by what is seen", apart.one, apart.other);
+    Err(match apart.sent {
+        true => Failure::internal(text).fix("the page says what differs; please report it"),
+        false => Failure::new(Exit::Peer, text)
+            .fix("the server's answers differ in size or status: ask its operator why"),
+    })
+}
