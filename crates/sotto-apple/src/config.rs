@@ -46,8 +46,9 @@ pub fn key_config(
     }
 }
 
-/// The configuration of a keyword table with these shards.
-pub fn keyword_config(
+/// The configuration of a table with these shards: of a keyword table where a query asks for a bucket of each of two tables, and
+/// else of an index table.
+pub fn config(
     parameters: &EncryptionParameters,
     keys: &EvaluationKeyConfig,
     shapes: &[Shape],
@@ -61,16 +62,17 @@ pub fn keyword_config(
     };
     let first = shapes.first().filter(|first| shapes.iter().all(|shape| shape == *first));
     let repeated = first.filter(|_| dialect == Dialect::Repeated && shapes.len() > 1);
+    let batch = shapes.first().map_or(TABLES, Shape::batch);
     let sharding = ShardingFunction { function: Some(Sharding::Sha256(Default::default())) };
     PirConfig {
         encryption_parameters: Some(parameters.clone()),
         shard_configs: if repeated.is_some() { Vec::new() } else { shapes.iter().map(of).collect() },
-        keyword_pir_params: Some(KeywordPirParameters {
+        keyword_pir_params: (batch == TABLES).then_some(KeywordPirParameters {
             num_hash_functions: TABLES as u64,
             sharding_function: (dialect > Dialect::First).then_some(sharding),
         }),
         algorithm: MULPIR,
-        batch_size: TABLES as u64,
+        batch_size: batch as u64,
         evaluation_key_config_hash: id(keys).to_vec().into(),
         pir_shard_configs: repeated.map(|shape| PirShardConfigs {
             repeated_shard_config: Some(RepeatedShardConfig {

@@ -18,6 +18,7 @@
 //! | `use_case` | a table that is served, and one lookup in it |
 //! | [`service`] | requests and answers, without a socket |
 //! | [`recent`] | keys in memory, those that were used last |
+//! | `image` | use cases as files: encoded, mapped, and updated (feature `image`) |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
@@ -25,6 +26,8 @@ pub mod client;
 pub mod codec;
 pub mod config;
 pub mod drbg;
+#[cfg(feature = "image")]
+pub mod image;
 pub mod keys;
 pub mod keyword;
 pub mod lookup;

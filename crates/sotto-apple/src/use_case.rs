@@ -1,7 +1,7 @@
 //! A table that is served: its shards, what clients are told of it, and the answer to one lookup.
 
 use crate::codec::Codec;
-use crate::config::{Dialect, Id, id, key_config, keyword_config};
+use crate::config::{self, Dialect, Id, id, key_config};
 use crate::keyword::table::Shard;
 use crate::lookup;
 use crate::proto::{EvaluationKeyConfig, PirConfig, PirRequest, PirResponse};
@@ -20,6 +20,16 @@ pub struct UseCase {
     pub(crate) key_id: Id,
     /// What clients are told of it, in each dialect that is spoken, and the digest.
     told: [(Dialect, PirConfig, Id); 2],
+    whole: Whole,
+}
+
+/// Whether what answers are made of is as it was.
+struct Whole(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl std::fmt::Debug for Whole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Whole")
+    }
 }
 
 impl UseCase {
@@ -37,10 +47,16 @@ impl UseCase {
         let keys = key_config(&set, &codec, &shards, compression);
         let shapes: Vec<Shape> = shards.iter().map(|shard| *shard.shape()).collect();
         let told = [Dialect::Listed, Dialect::Repeated].map(|dialect| {
-            let config = keyword_config(&set.message(), &keys, &shapes, dialect);
+            let config = config::config(&set.message(), &keys, &shapes, dialect);
             (dialect, config.clone(), id(&config))
         });
-        Ok(UseCase { key_id: id(&keys), keys, codec, shards, told })
+        Ok(UseCase { key_id: id(&keys), keys, codec, shards, told, whole: Whole(Arc::new(|| true)) })
+    }
+
+    /// The same, of tables that lie where they may be written to: before an answer is given, `whole` says whether all that it was
+    /// made of is as it was.
+    pub fn checked(self, whole: Arc<dyn Fn() -> bool + Send + Sync>) -> Self {
+        UseCase { whole: Whole(whole), ..self }
     }
 
     /// The codec of a set.
@@ -49,6 +65,11 @@ impl UseCase {
     /// [`ParamsError::Insecure`] below 128 bits, unless weak sets are allowed.
     pub fn codec(set: &Set, weak: Weak) -> Result<Arc<Codec>, ParamsError> {
         Ok(Arc::new(Codec::new(set.kit(weak)?.0)?))
+    }
+
+    /// Its shards.
+    pub fn shards(&self) -> &[Shard] {
+        &self.shards
     }
 
     /// The configuration and its digest; those of the first dialect where this one is not spoken.
@@ -93,9 +114,13 @@ impl UseCase {
         let Some(stored) = stored.filter(|stored| stored.timestamp == metadata.timestamp) else {
             return refused(400, "that evaluation key is not here: send it again");
         };
-        self.codec.answer(&stored.keys, query, &shard.tables()).map_err(|why| match why {
+        let answer = self.codec.answer(&stored.keys, query, &shard.tables()).map_err(|why| match why {
             Error::Peer(why) => Refused { status: 400, why: why.to_string() },
             other => Refused { status: 500, why: other.to_string() },
-        })
+        })?;
+        match (self.whole.0)() {
+            true => Ok(answer),
+            false => refused(503, "the table was written to while it was served"),
+        }
     }
 }

@@ -15,10 +15,12 @@
 //! | [`keys`] | which automorphisms a query needs keys for |
 //! | [`noise`] | how often an answer is wrong |
 //! | [`query`] | the plaintexts of a query, and an entry out of an answer |
-//! | `session`, `table`, `answer` | a client's keys, a table as values, and the steps of an answer (feature `server`) |
+//! | `session`, `table`, `fill`, `answer` | a client's keys, a table as values, how it is filled, and the steps of an answer (feature `server`) |
 
 #[cfg(feature = "server")]
 pub mod answer;
+#[cfg(feature = "server")]
+mod fill;
 pub mod keys;
 pub mod kit;
 pub mod noise;

@@ -248,6 +248,12 @@ pub enum ImageProblem {
         /// Bytes there should be.
         want: u64,
     },
+    /// A table of another protocol, which has no catalog.
+    #[error("this is a table of Apple's lookups: `sotto serve --apple` serves it")]
+    Foreign,
+    /// A table with a catalog where one of another protocol is wanted.
+    #[error("this is no table of Apple's lookups: `sotto serve` serves it without --apple")]
+    NotForeign,
     /// Bytes that do not match their digest.
     #[error(
         "{part} does not match its digest: the file is damaged; copy it again, or encode the table afresh"

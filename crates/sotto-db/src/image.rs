@@ -4,17 +4,23 @@
 //! |---|---|
 //! | [`header`] | the first page: sections, offsets, digests |
 //! | [`writer`] | a temporary file that becomes an image, or vanishes |
-//! | [`file`](mod@file) | an open image: header checked, sections mapped |
+//! | [`mapped`](mod@mapped) | an open file of sections: header checked, sections mapped |
+//! | [`file`](mod@file) | an open image: a mapped file with a catalog |
+//! | [`foreign`] | a table of another protocol: a mapped file with a description of its own |
 //! | `pages` | which pages an open image lies on |
 //! | `map` | the one place where a file becomes memory |
 //! | `digest` | BLAKE3 over a section, and over its chunks |
 
 pub(crate) mod digest;
 pub mod file;
+pub mod foreign;
 pub mod header;
 pub(crate) mod map;
+pub mod mapped;
 mod pages;
 pub mod writer;
 
-pub use file::{ImageFile, Seal};
+pub use file::ImageFile;
+pub use foreign::ForeignFile;
+pub use mapped::{Mapped, Seal};
 pub use writer::ImageWriter;

@@ -13,6 +13,7 @@ mod choice;
 mod room;
 
 use crate::ImageFile;
+use crate::image::Mapped;
 pub use choice::Why;
 use choice::{Facts, choose};
 pub use room::Room;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use sotto_core::{Image, Section};
 pub use sotto_pages::Kind;
 use sotto_pages::{HugeBuffer, memory, pages_of};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::{fmt, io};
 
@@ -71,8 +73,10 @@ impl fmt::Display for Residence {
 }
 
 /// An image of which what answers are made from lies where that is best.
-pub struct ResidentImage {
-    file: Arc<ImageFile>,
+///
+/// The file has a catalog, or is one of another protocol.
+pub struct ResidentImage<F = ImageFile> {
+    file: Arc<F>,
     residency: Residency,
     room: Arc<Room>,
     copy: OnceLock<Copied>,
@@ -85,16 +89,16 @@ struct Copied {
     _taken: Taken,
 }
 
-impl ResidentImage {
+impl<F: Deref<Target = Mapped>> ResidentImage<F> {
     /// The image, mapped for now. [`ResidentImage::settle`] comes once it was read through, or is to be served without that.
-    pub fn of(file: Arc<ImageFile>, residency: Residency, room: &Arc<Room>) -> Arc<Self> {
+    pub fn of(file: Arc<F>, residency: Residency, room: &Arc<Room>) -> Arc<Self> {
         file.warm();
         let room = room.clone();
         Arc::new(ResidentImage { file, residency, room, copy: OnceLock::new(), settled: Mutex::default() })
     }
 
     /// The file.
-    pub fn file(&self) -> &Arc<ImageFile> {
+    pub fn file(&self) -> &Arc<F> {
         &self.file
     }
 
@@ -104,7 +108,7 @@ impl ResidentImage {
     }
 
     /// Looks at what pages the file got, and copies what answers are made from if that pays. Answers may be made meanwhile. Done
-    /// once; again only if there was no room. Whoever answers asks [`ImageFile::check`] afterwards, as ever: what was copied
+    /// once; again only if there was no room. Whoever answers asks [`Mapped::check`] afterwards, as ever: what was copied
     /// of a file that was cut short is no better than the file.
     ///
     /// # Errors
@@ -151,7 +155,13 @@ impl ResidentImage {
     }
 }
 
-impl Image for ResidentImage {
+impl<F: fmt::Debug> fmt::Debug for ResidentImage<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ResidentImage({:?}, {:?})", self.file, self.residency)
+    }
+}
+
+impl<F: Deref<Target = Mapped> + Send + Sync> Image for ResidentImage<F> {
     fn section(&self, section: Section) -> Option<&[u8]> {
         match self.copy.get() {
             Some(copy) if copy.section == section => Some(&copy.bytes),

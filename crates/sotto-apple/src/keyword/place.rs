@@ -4,17 +4,21 @@
 //! to their other buckets, and so on for a while (Pagh and Rodler, 2001; with several rows to a bucket: Dietzfelbinger and
 //! Weidling, 2007). Every row is placed, or the table is refused: none is lost. The same rows give the same buckets.
 
+mod attempt;
+
 use super::bucket::{EMPTY, MOST_ROWS, ROW};
-use super::{TABLES, buckets, hash};
+use super::{TABLES, hash};
+use attempt::Attempt;
+use rayon::prelude::*;
 
 /// How full buckets are meant to be, in hundredths, before there are more of them.
 const FULL: usize = 97;
 
-/// Rows that move to make room for one, at most.
-const MOVES: usize = 2000;
+/// Bytes of a row at most.
+const MOST_ROW: usize = ROW + u16::MAX as usize;
 
 /// How often a table gets more buckets.
-const GROWTHS: usize = 60;
+pub const GROWTHS: usize = 60;
 
 /// A row.
 #[derive(Debug, Clone, Copy)]
@@ -73,10 +77,90 @@ pub enum TableError {
     },
 }
 
+/// What is wrong with rows, by their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// There is none.
+    Empty,
+    /// Two have one hash.
+    Twice(u32, u32),
+    /// One has no room in any bucket.
+    TooLong(u32),
+}
+
+/// Rows as placement sees them: of each the hash of its key and the bytes that it takes, and in which order they are placed.
+#[derive(Debug)]
+pub struct Items<'a> {
+    hashes: &'a [u64],
+    sizes: &'a [u32],
+    order: Vec<u32>,
+    bucket_bytes: usize,
+}
+
+impl<'a> Items<'a> {
+    /// Rows for buckets of so many bytes. As many sizes as hashes.
+    ///
+    /// # Errors
+    /// [`Fault`] if there is no row, two have one hash, or one has no room.
+    pub fn new(hashes: &'a [u64], sizes: &'a [u32], bucket_bytes: usize) -> Result<Self, Fault> {
+        let mut by_hash: Vec<(u64, u32)> = hashes.iter().copied().zip(0..).collect();
+        by_hash.par_sort_unstable();
+        let twice = by_hash.windows(2).find(|pair| pair.first().map(|x| x.0) == pair.last().map(|x| x.0));
+        if let Some([(_, first), (_, second)]) = twice {
+            return Err(Fault::Twice(*first, *second));
+        }
+        let mut items =
+            Items { hashes, sizes, order: by_hash.into_iter().map(|(_, row)| row).collect(), bucket_bytes };
+        let (shortest, longest) = items.span().ok_or(Fault::Empty)?;
+        if shortest < longest {
+            let size = |row: &u32| sizes.get(*row as usize).copied().unwrap_or(0);
+            items.order.par_sort_by_key(|row| u32::MAX - size(row));
+        }
+        match items.order.first() {
+            Some(row) if longest > bucket_bytes.saturating_sub(EMPTY).min(MOST_ROW) => {
+                Err(Fault::TooLong(*row))
+            }
+            _ => Ok(items),
+        }
+    }
+
+    fn span(&self) -> Option<(usize, usize)> {
+        let (shortest, longest) = (self.sizes.iter().min()?, self.sizes.iter().max()?);
+        Some((*shortest as usize, *longest as usize))
+    }
+
+    /// The fewest buckets of each table that may have room for so many rows more, of the same lengths.
+    pub fn least(&self, more: u64) -> usize {
+        let all: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
+        let rows = self.sizes.len() as u64;
+        let all = (u128::from(all) * u128::from(rows.saturating_add(more)) / u128::from(rows.max(1))) as u64;
+        // Of rows of one length a bucket holds a whole number.
+        let room = self.bucket_bytes.saturating_sub(EMPTY);
+        let room = match self.span() {
+            Some((shortest, longest)) if shortest == longest => room - room % shortest.max(1),
+            _ => room,
+        };
+        let full = (TABLES * room.max(1)) as u64;
+        let of_bytes = all.saturating_mul(100).div_ceil(FULL as u64).div_ceil(full);
+        of_bytes.max(rows.saturating_add(more).div_ceil((TABLES * MOST_ROWS) as u64)).max(1) as usize
+    }
+
+    /// The rows in so many buckets of each table; `None` if they find no place.
+    pub fn place(&self, count: usize) -> Option<Placed> {
+        let mut attempt = Attempt::new(self.hashes, self.sizes, count, self.bucket_bytes);
+        let all = self.order.iter().all(|row| attempt.place(*row));
+        all.then(|| attempt.done(self.hashes))
+    }
+}
+
+/// The next number of buckets to try.
+pub fn grown(count: usize) -> usize {
+    count + count.div_ceil(64)
+}
+
 /// Rows in their buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    hashes: Vec<u64>,
     /// The rows of each bucket of each table, in the order of their hashes.
     tables: [Vec<Vec<u32>>; TABLES],
     entry_bytes: usize,
@@ -88,46 +172,31 @@ impl Placed {
     /// # Errors
     /// [`TableError`] if there is none for some.
     pub fn new(rows: &[Row<'_>], options: Options) -> Result<Self, TableError> {
-        let name = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
         let hashes: Vec<u64> = rows.iter().map(|row| hash(row.key)).collect();
-        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        let of = |i: u32| (rows.get(i as usize), hashes.get(i as usize).copied().unwrap_or(0));
-        order.sort_unstable_by_key(|i| of(*i).1);
-        for pair in order.windows(2) {
-            if let [first, second] = pair
-                && of(*first).1 == of(*second).1
-            {
-                let key = |i: u32| of(i).0.map_or(String::new(), |row| name(row.key));
-                return Err(TableError::Twice { first: key(*first), second: key(*second) });
-            }
-        }
-        let sizes: Vec<usize> = rows.iter().map(|row| ROW + row.value.len()).collect();
-        let size = |i: u32| sizes.get(i as usize).copied().unwrap_or(0);
-        order.sort_by_key(|i| usize::MAX - size(*i));
-        let longest = order.first().copied().ok_or(TableError::Empty)?;
+        let sizes: Vec<u32> = rows.iter().map(|row| (ROW + row.value.len()) as u32).collect();
+        let key = |i: u32| {
+            rows.get(i as usize).map_or(String::new(), |row| String::from_utf8_lossy(row.key).into_owned())
+        };
         let bucket = options.bucket_bytes;
-        if size(longest) > bucket.saturating_sub(EMPTY).min(ROW + usize::from(u16::MAX)) {
-            let key = of(longest).0.map_or(String::new(), |row| name(row.key));
-            return Err(TableError::TooLong { key, bytes: EMPTY + size(longest), bucket });
-        }
-        let all: usize = sizes.iter().sum();
-        // Of rows of one length a bucket holds a whole number.
-        let shortest = order.last().map_or(0, |i| size(*i));
-        let room = bucket - EMPTY;
-        let room = if shortest == size(longest) { room - room % shortest } else { room };
-        let least = (all * 100 / FULL).div_ceil(TABLES * room).max(rows.len().div_ceil(TABLES * MOST_ROWS));
-        let mut count = options.buckets.unwrap_or(least.max(1)).max(1);
-        for _ in 0..GROWTHS {
-            let mut attempt = Attempt::new(&hashes, &sizes, count, bucket);
-            if order.iter().all(|row| attempt.place(*row)) {
-                return Ok(attempt.done(hashes.clone()));
+        let items = Items::new(&hashes, &sizes, bucket).map_err(|fault| match fault {
+            Fault::Empty => TableError::Empty,
+            Fault::Twice(first, second) => TableError::Twice { first: key(first), second: key(second) },
+            Fault::TooLong(row) => {
+                let bytes = EMPTY + sizes.get(row as usize).map_or(0, |size| *size as usize);
+                TableError::TooLong { key: key(row), bytes, bucket }
             }
-            if options.buckets.is_some() {
-                break;
+        })?;
+        let counts = std::iter::successors(Some(options.buckets.unwrap_or(items.least(0)).max(1)), |count| {
+            options.buckets.is_none().then(|| grown(*count))
+        });
+        let mut tried = 0;
+        for count in counts.take(GROWTHS) {
+            tried = count;
+            if let Some(placed) = items.place(count) {
+                return Ok(placed);
             }
-            count += count.div_ceil(64);
         }
-        Err(TableError::NoPlace { rows: rows.len(), buckets: count, bytes: bucket })
+        Err(TableError::NoPlace { rows: rows.len(), buckets: tried, bytes: bucket })
     }
 
     /// Buckets of each table.
@@ -147,105 +216,8 @@ impl Placed {
 
     /// Writes a bucket, of the rows that were placed.
     pub fn write(&self, rows: &[Row<'_>], table: usize, bucket: usize, out: &mut [u8]) {
-        let row = |i: &u32| Some((*self.hashes.get(*i as usize)?, rows.get(*i as usize)?.value));
+        let row = |i: &u32| rows.get(*i as usize).map(|row| (hash(row.key), row.value));
         super::bucket::write(self.rows(table, bucket).iter().filter_map(row), out);
-    }
-}
-
-/// Buckets that are filled. Those of the second table come after those of the first.
-struct Attempt<'a> {
-    sizes: &'a [usize],
-    /// The two buckets of each row.
-    homes: Vec<[u32; TABLES]>,
-    rows: Vec<Vec<u32>>,
-    used: Vec<usize>,
-    bytes: usize,
-    /// What is taken in place of chance.
-    step: u64,
-}
-
-impl<'a> Attempt<'a> {
-    fn new(hashes: &[u64], sizes: &'a [usize], count: usize, bytes: usize) -> Self {
-        let homes = |hash: &u64| {
-            let [one, other] = buckets(*hash, count);
-            // Where a key has only one bucket, it is in the first table, where a client looks first.
-            let other = if one == other { one } else { count + other };
-            [one as u32, other as u32]
-        };
-        let all = TABLES * count;
-        Attempt {
-            sizes,
-            homes: hashes.iter().map(homes).collect(),
-            rows: vec![Vec::new(); all],
-            used: vec![EMPTY; all],
-            bytes,
-            step: 0,
-        }
-    }
-
-    fn size(&self, row: u32) -> usize {
-        self.sizes.get(row as usize).copied().unwrap_or(0)
-    }
-
-    fn room(&self, bucket: u32) -> usize {
-        let rows = self.rows.get(bucket as usize).map_or(MOST_ROWS, Vec::len);
-        let used = self.used.get(bucket as usize).copied().unwrap_or(self.bytes);
-        if rows < MOST_ROWS { self.bytes.saturating_sub(used) } else { 0 }
-    }
-
-    fn put(&mut self, row: u32, bucket: u32) {
-        let size = self.size(row);
-        if let (Some(rows), Some(used)) =
-            (self.rows.get_mut(bucket as usize), self.used.get_mut(bucket as usize))
-        {
-            rows.push(row);
-            *used += size;
-        }
-    }
-
-    /// Takes some row out of a bucket.
-    fn take(&mut self, bucket: u32) -> Option<u32> {
-        // A linear congruential generator: what it gives need only not repeat soon.
-        self.step = self.step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let rows = self.rows.get_mut(bucket as usize)?;
-        let at = (self.step >> 33) as usize % rows.len().max(1);
-        let row = (at < rows.len()).then(|| rows.swap_remove(at))?;
-        let size = self.size(row);
-        *self.used.get_mut(bucket as usize)? -= size;
-        Some(row)
-    }
-
-    /// Places a row, and whatever it displaces.
-    fn place(&mut self, row: u32) -> bool {
-        let mut homeless = vec![row];
-        let mut moves = 0;
-        while let Some(row) = homeless.pop() {
-            let Some([one, other]) = self.homes.get(row as usize).copied() else { return false };
-            let size = self.size(row);
-            let emptier = if self.room(other) > self.room(one) { other } else { one };
-            if self.room(emptier) < size {
-                let bucket = if self.step >> 63 == 0 { one } else { other };
-                while self.room(bucket) < size {
-                    moves += 1;
-                    match self.take(bucket) {
-                        Some(moved) if moves <= MOVES => homeless.push(moved),
-                        _ => return false,
-                    }
-                }
-                self.put(row, bucket);
-            } else {
-                self.put(row, emptier);
-            }
-        }
-        true
-    }
-
-    fn done(mut self, hashes: Vec<u64>) -> Placed {
-        let hash = |row: &u32| hashes.get(*row as usize).copied();
-        self.rows.iter_mut().for_each(|rows| rows.sort_unstable_by_key(hash));
-        let second = self.rows.split_off(self.rows.len() / TABLES);
-        let entry_bytes = self.used.iter().fold(EMPTY, |most, used| most.max(*used));
-        Placed { hashes, tables: [self.rows, second], entry_bytes }
     }
 }
 

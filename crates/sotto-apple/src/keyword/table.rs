@@ -1,17 +1,17 @@
-//! The tables of a shard, ready to answer.
+//! The tables of a shard, ready to answer. An index table is a shard with one table, and no hashes.
 
 use super::place::{Options, Placed, Row, TableError};
 use super::{TABLES, bucket, buckets_of_secret};
 use crate::codec::Codec;
 use sotto_bfv::mulpir::keys::elements;
 use sotto_bfv::mulpir::{Compression, Shape, Table};
-use sotto_core::Result;
+use sotto_core::{Misuse, Result};
 
 /// The rows of one shard.
 #[derive(Debug)]
 pub struct Shard {
     shape: Shape,
-    tables: [Table; TABLES],
+    tables: Vec<Table>,
 }
 
 impl Shard {
@@ -43,7 +43,18 @@ impl Shard {
         let plaintext_bytes = codec.kit().plaintext_bytes();
         let shape = Shape::new(count, entry_bytes, plaintext_bytes, dimensions, TABLES)?;
         let table = |k| Table::encode(codec.kit(), &shape, |i, out: &mut [u8]| entry(k, i, out));
-        Ok(Shard { shape, tables: [table(0)?, table(1)?] })
+        Ok(Shard { shape, tables: (0..TABLES).map(table).collect::<Result<_>>()? })
+    }
+
+    /// The shard with these tables, all of one shape: as many as a query asks for entries, so that each is of one of them.
+    ///
+    /// # Errors
+    /// [`Misuse`] if they are not.
+    pub fn of_tables(shape: Shape, tables: Vec<Table>) -> Result<Self> {
+        match tables.len() == shape.batch() && tables.iter().all(|table| *table.shape() == shape) {
+            true => Ok(Shard { shape, tables }),
+            false => Err(Misuse::Rule("tables of one shape, one for each entry of a query").into()),
+        }
     }
 
     /// Where buckets lie.
@@ -52,8 +63,8 @@ impl Shard {
     }
 
     /// Its tables.
-    pub fn tables(&self) -> [&Table; TABLES] {
-        self.tables.each_ref()
+    pub fn tables(&self) -> Vec<&Table> {
+        self.tables.iter().collect()
     }
 
     /// The automorphisms that its queries need.
@@ -63,7 +74,7 @@ impl Shard {
 }
 
 /// Plaintexts of so many buckets, of each of their chunks.
-fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usize {
+pub(crate) fn plaintexts(codec: &Codec, count: usize, entry_bytes: usize) -> usize {
     count.div_ceil((codec.kit().plaintext_bytes() / entry_bytes.max(1)).max(1))
 }
 

@@ -15,7 +15,9 @@
 
 mod arithmetic;
 mod client;
+mod files;
 mod hostile;
+mod image;
 mod index;
 mod keyword;
 mod primitives;

@@ -5,6 +5,7 @@
 //! Plaintext `P` has the coordinates `P / d1` and `P mod d1`.
 
 use sotto_core::ParamsError;
+use std::ops::Range;
 
 /// Most plaintexts of a table: some 4 TiB of values.
 const MOST_PLAINTEXTS: usize = 1 << 26;
@@ -99,6 +100,16 @@ impl Shape {
         self.entry_bytes
     }
 
+    /// Bytes of all, one after the other.
+    pub fn bytes_of_entries(&self) -> u64 {
+        self.entries as u64 * self.entry_bytes as u64
+    }
+
+    /// Bytes of a plaintext.
+    pub fn plaintext_bytes(&self) -> usize {
+        self.plaintext_bytes
+    }
+
     /// Rows and columns of plaintexts.
     pub fn dimensions(&self) -> [usize; 2] {
         self.dimensions
@@ -144,6 +155,16 @@ impl Shape {
         let (plaintext, within) = divide(entry, self.in_one());
         let (x0, x1) = divide(plaintext, self.dimensions[1]);
         ([x0, x1], within * self.entry_bytes)
+    }
+
+    /// Where the bytes of a plaintext lie, if entries lie one after the other. `None` for a plaintext behind the last.
+    pub fn range(&self, chunk: usize, [x0, x1]: [usize; 2]) -> Option<Range<u64>> {
+        let plaintext = x0 * self.dimensions[1] + x1;
+        let first = plaintext * self.in_one();
+        let last = self.entries.min(first + self.in_one());
+        let start = (first * self.entry_bytes + chunk * self.plaintext_bytes) as u64;
+        let end = (last * self.entry_bytes) as u64;
+        (plaintext < self.plaintexts()).then(|| start..end.min(start + self.plaintext_bytes as u64))
     }
 
     /// The bytes of a plaintext, from what is known of the entries: `entry` puts the bytes of one, which is zeros before. `None`
@@ -218,7 +239,15 @@ mod tests {
                 fill(i, &mut expected);
                 assert_eq!(all[from..from + bytes], expected);
             }
+            let mut one_after_the_other = vec![0; shape.bytes_of_entries() as usize];
+            one_after_the_other.chunks_exact_mut(bytes).enumerate().for_each(|(i, out)| fill(i, out));
             let [a, b] = shape.dimensions();
+            for (k, at) in (0..shape.chunks()).flat_map(|k| (0..a * b).map(move |p| (k, [p / b, p % b]))) {
+                let lies = shape.range(k, at).map(|range| range.start as usize..range.end as usize);
+                let mut lies = lies.map(|range| one_after_the_other[range].to_vec());
+                lies.iter_mut().for_each(|bytes| bytes.resize(plaintext, 0));
+                assert_eq!(lies, shape.bytes(k, at, fill));
+            }
             assert_eq!(shape.bytes(0, [a, b], fill), None);
         }
     }

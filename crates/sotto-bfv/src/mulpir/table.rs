@@ -1,27 +1,31 @@
 //! A table as values, in the order in which an answer goes through it.
 //!
 //! The values of a plaintext modulo both primes share a word, and words lie in tiles ([`sotto_math::tiles`]): rows are the first
-//! dimension, columns the second, those of each chunk after those of the chunk before.
+//! dimension, columns the second, those of each chunk after those of the chunk before. They lie in memory, or in a section of a
+//! file that was written before.
 
+use super::fill::{fill, values};
 use super::kit::Kit;
 use super::shape::Shape;
-use rayon::prelude::*;
 use sotto_core::Result;
-use sotto_core::error::Misuse;
-use sotto_lattice::bgv::SlotRing;
-use sotto_math::bits::highest;
-use sotto_math::tiles::{Strip, TileLayout, strips};
+use sotto_core::error::{Misuse, PeerMisbehaved};
+use sotto_core::server::Held;
+use sotto_math::tiles::TileLayout;
 use sotto_pages::HugeBuffer;
-use std::sync::{Mutex, PoisonError};
-
-/// Plaintexts that become values together, before they are written.
-const TOGETHER: usize = 64;
+use std::sync::Arc;
 
 /// A table of one shape.
 pub struct Table {
     shape: Shape,
     layout: TileLayout,
-    bytes: HugeBuffer,
+    bytes: Bytes,
+}
+
+/// Where the values lie.
+enum Bytes {
+    Owned(HugeBuffer),
+    /// From this byte of the section on.
+    Held(Arc<Held>, usize),
 }
 
 impl Table {
@@ -49,50 +53,39 @@ impl Table {
         cell: impl Fn(usize, usize) -> Option<Vec<u64>> + Sync,
     ) -> Result<Self> {
         let layout = Self::layout(kit, shape)?;
-        let bytes = HugeBuffer::zeroed(layout.bytes() as usize)?;
-        let mut table = Table { shape: *shape, layout, bytes };
-        let mut lines = Vec::new();
-        for strip in strips(&layout) {
-            table.fill(kit, &strip, &cell, &mut lines);
-        }
-        Ok(table)
+        let mut bytes = HugeBuffer::zeroed(layout.bytes() as usize)?;
+        fill(kit, &layout, &|row, col| Ok(cell(row, col)), &mut |at, lines| {
+            bytes[at as usize..][..lines.len()].copy_from_slice(lines);
+            Ok(())
+        })?;
+        Ok(Table { shape: *shape, layout, bytes: Bytes::Owned(bytes) })
     }
 
-    fn layout(kit: &Kit, shape: &Shape) -> Result<TileLayout> {
+    /// A table whose values lie in a section, from byte `at` on: as many as [`Table::len`] says, as [`Table::write`] wrote them.
+    ///
+    /// # Errors
+    /// [`PeerMisbehaved::Length`] if the section ends before.
+    pub fn held(kit: &Kit, shape: &Shape, section: Arc<Held>, at: u64) -> Result<Self> {
+        let layout = Self::layout(kit, shape)?;
+        let (got, want) = (section.bytes().len() as u64, at.saturating_add(layout.bytes()));
+        if got < want {
+            return Err(PeerMisbehaved::Length { what: "tables", got, want }.into());
+        }
+        Ok(Table { shape: *shape, layout, bytes: Bytes::Held(section, at as usize) })
+    }
+
+    /// Bytes of the values of a table of this shape.
+    ///
+    /// # Errors
+    /// [`Misuse`] if they are more than memory has addresses for.
+    pub fn len(kit: &Kit, shape: &Shape) -> Result<u64> {
+        Ok(Self::layout(kit, shape)?.bytes())
+    }
+
+    pub(super) fn layout(kit: &Kit, shape: &Shape) -> Result<TileLayout> {
         let [d0, d1] = shape.dimensions();
         let layout = TileLayout::new(kit.tools.form.packing(), kit.degree(), d0, d1 * shape.chunks());
         layout.ok_or(Misuse::Rule("a table that memory has addresses for").into())
-    }
-
-    /// Fills a strip, in memory that strips share.
-    fn fill(
-        &mut self,
-        kit: &Kit,
-        strip: &Strip,
-        cell: &(impl Fn(usize, usize) -> Option<Vec<u64>> + Sync),
-        lines: &mut Vec<u8>,
-    ) {
-        let layout = self.layout;
-        lines.clear();
-        lines.resize(strip.block_bytes(&layout) * layout.blocks(), 0);
-        let shared = Mutex::new(&mut *lines);
-        let cells: Vec<(usize, usize)> = strip.polynomials().collect();
-        // One thread writes at a time, while the others make values: words of a bunch of rows share lines.
-        cells.par_chunks(TOGETHER).for_each(|cells| {
-            let words = |(row, col): &(usize, usize)| {
-                let values = cell(*row, *col)?;
-                let (first, second) = values.split_at(kit.degree());
-                let words: Vec<u64> = first.iter().zip(second).map(|(x, y)| x | y << 32).collect();
-                Some(((*row, *col), words))
-            };
-            let made: Vec<_> = cells.iter().filter_map(words).collect();
-            let mut lines = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            strip.put(&layout, &made, &mut lines);
-        });
-        for (block, lines) in lines.chunks_exact(strip.block_bytes(&layout)).enumerate() {
-            let at = strip.offset(&layout, block) as usize;
-            self.bytes[at..at + lines.len()].copy_from_slice(lines);
-        }
     }
 
     /// The shape.
@@ -105,10 +98,16 @@ impl Table {
         self.layout.bytes()
     }
 
+    /// All values as they lie, which is as [`Table::write`] writes them.
+    pub fn stored(&self) -> &[u8] {
+        self.tiles().1
+    }
+
     /// The values of a plaintext modulo both primes, limb by limb.
     pub fn read(&self, row: usize, col: usize) -> Vec<u64> {
+        let bytes = self.tiles().1;
         let at = |offset: u64, out: &mut [u8]| -> std::result::Result<(), std::convert::Infallible> {
-            out.copy_from_slice(&self.bytes[offset as usize..][..out.len()]);
+            out.copy_from_slice(&bytes[offset as usize..][..out.len()]);
             Ok(())
         };
         let block =
@@ -119,7 +118,11 @@ impl Table {
     }
 
     pub(super) fn tiles(&self) -> (&TileLayout, &[u8]) {
-        (&self.layout, &self.bytes)
+        let bytes = match &self.bytes {
+            Bytes::Owned(bytes) => bytes,
+            Bytes::Held(section, at) => &section.bytes()[*at..][..self.layout.bytes() as usize],
+        };
+        (&self.layout, bytes)
     }
 }
 
@@ -127,22 +130,4 @@ impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Table").field("shape", &self.shape).finish_non_exhaustive()
     }
-}
-
-/// The values of a plaintext modulo both primes: its bytes as coefficients, each nearest to zero.
-fn values(kit: &Kit, bytes: &[u8]) -> Vec<u64> {
-    let (ring, t) = (kit.ring(), kit.ring().ring().plain());
-    let mut coefficients = vec![0; kit.degree()];
-    let used = bytes.len() * 8 / kit.bits() as usize;
-    if highest::unpack(bytes, kit.bits(), &mut coefficients[..used]).is_none() {
-        coefficients.fill(0);
-    }
-    let mut out = Vec::with_capacity(ring.words(ring.top()));
-    for plan in ring.plans(ring.top()) {
-        let down = plan.modulus().value() - t;
-        // From the middle on, t less; `down` adds q so that it is not negative.
-        out.extend(coefficients.iter().map(|m| m + if *m < t.div_ceil(2) { 0 } else { down }));
-    }
-    ring.forward(ring.top(), &mut out);
-    out
 }

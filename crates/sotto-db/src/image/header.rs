@@ -21,6 +21,10 @@ pub enum Part {
     Catalog,
     /// What a scheme wrote.
     Scheme(Section),
+    /// In place of a catalog: what a table of another protocol is.
+    Foreign,
+    /// Rows as they were before they were encoded, of a table of another protocol.
+    Entries,
 }
 
 /// Where a part lies.
@@ -52,13 +56,15 @@ impl Part {
             Part::Catalog => "catalog",
             Part::Scheme(Section::Resident) => "resident",
             Part::Scheme(Section::Public(artifact)) => artifact.name(),
+            Part::Foreign => "description",
+            Part::Entries => "entries",
         }
     }
 
     /// A multiple of this is its offset: a page for what is scanned, a cache line for the rest.
     pub fn alignment(self) -> u64 {
         match self {
-            Part::Scheme(Section::Resident | Section::Public(Artifact::Rows)) => 4096,
+            Part::Scheme(Section::Resident | Section::Public(Artifact::Rows)) | Part::Entries => 4096,
             _ => 64,
         }
     }
@@ -73,6 +79,8 @@ impl Part {
             Part::Scheme(Section::Public(Artifact::RowsDelta)) => Some(6),
             Part::Scheme(Section::Public(Artifact::Tree)) => Some(7),
             Part::Scheme(Section::Public(Artifact::TreeDelta)) => Some(8),
+            Part::Foreign => Some(9),
+            Part::Entries => Some(10),
             // An artifact newer than this format; the writer refuses to reserve it.
             Part::Scheme(Section::Public(_)) => None,
         }
@@ -88,6 +96,8 @@ impl Part {
             Part::Scheme(Section::Public(Artifact::RowsDelta)),
             Part::Scheme(Section::Public(Artifact::Tree)),
             Part::Scheme(Section::Public(Artifact::TreeDelta)),
+            Part::Foreign,
+            Part::Entries,
         ];
         known.into_iter().find(|part| part.code() == Some(code))
     }

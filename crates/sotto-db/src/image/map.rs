@@ -30,7 +30,7 @@ impl Map {
         // temporary file and renamed when complete; nothing in sotto opens one for writing afterwards,
         // and an update writes another file. The mapping itself is read-only. Someone who writes to an
         // image in place while it is served breaks this, and `spec/image.md` says not to; the file's
-        // size and time tell (`ImageFile::check`), a fault does too, and nothing is answered from it then.
+        // size and time tell (`Mapped::check`), a fault does too, and nothing is answered from it then.
         // The copy of a table that buckets are read from (`table/buckets`) is written before it is mapped,
         // and no other process has its file, which has no name. Nor does one have that of rows which are audited.
         let mmap = unsafe { Mmap::map(file) }?;

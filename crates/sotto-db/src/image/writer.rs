@@ -4,8 +4,8 @@
 //! a crash at any moment, finds either no image or a whole one.
 
 use super::digest;
-use super::file::ImageFile;
 use super::header::{Entry, HEADER_BYTES, Header, Part};
+use super::mapped::Mapped;
 use crate::progress::{Progress, Stage, Unit, Watcher};
 use crate::{DbError, ImageProblem, Result};
 use sotto_catalog::{ArtifactEntry, Hex32, SignedCatalog};
@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock};
 use tempfile::NamedTempFile;
+
+mod sink;
 
 /// How the temporary files of unfinished images are called.
 pub(crate) const TEMP_PREFIX: &str = ".encoding-";
@@ -68,7 +70,7 @@ impl<'a> ImageWriter<'a> {
     ///
     /// # Errors
     /// [`DbError::Image`] if one of them is damaged; [`DbError::Io`], [`DbError::DiskFull`].
-    pub fn create_from(destination: &Path, old: &ImageFile, watch: Watcher<'a>) -> Result<Self> {
+    pub fn create_from(destination: &Path, old: &Mapped, watch: Watcher<'a>) -> Result<Self> {
         let writer = ImageWriter::create(destination, watch)?;
         let kept = old.header().entries.iter().filter(|entry| {
             let anew = |artifact: Artifact| artifact.is_delta() || artifact.is_tree();
@@ -144,16 +146,28 @@ impl<'a> ImageWriter<'a> {
     /// [`DbError::Io`], [`DbError::DiskFull`]; [`DbError::Scheme`] if something was written after
     /// [`ImageWriter::digest`].
     pub fn finish(self, catalog: &SignedCatalog) -> Result<PathBuf> {
+        self.close(Part::Catalog, &catalog.to_bytes())
+    }
+
+    /// The same for a table of another protocol, with its description in place of a catalog.
+    ///
+    /// # Errors
+    /// As [`ImageWriter::finish`].
+    pub fn finish_foreign(self, description: &[u8]) -> Result<PathBuf> {
+        self.close(Part::Foreign, description)
+    }
+
+    /// Adds the last part, which says what the others are.
+    fn close(self, part: Part, text: &[u8]) -> Result<PathBuf> {
         let failed = |what, e| DbError::io(what, &self.destination, e);
-        let text = catalog.to_bytes();
-        let place = self.allocate(Part::Catalog, text.len() as u64).map_err(|e| self.failed(e))?;
+        let place = self.allocate(part, text.len() as u64).map_err(|e| self.failed(e))?;
         let file = self.temp.as_file();
-        file.write_all_at(&text, place.offset).map_err(|e| failed("writing the catalog", e))?;
+        file.write_all_at(text, place.offset).map_err(|e| failed("writing the catalog", e))?;
 
         let mut entries = Vec::new();
         for place in self.places.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let digest = match place.part {
-                Part::Catalog => *blake3::hash(&text).as_bytes(),
+                _ if place.part == part => *blake3::hash(text).as_bytes(),
                 _ => place
                     .digest
                     .ok_or(DbError::Scheme(Misuse::Rule("digest() comes before finish()").into()))?,
@@ -177,7 +191,7 @@ impl<'a> ImageWriter<'a> {
     }
 
     /// Turns a scheme's error into ours, naming the image.
-    pub(crate) fn failed(&self, error: sotto_core::Error) -> DbError {
+    pub fn failed(&self, error: sotto_core::Error) -> DbError {
         DbError::scheme(&self.destination, error)
     }
 
@@ -198,10 +212,10 @@ impl<'a> ImageWriter<'a> {
         Ok(place)
     }
 
-    /// Where `bytes` bytes from `offset` of a section on lie in the file.
-    fn place(&self, section: Section, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
+    /// Where `bytes` bytes from `offset` of a part on lie in the file.
+    fn place(&self, part: Part, offset: u64, bytes: usize) -> sotto_core::Result<u64> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        let place = places.iter().find(|place| place.part == Part::Scheme(section));
+        let place = places.iter().find(|place| place.part == part);
         let place = place.ok_or(Misuse::Rule("a section is reserved before it is written"))?;
         match offset.checked_add(bytes as u64) {
             Some(end) if end <= place.bytes => Ok(place.offset + offset),
@@ -214,39 +228,6 @@ impl<'a> ImageWriter<'a> {
 }
 
 const COPY_BLOCK: usize = 8 << 20;
-
-impl Sink for ImageWriter<'_> {
-    fn reserve(&self, section: Section, bytes: u64) -> sotto_core::Result<()> {
-        let part = Part::Scheme(section);
-        if !part.is_known() {
-            return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
-        }
-        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
-        let held = places.iter().find(|place| place.part == part).map(|place| place.bytes);
-        drop(places);
-        match held {
-            Some(held) if held == bytes => Ok(()),
-            Some(_) => Err(Misuse::Rule("a section is reserved with one size").into()),
-            None => self.allocate(part, bytes).map(drop),
-        }
-    }
-
-    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
-        let at = self.place(section, offset, bytes.len())?;
-        self.temp.as_file().write_all_at(bytes, at)?;
-        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
-        let at = self.place(section, offset, out.len())?;
-        Ok(self.temp.as_file().read_exact_at(out, at)?)
-    }
-
-    fn progress(&self, stage: &'static str, done: u64, total: u64) {
-        (self.watch)(Progress { stage, done, total, unit: Unit::Steps });
-    }
-}
 
 /// Allocates disk blocks where the system can; elsewhere a full disk shows up when it is written to.
 #[cfg(target_os = "linux")]

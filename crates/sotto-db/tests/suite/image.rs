@@ -154,7 +154,7 @@ fn a_header_that_contradicts_itself_is_refused() {
     type Change = Box<dyn FnOnce(&mut [u8])>;
     let lies: Vec<(&str, Change)> = vec![
         ("too many sections", Box::new(|page| page[12] = 64)),
-        ("an unknown section", Box::new(move |page| page[first] = 9)),
+        ("an unknown section", Box::new(move |page| page[first] = 11)),
         ("an unknown section", Box::new(move |page| page[first + 4] = 1)),
         ("sections overlap", Box::new(move |page| u64_at(page, first + 8, 0))),
         ("sections overlap", Box::new(move |page| u64_at(page, second + 8, 4096))),

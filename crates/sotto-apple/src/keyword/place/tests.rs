@@ -1,4 +1,5 @@
 use super::super::bucket::read;
+use super::super::buckets;
 use super::*;
 
 fn rows(keys: &[String]) -> Vec<Row<'_>> {

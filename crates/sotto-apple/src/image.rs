@@ -1,0 +1,24 @@
+//! A use case as a file: written once, whole or not at all; then mapped, and answered from.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`describe`] | what a file says of itself |
+//! | [`rows`] | rows on their way into a table |
+//! | [`encode`](mod@encode) | rows in, the next epoch's file out |
+//! | [`opened`] | an open file, as a use case |
+//! | [`error`] | whose fault, and what to do |
+//!
+//! A folder holds the epochs of one use case, as folders of other tables do ([`sotto_db::epoch`]). The bytes of a file are drawn
+//! in `spec/apple.md`.
+
+pub mod describe;
+pub mod encode;
+pub mod error;
+pub mod opened;
+pub mod rows;
+
+pub use describe::{Description, Kind};
+pub use encode::{How, Written, encode, encode_index};
+pub use error::ImageError;
+pub use opened::{Opened, open, open_in};
+pub use rows::Rows;

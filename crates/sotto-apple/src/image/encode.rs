@@ -1,0 +1,277 @@
+//! Rows in, the next epoch's file out. The tables are made strip by strip, and are never in memory.
+
+use super::describe::{Description, FORMAT, KeyCompression, Kind, Places, ShardShape, check_name};
+use super::error::ImageError;
+use super::rows::{OfShard, Rows};
+use crate::codec::Codec;
+use crate::keyword::bucket;
+use crate::keyword::place::{Fault, GROWTHS, Items, Placed, TableError, grown};
+use crate::keyword::table::plaintexts;
+use crate::sets::{Set, Weak};
+use crate::use_case::UseCase;
+use sotto_bfv::mulpir::{Shape, Table};
+use sotto_catalog::{Hex32, ValueKind};
+use sotto_core::{Epoch, Section, Sink};
+use sotto_db::image::header::Part;
+use sotto_db::table::TableSource;
+use sotto_db::{ImageWriter, Progress, Unit, Watcher, WriteLock};
+use sotto_layers::keyword::Form;
+use std::path::PathBuf;
+
+/// Bytes of entries that are written together.
+const BLOCK: usize = 1 << 20;
+
+/// Buckets of a table at least: clients ask for no table of one.
+const LEAST_BUCKETS: usize = 2;
+
+/// How a table is made.
+#[derive(Debug, Clone)]
+pub struct How {
+    /// The use case's name.
+    pub name: String,
+    /// The parameter set.
+    pub set: Set,
+    /// Whether it may be weak.
+    pub weak: Weak,
+    /// How many keys clients send.
+    pub compression: KeyCompression,
+    /// What values are.
+    pub value: ValueKind,
+    /// Keyword tables: how keys are spelled.
+    pub form: Form,
+    /// Keyword tables: in how many shards.
+    pub shards: usize,
+    /// Keyword tables: bytes of a bucket at most.
+    pub bucket_bytes: usize,
+    /// Keyword tables: buckets of each table of a shard; if none are said, as few as have room.
+    pub buckets: Option<usize>,
+    /// Keyword tables: keys that there is to be room for besides those of the rows.
+    pub room: u64,
+}
+
+/// A file that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where.
+    pub path: PathBuf,
+    /// What it says of itself.
+    pub description: Description,
+    /// Bytes of the tables, which answers are made from.
+    pub table_bytes: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+}
+
+/// Writes rows as the next epoch of a keyword table.
+///
+/// # Errors
+/// [`ImageError`].
+pub fn encode(rows: Rows, how: &How, lock: &WriteLock, watch: Watcher<'_>) -> Result<Written, ImageError> {
+    let codec = UseCase::codec(&how.set, how.weak)?;
+    let steps = |stage, done, total| watch(Progress { stage, done, total, unit: Unit::Rows });
+    steps("place", 0, rows.len() as u64);
+    let of_shards = rows.shards(how.shards);
+    let (placed, entry_bytes) = place(&of_shards, how)?;
+    steps("place", rows.len() as u64, rows.len() as u64);
+    let shapes = placed.iter().map(|placed| keyword_shape(&codec, placed.buckets(), entry_bytes));
+    let shapes = shapes.collect::<Result<Vec<_>, ImageError>>()?;
+    let kind =
+        Kind::Keyword { form: how.form, bucket_bytes: how.bucket_bytes as u64, fixed: how.buckets.is_some() };
+    let counts = of_shards.iter().map(|of| of.numbers.len() as u64).collect();
+    let draft = Draft::new(how, kind, lock, (shapes, counts), &codec, watch)?;
+    for (s, (of, placed)) in of_shards.into_iter().zip(placed).enumerate() {
+        draft.buckets(s, &rows, &of, &placed)?;
+    }
+    drop(rows);
+    draft.finish(&codec, watch)
+}
+
+/// Writes rows as the next epoch of an index table: entry `i` is row `i`.
+///
+/// # Errors
+/// [`ImageError`].
+pub fn encode_index(
+    rows: &dyn TableSource,
+    how: &How,
+    lock: &WriteLock,
+    watch: Watcher<'_>,
+) -> Result<Written, ImageError> {
+    let codec = UseCase::codec(&how.set, how.weak)?;
+    let entries = usize::try_from(rows.rows()).map_err(|_| ImageError::TooMany { most: u64::MAX })?;
+    let dimensions = Shape::quickest(plaintexts(&codec, entries, rows.row_bytes()));
+    let shape = Shape::new(entries, rows.row_bytes(), codec.kit().plaintext_bytes(), dimensions, 1)?;
+    let draft = Draft::new(how, Kind::Index, lock, (vec![shape], vec![rows.rows()]), &codec, watch)?;
+    let (width, mut first, mut at) = (rows.row_bytes(), 0, 0);
+    let mut block = Vec::new();
+    while first < rows.rows() {
+        let some = ((BLOCK / width).max(1) as u64).min(rows.rows() - first);
+        block.resize(some as usize * width, 0);
+        rows.read(first, &mut block).map_err(|e| draft.writer.failed(e))?;
+        draft.put(Part::Entries, at, &block)?;
+        (first, at) = (first + some, at + block.len() as u64);
+    }
+    draft.finish(&codec, watch)
+}
+
+/// The shape of a shard with so many buckets.
+pub(super) fn keyword_shape(codec: &Codec, count: usize, entry_bytes: usize) -> Result<Shape, ImageError> {
+    let dimensions = Shape::quickest(plaintexts(codec, count, entry_bytes));
+    let plaintext_bytes = codec.kit().plaintext_bytes();
+    Ok(Shape::new(count, entry_bytes, plaintext_bytes, dimensions, crate::keyword::TABLES)?)
+}
+
+/// Places the rows of all shards in as many buckets each, so that all have one shape. Gives the bytes of a bucket, too.
+fn place(shards: &[OfShard], how: &How) -> Result<(Vec<Placed>, usize), ImageError> {
+    let mut all = Vec::with_capacity(shards.len());
+    for of in shards {
+        let line = |row: u32| of.numbers.get(row as usize).map_or(0, |number| u64::from(*number) + 1);
+        let items = Items::new(&of.hashes, &of.sizes, how.bucket_bytes).map_err(|fault| match fault {
+            Fault::Empty if shards.len() > 1 => {
+                ImageError::Asked(format!("one of {} shards has no rows: make fewer shards", shards.len()))
+            }
+            Fault::Empty => TableError::Empty.into(),
+            Fault::Twice(one, other) => {
+                let (one, other) = (line(one), line(other));
+                ImageError::Twice { first: one.min(other), second: one.max(other) }
+            }
+            Fault::TooLong(row) => {
+                let bytes = bucket::EMPTY + of.sizes.get(row as usize).map_or(0, |size| *size as usize);
+                ImageError::TooLong { line: line(row), bytes, bucket: how.bucket_bytes }
+            }
+        });
+        all.push(items?);
+    }
+    let more = how.room.div_ceil(shards.len().max(1) as u64);
+    let least = all.iter().map(|items| items.least(more)).max().unwrap_or(1);
+    let mut count = how.buckets.unwrap_or(least).max(LEAST_BUCKETS);
+    let mut tried = count;
+    for _ in 0..GROWTHS {
+        tried = count;
+        let placed: Option<Vec<Placed>> = all.iter().map(|items| items.place(count)).collect();
+        if let Some(placed) = placed {
+            let fullest = placed.iter().map(Placed::entry_bytes).max().unwrap_or(bucket::EMPTY);
+            let fixed = how.buckets.is_some() || how.room > 0;
+            return Ok((placed, if fixed { how.bucket_bytes } else { fullest }));
+        }
+        if how.buckets.is_some() {
+            break;
+        }
+        count = grown(count);
+    }
+    let rows = shards.iter().map(|of| of.numbers.len()).sum();
+    Err(TableError::NoPlace { rows, buckets: tried, bytes: how.bucket_bytes }.into())
+}
+
+/// A file whose entries are being written.
+pub(super) struct Draft<'a> {
+    pub(super) writer: ImageWriter<'a>,
+    places: Places,
+    description: Description,
+}
+
+impl<'a> Draft<'a> {
+    fn new(
+        how: &How,
+        kind: Kind,
+        lock: &WriteLock,
+        (shapes, rows): (Vec<Shape>, Vec<u64>),
+        codec: &Codec,
+        watch: Watcher<'a>,
+    ) -> Result<Self, ImageError> {
+        check_name(&how.name).map_err(ImageError::Asked)?;
+        shapes.iter().try_for_each(|shape| codec.check(shape, how.compression.into()))?;
+        let shard = |(shape, rows): (&Shape, &u64)| ShardShape {
+            rows: *rows,
+            entries: shape.entries() as u64,
+            entry_bytes: shape.entry_bytes() as u64,
+            dimensions: shape.dimensions().map(|x| x as u64),
+        };
+        let description = Description {
+            format: FORMAT.into(),
+            name: how.name.clone(),
+            epoch: 0,
+            set: how.set.name.into(),
+            compression: how.compression,
+            kind,
+            value: how.value,
+            shards: shapes.iter().zip(&rows).map(shard).collect(),
+            tables: Hex32::from([0; 32]),
+        };
+        let places = Places::of(shapes, kind.tables(), codec).map_err(ImageError::Asked)?;
+        Draft::of(description, places, lock, watch)
+    }
+
+    /// The next epoch of a table that is described but for its number and its digest.
+    pub(super) fn of(
+        description: Description,
+        places: Places,
+        lock: &WriteLock,
+        watch: Watcher<'a>,
+    ) -> Result<Self, ImageError> {
+        let epoch = lock.next()?;
+        let writer = ImageWriter::create(&lock.dir().image_path(epoch), watch)?;
+        let failed = |e| writer.failed(e);
+        writer.reserve(Section::Resident, places.table_bytes).map_err(failed)?;
+        writer.reserve_part(Part::Entries, places.entry_bytes).map_err(failed)?;
+        Ok(Draft { writer, places, description: Description { epoch: epoch.0, ..description } })
+    }
+
+    pub(super) fn put(&self, part: Part, at: u64, bytes: &[u8]) -> Result<(), ImageError> {
+        Ok(self.writer.write_part(part, at, bytes).map_err(|e| self.writer.failed(e))?)
+    }
+
+    /// Writes the buckets of a shard.
+    fn buckets(&self, s: usize, rows: &Rows, of: &OfShard, placed: &Placed) -> Result<(), ImageError> {
+        let (Some(shape), Some(starts)) = (self.places.shapes.get(s), self.places.entries.get(s)) else {
+            return Ok(());
+        };
+        let row = |i: &u32| rows.row(*of.numbers.get(*i as usize)?);
+        let together = (BLOCK / shape.entry_bytes()).max(1);
+        let mut block = Vec::new();
+        for (table, start) in starts.iter().enumerate() {
+            for first in (0..shape.entries()).step_by(together) {
+                let some = first..shape.entries().min(first + together);
+                let at = start + (first * shape.entry_bytes()) as u64;
+                block.clear();
+                block.resize(some.len() * shape.entry_bytes(), 0);
+                for (i, out) in some.zip(block.chunks_exact_mut(shape.entry_bytes())) {
+                    bucket::write(placed.rows(table, i).iter().filter_map(row), out);
+                }
+                self.put(Part::Entries, at, &block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the tables of the entries, and gives the file its name.
+    fn finish(self, codec: &Codec, watch: Watcher<'_>) -> Result<Written, ImageError> {
+        let writer = &self.writer;
+        let mut done = 0;
+        for ((shape, tables), entries) in
+            self.places.shapes.iter().zip(&self.places.tables).zip(&self.places.entries)
+        {
+            for (start, entries) in tables.iter().zip(entries) {
+                let read = |at: u64, out: &mut [u8]| writer.read_part(Part::Entries, entries + at, out);
+                Table::write(codec.kit(), shape, &read, &mut |at, lines| {
+                    done += lines.len() as u64;
+                    let total = self.places.table_bytes;
+                    watch(Progress { stage: "encode", done, total, unit: Unit::Bytes });
+                    writer.write_at(Section::Resident, start + at, lines)
+                })
+                .map_err(|e| writer.failed(e))?;
+            }
+        }
+        self.close()
+    }
+
+    /// Digests what was written, describes it, and gives the file its name.
+    pub(super) fn close(mut self) -> Result<Written, ImageError> {
+        self.writer.digest(None::<Epoch>)?;
+        let tables = self.writer.resident_digest().unwrap_or(Hex32::from([0; 32]));
+        let description = Description { tables, ..self.description };
+        let text = serde_json::to_vec(&description).map_err(|why| ImageError::Asked(why.to_string()))?;
+        let path = self.writer.finish_foreign(&text)?;
+        let file_bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        Ok(Written { path, description, table_bytes: self.places.table_bytes, file_bytes })
+    }
+}

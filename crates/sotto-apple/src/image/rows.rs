@@ -1,0 +1,99 @@
+//! Rows on their way into a table: of each key its hash, of each value its bytes.
+//!
+//! This is what is in memory while a table is made: the values, and some forty bytes for each. The tables, which take many times
+//! as much, are not.
+
+use crate::image::ImageError;
+use crate::keyword::bucket::ROW;
+use crate::keyword::{hash, shard};
+
+/// Rows of one table at most.
+pub const MOST_ROWS: u64 = u32::MAX as u64;
+
+/// Bytes of a value at most.
+pub const MOST_VALUE_BYTES: usize = u16::MAX as usize;
+
+/// Rows of a keyword table, in the order in which they came.
+#[derive(Debug, Default)]
+pub struct Rows {
+    hashes: Vec<u64>,
+    /// Where each value ends.
+    ends: Vec<u64>,
+    values: Vec<u8>,
+}
+
+/// The rows of one shard.
+pub(super) struct OfShard {
+    /// Their numbers among all.
+    pub(super) numbers: Vec<u32>,
+    pub(super) hashes: Vec<u64>,
+    /// The bytes that each takes of a bucket.
+    pub(super) sizes: Vec<u32>,
+}
+
+impl Rows {
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`ImageError::TooMany`]; [`ImageError::TooLong`] if its value is longer than any bucket says.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<(), ImageError> {
+        self.push_hashed(hash(key), value)
+    }
+
+    /// Adds a row of whose key the hash is known.
+    ///
+    /// # Errors
+    /// As [`Rows::push`].
+    pub fn push_hashed(&mut self, hash: u64, value: &[u8]) -> Result<(), ImageError> {
+        if self.hashes.len() as u64 >= MOST_ROWS {
+            return Err(ImageError::TooMany { most: MOST_ROWS });
+        }
+        if value.len() > MOST_VALUE_BYTES {
+            let (line, bytes) = (self.hashes.len() as u64 + 1, ROW + value.len());
+            return Err(ImageError::TooLong { line, bytes, bucket: ROW + MOST_VALUE_BYTES });
+        }
+        self.hashes.push(hash);
+        self.values.extend_from_slice(value);
+        self.ends.push(self.values.len() as u64);
+        Ok(())
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// A row's hash and value; `None` past the end.
+    pub(super) fn row(&self, row: u32) -> Option<(u64, &[u8])> {
+        let row = row as usize;
+        let start = row.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        let value = self.values.get(start as usize..*self.ends.get(row)? as usize)?;
+        Some((*self.hashes.get(row)?, value))
+    }
+
+    /// The rows of each shard.
+    pub(super) fn shards(&self, shards: usize) -> Vec<OfShard> {
+        let room = self.len().div_ceil(shards.max(1)).saturating_mul(17) / 16;
+        let empty = || OfShard {
+            numbers: Vec::with_capacity(room),
+            hashes: Vec::with_capacity(room),
+            sizes: Vec::with_capacity(room),
+        };
+        let mut all: Vec<OfShard> = (0..shards).map(|_| empty()).collect();
+        let mut start = 0;
+        for ((number, hash), end) in (0..).zip(&self.hashes).zip(&self.ends) {
+            if let Some(of) = all.get_mut(shard(*hash, shards)) {
+                of.numbers.push(number);
+                of.hashes.push(*hash);
+                of.sizes.push(ROW as u32 + (end - start) as u32);
+            }
+            start = *end;
+        }
+        all
+    }
+}

@@ -1,0 +1,84 @@
+//! Tables in files, served: what all tests of them have in common.
+
+use bytes::Bytes;
+use rand_chacha::ChaCha20Rng;
+use sotto_apple::client::{Client, config_request};
+use sotto_apple::image::describe::KeyCompression;
+use sotto_apple::image::{How, ImageError, Opened, Rows, Written, encode};
+use sotto_apple::recent::Recent;
+use sotto_apple::service::{Asked, Refused, Service};
+use sotto_apple::sets::{SETS, Weak};
+use sotto_catalog::ValueKind;
+use sotto_db::TableDir;
+use sotto_db::progress::silent;
+use sotto_layers::keyword::Form;
+use std::path::Path;
+
+const AGENT: &str = "x iOS/18.2";
+
+pub(crate) fn how(shards: usize) -> How {
+    How {
+        name: "users".into(),
+        set: SETS[1],
+        weak: Weak::Refused,
+        compression: KeyCompression::None,
+        value: ValueKind::Bytes,
+        form: Form::Text,
+        shards,
+        bucket_bytes: 512,
+        buckets: None,
+        room: 0,
+    }
+}
+
+pub(crate) fn key(i: usize) -> String {
+    format!("+1555{i:07}")
+}
+
+pub(crate) fn value(i: usize) -> Vec<u8> {
+    vec![i as u8; i * 7 % 41]
+}
+
+pub(crate) fn rows(count: usize) -> Rows {
+    let mut rows = Rows::default();
+    (0..count).for_each(|i| rows.push(key(i).as_bytes(), &value(i)).unwrap());
+    rows
+}
+
+pub(crate) fn write(dir: &Path, rows: Rows, how: &How) -> Result<Written, ImageError> {
+    encode(rows, how, &TableDir::create(dir).unwrap().lock().unwrap(), &silent)
+}
+
+/// A service and its keys.
+pub(crate) type Served = (Service, Recent);
+
+pub(crate) fn serve(opened: Opened) -> Served {
+    let mut service = Service::new();
+    service.serve(&opened.name, opened.use_case, 0);
+    (service, Recent::new(64 << 20))
+}
+
+pub(crate) fn post(served: &Served, path: &str, body: Vec<u8>) -> Result<Bytes, Refused> {
+    let asked = Asked { path, user: Some("somebody"), agent: Some(AGENT), body: body.into() };
+    served.0.answer(&asked, &served.1).map(Bytes::from)
+}
+
+/// A client that has sent its keys.
+pub(crate) fn client(served: &Served, rng: &mut ChaCha20Rng) -> Client {
+    let told = post(served, "/config", config_request("users")).unwrap();
+    let client = Client::learn("users", told, Weak::Refused, 1, rng).unwrap();
+    post(served, "/key", client.key_request(rng)).unwrap();
+    client
+}
+
+pub(crate) fn look_up(
+    served: &Served,
+    client: &Client,
+    keys: &[String],
+    rng: &mut ChaCha20Rng,
+) -> Result<Vec<Option<Vec<u8>>>, Refused> {
+    let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+    let (body, pending) = client.ask(&keys, rng).unwrap();
+    let answer = post(served, "/queries", body)?;
+    Ok(client.open(pending, answer).unwrap())
+}

@@ -1,0 +1,231 @@
+//! Tables as files, in place of tables in memory: the same answers, and refusals of files that are none.
+
+use crate::files::{client, how, key, look_up, rows, serve, value, write};
+use crate::recorded::CODEC;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+use sotto_apple::image::{How, ImageError, Rows, encode_index, open};
+use sotto_apple::keyword::place::{Options, Row};
+use sotto_apple::keyword::table::Shard;
+use sotto_apple::sets::Weak;
+use sotto_bfv::mulpir::Compression;
+use sotto_bfv::mulpir::{Shape, Table};
+use sotto_db::progress::silent;
+use sotto_db::table::TableSource;
+use sotto_db::{DbError, ImageFile, ImageProblem, Residency, Room, TableDir};
+use sotto_lattice::bgv::Secret;
+use std::os::unix::fs::FileExt;
+
+#[test]
+fn keys_are_found_in_a_file() {
+    let mut rng = ChaCha20Rng::from_seed([11; 32]);
+    for shards in [1, 3] {
+        let dir = tempfile::tempdir().unwrap();
+        let written = write(dir.path(), rows(700), &how(shards)).unwrap();
+        let shapes = &written.description.shards;
+        assert_eq!((shapes.len(), written.description.rows(), written.description.epoch), (shards, 700, 1));
+        assert!(
+            shapes
+                .iter()
+                .all(|shape| (shape.entries, shape.dimensions) == (shapes[0].entries, shapes[0].dimensions))
+        );
+        // By the folder and by its name.
+        let opened = open(dir.path(), Weak::Refused).unwrap();
+        assert_eq!(opened.digest, open(&written.path, Weak::Refused).unwrap().digest);
+        assert_eq!((opened.name.as_str(), &opened.description), ("users", &written.description));
+        opened.image.file().verify(&silent).unwrap();
+        let served = serve(opened);
+        let client = client(&served, &mut rng);
+        let wanted = [0, 7, 699, 700].map(key);
+        let found = look_up(&served, &client, &wanted, &mut rng).unwrap();
+        assert_eq!(found, [Some(value(0)), Some(value(7)), Some(value(699)), None]);
+    }
+}
+
+#[test]
+fn the_same_rows_are_the_same_bytes() {
+    let files: Vec<Vec<u8>> = [false, true]
+        .map(|backwards| {
+            let dir = tempfile::tempdir().unwrap();
+            let mut rows = Rows::default();
+            let mut push = |i: usize| rows.push(key(i).as_bytes(), &value(i)).unwrap();
+            if backwards {
+                (0..300).rev().for_each(&mut push)
+            } else {
+                (0..300).for_each(push)
+            }
+            std::fs::read(write(dir.path(), rows, &how(2)).unwrap().path).unwrap()
+        })
+        .into();
+    assert!(files[0] == files[1]);
+}
+
+/// A table of a file answers as one that was made in memory.
+#[test]
+fn a_mapped_table_answers_as_one_in_memory() {
+    let mut rng = ChaCha20Rng::from_seed([12; 32]);
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), rows(600), &how(1)).unwrap();
+    let opened = open(dir.path(), Weak::Refused).unwrap();
+    let keys: Vec<String> = (0..600).map(key).collect();
+    let values: Vec<Vec<u8>> = (0..600).map(value).collect();
+    let rows: Vec<Row<'_>> =
+        keys.iter().zip(&values).map(|(key, value)| Row { key: key.as_bytes(), value }).collect();
+    let shard = Shard::build(&CODEC, &rows, Options { bucket_bytes: 512, buckets: None }).unwrap().unwrap();
+    let mapped = opened.use_case.shards().first().unwrap();
+    assert_eq!(mapped.shape(), shard.shape());
+    for (mapped, ours) in mapped.tables().iter().zip(shard.tables()) {
+        let [d0, d1] = ours.shape().dimensions();
+        for (row, col) in (0..d0).flat_map(|row| (0..d1).map(move |col| (row, col))) {
+            assert!(mapped.read(row, col) == ours.read(row, col), "{row} {col}");
+        }
+    }
+    let secret = Secret::sample(CODEC.kit().ring(), &mut rng);
+    let elements = shard.elements(&CODEC, Compression::None);
+    let keys = CODEC.take_keys(&CODEC.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
+    let query = CODEC.ask(&secret, shard.shape(), &[3, 5], &mut rng).unwrap();
+    let answer = |shard: &Shard| CODEC.answer(&keys, &query, &shard.tables()).unwrap();
+    assert_eq!(answer(mapped), answer(&shard));
+    // And from a copy.
+    let copied =
+        sotto_apple::image::open_in(dir.path(), Weak::Refused, Residency::Copy, &Room::new(None)).unwrap();
+    assert!(copied.image.settle().unwrap().is_copy);
+    assert_eq!(answer(copied.use_case.shards().first().unwrap()), answer(&shard));
+}
+
+/// Rows of bytes, some of them longer than a plaintext.
+struct Numbered(u64, usize);
+
+impl TableSource for Numbered {
+    fn rows(&self) -> u64 {
+        self.0
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.1
+    }
+
+    fn read(&self, first: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        for (i, row) in (first..).zip(out.chunks_exact_mut(self.1)) {
+            row.iter_mut().enumerate().for_each(|(j, x)| *x = (i * 31 + j as u64) as u8);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn rows_by_number() {
+    let mut rng = ChaCha20Rng::from_seed([13; 32]);
+    for (count, bytes) in [(500, 30), (20, 3000)] {
+        let dir = tempfile::tempdir().unwrap();
+        let lock = TableDir::create(dir.path()).unwrap().lock().unwrap();
+        let source = Numbered(count, bytes);
+        let written = encode_index(&source, &how(1), &lock, &silent).unwrap();
+        let opened = open(&written.path, Weak::Refused).unwrap();
+        let shard = opened.use_case.shards().first().unwrap();
+        assert_eq!(
+            (shard.tables().len(), shard.shape().batch(), shard.shape().entries() as u64),
+            (1, 1, count)
+        );
+        let secret = Secret::sample(CODEC.kit().ring(), &mut rng);
+        let elements = shard.elements(&CODEC, Compression::None);
+        let keys = CODEC.take_keys(&CODEC.make_keys(&secret, &elements, &mut rng), &elements).unwrap();
+        for i in [0, count - 1] {
+            let query = CODEC.ask(&secret, shard.shape(), &[i as usize], &mut rng).unwrap();
+            let response = CODEC.answer(&keys, &query, &shard.tables()).unwrap();
+            let mut expected = vec![0; bytes];
+            source.read(i, &mut expected).unwrap();
+            let got = CODEC.open(&secret, shard.shape(), &[i as usize], &response).unwrap();
+            assert_eq!(got[0][..], expected[..]);
+        }
+    }
+}
+
+#[test]
+fn what_is_refused_before_a_file_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |rows: Rows, how: &How| write(dir.path(), rows, how).unwrap_err().to_string();
+    let mut twice = rows(10);
+    twice.push(key(3).as_bytes(), b"again").unwrap();
+    assert!(refused(twice, &how(1)).starts_with("lines 4 and 11 have the same key"));
+    let mut long = rows(10);
+    long.push(b"long", &[1; 600]).unwrap();
+    assert!(
+        refused(long, &how(1)).starts_with("the row of line 11 takes 611 bytes of a bucket, which has 512")
+    );
+    assert!(Rows::default().push(b"longer", &[1; 70_000]).is_err());
+    assert!(refused(Rows::default(), &how(1)).contains("without rows"));
+    assert!(refused(rows(3), &how(50)).contains("make fewer shards"));
+    assert!(refused(rows(3), &How { name: "a\nb".into(), ..how(1) }).contains("name"));
+    let fixed = How { buckets: Some(3), ..how(1) };
+    assert!(refused(rows(1000), &fixed).contains("do not fit 3 buckets"));
+    assert!(TableDir::open(dir.path()).unwrap().epochs().unwrap().is_empty());
+}
+
+#[test]
+fn files_that_are_damaged_or_something_else() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(open(dir.path(), Weak::Refused), Err(ImageError::Db(DbError::Empty { .. }))));
+    let path = write(dir.path(), rows(50), &how(1)).unwrap().path;
+    // A table of ours is not taken for one of theirs, nor the reverse.
+    let other = ImageFile::open(&path).unwrap_err();
+    assert!(matches!(other, DbError::Image { problem: ImageProblem::Foreign, .. }), "{other}");
+    let whole = std::fs::read(&path).unwrap();
+    let with = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = whole.clone();
+        change(&mut bytes);
+        let path = dir.path().join("changed");
+        std::fs::write(&path, bytes).unwrap();
+        open(&path, Weak::Refused)
+    };
+    assert!(with(&|_| ()).is_ok());
+    let description = whole.windows(8).position(|w| w == b"{\"format").unwrap();
+    assert!(with(&|bytes| bytes.truncate(description)).is_err());
+    assert!(with(&|bytes| bytes.truncate(100)).is_err());
+    assert!(with(&|bytes| bytes.clear()).is_err());
+    for at in [0, 8, 12, 33, 70, 100, description, whole.len() - 1] {
+        assert!(with(&|bytes| bytes[at] ^= 1).is_err(), "{at}");
+    }
+    // What answers are made from is looked at by whoever asks to.
+    let damaged = with(&|bytes| bytes[9000] ^= 1).unwrap();
+    assert!(damaged.image.file().verify(&silent).is_err());
+}
+
+/// Nothing is answered from a file that was written to.
+#[test]
+fn a_file_that_is_written_to_is_not_answered_from() {
+    let mut rng = ChaCha20Rng::from_seed([14; 32]);
+    let dir = tempfile::tempdir().unwrap();
+    let path = write(dir.path(), rows(50), &how(1)).unwrap().path;
+    let served = serve(open(&path, Weak::Refused).unwrap());
+    let client = client(&served, &mut rng);
+    assert_eq!(look_up(&served, &client, &[key(1)], &mut rng).unwrap(), [Some(value(1))]);
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(b"x", 5000).unwrap();
+    file.set_len(file.metadata().unwrap().len() + 1).unwrap();
+    assert_eq!(look_up(&served, &client, &[key(1)], &mut rng).unwrap_err().status, 503);
+}
+
+/// Whoever writes a table strip by strip writes what is made in memory.
+#[test]
+fn strips_of_a_table_of_several_tiles() {
+    let kit = CODEC.kit();
+    let (count, bytes) = (300, 1500);
+    let shape = Shape::new(count, bytes, kit.plaintext_bytes(), [75, 4], 1).unwrap();
+    let entry =
+        |i: usize, out: &mut [u8]| out.iter_mut().enumerate().for_each(|(j, x)| *x = (i * 7 + j) as u8);
+    let table = Table::encode(kit, &shape, entry).unwrap();
+    let mut all = vec![0; shape.bytes_of_entries() as usize];
+    all.chunks_exact_mut(bytes).enumerate().for_each(|(i, out)| entry(i, out));
+    let mut out = vec![0; Table::len(kit, &shape).unwrap() as usize];
+    let read = |at: u64, out: &mut [u8]| {
+        out.copy_from_slice(&all[at as usize..][..out.len()]);
+        Ok(())
+    };
+    Table::write(kit, &shape, &read, &mut |at, lines| {
+        out[at as usize..][..lines.len()].copy_from_slice(lines);
+        Ok(())
+    })
+    .unwrap();
+    assert!(table.stored() == out);
+}

@@ -1,0 +1,76 @@
+//! An open table of another protocol: header checked, sections mapped, and a description in place of a catalog.
+//!
+//! Nobody signs it, since that protocol's clients have no use for a signature; digests tell damage. What the description says is
+//! for the protocol's own crate to read.
+
+use super::header::Part;
+use super::mapped::Mapped;
+use crate::{ImageProblem, Result};
+use sotto_catalog::Hex32;
+use sotto_core::{Image, Section};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of a description at most.
+pub const MOST_DESCRIPTION_BYTES: usize = 16 << 20;
+
+/// A mapped table of another protocol.
+#[derive(Debug)]
+pub struct ForeignFile {
+    mapped: Mapped,
+    digest: Hex32,
+}
+
+impl ForeignFile {
+    /// Opens a table, and checks its header and that its description is undamaged; [`Mapped::verify`] checks the rest.
+    ///
+    /// # Errors
+    /// [`DbError::Io`](crate::DbError::Io), [`DbError::Image`](crate::DbError::Image).
+    pub fn open(path: &Path) -> Result<Arc<Self>> {
+        let mapped = Mapped::open(path)?;
+        let digest = check(&mapped).map_err(|problem| mapped.refuse(problem))?;
+        mapped.check()?;
+        Ok(Arc::new(ForeignFile { mapped, digest }))
+    }
+
+    /// What it is, as its protocol's crate wrote it.
+    pub fn description(&self) -> &[u8] {
+        self.mapped.bytes_of(Part::Foreign).unwrap_or_default()
+    }
+
+    /// BLAKE3 of the description.
+    pub fn digest(&self) -> Hex32 {
+        self.digest
+    }
+}
+
+fn check(mapped: &Mapped) -> Result<Hex32, ImageProblem> {
+    let entry = mapped.header().entry(Part::Foreign).ok_or(ImageProblem::NotForeign)?;
+    let known = |part| matches!(part, Part::Foreign | Part::Entries | Part::Scheme(Section::Resident));
+    if !mapped.header().entries.iter().all(|entry| known(entry.part)) {
+        return Err(ImageProblem::Malformed { why: "a table of another protocol has sections of a scheme" });
+    }
+    if entry.bytes > MOST_DESCRIPTION_BYTES as u64 {
+        return Err(ImageProblem::Malformed { why: "a description has at most 16 MiB" });
+    }
+    // Nothing of it is believed before.
+    if blake3::hash(mapped.part(entry)) != blake3::Hash::from(entry.digest) {
+        return Err(ImageProblem::Digest { part: Part::Foreign.name() });
+    }
+    Ok(entry.digest.into())
+}
+
+impl Deref for ForeignFile {
+    type Target = Mapped;
+
+    fn deref(&self) -> &Mapped {
+        &self.mapped
+    }
+}
+
+impl Image for ForeignFile {
+    fn section(&self, section: Section) -> Option<&[u8]> {
+        self.mapped.section(section)
+    }
+}

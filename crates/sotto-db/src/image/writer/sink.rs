@@ -1,0 +1,68 @@
+//! What is written into an image, and read back.
+
+use super::ImageWriter;
+use crate::image::header::Part;
+use crate::progress::{Progress, Unit};
+use sotto_core::{Misuse, Section, Sink};
+use std::os::unix::fs::FileExt;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+/// What a scheme writes goes through [`Sink`]; parts that are none of a scheme's are written here.
+impl ImageWriter<'_> {
+    /// Makes a part of so many zero bytes, or keeps it if it has that size.
+    ///
+    /// # Errors
+    /// As [`Sink::reserve`].
+    pub fn reserve_part(&self, part: Part, bytes: u64) -> sotto_core::Result<()> {
+        if !part.is_known() {
+            return Err(Misuse::Rule("image format 1 has no section for this artifact").into());
+        }
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        let held = places.iter().find(|place| place.part == part).map(|place| place.bytes);
+        drop(places);
+        match held {
+            Some(held) if held == bytes => Ok(()),
+            Some(_) => Err(Misuse::Rule("a section is reserved with one size").into()),
+            None => self.allocate(part, bytes).map(drop),
+        }
+    }
+
+    /// Writes into a part.
+    ///
+    /// # Errors
+    /// As [`Sink::write_at`].
+    pub fn write_part(&self, part: Part, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
+        let at = self.place(part, offset, bytes.len())?;
+        self.temp.as_file().write_all_at(bytes, at)?;
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Reads back what was written into a part.
+    ///
+    /// # Errors
+    /// As [`Sink::read_at`].
+    pub fn read_part(&self, part: Part, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        let at = self.place(part, offset, out.len())?;
+        Ok(self.temp.as_file().read_exact_at(out, at)?)
+    }
+}
+
+impl Sink for ImageWriter<'_> {
+    fn reserve(&self, section: Section, bytes: u64) -> sotto_core::Result<()> {
+        self.reserve_part(Part::Scheme(section), bytes)
+    }
+
+    fn write_at(&self, section: Section, offset: u64, bytes: &[u8]) -> sotto_core::Result<()> {
+        self.write_part(Part::Scheme(section), offset, bytes)
+    }
+
+    fn read_at(&self, section: Section, offset: u64, out: &mut [u8]) -> sotto_core::Result<()> {
+        self.read_part(Part::Scheme(section), offset, out)
+    }
+
+    fn progress(&self, stage: &'static str, done: u64, total: u64) {
+        (self.watch)(Progress { stage, done, total, unit: Unit::Steps });
+    }
+}
