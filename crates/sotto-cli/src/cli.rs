@@ -5,8 +5,9 @@ use crate::failure::{Failure, Result};
 use crate::screen::Screen;
 use crate::verbs::encode::list::Question;
 use crate::verbs::{
-    audit::Audit, bench::Bench, demo::Demo, encode::Encode, get::Get, inspect::Inspect, leakage::Leakage,
-    log::Log, prepare::Prepare, self_test::SelfTest, serve::Serve, tree::Tree, update::Update,
+    audit::Audit, bench::Bench, demo::Demo, doctor::Doctor, encode::Encode, get::Get, inspect::Inspect,
+    leakage::Leakage, log::Log, prepare::Prepare, self_test::SelfTest, serve::Serve, tree::Tree,
+    update::Update,
 };
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -51,6 +52,8 @@ enum Verb {
     Update(Update),
     /// Show what is in a table, an image or a server
     Inspect(Inspect),
+    /// Find what is wrong with a machine, a table, a server or a client, and say what to do
+    Doctor(Doctor),
     /// Say what a table gives away and to whom, and measure it
     Leakage(Leakage),
     /// Check what a publisher or a server says
@@ -113,6 +116,7 @@ impl Verb {
             Verb::Prepare(verb) => verb.run(screen),
             Verb::Update(verb) => verb.run(screen),
             Verb::Inspect(verb) => verb.run(screen),
+            Verb::Doctor(verb) => verb.run(screen),
             Verb::Leakage(verb) => verb.run(screen),
             Verb::Tree(verb) => verb.run(screen),
             Verb::Log(verb) => verb.run(screen),

@@ -9,7 +9,9 @@ use sotto_catalog::signed::MAX_SIGNED_BYTES;
 use sotto_client::ClientError;
 use sotto_client::transport::http::Http;
 use sotto_client::transport::{Request, Transport};
-use sotto_wire::{Problem, routes};
+use sotto_wire::Problem;
+use sotto_wire::routes::{self, TableList};
+use sotto_wire::sizes::MAX_TABLES_BYTES;
 
 /// A catalog, as it is served.
 pub(super) fn catalog(server: &mut Http, path: &str) -> Result<Vec<u8>> {
@@ -23,6 +25,15 @@ pub(super) fn fetch(server: &mut Http, request: Request) -> Result<Vec<u8>> {
         true => Ok(response.body),
         false => Err(blame::client(ClientError::Refused(Problem::read(response.status, &response.body)))),
     }
+}
+
+/// The tables and stacks of a server.
+pub(super) fn tables(server: &mut Http) -> Result<TableList> {
+    let body = fetch(server, Request::get(routes::TABLES.to_owned(), MAX_TABLES_BYTES))?;
+    serde_json::from_slice(&body).map_err(|error| {
+        Failure::new(Exit::Peer, format!("what came back is no list of tables: {error}"))
+            .fix("check that the address is a sotto server's")
+    })
 }
 
 /// A whole artifact, chunk by chunk, each of which is right.

@@ -10,6 +10,7 @@
 //! | [`update`] | changes to the next epoch |
 //! | [`audit`] | what anybody can check of a publisher or a server |
 //! | [`inspect`] | what is in a directory, an image or a server |
+//! | [`doctor`] | what is wrong, and what to do about it |
 //! | [`self_test`] | recorded lookups, replayed |
 //! | [`leakage`] | what a table gives away, and to whom |
 //! | [`mod@bench`] | measurements |
@@ -29,6 +30,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 mod counters;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 mod download;
 pub(crate) mod encode;
 pub(crate) mod get;

@@ -260,7 +260,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, &'static str> {
 }
 
 /// Where the key that encrypts kept keys lies if nobody says: not in the cache, which people copy.
-fn default_key_file() -> Option<PathBuf> {
+pub(super) fn default_key_file() -> Option<PathBuf> {
     state::data_dir().map(|folder| folder.join("keys.key"))
 }
 

@@ -32,6 +32,7 @@ mod batch;
 mod bits;
 mod changes;
 mod codes;
+mod doctor;
 mod documents;
 mod faults;
 #[path = "../../../../examples/first-lookup/src/main.rs"]

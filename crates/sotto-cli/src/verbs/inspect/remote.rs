@@ -13,8 +13,8 @@ use sotto_catalog::{Catalog, SignedCatalog, SignedStack};
 use sotto_client::transport::Request;
 use sotto_client::transport::http::{Http, Settings};
 use sotto_db::inspect::{SchemeInfo, describe};
-use sotto_wire::routes::{self, TableList};
-use sotto_wire::sizes::{MAX_CATALOG_BYTES, MAX_TABLES_BYTES};
+use sotto_wire::routes;
+use sotto_wire::sizes::MAX_CATALOG_BYTES;
 
 pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     if args.epoch.is_some() {
@@ -22,7 +22,7 @@ pub(super) fn inspect(args: &Inspect, screen: Screen) -> Result<()> {
     }
     let mut server =
         Http::new(&args.target, &Settings::default()).map_err(|error| blame::client(error.into()))?;
-    let list = list(&mut server)?;
+    let list = download::tables(&mut server)?;
     let names = match &args.table {
         Some(name) => vec![name.clone()],
         None => list.tables,
@@ -94,14 +94,6 @@ fn stack(server: &mut Http, name: &str) -> Result<Seen> {
         catalogs.push(catalog);
     }
     Seen::new(document, signed.public_key(), catalogs)
-}
-
-fn list(server: &mut Http) -> Result<TableList> {
-    let body = fetch(server, Request::get(routes::TABLES.to_owned(), MAX_TABLES_BYTES))?;
-    serde_json::from_slice(&body).map_err(|error| {
-        Failure::new(Exit::Peer, format!("what came back is no list of tables: {error}"))
-            .fix("check that the address is a sotto server's")
-    })
 }
 
 /// Downloads every static file and compares it with its digests.

@@ -1,0 +1,193 @@
+//! A table's folder, an image, or a signing key.
+
+use super::Findings;
+use crate::blame;
+use crate::failure::{Failure, Result};
+use crate::screen::bars::Bars;
+use crate::screen::units;
+use crate::verbs::promise;
+use sotto_catalog::{Catalog, SigningKey};
+use sotto_db::inspect::describe;
+use sotto_db::residency::Kind;
+use sotto_db::{ImageFile, StackDir, TableDir};
+use std::fs;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(super) fn look(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) -> Result<()> {
+    if !path.exists() {
+        let text = format!("there is no file or folder {}", path.display());
+        return Err(
+            Failure::missing(text).fix("give a table's folder, an image, a signing key, or an address")
+        );
+    }
+    if let Some(dir) = StackDir::find(path) {
+        match dir.read() {
+            Ok((_, stack)) => {
+                findings.good(name(path), format!("a stack of {} tables, signed", stack.shards.len()));
+                for shard in &stack.shards {
+                    folder(&dir.table(&shard.table), verify, bars, findings);
+                }
+            }
+            Err(error) => findings.failure(name(path), blame::db(error)),
+        }
+        return Ok(());
+    }
+    if path.is_dir() {
+        folder(path, verify, bars, findings);
+    } else if fs::read(path)
+        .is_ok_and(|bytes| bytes.len() < 4096 && bytes.windows(9).any(|part| part == b"sotto-sk:"))
+    {
+        key(path, findings);
+    } else {
+        match ImageFile::open(path) {
+            Ok(opened) => image(&opened, verify, bars, findings),
+            Err(error) => findings.failure(name(path), blame::db(error)),
+        }
+    }
+    Ok(())
+}
+
+fn name(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn folder(path: &Path, verify: bool, bars: &Bars, findings: &mut Findings) {
+    let about = name(path);
+    let dir = match TableDir::open(path) {
+        Ok(dir) => dir,
+        Err(error) => return findings.failure(about, blame::db(error)),
+    };
+    open_to_others(path, 0o022, "chmod go-w", "anybody may put another table there", findings);
+    if let Ok(remnants) = dir.remnants()
+        && !remnants.is_empty()
+    {
+        let list: Vec<String> = remnants.iter().map(|epoch| epoch.0.to_string()).collect();
+        let found = format!("what is left of images that were not finished: epochs {}", list.join(", "));
+        findings.note(&about, found, "encode or update again, which goes on or begins anew");
+    }
+    match dir.open_latest() {
+        Ok(opened) => image(&opened, verify, bars, findings),
+        Err(error) => return findings.failure(about, blame::db(error)),
+    }
+    if path.join("signing.key").exists() {
+        key(&path.join("signing.key"), findings);
+    }
+}
+
+fn image(image: &ImageFile, verify: bool, bars: &Bars, findings: &mut Findings) {
+    let (about, catalog) = (name(image.path()), image.catalog());
+    open_to_others(image.path(), 0o022, "chmod go-w", "anybody may change it under the server", findings);
+    self::catalog(&about, catalog, findings);
+    if verify {
+        match image.verify(&|at| bars.watch(None, at)) {
+            Ok(()) => findings.good(&about, "every byte matches its digest"),
+            Err(error) => findings.failure(&about, blame::db(error)),
+        }
+    }
+    if let Some(share) = image.huge_share() {
+        findings.good(&about, format!("pages when mapped here: {}", Kind::of(share)));
+    }
+    let (bytes, memory) = (image.header().file_bytes, sotto_pages::memory::available());
+    if memory.is_some_and(|memory| memory < bytes) {
+        findings.mend(
+            &about,
+            format!("{}, more than the free memory: each pass reads it from the disk", units::bytes(bytes)),
+            "use a machine with more memory, or cut the table into partitions",
+        );
+    }
+    room(image.path(), bytes, findings);
+}
+
+/// Whether a catalog can be used, now and here.
+pub(super) fn catalog(about: &str, catalog: &Catalog, findings: &mut Findings) {
+    let Some(entry) = sotto_registry::find(&catalog.scheme) else {
+        let found = format!("its scheme, {}, is not in this build", catalog.scheme);
+        return findings.mend(about, found, "use a build that has it");
+    };
+    match describe(catalog, entry) {
+        Ok(scheme) => findings.good(
+            about,
+            format!(
+                "table {}, epoch {}, {}: signed, {} of security, a lookup fails with {}",
+                catalog.table,
+                catalog.epoch,
+                catalog.scheme,
+                units::security(scheme.security_bits),
+                units::at_most(scheme.failure_log2)
+            ),
+        ),
+        Err(error) => findings.failure(about, blame::client(error.into())),
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    if catalog.created > now + 300 {
+        findings.mend(about, "it was made in the future, by this machine's clock", "set the clock");
+    }
+    match catalog.expires {
+        Some(expires) if expires <= now => {
+            findings.mend(
+                about,
+                format!("good until {}", promise::until(expires)),
+                "encode or update it again",
+            );
+        }
+        Some(expires) if expires < now + 24 * 3600 => {
+            findings.note(
+                about,
+                format!("good until {}", promise::until(expires)),
+                "encode or update it in time",
+            );
+        }
+        _ => {}
+    }
+}
+
+fn key(path: &Path, findings: &mut Findings) {
+    let about = name(path);
+    match fs::read_to_string(path).map_err(|error| error.to_string()) {
+        Ok(text) => match SigningKey::from_file(&text) {
+            Ok(key) => findings.good(&about, format!("signs as {}", key.public())),
+            Err(error) => findings.mend(
+                &about,
+                error.to_string(),
+                "restore it from a copy: clients pin the key they know",
+            ),
+        },
+        Err(error) => findings.mend(&about, format!("cannot be read: {error}"), "check who may read it"),
+    }
+    open_to_others(path, 0o077, "chmod go-rwx", "whoever reads it can publish in your name", findings);
+}
+
+/// Says so if others may do with a file what these bits of its mode stand for.
+pub(super) fn open_to_others(path: &Path, bits: u32, command: &str, why: &str, findings: &mut Findings) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let Ok(meta) = fs::metadata(path) else { return };
+        let mode = meta.permissions().mode() & 0o777;
+        if mode & bits != 0 {
+            let found = format!("its mode is {mode:03o}: {why}");
+            findings.mend(name(path), found, format!("{command} {}", path.display()));
+        }
+    }
+}
+
+/// Whether there is room for another epoch.
+fn room(path: &Path, bytes: u64, findings: &mut Findings) {
+    #[cfg(unix)]
+    {
+        let Ok(disk) = rustix::fs::statvfs(path) else { return };
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        if free < bytes {
+            findings.mend(
+                name(path),
+                format!(
+                    "the disk has {} left, and the next epoch takes {}",
+                    units::bytes(free),
+                    units::bytes(bytes)
+                ),
+                "make room before the next update, which fails otherwise and leaves this epoch as it is",
+            );
+        }
+    }
+}

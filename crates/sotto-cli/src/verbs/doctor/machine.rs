@@ -1,0 +1,114 @@
+//! This machine: what answers are fast with, and what stops a server at the wrong moment.
+
+use super::Findings;
+use crate::screen::units;
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Files that a server may have open: a connection is one.
+const FILES: u64 = 4096;
+
+/// Memory below which little can be served.
+const LITTLE: u64 = 1 << 30;
+
+/// When this was written: a clock that says less is wrong.
+const BUILT: u64 = 1_795_000_000;
+
+pub(super) fn look(findings: &mut Findings) {
+    kernels(findings);
+    huge_pages(findings);
+    memory(findings);
+    files(findings);
+    clock(findings);
+}
+
+fn kernels(findings: &mut Findings) {
+    let (about, backend) = ("instructions", sotto_math::machine::backend());
+    if let Ok(forced) = std::env::var("SOTTO_SIMD") {
+        let found = format!("SOTTO_SIMD={forced} decides which kernels run");
+        return findings.note(about, found, "unset it, unless this is a test");
+    }
+    match backend {
+        "scalar" => findings.mend(
+            about,
+            "this processor shows no vector instructions, so answers take several times as long",
+            "use a machine with AVX2 or NEON; in a virtual machine let the guest see them (cpu type `host`)",
+        ),
+        name => findings.good(about, format!("{name} kernels")),
+    }
+    if cfg!(debug_assertions) {
+        findings.note(about, "this build checks more than it should in production", "build with --release");
+    }
+}
+
+fn huge_pages(findings: &mut Findings) {
+    let about = "huge pages";
+    match sotto_pages::memory::has_huge_pages() {
+        true => findings.good(about, "memory may lie on them"),
+        false => findings.mend(
+            about,
+            "the system gives none, so passes over a table take up to half as long again",
+            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+        ),
+    }
+}
+
+fn memory(findings: &mut Findings) {
+    let about = "memory";
+    let (Some(total), Some(available)) = (sotto_pages::memory::total(), sotto_pages::memory::available())
+    else {
+        return findings.note(about, "the system does not tell", "see that tables fit with room to spare");
+    };
+    let limit =
+        fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
+    let free = limit.map_or(available, |limit: u64| available.min(limit));
+    let found = format!(
+        "{} free of {}",
+        units::bytes(free),
+        units::bytes(limit.map_or(total, |limit| limit.min(total)))
+    );
+    match free < LITTLE {
+        true => {
+            findings.note(about, found, "a table is read from the disk again and again if it does not fit")
+        }
+        false => findings.good(about, found),
+    }
+    let swap = fs::read_to_string("/proc/swaps").map_or(0, |text| text.lines().count().saturating_sub(1));
+    if swap > 0 {
+        findings.note(
+            about,
+            "the system swaps",
+            "keys in memory may reach the disk: encrypt swap, or turn it off",
+        );
+    }
+}
+
+fn files(findings: &mut Findings) {
+    #[cfg(unix)]
+    {
+        let about = "open files";
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        match limit {
+            Some(limit) if limit < FILES => findings.mend(
+                about,
+                format!("at most {limit}, and each connection is one"),
+                "LimitNOFILE=65536 in the service's unit, or `ulimit -n 65536`",
+            ),
+            Some(limit) => findings.good(about, format!("at most {}", units::count(limit))),
+            None => findings.good(about, "any number"),
+        }
+    }
+}
+
+fn clock(findings: &mut Findings) {
+    let about = "clock";
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    match now < BUILT {
+        true => findings.mend(
+            about,
+            format!("it says {now} s since 1970, which is before this program was written"),
+            "set it, and let it be kept (systemd-timesyncd, chrony): catalogs expire by it",
+        ),
+        false => findings.good(about, "not obviously wrong; `sotto doctor URL` compares it with a server's"),
+    }
+}

@@ -1,0 +1,155 @@
+//! `sotto doctor`: what is wrong with a machine, a table, a server or a client's folders, and what to do about it.
+//!
+//! | module | what it looks at |
+//! |---|---|
+//! | `machine` | instructions, huge pages, memory, open files, clock |
+//! | `files` | a table's folder, an image, a key |
+//! | `server` | a server behind an address, and whatever stands in front of it |
+//! | `probe` | one plain request, to see what no client looks at: TLS, HTTP/2, headers |
+//! | `client` | what a client keeps |
+
+mod client;
+mod files;
+mod machine;
+mod probe;
+mod server;
+
+use crate::exit::Exit;
+use crate::failure::{Failure, Result};
+use crate::screen::{Screen, grid};
+use serde::Serialize;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+Without a target it looks at this machine. A target may be a table's folder or an image, a signing key, or a server's address; \
+servers of one table are given one after the other, in the order of their roles. --client looks at what `sotto get` keeps.
+
+Each finding says what was seen, and what to do. The exit code is 9 if something is to be mended, and 0 if not.
+
+Example:
+  sotto doctor
+  sotto doctor tables/people tables/people/signing.key
+  sotto doctor https://lookup.example
+  sotto doctor https://one.example https://other.example
+  sotto doctor --client --json";
+
+/// Arguments of `sotto doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct Doctor {
+    /// Folders of tables, images, signing keys, addresses of servers
+    #[arg(value_name = "DIR|IMAGE|KEY|URL")]
+    targets: Vec<String>,
+    /// Read every byte of images and compare it with its digest
+    #[arg(long)]
+    verify: bool,
+    /// Look at what clients of this user keep
+    #[arg(long)]
+    client: bool,
+    /// Where clients keep hints, keys and epochs [default: sotto/ in the user's cache folder]
+    #[arg(long, value_name = "DIR", requires = "client")]
+    cache: Option<PathBuf>,
+    /// Where clients keep hints that are used up [default: sotto/state/ in the user's data folder]
+    #[arg(long, value_name = "DIR", requires = "client")]
+    state: Option<PathBuf>,
+    /// Trust the roots in this PEM file instead of the web's (for https)
+    #[arg(long, value_name = "FILE")]
+    trust_root: Option<PathBuf>,
+}
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    /// As it should be.
+    Good,
+    /// Good to know; it works.
+    Note,
+    /// It costs speed, privacy or answers until it is mended.
+    Mend,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    level: Level,
+    about: String,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+/// All that was found, in its order.
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn good(&mut self, about: impl Into<String>, found: impl Into<String>) {
+        self.add(Level::Good, about.into(), found.into(), None);
+    }
+
+    fn note(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
+        self.add(Level::Note, about.into(), found.into(), Some(remedy.into()));
+    }
+
+    fn mend(&mut self, about: impl Into<String>, found: impl Into<String>, remedy: impl Into<String>) {
+        self.add(Level::Mend, about.into(), found.into(), Some(remedy.into()));
+    }
+
+    /// What a command would have failed with.
+    fn failure(&mut self, about: impl Into<String>, failure: Failure) {
+        let remedy = failure.fix.unwrap_or_else(|| "see `sotto help`".into());
+        self.add(Level::Mend, about.into(), failure.message, Some(remedy));
+    }
+
+    fn add(&mut self, level: Level, about: String, found: String, remedy: Option<String>) {
+        self.0.push(Finding { level, about, found, remedy });
+    }
+}
+
+impl Doctor {
+    pub(crate) fn run(self, screen: Screen) -> Result<()> {
+        let mut findings = Findings::default();
+        let bars = screen.bars();
+        if self.targets.is_empty() && !self.client {
+            machine::look(&mut findings);
+        }
+        let is_address =
+            |target: &&String| ["http://", "https://"].iter().any(|start| target.starts_with(start));
+        for target in self.targets.iter().filter(|target| !is_address(target)) {
+            files::look(Path::new(target), self.verify, &bars, &mut findings)?;
+        }
+        let urls: Vec<String> = self.targets.iter().filter(is_address).cloned().collect();
+        if !urls.is_empty() {
+            server::look(&urls, self.trust_root.as_deref(), &bars, &mut findings)?;
+        }
+        if self.client {
+            client::look(self.cache.as_deref(), self.state.as_deref(), &mut findings)?;
+        }
+        bars.finish();
+        let Findings(all) = findings;
+        screen.say(text(&all))?;
+        screen.report(&json!({ "findings": all }))?;
+        let count = all.iter().filter(|finding| finding.level == Level::Mend).count();
+        match count {
+            0 => Ok(()),
+            1 => Err(Failure::new(Exit::Findings, "1 thing is to be mended").fix("see what stands above")),
+            n => Err(Failure::new(Exit::Findings, format!("{n} things are to be mended"))
+                .fix("see what stands above")),
+        }
+    }
+}
+
+fn text(all: &[Finding]) -> String {
+    let word = |level| match level {
+        Level::Good => "good",
+        Level::Note => "note",
+        Level::Mend => "MEND",
+    };
+    let lines = all.iter().map(|finding| {
+        let remedy = finding.remedy.as_ref().map(|remedy| format!(". To do: {remedy}")).unwrap_or_default();
+        (word(finding.level), format!("{}: {}{remedy}", finding.about, finding.found))
+    });
+    grid::facts(lines)
+}
