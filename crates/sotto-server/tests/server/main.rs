@@ -22,6 +22,7 @@
 
 mod asking;
 mod batching;
+mod deploy;
 mod epochs;
 mod evaluations;
 mod files;

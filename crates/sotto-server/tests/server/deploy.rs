@@ -1,0 +1,58 @@
+//! The files of `deploy/`: settings that are parsed, and metrics that there are.
+
+use sotto_server::Config;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+const DASHBOARD: &str = include_str!("../../../../deploy/grafana/sotto.json");
+const ALERTS: &str = include_str!("../../../../deploy/prometheus/alerts.yaml");
+const RUNBOOK: &str = include_str!("../../../../deploy/runbook.md");
+const METRICS: &str = include_str!("../../src/metrics.rs");
+const UNIT: &str = include_str!("../../../../deploy/systemd/sotto.service");
+
+/// Every name that begins with `sotto_` in a text.
+fn names(text: &str) -> BTreeSet<&str> {
+    let letter = |c: char| c.is_ascii_lowercase() || c == '_';
+    let starts = text.match_indices("sotto_").map(|(at, _)| &text[at..]);
+    starts.map(|rest| &rest[..rest.find(|c| !letter(c)).unwrap_or(rest.len())]).collect()
+}
+
+#[test]
+fn every_metric_of_the_dashboard_and_of_the_alerts_is_one_that_a_server_gives() {
+    // A family shows itself with its first sample, so its name is taken from where it is registered.
+    let registered = METRICS.split("r.register(").skip(1).filter_map(|rest| rest.split('"').nth(1));
+    let described: BTreeSet<String> = registered.map(|name| format!("sotto_{name}")).collect();
+    let used: BTreeSet<&str> = names(DASHBOARD).into_iter().chain(names(ALERTS)).collect();
+    assert!(used.len() > 15 && described.len() > 20);
+    for name in used {
+        let base = ["_total", "_bucket"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        assert!(described.contains(base), "no server gives {name}");
+    }
+    let dashboard: serde_json::Value = serde_json::from_str(DASHBOARD).unwrap();
+    assert!(dashboard["panels"].as_array().unwrap().len() > 12);
+}
+
+#[test]
+fn every_alert_says_what_to_do() {
+    let titles = RUNBOOK.lines().filter_map(|line| line.strip_prefix("## "));
+    let anchors: BTreeSet<String> =
+        titles.map(|title| title.to_lowercase().replace(' ', "-").replace(['.', ',', '\''], "")).collect();
+    assert_eq!(anchors.len(), 10);
+    let named: Vec<&str> =
+        ALERTS.split("runbook.md#").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert_eq!(named.len(), ALERTS.matches("- alert:").count());
+    for anchor in named {
+        assert!(anchors.contains(anchor), "no entry {anchor} among {anchors:?}");
+    }
+}
+
+#[test]
+fn the_settings_are_settings_and_the_unit_gives_time_to_end() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/sotto.toml");
+    let config = Config::read(&path).unwrap();
+    assert!(config.tls.is_some() && config.admin_listen.ip().is_loopback() && config.state.is_some());
+    let value = |key: &str| UNIT.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+    assert!(value("TimeoutStopSec=").parse::<u64>().unwrap() > config.drain_seconds);
+    assert!(value("ExecReload=").contains(&format!("{}/reload", config.admin_listen)));
+    assert_eq!(config.state.unwrap(), Path::new("/var/lib").join(value("StateDirectory=")));
+}
