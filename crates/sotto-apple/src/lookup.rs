@@ -20,21 +20,24 @@ pub fn most_bytes(codec: &Codec, shape: &Shape) -> usize {
 }
 
 impl Codec {
+    /// Whether a query has as many parts as tables of this shape are asked with. Whoever keeps queries before they are answered
+    /// looks at this first: what is empty takes many times its bytes.
+    pub(crate) fn count(&self, query: &EncryptedIndices, shape: &Shape) -> Result<(), PeerMisbehaved> {
+        let count = |what, got: u64, want: usize| match got == want as u64 {
+            true => Ok(()),
+            false => Err(PeerMisbehaved::Count { what, got, want: want as u64 }),
+        };
+        count("entries", query.num_pir_calls, shape.batch())?;
+        count("ciphertexts", query.ciphertexts.len() as u64, shape.outputs().div_ceil(self.kit().degree()))
+    }
+
     /// Answers a query: entry `j` of it is one of table `j`, or of the only one.
     ///
     /// # Errors
     /// [`Peer`](sotto_core::Error::Peer) if the query is not one for tables of this shape; `Misuse` if tables differ in it.
     pub fn answer(&self, keys: &Keys, query: &EncryptedIndices, tables: &[&Table]) -> Result<PirResponse> {
         let shape = *tables.first().ok_or(Misuse::Rule("a query asks some table"))?.shape();
-        let (got, want) = (query.num_pir_calls, shape.batch() as u64);
-        if got != want {
-            return Err(PeerMisbehaved::Count { what: "entries", got, want }.into());
-        }
-        let (got, want) =
-            (query.ciphertexts.len() as u64, shape.outputs().div_ceil(self.kit().degree()) as u64);
-        if got != want {
-            return Err(PeerMisbehaved::Count { what: "ciphertexts", got, want }.into());
-        }
+        self.count(query, &shape)?;
         let ciphers = query.ciphertexts.iter().map(|c| self.take_fresh(c)).collect::<Result<Vec<_>, _>>()?;
         let replies = self.kit().answer(keys, &ciphers, tables)?;
         let reply = |chunks: &Vec<[Vec<u64>; 2]>| SerializedCiphertextVec {

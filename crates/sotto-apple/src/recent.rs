@@ -3,7 +3,7 @@
 //! A client whose keys have gone is refused, asks for its configuration, is told that there are none, and sends them again.
 
 use crate::config::Id;
-use crate::service::{KeyStore, Stored};
+use crate::service::{KeyStore, Reading, Stored};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -59,14 +59,18 @@ impl Kept {
 }
 
 impl KeyStore for Recent {
-    fn get(&self, user: &str, id: &Id) -> Option<Stored> {
+    fn timestamp(&self, user: &str, id: &Id) -> Option<u64> {
+        self.kept().keys.get(&(user.to_owned(), *id)).map(|(stored, _)| stored.timestamp)
+    }
+
+    fn get(&self, user: &str, id: &Id, _: &Reading<'_>) -> Option<Stored> {
         let (mut kept, name) = (self.kept(), (user.to_owned(), *id));
         let stored = kept.take(&name)?;
         kept.keep(name, stored.clone());
         Some(stored)
     }
 
-    fn put(&self, user: &str, id: Id, keys: Stored) {
+    fn put(&self, user: &str, id: Id, keys: Stored, _: &[u8]) {
         let (mut kept, name) = (self.kept(), (user.to_owned(), id));
         kept.take(&name);
         kept.keep(name, keys);
@@ -98,17 +102,21 @@ mod tests {
         let keys = Arc::new(keys);
         let of = |timestamp, bytes| Stored { timestamp, keys: keys.clone(), bytes };
         let recent = Recent::new(30);
-        let at = |user: &str| recent.get(user, &[1; 32]).map(|stored| stored.timestamp);
+        let at = |user: &str| recent.get(user, &[1; 32], &|_| None).map(|stored| stored.timestamp);
         for (i, user) in ["a", "b", "c"].into_iter().enumerate() {
-            recent.put(user, [1; 32], of(i as u64, 10));
+            recent.put(user, [1; 32], of(i as u64, 10), &[]);
         }
-        assert_eq!((at("a"), recent.get("a", &[2; 32]).is_none(), recent.bytes()), (Some(0), true, 30));
-        recent.put("d", [1; 32], of(3, 10));
+        assert_eq!(
+            (at("a"), recent.get("a", &[2; 32], &|_| None).is_none(), recent.bytes()),
+            (Some(0), true, 30)
+        );
+        recent.put("d", [1; 32], of(3, 10), &[]);
         assert_eq!([at("a"), at("b"), at("c"), at("d")], [Some(0), None, Some(2), Some(3)]);
+        assert_eq!((recent.timestamp("d", &[1; 32]), recent.timestamp("b", &[1; 32])), (Some(3), None));
         // The same user's again, and more than there is room for.
-        recent.put("a", [1; 32], of(4, 15));
+        recent.put("a", [1; 32], of(4, 15), &[]);
         assert_eq!(([at("a"), at("c"), at("d")], recent.bytes()), ([Some(4), None, Some(3)], 25));
-        recent.put("e", [1; 32], of(5, 31));
+        recent.put("e", [1; 32], of(5, 31), &[]);
         assert_eq!(([at("a"), at("d"), at("e")], recent.bytes()), ([None; 3], 0));
     }
 }

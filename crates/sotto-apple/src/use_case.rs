@@ -4,10 +4,13 @@ use crate::codec::Codec;
 use crate::config::{self, Dialect, Id, id, key_config};
 use crate::keyword::table::Shard;
 use crate::lookup;
-use crate::proto::{EvaluationKeyConfig, PirConfig, PirRequest, PirResponse};
-use crate::service::{KeyStore, Refused, refused};
+use crate::proto::{
+    EncryptedIndices, EvaluationKey, EvaluationKeyConfig, PirConfig, PirRequest, PirResponse,
+};
+use crate::service::{KeyStore, LACKING, NO_KEYS, Refused, Stored, refused};
 use crate::sets::{Set, Weak};
-use sotto_bfv::mulpir::{Compression, Shape};
+use prost::Message;
+use sotto_bfv::mulpir::{Compression, Keys, Shape};
 use sotto_core::{Error, ParamsError};
 use std::sync::Arc;
 
@@ -94,31 +97,92 @@ impl UseCase {
         self.shards.iter().map(|shard| lookup::most_bytes(&self.codec, shard.shape())).max().unwrap_or(0)
     }
 
-    /// Answers a lookup of a user.
+    /// Whether clients are told the same of another table.
+    pub(crate) fn is_told_as(&self, other: &UseCase) -> bool {
+        self.told.iter().zip(&other.told).all(|((.., one), (.., two))| one == two)
+    }
+
+    /// The digest of the keys that it needs.
+    pub fn key_id(&self) -> &Id {
+        &self.key_id
+    }
+
+    /// Makes keys of the message that they come in.
+    pub(crate) fn stored(&self, key: &EvaluationKey) -> Result<Stored, Refused> {
+        let (Some(metadata), Some(evaluation_key)) = (&key.metadata, &key.evaluation_key) else {
+            return refused(400, LACKING);
+        };
+        let keys = self.codec.take_keys(evaluation_key, &self.elements());
+        let keys = keys.map_err(|why| Refused { status: 400, why: why.to_string() })?;
+        let bytes = Keys::bytes(self.codec.kit(), self.keys.galois_elements.len());
+        Ok(Stored { timestamp: metadata.timestamp, keys: Arc::new(keys), bytes })
+    }
+
+    /// A lookup of a user, with its keys.
     pub(crate) fn lookup(
-        &self,
+        self: Arc<Self>,
+        name: String,
         user: &str,
-        asked: &PirRequest,
+        asked: PirRequest,
         store: &dyn KeyStore,
-    ) -> Result<PirResponse, Refused> {
-        let (Some(query), Some(metadata)) = (&asked.query, &asked.evaluation_key_metadata) else {
+    ) -> Result<Lookup, Refused> {
+        let (Some(query), Some(metadata)) = (asked.query, asked.evaluation_key_metadata) else {
             return refused(400, "a lookup lacks its query, or says nothing of its evaluation key");
         };
         if metadata.identifier != self.key_id[..] {
             return refused(400, "an evaluation key for another configuration");
         }
-        let Some(shard) = self.shards.get(asked.shard_index as usize) else {
+        let shard = asked.shard_index as usize;
+        let Some(asks) = self.shards.get(shard) else {
             return refused(400, format!("there are {} shards", self.shards.len()));
         };
-        let stored = store.get(user, &self.key_id);
+        let counted = self.codec.count(&query, asks.shape());
+        counted.map_err(|why| Refused { status: 400, why: why.to_string() })?;
+        // Bytes that were keys once, by this build or another.
+        let read = |sent: &[u8]| EvaluationKey::decode(sent).ok().and_then(|key| self.stored(&key).ok());
+        let stored = store.get(user, &self.key_id, &read);
         let Some(stored) = stored.filter(|stored| stored.timestamp == metadata.timestamp) else {
-            return refused(400, "that evaluation key is not here: send it again");
+            return refused(400, NO_KEYS);
         };
-        let answer = self.codec.answer(&stored.keys, query, &shard.tables()).map_err(|why| match why {
+        Ok(Lookup { use_case: self, name, shard, query, keys: stored.keys })
+    }
+}
+
+/// One lookup, with all that its answer needs.
+#[derive(Debug)]
+pub struct Lookup {
+    use_case: Arc<UseCase>,
+    name: String,
+    shard: usize,
+    query: EncryptedIndices,
+    keys: Arc<Keys>,
+}
+
+impl Lookup {
+    /// The use case that is asked.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of its query.
+    pub fn query_bytes(&self) -> usize {
+        self.query.encoded_len()
+    }
+
+    /// Answers it, on the current pool's threads.
+    ///
+    /// # Errors
+    /// [`Refused`] with the status: 400 for a query that is none of this table.
+    pub fn answer(&self) -> Result<PirResponse, Refused> {
+        let Some(shard) = self.use_case.shards.get(self.shard) else {
+            return refused(400, format!("there are {} shards", self.use_case.shards.len()));
+        };
+        let answer = self.use_case.codec.answer(&self.keys, &self.query, &shard.tables());
+        let answer = answer.map_err(|why| match why {
             Error::Peer(why) => Refused { status: 400, why: why.to_string() },
             other => Refused { status: 500, why: other.to_string() },
         })?;
-        match (self.whole.0)() {
+        match (self.use_case.whole.0)() {
             true => Ok(answer),
             false => refused(503, "the table was written to while it was served"),
         }

@@ -53,15 +53,25 @@ async fn ready(State(service): State<Arc<Service>>) -> Response {
 }
 
 async fn metrics(State(service): State<Arc<Service>>) -> Response {
-    ([(header::CONTENT_TYPE, OPEN_METRICS)], service.metrics.exposition(&service.tables, &service.sessions))
+    (
+        [(header::CONTENT_TYPE, OPEN_METRICS)],
+        service.metrics.exposition(&service.tables, &service.sessions, service.apple.as_ref()),
+    )
         .into_response()
 }
 
-/// Looks for new epochs now, and says for each table what came of it.
+/// Looks for new epochs now, and says for each table and each use case what came of it.
 async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal> {
     let reloading = service.clone();
     let found = tokio::task::spawn_blocking(move || reloading.reload()).await;
-    let found = found.map_err(|_| Refusal::of(Code::Internal))?;
+    let (found, use_cases) = found.map_err(|_| Refusal::of(Code::Internal))?;
+    let use_cases = use_cases.into_iter().map(|looked| {
+        serde_json::json!({
+            "use_case": looked.use_case,
+            "changed": looked.changed,
+            "refused": looked.refused,
+        })
+    });
     let tables = found.into_iter().map(|(name, looked)| {
         let live = service.tables.get(&name).ok().and_then(|slot| slot.live_now());
         let epochs = live.iter().flat_map(|live| live.all()).filter(|table| table.check().is_ok());
@@ -73,5 +83,9 @@ async fn reload(State(service): State<Arc<Service>>) -> Result<Response, Refusal
             "reading": looked.reading,
         })
     });
-    Ok(Json(serde_json::json!({ "tables": tables.collect::<Vec<_>>() })).into_response())
+    let mut found = serde_json::Map::from_iter([("tables".to_owned(), tables.collect())]);
+    if service.apple.is_some() {
+        found.insert("use_cases".to_owned(), use_cases.collect());
+    }
+    Ok(Json(found).into_response())
 }

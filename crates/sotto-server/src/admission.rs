@@ -46,9 +46,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::{Store, Stored};
 
+/// The file of sessions in the state directory.
+const FILE: &str = "sessions.redb";
+
 /// Every session of a server.
-pub(crate) struct Sessions {
-    roster: Mutex<Roster>,
+pub(crate) struct Sessions<S = AnySession> {
+    roster: Mutex<Roster<S>>,
     /// How often each client may register.
     registrations: Allowance,
     keep: Keep,
@@ -69,11 +72,26 @@ impl Sessions {
     /// Takes up what an earlier run has stored in `state`; without it, everything is in memory.
     ///
     /// # Errors
-    /// [`StartError::State`] if there is something else in the file's place, or another server uses it;
-    /// [`StartError::Entropy`].
+    /// As [`Sessions::open_file`].
     pub(crate) fn open(
         config: &SessionConfig,
         state: Option<&Path>,
+        metrics: Arc<Metrics>,
+        now: u64,
+    ) -> Result<Self, StartError> {
+        Sessions::open_file(config, state.map(|dir| (dir, FILE)), metrics, now)
+    }
+}
+
+impl<S> Sessions<S> {
+    /// Takes up what an earlier run has stored in a file of a directory; without it, everything is in memory.
+    ///
+    /// # Errors
+    /// [`StartError::State`] if there is something else in the file's place, or another server uses it;
+    /// [`StartError::Entropy`].
+    pub(crate) fn open_file(
+        config: &SessionConfig,
+        state: Option<(&Path, &str)>,
         metrics: Arc<Metrics>,
         now: u64,
     ) -> Result<Self, StartError> {
@@ -82,8 +100,8 @@ impl Sessions {
         sotto_prg::system_rng().map_err(|NoEntropy| StartError::Entropy)?.fill_bytes(&mut fresh);
         let (store, hasher, written) = match state {
             None => (None, Hasher::new(fresh), 0),
-            Some(dir) => {
-                let (store, Stored { key, entries, time }) = Store::open(dir, fresh)?;
+            Some((dir, file)) => {
+                let (store, Stored { key, entries, time }) = Store::open(dir, file, fresh)?;
                 entries.into_iter().for_each(|(id, entry)| roster.restore(id, entry));
                 (Some(Arc::new(store)), Hasher::new(key), time)
             }
@@ -127,25 +145,42 @@ impl Sessions {
     /// [`NoEntropy`].
     pub(crate) fn insert(
         &self,
-        (owner, peer): (Owner, Peer),
+        whose: (Owner, Peer),
         keys: &[u8],
-        (session, session_bytes): (AnySession, u64),
+        (session, session_bytes): (S, u64),
         now: u64,
     ) -> Result<SessionId, NoEntropy> {
         let mut id = SessionId::NONE;
         sotto_prg::system_rng()?.fill_bytes(&mut id.0);
-        let client = self.keep.client(peer);
-        let entry = entry::Entry::new(owner.clone(), client, keys, now);
-        let stored = self.keep.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
-        let stored_bytes = if stored { entry.keys_bytes } else { 0 };
-        let session = Arc::new(session);
-        let gone = self.roster().insert(id, New { owner, client, stored_bytes, session, session_bytes }, now);
-        self.forget(gone);
+        self.put((id, 0), whose, keys, (Arc::new(session), session_bytes), now);
         Ok(id)
     }
 
+    /// Takes a session in under an id of its own, in place of one of that id, with what its client calls it. Blocks on the disk.
+    pub(crate) fn put(
+        &self,
+        (id, stamp): (SessionId, u64),
+        (owner, peer): (Owner, Peer),
+        keys: &[u8],
+        (session, session_bytes): (Arc<S>, u64),
+        now: u64,
+    ) {
+        let client = self.keep.client(peer);
+        let entry = entry::Entry { stamp, ..entry::Entry::new(owner.clone(), client, keys, now) };
+        let stored = self.keep.store.as_ref().is_some_and(|store| self.done(store.put(&id, &entry, keys)));
+        let stored_bytes = if stored { entry.keys_bytes } else { 0 };
+        let new = New { owner, client, stored_bytes, stamp, session, session_bytes };
+        let gone = self.roster().insert(id, new, now);
+        self.forget(gone);
+    }
+
+    /// What the client of a session of `owner` calls it. It does not count as used.
+    pub(crate) fn stamp(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<u64> {
+        self.roster().stamp(id, owner, now)
+    }
+
     /// Where the session of this id is, if it is one of `owner`; it counts as used.
-    pub(crate) fn find(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found> {
+    pub(crate) fn find(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found<S>> {
         self.roster().find(id, owner, now)
     }
 
@@ -173,7 +208,7 @@ impl Sessions {
     }
 
     /// Takes back into memory what was admitted from stored keys. Blocks on the disk.
-    pub(crate) fn admitted(&self, id: &SessionId, session: Arc<AnySession>, session_bytes: u64) {
+    pub(crate) fn admitted(&self, id: &SessionId, session: Arc<S>, session_bytes: u64) {
         self.metrics.readmitted.inc();
         let gone = self.roster().admitted(id, session, session_bytes);
         self.forget(gone);
@@ -200,9 +235,9 @@ impl Sessions {
         self.roster().bytes()
     }
 
-    /// Sessions by table.
-    pub(crate) fn counts(&self) -> BTreeMap<String, Counts> {
-        self.roster().counts()
+    /// How many there are, by what is said of their owners.
+    pub(crate) fn counts<K: Ord>(&self, of: impl Fn(&Owner) -> K) -> BTreeMap<K, Counts> {
+        self.roster().counts(of)
     }
 
     /// Counts what went, and removes it from the disk.
@@ -219,7 +254,7 @@ impl Sessions {
         self.keep.done(outcome)
     }
 
-    fn roster(&self) -> MutexGuard<'_, Roster> {
+    fn roster(&self) -> MutexGuard<'_, Roster<S>> {
         self.roster.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

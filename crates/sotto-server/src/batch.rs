@@ -18,11 +18,13 @@
 //! | `queue` | the asks that wait, and when the next pass begins |
 //! | `fair` | whose asks go into it |
 //! | `flow` | a stream on its way |
+//! | `turn` | what takes turns with the passes: streams, and other work in steps |
 //! | `worker` | the thread that makes the passes and the units |
 
 mod fair;
 mod flow;
 mod queue;
+mod turn;
 mod worker;
 
 use crate::admission::Peer;
@@ -40,6 +42,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+pub(crate) use turn::Steps;
+use turn::{Stepping, Turn};
 
 /// How long work beside the passes waits for pauses between them: on a server that has none, a client's first lookup takes so
 /// much longer, once.
@@ -134,8 +138,17 @@ impl Batch {
     /// [`Code::ShuttingDown`] after [`Batch::finish`].
     pub(crate) fn flow(&self, ask: CheckedStream) -> Result<oneshot::Receiver<Result<Units, Code>>, Code> {
         let (flow, receiver) = Flow::new(ask, self.queue.clone(), Instant::now());
-        self.queue.push_flow(flow)?;
+        self.queue.push_turn(Turn::Flow(Box::new(flow)))?;
         Ok(receiver)
+    }
+
+    /// Queues work in steps.
+    ///
+    /// # Errors
+    /// [`Code::ShuttingDown`] after [`Batch::finish`].
+    pub(crate) fn steps(&self, steps: Box<dyn Steps>) -> Result<(), Code> {
+        let stepping = Stepping { steps, since: Instant::now(), has_begun: false };
+        self.queue.push_turn(Turn::Steps(stepping))
     }
 
     /// What waits, whenever it is called, until no pass is under way: [`PATIENCE`] in all.

@@ -78,6 +78,15 @@ impl Reader {
         Ok(std::mem::take(&mut self.read))
     }
 
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// As [`Reader::head`].
+    pub(crate) async fn whole(&mut self) -> Result<Vec<u8>, Refusal> {
+        while self.more().await? {}
+        Ok(std::mem::take(&mut self.read))
+    }
+
     /// Ends reading. Where it was refused, what is left is read and forgotten, so that a client which is still sending
     /// gets to read its refusal: closing on unread bytes resets the connection. Bounded like any body, and not for long: a
     /// client that has stopped sending is waiting for the refusal.

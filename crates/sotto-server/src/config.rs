@@ -1,8 +1,11 @@
 //! One short TOML file. Every key has a default but `tables`, which a command line may add to; unknown keys are
 //! refused, because a misspelt limit is a limit that is not there.
 
+mod apple;
+
 use crate::StartError;
 use crate::routes::origins::is_origin;
+pub use apple::{AppleConfig, AppleKeys};
 use serde::Deserialize;
 pub use sotto_db::Residency;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -99,6 +102,8 @@ pub struct Config {
     /// Origins whose pages may ask in a browser, such as `https://www.example.com`; `*` for all. Without any only pages of this
     /// server's own origin may.
     pub allow_origins: Vec<String>,
+    /// Tables of Apple's private lookups, which phones ask.
+    pub apple: AppleConfig,
 }
 
 /// One table: exactly one of `dir` and `path`.
@@ -206,6 +211,7 @@ impl Default for Config {
             tls: None,
             self_signed: None,
             allow_origins: Vec::new(),
+            apple: AppleConfig::default(),
         }
     }
 }
@@ -264,7 +270,8 @@ impl Config {
         let folder = file.parent().unwrap_or(Path::new(""));
         let tables = config.tables.iter_mut().flat_map(|table| [&mut table.dir, &mut table.path]).flatten();
         let tls = config.tls.iter_mut().flat_map(|tls| [&mut tls.cert, &mut tls.key]);
-        for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page) {
+        let apple = &mut config.apple.use_cases;
+        for path in tables.chain(tls).chain(&mut config.state).chain(&mut config.page).chain(apple) {
             *path = folder.join(&path);
         }
         Ok(config)
@@ -309,6 +316,7 @@ impl Config {
             ("batch.max_queries", self.batch.max_queries as u64),
             ("scans.burst_seconds_per_client", self.scans.burst_seconds_per_client),
             ("scans.burst_seconds", self.scans.burst_seconds),
+            ("apple.max_requests", self.apple.max_requests as u64),
         ];
         match least_one.iter().find(|(_, value)| *value == 0) {
             Some((key, _)) => Err(format!("{key} must be at least 1")),

@@ -132,15 +132,18 @@ impl Source for FileSource {
     }
 }
 
+/// The memory that copies of tables may take: one for all of them.
+pub(crate) fn room(config: &Config) -> Arc<Room> {
+    Room::new((config.max_copies_mib > 0).then(|| config.max_copies_mib.saturating_mul(1 << 20)))
+}
+
 /// The sources a configuration names.
 ///
 /// # Errors
 /// [`StartError::Settings`] for a table with both or neither of `dir` and `path`.
-pub(crate) fn sources(config: &Config) -> Result<Vec<Box<dyn Source>>, StartError> {
-    // One for all tables.
-    let room = Room::new((config.max_copies_mib > 0).then(|| config.max_copies_mib.saturating_mul(1 << 20)));
+pub(crate) fn sources(config: &Config, room: &Arc<Room>) -> Result<Vec<Box<dyn Source>>, StartError> {
     let source = |table: &TableConfig| -> Result<Box<dyn Source>, StartError> {
-        let how = How::of(config, table, &room);
+        let how = How::of(config, table, room);
         match (table.dir.clone(), table.path.clone()) {
             (Some(dir), None) => Ok(Box::new(DirSource { dir, how })),
             (None, Some(path)) => Ok(Box::new(FileSource { path, how })),
@@ -153,7 +156,7 @@ pub(crate) fn sources(config: &Config) -> Result<Vec<Box<dyn Source>>, StartErro
         let stack = StackDir::find(path).ok_or_else(|| settings("no stack was published here".into()))?;
         let (_, read) = stack.read().map_err(|e| settings(e.to_string()))?;
         for shard in read.shards {
-            let how = How::of(config, &TableConfig::default(), &room);
+            let how = How::of(config, &TableConfig::default(), room);
             let dir = DirSource { dir: stack.table(&shard.table), how };
             sources.push(Box::new(StackedSource { stack: stack.clone(), table: shard.table, dir }));
         }

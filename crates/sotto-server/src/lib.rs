@@ -6,6 +6,7 @@
 //! | [`server`] | start, run, shut down; usable inside a test |
 //! | [`live`] | one open epoch of a table |
 //! | [`source`] | where epochs come from: the disk, or a test |
+//! | [`apple`] | Apple's private lookups: use cases, users' keys, requests |
 //! | `stacks` | which tables belong together, and what is public of them |
 //! | `logs` | the logs of publishers' catalogs |
 //! | `page` | the files of a page for browsers, read once |
@@ -39,6 +40,7 @@
 mod admin;
 mod admission;
 mod allowance;
+pub mod apple;
 mod aside;
 mod batch;
 mod body;
@@ -65,7 +67,10 @@ pub mod slot;
 pub mod source;
 mod stacks;
 
-pub use config::{BatchConfig, Config, Residency, ScanConfig, SessionConfig, TableConfig, TlsConfig};
+pub use apple::UseCaseSource;
+pub use config::{
+    AppleConfig, AppleKeys, BatchConfig, Config, Residency, ScanConfig, SessionConfig, TableConfig, TlsConfig,
+};
 pub use error::StartError;
 pub use listen::OwnCertificate;
 pub use live::LiveTable;

@@ -1,10 +1,13 @@
 //! Counts by table, route and outcome. The label types below are the allow-list: no row, no key, no
 //! session, no address can get in, because there is no label for it.
 
+mod apple;
 mod pages;
 
 use crate::admission::Sessions;
+use crate::apple::Apple;
 use crate::epochs::Tables;
+use apple::AppleMetrics;
 use pages::Lying;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -114,6 +117,8 @@ pub(crate) struct Metrics {
     pub(crate) bytes_out: Counter,
     /// Open public connections.
     pub(crate) connections: Gauge,
+    /// Of Apple's private lookups.
+    pub(crate) apple: AppleMetrics,
 }
 
 impl Metrics {
@@ -155,6 +160,7 @@ impl Metrics {
             bytes_in: Counter::default(),
             bytes_out: Counter::default(),
             connections: Gauge::default(),
+            apple: AppleMetrics::new(),
         };
         metrics.register();
         metrics
@@ -223,6 +229,7 @@ impl Metrics {
         r.register("request_bytes", "Bytes of frames read", self.bytes_in.clone());
         r.register("response_bytes", "Bytes of responses, as announced", self.bytes_out.clone());
         r.register("connections", "Open public connections", self.connections.clone());
+        self.apple.register(r);
     }
 
     pub(crate) fn request(&self, route: &'static str, outcome: &'static str) {
@@ -283,8 +290,11 @@ impl Metrics {
     }
 
     /// The exposition text; gauges of tables and sessions are read now.
-    pub(crate) fn exposition(&self, tables: &Tables, sessions: &Sessions) -> String {
-        let counts = sessions.counts();
+    pub(crate) fn exposition(&self, tables: &Tables, sessions: &Sessions, apple: Option<&Apple>) -> String {
+        if let Some(apple) = apple {
+            self.apple.look(apple);
+        }
+        let counts = sessions.counts(|owner| owner.table.to_string());
         let (memory, disk) = sessions.bytes();
         for (place, bytes) in [("memory", memory), ("disk", disk)] {
             self.session_bytes.get_or_create(&Medium { place }).set(i64::try_from(bytes).unwrap_or(i64::MAX));

@@ -6,6 +6,7 @@ use crate::refusal::Refusal;
 use prometheus_client::metrics::gauge::Gauge;
 use sotto_wire::Code;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,37 +20,31 @@ pub(crate) struct Places {
     pub(crate) for_others: usize,
 }
 
-/// The places there are, and who has them.
-pub(crate) struct Quota {
+/// The places there are, and who has them: networks, unless something else is said.
+pub(crate) struct Quota<K: Eq + Hash + Copy = IpAddr> {
     places: Places,
-    taken: Mutex<Taken>,
+    taken: Mutex<Taken<K>>,
     /// How many are taken.
     gauge: Gauge,
     words: Words,
 }
 
-#[derive(Default)]
-struct Taken {
+struct Taken<K> {
     all: usize,
-    by_client: HashMap<IpAddr, usize>,
+    by_client: HashMap<K, usize>,
 }
 
 /// What is said when there is no place: in all, and for one client.
 pub(crate) type Words = [&'static str; 2];
 
 /// Places, given back when this is dropped.
-pub(crate) struct Open {
-    quota: Arc<Quota>,
-    client: IpAddr,
+pub(crate) struct Open<K: Eq + Hash + Copy = IpAddr> {
+    quota: Arc<Quota<K>>,
+    client: K,
     places: usize,
 }
 
 impl Quota {
-    pub(crate) fn new(places: Places, gauge: Gauge, words: Words) -> Arc<Self> {
-        let per_client = if places.per_client == 0 { usize::MAX } else { places.per_client };
-        Arc::new(Quota { places: Places { per_client, ..places }, taken: Mutex::default(), gauge, words })
-    }
-
     /// Takes a place.
     ///
     /// # Errors
@@ -63,7 +58,22 @@ impl Quota {
     /// # Errors
     /// [`Code::Busy`].
     pub(crate) fn take_many(self: &Arc<Self>, peer: Peer, wanted: usize) -> Result<Open, Refusal> {
-        let client = peer.network();
+        self.take_for(peer.network(), wanted)
+    }
+}
+
+impl<K: Eq + Hash + Copy> Quota<K> {
+    pub(crate) fn new(places: Places, gauge: Gauge, words: Words) -> Arc<Self> {
+        let per_client = if places.per_client == 0 { usize::MAX } else { places.per_client };
+        let taken = Mutex::new(Taken { all: 0, by_client: HashMap::new() });
+        Arc::new(Quota { places: Places { per_client, ..places }, taken, gauge, words })
+    }
+
+    /// Takes places for somebody; all there are, where more are wanted.
+    ///
+    /// # Errors
+    /// [`Code::Busy`].
+    pub(crate) fn take_for(self: &Arc<Self>, client: K, wanted: usize) -> Result<Open<K>, Refusal> {
         let places = wanted.clamp(1, self.places.all);
         let [all, own] = self.words;
         let mut taken = self.taken();
@@ -80,12 +90,12 @@ impl Quota {
         Ok(Open { quota: self.clone(), client, places })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, Taken<K>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Open {
+impl<K: Eq + Hash + Copy> Drop for Open<K> {
     fn drop(&mut self) {
         let mut taken = self.quota.taken();
         taken.all -= self.places;

@@ -2,6 +2,7 @@
 //!
 //! | file | route |
 //! |---|---|
+//! | [`apple`] | Apple's private lookups: `/config`, `/key`, `/queries` |
 //! | [`tables`] | the list of tables, and their catalogs |
 //! | [`stacks`] | which tables belong together, and what is public of them |
 //! | [`logs`] | the logs of publishers' catalogs, and proofs |
@@ -15,6 +16,7 @@
 //! | [`page`] | the files of a page, if there is one |
 //! | [`session`] | the session a frame names: none, in memory, or on disk |
 
+pub(crate) mod apple;
 mod artifacts;
 mod ask;
 mod evaluate;
@@ -57,6 +59,7 @@ pub(crate) fn public(service: Arc<Service>) -> Router {
         .route(routes::STREAM, post(stream::stream))
         .route(routes::HINTS, post(hints::order))
         .route(routes::EVALUATE, post(evaluate::evaluate))
+        .merge(apple::routes(&service))
         .merge(page::routes(&service.page))
         .fallback(|| async { Refusal::new(Code::NoSuchRoute, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
@@ -97,11 +100,13 @@ async fn count(State(service): State<Arc<Service>>, request: Request, next: Next
         Some(routes::STREAM) => "stream",
         Some(routes::HINTS) => "hints",
         Some(routes::EVALUATE) => "evaluate",
-        Some(_) => "page",
+        Some(path) => apple::label(path).unwrap_or("page"),
         None => "none",
     };
     let response = next.run(request).await;
-    let outcome = response.extensions().get::<Code>().map_or("ok", |code| code.text());
+    let ours = response.extensions().get::<Code>().map(|code| code.text());
+    let apples = || response.extensions().get::<apple::Outcome>().map(|outcome| outcome.0);
+    let outcome = ours.or_else(apples).unwrap_or("ok");
     service.metrics.request(route, outcome);
     service.metrics.bytes_out.inc_by(response.body().size_hint().exact().unwrap_or(0));
     response

@@ -2,7 +2,7 @@
 
 use crate::listen::{self, Door};
 use crate::service::Service;
-use crate::{Config, OwnCertificate, Source, Standing, StartError, admin, routes};
+use crate::{Config, OwnCertificate, Source, Standing, StartError, UseCaseSource, admin, routes};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,12 +49,13 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start(config: &Config) -> Result<Running, StartError> {
-        if config.tables.is_empty() && config.stacks.is_empty() {
+        if config.tables.is_empty() && config.stacks.is_empty() && config.apple.use_cases.is_empty() {
             let fix = "add [[tables]] with dir = \"...\" or path = \"...\"";
             return Err(StartError::Settings(format!("no table is named; {fix}")));
         }
-        let sources = crate::files::sources(config)?;
-        Server::start_with(config, sources)
+        let room = crate::files::room(config);
+        let sources = crate::files::sources(config, &room)?;
+        Server::start_with_all(config, sources, crate::apple::files::use_cases(config, &room))
     }
 
     /// Serves the tables of the given sources; `config.tables` is not looked at.
@@ -62,6 +63,18 @@ impl Server {
     /// # Errors
     /// [`StartError`], with what to do.
     pub fn start_with(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Running, StartError> {
+        Server::start_with_all(config, sources, Vec::new())
+    }
+
+    /// The same, with use cases of Apple's private lookups; `config.apple.use_cases` is not looked at either.
+    ///
+    /// # Errors
+    /// [`StartError`], with what to do.
+    pub fn start_with_all(
+        config: &Config,
+        sources: Vec<Box<dyn Source>>,
+        use_cases: Vec<Box<dyn UseCaseSource>>,
+    ) -> Result<Running, StartError> {
         config.check().map_err(StartError::Settings)?;
         // Two threads carry the connections; the passes have a pool of their own.
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -88,7 +101,7 @@ impl Server {
             listener.local_addr().map_err(failed)
         };
         let addresses = (address(&public, "listen")?, address(&admin, "admin_listen")?);
-        let service = Arc::new(Service::open(config, sources)?);
+        let service = Arc::new(Service::open(config, sources, use_cases)?);
         service.read_on(service.tables.all().filter(|slot| slot.is_reading()).cloned().collect());
         let (stop, stopping) = watch::channel(false);
         let drain = Duration::from_secs(config.drain_seconds);
@@ -129,7 +142,7 @@ async fn watch_for_epochs(service: Arc<Service>, every: Duration, mut stop: watc
 async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
     loop {
         tokio::select! {
-            _ = tokio::time::sleep(service.sessions.sweep_every()) => {}
+            _ = tokio::time::sleep(service.sweep_every()) => {}
             () = listen::stopped(&mut stop) => return,
         }
         let service = service.clone();
@@ -138,14 +151,21 @@ async fn sweep(service: Arc<Service>, mut stop: watch::Receiver<bool>) {
 }
 
 impl Running {
-    /// Looks for new epochs now; as `POST /reload`. True if any table changed.
+    /// Looks for new epochs now; as `POST /reload`. True if any table or use case changed.
     pub fn reload(&self) -> bool {
-        self.service.reload().iter().any(|(_, reloaded)| reloaded.changed)
+        let (tables, use_cases) = self.service.reload();
+        tables.iter().any(|(_, reloaded)| reloaded.changed) || use_cases.iter().any(|looked| looked.changed)
     }
 
     /// Its tables by name, and how it stands with each.
     pub fn tables(&self) -> Vec<(String, Standing)> {
         self.service.tables.all().map(|slot| (slot.name(), slot.standing())).collect()
+    }
+
+    /// Its use cases of Apple's private lookups by name, and how many configurations of each are answered.
+    pub fn use_cases(&self) -> Vec<(String, usize)> {
+        let Some(apple) = &self.service.apple else { return Vec::new() };
+        apple.shelf.live().use_cases().map(|(name, all)| (name.to_owned(), all.len())).collect()
     }
 
     /// Blocks until the process is asked to end (SIGINT or SIGTERM), then shuts down.

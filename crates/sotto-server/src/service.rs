@@ -2,6 +2,8 @@
 
 use crate::admission::{self, Peer, Sessions};
 use crate::allowance::Allowance;
+use crate::apple::shelf::Looked as LookedCase;
+use crate::apple::{Apple, UseCaseSource};
 use crate::aside::Aside;
 use crate::batch::{Batch, Limits};
 use crate::budget::Budget;
@@ -31,6 +33,8 @@ pub(crate) struct Service {
     pub(crate) stacks: Stacks,
     pub(crate) logs: Logs,
     pub(crate) page: Page,
+    /// Apple's private lookups, if any are served.
+    pub(crate) apple: Option<Apple>,
     pub(crate) batch: Batch,
     pub(crate) orders: Orders,
     /// Where keys are expanded.
@@ -58,12 +62,17 @@ impl Service {
     ///
     /// # Errors
     /// [`StartError`].
-    pub(crate) fn open(config: &Config, sources: Vec<Box<dyn Source>>) -> Result<Self, StartError> {
+    pub(crate) fn open(
+        config: &Config,
+        sources: Vec<Box<dyn Source>>,
+        use_cases: Vec<Box<dyn UseCaseSource>>,
+    ) -> Result<Self, StartError> {
         let metrics = Arc::new(Metrics::new());
         let tables = Tables::open(sources)?;
         let stacks = Stacks::open(&config.stacks, &tables)?;
         let logs = Logs::open(&config.logs)?;
         let page = Page::open(config.page.as_deref())?;
+        let apple = Apple::open(config, use_cases, &metrics)?;
         let state = config.state.as_deref();
         let sessions = Sessions::open(&config.sessions, state, metrics.clone(), admission::now())?;
         let (keep, now) = (sessions.keep(), Instant::now());
@@ -91,6 +100,7 @@ impl Service {
             stacks,
             logs,
             page,
+            apple,
             batch,
             orders,
             aside: Aside::start()?,
@@ -137,9 +147,18 @@ impl Service {
     /// Drops keys that have expired, writes down which were used, and forgets whose counts are over. Blocks on the disk.
     pub(crate) fn sweep(&self) {
         self.sessions.sweep(admission::now());
+        if let Some(apple) = &self.apple {
+            apple.keys.sweep();
+        }
         let now = Instant::now();
         [&self.effort, &self.evaluations].into_iter().for_each(|allowance| allowance.sweep(now));
         self.budget.sweep(now);
+    }
+
+    /// How often to do so.
+    pub(crate) fn sweep_every(&self) -> Duration {
+        let ours = self.sessions.sweep_every();
+        self.apple.as_ref().map_or(ours, |apple| ours.min(apple.keys.sweep_every()))
     }
 
     /// Writes down what has to outlive this server. Blocks on the disk.
@@ -159,8 +178,14 @@ impl Service {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Looks for new epochs of every table. Blocks on files; large images are read by a thread of its own.
-    pub(crate) fn reload(self: &Arc<Self>) -> Vec<(String, Looked)> {
+    /// Looks for new epochs of every table and of every use case. Blocks on files; large images are read by a thread of its own.
+    pub(crate) fn reload(self: &Arc<Self>) -> (Vec<(String, Looked)>, Vec<LookedCase>) {
+        let use_cases = self.apple.as_ref().map(|apple| apple.shelf.reload()).unwrap_or_default();
+        use_cases.iter().filter(|looked| looked.refused.is_some()).for_each(|_| self.metrics.epoch_refused());
+        (self.reload_tables(), use_cases)
+    }
+
+    fn reload_tables(self: &Arc<Self>) -> Vec<(String, Looked)> {
         let mut patience = PATIENCE;
         let look = |slot: &Arc<Slot>| {
             let looked = slot.look(&mut patience);
@@ -207,7 +232,7 @@ mod tests {
     #[test]
     fn bodies_share_the_memory_they_are_given() {
         let config = Config { max_in_flight_mib: 1, threads: 1, ..Config::default() };
-        let service = Service::open(&config, Vec::new()).unwrap();
+        let service = Service::open(&config, Vec::new(), Vec::new()).unwrap();
         let [one, other] = [1, 2].map(|last| Peer([192, 0, 2, last].into()));
         let code = |bytes| service.room_for(one, bytes).map(drop).map_err(|refusal| refusal.0.code);
         let half = service.room_for(other, 512 << 10).unwrap();

@@ -18,6 +18,13 @@ pub struct PirResponse {
     pub replies: Vec<SerializedCiphertextVec>,
 }
 
+impl PirResponse {
+    /// Bytes of the message.
+    pub fn bytes(&self) -> usize {
+        self.encoded_len()
+    }
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct KeywordPirParameters {
     #[prost(uint64, tag = "1")]

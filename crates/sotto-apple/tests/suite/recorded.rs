@@ -4,7 +4,7 @@ use sotto_apple::codec::Codec;
 use sotto_apple::config::Id;
 use sotto_apple::keyword::table::Shard;
 use sotto_apple::proto::PirConfig;
-use sotto_apple::service::{KeyStore, Stored};
+use sotto_apple::service::{KeyStore, Reading, Stored};
 use sotto_apple::sets::{Weak, find};
 use sotto_bfv::mulpir::Kit;
 use sotto_lattice::bgv::Secret;
@@ -83,11 +83,15 @@ pub(crate) fn shard(case: &str, config: &PirConfig, s: usize) -> Shard {
 pub(crate) struct Memory(Mutex<HashMap<(String, Id), Stored>>);
 
 impl KeyStore for Memory {
-    fn get(&self, user: &str, id: &Id) -> Option<Stored> {
+    fn timestamp(&self, user: &str, id: &Id) -> Option<u64> {
+        self.0.lock().unwrap().get(&(user.into(), *id)).map(|stored| stored.timestamp)
+    }
+
+    fn get(&self, user: &str, id: &Id, _: &Reading<'_>) -> Option<Stored> {
         self.0.lock().unwrap().get(&(user.into(), *id)).cloned()
     }
 
-    fn put(&self, user: &str, id: Id, keys: Stored) {
+    fn put(&self, user: &str, id: Id, keys: Stored, _: &[u8]) {
         self.0.lock().unwrap().insert((user.into(), id), keys);
     }
 }

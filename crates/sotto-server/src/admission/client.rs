@@ -34,15 +34,31 @@ impl Hasher {
     }
 
     pub(super) fn client(&self, peer: Peer) -> Client {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        let mut hasher = self.keyed();
         match peer.network() {
             IpAddr::V4(address) => hasher.update(&address.octets()),
             IpAddr::V6(address) => hasher.update(&(address.to_bits() >> 64).to_be_bytes()),
         };
-        let mut client = [0; 16];
-        hasher.finalize_xof().fill(&mut client);
-        Client(client)
+        Client(short(&hasher))
     }
+
+    /// What somebody who gives a name is called, in some matter: nothing that the name could be told from without the key.
+    pub(super) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
+        let mut hasher = self.keyed();
+        // Longer than any address, and of a fixed length before the name.
+        hasher.update(matter).update(name.as_bytes());
+        short(&hasher)
+    }
+
+    fn keyed(&self) -> blake3::Hasher {
+        blake3::Hasher::new_keyed(&self.0)
+    }
+}
+
+fn short(hasher: &blake3::Hasher) -> [u8; 16] {
+    let mut out = [0; 16];
+    hasher.finalize_xof().fill(&mut out);
+    out
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use super::roster::Owner;
 use sotto_catalog::TableName;
 use sotto_core::ParamsDigest;
 
-/// The version of an entry.
+/// The version of an entry without a stamp, and of one with.
 const VERSION: u8 = 1;
+const STAMPED: u8 = 2;
 
 /// What is written down of a session, next to its keys.
 #[derive(Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(super) struct Entry {
     /// When it was last used, in seconds since 1970.
     pub(super) used: u64,
     pub(super) keys_bytes: u64,
+    /// What the client calls its keys, if it does; otherwise 0.
+    pub(super) stamp: u64,
     /// BLAKE3 of the keys: stored keys that are not those which were admitted are not admitted again.
     pub(super) digest: [u8; 32],
 }
@@ -23,7 +26,7 @@ pub(super) struct Entry {
 impl Entry {
     pub(super) fn new(owner: Owner, client: Client, keys: &[u8], now: u64) -> Self {
         let digest = *blake3::hash(keys).as_bytes();
-        Entry { owner, client, used: now, keys_bytes: keys.len() as u64, digest }
+        Entry { owner, client, used: now, keys_bytes: keys.len() as u64, stamp: 0, digest }
     }
 
     pub(super) fn is_of(&self, keys: &[u8]) -> bool {
@@ -31,12 +34,16 @@ impl Entry {
     }
 
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = vec![VERSION, self.owner.server];
+        let version = if self.stamp == 0 { VERSION } else { STAMPED };
+        let mut out = vec![version, self.owner.server];
         out.extend(self.used.to_le_bytes());
         out.extend(self.keys_bytes.to_le_bytes());
         out.extend(self.client.0);
         out.extend(self.owner.digest.0);
         out.extend(self.digest);
+        if self.stamp != 0 {
+            out.extend(self.stamp.to_le_bytes());
+        }
         out.extend(self.owner.table.as_bytes());
         out
     }
@@ -48,13 +55,19 @@ impl Entry {
         let (keys_bytes, rest) = rest.split_first_chunk()?;
         let (client, rest) = rest.split_first_chunk()?;
         let (params, rest) = rest.split_first_chunk()?;
-        let (digest, name) = rest.split_first_chunk()?;
+        let (digest, rest) = rest.split_first_chunk()?;
+        let (stamp, name) = match *version {
+            VERSION => (0, rest),
+            STAMPED => rest.split_first_chunk().map(|(stamp, name)| (u64::from_le_bytes(*stamp), name))?,
+            _ => return None,
+        };
         let table: TableName = std::str::from_utf8(name).ok()?.parse().ok()?;
-        (*version == VERSION).then(|| Entry {
+        Some(Entry {
             owner: Owner { table: table.as_str().into(), server: *server, digest: ParamsDigest(*params) },
             client: Client(*client),
             used: u64::from_le_bytes(*used),
             keys_bytes: u64::from_le_bytes(*keys_bytes),
+            stamp,
             digest: *digest,
         })
     }
@@ -79,7 +92,10 @@ mod tests {
             damaged[at] = byte;
             Entry::parse(&damaged)
         };
-        assert!(with(0, 2).is_none(), "another version");
+        assert!(with(0, 3).is_none(), "another version");
+        let stamped = Entry { stamp: 0x0102, ..entry };
+        assert!(Entry::parse(&stamped.to_bytes()).is_some_and(|read| read == stamped));
+        assert!(Entry::parse(&stamped.to_bytes()[..100]).is_none(), "cut within its stamp");
         assert!(with(bytes.len() - 1, b'/').is_none(), "no name of a table");
         assert!(with(bytes.len() - 1, 0xFF).is_none(), "no text");
     }

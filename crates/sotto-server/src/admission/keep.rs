@@ -39,6 +39,11 @@ impl Keep {
         self.hasher.client(peer)
     }
 
+    /// What somebody who gives a name is called in some matter: nothing that the name could be told from.
+    pub(crate) fn named(&self, name: &str, matter: &[u8; 32]) -> [u8; 16] {
+        self.hasher.named(name, matter)
+    }
+
     /// The counts on disk.
     ///
     /// # Errors

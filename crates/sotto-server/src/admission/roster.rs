@@ -45,19 +45,21 @@ impl Limits {
 }
 
 /// A session that comes in.
-pub(super) struct New {
+pub(super) struct New<S> {
     pub(super) owner: Owner,
     pub(super) client: Client,
     /// Bytes of its keys on disk; 0 if they are not there.
     pub(super) stored_bytes: u64,
-    pub(super) session: Arc<AnySession>,
+    /// What its client calls it, if it does.
+    pub(super) stamp: u64,
+    pub(super) session: Arc<S>,
     pub(super) session_bytes: u64,
 }
 
 /// Where a session is.
-pub(crate) enum Found {
+pub(crate) enum Found<S = AnySession> {
     /// In memory.
-    Memory(Arc<AnySession>),
+    Memory(Arc<S>),
     /// On disk: [`super::Sessions::keys`], admit them, [`super::Sessions::admitted`].
     Disk,
 }
@@ -80,7 +82,7 @@ pub(crate) struct Counts {
     pub(crate) in_memory: usize,
 }
 
-struct Session {
+struct Session<S> {
     owner: Owner,
     client: Client,
     /// When it was last used: a number that only grows, and the time.
@@ -89,7 +91,8 @@ struct Session {
     /// The time of use that is written down.
     saved: u64,
     stored_bytes: u64,
-    admitted: Option<Arc<AnySession>>,
+    stamp: u64,
+    admitted: Option<Arc<S>>,
     session_bytes: u64,
 }
 
@@ -102,9 +105,9 @@ struct Own {
 }
 
 /// Every session.
-pub(super) struct Roster {
+pub(super) struct Roster<S> {
     limits: Limits,
-    by_id: HashMap<SessionId, Session>,
+    by_id: HashMap<SessionId, Session<S>>,
     /// Ids by turn: the first is the least recently used.
     by_turn: BTreeMap<u64, SessionId>,
     /// The same for each client.
@@ -114,7 +117,7 @@ pub(super) struct Roster {
     disk: u64,
 }
 
-impl Roster {
+impl<S> Roster<S> {
     pub(super) fn new(limits: Limits) -> Self {
         let (by_id, by_turn, by_client) = Default::default();
         Roster { limits, by_id, by_turn, by_client, turn: 0, memory: 0, disk: 0 }
@@ -123,7 +126,7 @@ impl Roster {
     /// Takes in what an earlier run has stored; the least recently used first. Limits are applied by the next
     /// [`Roster::expire`].
     pub(super) fn restore(&mut self, id: SessionId, entry: Entry) {
-        let Entry { owner, client, used, keys_bytes, .. } = entry;
+        let Entry { owner, client, used, keys_bytes, stamp, .. } = entry;
         let session = Session {
             owner,
             client,
@@ -131,18 +134,21 @@ impl Roster {
             used,
             saved: used,
             stored_bytes: keys_bytes,
+            stamp,
             admitted: None,
             session_bytes: 0,
         };
         self.add(id, session);
     }
 
-    /// Takes a session in, and lets go what has no place any more.
-    pub(super) fn insert(&mut self, id: SessionId, new: New, now: u64) -> Gone {
-        let New { owner, client, stored_bytes, session, session_bytes } = new;
-        let admitted = Some(session);
+    /// Takes a session in, in place of one of that id, and lets go what has no place any more.
+    pub(super) fn insert(&mut self, id: SessionId, new: New<S>, now: u64) -> Gone {
+        let New { owner, client, stored_bytes, stamp, session, session_bytes } = new;
+        let (turn, used, saved, admitted) = (0, now, now, Some(session));
         let session =
-            Session { owner, client, turn: 0, used: now, saved: now, stored_bytes, admitted, session_bytes };
+            Session { owner, client, turn, used, saved, stored_bytes, stamp, admitted, session_bytes };
+        // First, so that nothing removes from the disk what was just written there.
+        self.take(&id);
         let mut gone = self.expire(now);
         self.add(id, session);
         self.make_room(&id, &mut gone);
@@ -150,12 +156,8 @@ impl Roster {
     }
 
     /// Finds a session of `owner`; it counts as used.
-    pub(super) fn find(&mut self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found> {
-        let ttl = self.limits.ttl;
-        let alive = |held: &Session| held.owner == *owner && now.saturating_sub(held.used) <= ttl;
-        if !self.by_id.get(id).is_some_and(alive) {
-            return None;
-        }
+    pub(super) fn find(&mut self, id: &SessionId, owner: &Owner, now: u64) -> Option<Found<S>> {
+        self.alive(id, owner, now)?;
         // Moves to the end of the queue by being taken out and put in again.
         let mut session = self.take(id)?;
         session.used = now.max(session.used);
@@ -164,8 +166,18 @@ impl Roster {
         Some(found)
     }
 
+    /// What the client of a session of `owner` calls it. It does not count as used.
+    pub(super) fn stamp(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<u64> {
+        self.alive(id, owner, now).map(|held| held.stamp)
+    }
+
+    fn alive(&self, id: &SessionId, owner: &Owner, now: u64) -> Option<&Session<S>> {
+        let ttl = self.limits.ttl;
+        self.by_id.get(id).filter(|held| held.owner == *owner && now.saturating_sub(held.used) <= ttl)
+    }
+
     /// Takes back into memory what was admitted from stored keys. A session that went meanwhile stays gone.
-    pub(super) fn admitted(&mut self, id: &SessionId, admitted: Arc<AnySession>, bytes: u64) -> Gone {
+    pub(super) fn admitted(&mut self, id: &SessionId, admitted: Arc<S>, bytes: u64) -> Gone {
         let mut gone = Gone::default();
         if let Some(mut session) = self.take(id) {
             session.admitted = Some(admitted);
@@ -187,7 +199,7 @@ impl Roster {
     pub(super) fn expire(&mut self, now: u64) -> Gone {
         let mut gone = Gone::default();
         while let Some(id) = self.by_turn.first_key_value().map(|(_, id)| *id) {
-            let expired = |held: &Session| now.saturating_sub(held.used) > self.limits.ttl;
+            let expired = |held: &Session<S>| now.saturating_sub(held.used) > self.limits.ttl;
             if !self.by_id.get(&id).is_none_or(expired) {
                 break;
             }
@@ -216,10 +228,11 @@ impl Roster {
         (self.memory, self.disk)
     }
 
-    pub(super) fn counts(&self) -> BTreeMap<String, Counts> {
-        let mut counts = BTreeMap::<String, Counts>::new();
+    /// How many there are, by what is said of their owners.
+    pub(super) fn counts<K: Ord>(&self, of: impl Fn(&Owner) -> K) -> BTreeMap<K, Counts> {
+        let mut counts = BTreeMap::<K, Counts>::new();
         for held in self.by_id.values() {
-            let count = counts.entry(held.owner.table.to_string()).or_default();
+            let count = counts.entry(of(&held.owner)).or_default();
             count.sessions += 1;
             count.in_memory += usize::from(held.admitted.is_some());
         }
@@ -263,7 +276,7 @@ impl Roster {
     fn gives_way(
         &self,
         has: impl Fn(&Own) -> u64,
-        which: impl Fn(&Session) -> bool,
+        which: impl Fn(&Session<S>) -> bool,
         kept: &SessionId,
     ) -> Option<SessionId> {
         let first = |own: &Own| {
@@ -286,7 +299,7 @@ impl Roster {
         }
     }
 
-    fn add(&mut self, id: SessionId, mut session: Session) {
+    fn add(&mut self, id: SessionId, mut session: Session<S>) {
         self.turn += 1;
         session.turn = self.turn;
         self.memory = self.memory.saturating_add(session.session_bytes);
@@ -299,7 +312,7 @@ impl Roster {
         self.by_id.insert(id, session);
     }
 
-    fn take(&mut self, id: &SessionId) -> Option<Session> {
+    fn take(&mut self, id: &SessionId) -> Option<Session<S>> {
         let session = self.by_id.remove(id)?;
         self.by_turn.remove(&session.turn);
         if let Some(own) = self.by_client.get_mut(&session.client) {

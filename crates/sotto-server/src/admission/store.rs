@@ -9,15 +9,13 @@ use super::client::Client;
 use super::entry::Entry;
 use crate::StartError;
 use redb::backends::FileBackend;
-use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction};
 use sotto_wire::SessionId;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// Its name in the state directory.
-const FILE: &str = "sessions.redb";
 /// What says that a database is one of these.
 const FORMAT: &[u8] = b"sotto-sessions/1";
 /// Pages kept in memory. Keys are read once and then held admitted, so more would be memory for nothing.
@@ -57,13 +55,13 @@ pub(super) struct Stored {
 }
 
 impl Store {
-    /// Opens the store in the directory `dir`, and makes what is not there; a new one gets the key `fresh`.
+    /// Opens the store that is named `file` in the directory `dir`, and makes what is not there; a new one gets the key `fresh`.
     /// Entries that do not parse are dropped.
     ///
     /// # Errors
     /// [`StartError::State`], which says what to do.
-    pub(super) fn open(dir: &Path, fresh: [u8; 32]) -> Result<(Store, Stored), StartError> {
-        let path = dir.join(FILE);
+    pub(super) fn open(dir: &Path, file: &str, fresh: [u8; 32]) -> Result<(Store, Stored), StartError> {
+        let path = dir.join(file);
         let failed = |path: PathBuf, why: String, fix| StartError::State { path, why, fix };
         let disk = |error: io::Error| failed(path.clone(), error.to_string(), CHECK);
         let file = private_file(dir, &path).map_err(disk)?;
@@ -90,7 +88,7 @@ impl Store {
     /// Makes the tables if they are not there, and gives the key and the time; `None` if the file is not one of these.
     fn begin(&self, fresh: [u8; 32]) -> Result<Option<([u8; 32], u64)>, Broken> {
         guarded(|| {
-            let write = self.database.begin_write()?;
+            let write = self.write()?;
             let is_new = write.list_tables()?.next().is_none();
             let key = {
                 let mut about = write.open_table(ABOUT)?;
@@ -118,6 +116,14 @@ impl Store {
         })
     }
 
+    /// Begins a transaction after which a server that is killed can be started again without a look at all keys, which may be
+    /// gigabytes.
+    fn write(&self) -> Result<WriteTransaction, redb::Error> {
+        let mut write = self.database.begin_write()?;
+        write.set_quick_repair(true);
+        Ok(write)
+    }
+
     fn entries(&self) -> Result<Vec<(SessionId, Entry)>, Broken> {
         let (mut entries, mut damaged) = (Vec::new(), Vec::new());
         guarded(|| {
@@ -143,7 +149,7 @@ impl Store {
     /// Writes a session down.
     pub(super) fn put(&self, id: &SessionId, entry: &Entry, keys: &[u8]) -> Result<(), Broken> {
         guarded(|| {
-            let write = self.database.begin_write()?;
+            let write = self.write()?;
             write.open_table(ENTRIES)?.insert(id.0, entry.to_bytes().as_slice())?;
             write.open_table(KEYS)?.insert(id.0, keys)?;
             Ok(write.commit()?)
@@ -163,7 +169,7 @@ impl Store {
     /// Removes sessions, in one transaction.
     pub(super) fn remove(&self, ids: &[SessionId]) -> Result<(), Broken> {
         guarded(|| {
-            let write = self.database.begin_write()?;
+            let write = self.write()?;
             {
                 let (mut entries, mut keys) = (write.open_table(ENTRIES)?, write.open_table(KEYS)?);
                 for id in ids {
@@ -181,7 +187,7 @@ impl Store {
             return Ok(());
         }
         guarded(|| {
-            let write = self.database.begin_write()?;
+            let write = self.write()?;
             {
                 let mut entries = write.open_table(ENTRIES)?;
                 for (id, used) in used {
@@ -221,7 +227,7 @@ impl Store {
     /// Writes down counts, what time it is, and who counts no more, in one transaction.
     pub(super) fn count(&self, counts: &[(Client, u64)], gone: &[Client], now: u64) -> Result<(), Broken> {
         guarded(|| {
-            let write = self.database.begin_write()?;
+            let write = self.write()?;
             {
                 let mut table = write.open_table(EVALUATIONS)?;
                 for (client, until) in counts {

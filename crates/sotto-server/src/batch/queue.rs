@@ -1,7 +1,8 @@
 //! The asks that wait, and when the next pass begins; and the streams between the passes.
 
 use super::fair::Fair;
-use super::flow::{Flow, Ready};
+use super::flow::Ready;
+use super::turn::Turn;
 use super::{CheckedAsk, Limits, Reply};
 use crate::LiveTable;
 use crate::budget::Budget;
@@ -39,8 +40,8 @@ pub(super) struct Pass {
 /// What the worker does next.
 pub(super) enum Work {
     Pass(Pass),
-    /// The next step of a stream, which then goes to the end of its queue.
-    Unit(Box<Flow>),
+    /// The next step of a stream or of other work, which then goes to the end of its queue.
+    Unit(Turn),
 }
 
 /// What the worker has just done.
@@ -48,7 +49,7 @@ pub(super) enum Work {
 pub(super) enum Done {
     /// A pass, which took so long.
     Pass(Duration),
-    /// A step of a stream.
+    /// A step of a stream or of other work.
     Unit,
     /// Nothing yet.
     Nothing,
@@ -56,7 +57,7 @@ pub(super) enum Done {
 
 struct State {
     waiting: Fair,
-    flows: VecDeque<Box<Flow>>,
+    turns: VecDeque<Turn>,
     closed: bool,
     /// Whether the worker does something.
     busy: bool,
@@ -76,7 +77,7 @@ impl Queue {
     pub(super) fn new(limits: Limits, budget: Arc<Budget>, metrics: Arc<Metrics>) -> Self {
         let state = State {
             waiting: Fair::new(limits.max_queries),
-            flows: VecDeque::new(),
+            turns: VecDeque::new(),
             closed: false,
             busy: false,
         };
@@ -119,12 +120,12 @@ impl Queue {
         self.state().waiting.push(waiting);
     }
 
-    pub(super) fn push_flow(&self, flow: Flow) -> Result<(), Code> {
+    pub(super) fn push_turn(&self, turn: Turn) -> Result<(), Code> {
         let mut state = self.state();
         if state.closed {
             return Err(Code::ShuttingDown);
         }
-        state.flows.push_back(Box::new(flow));
+        state.turns.push_back(turn);
         self.changed.notify_one();
         Ok(())
     }
@@ -134,9 +135,9 @@ impl Queue {
         self.limits.deadline
     }
 
-    /// Puts a stream back that goes on.
-    pub(super) fn put_flow_back(&self, flow: Box<Flow>) {
-        self.state().flows.push_back(flow);
+    /// Puts something back that goes on.
+    pub(super) fn put_turn_back(&self, turn: Turn) {
+        self.state().turns.push_back(turn);
     }
 
     /// Makes the worker look at the streams again: a client has read, or is gone.
@@ -165,10 +166,10 @@ impl Queue {
         state.busy = false;
         self.rested.notify_all();
         if matches!(done, Done::Pass(_))
-            && let (Some(flow), _) = self.take_flow(&mut state.flows, Instant::now())
+            && let (Some(turn), _) = self.take_turn(&mut state.turns, Instant::now())
         {
             state.busy = true;
-            return Some(Work::Unit(flow));
+            return Some(Work::Unit(turn));
         }
         let last_pass = match done {
             Done::Pass(took) => took,
@@ -191,12 +192,12 @@ impl Queue {
                 return Some(Work::Pass(pass));
             }
             self.metrics.queue_depth.set(0);
-            let (flow, wait) = self.take_flow(&mut state.flows, Instant::now());
-            if let Some(flow) = flow {
+            let (turn, wait) = self.take_turn(&mut state.turns, Instant::now());
+            if let Some(turn) = turn {
                 state.busy = true;
-                return Some(Work::Unit(flow));
+                return Some(Work::Unit(turn));
             }
-            if state.closed && state.flows.is_empty() {
+            if state.closed && state.turns.is_empty() {
                 return None;
             }
             state = match wait {
@@ -209,34 +210,30 @@ impl Queue {
         }
     }
 
-    /// Takes the stream whose turn it is, and drops those that end here. If none can go on, says how long to wait
-    /// for one of them at most.
-    fn take_flow(
-        &self,
-        flows: &mut VecDeque<Box<Flow>>,
-        now: Instant,
-    ) -> (Option<Box<Flow>>, Option<Duration>) {
+    /// Takes the stream, or the work in steps, whose turn it is, and drops those that end here. If none can go on, says how long
+    /// to wait for one of them at most.
+    fn take_turn(&self, turns: &mut VecDeque<Turn>, now: Instant) -> (Option<Turn>, Option<Duration>) {
         let mut wait = None;
-        for _ in 0..flows.len() {
-            let Some(flow) = flows.pop_front() else { break };
-            match flow.ready(now, self.limits.stall) {
+        for _ in 0..turns.len() {
+            let Some(turn) = turns.pop_front() else { break };
+            match turn.ready(now, self.limits.stall) {
                 // One that has begun goes on at the pace of its client's budget.
-                Ready::Yes => match flow.has_begun().then(|| self.budget.wait(flow.peer, now)).flatten() {
-                    None => return (Some(flow), None),
+                Ready::Yes => match turn.has_begun().then(|| self.budget.wait(turn.peer(), now)).flatten() {
+                    None => return (Some(turn), None),
                     Some(left) => {
                         wait = Some(wait.map_or(left, |wait: Duration| wait.min(left)));
-                        flows.push_back(flow);
+                        turns.push_back(turn);
                     }
                 },
                 Ready::Never => {
                     self.metrics.gone.inc();
                 }
                 Ready::Later => {
-                    let left = (flow.since + self.limits.stall).saturating_duration_since(now);
+                    let left = (turn.since() + self.limits.stall).saturating_duration_since(now);
                     // A little later than the limit, when the wait is over it.
                     let left = left + Duration::from_millis(1);
                     wait = Some(wait.map_or(left, |wait: Duration| wait.min(left)));
-                    flows.push_back(flow);
+                    turns.push_back(turn);
                 }
             }
         }

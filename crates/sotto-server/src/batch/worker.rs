@@ -2,6 +2,7 @@
 
 use super::flow::{Flow, Stage};
 use super::queue::{Done, Pass, Queue, Waiting, Work};
+use super::turn::{Stepping, Turn};
 use super::{Answered, Reply};
 use crate::LiveTable;
 use crate::budget::Budget;
@@ -32,13 +33,32 @@ impl Worker {
                     self.make(pass);
                     Done::Pass(began.elapsed())
                 }
-                Work::Unit(flow) => {
-                    let peer = flow.peer;
-                    self.step(flow, began);
+                Work::Unit(turn) => {
+                    let peer = turn.peer();
+                    match turn {
+                        Turn::Flow(flow) => self.step(flow, began),
+                        Turn::Steps(stepping) => self.step_on(stepping, began),
+                    }
                     self.budget.charge(peer, began.elapsed(), (1, 1), Instant::now());
                     Done::Unit
                 }
             };
+        }
+    }
+
+    /// One step of other work. One that panics costs that work, not the server.
+    fn step_on(&self, mut stepping: Stepping, now: Instant) {
+        if !stepping.has_begun && now.saturating_duration_since(stepping.since) > self.queue.deadline() {
+            return stepping.steps.refuse(Code::Deadline);
+        }
+        stepping.has_begun = true;
+        match catch_unwind(AssertUnwindSafe(|| self.pool.install(|| stepping.steps.step()))) {
+            Ok(true) => self.queue.put_turn_back(Turn::Steps(stepping)),
+            Ok(false) => {}
+            Err(_) => {
+                tracing::error!("a step panicked; its work is refused");
+                stepping.steps.refuse(Code::Internal);
+            }
         }
     }
 
@@ -57,7 +77,7 @@ impl Worker {
                 match self.guarded(&live, || scheme.prepare(&flow.session, query)) {
                     Ok(prepared) => {
                         if let Some(flow) = flow.start(prepared, scheme.units().answer_bytes) {
-                            self.queue.put_flow_back(Box::new(flow));
+                            self.queue.put_turn_back(Turn::Flow(Box::new(flow)));
                         }
                     }
                     Err(code) => flow.refuse(code),
@@ -77,7 +97,7 @@ impl Worker {
                 *next += 1;
                 flow.since = Instant::now();
                 if *next < flow.head.first.saturating_add(flow.head.units) {
-                    self.queue.put_flow_back(flow);
+                    self.queue.put_turn_back(Turn::Flow(flow));
                 }
             }
         }

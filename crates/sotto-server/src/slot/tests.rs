@@ -23,7 +23,7 @@ fn encode(dir: &Path) {
 
 fn slot(dir: &Path) -> Arc<Slot> {
     let config = Config { tables: vec![TableConfig::dir(dir)], ..Config::default() };
-    Slot::new(files::sources(&config).unwrap().pop().unwrap())
+    Slot::new(files::sources(&config, &files::room(&config)).unwrap().pop().unwrap())
 }
 
 fn newest(slot: &Slot) -> Option<u64> {

@@ -3,6 +3,7 @@
 //! | module | what it shows |
 //! |---|---|
 //! | `kit` | tables without crypto, a scheme that can be held up, a small HTTP client |
+//! | `apple` | Apple's private lookups: recorded sessions, restarts, changes, hostile requests |
 //! | `asking` | questions are answered, bad ones are refused with the right code |
 //! | `reading` | lists, catalogs, artifacts and their ranges |
 //! | `batching` | asks are merged; full queue, deadline, panic, clients that hang up |
@@ -20,6 +21,7 @@
 //! | `files` | a real scheme from a real table directory |
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
+mod apple;
 mod asking;
 mod batching;
 mod deploy;

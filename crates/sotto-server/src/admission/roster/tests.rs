@@ -1,7 +1,7 @@
 use super::*;
 use crate::admission::tests::{admit, owner};
 
-fn roster(config: SessionConfig) -> Roster {
+fn roster(config: SessionConfig) -> Roster<AnySession> {
     Roster::new(Limits::of(&config))
 }
 
@@ -14,21 +14,28 @@ fn id(number: u8) -> SessionId {
 }
 
 /// A session of client `client` that takes 10 bytes in memory, and `stored` on disk.
-fn put(roster: &mut Roster, number: u8, client: u8, stored: u64, now: u64) -> Gone {
+fn put(roster: &mut Roster<AnySession>, number: u8, client: u8, stored: u64, now: u64) -> Gone {
     let session = Arc::new(admit("keys").1);
     let (client, session_bytes) = (Client([client; 16]), 10);
     roster.insert(
         id(number),
-        New { owner: owner(), client, stored_bytes: stored, session, session_bytes },
+        New {
+            owner: owner(),
+            client,
+            stored_bytes: stored,
+            stamp: u64::from(number),
+            session,
+            session_bytes,
+        },
         now,
     )
 }
 
-fn in_memory(roster: &mut Roster, number: u8, now: u64) -> bool {
+fn in_memory(roster: &mut Roster<AnySession>, number: u8, now: u64) -> bool {
     matches!(roster.find(&id(number), &owner(), now), Some(Found::Memory(_)))
 }
 
-fn on_disk(roster: &mut Roster, number: u8, now: u64) -> bool {
+fn on_disk(roster: &mut Roster<AnySession>, number: u8, now: u64) -> bool {
     matches!(roster.find(&id(number), &owner(), now), Some(Found::Disk))
 }
 
@@ -58,7 +65,10 @@ fn what_is_stored_leaves_memory_and_comes_back() {
     roster.admitted(&id(1), Arc::new(admit("keys").1), 10);
     assert!(roster.find(&id(1), &owner(), 0).is_none(), "what is gone stays gone");
     let counts = Counts { sessions: 1, in_memory: 0 };
-    assert_eq!(roster.counts().into_iter().collect::<Vec<_>>(), [("t".to_owned(), counts)]);
+    assert_eq!(
+        roster.counts(|owner| owner.table.to_string()).into_iter().collect::<Vec<_>>(),
+        [("t".to_owned(), counts)]
+    );
 }
 
 #[test]

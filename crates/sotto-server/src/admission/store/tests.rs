@@ -2,12 +2,14 @@ use super::*;
 use crate::admission::client::Client;
 use crate::admission::tests::owner;
 
+const FILE: &str = "sessions.redb";
+
 fn open(dir: &Path) -> (Store, Stored) {
-    Store::open(dir, [7; 32]).unwrap()
+    Store::open(dir, FILE, [7; 32]).unwrap()
 }
 
 fn refused(dir: &Path) -> String {
-    Store::open(dir, [7; 32]).err().unwrap().to_string()
+    Store::open(dir, FILE, [7; 32]).err().unwrap().to_string()
 }
 
 fn entry(keys: &[u8], used: u64) -> Entry {
@@ -35,7 +37,8 @@ fn what_is_stored_is_there_again() {
     store.count(&[(Client([1; 16]), 5), (Client([2; 16]), 6)], &[], 70).unwrap();
     store.count(&[(Client([2; 16]), 9)], &[Client([1; 16]), Client([4; 16])], 80).unwrap();
     drop(store);
-    let (store, Stored { key, entries, time }) = Store::open(&dir.path().join("made"), [8; 32]).unwrap();
+    let (store, Stored { key, entries, time }) =
+        Store::open(&dir.path().join("made"), FILE, [8; 32]).unwrap();
     assert_eq!((key, time), ([7; 32], 80), "the key is the first run's");
     assert_eq!(store.counts().unwrap(), [(Client([2; 16]), 9)]);
     let found: Vec<_> = entries.iter().map(|(id, entry)| (id.0[0], entry.used)).collect();
@@ -100,7 +103,7 @@ fn a_damaged_file_is_an_error_or_harmless() {
     for bytes in damaged {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(FILE), &bytes).unwrap();
-        match Store::open(dir.path(), [7; 32]) {
+        match Store::open(dir.path(), FILE, [7; 32]) {
             Ok((store, ..)) => {
                 let keys = store.keys(&SessionId([1; 16]));
                 assert!(keys.ok().flatten().is_none_or(|keys| keys == b"keys"));

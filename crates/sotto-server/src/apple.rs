@@ -1,0 +1,60 @@
+//! Apple's private lookups, beside the tables of other clients: the same listener, limits and threads.
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`source`] | where use cases come from |
+//! | [`files`] | use cases from the disk |
+//! | [`shelf`] | which of them are live, and how newer ones take their place |
+//! | [`keys`] | users' keys: in memory, and on disk over restarts |
+//! | [`lookups`] | a request for lookups, answered one after the other between the passes |
+//!
+//! What a request says is read by [`sotto_apple::service`]. Users are known by a name that they give, and kept by a keyed hash
+//! of it, which is in no log and no metric.
+
+pub(crate) mod files;
+pub(crate) mod keys;
+pub(crate) mod lookups;
+pub(crate) mod shelf;
+pub mod source;
+
+pub use source::{Found, UseCaseSource};
+
+use crate::metrics::Metrics;
+use crate::quota::{Places, Quota};
+use crate::{Config, StartError};
+use keys::KeyRing;
+use shelf::Shelf;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What serves such lookups.
+pub(crate) struct Apple {
+    pub(crate) shelf: Shelf,
+    pub(crate) keys: KeyRing,
+    /// Requests for lookups that wait or are being answered, by user.
+    pub(crate) open: Arc<Quota<[u8; 16]>>,
+}
+
+impl Apple {
+    /// Opens every use case, and takes up the keys of an earlier run.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub(crate) fn open(
+        config: &Config,
+        sources: Vec<Box<dyn UseCaseSource>>,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Option<Self>, StartError> {
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        let apple = &config.apple;
+        let shelf = Shelf::open(sources, apple.kept)?;
+        let state: Option<&Path> = config.state.as_deref();
+        let keys = KeyRing::open(&apple.keys, state, metrics.clone())?;
+        let words = ["as many requests for lookups wait as may", "as many requests of one user wait as may"];
+        let places = Places { all: apple.max_requests, per_client: apple.requests_per_user, for_others: 0 };
+        let open = Quota::new(places, metrics.apple.open.clone(), words);
+        Ok(Some(Apple { shelf, keys, open }))
+    }
+}

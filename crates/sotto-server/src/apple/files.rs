@@ -1,0 +1,84 @@
+//! Use cases from the disk: a file, or a folder of epochs.
+
+use super::source::{Found, UseCaseSource};
+use crate::{Config, Residency, SourceError};
+use sotto_apple::image::{self, ImageError};
+use sotto_apple::sets::Weak;
+use sotto_db::image::ForeignFile;
+use sotto_db::{Room, TableDir};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A file of a use case, or a folder of its epochs, which appear whole and never change.
+#[derive(Debug)]
+struct Files {
+    path: PathBuf,
+    weak: Weak,
+    residency: Residency,
+    room: Arc<Room>,
+}
+
+impl Files {
+    /// Opens a file, unless it is known already.
+    fn open(&self, path: &Path, known: &[Found]) -> Result<Found, SourceError> {
+        let digest = ForeignFile::open(path)?.digest().0;
+        if let Some(known) = known.iter().find(|known| known.digest == digest) {
+            return Ok(known.clone());
+        }
+        let opened = image::open_in(path, self.weak, self.residency, &self.room).map_err(refused)?;
+        let (image, name) = (opened.image, opened.name.clone());
+        // Answers are made meanwhile, from the file.
+        let settle = move || match image.settle() {
+            Ok(residence) => {
+                tracing::info!(use_case = name, bytes = residence.bytes, %residence, "where it lies")
+            }
+            Err(error) => tracing::error!(use_case = name, %error, "it stays where its file is mapped"),
+        };
+        if let Err(error) = std::thread::Builder::new().name("sotto-check".into()).spawn(settle) {
+            tracing::error!(%error, "no thread to copy a table on; it stays where its file is mapped");
+        }
+        Ok(Found { name: opened.name, digest: opened.digest, use_case: Arc::new(opened.use_case) })
+    }
+}
+
+impl UseCaseSource for Files {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The newest has to open; an older one may be gone by now.
+    fn look(&self, most: usize, known: &[Found]) -> Result<Vec<Found>, SourceError> {
+        if !self.path.is_dir() {
+            return Ok(vec![self.open(&self.path, known)?]);
+        }
+        let dir = TableDir::open(&self.path)?;
+        let mut epochs = dir.epochs()?;
+        epochs.sort_unstable_by(|one, other| other.cmp(one));
+        let mut found = Vec::new();
+        for epoch in epochs.into_iter().take(most) {
+            match self.open(&dir.image_path(epoch), known) {
+                Ok(opened) => found.push(opened),
+                Err(error) if found.is_empty() => return Err(error),
+                Err(error) => tracing::warn!(%error, "an older table of a use case is not served"),
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn refused(error: ImageError) -> SourceError {
+    match error {
+        ImageError::Db(error) => error.into(),
+        error => SourceError::Unreadable(error.to_string()),
+    }
+}
+
+/// The use cases that a configuration names.
+pub(crate) fn use_cases(config: &Config, room: &Arc<Room>) -> Vec<Box<dyn UseCaseSource>> {
+    let weak = if config.apple.allow_weak { Weak::Allowed } else { Weak::Refused };
+    let (residency, room) = (config.residency, room.clone());
+    let source = |path: &PathBuf| -> Box<dyn UseCaseSource> {
+        Box::new(Files { path: path.clone(), weak, residency, room: room.clone() })
+    };
+    config.apple.use_cases.iter().map(source).collect()
+}

@@ -1,0 +1,84 @@
+//! A request for lookups, answered one after the other between the passes: those of others take turns with it.
+
+use crate::admission::Peer;
+use crate::batch::Steps;
+use crate::metrics::Metrics;
+use crate::quota::Open;
+use crate::refusal::Refusal;
+use crate::routes::apple::No;
+use sotto_apple::proto::PirResponse;
+use sotto_apple::service::{Lookup, responses};
+use sotto_wire::Code;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// The body of an answer, or why there is none.
+type Reply = Result<Vec<u8>, No>;
+
+/// Such a request, in the queue.
+pub(crate) struct Lookups {
+    peer: Peer,
+    left: std::vec::IntoIter<Lookup>,
+    answers: Vec<PirResponse>,
+    reply: Option<oneshot::Sender<Reply>>,
+    metrics: Arc<Metrics>,
+    /// The memory that the request takes, and its user's place; given back with it.
+    _held: (Open, Open<[u8; 16]>),
+}
+
+impl Lookups {
+    /// A request of these lookups, and where its answer comes.
+    pub(crate) fn new(
+        peer: Peer,
+        lookups: Vec<Lookup>,
+        metrics: Arc<Metrics>,
+        held: (Open, Open<[u8; 16]>),
+    ) -> (Self, oneshot::Receiver<Reply>) {
+        let (reply, receiver) = oneshot::channel();
+        let answers = Vec::with_capacity(lookups.len());
+        let (left, reply) = (lookups.into_iter(), Some(reply));
+        (Lookups { peer, left, answers, reply, metrics, _held: held }, receiver)
+    }
+
+    fn end(&mut self, reply: Reply) -> bool {
+        if let Some(waiting) = self.reply.take() {
+            // A client that is gone meanwhile is no loss.
+            let _ = waiting.send(reply);
+        }
+        false
+    }
+}
+
+impl Steps for Lookups {
+    fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| !reply.is_closed())
+    }
+
+    fn step(&mut self) -> bool {
+        if let Some(lookup) = self.left.next() {
+            let began = Instant::now();
+            let answer = lookup.answer();
+            self.metrics.apple.answered(&lookup, &answer, began.elapsed());
+            match answer {
+                Ok(answer) => self.answers.push(answer),
+                Err(refused) => return self.end(Err(No::Apple(refused))),
+            }
+        }
+        match self.left.len() {
+            0 => {
+                let answers = std::mem::take(&mut self.answers);
+                self.end(Ok(responses(answers)))
+            }
+            _ => true,
+        }
+    }
+
+    fn refuse(mut self: Box<Self>, code: Code) {
+        self.end(Err(No::Ours(Refusal::of(code))));
+    }
+}

@@ -1,0 +1,68 @@
+//! What takes turns with the passes: a unit of a stream, or a step of something else, at a time.
+
+use super::flow::{Flow, Ready};
+use crate::admission::Peer;
+use sotto_wire::Code;
+use std::time::{Duration, Instant};
+
+/// Work in steps, on the pool's threads.
+pub(crate) trait Steps: Send {
+    /// Whose it is, for the budget.
+    fn peer(&self) -> Peer;
+
+    /// Whether anybody waits for it yet.
+    fn is_wanted(&self) -> bool;
+
+    /// Makes a step. False after the last.
+    fn step(&mut self) -> bool;
+
+    /// Ends it; the client is told.
+    fn refuse(self: Box<Self>, code: Code);
+}
+
+/// Work in steps, in the queue.
+pub(super) struct Stepping {
+    pub(super) steps: Box<dyn Steps>,
+    /// When it came.
+    pub(super) since: Instant,
+    pub(super) has_begun: bool,
+}
+
+/// One of those that take turns.
+pub(super) enum Turn {
+    Flow(Box<Flow>),
+    Steps(Stepping),
+}
+
+impl Turn {
+    pub(super) fn peer(&self) -> Peer {
+        match self {
+            Turn::Flow(flow) => flow.peer,
+            Turn::Steps(stepping) => stepping.steps.peer(),
+        }
+    }
+
+    pub(super) fn ready(&self, now: Instant, stall: Duration) -> Ready {
+        match self {
+            Turn::Flow(flow) => flow.ready(now, stall),
+            Turn::Steps(stepping) if stepping.steps.is_wanted() => Ready::Yes,
+            Turn::Steps(_) => Ready::Never,
+        }
+    }
+
+    /// Whether it was charged for already, and so goes on at the pace of its client's budget.
+    pub(super) fn has_begun(&self) -> bool {
+        match self {
+            Turn::Flow(flow) => flow.has_begun(),
+            Turn::Steps(stepping) => stepping.has_begun,
+        }
+    }
+
+    /// When a stream last got anywhere, or steps came.
+    pub(super) fn since(&self) -> Instant {
+        match self {
+            Turn::Flow(flow) => flow.since,
+            Turn::Steps(stepping) => stepping.since,
+        }
+    }
+}

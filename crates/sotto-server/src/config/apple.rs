@@ -1,0 +1,74 @@
+//! Tables of Apple's private lookups, and what their clients may have.
+
+use super::SessionConfig;
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// Tables that phones ask in Apple's words, with `POST /config`, `/key` and `/queries` beside the routes of all other tables.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppleConfig {
+    /// Files of `sotto encode --apple`, or folders of their epochs, which are watched.
+    pub use_cases: Vec<PathBuf>,
+    /// Configurations of a use case before its newest that go on answering clients that know them; others are told that theirs is
+    /// retired (410), and ask for the newest.
+    pub kept: usize,
+    /// Whether parameters below 128 bits of security are served.
+    pub allow_weak: bool,
+    /// Requests for lookups that wait or are being answered; more get 429.
+    pub max_requests: usize,
+    /// Those of one user, by the name that phones give; more get 429. 0: any number.
+    pub requests_per_user: usize,
+    /// How long users' keys are held, and how many.
+    pub keys: AppleKeys,
+}
+
+/// Limits on users' keys, over all use cases. A user whose keys went is told to send them again.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AppleKeys {
+    /// Most bytes of keys in memory, ready for lookups; the least recently used of the address that has the most go first, and
+    /// are read again from the state directory.
+    pub max_bytes: u64,
+    /// Most bytes of keys in the state directory, as users sent them; the same go first.
+    pub max_stored_bytes: u64,
+    /// How long unused keys are kept, in seconds.
+    pub ttl_seconds: u64,
+    /// Keys of one address. 0: any number, since phones ask by way of relays, which many share.
+    pub per_client: usize,
+    /// Uploads of one address that may come at once, and how many more each minute brings; others get 429. 0: any number.
+    pub per_minute: u32,
+}
+
+impl Default for AppleConfig {
+    fn default() -> Self {
+        AppleConfig {
+            use_cases: Vec::new(),
+            kept: 1,
+            allow_weak: false,
+            max_requests: 128,
+            requests_per_user: 4,
+            keys: AppleKeys::default(),
+        }
+    }
+}
+
+impl Default for AppleKeys {
+    fn default() -> Self {
+        AppleKeys {
+            max_bytes: 4 << 30,
+            max_stored_bytes: 16 << 30,
+            ttl_seconds: 30 * 86_400,
+            per_client: 0,
+            per_minute: 0,
+        }
+    }
+}
+
+impl AppleKeys {
+    /// The same limits, as those of other clients' keys are said.
+    pub(crate) fn sessions(&self) -> SessionConfig {
+        let AppleKeys { max_bytes, max_stored_bytes, ttl_seconds, per_client, per_minute } = *self;
+        SessionConfig { max_bytes, max_stored_bytes, ttl_seconds, per_client, per_minute }
+    }
+}

@@ -1,0 +1,105 @@
+//! Counts of Apple's private lookups, by use case: the names are those that are served, and no user's.
+
+use crate::apple::Apple;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use sotto_apple::proto::PirResponse;
+use sotto_apple::service::{Lookup, Refused};
+use std::time::Duration;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByUseCase {
+    use_case: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Outcome {
+    use_case: String,
+    outcome: &'static str,
+}
+
+/// Where bytes of keys are: `memory` or `disk`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Medium {
+    place: &'static str,
+}
+
+/// What is counted of such lookups.
+pub(crate) struct AppleMetrics {
+    /// Requests for lookups that wait or are being answered.
+    pub(crate) open: Gauge,
+    lookups: Family<Outcome, Counter>,
+    seconds: Family<ByUseCase, Histogram>,
+    bytes_in: Family<ByUseCase, Counter>,
+    bytes_out: Family<ByUseCase, Counter>,
+    configurations: Family<ByUseCase, Gauge>,
+    keys: Family<ByUseCase, Gauge>,
+    keys_in_memory: Family<ByUseCase, Gauge>,
+    key_bytes: Family<Medium, Gauge>,
+}
+
+impl AppleMetrics {
+    pub(super) fn new() -> Self {
+        AppleMetrics {
+            open: Gauge::default(),
+            lookups: Family::default(),
+            // A millisecond to half a minute.
+            seconds: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 16))),
+            bytes_in: Family::default(),
+            bytes_out: Family::default(),
+            configurations: Family::default(),
+            keys: Family::default(),
+            keys_in_memory: Family::default(),
+            key_bytes: Family::default(),
+        }
+    }
+
+    pub(super) fn register(&self, r: &mut Registry) {
+        r.register("apple_open", "Apple's requests for lookups that wait or are answered", self.open.clone());
+        r.register("apple_lookups", "Apple's lookups, by what became of them", self.lookups.clone());
+        r.register("apple_lookup_seconds", "How long an answer took to make", self.seconds.clone());
+        r.register("apple_query_bytes", "Bytes of queries", self.bytes_in.clone());
+        r.register("apple_answer_bytes", "Bytes of answers", self.bytes_out.clone());
+        r.register("apple_configurations", "Configurations that are answered", self.configurations.clone());
+        r.register("apple_keys", "Users' keys that fit a use case", self.keys.clone());
+        r.register("apple_keys_in_memory", "Those that are in memory", self.keys_in_memory.clone());
+        r.register("apple_key_bytes", "Bytes of users' keys", self.key_bytes.clone());
+    }
+
+    /// A lookup was answered, or was refused after all.
+    pub(crate) fn answered(&self, lookup: &Lookup, answer: &Result<PirResponse, Refused>, took: Duration) {
+        let by = ByUseCase { use_case: lookup.name().to_owned() };
+        self.bytes_in.get_or_create(&by).inc_by(lookup.query_bytes() as u64);
+        let outcome = match answer {
+            Ok(answer) => {
+                self.seconds.get_or_create(&by).observe(took.as_secs_f64());
+                self.bytes_out.get_or_create(&by).inc_by(answer.bytes() as u64);
+                "ok"
+            }
+            Err(refused) => refused.outcome(),
+        };
+        self.lookups.get_or_create(&Outcome { use_case: by.use_case, outcome }).inc();
+    }
+
+    /// Sets the gauges, as it is now.
+    pub(super) fn look(&self, apple: &Apple) {
+        let gauge = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let (memory, disk) = apple.keys.bytes();
+        for (place, bytes) in [("memory", memory), ("disk", disk)] {
+            self.key_bytes.get_or_create(&Medium { place }).set(gauge(bytes));
+        }
+        let (live, counts) = (apple.shelf.live(), apple.keys.counts());
+        for (name, all) in live.use_cases() {
+            let by = ByUseCase { use_case: name.to_owned() };
+            let newest = all.first().and_then(|newest| counts.get(newest.key_id()));
+            let count = newest.copied().unwrap_or_default();
+            self.configurations.get_or_create(&by).set(gauge(all.len() as u64));
+            self.keys.get_or_create(&by).set(gauge(count.sessions as u64));
+            self.keys_in_memory.get_or_create(&by).set(gauge(count.in_memory as u64));
+        }
+    }
+}

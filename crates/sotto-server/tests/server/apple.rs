@@ -1,0 +1,13 @@
+//! Apple's private lookups over HTTP.
+//!
+//! | module | what it shows |
+//! |---|---|
+//! | `kit` | use cases in files, and a client of one, with a user's name |
+//! | `recorded` | a whole session of Apple's own client, to the last byte |
+//! | `changes` | restarts, newer tables, retired configurations |
+//! | `hostile` | what is refused, and how; others are unharmed |
+
+mod changes;
+mod hostile;
+mod kit;
+mod recorded;
