@@ -14,7 +14,7 @@ use sotto_apple::proto::{
     ConfigForm, ConfigRequest, ConfigResponse, EvaluationKey, EvaluationKeyMetadata, EvaluationKeys,
     PirRequest, PirResponse, Request, Requests,
 };
-use sotto_apple::service::{Asked, KeyStore, Service, Stored, UseCase};
+use sotto_apple::service::{Asked, KeyStore, Reading, Service, Stored, UseCase};
 use sotto_apple::sets::{SETS, Weak};
 use sotto_bfv::mulpir::{Compression, Shape};
 use sotto_lattice::bgv::Secret;
@@ -27,15 +27,23 @@ const KEYS: [&str; 3] = ["one", "two", "three"];
 
 /// The keys that came last.
 #[derive(Default)]
-struct Last(Mutex<Option<Stored>>);
+struct Last(Mutex<Option<(u64, Vec<u8>)>>);
 
+/// Keys as messages: what was taken once is taken again.
 impl KeyStore for Last {
-    fn get(&self, _: &str, _: &Id) -> Option<Stored> {
-        self.0.lock().unwrap().clone()
+    fn timestamp(&self, _: &str, _: &Id) -> Option<u64> {
+        self.0.lock().unwrap().as_ref().map(|(timestamp, _)| *timestamp)
     }
 
-    fn put(&self, _: &str, _: Id, keys: Stored) {
-        *self.0.lock().unwrap() = Some(keys);
+    fn get(&self, _: &str, _: &Id, read: &Reading<'_>) -> Option<Stored> {
+        let (timestamp, sent) = self.0.lock().unwrap().clone()?;
+        let stored = read(&sent).expect("keys that were taken are read again");
+        assert_eq!(stored.timestamp, timestamp);
+        Some(stored)
+    }
+
+    fn put(&self, _: &str, _: Id, keys: Stored, sent: &[u8]) {
+        *self.0.lock().unwrap() = Some((keys.timestamp, sent.to_vec()));
     }
 }
 
@@ -119,7 +127,7 @@ pub fn configs() -> Vec<Vec<u8>> {
 pub fn apple_key(data: &[u8]) -> bool {
     let store = Last::default();
     let taken = ask(&WORLD.service, "/key", data.into(), &store).is_some();
-    assert!(taken || store.get(USER, &[0; 32]).is_none(), "what is refused is not kept");
+    assert!(taken || store.timestamp(USER, &[0; 32]).is_none(), "what is refused is not kept");
     taken
 }
 
